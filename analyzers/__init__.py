@@ -1,0 +1,1 @@
+"""What is learned: predictors that estimate efficiency against the floor."""

@@ -1,0 +1,1 @@
+"""Microbenchmark kernels that measure the ceilings of a machine."""

@@ -1,0 +1,3 @@
+"""perfc: a compiler for performance."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,51 @@
+"""Every error a user can meet: one line that says what is wrong, where, and what to do."""
+
+from __future__ import annotations
+
+
+class PerfcError(Exception):
+    """Something the user can act on; the command line prints it as one line and exits with 2.
+
+    Args:
+        message: what is wrong first, then the values; lower case.
+        hint: what to do about it.
+        where: file, node or position the message speaks of.
+    """
+
+    def __init__(self, message: str, *, hint: str = "", where: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.where = where
+
+    def __str__(self) -> str:
+        head = f"{self.where}: {self.message}" if self.where else self.message
+        return f"{head} ({self.hint})" if self.hint else head
+
+
+class ModelError(PerfcError):
+    """The model file cannot be read, or is not a model."""
+
+
+class ParseError(PerfcError):
+    """Text in the IR, a pipeline, a dimension binding or a target does not parse."""
+
+
+class VerifyError(PerfcError):
+    """An invariant of the IR is broken."""
+
+
+class ShapeError(VerifyError):
+    """An operator's operands cannot go together."""
+
+
+class TargetError(PerfcError):
+    """No such target, or a target file whose numbers do not say where they are from."""
+
+
+class PassError(PerfcError):
+    """A pass failed on a graph that verified."""
+
+
+class MissingExtraError(PerfcError):
+    """A command needs an optional package that is not installed."""

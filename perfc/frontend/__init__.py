@@ -1,0 +1,1 @@
+"""Readers that lower a model into the performance IR."""

@@ -1,0 +1,1 @@
+"""Target files: one TOML per machine, every number with its source."""
