@@ -1,0 +1,194 @@
+"""The one place where the benchmarks call perfc, and the peers they compare it with.
+
+Every engine answers the same question, `infer(model, dims, values) -> {name: type}`, in the types
+of `truth.py`. Change this file when perfc's API changes; nothing else has to.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import onnx
+from truth import Map, Optional, Sequence, Symbol, Tensor, Type
+
+ROOT = Path(__file__).resolve().parent.parent
+if str(ROOT) not in sys.path:
+    # A checkout that nobody installed; an installed perfc is found first.
+    sys.path.append(str(ROOT))
+
+Answer = dict[str, Type | None]
+Engine = Callable[[onnx.ModelProto, Mapping[str, int], Mapping[str, Any]], Answer]
+
+
+# ------------------------------------------------------------------------------------ perfc
+
+
+def perfc_error() -> type[Exception]:
+    """The class of every error perfc promises to raise."""
+    from perfc.errors import PerfcError
+
+    return PerfcError
+
+
+def infer_perfc(
+    model: onnx.ModelProto, dims: Mapping[str, int], values: Mapping[str, Any]
+) -> Answer:
+    """Types perfc gives to every top-level value."""
+    import perfc
+
+    found = perfc.infer_shapes(model, dims=dict(dims), values=dict(values))
+    return {name: from_perfc(t) for name, t in found.items()}
+
+
+def from_perfc(t: Any) -> Type | None:
+    """One perfc type in the terms of truth.py."""
+    match type(t).__name__:
+        case "TensorType":
+            elem = int(t.dtype.onnx)
+            shape = None if t.shape is None else tuple(from_dim(d) for d in t.shape)
+            known = shape is not None and all(isinstance(d, int) for d in shape)
+            return Tensor(elem, shape, t.nbytes if known else None)
+        case "SequenceType":
+            return Sequence(from_perfc(t.elem))
+        case "OptionalType":
+            return Optional(from_perfc(t.elem))
+        case "MapType":
+            return Map(int(t.key.onnx), from_perfc(t.value))
+    return None
+
+
+def from_dim(dim: Any) -> int | Symbol:
+    """One perfc dimension; a polynomial keeps its symbols so that it can be checked."""
+    if isinstance(dim, int):
+        return dim
+    names = frozenset(str(s) for s in symbols_of(dim))
+
+    def at(env: Mapping[str, int]) -> int | None:
+        got = dim.subs({n: env[n] for n in names})
+        return got if isinstance(got, int) else None
+
+    return Symbol(str(dim), names, at)
+
+
+def symbols_of(dim: Any) -> Any:
+    """Names of the symbols in a perfc dimension."""
+    found = dim.symbols
+    return found() if callable(found) else found
+
+
+def node_macs(model: onnx.ModelProto | str | Path, dims: Mapping[str, int] | None = None) -> dict:
+    """Multiply-accumulates by node name, as an int, or as perfc's own value when not a number."""
+    import perfc
+
+    result = perfc.analyze(model, target="a100", dims=dict(dims or {}))
+    return {n.name: n.work.mac for n in result.nodes}
+
+
+def analyze(path: str | Path, dims: Mapping[str, int] | None = None) -> Any:
+    """The whole analysis of one file."""
+    import perfc
+
+    return perfc.analyze(path, target="a100", dims=dict(dims or {}))
+
+
+def has_operator(name: str, domain: str = "") -> bool:
+    """Whether perfc has an operator of this name itself."""
+    from perfc.ir import op
+
+    return any(
+        getattr(op, table, {}).get(key) is not None
+        for table in ("REGISTRY", "OPERATORS")
+        for key in (name, (domain, name), f"{domain}::{name}")
+    )
+
+
+# ------------------------------------------------------------------------------------ peers
+
+
+def infer_onnx(
+    model: onnx.ModelProto, dims: Mapping[str, int], values: Mapping[str, Any]
+) -> Answer:
+    """Types onnx.shape_inference gives; bound values become initializers, so that it sees them."""
+    inferred = onnx.shape_inference.infer_shapes(
+        bake(model, dims, values), check_type=False, strict_mode=False, data_prop=True
+    )
+    return read_types(inferred.graph)
+
+
+def infer_ort_symbolic(
+    model: onnx.ModelProto, dims: Mapping[str, int], values: Mapping[str, Any]
+) -> Answer:
+    """Types onnxruntime's symbolic_shape_infer gives (it needs sympy)."""
+    import logging
+
+    from onnxruntime.tools.symbolic_shape_infer import SymbolicShapeInference
+
+    logging.disable(logging.CRITICAL)
+    baked = bake(model, dims, values)
+    found = SymbolicShapeInference.infer_shapes(baked, auto_merge=True, guess_output_rank=False)
+    return read_types((found or baked).graph)
+
+
+def read_types(graph: onnx.GraphProto) -> Answer:
+    """Types written in a graph's inputs, outputs and value_info."""
+    found: Answer = {}
+    for info in (*graph.input, *graph.value_info, *graph.output):
+        found[info.name] = from_proto(info.type)
+    return found
+
+
+def from_proto(t: onnx.TypeProto) -> Type | None:
+    """A TypeProto in the terms of truth.py."""
+    match t.WhichOneof("value"):
+        case "tensor_type":
+            body = t.tensor_type
+            if not body.elem_type:
+                return None
+            dims = tuple(_proto_dim(d) for d in body.shape.dim)
+            return Tensor(body.elem_type, dims if body.HasField("shape") else None)
+        case "sequence_type":
+            return Sequence(from_proto(t.sequence_type.elem_type))
+        case "optional_type":
+            return Optional(from_proto(t.optional_type.elem_type))
+        case "map_type":
+            return Map(t.map_type.key_type, from_proto(t.map_type.value_type))
+    return None
+
+
+def _proto_dim(d: onnx.TensorShapeProto.Dimension) -> int | Symbol | None:
+    if d.HasField("dim_value"):
+        return int(d.dim_value)
+    name = d.dim_param
+    # A peer's generated names promise nothing, so only that they are not numbers is kept.
+    return Symbol(name) if name else None
+
+
+def bake(
+    model: onnx.ModelProto, dims: Mapping[str, int], values: Mapping[str, Any]
+) -> onnx.ModelProto:
+    """A copy in which bound inputs are initializers and bound symbols are numbers."""
+    import numpy as np
+
+    out = onnx.ModelProto()
+    out.CopyFrom(model)
+    for name, value in values.items():
+        for i, info in enumerate(out.graph.input):
+            if info.name == name and info.type.HasField("tensor_type"):
+                del out.graph.input[i]
+                out.graph.initializer.append(onnx.numpy_helper.from_array(np.asarray(value), name))
+                break
+    for info in out.graph.input:
+        for d in info.type.tensor_type.shape.dim:
+            if d.dim_param in dims:
+                d.dim_value = dims[d.dim_param]
+    return out
+
+
+ENGINES: dict[str, Engine] = {
+    "perfc": infer_perfc,
+    "onnx": infer_onnx,
+    "ort-symbolic": infer_ort_symbolic,
+}
