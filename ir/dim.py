@@ -1,0 +1,404 @@
+"""Symbolic extents: integer polynomials over named symbols, floor quotients, minima and maxima."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from enum import Enum
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, TypeAlias
+
+Dim: TypeAlias = "int | Poly"
+Monomial: TypeAlias = "tuple[Atom, ...]"
+
+
+class AtomKind(Enum):
+    """What a polynomial's variable stands for."""
+
+    SYMBOL = "symbol"
+    FLOOR = "floor"
+    MIN = "min"
+    MAX = "max"
+
+
+class Atom:
+    """A variable of a polynomial; interned, so equality is identity.
+
+    A symbol has a range ``lo..hi`` (``hi`` may itself be symbolic, or None when unbounded); the
+    other kinds have arguments: ``floor(args[0] / args[1])``, ``min(args)``, ``max(args)``.
+    """
+
+    __slots__ = ("args", "hi", "key", "kind", "lo")
+    kind: AtomKind
+    key: str
+    args: tuple[Dim, ...]
+    lo: int
+    hi: Dim | None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _intern, (self.kind, self.key, self.args, self.lo, self.hi)
+
+    def __repr__(self) -> str:
+        return self.key
+
+
+_ATOMS: dict[tuple[object, ...], Atom] = {}
+
+
+def _intern(kind: AtomKind, key: str, args: tuple[Dim, ...], lo: int, hi: Dim | None) -> Atom:
+    identity = (kind.value, key, args, lo, hi)
+    found = _ATOMS.get(identity)
+    if found is None:
+        found = object.__new__(Atom)
+        found.kind, found.key, found.args, found.lo, found.hi = kind, key, args, lo, hi
+        _ATOMS[identity] = found
+    return found
+
+
+class Poly:
+    """A sum of ``coefficient * monomial`` in canonical order, never a plain integer.
+
+    Arithmetic returns an ``int`` as soon as no symbol is left, so ``type(d) is int`` tells a known
+    extent. Equality is structural.
+
+    >>> n = symbol("N")
+    >>> str((n * 2 + 4) // 2 - 1), (n - n)
+    ('N + 1', 0)
+    """
+
+    __slots__ = ("_hash", "terms")
+    terms: tuple[tuple[Monomial, int], ...]
+
+    def __init__(self, terms: tuple[tuple[Monomial, int], ...]) -> None:
+        self.terms = terms
+        self._hash = hash(terms)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Poly, (self.terms,)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Poly) and self.terms == other.terms)
+
+    def __add__(self, other: Dim) -> Dim:
+        return _add(self, other)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Dim) -> Dim:
+        return _add(self, other * -1)
+
+    def __rsub__(self, other: int) -> Dim:
+        return _add(_mul(self, -1), other)
+
+    def __neg__(self) -> Dim:
+        return _mul(self, -1)
+
+    def __mul__(self, other: Dim) -> Dim:
+        return _mul(self, other)
+
+    __rmul__ = __mul__
+
+    def __floordiv__(self, other: Dim) -> Dim:
+        return _floordiv(self, other)
+
+    def __rfloordiv__(self, other: int) -> Dim:
+        return _floordiv(other, self)
+
+    def __mod__(self, other: Dim) -> Dim:
+        return self - _floordiv(self, other) * other
+
+    def __rmod__(self, other: int) -> Dim:
+        return other - _floordiv(other, self) * self
+
+    def __str__(self) -> str:
+        out = ""
+        for monomial, coefficient in self.terms:
+            body = "*".join(a.key for a in monomial)
+            size = abs(coefficient)
+            text = str(size) if not monomial else body if size == 1 else f"{size}*{body}"
+            sign = " - " if coefficient < 0 else " + "
+            out += sign + text if out else ("-" if coefficient < 0 else "") + text
+        return out
+
+    __repr__ = __str__
+
+    def atoms(self) -> Iterator[Atom]:
+        """Every atom of the terms, outermost only."""
+        for monomial, _ in self.terms:
+            yield from monomial
+
+
+def _quoted(name: str) -> str:
+    plain = name.replace(".", "_").replace("$", "_")
+    return name if plain.isidentifier() and plain.isascii() else f"`{name.replace('`', '_')}`"
+
+
+def symbol(name: str, lo: int = 1, hi: Dim | None = None) -> Poly:
+    """The symbol ``name`` with values in ``lo..hi``; the same arguments give an equal symbol."""
+    atom = _intern(AtomKind.SYMBOL, _quoted(name), (), lo, hi)
+    return Poly((((atom,), 1),))
+
+
+def _order(term: tuple[Monomial, int]) -> tuple[int, list[str]]:
+    return -len(term[0]), [a.key for a in term[0]]
+
+
+def _collect(parts: Iterable[tuple[Monomial, int]]) -> Dim:
+    total: dict[Monomial, int] = {}
+    for monomial, coefficient in parts:
+        total[monomial] = total.get(monomial, 0) + coefficient
+    kept = [(m, c) for m, c in total.items() if c]
+    if not kept:
+        return 0
+    if len(kept) == 1:
+        return Poly((kept[0],)) if kept[0][0] else kept[0][1]
+    return Poly(tuple(sorted(kept, key=_order)))
+
+
+def _terms(d: Dim) -> tuple[tuple[Monomial, int], ...]:
+    return d.terms if isinstance(d, Poly) else ((((), d),) if d else ())
+
+
+@lru_cache(maxsize=1 << 16)
+def _add(a: Dim, b: Dim) -> Dim:
+    return _collect((*_terms(a), *_terms(b)))
+
+
+@lru_cache(maxsize=1 << 16)
+def _mul(a: Dim, b: Dim) -> Dim:
+    return _collect(
+        (tuple(sorted(m + n, key=lambda x: x.key)) if m and n else m or n, c * d)
+        for m, c in _terms(a)
+        for n, d in _terms(b)
+    )
+
+
+def _divide_exactly(num: Dim, den: Poly) -> Dim | None:
+    """The polynomial q with ``q * den == num``, by long division on leading terms."""
+    (lead, lead_c), quotient = den.terms[0], 0
+    rest: Dim = num
+    result: Dim = quotient
+    for _ in range(64):
+        if rest == 0:
+            return result
+        monomial, c = _terms(rest)[0]
+        left = list(monomial)
+        for atom in lead:
+            if atom not in left:
+                return None
+            left.remove(atom)
+        if c % lead_c:
+            return None
+        step = _collect([(tuple(left), c // lead_c)])
+        result = result + step
+        rest = rest - step * den
+    return None
+
+
+def _floor_atom(num: Dim, den: Dim) -> Dim:
+    key = f"(({num})//({den}))" if isinstance(den, Poly) else f"(({num})//{den})"
+    return Poly((((_intern(AtomKind.FLOOR, key, (num, den), 0, None),), 1),))
+
+
+@lru_cache(maxsize=1 << 14)
+def _floordiv(num: Dim, den: Dim) -> Dim:
+    if den == 0:
+        raise ZeroDivisionError("extent divided by zero")
+    if isinstance(den, Poly):
+        exact = _divide_exactly(num, den)
+        return exact if exact is not None else _floor_atom(num, den)
+    if den < 0:
+        return _floordiv(-num, -den)
+    if not isinstance(num, Poly):
+        return num // den
+    whole = _collect((m, c // den) for m, c in num.terms if not m or c % den == 0)
+    rest = num - whole * den
+    if not isinstance(rest, Poly):
+        return whole + rest // den
+    if rest.terms[0][1] < 0:
+        return whole - _floordiv(-rest + (den - 1), den)
+    return whole + _reduced_quotient(rest, den)
+
+
+def _reduced_quotient(rest: Poly, den: int) -> Dim:
+    inner = [(m, c) for m, c in rest.terms if m]
+    if len(inner) == 1 and inner[0][1] == 1 and len(inner[0][0]) == 1:
+        atom = inner[0][0][0]
+        if atom.kind is AtomKind.FLOOR and isinstance(atom.args[1], int):
+            # floor((floor(x / a) + c) / b) == floor((x + c * a) / (a * b))
+            a = atom.args[1]
+            return _floordiv(atom.args[0] + (rest - Poly((inner[0],))) * a, a * den)
+    g = math.gcd(den, *(c for m, c in inner))
+    if g > 1:
+        reduced = _collect((m, c // g) for m, c in rest.terms)
+        return _floordiv(reduced, den // g)
+    return _floor_atom(rest, den)
+
+
+def ceil_div(num: Dim, den: Dim) -> Dim:
+    """``ceil(num / den)`` for a positive ``den``."""
+    return (num + (den - 1)) // den
+
+
+def scaled(d: Dim, factor: float) -> Dim:
+    """``floor(d * factor)``; symbolic extents use the float's exact fraction."""
+    if isinstance(d, int):
+        return math.floor(d * factor)
+    exact = Fraction(factor).limit_denominator(1 << 20)
+    return d * exact.numerator // exact.denominator
+
+
+def _extremum(kind: AtomKind, dims: tuple[Dim, ...]) -> Dim:
+    kept: list[Dim] = []
+    for d in dims:
+        nested = d.terms[0][0][0] if isinstance(d, Poly) and _is_atom(d, kind) else None
+        for x in nested.args if nested else (d,):
+            if any(_dominated(kind, x, y) for y in kept):
+                continue
+            kept = [y for y in kept if not _dominated(kind, y, x)]
+            kept.append(x)
+    if len(kept) == 1:
+        return kept[0]
+    args = tuple(sorted(kept, key=str))
+    key = f"{kind.value}({', '.join(map(str, args))})"
+    return Poly((((_intern(kind, key, args, 0, None),), 1),))
+
+
+def _is_atom(d: Poly, kind: AtomKind) -> bool:
+    return len(d.terms) == 1 and d.terms[0][1] == 1 and len(d.terms[0][0]) == 1 and (
+        d.terms[0][0][0].kind is kind
+    )
+
+
+def _dominated(kind: AtomKind, x: Dim, y: Dim) -> bool:
+    """Whether ``y`` already decides the extremum against ``x``."""
+    return bool(at_most(y, x)) if kind is AtomKind.MIN else bool(at_most(x, y))
+
+
+def dim_min(*dims: Dim) -> Dim:
+    """The smallest of ``dims``, decided by ranges where they decide it."""
+    if all(isinstance(d, int) for d in dims):
+        return min(dims, key=lambda d: d if isinstance(d, int) else 0)
+    return _extremum(AtomKind.MIN, dims)
+
+
+def dim_max(*dims: Dim) -> Dim:
+    """The largest of ``dims``, decided by ranges where they decide it."""
+    if all(isinstance(d, int) for d in dims):
+        return max(dims, key=lambda d: d if isinstance(d, int) else 0)
+    return _extremum(AtomKind.MAX, dims)
+
+
+Interval: TypeAlias = "tuple[int | None, int | None]"
+
+
+def _times(a: Interval, b: Interval) -> Interval:
+    if None not in (*a, *b):
+        corners = [x * y for x in a for y in b if x is not None and y is not None]
+        return min(corners), max(corners)
+    if a[0] is not None and a[0] >= 0 and b[0] is not None and b[0] >= 0:
+        return a[0] * b[0], None
+    return None, None
+
+
+def _atom_interval(atom: Atom) -> Interval:
+    match atom.kind:
+        case AtomKind.SYMBOL:
+            return atom.lo, None if atom.hi is None else interval(atom.hi)[1]
+        case AtomKind.FLOOR:
+            (nlo, nhi), (dlo, dhi) = interval(atom.args[0]), interval(atom.args[1])
+            if dlo is None or dlo <= 0 or nlo is None or nlo < 0:
+                if dlo is not None and dlo == dhi and dlo > 0:
+                    return (
+                        None if nlo is None else nlo // dlo,
+                        None if nhi is None else nhi // dlo,
+                    )
+                return None, None
+            return (0 if dhi is None else nlo // dhi), (None if nhi is None else nhi // dlo)
+        case AtomKind.MIN:
+            los, his = zip(*(interval(a) for a in atom.args), strict=True)
+            finite = [h for h in his if h is not None]
+            return (None if None in los else min(los)), (min(finite) if finite else None)
+        case AtomKind.MAX:
+            los, his = zip(*(interval(a) for a in atom.args), strict=True)
+            known = [x for x in los if x is not None]
+            return (max(known) if known else None), (None if None in his else max(his))
+
+
+@lru_cache(maxsize=1 << 14)
+def interval(d: Dim) -> Interval:
+    """Lower and upper limit of ``d`` over the ranges of its symbols; None where unbounded."""
+    if not isinstance(d, Poly):
+        return d, d
+    lo: int | None = 0
+    hi: int | None = 0
+    for monomial, c in d.terms:
+        part: Interval = (1, 1)
+        for atom in monomial:
+            part = _times(part, _atom_interval(atom))
+        plo, phi = part if c > 0 else (part[1], part[0])
+        lo = None if lo is None or plo is None else lo + c * plo
+        hi = None if hi is None or phi is None else hi + c * phi
+    return lo, hi
+
+
+def at_most(a: Dim, b: Dim) -> bool | None:
+    """Whether ``a <= b`` for all, for no (False), or for some values of the symbols (None)."""
+    lo, hi = interval(b - a)
+    if lo is not None and lo >= 0:
+        return True
+    if hi is not None and hi < 0:
+        return False
+    return None
+
+
+def same(a: Dim, b: Dim) -> bool | None:
+    """Whether ``a == b`` for all, for no, or for some values of the symbols (None)."""
+    if a == b:
+        return True
+    if isinstance(a, int) and isinstance(b, int):
+        return False
+    lo, hi = interval(a - b)
+    return False if (lo is not None and lo > 0) or (hi is not None and hi < 0) else None
+
+
+def _substitute_atom(atom: Atom, env: Mapping[str, Dim]) -> Dim:
+    match atom.kind:
+        case AtomKind.SYMBOL:
+            return env[atom.key] if atom.key in env else Poly((((atom,), 1),))
+        case AtomKind.FLOOR:
+            return substitute(atom.args[0], env) // substitute(atom.args[1], env)
+        case AtomKind.MIN:
+            return dim_min(*(substitute(a, env) for a in atom.args))
+        case AtomKind.MAX:
+            return dim_max(*(substitute(a, env) for a in atom.args))
+
+
+def substitute(d: Dim, env: Mapping[str, Dim]) -> Dim:
+    """Replace symbols; ``substitute(3*N, {"N": 8})`` is ``24``. Unnamed symbols stay."""
+    if not isinstance(d, Poly):
+        return d
+    total: Dim = 0
+    for monomial, c in d.terms:
+        product: Dim = c
+        for atom in monomial:
+            product = product * _substitute_atom(atom, env)
+        total = total + product
+    return total
+
+
+def symbols(d: Dim) -> set[Atom]:
+    """Every symbol ``d`` depends on, those inside quotients and upper limits of ranges included."""
+    if not isinstance(d, Poly):
+        return set()
+    found: set[Atom] = set()
+    for atom in d.atoms():
+        if atom.kind is AtomKind.SYMBOL:
+            found.add(atom)
+        else:
+            found |= {s for a in atom.args for s in symbols(a)}
+    return found

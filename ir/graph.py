@@ -1,0 +1,180 @@
+"""The graph: immutable values in single assignment, nodes that hold an operator, modules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeAlias
+
+from .dim import Dim
+from .known import Known
+from .types import Type
+
+if TYPE_CHECKING:
+    from .op import Op
+
+
+@dataclass(frozen=True, slots=True)
+class Weight:
+    """What is known of a stored tensor besides its type; never its data.
+
+    Args:
+        nbytes: bytes the file states or the type implies, None when neither tells.
+        digest: SHA-256 of type and content where the content was small enough to read, else "".
+        location: external file the content lies in, "" when inside the model.
+        is_parameter: an initializer, as opposed to a constant that an exporter wrote into a node.
+    """
+
+    nbytes: int | None = None
+    digest: str = ""
+    location: str = ""
+    is_parameter: bool = True
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Value:
+    """A tensor, sequence or optional; equality is identity.
+
+    ``known`` holds the content where it is known before running; ``weight`` marks stored tensors.
+    """
+
+    name: str
+    type: Type
+    known: Known | None = None
+    weight: Weight | None = None
+
+    def __repr__(self) -> str:
+        return f"%{self.name}: {self.type}"
+
+
+Inputs: TypeAlias = "tuple[Value | None, ...]"
+
+
+@dataclass(frozen=True, slots=True)
+class Loc:
+    """Where a node comes from: its name and operator in the model file.
+
+    ``is_expanded`` marks a node that stands in for part of a function body.
+    """
+
+    name: str = ""
+    op_type: str = ""
+    is_expanded: bool = False
+
+
+NOWHERE = Loc()
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Node:
+    """One application of an operator. A missing optional input is None, and so is an output not used."""
+
+    op: Op
+    inputs: Inputs
+    outputs: tuple[Value | None, ...]
+    regions: tuple[Graph, ...] = ()
+    loc: Loc = NOWHERE
+
+    @property
+    def name(self) -> str:
+        """Its name in the model file, or else the name of its first output."""
+        return self.loc.name or next((v.name for v in self.results), "")
+
+    @property
+    def results(self) -> tuple[Value, ...]:
+        """The outputs that are used by name."""
+        return tuple(v for v in self.outputs if v is not None)
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """Nodes in topological order between inputs and outputs; values of an outer graph may be used.
+
+    ``weights`` are the stored tensors this graph brings.
+    """
+
+    name: str
+    inputs: tuple[Value, ...]
+    outputs: tuple[Value, ...]
+    nodes: tuple[Node, ...] = ()
+    weights: tuple[Value, ...] = ()
+
+    def __iter__(self) -> Iterator[Node]:
+        return iter(self.nodes)
+
+    @cached_property
+    def producers(self) -> dict[Value, Node]:
+        """The node that makes each value; inputs and weights have none."""
+        return {v: node for node in self.nodes for v in node.results}
+
+    @cached_property
+    def users(self) -> dict[Value, tuple[Node, ...]]:
+        """The nodes that read each value, those that read it from inside a region included."""
+        seen: dict[Value, list[Node]] = {}
+        for node in self.nodes:
+            for v in {*node.inputs, *captured(node)}:
+                if v is not None:
+                    seen.setdefault(v, []).append(node)
+        return {v: tuple(nodes) for v, nodes in seen.items()}
+
+
+def captured(node: Node) -> set[Value]:
+    """Values that the regions of ``node`` use and do not define themselves."""
+    free: set[Value] = set()
+    for region in node.regions:
+        own: set[Value] = {*region.inputs, *region.weights}
+        used: set[Value] = set(region.outputs)
+        for inner in region.nodes:
+            used.update(v for v in inner.inputs if v is not None)
+            used |= captured(inner)
+            own.update(inner.results)
+        free |= used - own
+    return free
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolDecl:
+    """A symbol of the module: its range, and the value assumed where none is given."""
+
+    name: str
+    default: int
+    lo: int = 1
+    hi: Dim | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelOrigin:
+    """The file a module came from."""
+
+    path: str = ""
+    digest: str = ""
+    producer: str = ""
+    ir_version: int = 0
+    opsets: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Module:
+    """A model: one graph, the symbols its types speak of, and where it came from."""
+
+    graph: Graph
+    symbols: tuple[SymbolDecl, ...] = ()
+    origin: ModelOrigin = field(default_factory=ModelOrigin)
+
+    @property
+    def name(self) -> str:
+        """The graph's name."""
+        return self.graph.name
+
+    def defaults(self) -> dict[str, int]:
+        """Symbol to default value."""
+        return {s.name: s.default for s in self.symbols}
+
+
+def walk(graph: Graph) -> Iterator[Node]:
+    """Every node of ``graph`` and of the regions below it, outermost first."""
+    for node in graph.nodes:
+        yield node
+        for region in node.regions:
+            yield from walk(region)

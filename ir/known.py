@@ -1,0 +1,199 @@
+"""Contents of small tensors known before running: what value-driven shapes are computed from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import TypeAlias
+
+from .dim import Poly, dim_max, dim_min
+
+Item: TypeAlias = "int | float | bool | str | Poly | None"
+"""One element: None where only this element is unknown."""
+
+MAX_ELEMENTS = 4096
+"""Larger tensors are never tracked: no shape is driven by one, and time stays bounded."""
+
+MAX_TERMS = 48
+INT64 = 1 << 63
+
+
+def _bounded(item: Item) -> Item:
+    match item:
+        case bool():
+            return item
+        case int():
+            return item if -INT64 <= item < 2 * INT64 else None
+        case Poly():
+            return item if len(item.terms) <= MAX_TERMS and len(item.terms[0][0]) <= 16 else None
+        case _:
+            return item
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Elements of a tensor in row-major order, with its (static) shape.
+
+    Integers may be polynomials in the symbols; an element that is not known is None.
+    """
+
+    shape: tuple[int, ...]
+    items: tuple[Item, ...]
+
+    @staticmethod
+    def of(shape: Sequence[int], items: Sequence[Item]) -> Known | None:
+        """The tensor, or None when it is too large to track or nothing in it is known."""
+        if len(items) > MAX_ELEMENTS:
+            return None
+        bounded = tuple(_bounded(i) for i in items)
+        if bounded and all(i is None for i in bounded):
+            return None
+        return Known(tuple(shape), bounded)
+
+    @staticmethod
+    def scalar(item: Item) -> Known:
+        """A tensor of rank 0."""
+        return Known((), (item,))
+
+    @staticmethod
+    def vector(items: Sequence[Item]) -> Known:
+        """A tensor of rank 1."""
+        return Known((len(items),), tuple(items))
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every element is known."""
+        return None not in self.items
+
+    @property
+    def dims(self) -> tuple[int | Poly | None, ...]:
+        """Elements as extents; floats and strings read as unknown."""
+        return tuple(
+            int(i) if isinstance(i, bool) else i if isinstance(i, int | Poly) else None
+            for i in self.items
+        )
+
+    @property
+    def ints(self) -> tuple[int, ...] | None:
+        """Elements as plain integers, None if any is not one."""
+        found = tuple(int(i) for i in self.items if isinstance(i, int))
+        return found if len(found) == len(self.items) else None
+
+    @property
+    def item(self) -> Item:
+        """The only element of a scalar or one-element tensor, None when there are more."""
+        return self.items[0] if len(self.items) == 1 else None
+
+    def __str__(self) -> str:
+        def show(axis: int, offset: int) -> str:
+            if axis == len(self.shape):
+                return literal(self.items[offset])
+            stride = 1
+            for d in self.shape[axis + 1 :]:
+                stride *= d
+            rows = (show(axis + 1, offset + i * stride) for i in range(self.shape[axis]))
+            return f"[{', '.join(rows)}]"
+
+        return show(0, 0)
+
+
+def literal(item: Item) -> str:
+    """An element as the text form writes it; ``_`` stands for an unknown one."""
+    match item:
+        case None:
+            return "_"
+        case bool():
+            return "true" if item else "false"
+        case str():
+            import json
+
+            return json.dumps(item)
+        case float():
+            return repr(item)
+        case _:
+            return str(item)
+
+
+def strides_of(shape: Sequence[int]) -> list[int]:
+    """Row-major strides in elements."""
+    strides = [1] * len(shape)
+    for axis in range(len(shape) - 2, -1, -1):
+        strides[axis] = strides[axis + 1] * shape[axis + 1]
+    return strides
+
+
+def indices(shape: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """Every index of ``shape`` in row-major order."""
+    return product(*(range(d) for d in shape))
+
+
+def broadcast_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...] | None:
+    """Static multidirectional broadcast; None when the shapes do not go together."""
+    rank = max((len(s) for s in shapes), default=0)
+    out: list[int] = []
+    for axis in range(rank):
+        extents = {s[axis - rank + len(s)] for s in shapes if axis - rank + len(s) >= 0} - {1}
+        if len(extents) > 1:
+            return None
+        out.append(extents.pop() if extents else 1)
+    return tuple(out)
+
+
+def broadcast_to(known: Known, shape: tuple[int, ...]) -> tuple[Item, ...]:
+    """Elements of ``known`` repeated to ``shape``, which it must broadcast to."""
+    if known.shape == shape:
+        return known.items
+    if len(known.items) == 1:
+        count = 1
+        for d in shape:
+            count *= d
+        return known.items * count
+    lead = len(shape) - len(known.shape)
+    strides = strides_of(known.shape)
+    own = [0 if d == 1 else s for d, s in zip(known.shape, strides, strict=True)]
+    return tuple(
+        known.items[sum(i * s for i, s in zip(index[lead:], own, strict=True))]
+        for index in indices(shape)
+    )
+
+
+def elementwise(function: Callable[..., Item], *operands: Known) -> Known | None:
+    """Apply ``function`` to broadcast elements; an unknown or failing element stays unknown."""
+    shape = broadcast_shape([k.shape for k in operands])
+    if shape is None:
+        return None
+    count = 1
+    for d in shape:
+        count *= d
+    if count > MAX_ELEMENTS:
+        return None
+
+    def one(*args: Item) -> Item:
+        if None in args:
+            return None
+        try:
+            return function(*args)
+        except (ArithmeticError, TypeError, ValueError):
+            return None
+
+    columns = [broadcast_to(k, shape) for k in operands]
+    return Known.of(shape, [one(*row) for row in zip(*columns, strict=True)])
+
+
+def minimum(a: Item, b: Item) -> Item:
+    """Smaller of two elements, symbolic where it must be."""
+    if isinstance(a, Poly) or isinstance(b, Poly):
+        if isinstance(a, int | Poly) and isinstance(b, int | Poly):
+            return dim_min(a, b)
+        return None
+    return min(a, b)  # type: ignore[type-var]
+
+
+def maximum(a: Item, b: Item) -> Item:
+    """Larger of two elements, symbolic where it must be."""
+    if isinstance(a, Poly) or isinstance(b, Poly):
+        if isinstance(a, int | Poly) and isinstance(b, int | Poly):
+            return dim_max(a, b)
+        return None
+    return max(a, b)  # type: ignore[type-var]

@@ -1,0 +1,209 @@
+"""The operator contract: a frozen dataclass that knows its shapes, its work and its traffic."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from enum import Enum
+from typing import ClassVar, TypeAlias
+
+from ..errors import ShapeError
+from .cost import NO_TRAFFIC, NO_WORK, Traffic, Work, dim_sum
+from .dim import Dim
+from .graph import Inputs
+from .known import Known
+from .types import DType, TensorType, Type, element_count
+
+Types: TypeAlias = "tuple[Type, ...]"
+Folded: TypeAlias = "tuple[Known | None, ...]"
+
+
+class Kind(Enum):
+    """What class of kernel an operator is, for fusion and for efficiency."""
+
+    MATMUL = "matmul"
+    CONV = "conv"
+    ATTENTION = "attention"
+    RECURRENT = "recurrent"
+    ELEMENTWISE = "elementwise"
+    REDUCTION = "reduction"
+    SOFTMAX = "softmax"
+    NORMALIZATION = "normalization"
+    POOL = "pool"
+    MOVEMENT = "movement"
+    VIEW = "view"
+    GATHER = "gather"
+    QUANTIZE = "quantize"
+    SORT = "sort"
+    RANDOM = "random"
+    SHAPE = "shape"
+    CONTROL = "control"
+    CONTAINER = "container"
+    SIGNAL = "signal"
+    STRING = "string"
+    OPTIMIZER = "optimizer"
+    CLASSICAL = "classical"
+    OPAQUE = "opaque"
+
+    __hash__ = object.__hash__
+
+
+REGISTRY: dict[str, type[Op]] = {}
+"""Operator classes by mnemonic."""
+
+BY_ONNX: dict[str, type[Op]] = {}
+"""Operator classes by ONNX name: ``Conv``, ``com.microsoft::FusedConv``."""
+
+
+@dataclass(frozen=True)
+class Op:
+    """An operator with its attributes as fields, named and defaulted as in ONNX.
+
+    A subclass declares what it is called, what it reads, and defines ``infer`` and what else is
+    not the default. Methods are pure: they see types and known contents, never data.
+    """
+
+    mnemonic: ClassVar[str] = ""
+    """Name in the text form, unique."""
+    onnx: ClassVar[tuple[str, ...]] = ()
+    """ONNX operators it stands for, with ``domain::`` before those outside the standard domain."""
+    operands: ClassVar[tuple[str, ...]] = ()
+    """Names of the inputs. An ONNX attribute of that name (older opsets) becomes a constant input."""
+    kind: ClassVar[Kind] = Kind.ELEMENTWISE
+    formulas: ClassVar[Mapping[str, str]] = {}
+    """``mac``, ``alu``, ``sfu``, ``integer``, ``read_bytes``, ``write_bytes`` over ``extents``."""
+
+    def __init_subclass__(cls) -> None:
+        """Register the class; the same name twice is an error."""
+        if "mnemonic" in cls.__dict__:
+            known = REGISTRY.setdefault(cls.mnemonic, cls)
+            # `dataclass(slots=True)` and reloads build the class again under the same name
+            if known.__qualname__ != cls.__qualname__ or known.__module__ != cls.__module__:
+                raise TypeError(f"operator {cls.mnemonic!r} is defined twice")
+            for name in cls.__dict__.get("onnx", ()):
+                BY_ONNX[name] = cls
+
+    def infer(self, ins: Inputs) -> Types:
+        """Types of all outputs the operator can have.
+
+        Raises:
+            ShapeError: the operands cannot go together.
+        """
+        raise NotImplementedError(f"{type(self).__name__}.infer")
+
+    def fold(self, ins: Inputs, outs: Types) -> Folded:
+        """Contents of the outputs where they follow from known contents or from shapes."""
+        return ()
+
+    def work(self, ins: Inputs, outs: Types) -> Work | None:
+        """Operations by unit; None where nobody knows (never zero for unknown)."""
+        return NO_WORK
+
+    def traffic(self, ins: Inputs, outs: Types) -> Traffic:
+        """Compulsory bytes; by default each operand and each result once."""
+        if self.kind is Kind.VIEW:
+            return NO_TRAFFIC
+        return each_once(ins, outs)
+
+    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+        """The letters of ``formulas`` with this node's numbers."""
+        return {}
+
+    def __str__(self) -> str:
+        shown = ", ".join(
+            f"{f.name}={attribute_text(getattr(self, f.name))}"
+            for f in fields(self)
+            if getattr(self, f.name) != f.default
+        )
+        return f"{self.mnemonic} {{{shown}}}" if shown else self.mnemonic
+
+
+def attribute_text(value: object) -> str:
+    """An attribute as the text form writes it."""
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case Enum():
+            return f'"{value.value}"'
+        case DType():
+            return f'"{value.code}"'
+        case tuple():
+            return f"[{', '.join(attribute_text(v) for v in value)}]"
+        case str():
+            import json
+
+            return json.dumps(value)
+        case bytes():
+            import json
+
+            return json.dumps(value.decode("utf-8", "replace"))
+        case None:
+            return "none"
+        case _:
+            return repr(value)
+
+
+UNRANKED = TensorType(DType.UNKNOWN, None)
+ABSENT = TensorType(DType.UNKNOWN, (0,))
+"""Stands for an output that the node does not ask for, where types are listed by position."""
+
+
+def has(ins: Inputs, index: int) -> bool:
+    """Whether the optional input ``index`` is given."""
+    return index < len(ins) and ins[index] is not None
+
+
+def tensor(ins: Inputs, index: int) -> TensorType:
+    """Type of input ``index``; an unranked tensor where it is missing or not a tensor."""
+    value = ins[index] if index < len(ins) else None
+    if value is not None and isinstance(value.type, TensorType):
+        return value.type
+    return UNRANKED
+
+
+def known(ins: Inputs, index: int) -> Known | None:
+    """Content of input ``index`` where it is known."""
+    value = ins[index] if index < len(ins) else None
+    return None if value is None else value.known
+
+
+def known_ints(ins: Inputs, index: int) -> tuple[int, ...] | None:
+    """Content of input ``index`` as plain integers, None where any is not known or symbolic."""
+    content = known(ins, index)
+    return None if content is None else content.ints
+
+
+def count(type_: Type) -> Dim:
+    """Elements of a tensor; 0 where the shape is not known (callers mark the result a bound)."""
+    if isinstance(type_, TensorType) and type_.shape is not None:
+        return element_count(type_.shape)
+    return 0
+
+
+def each_once(ins: Inputs, outs: Types) -> Traffic:
+    """Every distinct input read once and every output written once."""
+    sizes: list[Dim] = []
+    is_bound = False
+    for value in dict.fromkeys(v for v in ins if v is not None):
+        nbytes = value.type.nbytes if isinstance(value.type, TensorType) else None
+        is_bound |= nbytes is None
+        sizes.append(nbytes or 0)
+    written: list[Dim] = []
+    for out in outs:
+        if out is ABSENT:
+            continue
+        nbytes = out.nbytes if isinstance(out, TensorType) else None
+        is_bound |= nbytes is None
+        written.append(nbytes or 0)
+    return Traffic(dim_sum(sizes), dim_sum(written), is_bound)
+
+
+def normal_axis(axis: int, rank: int, what: str = "axis") -> int:
+    """``axis`` counted from the front.
+
+    Raises:
+        ShapeError: it is outside ``-rank..rank-1``.
+    """
+    if not -rank <= axis < rank:
+        raise ShapeError(f"{what} {axis} is outside rank {rank}")
+    return axis + rank if axis < 0 else axis

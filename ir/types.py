@@ -1,0 +1,173 @@
+"""Types of values: element types down to two bits, tensors with symbolic shapes, sequences, optionals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TypeAlias
+
+from .dim import Dim, Poly
+
+
+class DType(Enum):
+    """Element type. ``bits`` is the storage width; ``onnx`` the number in ``TensorProto.DataType``.
+
+    ``STR`` elements have no fixed width: 0 bits, and ``nbytes`` of such tensors is not known.
+    ``UNKNOWN`` marks an element type that no rule could establish.
+    """
+
+    F32 = ("f32", 32, 1)
+    U8 = ("u8", 8, 2)
+    I8 = ("i8", 8, 3)
+    U16 = ("u16", 16, 4)
+    I16 = ("i16", 16, 5)
+    I32 = ("i32", 32, 6)
+    I64 = ("i64", 64, 7)
+    STR = ("str", 0, 8)
+    BOOL = ("b1", 8, 9)
+    F16 = ("f16", 16, 10)
+    F64 = ("f64", 64, 11)
+    U32 = ("u32", 32, 12)
+    U64 = ("u64", 64, 13)
+    C64 = ("c64", 64, 14)
+    C128 = ("c128", 128, 15)
+    BF16 = ("bf16", 16, 16)
+    F8E4M3FN = ("f8e4m3", 8, 17)
+    F8E4M3FNUZ = ("f8e4m3fnuz", 8, 18)
+    F8E5M2 = ("f8e5m2", 8, 19)
+    F8E5M2FNUZ = ("f8e5m2fnuz", 8, 20)
+    U4 = ("u4", 4, 21)
+    I4 = ("i4", 4, 22)
+    F4E2M1 = ("f4e2m1", 4, 23)
+    F8E8M0 = ("f8e8m0", 8, 24)
+    U2 = ("u2", 2, 25)
+    I2 = ("i2", 2, 26)
+    TF32 = ("tf32", 32, -1)
+    UNKNOWN = ("?", 0, 0)
+
+    code: str
+    bits: int
+    onnx: int
+
+    def __init__(self, code: str, bits: int, onnx: int) -> None:
+        self.code, self.bits, self.onnx = code, bits, onnx
+
+    __hash__ = object.__hash__
+
+    def __str__(self) -> str:
+        return self.code
+
+    @property
+    def is_float(self) -> bool:
+        """Whether elements are real floating-point numbers, 4-bit and 8-bit ones included."""
+        return self.code.startswith(("f", "bf", "tf"))
+
+    @property
+    def is_integer(self) -> bool:
+        """Whether elements are integers, signed or not; booleans are not."""
+        return self.code[0] in "iu"
+
+    @property
+    def is_signed(self) -> bool:
+        """Whether elements can be negative."""
+        return self.is_float or self.code.startswith("i")
+
+
+BY_ONNX: dict[int, DType] = {d.onnx: d for d in DType if d.onnx > 0}
+BY_CODE: dict[str, DType] = {d.code: d for d in DType}
+
+Shape: TypeAlias = "tuple[Dim, ...]"
+
+
+def element_count(shape: Shape) -> Dim:
+    """Product of the extents; 1 for a scalar."""
+    total: Dim = 1
+    for d in shape:
+        total = total * d
+    return total
+
+
+def storage_bytes(count: Dim, bits: int) -> Dim:
+    """Bytes that ``count`` elements of ``bits`` width take; sub-byte elements are packed."""
+    if bits % 8 == 0:
+        return count * (bits // 8)
+    return (count * bits + 7) // 8
+
+
+@dataclass(frozen=True, slots=True)
+class TensorType:
+    """Element type and shape, ``f16[N, 64, 56, 56]``; ``shape`` None means unknown rank."""
+
+    dtype: DType
+    shape: Shape | None
+
+    @property
+    def rank(self) -> int | None:
+        """Number of axes, None when unknown."""
+        return None if self.shape is None else len(self.shape)
+
+    @property
+    def numel(self) -> Dim | None:
+        """Number of elements, None when the rank is unknown."""
+        return None if self.shape is None else element_count(self.shape)
+
+    @property
+    def nbytes(self) -> Dim | None:
+        """Bytes of the packed elements; None when the shape, or the width of an element, is not known."""
+        if self.shape is None or self.dtype.bits == 0:
+            return None
+        return storage_bytes(element_count(self.shape), self.dtype.bits)
+
+    @property
+    def is_static(self) -> bool:
+        """Whether every extent is a number."""
+        return self.shape is not None and not any(isinstance(d, Poly) for d in self.shape)
+
+    def __str__(self) -> str:
+        if self.shape is None:
+            return f"{self.dtype}[*]"
+        return f"{self.dtype}[{', '.join(map(str, self.shape))}]"
+
+
+@dataclass(frozen=True, slots=True)
+class SequenceType:
+    """A list of values of one type; ``length`` None when not known."""
+
+    elem: Type
+    length: Dim | None = None
+
+    def __str__(self) -> str:
+        return f"seq<{self.elem}>" if self.length is None else f"seq<{self.elem}; {self.length}>"
+
+
+@dataclass(frozen=True, slots=True)
+class OptionalType:
+    """A value that may be absent."""
+
+    elem: Type
+
+    def __str__(self) -> str:
+        return f"opt<{self.elem}>"
+
+
+@dataclass(frozen=True, slots=True)
+class MapType:
+    """A dictionary (``ai.onnx.ml``): keys of one element type, values of one type."""
+
+    key: DType
+    value: Type
+
+    def __str__(self) -> str:
+        return f"map<{self.key}, {self.value}>"
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownType:
+    """A value about which nothing is known."""
+
+    def __str__(self) -> str:
+        return "?"
+
+
+Type: TypeAlias = "TensorType | SequenceType | OptionalType | MapType | UnknownType"
+UNKNOWN = UnknownType()
