@@ -1,1 +1,73 @@
-"""Operators, one file a family; a file is loaded when one of its operators is first looked up."""
+"""Operators, one file a family; a file is loaded when one of its operators is first looked up.
+
+There is no list to edit: which file defines an operator is read from the files' own text.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from functools import cache
+from importlib import import_module
+
+from ..op import BY_ONNX, REGISTRY, Op
+
+_MNEMONIC = re.compile(r'^ {4}mnemonic(?::[^=\n]*)? = "([^"]+)"', re.MULTILINE)
+_ONNX = re.compile(r"^ {4}onnx(?::[^=\n]*)? = \(([^)]*)\)", re.MULTILINE)
+_STRING = re.compile(r'"([^"]+)"')
+
+
+@cache
+def _index() -> tuple[dict[str, str], dict[str, str]]:
+    """Family by mnemonic, family by ONNX name."""
+    by_mnemonic: dict[str, str] = {}
+    by_onnx: dict[str, str] = {}
+    for family in families():
+        with open(os.path.join(__path__[0], f"{family}.py"), encoding="utf-8") as source:
+            text = source.read()
+        by_mnemonic.update(dict.fromkeys(_MNEMONIC.findall(text), family))
+        for names in _ONNX.findall(text):
+            by_onnx.update(dict.fromkeys(_STRING.findall(names), family))
+    return by_mnemonic, by_onnx
+
+
+@cache
+def families() -> tuple[str, ...]:
+    """Names of the files that define operators."""
+    files = sorted(os.listdir(__path__[0]))
+    return tuple(f[:-3] for f in files if f.endswith(".py") and not f.startswith("_"))
+
+
+def mnemonics() -> tuple[str, ...]:
+    """Every mnemonic there is, without loading what defines it."""
+    return tuple(sorted(_index()[0]))
+
+
+def operator(mnemonic: str) -> type[Op]:
+    """The operator called ``mnemonic`` in the text form.
+
+    Raises:
+        KeyError: there is none.
+    """
+    if mnemonic not in REGISTRY and mnemonic in _index()[0]:
+        import_module(f".{_index()[0][mnemonic]}", __name__)
+    return REGISTRY[mnemonic]
+
+
+def operator_for(domain: str, op_type: str) -> type[Op] | None:
+    """The operator that stands for an ONNX one, None where there is none.
+
+    >>> operator_for("", "MatMul").__name__
+    'MatMul'
+    """
+    name = op_type if domain in ("", "ai.onnx") else f"{domain}::{op_type}"
+    if name not in BY_ONNX and name in _index()[1]:
+        import_module(f".{_index()[1][name]}", __name__)
+    return BY_ONNX.get(name)
+
+
+def load_all() -> dict[str, type[Op]]:
+    """Load every family; operators by mnemonic."""
+    for family in families():
+        import_module(f".{family}", __name__)
+    return dict(REGISTRY)

@@ -1,0 +1,195 @@
+"""Runs passes, remembers what analyses found, and tells instruments about each step."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol, TextIO, TypeVar, cast
+from weakref import WeakKeyDictionary
+
+from perfc.errors import PassError, PerfcError
+from perfc.ir import Module
+
+from . import Analysis, Facts, HasFacts, Pass, Transform, pass_name
+
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One pass that ran (or one result that was remembered), as instruments see it.
+
+    ``depth`` is 0 for what the pipeline asked for, 1 for what that asked for, and so on.
+    """
+
+    pass_: Pass
+    module: Module
+    result: object
+    time_s: float
+    is_cached: bool
+    depth: int
+
+    @property
+    def name(self) -> str:
+        """The name of the pass."""
+        return pass_name(self.pass_)
+
+    @property
+    def facts(self) -> dict[str, Facts]:
+        """The result as a table to print, empty where it has none."""
+        return {self.name: self.result.facts()} if isinstance(self.result, HasFacts) else {}
+
+
+class Instrument(Protocol):
+    """Watches passes from outside."""
+
+    def after(self, step: Step) -> None:
+        """Called when a pass has run."""
+        ...
+
+
+@dataclass
+class Analyses:
+    """Results by module and analysis. Modules are immutable, so an entry is never stale."""
+
+    instruments: tuple[Instrument, ...] = ()
+    _memo: WeakKeyDictionary[Module, dict[Analysis[object], object]] = field(
+        default_factory=WeakKeyDictionary
+    )
+    _running: list[Pass] = field(default_factory=list)
+    _done: list[str] = field(default_factory=list)
+
+    def get(self, analysis: Analysis[R], module: Module) -> R:
+        """The result of ``analysis`` on ``module``, computed at most once.
+
+        Raises:
+            TypeError: the analysis that asks does not declare this one in ``requires``.
+            PassError: the analysis failed in a way that is not the model's fault.
+        """
+        asking = self._running[-1] if self._running else None
+        if isinstance(asking, Analysis) and type(analysis) not in asking.requires:
+            raise TypeError(f"{type(asking).__name__} uses {type(analysis).__name__} undeclared")
+        memo = self._memo.setdefault(module, {})
+        is_cached = analysis in memo
+        start = time.perf_counter()
+        if not is_cached:
+            memo[analysis] = self._guarded(analysis, lambda: analysis.run(module, self))
+        result = cast(R, memo[analysis])
+        self._tell(analysis, module, result, time.perf_counter() - start, is_cached)
+        return result
+
+    def apply(self, transform: Transform, module: Module) -> Module:
+        """The module that ``transform`` makes of ``module``; the same object for no change.
+
+        Raises:
+            PassError: the transform failed in a way that is not the model's fault.
+        """
+        start = time.perf_counter()
+        out = self._guarded(transform, lambda: transform.run(module, self))
+        if out is not module and transform.preserves:
+            kept = self._memo.get(module, {}).items()
+            still_true = {a: r for a, r in kept if isinstance(a, transform.preserves)}
+            self._memo.setdefault(out, {}).update(still_true)
+        self._tell(transform, out, None, time.perf_counter() - start, False)
+        return out
+
+    def run(self, passes: Collection[Pass], module: Module) -> Module:
+        """Apply transforms and compute analyses in order; the last module."""
+        for p in passes:
+            if isinstance(p, Transform):
+                module = self.apply(p, module)
+            else:
+                self.get(p, module)
+        return module
+
+    def _guarded(self, pass_: Pass, run: Callable[[], R]) -> R:
+        self._running.append(pass_)
+        try:
+            return run()
+        except PerfcError:
+            raise
+        except Exception as error:
+            before = f"after {', '.join(self._done)}" if self._done else ""
+            what = f"{type(error).__name__}: {error}"
+            raise PassError(what, where=f"pass {pass_name(pass_)}", hint=before) from error
+        finally:
+            self._running.pop()
+
+    def _tell(self, pass_: Pass, module: Module, result: object, t: float, cached: bool) -> None:
+        if not cached:
+            self._done.append(pass_name(pass_))
+        if self.instruments:
+            step = Step(pass_, module, result, t, cached, len(self._running))
+            for instrument in self.instruments:
+                instrument.after(step)
+
+
+@dataclass
+class Timing:
+    """Wall time of every pass that ran, nested ones indented."""
+
+    steps: list[tuple[str, float, int]] = field(default_factory=list)
+
+    def after(self, step: Step) -> None:
+        """Note the time."""
+        if not step.is_cached:
+            self.steps.append((step.name, step.time_s, step.depth))
+
+    def __str__(self) -> str:
+        total = sum(t for _, t, depth in self.steps if not depth)
+        rows = [f"{t * 1e3:10.3f} ms  {'  ' * depth}{name}" for name, t, depth in self.steps]
+        return "\n".join([*rows, f"{total * 1e3:10.3f} ms  total"])
+
+
+@dataclass(frozen=True)
+class PrintAfter:
+    """Prints the module after the passes named, or after every one when ``names`` is None."""
+
+    names: frozenset[str] | None = None
+    stream: TextIO | None = None
+
+    def after(self, step: Step) -> None:
+        """Print the module with what an analysis found."""
+        if step.is_cached or (self.names is not None and step.name not in self.names):
+            return
+        from perfc.ir.text import print_module
+
+        text = print_module(step.module, facts=step.facts)
+        print(f"# after {step.name}\n{text}", file=self.stream or sys.stderr)
+
+
+@dataclass(frozen=True)
+class VerifyEach:
+    """Verifies the module after every transform."""
+
+    def after(self, step: Step) -> None:
+        """Verify, naming the pass that broke it."""
+        if isinstance(step.pass_, Transform):
+            from perfc.ir.verify import verify
+
+            try:
+                verify(step.module)
+            except PerfcError as error:
+                raise PassError(str(error), where=f"after pass {step.name}") from error
+
+
+@dataclass
+class DumpTo:
+    """Writes the module after every pass, as ``000-shapes.pir``, ``001-fuse.pir`` and so on."""
+
+    folder: Path
+    count: int = 0
+
+    def after(self, step: Step) -> None:
+        """Write the next file."""
+        if step.is_cached:
+            return
+        from perfc.ir.text import print_module
+
+        self.folder.mkdir(parents=True, exist_ok=True)
+        path = self.folder / f"{self.count:03d}-{step.name}.pir"
+        path.write_text(print_module(step.module, facts=step.facts), encoding="utf-8")
+        self.count += 1
