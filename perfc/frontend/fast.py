@@ -1,0 +1,159 @@
+"""Decoders written out for the messages a model holds thousands of.
+
+Each does what the table of its message does in ``schema``; an entry it does not expect goes there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from .proto import NO_PROPS, Attribute, Node, Tensor, TypeProto, ValueInfo
+
+if TYPE_CHECKING:
+    from .wire import Decoder, Fields
+
+# Attributes and types repeat: those as short as this are decoded once and shared.
+SHARED_BYTES = 128
+
+
+def read_node(decoder: Decoder, buf: bytes, pos: int, end: int, depth: int) -> Node:
+    """A ``NodeProto`` between two offsets."""
+    strings = decoder.strings
+    node = Node()
+    inputs, outputs = node.input, node.output
+    fields: Fields = {}
+    while pos < end:
+        tag = buf[pos]
+        if tag & 0x87 != 2 or pos + 1 >= end:
+            pos = decoder.field(decoder.messages["NodeProto"], fields, buf, pos, end, depth)
+            continue
+        size = buf[pos + 1]
+        start = pos + 2
+        if size > 0x7F:
+            size, start = decoder.varint(buf, pos + 1, end)
+        stop = start + size
+        if stop > end:
+            raise decoder.fault(f"an entry runs {stop - end} bytes past its NodeProto", pos)
+        if tag == 0x0A:
+            inputs.append(strings[buf[start:stop]])
+        elif tag == 0x12:
+            outputs.append(strings[buf[start:stop]])
+        elif tag == 0x2A:
+            node.attribute.append(_attribute(decoder, buf, start, stop, depth))
+        elif tag == 0x1A:
+            # A node's name is not the name of a value as a rule: no use in keeping it.
+            node.name = buf[start:stop].decode("utf-8", "replace")
+        elif tag == 0x22:
+            node.op_type = strings[buf[start:stop]]
+        elif tag == 0x3A:
+            node.domain = strings[buf[start:stop]]
+        elif tag == 0x42:
+            node.overload = strings[buf[start:stop]]
+        elif tag == 0x4A:
+            entry = read_entry(decoder, buf, start, stop, depth)
+            fields.setdefault("metadata_props", []).append(entry)
+        pos = stop
+    if fields:
+        node.metadata_props = _props(fields)
+    return node
+
+
+def _attribute(decoder: Decoder, buf: bytes, pos: int, end: int, depth: int) -> Attribute:
+    attribute: Attribute
+    message = decoder.messages["AttributeProto"]
+    if end - pos > SHARED_BYTES:
+        attribute = decoder.decode(message, buf, pos, end, depth)
+        return attribute
+    key = buf[pos:end]
+    known = decoder.attributes.get(key)
+    if known is not None:
+        return known
+    attribute = decoder.decode(message, buf, pos, end, depth)
+    if not attribute.g and not attribute.graphs:
+        decoder.attributes[key] = attribute
+    return attribute
+
+
+def read_value_info(decoder: Decoder, buf: bytes, pos: int, end: int, depth: int) -> ValueInfo:
+    """A ``ValueInfoProto`` between two offsets."""
+    info = ValueInfo()
+    fields: Fields = {}
+    while pos < end:
+        tag = buf[pos]
+        if tag != 0x0A and tag != 0x12 or pos + 1 >= end:
+            pos = decoder.field(decoder.messages["ValueInfoProto"], fields, buf, pos, end, depth)
+            continue
+        size = buf[pos + 1]
+        start = pos + 2
+        if size > 0x7F:
+            size, start = decoder.varint(buf, pos + 1, end)
+        stop = start + size
+        if stop > end:
+            raise decoder.fault(f"an entry runs {stop - end} bytes past its ValueInfoProto", pos)
+        if tag == 0x0A:
+            info.name = decoder.strings[buf[start:stop]]
+        else:
+            info.type = _type(decoder, buf, start, stop, depth)
+        pos = stop
+    if fields:
+        info.metadata_props = _props(fields)
+    return info
+
+
+def _type(decoder: Decoder, buf: bytes, pos: int, end: int, depth: int) -> TypeProto:
+    key = buf[pos : min(end, pos + SHARED_BYTES + 1)]
+    known = decoder.types.get(key)
+    if known is None:
+        known = decoder.decode(decoder.messages["TypeProto"], buf, pos, end, depth)
+        if end - pos <= SHARED_BYTES:
+            decoder.types[key] = known
+    return known
+
+
+def read_tensor(decoder: Decoder, buf: bytes, pos: int, end: int, depth: int) -> Tensor:
+    """A ``TensorProto`` between two offsets."""
+    message = decoder.messages["TensorProto"]
+    fields: Fields = {}
+    dims = bytearray()
+    while pos < end:
+        tag = buf[pos]
+        if tag == 0x08 and pos + 1 < end and buf[pos + 1] < 0x80:
+            dims.append(buf[pos + 1])
+            pos += 2
+        elif tag == 0x08:
+            _, stop = decoder.varint(buf, pos + 1, end)
+            dims += buf[pos + 1 : stop]
+            pos = stop
+        elif tag == 0x0A:
+            # Packed dims keep their place among the others.
+            fields["dims"] = dims
+            pos = decoder.field(message, fields, buf, pos, end, depth)
+        else:
+            pos = decoder.field(message, fields, buf, pos, end, depth)
+    fields["dims"] = dims
+    tensor: Tensor = message.build(decoder, fields)
+    return tensor
+
+
+def read_entry(decoder: Decoder, buf: bytes, pos: int, end: int, depth: int) -> tuple[str, str]:
+    """A ``StringStringEntryProto`` between two offsets."""
+    start = pos
+    if end - pos >= 4 and buf[pos] == 0x0A:
+        middle = pos + 2 + buf[pos + 1]
+        if buf[pos + 1] < 0x80 and middle + 2 <= end and buf[middle] == 0x12:
+            size, first = decoder.varint(buf, middle + 1, end)
+            if first + size == end:
+                key = decoder.strings[buf[pos + 2 : middle]]
+                return key, decoder.strings[buf[first:end]]
+    message = decoder.messages["StringStringEntryProto"]
+    fields: dict[str, Any] = {}
+    pos = start
+    while pos < end:
+        pos = decoder.field(message, fields, buf, pos, end, depth)
+    return fields.get("key", ""), fields.get("value", "")
+
+
+def _props(fields: Fields) -> Mapping[str, str]:
+    pairs = fields.get("metadata_props")
+    return dict(pairs) if pairs else NO_PROPS

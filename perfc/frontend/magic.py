@@ -1,0 +1,96 @@
+"""What a file is by its first bytes, for a clear word on what is not an ONNX model."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from perfc.errors import ModelError
+
+HEAD_BYTES = 512
+
+_EXPORT = "export it with torch.onnx.export(model, inputs, 'model.onnx')"
+
+# Start of the file, what it is, what to do.
+_PREFIXES: tuple[tuple[bytes, str, str], ...] = (
+    (
+        b"version https://git-lfs",
+        "a git-LFS pointer, not the model itself",
+        "fetch the file: git lfs pull",
+    ),
+    (b"PK\x03\x04", "a zip archive: a PyTorch checkpoint (.pt, .pth), Keras or NumPy file", _EXPORT),
+    (b"PK\x05\x06", "an empty zip archive", _EXPORT),
+    (b"\x80\x02", "a Python pickle: an old PyTorch checkpoint", _EXPORT),
+    (b"\x80\x03", "a Python pickle", _EXPORT),
+    (b"\x80\x04", "a Python pickle", _EXPORT),
+    (b"\x80\x05", "a Python pickle", _EXPORT),
+    (b"GGUF", "a GGUF file: weights without a graph", "export the model to ONNX"),
+    (b"\x89HDF\r\n", "an HDF5 file: a Keras model or weights", "convert it with tf2onnx"),
+    (b"\x93NUMPY", "a NumPy array", "give the ONNX model"),
+    (b"\x28\xb5\x2f\xfd", "compressed with zstd", "decompress it: unzstd FILE"),
+    (b"\xfd7zXZ\x00", "compressed with xz", "decompress it: unxz FILE"),
+    (b"BZh", "compressed with bzip2", "decompress it: bunzip2 FILE"),
+    (b"7z\xbc\xaf", "a 7-Zip archive", "unpack it"),
+    (b"ptrt", "a TensorRT engine", "give the ONNX model it was built from"),
+    (b"ftrt", "a TensorRT engine", "give the ONNX model it was built from"),
+    (b"\x7fELF", "an ELF binary", "give the ONNX model"),
+    (b"%PDF", "a PDF", "give the ONNX model"),
+)
+_HTML = (b"<!doctype", b"<html", b"<head", b"<body")
+
+
+class Form(Enum):
+    """How the bytes of a model are to be read."""
+
+    BINARY = "protobuf"
+    GZIP = "gzip"
+    TEXT = "ONNX text"
+
+
+def recognise(head: bytes, where: str, *, text_suffix: bool = False) -> Form:
+    """How a file with this beginning is read.
+
+    Raises:
+        ModelError: the beginning is of something known that is not an ONNX model.
+    """
+    if not head:
+        raise ModelError("the file is empty", hint="download or export it again", where=where)
+    if head.startswith(b"\x1f\x8b"):
+        return Form.GZIP
+    for prefix, what, hint in _PREFIXES:
+        if head.startswith(prefix):
+            raise _not_onnx(what, hint, where)
+    match head[4:8]:
+        case b"TFL3":
+            raise _not_onnx("a TensorFlow Lite model", "convert it with tf2onnx --tflite", where)
+        case b"ORTM":
+            hint = "give the ONNX model it was made from"
+            raise _not_onnx("an ORT-format model", hint, where)
+    if head[8:10] == b'{"' and int.from_bytes(head[:8], "little") < 1 << 30:
+        raise _not_onnx("a safetensors file: weights without a graph", _EXPORT, where)
+    text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if text[:9].lower().startswith(_HTML):
+        hint = "download the file itself, not the page that shows it"
+        raise _not_onnx("an HTML page", hint, where)
+    if text.startswith((b"<?xml", b"<net")):
+        raise _not_onnx("XML: an OpenVINO model?", "give the ONNX model", where)
+    return Form.TEXT if text_suffix or text.startswith(b"<") else Form.BINARY
+
+
+def looks_like_text(head: bytes) -> bool:
+    """Whether the bytes are printable: they parse as protobuf by accident at most."""
+    return not head.translate(None, bytes([9, 10, 13, *range(32, 127), *range(128, 256)]))
+
+
+def plain_text(head: bytes, where: str) -> ModelError:
+    """The error for text that is not an ONNX model."""
+    start = head.lstrip()
+    if start.startswith((b"{", b"[")):
+        return _not_onnx("JSON", "convert it: onnx.load(path, format='json')", where)
+    if start.startswith((b"ir_version", b"graph {", b"producer_name", b"opset_import")):
+        hint = "convert it: onnx.load(path, format='textproto')"
+        return _not_onnx("a protobuf text file", hint, where)
+    return _not_onnx("text, but not the ONNX text form", "that form begins with <ir_version", where)
+
+
+def _not_onnx(what: str, hint: str, where: str) -> ModelError:
+    return ModelError(f"not an ONNX model but {what}", hint=hint, where=where)

@@ -1,0 +1,239 @@
+"""Open a model file of any form that is read: ``.onnx``, gzip, ONNX text, bytes."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import zlib
+from pathlib import Path
+from typing import BinaryIO
+
+from perfc.errors import ModelError
+
+from .magic import HEAD_BYTES, Form, looks_like_text, plain_text, recognise
+from .proto import Model, Origin
+from .schema import MESSAGES
+from .window import Window
+from .wire import Decoder
+
+MEMORY_BYTES = 64 << 20
+LONGEST_TEXT_BYTES = 16 << 20
+LONGEST_GUNZIP_BYTES = 8 << 30
+# Zeros compress 1000-fold, weights hardly: past this size so high a ratio is a bomb.
+BOMB_BYTES = 1 << 30
+BOMB_RATIO = 100
+
+_BLOCK_BYTES = 1 << 18
+_TEXT_SUFFIXES = (".onnxtxt", ".onnxtext", ".txt")
+_DEEPEST_TEXT = 64
+
+
+def open_model(model: str | os.PathLike[str] | bytes) -> Model:
+    """The graph of a model without its weights.
+
+    Args:
+        model: path of a file, or the bytes of one.
+
+    Raises:
+        ModelError: there is no such file, it cannot be read, or it is not an ONNX model.
+    """
+    if isinstance(model, bytes):
+        return _from_bytes(model, "", "model", text_suffix=False)
+    path = os.fspath(model)
+    where = _one_line(path)
+    text_suffix = path.lower().removesuffix(".gz").endswith(_TEXT_SUFFIXES)
+    with _open(path, where) as file:
+        try:
+            head = file.read(HEAD_BYTES)
+            nbytes = os.fstat(file.fileno()).st_size
+            form = recognise(head, where, text_suffix=text_suffix)
+            if form is Form.GZIP:
+                file.seek(0)
+                return _from_gzip(file, path, where, text_suffix=text_suffix)
+            if form is Form.TEXT:
+                file.seek(0)
+                return _from_text(file.read(LONGEST_TEXT_BYTES + 1), path, where)
+        except OSError as error:
+            raise _unreadable(error, where) from None
+        return _decode(Window(where, file=file, nbytes=nbytes), head, path)
+
+
+def external_path(model_dir: str | os.PathLike[str], location: str) -> Path:
+    """Path of a tensor's external data; it lies inside the model's folder. Nothing is opened.
+
+    Raises:
+        ModelError: the location is absolute, or leads out of the folder, also through a link.
+    """
+    parts = re.split(r"[/\\]", location)
+    drive = len(location) > 1 and location[1] == ":"
+    if not location or "\0" in location or parts[0] == "" or ".." in parts or drive:
+        raise _outside(location)
+    folder = os.path.realpath(os.fspath(model_dir))
+    try:
+        target = os.path.realpath(os.path.join(folder, location))
+    except (OSError, ValueError):
+        raise _outside(location) from None
+    if os.path.commonpath([folder, target]) != folder or target == folder:
+        raise _outside(location)
+    return Path(target)
+
+
+def _outside(location: str) -> ModelError:
+    return ModelError(
+        f"external data at {_one_line(location)!r} is not inside the model's folder",
+        hint="external data must lie beside the model, named by a relative path",
+    )
+
+
+def _one_line(path: str) -> str:
+    return path if path.isprintable() else ascii(path)
+
+
+def _open(path: str, where: str) -> BinaryIO:
+    try:
+        # A pipe or a device would block or never end.
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            what = "a folder" if os.path.isdir(path) else "not a regular file"
+            raise ModelError(what, hint="give the path of a .onnx file", where=where)
+        return open(path, "rb", buffering=0)  # noqa: SIM115
+    except (OSError, ValueError) as error:
+        raise _unreadable(error, where) from None
+
+
+def _unreadable(error: OSError | ValueError, where: str) -> ModelError:
+    match error:
+        case FileNotFoundError():
+            return ModelError("no such file", hint="check the path", where=where)
+        case PermissionError():
+            return ModelError("no permission to read it", hint="check its mode", where=where)
+        case OSError():
+            return ModelError(f"cannot be read: {error.strerror or error}", where=where)
+        case _:
+            return ModelError(f"not a path: {error}", where=where)
+
+
+def _from_bytes(data: bytes, path: str, where: str, *, text_suffix: bool) -> Model:
+    head = data[:HEAD_BYTES]
+    match recognise(head, where, text_suffix=text_suffix):
+        case Form.GZIP:
+            import io
+
+            return _from_gzip(io.BytesIO(data), path, where, text_suffix=text_suffix)
+        case Form.TEXT:
+            return _from_text(data[: LONGEST_TEXT_BYTES + 1], path, where)
+        case Form.BINARY:
+            return _decode(Window(where, data=data), head, path)
+
+
+def _from_gzip(file: BinaryIO, path: str, where: str, *, text_suffix: bool) -> Model:
+    blocks: list[bytes] = []
+    total = 0
+    stream = _gunzip(file, where)
+    for block in stream:
+        blocks.append(block)
+        total += len(block)
+        if total > MEMORY_BYTES:
+            break
+    else:
+        data = b"".join(blocks)
+        if data.startswith(b"\x1f\x8b"):
+            raise ModelError("compressed twice", hint="decompress it: gunzip FILE", where=where)
+        return _from_bytes(data, path, where, text_suffix=text_suffix)
+    import tempfile
+
+    with tempfile.TemporaryFile(buffering=0) as spill:
+        for block in blocks:
+            spill.write(block)
+        blocks.clear()
+        for block in stream:
+            spill.write(block)
+        nbytes = spill.tell()
+        spill.seek(0)
+        head = spill.read(HEAD_BYTES)
+        if recognise(head, where) is not Form.BINARY:
+            raise ModelError("too large for anything but a binary model", where=where)
+        return _decode(Window(where, file=spill, nbytes=nbytes), head, path)
+
+
+def _gunzip(file: BinaryIO, where: str):
+    """Blocks of the decompressed bytes of all members of a gzip file."""
+    read = total = 0
+    inflate = zlib.decompressobj(wbits=31)
+    data = b""
+    while True:
+        if not data:
+            data = file.read(_BLOCK_BYTES)
+            read += len(data)
+            if not data:
+                break
+        if inflate.eof:
+            data = data.lstrip(b"\0")
+            inflate = zlib.decompressobj(wbits=31)
+            continue
+        try:
+            block = inflate.decompress(data, _BLOCK_BYTES)
+        except zlib.error as error:
+            what = f"damaged gzip data: {error}"
+            raise ModelError(what, hint="download it again", where=where) from None
+        data = inflate.unused_data if inflate.eof else inflate.unconsumed_tail
+        total += len(block)
+        if total > LONGEST_GUNZIP_BYTES or total > BOMB_BYTES and total > BOMB_RATIO * read:
+            raise ModelError(
+                f"decompresses to more than {total >> 30} GiB",
+                hint="decompress it yourself if you trust it: gunzip FILE",
+                where=where,
+            )
+        yield block
+    if not inflate.eof:
+        what = "the gzip data ends early"
+        raise ModelError(what, hint="it was cut short: download it again", where=where)
+
+
+def _from_text(text: bytes, path: str, where: str) -> Model:
+    if len(text) > LONGEST_TEXT_BYTES:
+        what = f"ONNX text of more than {LONGEST_TEXT_BYTES >> 20} MiB"
+        raise ModelError(what, hint="convert it to the binary form", where=where)
+    head = text[:HEAD_BYTES]
+    _check_nesting(text, where)
+    from google.protobuf.message import Error
+    from onnx import parser
+
+    try:
+        data = parser.parse_model(text.decode("utf-8")).SerializeToString()
+    except (parser.ParseError, Error, RuntimeError, ValueError) as error:
+        if not head.lstrip().startswith(b"<"):
+            raise plain_text(head, where) from None
+        reason = " ".join(str(error).split())
+        what = f"the ONNX text does not parse: {reason[:300]}"
+        raise ModelError(what, hint="see the syntax in onnx/docs/Syntax.md", where=where) from None
+    return _decode(Window(where, data=data), data[:HEAD_BYTES], path)
+
+
+def _check_nesting(text: bytes, where: str) -> None:
+    # The parser of onnx calls itself for each bracket, on a stack of fixed size.
+    depth = 0
+    for match in re.finditer(rb'"(?:\\.|[^"\\])*"|[][(){}]', text):
+        mark = match[0]
+        depth += mark in b"([{" and 1 or mark in b")]}" and -1 or 0
+        if depth > _DEEPEST_TEXT:
+            raise ModelError(f"graph nested deeper than {_DEEPEST_TEXT}", where=where)
+
+
+def _decode(window: Window, head: bytes, path: str) -> Model:
+    decoder = Decoder(window, MESSAGES)
+    try:
+        model: Model | None = decoder.walk(MESSAGES["ModelProto"], 0, window.nbytes, 0)
+    except ModelError:
+        if looks_like_text(head):
+            raise plain_text(head, window.where) from None
+        raise
+    except RecursionError:
+        raise decoder.fault("graph nested too deep", 0) from None
+    if model is None:
+        if looks_like_text(head):
+            raise plain_text(head, window.where)
+        what, hint = "no graph in it: not an ONNX model", "export the model to ONNX"
+        raise ModelError(what, hint=hint, where=window.where)
+    model.origin = Origin(path, window.nbytes, window.digest())
+    return model

@@ -1,0 +1,100 @@
+"""A file seen through a window that moves forward, so that what is skipped is never read."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import BinaryIO
+
+from perfc.errors import ModelError
+
+# Reading starts small after a skip, so that little of the next weight is read with the header of
+# the one before it, and grows while the file is read in sequence.
+FIRST_READ_BYTES = 4096
+LONGEST_READ_BYTES = 1 << 18
+MOST_READ_BYTES = 1 << 30
+
+
+class Window:
+    """Bytes of a model at positions that only grow, and a digest of all that were not skipped.
+
+    Args:
+        where: name of the file for messages.
+        data: the whole model, or the empty string when ``file`` gives it.
+        file: an unbuffered seekable file.
+        nbytes: size of the file.
+    """
+
+    def __init__(
+        self, where: str, *, data: bytes = b"", file: BinaryIO | None = None, nbytes: int = 0
+    ) -> None:
+        self.where = where
+        self.nbytes = nbytes if file is not None else len(data)
+        self._file = file
+        self._buffer = data
+        self._base = 0
+        self._step = FIRST_READ_BYTES
+        self._read_bytes = 0
+        self._digest = hashlib.sha256()
+        self._digested = 0
+
+    def at(self, position: int, want: int) -> tuple[bytes, int]:
+        """A buffer that holds ``want`` bytes from ``position`` on, and the position it starts at."""
+        start = position - self._base
+        if start >= 0 and start + want <= len(self._buffer):
+            return self._buffer, self._base
+        if self._file is None:
+            raise self.ends_early(position + want)
+        in_sequence = 0 <= start <= len(self._buffer)
+        self._step = min(self._step * 2, LONGEST_READ_BYTES) if in_sequence else FIRST_READ_BYTES
+        self._digest_up_to(position)
+        length = min(max(want, self._step), self.nbytes - position)
+        self._buffer = self._read(self._file, position, length)
+        self._base = position
+        self._read_bytes += length
+        if self._read_bytes > MOST_READ_BYTES:
+            raise ModelError(
+                f"the graph alone, without weights, is larger than {MOST_READ_BYTES >> 30} GiB",
+                hint="move large constants out of attributes into initializers",
+                where=self.where,
+            )
+        if length < want:
+            raise self.ends_early(position + want)
+        return self._buffer, self._base
+
+    def skip(self, start: int, stop: int) -> None:
+        """Leave the bytes from ``start`` to ``stop`` out of the digest; they need not be read."""
+        self._digest_up_to(start)
+        self._digested = stop
+
+    def digest(self) -> str:
+        """SHA-256 of all bytes up to the end but the skipped ones."""
+        self._digest_up_to(self.nbytes)
+        return self._digest.hexdigest()
+
+    def ends_early(self, expected: int) -> ModelError:
+        """The error for a file that is shorter than what it announces."""
+        return ModelError(
+            f"the file ends at byte {self.nbytes}, where {expected} bytes are announced",
+            hint="it was cut short: download or export it again",
+            where=self.where,
+        )
+
+    def _digest_up_to(self, position: int) -> None:
+        if position > self._digested:
+            first, last = self._digested - self._base, position - self._base
+            self._digest.update(memoryview(self._buffer)[first:last])
+            self._digested = position
+
+    def _read(self, file: BinaryIO, position: int, length: int) -> bytes:
+        try:
+            file.seek(position)
+            data = file.read(length)
+            while len(data) < length and (more := file.read(length - len(data))):
+                data += more
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise ModelError(f"cannot be read at byte {position}: {reason}", where=self.where) from None
+        if len(data) < length:
+            self.nbytes = position + len(data)
+            raise self.ends_early(position + length)
+        return data

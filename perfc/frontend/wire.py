@@ -1,0 +1,389 @@
+"""Decoder of the protobuf wire format, driven by tables of fields (``schema``).
+
+A message of at most ``INLINE_BYTES`` is decoded from a buffer that holds all of it; a longer one
+is walked entry by entry, so that the elements of a large tensor are skipped without being read.
+
+Source: protobuf.dev/programming-guides/encoding.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from perfc.errors import ModelError
+
+from .proto import Attribute, TypeProto
+from .window import Window
+
+INLINE_BYTES = 1 << 14
+LONGEST_LEAF_BYTES = 1 << 26
+LONGEST_TEXT_BYTES = 1 << 20
+PAYLOAD_CAP_BYTES = 1 << 13
+DEEPEST_NESTING = 64
+
+# Tag and length are varints of at most ten bytes each.
+_HEAD_BYTES = 20
+_GROUP_DEPTH = 64
+_MASK64 = (1 << 64) - 1
+_VARINT, _FIXED64, _LEN, _GROUP, _GROUP_END, _FIXED32 = range(6)
+
+# The value of a field is of the type its kind gives; the table is what the types would repeat.
+Fields = dict[str, Any]
+
+
+class Kind(Enum):
+    """How the bytes of a field are understood."""
+
+    INT = _VARINT
+    FLOAT = _FIXED32
+    TEXT = "text"
+    BYTES = "bytes"
+    MESSAGE = "message"
+    INTS = "varints, kept as wire bytes"
+    FLOATS = "32-bit floats, kept as wire bytes"
+    DOUBLES = "64-bit floats, kept as wire bytes"
+    ELEMENTS = "a tensor's elements"
+
+
+_ELEMENT_WIRE = {Kind.INTS: _VARINT, Kind.FLOATS: _FIXED32, Kind.DOUBLES: _FIXED64}
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """Elements that stay in the file."""
+
+    offset: int
+    nbytes: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Field:
+    """One line of a message's table.
+
+    Args:
+        name: key of the decoded value.
+        kind: how its bytes are understood.
+        of: name of the message, for ``Kind.MESSAGE``.
+        many: whether the values are collected in a list.
+        weight: whether more than ``PAYLOAD_CAP_BYTES`` of it are left unread.
+    """
+
+    name: str
+    kind: Kind
+    of: str = ""
+    many: bool = False
+    weight: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Message:
+    """A message's table.
+
+    Args:
+        name: as in onnx.proto3, for error messages.
+        fields: by field number; all others are skipped.
+        build: makes the object of the decoded fields.
+        fast: a decoder written by hand for messages that are many.
+        nests: whether it can hold itself.
+    """
+
+    name: str
+    fields: dict[int, Field]
+    build: Callable[[Decoder, Fields], Any]
+    fast: Callable[[Decoder, bytes, int, int, int], Any] | None = None
+    nests: bool = False
+
+
+class Strings(dict[bytes, str]):
+    """Text by its bytes: a value's name stands in the file once for each use."""
+
+    def __missing__(self, key: bytes) -> str:
+        text = key.decode("utf-8", "replace")
+        if len(key) <= 256:
+            self[key] = text
+        return text
+
+
+class Decoder:
+    """State of reading one model.
+
+    ``base`` is the position in the file of the buffer that is being decoded.
+    """
+
+    def __init__(self, window: Window, messages: dict[str, Message]) -> None:
+        self.window = window
+        self.messages = messages
+        self.base = 0
+        self.strings = Strings()
+        self.attributes: dict[bytes, Attribute] = {}
+        self.types: dict[bytes, TypeProto] = {}
+
+    def fault(self, what: str, at: int) -> ModelError:
+        """The error for malformed bytes at an offset of the current buffer."""
+        return ModelError(
+            f"{what} at byte {self.base + at}",
+            hint="the file is damaged or not an ONNX model: download or export it again",
+            where=self.window.where,
+        )
+
+    def varint(self, buf: bytes, pos: int, end: int) -> tuple[int, int]:
+        """An unsigned 64-bit number and the offset after it."""
+        value = shift = 0
+        start = pos
+        while True:
+            if pos >= end:
+                raise self.fault("a number runs past the end of its message", start)
+            byte = buf[pos]
+            pos += 1
+            value |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                return value & _MASK64, pos
+            shift += 7
+            if shift >= 70:
+                raise self.fault("a number of more than ten bytes", start)
+
+    def varints(self, data: bytes) -> tuple[int, ...]:
+        """All numbers of a run of varints, as signed 64-bit."""
+        if data.isascii():
+            return tuple(data)
+        numbers: list[int] = []
+        pos, end = 0, len(data)
+        while pos < end:
+            value, pos = self.varint(data, pos, end)
+            numbers.append(value - (1 << 64) if value >> 63 else value)
+        return tuple(numbers)
+
+    def tag(self, buf: bytes, pos: int, end: int) -> tuple[int, int, int]:
+        """Field number, wire type and the offset after the tag."""
+        tag, after = self.varint(buf, pos, end)
+        number, wire = tag >> 3, tag & 7
+        if number == 0 or number >= 1 << 29 or wire > _FIXED32:
+            raise self.fault(f"no field has the tag {tag}", pos)
+        return number, wire, after
+
+    def decode(self, message: Message, buf: bytes, pos: int, end: int, depth: int) -> Any:
+        """The object of a message that lies between two offsets of a buffer."""
+        if message.nests:
+            depth = self.deeper(depth, pos)
+        if message.fast is not None:
+            return message.fast(self, buf, pos, end, depth)
+        fields: Fields = {}
+        while pos < end:
+            pos = self.field(message, fields, buf, pos, end, depth)
+        return message.build(self, fields)
+
+    def deeper(self, depth: int, at: int) -> int:
+        """Depth of a graph or type inside one of the given depth."""
+        if depth >= DEEPEST_NESTING:
+            raise self.fault(f"graph nested deeper than {DEEPEST_NESTING}", at)
+        return depth + 1
+
+    def field(
+        self, message: Message, fields: Fields, buf: bytes, pos: int, end: int, depth: int
+    ) -> int:
+        """Decode the entry at an offset into ``fields``; return the offset after it."""
+        start = pos
+        number, wire, pos = self.tag(buf, pos, end)
+        spec = message.fields.get(number)
+        if wire == _LEN:
+            size, pos = self.varint(buf, pos, end)
+            stop = pos + size
+            if stop > end:
+                name = spec.name if spec is not None else f"field {number}"
+                raise self.fault(
+                    f"{message.name}.{name} runs {stop - end} bytes past its message", start
+                )
+            if spec is not None:
+                self._store_bytes(spec, fields, buf, pos, stop, depth)
+            return stop
+        if wire == _VARINT:
+            value, stop = self.varint(buf, pos, end)
+        else:
+            value, stop = 0, self._skip(wire, number, buf, pos, end, 0)
+        if spec is not None:
+            self._store_number(spec, fields, wire, value, buf[pos:stop])
+        return stop
+
+    def _store_number(
+        self, spec: Field, fields: Fields, wire: int, value: int, data: bytes
+    ) -> None:
+        if spec.kind is Kind.INT and wire == _VARINT:
+            fields.pop(spec.name, None)
+            fields[spec.name] = value - (1 << 64) if value >> 63 else value
+        elif spec.kind is Kind.FLOAT and wire == _FIXED32:
+            fields[spec.name] = struct.unpack("<f", data)[0]
+        elif _ELEMENT_WIRE.get(spec.kind) == wire:
+            _extend(spec, fields, data)
+
+    def _store_bytes(
+        self, spec: Field, fields: Fields, buf: bytes, pos: int, stop: int, depth: int
+    ) -> None:
+        value: Any
+        match spec.kind:
+            case Kind.MESSAGE:
+                value = self.decode(self.messages[spec.of], buf, pos, stop, depth)
+            case Kind.TEXT:
+                value = self.strings[buf[pos:stop]]
+            case _ if spec.weight and stop - pos > PAYLOAD_CAP_BYTES:
+                _leave(spec, fields, self.base + pos, stop - pos)
+                return
+            case Kind.ELEMENTS:
+                value = buf[pos:stop]
+            case Kind.BYTES:
+                value = buf[pos : min(stop, pos + LONGEST_TEXT_BYTES)]
+            case Kind.INTS | Kind.FLOATS | Kind.DOUBLES:
+                if (stop - pos) % {Kind.FLOATS: 4, Kind.DOUBLES: 8}.get(spec.kind, 1):
+                    raise self.fault(f"{spec.name} does not hold whole numbers", pos)
+                if spec.kind is Kind.INTS and stop > pos and buf[stop - 1] > 0x7F:
+                    raise self.fault(f"{spec.name} ends inside a number", pos)
+                _extend(spec, fields, buf[pos:stop])
+                return
+            case _:
+                return
+        if spec.many:
+            values = fields.setdefault(spec.name, [])
+            if isinstance(values, list):
+                values.append(value)
+        else:
+            # The last of a oneof's members wins: put it last.
+            fields.pop(spec.name, None)
+            fields[spec.name] = value
+
+    def _skip(self, wire: int, number: int, buf: bytes, pos: int, end: int, depth: int) -> int:
+        """The offset after a value that is neither varint nor length-delimited."""
+        if wire in (_FIXED64, _FIXED32):
+            stop = pos + (8 if wire == _FIXED64 else 4)
+            if stop > end:
+                raise self.fault("a number runs past the end of its message", pos)
+            return stop
+        if wire == _GROUP_END or depth >= _GROUP_DEPTH:
+            raise self.fault("an unmatched group", pos)
+        while pos < end:
+            inner, wire, pos = self.tag(buf, pos, end)
+            if wire == _GROUP_END and inner == number:
+                return pos
+            if wire == _VARINT:
+                _, pos = self.varint(buf, pos, end)
+            elif wire == _LEN:
+                size, pos = self.varint(buf, pos, end)
+                pos += size
+            else:
+                pos = self._skip(wire, inner, buf, pos, end, depth + 1)
+        raise self.fault("a group without end", min(pos, end))
+
+    def walk(self, message: Message, pos: int, end: int, depth: int) -> Any:
+        """The object of a message that lies between two positions of the file."""
+        if message.nests:
+            depth = self.deeper(depth, pos - self.base)
+        fields: Fields = {}
+        fast = self._fast_readers(message, fields)
+        while pos < end:
+            buf, self.base = self.window.at(pos, min(_HEAD_BYTES, end - pos))
+            i, stop = pos - self.base, min(end - self.base, len(buf))
+            # A header that the window cuts is read again from a window that starts at it.
+            last = stop if self.base + stop == end else stop - _HEAD_BYTES
+            while i < last:
+                j = i + 2
+                reader = fast.get(buf[i])
+                if reader is None or j > stop:
+                    break
+                size = buf[i + 1]
+                if size > 0x7F:
+                    size, j = self.varint(buf, i + 1, stop)
+                if size > INLINE_BYTES or j + size > stop:
+                    break
+                decode, append = reader
+                i = j + size
+                append(decode(self, buf, j, i, depth))
+            pos = self.base + i
+            if pos < end:
+                pos = self._entry(message, fields, pos, end, depth)
+        return message.build(self, fields)
+
+    def _fast_readers(self, message: Message, fields: Fields) -> dict[int, tuple[Any, Any]]:
+        """By tag byte: decoder and collector of the repeated messages written by hand."""
+        readers: dict[int, tuple[Any, Any]] = {}
+        for number, spec in message.fields.items():
+            if spec.kind is Kind.MESSAGE and spec.many and number < 16:
+                decode = self.messages[spec.of].fast
+                if decode is not None:
+                    values = fields.setdefault(spec.name, [])
+                    readers[number << 3 | _LEN] = (decode, values.append)
+        return readers
+
+    def _entry(self, message: Message, fields: Fields, pos: int, end: int, depth: int) -> int:
+        """Decode or skip the entry at a position of the file; return the position after it."""
+        buf, self.base = self.window.at(pos, min(_HEAD_BYTES, end - pos))
+        i, stop = pos - self.base, min(end - self.base, len(buf))
+        number, wire, j = self.tag(buf, i, stop)
+        if wire != _LEN:
+            want = min(INLINE_BYTES if wire == _GROUP else _HEAD_BYTES, end - pos)
+            buf, self.base = self.window.at(pos, want)
+            i = pos - self.base
+            return self.base + self.field(message, fields, buf, i, i + want, depth)
+        size, j = self.varint(buf, j, stop)
+        start, after = self.base + j, self.base + j + size
+        spec = message.fields.get(number)
+        if after > end:
+            if end == self.window.nbytes:
+                raise self.window.ends_early(after)
+            name = spec.name if spec is not None else f"field {number}"
+            raise self.fault(f"{message.name}.{name} runs {after - end} bytes past its message", i)
+        if size > INLINE_BYTES:
+            self._long_entry(spec, fields, start, after, depth)
+        else:
+            buf, self.base = self.window.at(pos, after - pos)
+            i = pos - self.base
+            self.field(message, fields, buf, i, i + after - pos, depth)
+        return after
+
+    def _long_entry(
+        self, spec: Field | None, fields: Fields, start: int, after: int, depth: int
+    ) -> None:
+        if spec is None:
+            self.window.skip(start, after)
+        elif spec.weight:
+            self.window.skip(start, after)
+            _leave(spec, fields, start, after - start)
+        elif spec.kind is Kind.MESSAGE:
+            value = self.walk(self.messages[spec.of], start, after, depth)
+            if spec.many:
+                fields.setdefault(spec.name, []).append(value)
+            else:
+                fields[spec.name] = value
+        elif spec.kind is Kind.BYTES and after - start > LONGEST_TEXT_BYTES:
+            self._store_long_bytes(spec, fields, start, after)
+        elif after - start > LONGEST_LEAF_BYTES:
+            raise self.fault(f"{spec.name} of {after - start} bytes", start - self.base)
+        else:
+            buf, self.base = self.window.at(start, after - start)
+            i = start - self.base
+            self._store_bytes(spec, fields, buf, i, i + after - start, depth)
+
+    def _store_long_bytes(self, spec: Field, fields: Fields, start: int, after: int) -> None:
+        """Keep the beginning of text that no analysis reads to its end."""
+        stop = start + LONGEST_TEXT_BYTES
+        buf, self.base = self.window.at(start, stop - start)
+        i = start - self.base
+        self._store_bytes(spec, fields, buf, i, i + stop - start, 0)
+        self.window.skip(stop, after)
+
+
+def _leave(spec: Field, fields: Fields, offset: int, nbytes: int) -> None:
+    """Note elements that stay in the file; of several runs not even the length is kept."""
+    fields[spec.name] = Unread(-1, -1) if spec.name in fields else Unread(offset, nbytes)
+
+
+def _extend(spec: Field, fields: Fields, data: bytes) -> None:
+    """Append the wire bytes of numbers; forget a tensor's when they become many."""
+    known = fields.get(spec.name)
+    if known is None:
+        fields[spec.name] = bytearray(data)
+    elif isinstance(known, bytearray):
+        known += data
+        if spec.weight and len(known) > PAYLOAD_CAP_BYTES:
+            fields[spec.name] = Unread(-1, -1)
