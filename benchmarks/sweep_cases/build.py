@@ -243,8 +243,11 @@ class Build:
             args.pop()
         if domain and domain not in self.extra:
             self.extra[domain] = 1
-        attrs = {k: v for k, v in attrs.items() if v is not None}
-        self.nodes.append(helper.make_node(op, args, outputs, domain=domain, **attrs))
+        some = {k: v for k, v in attrs.items() if v is not None and v != []}
+        node = helper.make_node(op, args, outputs, domain=domain, **some)
+        for name in (k for k, v in attrs.items() if v == []):
+            node.attribute.add(name=name, type=onnx.AttributeProto.INTS)
+        self.nodes.append(node)
         return outputs[0] if n == 1 else outputs
 
     def graph(
