@@ -141,7 +141,9 @@ def unpack_elements(data_type: int, payload: bytes, count: int) -> tuple[Scalar,
             return tuple(complex(real, imaginary) for real, imaginary in zip(parts, parts))  # noqa: B905
         case _D.BFLOAT16:
             halves = struct.unpack(f"<{count}H", payload)
-            return struct.unpack(f"<{count}f", struct.pack(f"<{count}I", *(h << 16 for h in halves)))
+            return struct.unpack(
+                f"<{count}f", struct.pack(f"<{count}I", *(h << 16 for h in halves))
+            )
         case _:
             table = _code_values(data_type)
             return tuple(table[code] for code in _codes(payload, ELEMENT_BITS[data_type], count))
@@ -191,7 +193,7 @@ def _code_values(data_type: int) -> tuple[int | float, ...]:
             return _with(_minifloat(5, 2, bias=16), {0x80: math.nan})
         case _:
             special = {0x7C: math.inf, 0xFC: -math.inf}
-            nans = {code: math.nan for code in (0x7D, 0x7E, 0x7F, 0xFD, 0xFE, 0xFF)}
+            nans = dict.fromkeys((0x7D, 0x7E, 0x7F, 0xFD, 0xFE, 0xFF), math.nan)
             return _with(_minifloat(5, 2, bias=15), special | nans)
 
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from .proto import NO_PROPS, Attribute, Node, Tensor, TypeProto, ValueInfo
 
 if TYPE_CHECKING:
-    from .wire import Decoder, Fields
+    from .table import Fields
+    from .wire import Decoder
 
 # Attributes and types repeat: those as short as this are decoded once and shared.
 SHARED_BYTES = 128
@@ -81,7 +82,7 @@ def read_value_info(decoder: Decoder, buf: bytes, pos: int, end: int, depth: int
     fields: Fields = {}
     while pos < end:
         tag = buf[pos]
-        if tag != 0x0A and tag != 0x12 or pos + 1 >= end:
+        if tag not in (0x0A, 0x12) or pos + 1 >= end:
             pos = decoder.field(decoder.messages["ValueInfoProto"], fields, buf, pos, end, depth)
             continue
         size = buf[pos + 1]
@@ -118,13 +119,20 @@ def read_tensor(decoder: Decoder, buf: bytes, pos: int, end: int, depth: int) ->
     dims = bytearray()
     while pos < end:
         tag = buf[pos]
-        if tag == 0x08 and pos + 1 < end and buf[pos + 1] < 0x80:
-            dims.append(buf[pos + 1])
+        number = buf[pos + 1] if pos + 1 < end else 0x80
+        if tag == 0x08 and number < 0x80:
+            dims.append(number)
             pos += 2
         elif tag == 0x08:
             _, stop = decoder.varint(buf, pos + 1, end)
             dims += buf[pos + 1 : stop]
             pos = stop
+        elif tag == 0x10 and number < 0x80:
+            fields["data_type"] = number
+            pos += 2
+        elif tag == 0x42 and pos + 2 + number <= end and number < 0x80:
+            start, pos = pos + 2, pos + 2 + number
+            fields["name"] = decoder.strings[buf[start:pos]]
         elif tag == 0x0A:
             # Packed dims keep their place among the others.
             fields["dims"] = dims

@@ -23,7 +23,8 @@ from .proto import (
     TypeProto,
     ValueInfo,
 )
-from .wire import PAYLOAD_CAP_BYTES, Decoder, Field, Fields, Kind, Message, Unread
+from .table import PAYLOAD_CAP_BYTES, Field, Fields, Kind, Message, Unread
+from .wire import Decoder
 
 _EXTERNAL = 1
 _TYPE_OF_NUMBER = {member.value: member for member in AttributeType}
@@ -85,10 +86,11 @@ def _int32(value: int) -> int:
 
 def build_tensor(decoder: Decoder, fields: Fields) -> Tensor:
     """A tensor of decoded fields, its elements brought into the form of ``raw_data``."""
+    data_type = fields.get("data_type", 0)
     tensor = Tensor(
         fields.get("name", ""),
         decoder.varints(fields.get("dims", b"")),
-        _int32(fields.get("data_type", 0)),
+        data_type if 0 <= data_type < 1 << 31 else _int32(data_type),
     )
     if fields.get("data_location") == _EXTERNAL:
         tensor.external = _props(fields, "external_data")
@@ -121,7 +123,7 @@ def _with_strings(tensor: Tensor, strings: list[bytes] | Unread) -> Tensor:
 
 
 def _typed_elements(decoder: Decoder, fields: Fields, data_type: int) -> bytes | Unread | None:
-    """Elements of the ``*_data`` field that belongs to the type, as ``raw_data`` would hold them."""
+    """Elements of the ``*_data`` field of the type, as ``raw_data`` would hold them."""
     name = typed_field(data_type)
     data: bytearray | Unread | None = fields.get(name)
     if data is None:
@@ -163,7 +165,7 @@ _TYPE_OF_FIELD = {
 
 
 def build_attribute(decoder: Decoder, fields: Fields) -> Attribute:
-    """An attribute; one written without a type (ONNX before IR version 2) gets it from its field."""
+    """An attribute; one without a type (before IR version 2) gets it from the field in use."""
     kind = _TYPE_OF_NUMBER.get(fields.get("type", 0), AttributeType.UNDEFINED)
     attribute = Attribute(fields.get("name", ""))
     for name, value in fields.items():

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import stat
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -96,7 +98,7 @@ def _open(path: str, where: str) -> BinaryIO:
         if not stat.S_ISREG(os.stat(path).st_mode):
             what = "a folder" if os.path.isdir(path) else "not a regular file"
             raise ModelError(what, hint="give the path of a .onnx file", where=where)
-        return open(path, "rb", buffering=0)  # noqa: SIM115
+        return open(path, "rb", buffering=0)
     except (OSError, ValueError) as error:
         raise _unreadable(error, where) from None
 
@@ -156,7 +158,7 @@ def _from_gzip(file: BinaryIO, path: str, where: str, *, text_suffix: bool) -> M
         return _decode(Window(where, file=spill, nbytes=nbytes), head, path)
 
 
-def _gunzip(file: BinaryIO, where: str):
+def _gunzip(file: BinaryIO, where: str) -> Iterator[bytes]:
     """Blocks of the decompressed bytes of all members of a gzip file."""
     read = total = 0
     inflate = zlib.decompressobj(wbits=31)
@@ -178,7 +180,7 @@ def _gunzip(file: BinaryIO, where: str):
             raise ModelError(what, hint="download it again", where=where) from None
         data = inflate.unused_data if inflate.eof else inflate.unconsumed_tail
         total += len(block)
-        if total > LONGEST_GUNZIP_BYTES or total > BOMB_BYTES and total > BOMB_RATIO * read:
+        if total > LONGEST_GUNZIP_BYTES or (total > BOMB_BYTES and total > BOMB_RATIO * read):
             raise ModelError(
                 f"decompresses to more than {total >> 30} GiB",
                 hint="decompress it yourself if you trust it: gunzip FILE",
@@ -196,12 +198,11 @@ def _from_text(text: bytes, path: str, where: str) -> Model:
         raise ModelError(what, hint="convert it to the binary form", where=where)
     head = text[:HEAD_BYTES]
     _check_nesting(text, where)
-    from google.protobuf.message import Error
     from onnx import parser
 
     try:
         data = parser.parse_model(text.decode("utf-8")).SerializeToString()
-    except (parser.ParseError, Error, RuntimeError, ValueError) as error:
+    except (parser.ParseError, RuntimeError, ValueError) as error:
         if not head.lstrip().startswith(b"<"):
             raise plain_text(head, where) from None
         reason = " ".join(str(error).split())
@@ -215,13 +216,17 @@ def _check_nesting(text: bytes, where: str) -> None:
     depth = 0
     for match in re.finditer(rb'"(?:\\.|[^"\\])*"|[][(){}]', text):
         mark = match[0]
-        depth += mark in b"([{" and 1 or mark in b")]}" and -1 or 0
+        if len(mark) == 1:
+            depth += 1 if mark in b"([{" else -1
         if depth > _DEEPEST_TEXT:
             raise ModelError(f"graph nested deeper than {_DEEPEST_TEXT}", where=where)
 
 
 def _decode(window: Window, head: bytes, path: str) -> Model:
     decoder = Decoder(window, MESSAGES)
+    # Nothing here is garbage before it is complete, but the collector would look again and again.
+    collects = gc.isenabled()
+    gc.disable()
     try:
         model: Model | None = decoder.walk(MESSAGES["ModelProto"], 0, window.nbytes, 0)
     except ModelError:
@@ -230,6 +235,9 @@ def _decode(window: Window, head: bytes, path: str) -> Model:
         raise
     except RecursionError:
         raise decoder.fault("graph nested too deep", 0) from None
+    finally:
+        if collects:
+            gc.enable()
     if model is None:
         if looks_like_text(head):
             raise plain_text(head, window.where)

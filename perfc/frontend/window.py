@@ -38,7 +38,7 @@ class Window:
         self._digested = 0
 
     def at(self, position: int, want: int) -> tuple[bytes, int]:
-        """A buffer that holds ``want`` bytes from ``position`` on, and the position it starts at."""
+        """A buffer with the ``want`` bytes from ``position`` on, and where it starts."""
         start = position - self._base
         if start >= 0 and start + want <= len(self._buffer):
             return self._buffer, self._base
@@ -93,7 +93,9 @@ class Window:
                 data += more
         except OSError as error:
             reason = error.strerror or str(error)
-            raise ModelError(f"cannot be read at byte {position}: {reason}", where=self.where) from None
+            raise ModelError(
+                f"cannot be read at byte {position}: {reason}", where=self.where
+            ) from None
         if len(data) < length:
             self.nbytes = position + len(data)
             raise self.ends_early(position + length)

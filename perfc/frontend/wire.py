@@ -9,20 +9,17 @@ Source: protobuf.dev/programming-guides/encoding.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
-from dataclasses import dataclass
-from enum import Enum
 from typing import Any
 
 from perfc.errors import ModelError
 
 from .proto import Attribute, TypeProto
+from .table import PAYLOAD_CAP_BYTES, Field, Fields, Kind, Message, Unread
 from .window import Window
 
 INLINE_BYTES = 1 << 14
 LONGEST_LEAF_BYTES = 1 << 26
 LONGEST_TEXT_BYTES = 1 << 20
-PAYLOAD_CAP_BYTES = 1 << 13
 DEEPEST_NESTING = 64
 
 # Tag and length are varints of at most ten bytes each.
@@ -31,71 +28,7 @@ _GROUP_DEPTH = 64
 _MASK64 = (1 << 64) - 1
 _VARINT, _FIXED64, _LEN, _GROUP, _GROUP_END, _FIXED32 = range(6)
 
-# The value of a field is of the type its kind gives; the table is what the types would repeat.
-Fields = dict[str, Any]
-
-
-class Kind(Enum):
-    """How the bytes of a field are understood."""
-
-    INT = _VARINT
-    FLOAT = _FIXED32
-    TEXT = "text"
-    BYTES = "bytes"
-    MESSAGE = "message"
-    INTS = "varints, kept as wire bytes"
-    FLOATS = "32-bit floats, kept as wire bytes"
-    DOUBLES = "64-bit floats, kept as wire bytes"
-    ELEMENTS = "a tensor's elements"
-
-
 _ELEMENT_WIRE = {Kind.INTS: _VARINT, Kind.FLOATS: _FIXED32, Kind.DOUBLES: _FIXED64}
-
-
-@dataclass(frozen=True, slots=True)
-class Unread:
-    """Elements that stay in the file."""
-
-    offset: int
-    nbytes: int
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Field:
-    """One line of a message's table.
-
-    Args:
-        name: key of the decoded value.
-        kind: how its bytes are understood.
-        of: name of the message, for ``Kind.MESSAGE``.
-        many: whether the values are collected in a list.
-        weight: whether more than ``PAYLOAD_CAP_BYTES`` of it are left unread.
-    """
-
-    name: str
-    kind: Kind
-    of: str = ""
-    many: bool = False
-    weight: bool = False
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Message:
-    """A message's table.
-
-    Args:
-        name: as in onnx.proto3, for error messages.
-        fields: by field number; all others are skipped.
-        build: makes the object of the decoded fields.
-        fast: a decoder written by hand for messages that are many.
-        nests: whether it can hold itself.
-    """
-
-    name: str
-    fields: dict[int, Field]
-    build: Callable[[Decoder, Fields], Any]
-    fast: Callable[[Decoder, bytes, int, int, int], Any] | None = None
-    nests: bool = False
 
 
 class Strings(dict[bytes, str]):
@@ -130,7 +63,7 @@ class Decoder:
             where=self.window.where,
         )
 
-    def varint(self, buf: bytes, pos: int, end: int) -> tuple[int, int]:
+    def varint(self, buf: bytes | bytearray, pos: int, end: int) -> tuple[int, int]:
         """An unsigned 64-bit number and the offset after it."""
         value = shift = 0
         start = pos
@@ -146,7 +79,7 @@ class Decoder:
             if shift >= 70:
                 raise self.fault("a number of more than ten bytes", start)
 
-    def varints(self, data: bytes) -> tuple[int, ...]:
+    def varints(self, data: bytes | bytearray) -> tuple[int, ...]:
         """All numbers of a run of varints, as signed 64-bit."""
         if data.isascii():
             return tuple(data)
@@ -187,16 +120,21 @@ class Decoder:
     ) -> int:
         """Decode the entry at an offset into ``fields``; return the offset after it."""
         start = pos
-        number, wire, pos = self.tag(buf, pos, end)
+        if 8 <= buf[pos] < 0x80:
+            number, wire = buf[pos] >> 3, buf[pos] & 7
+            pos += 1
+        else:
+            number, wire, pos = self.tag(buf, pos, end)
         spec = message.fields.get(number)
         if wire == _LEN:
-            size, pos = self.varint(buf, pos, end)
+            if pos < end and buf[pos] < 0x80:
+                size = buf[pos]
+                pos += 1
+            else:
+                size, pos = self.varint(buf, pos, end)
             stop = pos + size
             if stop > end:
-                name = spec.name if spec is not None else f"field {number}"
-                raise self.fault(
-                    f"{message.name}.{name} runs {stop - end} bytes past its message", start
-                )
+                raise self._overrun(message, number, stop - end, start)
             if spec is not None:
                 self._store_bytes(spec, fields, buf, pos, stop, depth)
             return stop
@@ -207,6 +145,11 @@ class Decoder:
         if spec is not None:
             self._store_number(spec, fields, wire, value, buf[pos:stop])
         return stop
+
+    def _overrun(self, message: Message, number: int, excess: int, at: int) -> ModelError:
+        spec = message.fields.get(number)
+        name = spec.name if spec is not None else f"field {number}"
+        return self.fault(f"{message.name}.{name} runs {excess} bytes past its message", at)
 
     def _store_number(
         self, spec: Field, fields: Fields, wire: int, value: int, data: bytes
@@ -255,6 +198,8 @@ class Decoder:
 
     def _skip(self, wire: int, number: int, buf: bytes, pos: int, end: int, depth: int) -> int:
         """The offset after a value that is neither varint nor length-delimited."""
+        if wire > _FIXED32:
+            raise self.fault(f"no wire type {wire}", pos)
         if wire in (_FIXED64, _FIXED32):
             stop = pos + (8 if wire == _FIXED64 else 4)
             if stop > end:
@@ -331,8 +276,7 @@ class Decoder:
         if after > end:
             if end == self.window.nbytes:
                 raise self.window.ends_early(after)
-            name = spec.name if spec is not None else f"field {number}"
-            raise self.fault(f"{message.name}.{name} runs {after - end} bytes past its message", i)
+            raise self._overrun(message, number, after - end, i)
         if size > INLINE_BYTES:
             self._long_entry(spec, fields, start, after, depth)
         else:
@@ -346,7 +290,7 @@ class Decoder:
     ) -> None:
         if spec is None:
             self.window.skip(start, after)
-        elif spec.weight:
+        elif spec.weight and after - start > PAYLOAD_CAP_BYTES:
             self.window.skip(start, after)
             _leave(spec, fields, start, after - start)
         elif spec.kind is Kind.MESSAGE:

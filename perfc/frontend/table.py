@@ -1,0 +1,80 @@
+"""The words that tables of protobuf messages are written in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .wire import Decoder
+
+PAYLOAD_CAP_BYTES = 1 << 13
+
+# The value of a field is of the type its kind gives; the table is what the types would repeat.
+Fields = dict[str, Any]
+
+
+class Kind(Enum):
+    """How the bytes of a field are understood.
+
+    Numbers that repeat (INTS, FLOATS, DOUBLES) are kept as their wire bytes until the message is
+    complete; ELEMENTS are those of a tensor as they are.
+    """
+
+    INT = auto()
+    FLOAT = auto()
+    TEXT = auto()
+    BYTES = auto()
+    MESSAGE = auto()
+    INTS = auto()
+    FLOATS = auto()
+    DOUBLES = auto()
+    ELEMENTS = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """Elements that stay in the file."""
+
+    offset: int
+    nbytes: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Field:
+    """One line of a message's table.
+
+    Args:
+        name: key of the decoded value.
+        kind: how its bytes are understood.
+        of: name of the message, for ``Kind.MESSAGE``.
+        many: whether the values are collected in a list.
+        weight: whether more than ``PAYLOAD_CAP_BYTES`` of it are left unread.
+    """
+
+    name: str
+    kind: Kind
+    of: str = ""
+    many: bool = False
+    weight: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Message:
+    """A message's table.
+
+    Args:
+        name: as in onnx.proto3, for error messages.
+        fields: by field number; all others are skipped.
+        build: makes the object of the decoded fields.
+        fast: a decoder written by hand for messages that are many.
+        nests: whether it can hold itself.
+    """
+
+    name: str
+    fields: dict[int, Field]
+    build: Callable[[Decoder, Fields], Any]
+    fast: Callable[[Decoder, bytes, int, int, int], Any] | None = None
+    nests: bool = False
