@@ -1,0 +1,92 @@
+"""Moving known elements: what data-movement operators do to small contents before running."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+
+from .dim import Dim, Poly, same
+from .fresh import data_extent
+from .graph import Inputs
+from .known import MAX_ELEMENTS, Item, Known, indices, strides_of
+from .op import known, tensor
+from .types import TensorType, Type
+
+
+def static_shape(type_: Type) -> tuple[int, ...] | None:
+    """A tensor's shape where every extent is a number."""
+    if not isinstance(type_, TensorType) or type_.shape is None:
+        return None
+    found = tuple(d for d in type_.shape if isinstance(d, int))
+    return found if len(found) == len(type_.shape) else None
+
+
+def small_shape(type_: Type) -> tuple[int, ...] | None:
+    """The static shape of a tensor small enough to track."""
+    shape = static_shape(type_)
+    return shape if shape is not None and prod(shape) <= MAX_ELEMENTS else None
+
+
+def content(ins: Inputs, index: int) -> Known | None:
+    """Content of an input with unknown elements where nothing is known of a small static tensor."""
+    found = known(ins, index)
+    if found is not None:
+        return found
+    shape = small_shape(tensor(ins, index))
+    return None if shape is None else Known(shape, (None,) * prod(shape))
+
+
+def elements(ins: Inputs, index: int) -> tuple[int | Poly | None, ...] | None:
+    """Elements of a vector (or scalar) of extents, None for each that is not known.
+
+    None when not even their number is known.
+    """
+    found = known(ins, index)
+    if found is not None:
+        return found.dims
+    type_ = tensor(ins, index)
+    if type_.shape is None or len(type_.shape) > 1:
+        return None
+    length = type_.shape[0] if type_.shape else 1
+    return (None,) * length if isinstance(length, int) and length <= MAX_ELEMENTS else None
+
+
+def arranged(
+    source: Known, shape: Sequence[int], where: Callable[[tuple[int, ...]], Sequence[int]]
+) -> Known | None:
+    """The tensor of ``shape`` whose element at an index is ``source`` at ``where(index)``."""
+    if prod(shape) > MAX_ELEMENTS:
+        return None
+    strides = strides_of(source.shape)
+
+    def at(index: tuple[int, ...]) -> Item:
+        flat = sum(i * s for i, s in zip(where(index), strides, strict=True))
+        return source.items[flat]
+
+    return Known.of(shape, [at(index) for index in indices(shape)])
+
+
+def picked(source: Known, axis: int, positions: Sequence[int]) -> Known | None:
+    """``source`` at these positions of one axis."""
+    shape = (*source.shape[:axis], len(positions), *source.shape[axis + 1 :])
+    return arranged(source, shape, lambda i: (*i[:axis], positions[i[axis]], *i[axis + 1 :]))
+
+
+def reshaped(source: Known | None, type_: Type) -> Known | None:
+    """The same elements under another static shape."""
+    shape = static_shape(type_)
+    if source is None or shape is None or prod(shape) != len(source.items):
+        return None
+    return Known(shape, source.items)
+
+
+def agreed(a: Dim, b: Dim) -> Dim | None:
+    """The one extent that both describe, None when they cannot be equal."""
+    if same(a, b) is False:
+        return None
+    return b if isinstance(b, int) else a
+
+
+def or_data(extent: Dim | None, hi: Dim | None = None, lo: int = 0) -> Dim:
+    """``extent``, or one that depends on the data where it is not known."""
+    return data_extent(hi, lo) if extent is None else extent

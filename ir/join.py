@@ -1,0 +1,76 @@
+"""The narrowest type that covers two: branches of If, elements of sequences, loop rounds."""
+
+from __future__ import annotations
+
+from .dim import Dim, Poly, dim_max, interval, symbols
+from .fresh import data_extent
+from .types import (
+    UNKNOWN,
+    DType,
+    MapType,
+    OptionalType,
+    SequenceType,
+    TensorType,
+    Type,
+)
+
+
+def is_data_dependent(d: Dim) -> bool:
+    """Whether ``d`` may depend on data: fresh symbols are letters and a number, as ``u12`` is."""
+    return any(s.key != s.key.rstrip("0123456789") for s in symbols(d))
+
+
+def upper(d: Dim) -> Dim | None:
+    """A limit of ``d`` that holds for every run: symbols of the user stay, others give way."""
+    if not is_data_dependent(d):
+        return d
+    if isinstance(d, Poly) and len(d.terms) == 1 and d.terms[0][1] == 1:
+        monomial = d.terms[0][0]
+        if len(monomial) == 1 and monomial[0].hi is not None:
+            return upper(monomial[0].hi)
+    return interval(d)[1]
+
+
+def join_extent(a: Dim, b: Dim) -> Dim:
+    """The common extent, or one that is either: bounded by the larger where both are."""
+    if a == b:
+        return a
+    hi_a, hi_b = upper(a), upper(b)
+    lows = [max(x or 0, 0) for x in (interval(a)[0], interval(b)[0])]
+    hi = None if hi_a is None or hi_b is None else dim_max(hi_a, hi_b)
+    return data_extent(hi, min(lows))
+
+
+def join(a: Type, b: Type) -> Type:
+    """A type of which both are cases; unknown where there is no useful one.
+
+    Equal extents stay, others become data-dependent; of different ranks only the element type
+    stays; an element type that nobody knows is the other's, for ONNX wants them equal.
+    """
+    if a == b:
+        return a
+    match a, b:
+        case TensorType(), TensorType():
+            return _join_tensors(a, b)
+        case SequenceType(elem, n), SequenceType(other, m):
+            # an empty sequence's elements put no limit on those of the other
+            joined = other if n == 0 else elem if m == 0 else join(elem, other)
+            length = None if n is None or m is None else join_extent(n, m)
+            return SequenceType(joined, length)
+        case OptionalType(elem), OptionalType(other):
+            return OptionalType(join(elem, other))
+        case MapType(key, value), MapType(other_key, other) if key is other_key:
+            return MapType(key, join(value, other))
+        case _:
+            return UNKNOWN
+
+
+def _join_tensors(a: TensorType, b: TensorType) -> Type:
+    if a.dtype is not b.dtype and DType.UNKNOWN not in (a.dtype, b.dtype):
+        return UNKNOWN
+    dtype = b.dtype if a.dtype is DType.UNKNOWN else a.dtype
+    if a.shape is None or b.shape is None or len(a.shape) != len(b.shape):
+        return TensorType(dtype, None)
+    return TensorType(
+        dtype, tuple(join_extent(x, y) for x, y in zip(a.shape, b.shape, strict=True))
+    )

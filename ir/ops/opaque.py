@@ -1,0 +1,36 @@
+"""The operator nobody knows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..cost import Traffic, Work
+from ..graph import Inputs
+from ..op import Kind, Op, Types, each_once
+from ..types import UNKNOWN
+
+
+@dataclass(frozen=True)
+class Opaque(Op):
+    """An operator without definition, by its ONNX name.
+
+    Shapes:  not known; a declared type of an output stands.
+    Work:    not known, which is not zero.
+    Traffic: each operand and result once, as a bound.
+    Source:  none.
+    """
+
+    mnemonic = "opaque"
+    kind = Kind.OPAQUE
+    name: str = ""
+    num_outputs: int = 0
+
+    def infer(self, ins: Inputs) -> Types:
+        return (UNKNOWN,) * self.num_outputs
+
+    def work(self, ins: Inputs, outs: Types) -> Work | None:
+        return None
+
+    def traffic(self, ins: Inputs, outs: Types) -> Traffic:
+        found = each_once(ins, outs)
+        return Traffic(found.read_bytes, found.write_bytes, is_bound=True)

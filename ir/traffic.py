@@ -1,0 +1,44 @@
+"""Compulsory bytes of operators that do not touch each operand once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from .cost import Traffic, dim_sum
+from .dim import Dim, dim_min
+from .types import DType, TensorType, Type, element_count, storage_bytes
+
+
+def stored(type_: Type) -> Dim | None:
+    """Bytes of a whole tensor, None when not known."""
+    return type_.nbytes if isinstance(type_, TensorType) else None
+
+
+def packed(count: Dim | None, dtype: DType) -> Dim | None:
+    """Bytes of ``count`` elements, None when not known."""
+    return None if count is None or dtype.bits == 0 else storage_bytes(count, dtype.bits)
+
+
+def lesser(a: Dim | None, b: Dim | None) -> Dim | None:
+    """The smaller of two amounts, either one alone where the other is not known."""
+    if a is None or b is None:
+        return b if a is None else a
+    return dim_min(a, b)
+
+
+def taken(source: Type, result: Type) -> Dim | None:
+    """Bytes of ``source`` that making ``result`` out of its elements has to read."""
+    if not isinstance(source, TensorType) or not isinstance(result, TensorType):
+        return None
+    wanted = None if result.shape is None else element_count(result.shape)
+    return packed(lesser(source.numel, wanted), source.dtype)
+
+
+def moved(read: Iterable[Dim | None], written: Iterable[Dim | None]) -> Traffic:
+    """These amounts; a bound where any of them is not known."""
+    reads, writes = list(read), list(written)
+    return Traffic(
+        dim_sum(r for r in reads if r is not None),
+        dim_sum(w for w in writes if w is not None),
+        None in reads or None in writes,
+    )
