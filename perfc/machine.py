@@ -1,0 +1,338 @@
+"""What a target machine can do: rates by unit and element type, memory levels, their sources.
+
+Two readings of every rate. `peak` and `bandwidth` are the most the hardware can ever give, so a
+time computed from them is a floor; `sustained` is what somebody measured, where somebody did.
+`nominal` is the figure a data sheet prints, for display. The first differs from the last where
+the clock exceeds the rated one, or where the sheet rounds down.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from enum import Enum
+from pathlib import Path
+
+from perfc.ir.facts import Origin
+
+__all__ = [
+    "Listing",
+    "Machine",
+    "MemoryLevel",
+    "Peak",
+    "Rate",
+    "Source",
+    "Unit",
+    "add",
+    "list_machines",
+    "load_machine",
+    "render_markdown",
+    "validate",
+]
+
+
+class Unit(Enum):
+    """Arithmetic units that work side by side, so that the slowest of them binds."""
+
+    MATRIX = "matrix"
+    VECTOR = "vector"
+    SPECIAL = "special"
+    INTEGER = "integer"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where numbers of a target file are from: a document or a measurement."""
+
+    name: str
+    origin: Origin
+    title: str
+    date: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """One number with its origin.
+
+    Args:
+        value: in SI base units: flop/s, operations/s, bytes/s, bytes, hertz, watt, seconds.
+        origin: the weakest origin among the numbers it is computed from.
+        source: names of the file's ``[source.…]`` tables, joined by ``+`` when several.
+        note: what the value leaves out, or how it is derived.
+        key: the target file's key, ``compute.matrix.f16.peak_flop_per_s``.
+    """
+
+    value: float
+    origin: Origin
+    source: str
+    note: str = ""
+    key: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Peak:
+    """Rates of one unit for one element type; a multiply–accumulate is two operations."""
+
+    peak: Rate
+    nominal: Rate
+    sustained: Rate | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryLevel:
+    """One level of the memory hierarchy, all its instances on the device together.
+
+    ``bandwidth`` counts reads and writes together.
+    """
+
+    name: str
+    capacity_bytes: int
+    bandwidth: Rate
+    nominal: Rate
+    sustained: Rate | None = None
+
+
+_SAME_MATRIX = {
+    "u8": "i8",
+    "u4": "i4",
+    "i2": "i4",
+    "u2": "i4",
+    "f8e4m3fn": "f8e4m3",
+    "f8e4m3fnuz": "f8e4m3",
+    "f8e5m2fnuz": "f8e5m2",
+    "f8e8m0": "f8e4m3",
+    "c64": "f32",
+    "c128": "f64",
+}
+_MATRIX_CHAIN: dict[str, tuple[str, ...]] = {
+    "f64": ("f64",),
+    "f32": ("f32", "tf32"),
+    "tf32": ("tf32", "f32"),
+    "f16": ("f16", "tf32"),
+    "bf16": ("bf16", "tf32"),
+    "f8e4m3": ("f8e4m3", "f16", "bf16"),
+    "f8e5m2": ("f8e5m2", "f16", "bf16"),
+    "f4e2m1": ("f4e2m1", "f8e4m3", "i8", "f16", "bf16"),
+    "i8": ("i8", "f16", "bf16"),
+    "i4": ("i4", "i8", "f8e4m3", "f16", "bf16"),
+}
+_VECTOR_CHAIN: dict[str, tuple[tuple[str, int], ...]] = {
+    "f64": (("f64", 1),),
+    "f32": (("f32", 1),),
+    "tf32": (("f32", 1),),
+    "f16": (("f16", 1), ("f32", 1)),
+    "bf16": (("bf16", 1), ("f32", 1)),
+    "f8e4m3": (("f16", 1), ("bf16", 1), ("f32", 1), ("i32", 4)),
+    "f8e5m2": (("f16", 1), ("bf16", 1), ("f32", 1), ("i32", 4)),
+    "f4e2m1": (("f16", 1), ("bf16", 1), ("f32", 1), ("i32", 8)),
+    "i64": (("i32", 1),),
+    "u64": (("i32", 1),),
+    "i32": (("i32", 1),),
+    "u32": (("i32", 1),),
+    "i16": (("i32", 2),),
+    "u16": (("i32", 2),),
+    "i8": (("i8", 1), ("i32", 4)),
+    "b1": (("i8", 1), ("i32", 4)),
+    "i4": (("i8", 2), ("i32", 8)),
+}
+_FLOP_PER_SPECIAL = 8
+_HALF = frozenset({"f16", "bf16"})
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """A target: everything the roofline asks about a machine.
+
+    Args:
+        compute: by unit and element type, as the file lists them; use the methods to look up.
+        memory: in order L1, L2, device; a level the file does not have is left out.
+        facts: every number of the file under its key, with its source.
+        path: the file it was read from.
+    """
+
+    name: str
+    aliases: tuple[str, ...]
+    kind: str
+    vendor: str
+    arch: str
+    description: str
+    sources: Mapping[str, Source]
+    compute: Mapping[tuple[Unit, str], Peak]
+    memory: tuple[MemoryLevel, ...]
+    facts: Mapping[str, Rate]
+    path: Path
+
+    @property
+    def sm_count(self) -> int:
+        """Streaming multiprocessors, or cores of a processor."""
+        return int(self.facts["device.sm_count"].value)
+
+    @property
+    def launch_overhead_s(self) -> Rate | None:
+        """Host cost of one eager kernel launch; outside every floor."""
+        return self.device("launch_overhead_s")
+
+    def device(self, key: str) -> Rate | None:
+        """A number of ``[device]``, such as ``max_threads_per_sm``; None where not stated."""
+        return self.facts.get(f"device.{key}")
+
+    def link(self, name: str) -> Rate | None:
+        """Bandwidth of the link ``host`` or ``nvlink``; None where not stated."""
+        return self.facts.get(f"link.{name}.bandwidth_bytes_per_s")
+
+    def level(self, name: str) -> MemoryLevel | None:
+        """The memory level ``l1``, ``l2`` or ``device``; None where not stated."""
+        return next((m for m in self.memory if m.name == name), None)
+
+    def entry(self, unit: Unit, dtype: str, *, allow_tf32: bool = True) -> Peak:
+        """The fastest way this machine has to do such work; never below what it can do.
+
+        What the unit lacks is done by something wider, and the fastest candidate counts:
+
+        - matrix: the type's own rate; else that of a matrix type holding all its values (tf32 for
+          f32, f16 and bf16; f16 for 8-bit types; 8-bit types for 4-bit ones); or the vector unit.
+          Runtimes use TF32 for f32 by default in places, so it counts unless ``allow_tf32`` is
+          off.
+        - vector: the type's own rate or that of f32; small integers packed in 32-bit lanes.
+        - integer: the vector unit's integer rate.
+        - special: the special-function unit, plus the vector unit at eight flop a function (the
+          cheapest range reduction and polynomial), since a kernel may use both at once; twice
+          the first for 16-bit types, which pack in pairs.
+
+        A type nobody knows gets the fastest rate of the unit.
+        """
+        match unit:
+            case Unit.MATRIX:
+                found = list(self._matrix(dtype, allow_tf32=allow_tf32))
+            case Unit.VECTOR:
+                found = list(self._vector(dtype))
+            case Unit.INTEGER:
+                integer = dtype if dtype[:1] in {"i", "u", "b"} else "i32"
+                found = list(self._vector(integer))
+            case Unit.SPECIAL:
+                return self._special(dtype)
+        return max(found, key=lambda p: p.peak.value)
+
+    def peak(self, unit: Unit, dtype: str, *, allow_tf32: bool = True) -> Rate:
+        """The best rate for floors, in operations a second; see `entry` for what stands in."""
+        return self.entry(unit, dtype, allow_tf32=allow_tf32).peak
+
+    def sustained(self, unit: Unit, dtype: str, *, allow_tf32: bool = True) -> Rate | None:
+        """The measured rate of the same way of doing it; None where nobody measured."""
+        return self.entry(unit, dtype, allow_tf32=allow_tf32).sustained
+
+    def cite(self, rate: Rate) -> str:
+        """The sources of a number in words: ``NVIDIA A100 … datasheet, 2021 (vendor)``."""
+        parts = []
+        for name in rate.source.split("+"):
+            source = self.sources[name]
+            date = f", {source.date}" if source.date else ""
+            parts.append(f"{source.title}{date} ({source.origin.name.lower()})")
+        return "; ".join(parts)
+
+    def _matrix(self, dtype: str, *, allow_tf32: bool) -> Iterator[Peak]:
+        code = _SAME_MATRIX.get(dtype, dtype)
+        known = code in _MATRIX_CHAIN or code in _VECTOR_CHAIN
+        listed = [d for u, d in self.compute if u is Unit.MATRIX]
+        for name in _MATRIX_CHAIN.get(code, () if known else listed):
+            skip = name == "tf32" and code == "f32" and not allow_tf32
+            if (Unit.MATRIX, name) in self.compute and not skip:
+                yield self.compute[Unit.MATRIX, name]
+        yield from self._vector(dtype)
+
+    def _vector(self, dtype: str) -> Iterator[Peak]:
+        code = _SAME_MATRIX.get(dtype, dtype)
+        listed = tuple((d, 1) for u, d in self.compute if u is Unit.VECTOR)
+        chain = [c for c in _VECTOR_CHAIN.get(code, listed) if (Unit.VECTOR, c[0]) in self.compute]
+        for name, factor in chain or listed:
+            found = self.compute[Unit.VECTOR, name]
+            yield found if factor == 1 else _scaled(found, factor, f"{factor} packed in a lane")
+
+    def _special(self, dtype: str) -> Peak:
+        vector = self.entry(Unit.VECTOR, dtype)
+        share = _scaled(
+            vector, 1 / _FLOP_PER_SPECIAL, f"vector unit, {_FLOP_PER_SPECIAL} flop each"
+        )
+        own = self.compute.get((Unit.SPECIAL, dtype)) or self.compute.get((Unit.SPECIAL, "f32"))
+        if own is None:
+            return share
+        factor = 2 if dtype in _HALF and (Unit.SPECIAL, dtype) not in self.compute else 1
+        total = Rate(
+            own.peak.value * factor + share.peak.value,
+            max(own.peak.origin, share.peak.origin, Origin.BOUND),
+            "+".join(dict.fromkeys((own.peak.source + "+" + share.peak.source).split("+"))),
+            f"special-function unit beside the vector unit at {_FLOP_PER_SPECIAL} flop each",
+            own.peak.key,
+        )
+        return Peak(total, own.nominal, own.sustained)
+
+
+def _scaled(peak: Peak, factor: float, note: str) -> Peak:
+    """The same unit doing ``factor`` times as many operations; what was measured does not scale."""
+
+    def scale(rate: Rate) -> Rate:
+        origin = max(rate.origin, Origin.BOUND)
+        return replace(rate, value=rate.value * factor, origin=origin, note=note)
+
+    return Peak(scale(peak.peak), scale(peak.nominal))
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """One target as ``perfc targets list`` shows it, read without parsing the file."""
+
+    name: str
+    aliases: tuple[str, ...]
+    kind: str
+    description: str
+    path: Path
+    shipped: bool
+
+
+def list_machines() -> tuple[Listing, ...]:
+    """All targets by name, the user's own first; one of theirs hides a shipped one of its name."""
+    from .machine_files import listings
+
+    return listings()
+
+
+def load_machine(name: str | os.PathLike[str]) -> Machine:
+    """Read a target by name, alias, or path of a ``.toml`` file.
+
+    The user's folder ``$XDG_CONFIG_HOME/perfc/targets`` (``~/.config`` by default) comes first.
+    Names are compared without case, with ``-`` for spaces and underscores, and without the
+    leading ``NVIDIA`` or ``Tesla``, so that the driver's product names work too.
+
+    Raises:
+        TargetError: no such target, or a file with numbers that do not say where they are from.
+    """
+    from .machine_files import load
+
+    return load(name)
+
+
+def validate(path: str | os.PathLike[str]) -> list[str]:
+    """Everything wrong with a target file, one line each with its key; empty when it is right."""
+    from .machine_files import problems_in
+
+    return problems_in(Path(path))
+
+
+def add(path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+    """Copy a valid target file to the user's folder, in one step; returns where it now lies.
+
+    Raises:
+        TargetError: the file is not valid, or one of that name is there and ``overwrite`` is off.
+    """
+    from .machine_files import install
+
+    return install(Path(path), overwrite=overwrite)
+
+
+def render_markdown() -> str:
+    """The page ``docs/targets.md``: shipped targets, every number with its source."""
+    from .machine_files import page
+
+    return page()

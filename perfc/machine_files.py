@@ -1,0 +1,238 @@
+"""Target files: finding them by name, reading them, adding one, and the page that lists them.
+
+Files are untrusted: their size is bounded, and a name becomes a path only after it was checked.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from perfc.errors import TargetError
+
+from .machine import Listing, Machine, MemoryLevel, Peak, Rate, Unit
+from .machine_schema import NAME, parse
+
+SHIPPED = Path(__file__).parent / "targets"
+MAX_FILE_BYTES = 65_536
+MAX_LINE_BYTES = 1_000  # a dotted key takes tomllib quadratic time in its parts
+_HEAD_BYTES = 4_096
+_MAX_FILES = 1_000
+_HEAD_STR = re.compile(r'^(name|kind|description)\s*=\s*"([^"\\\n]*)"', re.MULTILINE)
+_HEAD_ALIASES = re.compile(r"^aliases\s*=\s*\[([^\]]*)\]", re.MULTILINE)
+
+
+def _content(path: Path) -> bytes:
+    try:
+        if not path.is_file():
+            raise TargetError("no such target file", where=str(path))
+        with path.open("rb") as stream:
+            content = stream.read(MAX_FILE_BYTES + 1)
+    except OSError as error:
+        raise TargetError(f"cannot read: {error.strerror}", where=str(path)) from None
+    if len(content) > MAX_FILE_BYTES:
+        raise TargetError(f"target files end at {MAX_FILE_BYTES} bytes", where=path.name)
+    if max(map(len, content.split(b"\n"))) > MAX_LINE_BYTES:
+        raise TargetError(f"lines end at {MAX_LINE_BYTES} bytes", where=path.name)
+    return content
+
+
+def _read(path: Path) -> tuple[Machine, bytes]:
+    content = _content(path)
+    machine, problems = parse(content, path)
+    if machine is None:
+        more = f"{len(problems) - 1} more problems; " if len(problems) > 1 else ""
+        hint = f"{more}`perfc targets validate` lists all"
+        raise TargetError(problems[0], hint=hint, where=path.name)
+    return machine, content
+
+
+def problems_in(path: Path) -> list[str]:
+    """Every problem of a file, ``a100.toml: compute.matrix.f16.peak_flop_per_s has no `from```."""
+    try:
+        problems = parse(_content(path), path)[1]
+    except TargetError as error:
+        return [str(error)]
+    return [f"{path.name}: {p}" for p in problems]
+
+
+def user_folder() -> Path:
+    """Where the user's own targets lie, by the XDG base directory specification."""
+    config = os.environ.get("XDG_CONFIG_HOME", "")
+    root = Path(config) if config.startswith("/") else Path.home() / ".config"
+    return root / "perfc" / "targets"
+
+
+def _files(folder: Path) -> list[Path]:
+    try:
+        names = sorted(n for n in os.listdir(folder) if n.endswith(".toml"))
+    except OSError:
+        return []
+    return [folder / n for n in names[:_MAX_FILES]]
+
+
+def _scan(folder: Path) -> Iterator[Listing]:
+    """Listings from the first lines alone: the hot path parses one file, not twenty."""
+    for path in _files(folder):
+        try:
+            if not path.is_file():
+                continue
+            with path.open("rb") as stream:
+                head = stream.read(_HEAD_BYTES).decode("utf-8", "replace")
+        except OSError:
+            continue
+        texts = dict(_HEAD_STR.findall(head))
+        found = _HEAD_ALIASES.search(head)
+        aliases = tuple(re.findall(r'"([^"]*)"', found[1])) if found else ()
+        name = texts.get("name", path.stem)
+        about = texts.get("description", "")
+        yield Listing(name, aliases, texts.get("kind", ""), about, path, folder == SHIPPED)
+
+
+def listings() -> tuple[Listing, ...]:
+    """All targets, the user's own first."""
+    own = list(_scan(user_folder()))
+    hidden = {t.name for t in own}
+    return (*own, *(t for t in _scan(SHIPPED) if t.name not in hidden))
+
+
+def _find(name: str) -> Path | None:
+    folders = (user_folder(), SHIPPED)
+    for folder in folders:
+        if (folder / f"{name}.toml").is_file():
+            return folder / f"{name}.toml"
+    return next((t.path for f in folders for t in _scan(f) if name in (t.name, *t.aliases)), None)
+
+
+def load(name: str | os.PathLike[str]) -> Machine:
+    """Read a target by name, alias or path."""
+    text = os.fspath(name)
+    if not isinstance(name, str) or text.endswith(".toml") or "/" in text or os.sep in text:
+        return _read(Path(text))[0]
+    wanted = re.sub(r"[\s_-]+", "-", text.strip().lower()).removeprefix("nvidia-")
+    wanted = wanted.removeprefix("tesla-")
+    path = _find(wanted) if len(wanted) <= 64 and NAME.fullmatch(wanted) else None
+    if path is not None:
+        return _read(path)[0]
+    import difflib
+
+    known = [n for t in listings() for n in (t.name, *t.aliases)]
+    near = difflib.get_close_matches(wanted[:64], known, n=3)
+    hint = "`perfc targets list` shows all"
+    guess = f": did you mean {' or '.join(near)}?" if near else ""
+    raise TargetError(f"no such target {text[:64]!r}{guess}", hint=hint)
+
+
+def install(path: Path, *, overwrite: bool) -> Path:
+    """Copy a valid file to the user's folder; readers see the old file or the new one."""
+    import tempfile
+
+    machine, content = _read(path)
+    folder = user_folder()
+    goal = folder / f"{machine.name}.toml"
+    if goal.exists() and not overwrite and goal.read_bytes() != content:
+        raise TargetError(f"{goal} is already there and differs", hint="say --force to replace it")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=folder, prefix=".", suffix=".tmp")
+        try:
+            with os.fdopen(handle, "wb") as stream:
+                stream.write(content)
+            os.replace(temporary, goal)
+        except BaseException:
+            os.unlink(temporary)
+            raise
+    except OSError as error:
+        raise TargetError(f"cannot write: {error.strerror}", where=str(goal)) from None
+    return goal
+
+
+_PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+_SUFFIXES = (
+    ("flop_per_s", "flop/s"),
+    ("op_per_s", "op/s"),
+    ("bytes_per_s", "B/s"),
+    ("_hz", "Hz"),
+    ("_w", "W"),
+)
+
+
+def _shown(rate: Rate) -> str:
+    """A number for reading: rates in powers of 1000, sizes in powers of 1024."""
+    key, value = rate.key, rate.value
+    if key.endswith("bytes"):
+        for step, unit in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
+            if value >= step:
+                return f"{value / step:.6g} {unit}"
+    if key.endswith("_s") and "_per_" not in key:
+        return f"{value * 1e6:.4g} µs"
+    unit = next((u for s, u in _SUFFIXES if key.endswith(s)), "")
+    scale, prefix = next((p for p in _PREFIXES if unit and value >= p[0]), (1.0, ""))
+    return f"{value / scale:.6g} {prefix}{unit}".strip()
+
+
+def _pair(rates: Peak | MemoryLevel | None, unit: str, scale: float) -> str:
+    if rates is None:
+        return ""
+    measured = f" ({rates.sustained.value / scale:.4g})" if rates.sustained is not None else ""
+    return f"{rates.nominal.value / scale:.4g}{measured} {unit}"
+
+
+def _summary(machine: Machine) -> str:
+    cells = [f"[{machine.name}](#{machine.name})", ", ".join(machine.aliases), machine.arch]
+    for unit, dtype in ((Unit.MATRIX, "f16"), (Unit.MATRIX, "bf16"), (Unit.VECTOR, "f32")):
+        cells.append(_pair(machine.compute.get((unit, dtype)), "Tflop/s", 1e12))
+    for name in ("device", "l2"):
+        level = machine.level(name)
+        cells.append(f"{level.capacity_bytes / (1 << 20):,.6g} MiB" if level else "")
+        cells.append(_pair(level, "GB/s", 1e9))
+    return "| " + " | ".join(cells) + " |"
+
+
+def _details(machine: Machine) -> Iterator[str]:
+    yield from ("", f"## {machine.name}", "", f"{machine.description}.", "")
+    yield from ("| key | value | from | note |", "| --- | ---: | --- | --- |")
+    for key, rate in machine.facts.items():
+        yield f"| `{key}` | {_shown(rate)} | {rate.source} | {rate.note} |"
+    yield ""
+    for source in machine.sources.values():
+        date = f", {source.date}" if source.date else ""
+        note = f"; {source.note}" if source.note else ""
+        yield f"- **{source.name}** ({source.origin.name.lower()}): {source.title}{date}{note}."
+
+
+_INTRODUCTION = """\
+# Targets
+
+Generated from `perfc/targets/*.toml` by `perfc.machine.render_markdown`; do not edit.
+
+Every number names its source, of which there are three kinds: *vendor* (a document of the maker),
+*measured* (the best anybody is known to have reached, and who), *assumed* (nobody's figure; the
+note says why). All rates are dense: figures that data sheets give with 2:4 sparsity are halved.
+A multiply–accumulate is two operations, for integers too.
+
+In the summary the first figure is the maker's, the one in brackets was measured. Floors use
+neither but the most the hardware can ever give: the larger of the maker's figure and operations
+a clock × multiprocessors × the highest clock (`clock_max_hz`), and for memory the rate of the
+pins. On GeForce cards FP16 tensor rates are those with FP16 accumulation; with FP32 accumulation
+the cards run at half of that, which is a slower way of doing the same and so no floor.
+
+A file of your own: `perfc targets add my-card.toml`; `perfc targets validate my-card.toml` says
+all that is wrong with it. It lies in `~/.config/perfc/targets` and hides a shipped one of its name.
+"""
+
+
+def page() -> str:
+    """The page ``docs/targets.md``."""
+    machines = [_read(p)[0] for p in _files(SHIPPED)]
+    titles = (
+        "target|aliases|arch|f16 matrix|bf16 matrix|f32 vector|memory|bandwidth|L2|L2 bandwidth"
+    )
+    lines = [_INTRODUCTION, "| " + titles.replace("|", " | ") + " |"]
+    lines.append("| --- | --- | --- |" + " ---: |" * 7)
+    lines += [_summary(m) for m in machines]
+    for machine in machines:
+        lines += _details(machine)
+    return "\n".join(lines) + "\n"

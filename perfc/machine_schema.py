@@ -1,0 +1,317 @@
+"""The schema of a target file: what may stand in it, and everything that is wrong with one.
+
+A file is TOML with one number a line, ``key = { value = …, from = "…", note = "…" }``; the key
+ends in its SI unit, ``from`` names a ``[source.…]`` table. Files are untrusted, so values are
+bounded and texts are plain.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import cast
+
+from perfc.ir.facts import Origin
+
+from .machine import Machine, MemoryLevel, Peak, Rate, Source, Unit
+
+NAME = re.compile(r"[a-z0-9]+(?:[.-][a-z0-9]+)*")
+_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_ORIGINS = {o.name.lower(): o for o in (Origin.VENDOR, Origin.MEASURED, Origin.ASSUMED)}
+_KINDS = ("cuda", "cpu")
+
+_TOP = ("name", "kind", "vendor", "arch", "description")
+_SOURCE = ("title", "document", "date", "note", "tool", "host", "driver", "clocks", "licence")
+_NUMBER = ("value", "from", "note", "n", "iqr", "date")
+_DEVICE = (
+    "sm_count",
+    "clock_base_hz",
+    "clock_boost_hz",
+    "clock_max_hz",
+    "tdp_w",
+    "idle_power_w",
+    "launch_overhead_s",
+    "launch_graph_s",
+    "warp_size",
+    "max_threads_per_block",
+    "max_threads_per_sm",
+    "max_blocks_per_sm",
+    "registers_per_sm",
+    "shared_memory_per_sm_bytes",
+    "shared_memory_per_block_bytes",
+)
+_FLOP = ("peak_flop_per_s", "sustained_flop_per_s", "flop_per_clock_per_sm")
+_OP = ("peak_op_per_s", "sustained_op_per_s", "op_per_clock_per_sm")
+_CACHE = (
+    "capacity_bytes",
+    "bandwidth_bytes_per_s",
+    "sustained_bandwidth_bytes_per_s",
+    "bytes_per_clock",
+    "bytes_per_clock_per_sm",
+)
+_DRAM = (*_CACHE[:3], "pin_bandwidth_bytes_per_s")
+_MATRIX_TYPES = ["f64", "f32", "tf32", "f16", "bf16", "f8e4m3", "f8e5m2", "i8", "i4", "f4e2m1"]
+_SECTIONS: dict[str, tuple[str, ...]] = {
+    "device": _DEVICE,
+    **{f"compute.matrix.{d}": _FLOP for d in _MATRIX_TYPES},
+    **{f"compute.vector.{d}": _FLOP for d in ["f64", "f32", "f16", "bf16", "i32", "i8"]},
+    **{f"compute.special.{d}": _OP for d in ("f32", "f16")},
+    "memory.l1": _CACHE,
+    "memory.l2": _CACHE,
+    "memory.device": _DRAM,
+    "link.host": ("bandwidth_bytes_per_s",),
+    "link.nvlink": ("bandwidth_bytes_per_s",),
+}
+_REQUIRED = (
+    "device.sm_count",
+    "device.clock_max_hz",
+    "memory.device.capacity_bytes",
+    "memory.device.bandwidth_bytes_per_s",
+)
+_UNITS = ("flop_per_s", "op_per_s", "bytes_per_s", "bytes", "hz", "w", "s")
+_WRONG_UNIT = (
+    r"(?i)_(?:[kmgt]hz|[kmgt]i?b(?:ytes)?|[kmgt]i?b(?:ytes)?_?p(?:er_)?s|[kmgtp]?(?:fl)?ops?"
+    r"|[kmgtp]fl?op_per_s|us|ms|ns|[km]w)$"
+)
+_INTEGERS = re.compile(r"_count$|_per_block$|_per_sm$|^warp_size$|bytes$")
+
+
+class _Reader:
+    """Turns parsed TOML into facts, collecting every problem on the way."""
+
+    def __init__(self, data: Mapping[str, object]) -> None:
+        self.data = data
+        self.problems: list[str] = []
+        self.sources: dict[str, Source] = {}
+        self.facts: dict[str, Rate] = {}
+
+    def read(self) -> None:
+        """Read everything; what is wrong is in ``problems`` afterwards."""
+        self._read_top()
+        self._read_sources()
+        for key, value in self.data.items():
+            if key in ("schema", "aliases", "source", *_TOP):
+                continue
+            if key not in ("device", "compute", "memory", "link"):
+                self.problems.append(f"{key}: unknown key")
+            else:
+                self._read_section(key, value)
+        for key in _REQUIRED:
+            if key not in self.facts:
+                self.problems.append(f"{key} is missing")
+        if not any(k.startswith("compute.vector.") for k in self.facts):
+            self.problems.append("compute.vector: no rate of the vector unit, f32 at least")
+
+    def _read_top(self) -> None:
+        if self.data.get("schema") != 1:
+            self.problems.append(f"schema is {self.data.get('schema')!r}, this perfc reads 1")
+        for key in _TOP:
+            value = self.data.get(key)
+            if not isinstance(value, str) or not value or len(value) > 200 or not _plain(value):
+                self.problems.append(f"{key} must be a text of one line")
+        kind = self.data.get("kind")
+        if isinstance(kind, str) and kind not in _KINDS:
+            self.problems.append(f"kind is {kind!r}, must be one of {', '.join(_KINDS)}")
+        aliases = self.data.get("aliases", [])
+        names = [self.data.get("name"), *(aliases if isinstance(aliases, list) else [None])]
+        for name in names:
+            if not isinstance(name, str) or len(name) > 64 or not NAME.fullmatch(name):
+                text = "name and aliases must be of lower-case letters, digits, - and ."
+                self.problems.append(f"{text}: {str(name)[:64]!r}")
+
+    def _read_sources(self) -> None:
+        tables = self.data.get("source", {})
+        if not isinstance(tables, dict):
+            self.problems.append("source must be tables [source.NAME]")
+            return
+        for name, table in cast("dict[str, object]", tables).items():
+            at = f"source.{name}"
+            if not _ID.fullmatch(name) or not isinstance(table, dict):
+                self.problems.append(f"{at[:80]}: must be a table with a plain name")
+                continue
+            fields = cast("dict[str, object]", table)
+            origin = fields.get("origin")
+            if not isinstance(origin, str) or origin not in _ORIGINS:
+                self.problems.append(f"{at}.origin must be one of {', '.join(_ORIGINS)}")
+                continue
+            texts = {k: _text(v) for k, v in fields.items() if k != "origin"}
+            for key, text in texts.items():
+                if key not in _SOURCE or text is None:
+                    self.problems.append(f"{at}.{key}: unknown key, or not a text of one line")
+            title = texts.get("title") or texts.get("tool")
+            if not title:
+                self.problems.append(f"{at} has no title")
+            date, note = texts.get("date") or "", texts.get("note") or ""
+            self.sources[name] = Source(name, _ORIGINS[origin], title or "", date, note)
+
+    def _read_section(self, at: str, table: object) -> None:
+        if not isinstance(table, dict):
+            self.problems.append(f"{at} must be a table")
+            return
+        fields = cast("dict[str, object]", table)
+        known = _SECTIONS.get(at)
+        if known is not None:
+            for key, value in fields.items():
+                self._read_number(at, key, value, known)
+        elif any(s.startswith(f"{at}.") for s in _SECTIONS):
+            for key, value in fields.items():
+                self._read_section(f"{at}.{key}", value)
+        else:
+            parent = at.rpartition(".")[0]
+            choices = [s.removeprefix(f"{parent}.") for s in _SECTIONS if s.startswith(parent)]
+            self.problems.append(f"{at[:80]}: unknown table, one of {' '.join(choices)}")
+
+    def _read_number(self, at: str, key: str, entry: object, known: tuple[str, ...]) -> None:
+        full = f"{at}.{key}"[:120]
+        if key not in known:
+            if re.search(_WRONG_UNIT, key):
+                units = ", ".join(f"_{u}" for u in _UNITS)
+                self.problems.append(f"{full}: unknown unit suffix, the units are {units}")
+            else:
+                self.problems.append(f"{full}: unknown key, one of {', '.join(known)}")
+            return
+        if not isinstance(entry, dict) or "from" not in entry:
+            self.problems.append(f"{full} has no `from`")
+            return
+        fields = cast("dict[str, object]", entry)
+        for extra in fields.keys() - set(_NUMBER):
+            self.problems.append(f"{full}: unknown field {extra[:40]!r}")
+        source = fields["from"]
+        if not isinstance(source, str) or source not in self.sources:
+            names = ", ".join(self.sources) or "none"
+            self.problems.append(f"{full}: no [source.{str(source)[:64]}], there are: {names}")
+            return
+        value = _number(fields.get("value"))
+        if value is None:
+            self.problems.append(f"{full}: value must be a finite number above zero")
+            return
+        if _INTEGERS.search(key) and value != int(value):
+            self.problems.append(f"{full}: value must be a whole number")
+        note = _text(fields.get("note", ""))
+        if note is None:
+            self.problems.append(f"{full}: note must be a text of one line")
+        self.facts[full] = Rate(value, self.sources[source].origin, source, note or "", full)
+
+    def _rate(self, at: str, stated: str, clocked: tuple[str, ...]) -> tuple[Rate, Rate] | None:
+        """Best and nominal rate of a table.
+
+        The best is the largest of what is stated, what the pins carry, and what the highest clock
+        gives; nominal is what is stated, else what the rated clock gives.
+        """
+        best = [self.facts[k] for k in (f"{at}.{stated}", f"{at}.pin_{stated}") if k in self.facts]
+        nominal = self.facts.get(f"{at}.{stated}")
+        count = self.facts.get("device.sm_count")
+        highest = self.facts.get("device.clock_max_hz")
+        rated = self.facts.get("device.clock_boost_hz", highest)
+        for key in clocked:
+            per_clock = self.facts.get(f"{at}.{key}")
+            if per_clock is None or count is None or highest is None or rated is None:
+                continue
+            counts = [count] if key.endswith("_per_sm") else []
+            best.append(_product([per_clock, *counts, highest]))
+            nominal = nominal or _product([per_clock, *counts, rated])
+        if not best:
+            return None
+        peak = max(best, key=lambda r: r.value)
+        return peak, nominal or peak
+
+    def _sustained(self, at: str, key: str, best: Rate) -> Rate | None:
+        rate = self.facts.get(f"{at}.{key}")
+        if rate is not None and rate.value > best.value:
+            told = f"{rate.value:.6g} is above the peak {best.value:.6g}"
+            self.problems.append(f"{at}.{key}: {told}; one of the two is wrong")
+        return rate
+
+    def compute(self) -> dict[tuple[Unit, str], Peak]:
+        """Rates by unit and element type."""
+        peaks: dict[tuple[Unit, str], Peak] = {}
+        for at in _SECTIONS:
+            if not at.startswith("compute.") or not any(k.startswith(f"{at}.") for k in self.facts):
+                continue
+            _, unit, dtype = at.split(".")
+            op = "op" if unit == "special" else "flop"
+            rates = self._rate(at, f"peak_{op}_per_s", (f"{op}_per_clock_per_sm",))
+            if rates is None:
+                self.problems.append(f"{at} has neither a peak nor a rate per clock")
+                continue
+            sustained = self._sustained(at, f"sustained_{op}_per_s", rates[0])
+            peaks[Unit(unit), dtype] = Peak(*rates, sustained)
+        return peaks
+
+    def memory(self) -> tuple[MemoryLevel, ...]:
+        """Levels in order L1, L2, device."""
+        levels = []
+        for name in ("l1", "l2", "device"):
+            at = f"memory.{name}"
+            if not any(k.startswith(f"{at}.") for k in self.facts):
+                continue
+            capacity = self.facts.get(f"{at}.capacity_bytes")
+            clocked = ("bytes_per_clock", "bytes_per_clock_per_sm")
+            rates = self._rate(at, "bandwidth_bytes_per_s", clocked)
+            if capacity is None or rates is None:
+                self.problems.append(f"{at} needs a capacity and a bandwidth")
+                continue
+            sustained = self._sustained(at, "sustained_bandwidth_bytes_per_s", rates[0])
+            levels.append(MemoryLevel(name, int(capacity.value), *rates, sustained))
+        return tuple(levels)
+
+
+def _product(factors: list[Rate]) -> Rate:
+    value = math.prod(f.value for f in factors)
+    source = "+".join(dict.fromkeys(f.source for f in factors))
+    names = " × ".join(f"{f.key.rpartition('.')[2]} {f.value:.6g}" for f in factors)
+    note = f"{names}; {factors[0].note}" if factors[0].note else names
+    return Rate(value, max(f.origin for f in factors), source, note, factors[0].key)
+
+
+def _plain(text: str) -> bool:
+    return text.isprintable() and "|" not in text and "`" not in text
+
+
+def _text(value: object) -> str | None:
+    """A short printable text, or a date as text; None for anything else."""
+    if isinstance(value, datetime.date):
+        return value.isoformat()
+    return value if isinstance(value, str) and len(value) <= 400 and _plain(value) else None
+
+
+def _number(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) and 0 < number < 1e30 else None
+
+
+def parse(content: bytes, path: Path) -> tuple[Machine | None, list[str]]:
+    """The machine, or all that is wrong with the file."""
+    try:
+        data = cast("dict[str, object]", tomllib.loads(content.decode("utf-8")))
+    except (ValueError, RecursionError) as error:
+        return None, [f"not TOML: {str(error).splitlines()[0][:200]}"]
+    reader = _Reader(data)
+    reader.read()
+    compute, memory = reader.compute(), reader.memory()
+    if reader.problems:
+        return None, reader.problems
+    texts = {key: cast("str", data[key]) for key in _TOP}
+    machine = Machine(
+        texts["name"],
+        tuple(cast("list[str]", data.get("aliases", []))),
+        texts["kind"],
+        texts["vendor"],
+        texts["arch"],
+        texts["description"],
+        reader.sources,
+        compute,
+        memory,
+        reader.facts,
+        path,
+    )
+    return machine, []

@@ -1,0 +1,309 @@
+"""Reading targets: what is refused, what stands in for what, where files are found."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from perfc.errors import TargetError
+from perfc.ir.facts import Origin
+from perfc.machine import Machine, Unit, add, list_machines, load_machine, validate
+
+GOOD = """\
+schema = 1
+name = "toy"
+aliases = ["plaything"]
+kind = "cuda"
+vendor = "nobody"
+arch = "sm_00"
+description = "A toy"
+
+[source.sheet]
+origin = "vendor"
+title = "Toy sheet"
+date = 2020-01-01
+
+[source.lab]
+origin = "measured"
+tool = "a stopwatch"
+
+[device]
+sm_count = { value = 10, from = "sheet" }
+clock_boost_hz = { value = 1e9, from = "sheet" }
+clock_max_hz = { value = 1.2e9, from = "sheet" }
+
+[compute.matrix.f16]
+peak_flop_per_s = { value = 100e12, from = "sheet" }
+flop_per_clock_per_sm = { value = 10000, from = "sheet", note = "systolic" }
+sustained_flop_per_s = { value = 110e12, from = "lab" }
+
+[compute.vector.f32]
+peak_flop_per_s = { value = 10e12, from = "sheet" }
+
+[memory.device]
+capacity_bytes = { value = 1_000_000, from = "sheet" }
+bandwidth_bytes_per_s = { value = 1e12, from = "sheet" }
+"""
+
+
+@pytest.fixture(autouse=True)
+def user_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    return tmp_path / "config" / "perfc" / "targets"
+
+
+def write(folder: Path, text: str, name: str = "toy.toml") -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def toy(tmp_path: Path, text: str = GOOD) -> Machine:
+    return load_machine(write(tmp_path, text))
+
+
+def test_the_peak_is_that_of_the_highest_clock_and_nominal_that_of_the_sheet(
+    tmp_path: Path,
+) -> None:
+    entry = toy(tmp_path).compute[Unit.MATRIX, "f16"]
+    assert entry.nominal.value == 100e12
+    assert entry.peak.value == pytest.approx(10000 * 10 * 1.2e9)
+    assert "clock_max_hz" in entry.peak.note
+    assert "systolic" in entry.peak.note
+    assert entry.peak.key == "compute.matrix.f16.flop_per_clock_per_sm"
+    assert entry.sustained is not None
+    assert entry.sustained.origin is Origin.MEASURED
+
+
+def test_a_rate_cites_its_document(tmp_path: Path) -> None:
+    machine = toy(tmp_path)
+    rate = machine.peak(Unit.VECTOR, "f32")
+    assert machine.cite(rate) == "Toy sheet, 2020-01-01 (vendor)"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        (
+            'peak_flop_per_s = { value = 100e12, from = "sheet" }',
+            "peak_flop_per_s = 100e12",
+            "compute.matrix.f16.peak_flop_per_s has no `from`",
+        ),
+        ('{ value = 10e12, from = "sheet" }', "{ value = 10e12 }", "has no `from`"),
+        ("100e12, from = ", "-1.0, from = ", "finite number above zero"),
+        ("100e12, from = ", "nan, from = ", "finite number above zero"),
+        ("100e12, from = ", "inf, from = ", "finite number above zero"),
+        ("100e12, from = ", "true, from = ", "finite number above zero"),
+        ("100e12, from = ", "0, from = ", "finite number above zero"),
+        ("100e12, from = ", "1" + "0" * 400 + ", from = ", "finite number above zero"),
+        ('1e12, from = "sheet"', '1e12, from = "rumour"', "no [source.rumour]"),
+        ("bandwidth_bytes_per_s", "bandwidth_gb_per_s", "unknown unit suffix"),
+        ("clock_boost_hz", "clock_boost_mhz", "unknown unit suffix"),
+        ("peak_flop_per_s", "peak_tflops", "unknown unit suffix"),
+        ("clock_boost_hz", "clock_of_day_hz", "unknown key"),
+        ("compute.vector.f32", "compute.vector.f33", "unknown table"),
+        ("[compute.vector.f32]", "[compute.tensor.f32]", "unknown table"),
+        ("110e12", "121e12", "above the peak"),
+        ('origin = "measured"', 'origin = "remembered"', "source.lab.origin"),
+        ('title = "Toy sheet"\n', "", "source.sheet has no title"),
+        ("sm_count = { value = 10,", "sm_count = { value = 1.5,", "whole number"),
+        ('sm_count = { value = 10, from = "sheet" }\n', "", "device.sm_count is missing"),
+        ("schema = 1", "schema = 2", "this perfc reads 1"),
+        ('"toy"', '"../toy"', "name and aliases"),
+        ('"plaything"', "7", "name and aliases"),
+        ('kind = "cuda"', 'kind = "abacus"', "kind is"),
+        ('note = "systolic"', 'note = "a\\u001b[31m"', "note"),
+        ('note = "systolic"', 'because = "systolic"', "unknown field"),
+        ('vendor = "nobody"', "vendor = 3", "vendor must be"),
+        ("schema = 1", 'schema = 1\ncolour = "red"', "colour: unknown key"),
+        ("schema = 1", "schema = ", "not TOML"),
+    ],
+)
+def test_a_wrong_file_is_refused_with_its_key(
+    tmp_path: Path, old: str, new: str, problem: str
+) -> None:
+    assert old in GOOD
+    path = write(tmp_path, GOOD.replace(old, new))
+    found = validate(path)
+    assert any(problem in p for p in found), found
+    assert all(p.startswith("toy.toml: ") for p in found)
+    with pytest.raises(TargetError):
+        load_machine(path)
+
+
+def test_validate_tells_all_problems_at_once(tmp_path: Path) -> None:
+    text = GOOD.replace("value = 100e12, from", "value = -1, from").replace("tool", "tolo")
+    text = text.replace("capacity_bytes", "capacity_gb")
+    found = "\n".join(validate(write(tmp_path, text)))
+    for part in ("matrix.f16.peak_flop_per_s", "source.lab has no title", "capacity_gb"):
+        assert part in found
+
+
+def test_the_error_names_the_file_and_the_first_problem(tmp_path: Path) -> None:
+    path = write(tmp_path, GOOD.replace('{ value = 10e12, from = "sheet" }', "10e12"))
+    with pytest.raises(TargetError) as caught:
+        load_machine(path)
+    told = "toy.toml: compute.vector.f32.peak_flop_per_s has no `from`"
+    assert str(caught.value).startswith(told)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"x = " + b"[" * 20_000,
+        b"x = [\n" + b"[" * 900 + b"\n" + b"[" * 900,
+        (b"a." * 400 + b"b = 1\n") * 60,
+        b"\xff\xfe\x00",
+        b"a." * 20_000 + b"b = 1",
+        b"",
+        b"#" * 70_000,
+        b"x = " + b"9" * 50_000,
+        b"device = 3\ncompute = []\nsource = 1\naliases = {}\n",
+        b"[compute]\nmatrix = 1\n[memory]\nl2 = []\n",
+    ],
+)
+def test_hostile_files_end_in_one_line(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "bad.toml"
+    path.write_bytes(content)
+    assert validate(path)
+    with pytest.raises(TargetError) as caught:
+        load_machine(path)
+    assert len(str(caught.value)) < 500
+    assert "\n" not in str(caught.value)
+
+
+def test_folders_and_missing_files_are_no_targets(tmp_path: Path) -> None:
+    for path in (tmp_path, tmp_path / "none.toml"):
+        with pytest.raises(TargetError, match="no such target file"):
+            load_machine(path)
+        assert len(validate(path)) == 1
+
+
+def test_a_mistyped_name_gets_a_suggestion() -> None:
+    with pytest.raises(TargetError, match="no such target 'a1000': did you mean a100"):
+        load_machine("a1000")
+
+
+@pytest.mark.parametrize("name", ["", " ", "..", "a100.toml.", "\x00", "a" * 10_000, "a100\n"])
+def test_a_name_is_never_a_path(name: str) -> None:
+    if name.strip() == "a100":
+        assert load_machine(name).name == "a100-sxm4-80gb"
+    else:
+        with pytest.raises(TargetError):
+            load_machine(name)
+
+
+def test_the_users_target_hides_the_shipped_one(user_folder: Path) -> None:
+    write(user_folder, GOOD.replace('"toy"', '"t4"'), "t4.toml")
+    assert load_machine("t4").vendor == "nobody"
+    assert [t.path for t in list_machines() if t.name == "t4"] == [user_folder / "t4.toml"]
+
+
+def test_the_users_alias_comes_first(user_folder: Path) -> None:
+    write(user_folder, GOOD.replace('"plaything"', '"a100"'))
+    assert load_machine("a100").name == "toy"
+    assert load_machine("a100-sxm4-80gb").vendor == "NVIDIA"
+
+
+def test_a_broken_file_of_the_user_does_not_break_the_list(user_folder: Path) -> None:
+    write(user_folder, "this is not TOML", "broken.toml")
+    os.mkfifo(user_folder / "pipe.toml")
+    names = [t.name for t in list_machines()]
+    assert "broken" in names
+    assert "a100-sxm4-80gb" in names
+    assert "pipe" not in names
+
+
+def test_add_copies_a_valid_file_and_keeps_what_is_there(tmp_path: Path, user_folder: Path) -> None:
+    path = write(tmp_path, GOOD, "mine.toml")
+    assert add(path) == user_folder / "toy.toml"
+    assert load_machine("plaything").name == "toy"
+    assert os.listdir(user_folder) == ["toy.toml"]
+    assert add(path) == user_folder / "toy.toml"
+    path.write_text(GOOD.replace("A toy", "Another"), encoding="utf-8")
+    with pytest.raises(TargetError, match="already there"):
+        add(path)
+    add(path, overwrite=True)
+    assert load_machine("toy").description == "Another"
+
+
+def test_add_refuses_a_wrong_file(tmp_path: Path, user_folder: Path) -> None:
+    path = write(tmp_path, GOOD.replace("110e12", "1e18"))
+    with pytest.raises(TargetError, match="above the peak"):
+        add(path)
+    assert not user_folder.exists()
+
+
+def test_what_the_matrix_unit_lacks_is_done_by_something_wider() -> None:
+    v100, a100, h100 = (load_machine(n) for n in ("v100", "a100", "h100"))
+    assert v100.peak(Unit.MATRIX, "bf16") == v100.peak(Unit.VECTOR, "f32")
+    assert v100.peak(Unit.MATRIX, "i8") == v100.peak(Unit.MATRIX, "f16")
+    assert a100.peak(Unit.MATRIX, "f8e4m3") == a100.peak(Unit.MATRIX, "f16")
+    assert h100.peak(Unit.MATRIX, "i4") == h100.peak(Unit.MATRIX, "i8")
+    assert h100.peak(Unit.MATRIX, "u8") == h100.peak(Unit.MATRIX, "i8")
+    p100 = load_machine("p100")
+    assert p100.peak(Unit.MATRIX, "f16") == p100.peak(Unit.VECTOR, "f16")
+
+
+def test_f32_matrices_may_run_as_tf32_unless_said_otherwise() -> None:
+    a100 = load_machine("a100")
+    assert a100.peak(Unit.MATRIX, "f32").value == 156e12
+    assert a100.peak(Unit.MATRIX, "f32", allow_tf32=False).value == 19.5e12
+    sustained = a100.sustained(Unit.MATRIX, "f32", allow_tf32=False)
+    assert sustained is not None
+    assert sustained.value == 18.5e12
+
+
+def test_the_vector_unit_falls_back_to_wider_types_and_packs_narrow_ones() -> None:
+    a100 = load_machine("a100")
+    i32 = a100.peak(Unit.VECTOR, "i32").value
+    assert a100.peak(Unit.VECTOR, "i16").value == 2 * i32
+    assert a100.peak(Unit.VECTOR, "b1").value >= 4 * i32
+    assert a100.peak(Unit.VECTOR, "i64").value == i32
+    assert a100.peak(Unit.INTEGER, "f16").value == i32
+    assert a100.peak(Unit.VECTOR, "f8e5m2").value >= a100.peak(Unit.VECTOR, "f16").value
+    v100 = load_machine("v100")
+    assert v100.peak(Unit.VECTOR, "bf16") == v100.peak(Unit.VECTOR, "f32")
+
+
+@pytest.mark.parametrize("name", ["a100", "p100", "cpu"])
+@pytest.mark.parametrize("unit", list(Unit))
+def test_every_unit_has_a_rate_for_every_type_and_none_is_zero(name: str, unit: Unit) -> None:
+    from perfc.ir.types import DType
+
+    machine = load_machine(name)
+    vector = {d for u, d in machine.compute if u is Unit.VECTOR}
+    for dtype in DType:
+        rate = machine.peak(unit, dtype.code)
+        assert rate.value > 0
+        assert rate.source
+        if unit is Unit.VECTOR and dtype in (DType.UNKNOWN, DType.STR):
+            assert rate.value == max(machine.peak(unit, d).value for d in vector)
+
+
+def test_a_type_nobody_knows_gets_the_fastest_rate() -> None:
+    a100 = load_machine("a100")
+    assert a100.peak(Unit.MATRIX, "?") == a100.peak(Unit.MATRIX, "i4")
+
+
+def test_special_functions_may_use_the_vector_unit_beside_their_own() -> None:
+    a100 = load_machine("a100")
+    own = 16 * 108 * 1.41e9
+    rate = a100.peak(Unit.SPECIAL, "f32")
+    assert rate.value == pytest.approx(own + a100.peak(Unit.VECTOR, "f32").value / 8)
+    assert rate.origin is Origin.BOUND
+    assert a100.entry(Unit.SPECIAL, "f32").nominal.value == pytest.approx(own)
+    assert a100.peak(Unit.SPECIAL, "f16").value > rate.value
+
+
+def test_levels_are_ordered_and_may_be_missing(tmp_path: Path) -> None:
+    assert [m.name for m in load_machine("a100").memory] == ["l1", "l2", "device"]
+    machine = toy(tmp_path)
+    assert [m.name for m in machine.memory] == ["device"]
+    assert machine.level("l2") is None
+    assert machine.launch_overhead_s is None
+    assert load_machine("a100").link("nvlink") is not None
+    assert machine.link("nvlink") is None

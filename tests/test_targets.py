@@ -1,0 +1,182 @@
+"""The shipped target files: every number sourced, and no floor above what anybody measured."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from perfc.ir.facts import Origin
+from perfc.machine import Unit, list_machines, load_machine, render_markdown, validate
+from perfc.machine_files import SHIPPED
+
+ROOT = Path(__file__).resolve().parent.parent
+FILES = sorted(SHIPPED.glob("*.toml"))
+NAMES = [f.stem for f in FILES]
+
+# Best dense GEMM anybody is known to have run: Tflop/s. Publications as in the target files.
+MEASURED_TFLOP_PER_S = [
+    ("a100", Unit.MATRIX, "bf16", 298.98),
+    ("a100", Unit.MATRIX, "i8", 585.70),
+    ("a100", Unit.MATRIX, "f16", 292.2),
+    ("a100-40gb", Unit.VECTOR, "f32", 18.5),
+    ("a100-pcie-40gb", Unit.VECTOR, "f32", 19.07),
+    ("v100-16gb", Unit.MATRIX, "f16", 101.2),
+    ("v100-pcie-32gb", Unit.VECTOR, "f32", 14.01),
+    ("p100", Unit.VECTOR, "f32", 8.916),
+    ("t4", Unit.VECTOR, "f32", 7.04),
+    ("h100", Unit.MATRIX, "bf16", 955.96),
+    ("h100", Unit.MATRIX, "f8e4m3", 1600.6),
+    ("h200", Unit.MATRIX, "bf16", 940.11),
+    ("b200", Unit.MATRIX, "bf16", 2102.2),
+    ("b200", Unit.MATRIX, "f4e2m1", 5298.0),
+    ("rtx3090", Unit.MATRIX, "f16", 64.8),
+    ("rtx4090", Unit.MATRIX, "f16", 156.0),
+    ("rtx-pro-6000-max-q", Unit.MATRIX, "bf16", 241.8),
+]
+
+# Effective GB/s of GEMMs whose operands stay in the L2, beyond what device memory can give.
+L2_RESIDENT_GB_PER_S = [("h100", 4578.4), ("h200", 4978.1), ("b200", 10610.5), ("a100", 1829.7)]
+
+
+@pytest.fixture(autouse=True)
+def no_user_targets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+
+
+@pytest.mark.parametrize("path", FILES, ids=NAMES)
+def test_a_shipped_file_has_nothing_wrong(path: Path) -> None:
+    assert validate(path) == []
+    assert load_machine(path).name == path.stem
+
+
+def test_every_target_of_the_readme_is_shipped() -> None:
+    wanted = (
+        "a100 a100-sxm4-40gb a100-pcie-80gb a100-pcie-40gb v100 h100 h100-pcie-80gb h200 b200 l4 "
+        "l40s t4 p100 rtx3090 rtx4090 rtx5090 rtx-pro-6000-max-q cpu generic-x86-64"
+    )
+    for name in wanted.split():
+        assert load_machine(name).path.parent == SHIPPED, name
+    assert load_machine("a100").name == "a100-sxm4-80gb"
+
+
+def test_no_two_targets_share_a_name_or_an_alias() -> None:
+    names = [n for t in list_machines() for n in (t.name, *t.aliases)]
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize(
+    ("product", "name"),
+    [
+        ("NVIDIA A100-SXM4-80GB", "a100-sxm4-80gb"),
+        ("NVIDIA A100 80GB PCIe", "a100-pcie-80gb"),
+        ("NVIDIA A100-PCIE-40GB", "a100-pcie-40gb"),
+        ("NVIDIA H100 80GB HBM3", "h100-sxm5-80gb"),
+        ("NVIDIA H100 PCIe", "h100-pcie-80gb"),
+        ("NVIDIA H200", "h200-sxm-141gb"),
+        ("NVIDIA B200", "b200-sxm-180gb"),
+        ("Tesla V100-PCIE-32GB", "v100-pcie-32gb"),
+        ("Tesla T4", "t4"),
+        ("NVIDIA GeForce RTX 4090", "rtx4090"),
+    ],
+)
+def test_the_name_a_driver_reports_finds_its_target(product: str, name: str) -> None:
+    assert load_machine(product).name == name
+
+
+def test_the_measured_ceilings_of_the_dissertation_stand_beside_the_vendors() -> None:
+    expected = {
+        "a100-sxm4-40gb": (18.5e12, 58.8e12, 292.2e12, 1346e9, 3877.6e9, 19287.3e9),
+        "v100-sxm2-16gb": (15.5e12, 29.6e12, 101.2e12, 818.5e9, 2142.8e9, 13230.4e9),
+    }
+    for name, values in expected.items():
+        m = load_machine(name)
+        l1, l2, device = m.memory
+        found = [
+            m.sustained(Unit.VECTOR, "f32"),
+            m.sustained(Unit.VECTOR, "f16"),
+            m.sustained(Unit.MATRIX, "f16"),
+            device.sustained,
+            l2.sustained,
+            l1.sustained,
+        ]
+        assert [r and r.value for r in found] == list(values)
+        for rate in found:
+            assert rate is not None
+            assert rate.origin is Origin.MEASURED
+            assert "dissertation" in m.cite(rate)
+
+
+@pytest.mark.parametrize(("name", "unit", "dtype", "tflop_per_s"), MEASURED_TFLOP_PER_S)
+def test_no_measurement_is_faster_than_the_peak(
+    name: str, unit: Unit, dtype: str, tflop_per_s: float
+) -> None:
+    assert load_machine(name).peak(unit, dtype).value >= tflop_per_s * 1e12
+
+
+@pytest.mark.parametrize(("name", "gb_per_s"), L2_RESIDENT_GB_PER_S)
+def test_operands_in_the_l2_are_not_faster_than_its_bandwidth(name: str, gb_per_s: float) -> None:
+    l2 = load_machine(name).level("l2")
+    assert l2 is not None
+    assert l2.bandwidth.value >= gb_per_s * 1e9
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_peak_covers_the_highest_clock(name: str) -> None:
+    m = load_machine(name)
+    clock = m.facts["device.clock_max_hz"].value
+    for (unit, dtype), peak in m.compute.items():
+        op = "op" if unit is Unit.SPECIAL else "flop"
+        per_clock = m.facts[f"compute.{unit.value}.{dtype}.{op}_per_clock_per_sm"].value
+        assert peak.peak.value >= per_clock * m.sm_count * clock * (1 - 1e-12)
+        assert peak.peak.value >= peak.nominal.value
+        assert peak.sustained is None or peak.sustained.value <= peak.peak.value
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_data_sheet_agrees_with_the_architecture(name: str) -> None:
+    """A sparse rate in a dense place, or a wrong SM count, would be off by far more."""
+    m = load_machine(name)
+    for (unit, dtype), peak in m.compute.items():
+        key = f"compute.{unit.value}.{dtype}"
+        if f"{key}.peak_flop_per_s" not in m.facts or (name, dtype) == ("l40s", "i4"):
+            continue
+        ratio = m.facts[f"{key}.flop_per_clock_per_sm"].value * m.sm_count
+        ratio *= m.facts["device.clock_boost_hz"].value / peak.nominal.value
+        assert 0.985 < ratio < 1.1, (key, ratio)
+
+
+def test_rates_are_dense_and_of_the_right_card() -> None:
+    h100 = load_machine("h100-pcie").compute[Unit.MATRIX, "f16"].nominal
+    assert (h100.value, h100.origin) == (756e12, Origin.VENDOR)
+    device = load_machine("a100-pcie-40gb").level("device")
+    assert device is not None
+    assert device.nominal.value == 1.555e12
+
+
+def test_geforce_floors_take_fp16_accumulation() -> None:
+    m = load_machine("rtx4090")
+    f16, bf16 = m.compute[Unit.MATRIX, "f16"], m.compute[Unit.MATRIX, "bf16"]
+    assert (f16.nominal.value, bf16.nominal.value) == (330.3e12, 165.2e12)
+    assert "accumulation" in m.facts["compute.matrix.f16.flop_per_clock_per_sm"].note
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_number_names_its_source_and_guesses_say_why(name: str) -> None:
+    m = load_machine(name)
+    for key, rate in m.facts.items():
+        assert rate.source in m.sources, key
+        if rate.origin is Origin.ASSUMED and m.kind == "cuda":
+            assert rate.note, key
+    assert {r.source for r in m.facts.values()} == set(m.sources)
+
+
+@pytest.mark.parametrize("path", FILES, ids=NAMES)
+def test_a_shipped_file_cites_documents_not_addresses(path: Path) -> None:
+    assert not re.search(r"https?://|www\.", path.read_text(encoding="utf-8"))
+
+
+def test_the_page_of_targets_is_up_to_date() -> None:
+    page = (ROOT / "docs" / "targets.md").read_text(encoding="utf-8")
+    assert page == render_markdown(), "write perfc.machine.render_markdown() to docs/targets.md"
