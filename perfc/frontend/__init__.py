@@ -1,1 +1,37 @@
 """Readers that lower a model into the performance IR."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from perfc.ir import Known, Module
+
+__all__ = ["load"]
+
+
+def load(
+    source: str | os.PathLike[str] | bytes,
+    dims: Mapping[str, int] | None = None,
+    contents: Mapping[str, Known] | None = None,
+) -> Module:
+    """Read a model without its weights and lower it; types of intermediate values stay open.
+
+    Args:
+        source: a file (``.onnx``, ``.onnx.gz``, ONNX text, ``.pir``) or a serialized model.
+        dims: values for symbolic extents; they become the symbols' defaults.
+        contents: what is known of inputs that drive shapes.
+
+    Raises:
+        ModelError: not a readable model.
+    """
+    from .functions import Functions
+    from .lower import Lowering
+    from .source import open_model
+    from .symbols import SymbolTable
+
+    model = open_model(source)
+    table = SymbolTable(dict(dims or {}))
+    return Lowering(model, table, dict(contents or {}), Functions.of(model)).module()

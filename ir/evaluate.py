@@ -1,0 +1,59 @@
+"""Numbers from formulas: polynomials at given values of their symbols, one value or many."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .dim import Atom, AtomKind, Dim, Poly, interval
+
+
+def evaluate(d: Dim, env: Mapping[str, Any], *, upper: bool = False) -> Any:
+    """The value of ``d``; ``env`` maps symbols to numbers or to NumPy arrays of numbers.
+
+    A symbol that ``env`` does not name is data dependent: its lower limit is taken, or with
+    ``upper`` the upper one, so that a bound stays one.
+    """
+    if not isinstance(d, Poly):
+        return d
+    total: Any = 0
+    for monomial, c in d.terms:
+        product: Any = c
+        for atom in monomial:
+            product = product * _atom(atom, env, upper)
+        total = total + product
+    return total
+
+
+def _atom(atom: Atom, env: Mapping[str, Any], upper: bool) -> Any:
+    match atom.kind:
+        case AtomKind.SYMBOL:
+            if atom.key in env:
+                return env[atom.key]
+            if upper and atom.hi is not None:
+                return evaluate(atom.hi, env, upper=True)
+            return atom.lo
+        case AtomKind.FLOOR:
+            den = evaluate(atom.args[1], env, upper=upper)
+            num = evaluate(atom.args[0], env, upper=upper)
+            return num // den if _nonzero(den) else 0
+        case AtomKind.MIN | AtomKind.MAX:
+            values = [evaluate(a, env, upper=upper) for a in atom.args]
+            if all(isinstance(v, int | float) for v in values):
+                return min(values) if atom.kind is AtomKind.MIN else max(values)
+            import numpy as np
+
+            pick = np.minimum if atom.kind is AtomKind.MIN else np.maximum
+            result = values[0]
+            for v in values[1:]:
+                result = pick(result, v)
+            return result
+
+
+def _nonzero(den: Any) -> bool:
+    return bool(den) if isinstance(den, int | float) else True
+
+
+def lower_limit(d: Dim) -> int:
+    """Smallest value over all ranges, 0 where unbounded."""
+    return interval(d)[0] or 0

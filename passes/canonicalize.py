@@ -1,0 +1,113 @@
+"""Folds what is known before running, inlines decided branches, drops what nobody reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from perfc.ir.graph import Graph, Module, Node, Value, Weight, captured
+from perfc.ir.op import Kind
+from perfc.ir.types import TensorType
+
+from . import Transform
+
+if TYPE_CHECKING:
+    from .manager import Analyses
+
+NEVER_FOLDED = frozenset({Kind.RANDOM, Kind.CONTROL, Kind.OPAQUE, Kind.OPTIMIZER})
+
+
+@dataclass(frozen=True)
+class Canonicalize(Transform):
+    """Constant folding on types, branch inlining, identity and dead-code removal.
+
+    A node whose results are all known, or that reads stored tensors only, runs once at load time
+    in every runtime: its results become stored tensors that are not parameters.
+    """
+
+    def run(self, module: Module, am: Analyses) -> Module:
+        """The smaller module; needs inferred types."""
+        graph = Folding({}).graph(module.graph)
+        if graph is module.graph:
+            return module
+        return Module(graph, module.symbols, module.origin)
+
+
+@dataclass(slots=True)
+class Folding:
+    """Rewrites a graph from its inputs to its outputs, then removes dead nodes."""
+
+    replaced: dict[Value, Value]
+
+    def graph(self, graph: Graph) -> Graph:
+        """The folded graph; the same object where nothing changed."""
+        weights = list(graph.weights)
+        nodes: list[Node] = []
+        for node in graph.nodes:
+            self.node(node, nodes, weights)
+        outputs = tuple(self.replaced.get(v, v) for v in graph.outputs)
+        alive = _alive(nodes, outputs)
+        used = {v for n in alive for v in (*n.inputs, *captured(n)) if v is not None}
+        kept = tuple(w for w in dict.fromkeys(weights) if w in used or w in outputs)
+        if len(alive) == len(graph.nodes) and kept == graph.weights and outputs == graph.outputs:
+            return graph
+        return Graph(graph.name, graph.inputs, outputs, tuple(alive), kept)
+
+    def node(self, node: Node, nodes: list[Node], weights: list[Value]) -> None:
+        """Fold, inline or keep one node."""
+        ins = tuple([v and self.replaced.get(v, v) for v in node.inputs])
+        if self.folds(node, ins):
+            for v in node.results:
+                stored = Value(v.name, v.type, v.known, Weight(is_parameter=False))
+                self.replaced[v] = stored
+                weights.append(stored)
+            return
+        if node.op.mnemonic == "identity" and ins and ins[0] is not None and node.results:
+            self.replaced[node.results[0]] = ins[0]
+            return
+        branch = self.decided(node, ins)
+        if branch is not None:
+            weights.extend(branch.weights)
+            for inner in branch.nodes:
+                self.node(inner, nodes, weights)
+            for made, given in zip(node.outputs, branch.outputs, strict=False):
+                if made is not None:
+                    self.replaced[made] = self.replaced.get(given, given)
+            return
+        regions = tuple(self.graph(r) for r in node.regions)
+        if ins != node.inputs or regions != node.regions:
+            node = Node(node.op, ins, node.outputs, regions, node.loc)
+        nodes.append(node)
+
+    @staticmethod
+    def folds(node: Node, ins: tuple[Value | None, ...]) -> bool:
+        """Whether the results are there before the model runs."""
+        if node.op.kind in NEVER_FOLDED or not node.results:
+            return False
+        if all(v.known is not None and v.known.is_complete for v in node.results):
+            return True
+        present = [v for v in ins if v is not None]
+        return (
+            bool(present)
+            and all(v.weight is not None for v in present)
+            and all(isinstance(v.type, TensorType) and v.type.is_static for v in node.results)
+        )
+
+    @staticmethod
+    def decided(node: Node, ins: tuple[Value | None, ...]) -> Graph | None:
+        """The branch that an If with a known condition takes."""
+        if node.op.mnemonic != "if" or len(node.regions) != 2 or ins[0] is None:
+            return None
+        taken = ins[0].known.item if ins[0].known is not None else None
+        return None if taken is None else node.regions[0 if taken else 1]
+
+
+def _alive(nodes: list[Node], outputs: tuple[Value, ...]) -> list[Node]:
+    needed = set(outputs)
+    alive: list[Node] = []
+    for node in reversed(nodes):
+        if not needed.isdisjoint(node.results):
+            alive.append(node)
+            needed.update(v for v in node.inputs if v is not None)
+            needed |= captured(node)
+    return alive[::-1]

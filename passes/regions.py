@@ -1,0 +1,320 @@
+"""Types through If, Loop, Scan and SequenceMap: joins of branches, fixed points of bodies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+from perfc.errors import ShapeError
+from perfc.ir.dim import Dim, Poly, dim_max
+from perfc.ir.fresh import data_extent
+from perfc.ir.graph import Graph, Inputs, Node, Value
+from perfc.ir.join import join
+from perfc.ir.known import Known
+from perfc.ir.op import Folded, Types, known, normal_axis
+from perfc.ir.ops.control import If, Loop, Scan, SequenceMap
+from perfc.ir.types import UNKNOWN, DType, SequenceType, TensorType, Type
+
+if TYPE_CHECKING:
+    from .shapes import Inference
+
+Argument: TypeAlias = "tuple[Type, Known | None]"
+Result: TypeAlias = "tuple[Types, Folded, tuple[Graph, ...]]"
+
+MAX_UNROLLED_NODES = 20_000
+"""Loops with a known trip count are followed iteration by iteration up to this many nodes."""
+MAX_ROUNDS = 6
+"""Rounds after which a loop-carried type that still changes is given up."""
+
+
+def infer_control(
+    inference: Inference, node: Node, ins: Inputs, env: Mapping[Value, Value]
+) -> Result:
+    """Types, contents and typed regions of a node with subgraphs."""
+    match node.op:
+        case If():
+            return _branches(inference, node, ins, env)
+        case Loop():
+            return _loop(inference, node, ins, env)
+        case Scan():
+            return _scan(inference, node, node.op, ins, env)
+        case SequenceMap():
+            return _sequence_map(inference, node, ins, env)
+        case _:
+            regions = tuple(inference.graph(r, env) for r in node.regions)
+            return tuple(UNKNOWN for _ in node.outputs), (), regions
+
+
+def _branches(inference: Inference, node: Node, ins: Inputs, env: Mapping[Value, Value]) -> Result:
+    regions = tuple(inference.graph(r, env) for r in node.regions)
+    condition = known(ins, 0)
+    taken = condition.item if condition is not None else None
+    if taken is not None and len(regions) == 2:
+        chosen = regions[0 if taken else 1]
+        return (
+            tuple(v.type for v in chosen.outputs),
+            tuple(v.known for v in chosen.outputs),
+            regions,
+        )
+    types: list[Type] = []
+    folded: list[Known | None] = []
+    for values in zip(*(r.outputs for r in regions), strict=False):
+        joined = values[0].type
+        for v in values[1:]:
+            joined = join(joined, v.type)
+        types.append(joined)
+        same = all(v.known == values[0].known for v in values)
+        folded.append(values[0].known if same else None)
+    return tuple(types), tuple(folded), regions
+
+
+def _body_arguments(carried: Sequence[Argument], iteration: Known | None) -> list[Argument]:
+    scalar = TensorType(DType.I64, ())
+    condition = TensorType(DType.BOOL, ())
+    return [(scalar, iteration), (condition, None), *carried]
+
+
+def _initial(ins: Inputs, start: int) -> list[Argument]:
+    return [(UNKNOWN, None) if v is None else (v.type, v.known) for v in ins[start:]]
+
+
+def _loop(inference: Inference, node: Node, ins: Inputs, env: Mapping[Value, Value]) -> Result:
+    body = node.regions[0]
+    carried = _initial(ins, 2)
+    n_carried = len(carried)
+    limit, start = known(ins, 0), known(ins, 1)
+    trip = limit.item if limit is not None else None
+    has_condition = len(ins) > 1 and ins[1] is not None
+    unrolled = _unrolled(inference, node, env, carried, trip, start, has_condition)
+    if unrolled is not None:
+        return unrolled
+    region = _fixed_point(inference, body, env, carried)
+    finals = [
+        join(region.inputs[2 + i].type, v.type) if 2 + i < len(region.inputs) else v.type
+        for i, v in enumerate(region.outputs[1 : 1 + n_carried])
+    ]
+    stays = _always_true(region) and (not has_condition or bool(start and start.item))
+    count: Dim = (
+        trip
+        if stays and isinstance(trip, int | Poly) and not isinstance(trip, bool)
+        else data_extent(trip if isinstance(trip, int | Poly) else None)
+    )
+    count = dim_max(count, 0) if isinstance(count, int) else count
+    scans = [_stacked(v.type, count, 0) for v in region.outputs[1 + n_carried :]]
+    return (*finals, *scans), (), (region,)
+
+
+def _always_true(region: Graph) -> bool:
+    condition = region.outputs[0] if region.outputs else None
+    if condition is None:
+        return False
+    if condition.known is not None:
+        return condition.known.item is True or condition.known.item == 1
+    # the body hands its own condition on
+    source = condition
+    producers = region.producers
+    while source in producers and producers[source].op.mnemonic == "identity":
+        before = producers[source].inputs[0]
+        if before is None:
+            return False
+        source = before
+    return len(region.inputs) > 1 and source is region.inputs[1]
+
+
+def _fixed_point(
+    inference: Inference, body: Graph, env: Mapping[Value, Value], carried: list[Argument]
+) -> Graph:
+    """The body typed with arguments that hold for every iteration."""
+    types = [t for t, _ in carried]
+    for round_ in range(MAX_ROUNDS):
+        arguments = _body_arguments([(t, None) for t in types], None)
+        region = inference.graph(body, env, arguments)
+        results = [v.type for v in region.outputs[1 : 1 + len(types)]]
+        widened = [join(a, b) for a, b in zip(types, results, strict=False)]
+        if round_ >= MAX_ROUNDS // 2:
+            widened = [_without_extents(a, b) for a, b in zip(types, widened, strict=True)]
+        if _settled(types, widened):
+            return region
+        types = widened
+    return inference.graph(body, env, _body_arguments([(UNKNOWN, None)] * len(types), None))
+
+
+def _settled(before: Sequence[Type], after: Sequence[Type]) -> bool:
+    return all(a == b or _same_but_data(a, b) for a, b in zip(before, after, strict=True))
+
+
+def _same_but_data(a: Type, b: Type) -> bool:
+    """Equal up to the names of extents that nobody knows anyway."""
+    match a, b:
+        case TensorType(da, sa), TensorType(db, sb) if sa is not None and sb is not None:
+            return (
+                da == db
+                and len(sa) == len(sb)
+                and all(
+                    x == y or (_is_open(x) and _is_open(y)) for x, y in zip(sa, sb, strict=True)
+                )
+            )
+        case SequenceType(ea, la), SequenceType(eb, lb):
+            return (ea == eb or _same_but_data(ea, eb)) and (la == lb or lb is None)
+        case _:
+            return a == b
+
+
+def _is_open(d: Dim) -> bool:
+    return (
+        isinstance(d, Poly)
+        and len(d.terms) == 1
+        and len(d.terms[0][0]) == 1
+        and d.terms[0][0][0].lo == 0
+        and d.terms[0][0][0].hi is None
+        and not d.terms[0][0][0].args
+    )
+
+
+def _without_extents(before: Type, after: Type) -> Type:
+    """Extents that keep changing from iteration to iteration become free."""
+    match before, after:
+        case TensorType(_, old), TensorType(dtype, new) if old is not None and new is not None:
+            if len(old) != len(new):
+                return TensorType(dtype, None)
+            dims = tuple(a if a == b else data_extent() for a, b in zip(old, new, strict=True))
+            return TensorType(dtype, dims)
+        case SequenceType(old_elem, _), SequenceType(elem, length):
+            return SequenceType(_without_extents(old_elem, elem), length)
+        case _:
+            return after
+
+
+def _stacked(type_: Type, count: Dim, axis: int) -> Type:
+    if not isinstance(type_, TensorType) or type_.shape is None:
+        dtype = type_.dtype if isinstance(type_, TensorType) else DType.UNKNOWN
+        return TensorType(dtype, None)
+    at = normal_axis(axis, len(type_.shape) + 1, "scan axis")
+    return TensorType(type_.dtype, (*type_.shape[:at], count, *type_.shape[at:]))
+
+
+def _unrolled(
+    inference: Inference,
+    node: Node,
+    env: Mapping[Value, Value],
+    carried: list[Argument],
+    trip: object,
+    start: Known | None,
+    has_condition: bool,
+) -> Result | None:
+    """Follow a loop iteration by iteration, where it is known how many there are."""
+    body = node.regions[0]
+    size = max(len(body.nodes), 1)
+    limit = MAX_UNROLLED_NODES // size
+    if isinstance(trip, int) and trip > limit or isinstance(trip, Poly):
+        return None
+    going: object = start.item if start is not None else (None if has_condition else True)
+    scans: list[list[Type]] = [[] for _ in body.outputs[1 + len(carried) :]]
+    region: Graph | None = None
+    done = 0
+    while going is True or going == 1:
+        if isinstance(trip, int) and done >= trip:
+            break
+        if done >= limit or inference.steps > 50 * MAX_UNROLLED_NODES:
+            return None
+        arguments = _body_arguments(carried, Known.scalar(done))
+        arguments[1] = (arguments[1][0], Known.scalar(True))
+        region = inference.graph(body, env, arguments)
+        if not region.outputs:
+            return None
+        condition = region.outputs[0].known
+        going = condition.item if condition is not None else None
+        results = region.outputs[1:]
+        carried = [(v.type, v.known) for v in results[: len(carried)]]
+        for seen, v in zip(scans, results[len(carried) :], strict=False):
+            seen.append(v.type)
+        done += 1
+    if going is None and not (isinstance(trip, int) and done >= trip and done > 0):
+        return None
+    if region is None:
+        region = _fixed_point(inference, body, env, carried)
+        scans = [[v.type] for v in region.outputs[1 + len(carried) :]]
+    stacked = [_stacked(_joined(seen), done, 0) for seen in scans]
+    types: Types = (*(t for t, _ in carried), *stacked)
+    return types, tuple(k for _, k in carried), (region,)
+
+
+def _joined(types: Sequence[Type]) -> Type:
+    result = types[0]
+    for t in types[1:]:
+        result = join(result, t)
+    return result
+
+
+def _scan(
+    inference: Inference, node: Node, op: Scan, ins: Inputs, env: Mapping[Value, Value]
+) -> Result:
+    body = node.regions[0]
+    offset = 1 if op.has_batch else 0
+    n_scans = op.num_scan_inputs
+    n_states = len(ins) - offset - n_scans
+    if n_scans < 1 or n_states < 0:
+        raise ShapeError(f"{n_scans} scan inputs among {len(ins)} operands")
+    states = [(t, None) for t, _ in _initial(ins, offset)[:n_states]]
+    length: Dim | None = None
+    slices: list[Argument] = []
+    batch: tuple[Dim, ...] = ()
+    for i in range(n_scans):
+        value = ins[offset + n_states + i]
+        type_ = value.type if value is not None else UNKNOWN
+        axis = op.scan_input_axes[i] if i < len(op.scan_input_axes) else 0
+        element, extent = _element(type_, axis, offset)
+        if offset and isinstance(type_, TensorType) and type_.shape:
+            batch = type_.shape[:1]
+        length = extent if length is None or isinstance(extent, int) else length
+        slices.append((element, None))
+    if offset:
+        states = [(_unbatched(t), None) for t, _ in states]
+    region = inference.graph(body, env, [*states, *slices])
+    finals = [join(s, v.type) for (s, _), v in zip(states, region.outputs, strict=False)]
+    if offset:
+        finals = [_batched(t, batch) for t in finals]
+    steps = length if length is not None else data_extent()
+    stacked: list[Type] = []
+    for i, v in enumerate(region.outputs[n_states:]):
+        axis = op.scan_output_axes[i] if i < len(op.scan_output_axes) else 0
+        one = _stacked(v.type, steps, axis)
+        stacked.append(_batched(one, batch) if offset else one)
+    return (*finals, *stacked), (), (region,)
+
+
+def _element(type_: Type, axis: int, skip: int) -> tuple[Type, Dim | None]:
+    if not isinstance(type_, TensorType) or type_.shape is None:
+        dtype = type_.dtype if isinstance(type_, TensorType) else DType.UNKNOWN
+        return TensorType(dtype, None), None
+    shape = type_.shape[skip:]
+    at = normal_axis(axis, len(shape), "scan axis")
+    return TensorType(type_.dtype, (*shape[:at], *shape[at + 1 :])), shape[at]
+
+
+def _unbatched(type_: Type) -> Type:
+    if isinstance(type_, TensorType) and type_.shape:
+        return TensorType(type_.dtype, type_.shape[1:])
+    return type_
+
+
+def _batched(type_: Type, batch: tuple[Dim, ...]) -> Type:
+    if isinstance(type_, TensorType) and type_.shape is not None and batch:
+        return TensorType(type_.dtype, (*batch, *type_.shape))
+    return type_
+
+
+def _sequence_map(
+    inference: Inference, node: Node, ins: Inputs, env: Mapping[Value, Value]
+) -> Result:
+    arguments: list[Argument] = []
+    length: Dim | None = None
+    for v in ins:
+        match v.type if v is not None else UNKNOWN:
+            case SequenceType(elem, count):
+                arguments.append((elem, None))
+                length = count if length is None else length
+            case other:
+                arguments.append((other, v.known if v is not None else None))
+    region = inference.graph(node.regions[0], env, arguments)
+    return tuple(SequenceType(v.type, length) for v in region.outputs), (), (region,)

@@ -1,0 +1,178 @@
+"""Type inference: the type of every value, and the contents of those that drive shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from perfc.errors import ShapeError
+from perfc.ir.dim import Dim, Poly, interval, symbols
+from perfc.ir.fresh import issued, numbering
+from perfc.ir.graph import Graph, Inputs, Module, Node, Value
+from perfc.ir.known import Known
+from perfc.ir.op import Folded, Kind, Op, Types
+from perfc.ir.ops.opaque import Opaque
+from perfc.ir.types import UNKNOWN, DType, SequenceType, TensorType, Type, UnknownType
+
+from . import Transform
+from .regions import infer_control
+
+if TYPE_CHECKING:
+    from .manager import Analyses
+
+Inferred = tuple[Types, Folded]
+
+
+@dataclass(frozen=True)
+class Shapes(Transform):
+    """Infer types and small contents, symbols kept, subgraphs included.
+
+    Each operator's ``infer`` and ``fold`` are pure, so equal operands give remembered results.
+    A declared type fills what inference leaves open; it never overrides it.
+    """
+
+    def run(self, module: Module, am: Analyses) -> Module:
+        """The module with every value typed.
+
+        Raises:
+            ShapeError: operands of a node cannot go together.
+        """
+        with numbering():
+            graph = Inference(declared={s.name for s in module.symbols}).graph(module.graph, {})
+        return Module(graph, module.symbols, module.origin)
+
+
+@dataclass(slots=True)
+class Inference:
+    """Walks graphs and remembers what equal applications gave."""
+
+    declared: set[str] = field(default_factory=set[str])
+    memo: dict[tuple[object, ...], Inferred] = field(default_factory=dict[tuple[object, ...], Inferred])
+    steps: int = 0
+
+    def graph(
+        self,
+        graph: Graph,
+        env: Mapping[Value, Value],
+        arguments: Sequence[tuple[Type, Known | None]] | None = None,
+    ) -> Graph:
+        """``graph`` with types, outer values replaced by ``env``, inputs by ``arguments``."""
+        local: dict[Value, Value] = dict(env)
+        inputs: list[Value] = []
+        for i, v in enumerate(graph.inputs):
+            new = v
+            if arguments is not None and i < len(arguments):
+                new = Value(v.name, sharper(arguments[i][0], v.type), arguments[i][1], v.weight)
+            local[v] = new
+            inputs.append(new)
+        nodes = [self.node(node, local) for node in graph.nodes]
+        outputs = tuple(local.get(v, v) for v in graph.outputs)
+        return Graph(graph.name, tuple(inputs), outputs, tuple(nodes), graph.weights)
+
+    def node(self, node: Node, local: dict[Value, Value]) -> Node:
+        """One node with typed results; ``local`` learns them."""
+        self.steps += 1
+        ins: Inputs = tuple([v if v is None else local.get(v, v) for v in node.inputs])
+        regions = node.regions
+        try:
+            if node.op.kind is Kind.CONTROL and regions:
+                types, folded, regions = infer_control(self, node, ins, local)
+            else:
+                types, folded = self.apply(node.op, ins)
+        except ShapeError as error:
+            raise _located(error, node, ins) from None
+        outputs: list[Value | None] = []
+        for i, v in enumerate(node.outputs):
+            if v is None:
+                outputs.append(None)
+                continue
+            inferred = types[i] if i < len(types) else UNKNOWN
+            if v.type is not UNKNOWN:
+                inferred = self.filled(inferred, v.type)
+            new = Value(v.name, inferred, folded[i] if i < len(folded) else None)
+            local[v] = new
+            outputs.append(new)
+        return Node(node.op, ins, tuple(outputs), regions, node.loc)
+
+    def apply(self, op: Op, ins: Inputs) -> Inferred:
+        """Types and contents of an operator's results, remembered."""
+        key = (op.__class__, op, *[v and (v.type, v.known) for v in ins])
+        found = self.memo.get(key)
+        if found is not None:
+            return found
+        before = issued()
+        try:
+            types = op.infer(ins)
+            folded = op.fold(ins, types)
+        except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError):
+            # an attribute or operand no definition foresees: nothing is known, nothing is claimed
+            return (), ()
+        result = types, checked(types, folded)
+        if issued() == before:
+            self.memo[key] = result
+        return result
+
+    def filled(self, inferred: Type, declared: Type) -> Type:
+        """``inferred`` with what only the file's declaration tells."""
+        match inferred, declared:
+            case UnknownType(), _:
+                return declared
+            case TensorType(dtype, None), TensorType(other, shape):
+                return TensorType(other if dtype is DType.UNKNOWN else dtype, shape)
+            case TensorType(dtype, mine), TensorType(other, theirs) if mine and theirs:
+                if len(mine) != len(theirs):
+                    return inferred
+                dims = tuple(self._extent(a, b) for a, b in zip(mine, theirs, strict=True))
+                return TensorType(other if dtype is DType.UNKNOWN else dtype, dims)
+            case SequenceType(UnknownType(), length), SequenceType(elem, _):
+                return SequenceType(elem, length)
+            case _:
+                return inferred
+
+    def _extent(self, mine: Dim, declared: Dim) -> Dim:
+        if not isinstance(mine, Poly) or not self._is_data(mine):
+            return mine
+        if isinstance(declared, int):
+            lo, hi = interval(mine)
+            fits = (lo is None or lo <= declared) and (hi is None or declared <= hi)
+            return declared if fits else mine
+        return mine if self._is_data(declared) else declared
+
+    def _is_data(self, dim: Dim) -> bool:
+        return any(s.key not in self.declared for s in symbols(dim))
+
+
+def sharper(first: Type, second: Type) -> Type:
+    """The one of two types for the same value that says more."""
+    match first, second:
+        case UnknownType(), _:
+            return second
+        case TensorType(dtype, None), TensorType(other, shape):
+            return TensorType(other if dtype is DType.UNKNOWN else dtype, shape)
+        case TensorType(DType.UNKNOWN, shape), TensorType(other, _):
+            return TensorType(other, shape)
+        case _:
+            return first
+
+
+def checked(types: Types, folded: Folded) -> Folded:
+    """Contents that agree with their types; one that does not is dropped."""
+    if not folded:
+        return folded
+    return tuple(
+        k if k is not None and isinstance(t, TensorType) and t.shape == k.shape else None
+        for t, k in zip(types, folded, strict=False)
+    )
+
+
+def _located(error: ShapeError, node: Node, ins: Inputs) -> ShapeError:
+    if error.where:
+        return error
+    shown = ", ".join("-" if v is None else str(v.type) for v in ins)
+    name = "opaque" if isinstance(node.op, Opaque) else node.loc.op_type or node.op.mnemonic
+    return ShapeError(
+        f"{name}: {error.message}; operands {shown}",
+        where=f"node {node.name!r}",
+        hint=error.hint or "the model contradicts itself here; check what feeds this node",
+    )

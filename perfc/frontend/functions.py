@@ -1,0 +1,125 @@
+"""Functions: those a model brings, and the bodies that ONNX gives its own operators."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from perfc.ir.dim import Poly
+from perfc.ir.graph import Loc, Value
+from perfc.ir.types import TensorType
+
+from . import proto
+
+
+@dataclass(slots=True)
+class Functions:
+    """The functions of one model by domain, name and overload."""
+
+    table: Mapping[tuple[str, str, str], proto.Function] = field(
+        default_factory=dict[tuple[str, str, str], proto.Function]
+    )
+
+    @staticmethod
+    def of(model: proto.Model) -> Functions:
+        """Those that the model file brings."""
+        return Functions({(_domain(f.domain), f.name, f.overload): f for f in model.functions})
+
+    def find(self, domain: str, name: str, overload: str) -> proto.Function | None:
+        """The function a node calls, None for an operator."""
+        return self.table.get((domain, name, overload)) if self.table else None
+
+    @staticmethod
+    def arguments(
+        function: proto.Function, call: proto.Node, outer: Mapping[str, proto.Attribute] | None
+    ) -> dict[str, proto.Attribute]:
+        """Attributes the body can refer to: defaults, then the call's own."""
+        found = {a.name: a for a in function.attribute_proto}
+        for a in call.attribute:
+            actual = (outer or {}).get(a.ref_attr_name) if a.ref_attr_name else a
+            if actual is not None:
+                found[a.name] = actual
+        return found
+
+    @staticmethod
+    def location(
+        function: proto.Function, call: proto.Node, prefix: str, outer: Loc | None
+    ) -> Loc | None:
+        """What the body's nodes are called: an expanded operator keeps its own name."""
+        if outer is not None:
+            return outer
+        if function.domain == EXPANDED:
+            name = call.name or next((o for o in call.output if o), call.op_type)
+            return Loc(prefix + name, call.op_type, is_expanded=True)
+        return None
+
+
+EXPANDED = "expanded by perfc"
+
+
+def expansion(
+    node: proto.Node, domain: str, version: int, inputs: Sequence[Value | None]
+) -> proto.Function | None:
+    """The body ONNX defines for a standard operator that we have none of our own for."""
+    import onnx
+
+    try:
+        schema = onnx.defs.get_schema(
+            node.op_type, version or onnx.defs.onnx_opset_version(), domain
+        )
+    except onnx.defs.SchemaError:
+        return None
+    if schema.has_function:
+        body = schema.function_body
+    elif schema.has_context_dependent_function:
+        types = [_type_message(v) for v in inputs]
+        data = schema.get_context_dependent_function(_node_message(node), types)
+        body = onnx.FunctionProto.FromString(data) if data else None
+    else:
+        return None
+    if body is None:
+        return None
+    return _decoded(body, version)
+
+
+def _decoded(body: object, version: int) -> proto.Function:
+    import onnx
+
+    from .source import open_model
+
+    assert isinstance(body, onnx.FunctionProto)
+    model = onnx.ModelProto(ir_version=10, functions=[body])
+    model.opset_import.add(domain="", version=version)
+    model.graph.name = body.name
+    function = open_model(model.SerializeToString()).functions[0]
+    function.domain = EXPANDED
+    return function
+
+
+def _node_message(node: proto.Node) -> bytes:
+    """The node as ONNX's own message; tensor and graph attributes do not shape function bodies."""
+    import onnx
+
+    simple = {
+        a.name: a.value
+        for a in node.attribute
+        if isinstance(a.value, int | float | bytes) or (isinstance(a.value, tuple) and a.value)
+    }
+    message = onnx.helper.make_node(
+        node.op_type, node.input, node.output, name=node.name, domain=node.domain, **simple
+    )
+    return message.SerializeToString()
+
+
+def _type_message(value: Value | None) -> bytes:
+    import onnx
+
+    if value is None or not isinstance(value.type, TensorType):
+        return onnx.TypeProto().SerializeToString()
+    shape = value.type.shape
+    dims = None if shape is None else [str(d) if isinstance(d, Poly) else d for d in shape]
+    return onnx.helper.make_tensor_type_proto(value.type.dtype.onnx, dims).SerializeToString()
+
+
+def _domain(name: str) -> str:
+    return "" if name == "ai.onnx" else name

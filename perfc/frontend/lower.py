@@ -1,0 +1,348 @@
+"""From the messages of a model file to a module of the IR; types are inferred later."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import chain
+
+from perfc.errors import ModelError
+from perfc.ir.graph import Graph, Loc, ModelOrigin, Module, Node, Value, Weight
+from perfc.ir.known import Known
+from perfc.ir.op import BY_ONNX as OPERATORS
+from perfc.ir.op import Op
+from perfc.ir.ops import operator_for
+from perfc.ir.ops.opaque import Opaque
+from perfc.ir.types import UNKNOWN, TensorType, Type
+
+from . import proto
+from .attributes import Built, Content, attribute_value, build, sparse_content, tensor_content
+from .functions import Functions, expansion
+from .order import topological
+from .symbols import SymbolTable
+
+MAX_NODES = 2_000_000
+"""Nodes after inlining; functions that call each other can otherwise grow without end."""
+MAX_DEPTH = 48
+"""Nesting of subgraphs and function calls."""
+
+Attributes = dict[str, object]
+
+
+@dataclass(slots=True)
+class Scope:
+    """Names visible in a graph, and what calling context its nodes need."""
+
+    opsets: Mapping[str, int]
+    values: dict[str, Value] = field(default_factory=dict[str, Value])
+    outer: Scope | None = None
+    prefix: str = ""
+    arguments: Mapping[str, proto.Attribute] | None = None
+    call: Loc | None = None
+    depth: int = 0
+
+    def find(self, name: str) -> Value | None:
+        """The value called ``name`` here or further out."""
+        scope: Scope | None = self
+        while scope is not None:
+            if (value := scope.values.get(name)) is not None:
+                return value
+            scope = scope.outer
+        return None
+
+
+@dataclass(slots=True)
+class Lowering:
+    """Lowers one model; keeps the symbols met and operators made."""
+
+    model: proto.Model
+    symbols: SymbolTable
+    contents: Mapping[str, Known]
+    functions: Functions
+    cache: dict[tuple[object, ...], Built] = field(default_factory=dict[tuple[object, ...], Built])
+    declared: dict[str, Type] = field(default_factory=dict[str, Type])
+    count: int = 0
+
+    def module(self) -> Module:
+        """The whole model.
+
+        Raises:
+            ModelError: the graph is not one: an undefined name, a cycle, endless functions.
+        """
+        model = self.model
+        opsets = {_domain(d): v for d, v in model.opset_import}
+        graph = self.graph(model.graph, Scope(opsets))
+        origin = ModelOrigin(
+            model.origin.path,
+            model.origin.sha256,
+            f"{model.producer_name} {model.producer_version}".strip(),
+            model.ir_version,
+            tuple(sorted(opsets.items())),
+        )
+        return Module(graph, self.symbols.declarations(), origin)
+
+    def graph(self, source: proto.Graph, scope: Scope) -> Graph:
+        """One graph or subgraph; ``scope`` is its own, with the outer one behind it."""
+        if scope.depth > MAX_DEPTH:
+            raise ModelError(f"subgraphs or functions nested deeper than {MAX_DEPTH}")
+        weights = [self.weight(t, scope) for t in source.initializer]
+        weights += [self.sparse_weight(s, scope) for s in source.sparse_initializer]
+        inputs: list[Value] = []
+        for info in source.input:
+            if info.name in scope.values:
+                continue
+            type_ = self.symbols.type(info.type, info.name)
+            known = self.contents.get(info.name) if scope.outer is None else None
+            value = Value(info.name, type_, known)
+            scope.values[info.name] = value
+            inputs.append(value)
+        self.declare(source)
+        nodes: list[Node] = []
+        for node in topological(source.node, scope.find):
+            self.node(node, scope, nodes, weights)
+        outputs = tuple(self.output(info, scope) for info in source.output)
+        return Graph(source.name or "main", tuple(inputs), outputs, tuple(nodes), tuple(weights))
+
+    def declare(self, source: proto.Graph) -> None:
+        """Remember declared types: they help where inference knows less."""
+        table = SymbolTable(self.symbols.given, dict(self.symbols.seen))
+        for info in chain(source.value_info, source.output):
+            if info.type is not None and info.name not in self.declared:
+                self.declared[info.name] = table.type(info.type, info.name)
+
+    def output(self, info: proto.ValueInfo, scope: Scope) -> Value:
+        """The value a graph gives back."""
+        value = scope.find(info.name)
+        if value is None:
+            raise ModelError(
+                f"output {info.name!r} is made by no node",
+                hint="the graph is cut short or its output is misspelt",
+            )
+        return value
+
+    def weight(self, tensor: proto.Tensor, scope: Scope) -> Value:
+        """A stored tensor as a value: type and small content only."""
+        content = tensor_content(tensor)
+        return self._store(tensor.name, content, scope)
+
+    def sparse_weight(self, sparse: proto.SparseTensor, scope: Scope) -> Value:
+        """A stored tensor in coordinate form."""
+        content = sparse_content(sparse)
+        assert content is not None
+        return self._store(sparse.values.name, content, scope)
+
+    def _store(
+        self, name: str, content: Content, scope: Scope, *, is_parameter: bool = True
+    ) -> Value:
+        tensor = content.tensor
+        location = (tensor.external or {}).get("location", "")
+        # hashing small contents costs more than parsing them: only parameters get a digest
+        digest = tensor.content_digest or "" if is_parameter else ""
+        weight = Weight(tensor.nbytes, digest, location, is_parameter)
+        value = Value(scope.prefix + name, content.type, content.known, weight)
+        scope.values[name] = value
+        return value
+
+    def node(
+        self, source: proto.Node, scope: Scope, nodes: list[Node], weights: list[Value]
+    ) -> None:
+        """Lower one node into ``nodes``; constants go to ``weights``, functions are inlined."""
+        self.count += 1
+        if self.count > MAX_NODES:
+            raise ModelError(f"more than {MAX_NODES} nodes after inlining functions")
+        domain = _domain(source.domain)
+        key = f"{domain}::{source.op_type}" if domain else source.op_type
+        function = self.functions.find(domain, source.op_type, source.overload)
+        if function is not None:
+            self.inline(source, function, scope, nodes, weights)
+            return
+        attributes = self.attributes(source, scope)
+        if key == "Constant":
+            self.constant(source, attributes, scope, weights)
+            return
+        cls = OPERATORS.get(key) or operator_for(domain, source.op_type)
+        inputs = [self.input(name, source, scope) for name in source.input]
+        if cls is None:
+            body = expansion(source, domain, scope.opsets.get(domain, 0), inputs)
+            if body is not None:
+                self.inline(source, body, scope, nodes, weights)
+                return
+            cls = Opaque
+            attributes = {"name": key}
+        version = scope.opsets.get(domain, 1)
+        built = self.operator(
+            cls, key, attributes, version, len(inputs), len(source.output), source
+        )
+        for index, content in built.extra_inputs:
+            inputs += [None] * (index + 1 - len(inputs))
+            if inputs[index] is None:
+                name = f"{source.name or source.output[0]}.{cls.operands[index]}"
+                inputs[index] = self._store(name, content, scope, is_parameter=False)
+                weights.append(inputs[index])  # type: ignore[arg-type]
+        regions = tuple(self.region(a, scope) for a in _subgraphs(source))
+        outputs = tuple(self.result(name, source, scope) for name in source.output)
+        loc = scope.call or Loc(scope.prefix + source.name, source.op_type)
+        nodes.append(Node(built.op, tuple(inputs), outputs, regions, loc))
+
+    def operator(
+        self,
+        cls: type[Op],
+        key: str,
+        attributes: Attributes,
+        version: int,
+        n_inputs: int,
+        n_outputs: int,
+        source: proto.Node,
+    ) -> Built:
+        """The operator instance, made once for equal attributes."""
+        identity = (cls, key, version, n_inputs, n_outputs, *attributes.items())
+        built = self.cache.get(identity)
+        if built is None:
+            try:
+                built = build(cls, attributes, version, n_inputs, n_outputs)
+            except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
+                raise ModelError(
+                    f"attributes of {source.op_type} do not fit it: {error}",
+                    where=f"node {_label(source)!r}",
+                    hint="re-export the model, or mend the attribute",
+                ) from error
+            self.cache[identity] = built
+        return built
+
+    def attributes(self, source: proto.Node, scope: Scope) -> Attributes:
+        """Attributes as values, references to the enclosing function's resolved."""
+        found: Attributes = {}
+        for a in source.attribute:
+            actual: proto.Attribute | None = a
+            if a.ref_attr_name:
+                actual = (scope.arguments or {}).get(a.ref_attr_name)
+            if actual is not None and (value := attribute_value(actual)) is not None:
+                found[a.name] = value
+        return found
+
+    def input(self, name: str, source: proto.Node, scope: Scope) -> Value | None:
+        """The value a node reads; None where an optional input is left out."""
+        if not name:
+            return None
+        value = scope.find(name)
+        if value is None:
+            raise ModelError(
+                f"input {name!r} of {source.op_type} is made by no node",
+                where=f"node {_label(source)!r}",
+                hint="the graph is cut short, or a name is misspelt",
+            )
+        return value
+
+    def result(self, name: str, source: proto.Node, scope: Scope) -> Value | None:
+        """A fresh value for an output; None where it is not used."""
+        if not name:
+            return None
+        if name in scope.values:
+            raise ModelError(
+                f"{name!r} is made twice", where=f"node {_label(source)!r} ({source.op_type})"
+            )
+        value = Value(scope.prefix + name, self.declared.get(name, UNKNOWN))
+        scope.values[name] = value
+        return value
+
+    def region(self, source: proto.Graph, scope: Scope) -> Graph:
+        """A subgraph of a node; it sees the names around it."""
+        inner = Scope(
+            scope.opsets,
+            outer=scope,
+            prefix=scope.prefix,
+            arguments=scope.arguments,
+            call=scope.call,
+            depth=scope.depth + 1,
+        )
+        return self.graph(source, inner)
+
+    def constant(
+        self, source: proto.Node, attributes: Attributes, scope: Scope, weights: list[Value]
+    ) -> None:
+        """A Constant node is a stored tensor, not a computation."""
+        value = next(iter(attributes.values()), None)
+        content = value if isinstance(value, Content) else _literal(value)
+        if not source.output or not source.output[0]:
+            return
+        if source.output[0] in scope.values:
+            raise ModelError(
+                f"{source.output[0]!r} is made twice", where=f"node {_label(source)!r}"
+            )
+        weights.append(self._store(source.output[0], content, scope, is_parameter=False))
+
+    def inline(
+        self,
+        source: proto.Node,
+        function: proto.Function,
+        scope: Scope,
+        nodes: list[Node],
+        weights: list[Value],
+    ) -> None:
+        """Put a function's nodes in place of its call."""
+        label = _label(source)
+        if scope.depth > MAX_DEPTH:
+            raise ModelError(f"functions call each other deeper than {MAX_DEPTH}: {source.op_type}")
+        inner = Scope(
+            {_domain(d): v for d, v in function.opset_import} or scope.opsets,
+            prefix=f"{scope.prefix}{label}/",
+            arguments=self.functions.arguments(function, source, scope.arguments),
+            call=self.functions.location(function, source, scope.prefix, scope.call),
+            depth=scope.depth + 1,
+        )
+        for formal, actual in zip(function.input, source.input, strict=False):
+            value = self.input(actual, source, scope)
+            if value is not None:
+                inner.values[formal] = value
+        given = set(inner.values)
+        missing = {f for f in function.input if f not in given}
+        for node in topological(function.node, inner.find, missing):
+            trimmed = _without(node, missing)
+            self.node(trimmed, inner, nodes, weights)
+        for formal, actual in zip(function.output, source.output, strict=False):
+            value = inner.values.get(formal)
+            if actual and value is None:
+                raise ModelError(f"function {function.name} does not make its output {formal!r}")
+            if actual and value is not None:
+                scope.values[actual] = value
+
+
+def _without(node: proto.Node, missing: set[str]) -> proto.Node:
+    if not missing or missing.isdisjoint(node.input):
+        return node
+    inputs = ["" if name in missing else name for name in node.input]
+    return proto.Node(
+        node.name, node.op_type, node.domain, node.overload, inputs, node.output, node.attribute
+    )
+
+
+def _domain(name: str) -> str:
+    return "" if name == "ai.onnx" else name
+
+
+def _label(source: proto.Node) -> str:
+    return source.name or next((o for o in source.output if o), source.op_type)
+
+
+def _subgraphs(source: proto.Node) -> Iterable[proto.Graph]:
+    graphs = {a.name: a.g for a in source.attribute if a.g is not None}
+    # If keeps its branches in the order then, else, whatever the file's order
+    for name in sorted(graphs, key=lambda n: (n != "then_branch", n)):
+        yield graphs[name]
+    for a in source.attribute:
+        yield from a.graphs
+
+
+def _literal(value: object) -> Content:
+    """``value_int``, ``value_floats`` … of a Constant node."""
+    from .attributes import constant_content
+
+    return constant_content(value)
+
+
+def declared_bytes(value: Value) -> int | None:
+    """Bytes of a static tensor value."""
+    if isinstance(value.type, TensorType) and value.type.is_static:
+        nbytes = value.type.nbytes
+        return nbytes if isinstance(nbytes, int) else None
+    return None

@@ -1,0 +1,85 @@
+"""Nodes in an order in which every value is made before it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+
+from perfc.errors import ModelError
+
+from .proto import Node
+
+
+def topological(
+    nodes: Sequence[Node], defined: Callable[[str], object], known: Collection[str] = ()
+) -> Iterator[Node]:
+    """Yield ``nodes`` as they stand where that order works, else sorted.
+
+    Args:
+        nodes: nodes of one graph.
+        defined: gives None for a name that is not defined yet.
+        known: names to take for defined.
+
+    Raises:
+        ModelError: the nodes need each other in a circle.
+    """
+    made = {name for node in nodes for name in node.output if name}
+    waiting: list[Node] = []
+    for node in nodes:
+        if waiting or not _ready(node, made, defined, known):
+            waiting.append(node)
+            continue
+        yield node
+    if waiting:
+        yield from _sorted(waiting, made, defined, known)
+
+
+def needs(node: Node) -> set[str]:
+    """Names that a node reads, its subgraphs' outer names included."""
+    names = {name for name in node.input if name}
+    for attribute in node.attribute:
+        graphs = (attribute.g, *attribute.graphs) if attribute.g else attribute.graphs
+        for graph in graphs:
+            own = {i.name for i in (*graph.input, *graph.initializer)}
+            own |= {o for n in graph.node for o in n.output}
+            inner = {name for n in graph.node for name in needs(n)}
+            names |= (inner | {o.name for o in graph.output}) - own
+    return names
+
+
+def _ready(
+    node: Node, made: set[str], defined: Callable[[str], object], known: Collection[str]
+) -> bool:
+    names = needs(node) if any(a.g or a.graphs for a in node.attribute) else node.input
+    return all(n not in made or defined(n) is not None or n in known for n in names if n)
+
+
+def _sorted(
+    waiting: list[Node], made: set[str], defined: Callable[[str], object], known: Collection[str]
+) -> Iterator[Node]:
+    blockers: dict[int, int] = {}
+    readers: dict[str, list[Node]] = {}
+    ready: list[Node] = []
+    for node in waiting:
+        missing = {n for n in needs(node) if n in made and defined(n) is None and n not in known}
+        blockers[id(node)] = len(missing)
+        for name in missing:
+            readers.setdefault(name, []).append(node)
+        if not missing:
+            ready.append(node)
+    done = 0
+    while ready:
+        node = ready.pop(0)
+        done += 1
+        yield node
+        for name in node.output:
+            for reader in readers.pop(name, ()):
+                blockers[id(reader)] -= 1
+                if not blockers[id(reader)]:
+                    ready.append(reader)
+    if done < len(waiting):
+        stuck = next(n for n in waiting if blockers[id(n)])
+        raise ModelError(
+            "the graph has a cycle",
+            where=f"node {stuck.name or stuck.output[0] if stuck.output else stuck.op_type!r}",
+            hint="a node reads, through others, what it makes itself",
+        )

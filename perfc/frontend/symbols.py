@@ -1,0 +1,109 @@
+"""Declared shapes of a model file as types with symbols, and the defaults of those symbols."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from perfc.errors import ParseError
+from perfc.ir.dim import Atom, Dim, Poly, symbol, symbols
+from perfc.ir.graph import SymbolDecl
+from perfc.ir.types import (
+    BY_ONNX,
+    UNKNOWN,
+    DType,
+    MapType,
+    OptionalType,
+    SequenceType,
+    TensorType,
+    Type,
+)
+
+from .proto import TypeKind, TypeProto
+
+MAX_RANK = 64
+IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*\Z")
+EXPRESSION = re.compile(r"[A-Za-z_][\w.]*(\s*(\*|\+|-|//)\s*[\w.]+)+\Z")
+
+DEFAULTS: tuple[tuple[str, int], ...] = (
+    (r"batch|^n$|^b$|^bs$", 1),
+    (r"past|cache|history", 128),
+    (r"seq|len|token|time|^s$|^t$|^l$", 128),
+    (r"height|width|^h$|^w$|_h$|_w$", 224),
+)
+"""Value assumed for a symbol whose lower-cased name matches; others are 1. Always printed."""
+
+
+def default_of(name: str) -> int:
+    """The value assumed for a symbol that nobody set."""
+    lowered = name.lower()
+    return next((v for pattern, v in DEFAULTS if re.search(pattern, lowered)), 1)
+
+
+@dataclass(slots=True)
+class SymbolTable:
+    """Symbols met while reading a model, with the values the caller gave."""
+
+    given: Mapping[str, int] = field(default_factory=dict[str, int])
+    seen: dict[str, Atom] = field(default_factory=dict[str, Atom])
+
+    def extent(self, dim: int | str | None, unnamed: str) -> Dim:
+        """A declared dimension; what has no number and no name becomes the symbol ``unnamed``."""
+        if isinstance(dim, int) and dim >= 0:
+            return dim
+        if isinstance(dim, str) and dim:
+            if EXPRESSION.match(dim):
+                return self._expression(dim)
+            return self._symbol(dim)
+        return self._symbol(unnamed)
+
+    def _symbol(self, name: str) -> Poly:
+        lo = 0 if "past" in name.lower() or self.given.get(name) == 0 else 1
+        made = symbol(name, lo)
+        atom = next(made.atoms())
+        return Poly((((self.seen.setdefault(atom.key, atom),), 1),))
+
+    def _expression(self, text: str) -> Dim:
+        from perfc.ir.parse import parse_dim
+
+        try:
+            for name in re.findall(r"[A-Za-z_][\w.]*", text):
+                self._symbol(name)
+            known = {key: Poly((((atom,), 1),)) for key, atom in self.seen.items()}
+            return parse_dim(text, known)
+        except (ParseError, ZeroDivisionError):
+            return self._symbol(text)
+
+    def type(self, proto: TypeProto | None, name: str) -> Type:
+        """The declared type of the value ``name``."""
+        if proto is None:
+            return UNKNOWN
+        match proto.kind:
+            case TypeKind.TENSOR | TypeKind.SPARSE_TENSOR:
+                dtype = BY_ONNX.get(proto.elem_type, DType.UNKNOWN)
+                if proto.shape is None or len(proto.shape) > MAX_RANK:
+                    return TensorType(dtype, None)
+                extents = (self.extent(d, f"{name}_d{i}") for i, d in enumerate(proto.shape))
+                return TensorType(dtype, tuple(extents))
+            case TypeKind.SEQUENCE:
+                return SequenceType(self.type(proto.elem, name))
+            case TypeKind.OPTIONAL:
+                return OptionalType(self.type(proto.elem, name))
+            case TypeKind.MAP:
+                key = BY_ONNX.get(proto.key_type, DType.UNKNOWN)
+                return MapType(key, self.type(proto.elem, name))
+            case _:
+                return UNKNOWN
+
+    def declarations(self) -> tuple[SymbolDecl, ...]:
+        """Every symbol with its default, in order of appearance."""
+        return tuple(
+            SymbolDecl(atom.key, self.given.get(atom.key, default_of(atom.key)), atom.lo, atom.hi)
+            for atom in self.seen.values()
+        )
+
+
+def undeclared(dim: Dim, table: SymbolTable) -> bool:
+    """Whether ``dim`` speaks of a symbol that no input declares."""
+    return any(atom.key not in table.seen for atom in symbols(dim))
