@@ -54,6 +54,8 @@ def read_node(decoder: Decoder, buf: bytes, pos: int, end: int, depth: int) -> N
         elif tag == 0x4A:
             entry = read_entry(decoder, buf, start, stop, depth)
             fields.setdefault("metadata_props", []).append(entry)
+        elif tag < 8:
+            raise decoder.fault(f"no field has the tag {tag}", pos)
         pos = stop
     if fields:
         node.metadata_props = _props(fields)
