@@ -1,4 +1,4 @@
-"""Unary and binary arithmetic, comparisons, logic and activations."""
+"""Operators on corresponding elements: what they share, and arithmetic."""
 
 from __future__ import annotations
 
@@ -6,15 +6,38 @@ import math
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import reduce
 from typing import ClassVar
 
 from ..broadcast import broadcast
 from ..cost import Work
-from ..dim import Dim, Poly, same
+from ..dim import Dim
 from ..graph import Inputs
-from ..known import Item, elementwise, maximum, minimum
+from ..known import Item, Known, elementwise
 from ..op import UNRANKED, Folded, Op, Types, count, known, tensor
 from ..types import DType, TensorType
+from . import exact
+
+
+def is_integral(dtype: DType) -> bool:
+    """Whether arithmetic on ``dtype`` is done by integer units; unknown types count as floats."""
+    return dtype.is_integer or dtype is DType.BOOL or dtype is DType.STR
+
+
+def first_dtype(ins: Inputs, *indices: int) -> DType:
+    """The first element type that is known among these inputs."""
+    types = (tensor(ins, i).dtype for i in indices)
+    return next((d for d in types if d is not DType.UNKNOWN), DType.UNKNOWN)
+
+
+def _product(times: int, letter: str) -> str:
+    return letter if times == 1 else f"{times}*{letter}"
+
+
+def _derived_formulas(alu: int, sfu: int, variadic: bool) -> dict[str, str]:
+    pairs = {"alu": (alu, "f"), "sfu": (sfu, "f"), "integer": (alu + sfu, "i")}
+    repeat = "*t" if variadic else ""
+    return {unit: _product(n, x) + repeat for unit, (n, x) in pairs.items() if n}
 
 
 @dataclass(frozen=True)
@@ -22,8 +45,9 @@ class Elementwise(Op):
     """An operator on corresponding elements of broadcast operands.
 
     Shapes:  operands broadcast to ``e`` elements; the result has their shape.
-    Work:    ``alu_per_element`` and ``sfu_per_element`` an element; on integers and booleans they
-             count as integer operations.
+    Work:    ``alu_per_element`` and ``sfu_per_element`` an element, times ``t`` for ``t + 1``
+             operands of a variadic operator; ``f`` is e where operand 0 is a float, ``i`` is e
+             where it is an integer or boolean: those count as integer operations.
     Traffic: each operand once, the result once.
     Source:  ONNX broadcasting rule; per-element counts are the operations of the definition,
              one special function counted once on the special-function unit.
@@ -31,45 +55,66 @@ class Elementwise(Op):
 
     alu_per_element: ClassVar[int] = 1
     sfu_per_element: ClassVar[int] = 0
+    variadic: ClassVar[bool] = False
     result: ClassVar[DType | None] = None
-    """Element type of the result; None takes that of the first operand."""
+    """Element type of the result; None takes that of the operands."""
     function: ClassVar[Callable[..., Item] | None] = None
     """Evaluates known elements, symbolic ones included."""
 
+    def __init_subclass__(cls) -> None:
+        """Derive the formulas from the counts per element, and register."""
+        if "formulas" not in cls.__dict__:
+            cls.formulas = _derived_formulas(cls.alu_per_element, cls.sfu_per_element, cls.variadic)
+        super().__init_subclass__()
+
     def infer(self, ins: Inputs) -> Types:
-        types = [tensor(ins, i) for i, v in enumerate(ins) if v is not None] or [UNRANKED]
-        return (TensorType(self.result or types[0].dtype, broadcast([t.shape for t in types])),)
+        present = [i for i, v in enumerate(ins) if v is not None]
+        types = [tensor(ins, i) for i in present] or [UNRANKED]
+        dtype = self.result or first_dtype(ins, *present)
+        return (TensorType(dtype, broadcast([t.shape for t in types])),)
+
+    def evaluator(self, dtype: DType) -> Callable[..., Item] | None:
+        """The function of known elements of operands of ``dtype``, None where there is none."""
+        return type(self).function
 
     def fold(self, ins: Inputs, outs: Types) -> Folded:
-        function = type(self).function
         contents = [known(ins, i) for i in range(len(ins))]
         present = [k for k in contents if k is not None]
-        if function is None or len(present) < len(contents) or not present:
+        if not present or len(present) < len(contents):
             return ()
-        return (elementwise(self._on_elements(function, tensor(ins, 0).dtype), *present),)
+        return self.fold_elements(ins, outs, present)
 
-    def _on_elements(self, function: Callable[..., Item], dtype: DType) -> Callable[..., Item]:
-        return function
+    def fold_elements(self, ins: Inputs, outs: Types, contents: list[Known]) -> Folded:
+        """Content of the result from the contents of the operands."""
+        source, target = first_dtype(ins, *range(len(ins))), outs[0]
+        function = self.evaluator(source)
+        if function is None or not isinstance(target, TensorType):
+            return ()
+        dtype = target.dtype
+
+        def one(*args: Item) -> Item:
+            fitted = [exact.fit(a, source) for a in args]
+            return None if None in fitted else exact.fit(function(*fitted), dtype)
+
+        return (elementwise(one, *contents),)
 
     def work(self, ins: Inputs, outs: Types) -> Work | None:
-        e = count(outs[0])
-        operations = max(len([v for v in ins if v is not None]) - 1, 1)
-        if not tensor(ins, 0).dtype.is_float and tensor(ins, 0).dtype is not DType.UNKNOWN:
-            return Work(integer=e * (self.alu_per_element + self.sfu_per_element) * operations)
-        return Work(alu=e * self.alu_per_element * operations, sfu=e * self.sfu_per_element)
+        letters = self.extents(ins, outs)
+        f, i, t = letters["f"], letters["i"], letters.get("t", 1)
+        operations = self.alu_per_element + self.sfu_per_element
+        return Work(
+            alu=f * self.alu_per_element * t,
+            sfu=f * self.sfu_per_element * t,
+            integer=i * operations * t,
+        )
 
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
-        return {"e": count(outs[0])}
-
-
-def _floor_divide(a: Item, b: Item) -> Item:
-    """ONNX Div: integers truncate toward zero, which for extents is the floor."""
-    if isinstance(a, float) or isinstance(b, float):
-        return a / b  # type: ignore[operator]
-    if isinstance(a, Poly) or isinstance(b, Poly):
-        return a // b  # type: ignore[operator]
-    quotient = abs(a) // abs(b)  # type: ignore[arg-type]
-    return quotient if (a < 0) == (b < 0) else -quotient  # type: ignore[operator]
+        e = count(outs[0])
+        integral = is_integral(tensor(ins, 0).dtype)
+        letters: dict[str, Dim] = {"f": 0 if integral else e, "i": e if integral else 0}
+        if self.variadic:
+            letters["t"] = max(sum(v is not None for v in ins) - 1, 1)
+        return letters
 
 
 class Add(Elementwise):
@@ -78,53 +123,114 @@ class Add(Elementwise):
     mnemonic = "add"
     onnx = ("Add",)
     operands = ("A", "B")
-    function = operator.add
+    function = exact.add
+
+
+class Sub(Elementwise):
+    """Difference of two operands. Source: ONNX Sub-14."""
+
+    mnemonic = "sub"
+    onnx = ("Sub",)
+    operands = ("A", "B")
+    function = exact.subtract
+
+
+class Mul(Elementwise):
+    """Product of two operands. Source: ONNX Mul-14."""
+
+    mnemonic = "mul"
+    onnx = ("Mul",)
+    operands = ("A", "B")
+    function = exact.multiply
 
 
 class Div(Elementwise):
-    """Quotient of two operands; a division is one special function. Source: ONNX Div-14."""
+    """Quotient, one special function; integers truncate toward zero. Source: ONNX Div-14."""
 
     mnemonic = "div"
     onnx = ("Div",)
     operands = ("A", "B")
     alu_per_element, sfu_per_element = 0, 1
-    function = _floor_divide
+
+    def evaluator(self, dtype: DType) -> Callable[..., Item] | None:
+        return exact.divide_truncated if dtype.is_integer else exact.divide
 
 
-def _equal(a: Item, b: Item) -> Item:
-    if isinstance(a, int | Poly) and isinstance(b, int | Poly):
-        return same(a, b)
-    return a == b
+@dataclass(frozen=True)
+class Mod(Elementwise):
+    """Remainder: quotient, product, difference. Source: ONNX Mod-13."""
 
-
-class Equal(Elementwise):
-    """Whether operands are equal. Source: ONNX Equal-19."""
-
-    mnemonic = "equal"
-    onnx = ("Equal",)
+    mnemonic = "mod"
+    onnx = ("Mod",)
     operands = ("A", "B")
-    result = DType.BOOL
-    function = _equal
+    alu_per_element, sfu_per_element = 2, 1
+    fmod: int = 0
+
+    def evaluator(self, dtype: DType) -> Callable[..., Item] | None:
+        return exact.modulo_truncated if self.fmod else exact.modulo
 
 
-class Max(Elementwise):
-    """Largest of one or more operands. Source: ONNX Max-13."""
+class Pow(Elementwise):
+    """Power; the result has the base's element type. Source: ONNX Pow-15."""
 
-    mnemonic = "max"
-    onnx = ("Max",)
-    operands = ("data_0",)
+    mnemonic = "pow"
+    onnx = ("Pow",)
+    operands = ("X", "Y")
+    alu_per_element, sfu_per_element = 0, 1
+    function = exact.power
 
-    function = maximum
+    def infer(self, ins: Inputs) -> Types:
+        shape = broadcast([tensor(ins, 0).shape, tensor(ins, 1).shape])
+        return (TensorType(tensor(ins, 0).dtype, shape),)
+
+    def fold_elements(self, ins: Inputs, outs: Types, contents: list[Known]) -> Folded:
+        base, exponent = tensor(ins, 0).dtype, tensor(ins, 1).dtype
+
+        def one(a: Item, b: Item) -> Item:
+            found = exact.power(exact.fit(a, base), exact.fit(b, exponent))
+            return exact.convert(found, exponent, base)
+
+        return (elementwise(one, *contents),)
 
 
-class Min(Elementwise):
-    """Smallest of one or more operands. Source: ONNX Min-13."""
+class Neg(Elementwise):
+    """Negation. Source: ONNX Neg-13."""
 
-    mnemonic = "min"
-    onnx = ("Min",)
-    operands = ("data_0",)
+    mnemonic = "neg"
+    onnx = ("Neg",)
+    operands = ("X",)
+    function = operator.neg
 
-    function = minimum
+
+class Abs(Elementwise):
+    """Magnitude. Source: ONNX Abs-13."""
+
+    mnemonic = "abs"
+    onnx = ("Abs",)
+    operands = ("X",)
+    function = exact.absolute
+
+
+class Sign(Elementwise):
+    """-1, 0 or 1: two comparisons. Source: ONNX Sign-13."""
+
+    mnemonic = "sign"
+    onnx = ("Sign",)
+    operands = ("input",)
+    alu_per_element = 2
+    function = exact.sign
+
+
+class Reciprocal(Elementwise):
+    """``1 / x``. Source: ONNX Reciprocal-13."""
+
+    mnemonic = "reciprocal"
+    onnx = ("Reciprocal",)
+    operands = ("X",)
+    alu_per_element, sfu_per_element = 0, 1
+
+    def evaluator(self, dtype: DType) -> Callable[..., Item] | None:
+        return lambda x: exact.divide(1.0, x)
 
 
 class Sqrt(Elementwise):
@@ -137,20 +243,105 @@ class Sqrt(Elementwise):
     function = math.sqrt
 
 
-class Relu(Elementwise):
-    """``max(x, 0)``. Source: ONNX Relu-14."""
+def _largest(*items: Item) -> Item:
+    return reduce(exact.maximum, items)
 
-    mnemonic = "relu"
-    onnx = ("Relu",)
-    operands = ("X",)
+
+def _smallest(*items: Item) -> Item:
+    return reduce(exact.minimum, items)
+
+
+def _total(*items: Item) -> Item:
+    return reduce(exact.add, items)
+
+
+class Max(Elementwise):
+    """Largest of one or more operands. Source: ONNX Max-13."""
+
+    mnemonic = "max"
+    onnx = ("Max",)
+    operands = ("data_0",)
+    variadic = True
+    function = _largest
+
+
+class Min(Elementwise):
+    """Smallest of one or more operands. Source: ONNX Min-13."""
+
+    mnemonic = "min"
+    onnx = ("Min",)
+    operands = ("data_0",)
+    variadic = True
+    function = _smallest
+
+
+class Sum(Elementwise):
+    """Sum of one or more operands. Source: ONNX Sum-13."""
+
+    mnemonic = "sum"
+    onnx = ("Sum",)
+    operands = ("data_0",)
+    variadic = True
+    function = _total
+
+
+class Mean(Elementwise):
+    """Mean of one or more operands; the scaling by 1/n is left out. Source: ONNX Mean-13."""
+
+    mnemonic = "mean"
+    onnx = ("Mean",)
+    operands = ("data_0",)
+    variadic = True
+
+    def evaluator(self, dtype: DType) -> Callable[..., Item] | None:
+        return lambda *items: exact.divide(_total(*items), float(len(items)))
+
+
+class BiasAdd(Elementwise):
+    """``X + bias + skip``. Source: ONNX Runtime contrib BiasAdd-1."""
+
+    mnemonic = "bias_add"
+    onnx = ("com.microsoft::BiasAdd",)
+    operands = ("X", "bias", "skip")
+    alu_per_element = 2
+    function = _total
 
 
 @dataclass(frozen=True)
-class LeakyRelu(Elementwise):
-    """``x if x >= 0 else alpha * x``: a comparison and a product. Source: ONNX LeakyRelu-16."""
+class Clip(Elementwise):
+    """Limits from below and above: one comparison a limit given.
 
-    mnemonic = "leaky_relu"
-    onnx = ("LeakyRelu",)
-    operands = ("X",)
-    alu_per_element = 2
-    alpha: float = 0.01
+    Shapes:  input -> same shape; limits are scalars.
+    Work:    one operation an element and limit ``t``.
+    Traffic: each operand once, the result once.
+    Source:  ONNX Clip-13.
+    """
+
+    mnemonic = "clip"
+    onnx = ("Clip",)
+    operands = ("input", "min", "max")
+    formulas = {"alu": "f*t", "integer": "i*t"}
+
+    def infer(self, ins: Inputs) -> Types:
+        return (TensorType(first_dtype(ins, 0, 1, 2), tensor(ins, 0).shape),)
+
+    def fold(self, ins: Inputs, outs: Types) -> Folded:
+        content, dtype = known(ins, 0), tensor(ins, 0).dtype
+        if content is None:
+            return ()
+        for index, limit in ((1, exact.maximum), (2, exact.minimum)):
+            if index >= len(ins) or ins[index] is None:
+                continue
+            bound = known(ins, index)
+            if bound is None or len(bound.items) != 1:
+                return ()
+            scalar = Known.scalar(exact.convert(bound.items[0], dtype, dtype))
+            result = elementwise(limit, content, scalar)
+            if result is None:
+                return ()
+            content = result
+        return (content,)
+
+    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+        limits = sum(v is not None for v in ins[1:])
+        return {**super().extents(ins, outs), "t": limits}

@@ -1,0 +1,131 @@
+"""Conversions of element types."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..cost import NO_WORK, Traffic, Work
+from ..dim import Dim
+from ..graph import Inputs
+from ..known import Item, elementwise
+from ..op import Folded, Kind, Op, Types, count, known, tensor
+from ..types import BY_ONNX, DType, TensorType
+from . import exact
+from .elementwise import is_integral
+
+
+def dtype_of(number: object) -> DType:
+    """The element type with this number in ``TensorProto.DataType``."""
+    if isinstance(number, DType):
+        return number
+    return BY_ONNX.get(number, DType.UNKNOWN) if isinstance(number, int) else DType.UNKNOWN
+
+
+@dataclass(frozen=True)
+class Cast(Op):
+    """Conversion of every element to another type.
+
+    Shapes:  input -> same shape.
+    Work:    one operation an element; an integer one (``i``) where neither type is a float.
+    Traffic: input and result once.
+    Source:  ONNX Cast-25.
+    """
+
+    mnemonic = "cast"
+    onnx: ClassVar[tuple[str, ...]] = ("Cast",)
+    operands: ClassVar[tuple[str, ...]] = ("input",)
+    formulas = {"alu": "f", "integer": "i"}
+    to: DType = DType.UNKNOWN
+    saturate: int = 1
+    round_mode: str = "up"
+
+    @classmethod
+    def adapt(
+        cls, attrs: dict[str, object], version: int, n_inputs: int, n_outputs: int
+    ) -> dict[str, object]:
+        """The number of the target type becomes the type."""
+        return {**attrs, "to": dtype_of(attrs.get("to"))}
+
+    def _target(self, ins: Inputs) -> DType:
+        return self.to
+
+    def infer(self, ins: Inputs) -> Types:
+        return (TensorType(self._target(ins), tensor(ins, 0).shape),)
+
+    def fold(self, ins: Inputs, outs: Types) -> Folded:
+        content, source, target = known(ins, 0), tensor(ins, 0).dtype, self._target(ins)
+        if content is None:
+            return ()
+
+        def one(item: Item) -> Item:
+            return exact.convert(item, source, target)
+
+        return (elementwise(one, content),)
+
+    def work(self, ins: Inputs, outs: Types) -> Work | None:
+        letters = self.extents(ins, outs)
+        return Work(alu=letters["f"], integer=letters["i"])
+
+    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+        e = count(outs[0])
+        integral = is_integral(tensor(ins, 0).dtype) and is_integral(self._target(ins))
+        return {"f": 0 if integral else e, "i": e if integral else 0}
+
+
+@dataclass(frozen=True)
+class CastLike(Cast):
+    """Conversion to the element type of another tensor, whose elements are not read.
+
+    Shapes:  input, target_type -> shape of input.
+    Work:    one operation an element.
+    Traffic: input and result once.
+    Source:  ONNX CastLike-25.
+    """
+
+    mnemonic = "cast_like"
+    onnx = ("CastLike",)
+    operands = ("input", "target_type")
+
+    def _target(self, ins: Inputs) -> DType:
+        return tensor(ins, 1).dtype
+
+    def traffic(self, ins: Inputs, outs: Types) -> Traffic:
+        return super().traffic(ins[:1], outs)
+
+
+@dataclass(frozen=True)
+class BitCast(Op):
+    """The same bits read as another type of the same width: nothing moves.
+
+    Shapes:  input -> same shape.
+    Work:    none.
+    Traffic: none.
+    Source:  ONNX BitCast-26.
+    """
+
+    mnemonic = "bit_cast"
+    onnx = ("BitCast",)
+    operands = ("input",)
+    kind = Kind.VIEW
+    to: DType = DType.UNKNOWN
+
+    @classmethod
+    def adapt(
+        cls, attrs: dict[str, object], version: int, n_inputs: int, n_outputs: int
+    ) -> dict[str, object]:
+        """The number of the target type becomes the type."""
+        return {**attrs, "to": dtype_of(attrs.get("to"))}
+
+    def infer(self, ins: Inputs) -> Types:
+        return (TensorType(self.to, tensor(ins, 0).shape),)
+
+    def fold(self, ins: Inputs, outs: Types) -> Folded:
+        content, source = known(ins, 0), tensor(ins, 0).dtype
+        if content is None or not (source.is_integer and self.to.is_integer):
+            return ()
+        return (elementwise(lambda item: exact.fit(item, self.to), content),)
+
+    def work(self, ins: Inputs, outs: Types) -> Work | None:
+        return NO_WORK

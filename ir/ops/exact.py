@@ -1,0 +1,304 @@
+"""Exact arithmetic on known elements: wrapping integers, rounded floats, symbolic extents.
+
+Functions raise ArithmeticError, TypeError or ValueError where nobody can know the result;
+``known.elementwise`` turns that into an unknown element.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from typing import Final
+
+from ..dim import Dim, Poly, at_most, dim_max, dim_min, interval, same
+from ..known import Item
+from ..types import DType
+
+MAX_POWER: Final = 64
+EXACT_FLOAT_INTEGERS: Final = {DType.F16: 1 << 11, DType.BF16: 1 << 8, DType.F32: 1 << 24}
+"""Integers up to here are representable (IEEE 754: significand bits + 1)."""
+
+
+def wrap(value: int, dtype: DType) -> int:
+    """``value`` modulo two to the width of ``dtype``, in its range."""
+    span = 1 << dtype.bits
+    value %= span
+    return value - span if dtype.is_signed and value >= span >> 1 else value
+
+
+def round_to(value: float, dtype: DType) -> float | None:
+    """The nearest number of ``dtype``, ties to even; None for formats below 16 bits."""
+    match dtype:
+        case DType.F64:
+            return value
+        case DType.F32 | DType.F16:
+            code = "<f" if dtype is DType.F32 else "<e"
+            try:
+                return float(struct.unpack(code, struct.pack(code, value))[0])
+            except OverflowError:
+                return math.copysign(math.inf, value)
+        case DType.BF16:
+            single = round_to(value, DType.F32)
+            if single is None or not math.isfinite(single):
+                return single
+            bits = struct.unpack("<I", struct.pack("<f", single))[0]
+            bits = (bits + 0x7FFF + ((bits >> 16) & 1)) & 0xFFFF0000
+            return float(struct.unpack("<f", struct.pack("<I", bits))[0])
+        case _:
+            return None
+
+
+def _fit_extent(value: Poly, dtype: DType) -> Item:
+    lo, hi = interval(value)
+    if dtype.is_float:
+        limit = EXACT_FLOAT_INTEGERS.get(dtype)
+        if limit is None:
+            return value if dtype is DType.F64 else None
+        safe = hi is not None and hi <= limit and lo is not None and lo >= -limit
+        # An extent without a limit is taken to be below 2**24, as the model's own arithmetic does.
+        return value if safe or (hi is None and dtype is DType.F32) else None
+    if not dtype.is_integer or (not dtype.is_signed and (lo is None or lo < 0)):
+        return None
+    if dtype.bits >= 32:
+        return value
+    top = 1 << (dtype.bits - dtype.is_signed)
+    inside = hi is not None and hi < top and lo is not None and lo >= -top
+    return value if inside else None
+
+
+def fit(item: Item, dtype: DType) -> Item:
+    """``item`` as an element of ``dtype``: integers wrap, floats round, None where unknowable."""
+    match item:
+        case None | str():
+            return item
+        case Poly():
+            return _fit_extent(item, dtype)
+    if dtype is DType.BOOL:
+        return bool(item)
+    if dtype.is_integer:
+        return None if isinstance(item, float) else wrap(int(item), dtype)
+    return round_to(float(item), dtype) if dtype.is_float else None
+
+
+def convert(item: Item, source: DType, target: DType) -> Item:
+    """``item`` cast as ONNX Cast does; None where the standard leaves the result open."""
+    match item:
+        case None:
+            return None
+        case str():
+            return _parse(item, target)
+        case Poly() if target is DType.BOOL:
+            lo, hi = interval(item)
+            positive = (lo is not None and lo > 0) or (hi is not None and hi < 0)
+            return True if positive else None
+        case float() if target.is_integer:
+            if not math.isfinite(item):
+                return None
+            whole = math.trunc(item)
+            return whole if wrap(whole, target) == whole else None
+    if target is DType.STR:
+        return str(item) if isinstance(item, int) and source.is_integer else None
+    return fit(item, target)
+
+
+def _parse(text: str, target: DType) -> Item:
+    if target is DType.STR:
+        return text
+    if target.is_integer:
+        return fit(int(text), target)
+    return fit(float(text), target) if target.is_float else None
+
+
+def _extent(item: Item) -> Dim:
+    """``item`` as an integer or polynomial."""
+    match item:
+        case bool():
+            return int(item)
+        case int() | Poly():
+            return item
+        case float() if item.is_integer():
+            return int(item)
+    raise TypeError("not a whole number")
+
+
+def _pair(a: Item, b: Item) -> tuple[Dim, Dim] | None:
+    """Both as extents where one is symbolic, None where plain arithmetic does."""
+    return (_extent(a), _extent(b)) if isinstance(a, Poly) or isinstance(b, Poly) else None
+
+
+def _plain(item: Item) -> float:
+    """``item`` as a number of Python, kept an integer where it is one."""
+    if isinstance(item, int | float):
+        return item
+    raise TypeError("not a number")
+
+
+def add(a: Item, b: Item) -> Item:
+    """Sum."""
+    pair = _pair(a, b)
+    return pair[0] + pair[1] if pair else _plain(a) + _plain(b)
+
+
+def subtract(a: Item, b: Item) -> Item:
+    """Difference."""
+    pair = _pair(a, b)
+    return pair[0] - pair[1] if pair else _plain(a) - _plain(b)
+
+
+def multiply(a: Item, b: Item) -> Item:
+    """Product."""
+    pair = _pair(a, b)
+    return pair[0] * pair[1] if pair else _plain(a) * _plain(b)
+
+
+def _exact_quotient(a: Dim, b: Dim) -> Dim:
+    quotient = a // b
+    if quotient * b != a:
+        raise ValueError("does not divide")
+    return quotient
+
+
+def divide(a: Item, b: Item) -> Item:
+    """Quotient of floats."""
+    pair = _pair(a, b)
+    return _exact_quotient(*pair) if pair else _plain(a) / _plain(b)
+
+
+def divide_truncated(a: Item, b: Item) -> Item:
+    """Quotient of integers, toward zero."""
+    pair = _pair(a, b)
+    if pair is None:
+        x, y = _plain(a), _plain(b)
+        quotient = abs(x) // abs(y)
+        return quotient if (x < 0) == (y < 0) else -quotient
+    num, den = pair
+    (num_lo, num_hi), (den_lo, den_hi) = interval(num), interval(den)
+    if den_hi is not None and den_hi < 0:
+        return divide_truncated(-num, -den)
+    if den_lo is not None and den_lo >= 0:
+        if num_lo is not None and num_lo >= 0:
+            return num // den
+        if num_hi is not None and num_hi <= 0:
+            return -((-num) // den)
+    return _exact_quotient(num, den)
+
+
+def modulo(a: Item, b: Item) -> Item:
+    """Remainder with the sign of the divisor."""
+    pair = _pair(a, b)
+    return pair[0] % pair[1] if pair else _plain(a) % _plain(b)
+
+
+def modulo_truncated(a: Item, b: Item) -> Item:
+    """Remainder with the sign of the dividend, C's ``fmod``."""
+    if isinstance(a, float) and isinstance(b, float):
+        return math.fmod(a, b)
+    return subtract(a, multiply(divide_truncated(a, b), b))
+
+
+def power(a: Item, b: Item) -> Item:
+    """``a ** b`` for exponents small enough to finish."""
+    if isinstance(a, Poly) or isinstance(b, Poly):
+        exponent = _extent(b)
+        if not isinstance(exponent, int) or not 0 <= exponent <= 4:
+            raise ValueError("symbolic power")
+        result: Dim = 1
+        for _ in range(exponent):
+            result = result * _extent(a)
+        return result
+    if isinstance(a, int) and isinstance(b, int) and (b < 0 or (b > MAX_POWER and abs(a) > 1)):
+        raise ValueError("integer power out of range")
+    found: Item | complex = _plain(a) ** _plain(b)
+    if isinstance(found, complex):
+        raise ValueError("root of a negative number")
+    return found
+
+
+def _nan(a: Item, b: Item) -> bool:
+    return any(isinstance(x, float) and math.isnan(x) for x in (a, b))
+
+
+def minimum(a: Item, b: Item) -> Item:
+    """Smaller element; NaN where either is."""
+    pair = _pair(a, b)
+    if pair:
+        return dim_min(*pair)
+    return math.nan if _nan(a, b) else min(_plain(a), _plain(b))
+
+
+def maximum(a: Item, b: Item) -> Item:
+    """Larger element; NaN where either is."""
+    pair = _pair(a, b)
+    if pair:
+        return dim_max(*pair)
+    return math.nan if _nan(a, b) else max(_plain(a), _plain(b))
+
+
+def less_or_equal(a: Item, b: Item) -> Item:
+    """``a <= b``, None where it depends on the symbols."""
+    if isinstance(a, Poly) and isinstance(b, float):
+        return b > 0 if math.isinf(b) else at_most(a, math.floor(b))
+    if isinstance(a, float) and isinstance(b, Poly):
+        return a < 0 if math.isinf(a) else at_most(math.ceil(a), b)
+    pair = _pair(a, b)
+    return at_most(*pair) if pair else _plain(a) <= _plain(b)
+
+
+def less(a: Item, b: Item) -> Item:
+    """``a < b``, None where it depends on the symbols."""
+    if _nan(a, b):
+        return False
+    reverse = less_or_equal(b, a)
+    return None if reverse is None else not reverse
+
+
+def greater(a: Item, b: Item) -> Item:
+    """``a > b``, None where it depends on the symbols."""
+    return less(b, a)
+
+
+def greater_or_equal(a: Item, b: Item) -> Item:
+    """``a >= b``, None where it depends on the symbols."""
+    return less_or_equal(b, a)
+
+
+def equal(a: Item, b: Item) -> Item:
+    """``a == b``, None where it depends on the symbols."""
+    if isinstance(a, Poly) or isinstance(b, Poly):
+        if any(isinstance(x, float) and not x.is_integer() for x in (a, b)):
+            return False
+        return same(_extent(a), _extent(b))
+    return a == b
+
+
+def absolute(a: Item) -> Item:
+    """Magnitude."""
+    return dim_max(a, -a) if isinstance(a, Poly) else abs(_plain(a))
+
+
+def sign(a: Item) -> Item:
+    """-1, 0 or 1."""
+    if isinstance(a, Poly):
+        lo, hi = interval(a)
+        if lo is not None and lo > 0:
+            return 1
+        if hi is not None and hi < 0:
+            return -1
+        raise ValueError("sign depends on the symbols")
+    result = (_plain(a) > 0) - (_plain(a) < 0)
+    return float(result) if isinstance(a, float) else result
+
+
+def floor(a: Item) -> Item:
+    """Largest whole number not above."""
+    return a if isinstance(a, Poly) else float(math.floor(_plain(a)))
+
+
+def ceil(a: Item) -> Item:
+    """Smallest whole number not below."""
+    return a if isinstance(a, Poly) else float(math.ceil(_plain(a)))
+
+
+def round_half_even(a: Item) -> Item:
+    """Nearest whole number, ties to even."""
+    return a if isinstance(a, Poly) else float(round(_plain(a)))
