@@ -9,6 +9,8 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, TypeAlias
 
+from .names import symbol_key, symbol_name
+
 Dim: TypeAlias = "int | Poly"
 Monomial: TypeAlias = "tuple[Atom, ...]"
 
@@ -132,14 +134,9 @@ class Poly:
             yield from monomial
 
 
-def _quoted(name: str) -> str:
-    plain = name.replace(".", "_").replace("$", "_")
-    return name if plain.isidentifier() and plain.isascii() else f"`{name.replace('`', '_')}`"
-
-
 def symbol(name: str, lo: int = 1, hi: Dim | None = None) -> Poly:
     """The symbol ``name`` with values in ``lo..hi``; the same arguments give an equal symbol."""
-    atom = _intern(AtomKind.SYMBOL, _quoted(name), (), lo, hi)
+    atom = _intern(AtomKind.SYMBOL, symbol_key(name), (), lo, hi)
     return Poly((((atom,), 1),))
 
 
@@ -179,9 +176,8 @@ def _mul(a: Dim, b: Dim) -> Dim:
 
 def _divide_exactly(num: Dim, den: Poly) -> Dim | None:
     """The polynomial q with ``q * den == num``, by long division on leading terms."""
-    (lead, lead_c), quotient = den.terms[0], 0
-    rest: Dim = num
-    result: Dim = quotient
+    lead, lead_c = den.terms[0]
+    rest, result = num, _collect(())
     for _ in range(64):
         if rest == 0:
             return result
@@ -269,9 +265,8 @@ def _extremum(kind: AtomKind, dims: tuple[Dim, ...]) -> Dim:
 
 
 def _is_atom(d: Poly, kind: AtomKind) -> bool:
-    return len(d.terms) == 1 and d.terms[0][1] == 1 and len(d.terms[0][0]) == 1 and (
-        d.terms[0][0][0].kind is kind
-    )
+    (monomial, c), *rest = d.terms
+    return not rest and c == 1 and len(monomial) == 1 and monomial[0].kind is kind
 
 
 def _dominated(kind: AtomKind, x: Dim, y: Dim) -> bool:
@@ -281,15 +276,11 @@ def _dominated(kind: AtomKind, x: Dim, y: Dim) -> bool:
 
 def dim_min(*dims: Dim) -> Dim:
     """The smallest of ``dims``, decided by ranges where they decide it."""
-    if all(isinstance(d, int) for d in dims):
-        return min(dims, key=lambda d: d if isinstance(d, int) else 0)
     return _extremum(AtomKind.MIN, dims)
 
 
 def dim_max(*dims: Dim) -> Dim:
     """The largest of ``dims``, decided by ranges where they decide it."""
-    if all(isinstance(d, int) for d in dims):
-        return max(dims, key=lambda d: d if isinstance(d, int) else 0)
     return _extremum(AtomKind.MAX, dims)
 
 
@@ -369,7 +360,8 @@ def same(a: Dim, b: Dim) -> bool | None:
 def _substitute_atom(atom: Atom, env: Mapping[str, Dim]) -> Dim:
     match atom.kind:
         case AtomKind.SYMBOL:
-            return env[atom.key] if atom.key in env else Poly((((atom,), 1),))
+            name = atom.key if atom.key in env else symbol_name(atom.key)
+            return env[name] if name in env else Poly((((atom,), 1),))
         case AtomKind.FLOOR:
             return substitute(atom.args[0], env) // substitute(atom.args[1], env)
         case AtomKind.MIN:
@@ -379,7 +371,7 @@ def _substitute_atom(atom: Atom, env: Mapping[str, Dim]) -> Dim:
 
 
 def substitute(d: Dim, env: Mapping[str, Dim]) -> Dim:
-    """Replace symbols; ``substitute(3*N, {"N": 8})`` is ``24``. Unnamed symbols stay."""
+    """Replace symbols, by name: ``substitute(3*N, {"N": 8})`` is ``24``. Others stay."""
     if not isinstance(d, Poly):
         return d
     total: Dim = 0

@@ -1,0 +1,115 @@
+"""Builds operators and other records from attributes as text or files give them."""
+
+from __future__ import annotations
+
+import types
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, fields
+from enum import Enum
+from functools import lru_cache
+from typing import Any, ClassVar, Protocol, TypeVar
+
+from ..errors import ParseError, PerfcError
+from .dim import Poly
+from .types import BY_CODE, DType
+
+
+class Record(Protocol):
+    """Any dataclass."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+
+T = TypeVar("T", bound=Record)
+MISFIT = object()
+"""What ``convert`` returns for a value that the annotation does not allow."""
+
+
+def build(cls: type[T], given: Mapping[str, object], fail: Callable[[str, str], ParseError]) -> T:
+    """``cls`` with the fields ``given``, each converted to what its annotation says.
+
+    Args:
+        cls: the dataclass to build.
+        given: values by field name: numbers, strings, tuples as the text form has them.
+        fail: makes the error of a message and a hint.
+
+    Raises:
+        ParseError: what ``fail`` made: no such field, a missing one, a value that does not fit.
+    """
+    hints = field_types(cls)
+    known = {f.name: f for f in fields(cls)}
+    ready: dict[str, Any] = {}
+    for name, value in given.items():
+        if name not in known:
+            raise fail(f"no field {name}", f"it has {', '.join(known)}" if known else "")
+        ready[name] = convert(value, hints.get(name, Any))
+        if ready[name] is MISFIT:
+            raise fail(f"{name} is {shown(known[name].type)}, not {value!r}", "")
+    for name, f in known.items():
+        if name not in ready and f.default is MISSING and f.default_factory is MISSING:
+            raise fail(f"{name} is missing", "")
+    try:
+        return cls(**ready)
+    except (PerfcError, ArithmeticError, TypeError, ValueError) as error:
+        raise fail(str(error), "") from error
+
+
+def shown(annotation: object) -> str:
+    """An annotation in the words of the text form."""
+    text = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
+    return text.replace("None", "none") or str(annotation)
+
+
+@lru_cache(maxsize=1024)
+def field_types(cls: type) -> Mapping[str, Any]:
+    """Field annotations as types; empty where they cannot be evaluated."""
+    try:
+        return typing.get_type_hints(cls)
+    except (NameError, TypeError):
+        return {}
+
+
+def convert(value: object, hint: Any) -> object:
+    """``value`` as the annotation ``hint`` wants it, or MISFIT."""
+    if hint is Any or hint is object:
+        return value
+    origin = typing.get_origin(hint)
+    if origin is typing.Union or origin is types.UnionType:
+        options = typing.get_args(hint)
+        exact = [o for o in options if isinstance(o, type) and type(value) is o]
+        found = (convert(value, o) for o in (*exact, *options))
+        return next((v for v in found if v is not MISFIT), MISFIT)
+    if origin is tuple:
+        return _convert_tuple(value, typing.get_args(hint))
+    if origin is not None:
+        return value
+    if hint is None or hint is type(None):
+        return None if value is None else MISFIT
+    return _convert_plain(value, hint)
+
+
+def _convert_plain(value: object, hint: Any) -> object:
+    if not isinstance(hint, type):
+        return value
+    if hint is DType and isinstance(value, str):
+        return BY_CODE.get(value, MISFIT)
+    if issubclass(hint, Enum) and isinstance(value, str):
+        return next((m for m in hint if value in (m.value, m.name)), MISFIT)
+    if hint is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if hint is int and isinstance(value, bool | Poly):
+        return MISFIT
+    return value if isinstance(value, hint) else MISFIT
+
+
+def _convert_tuple(value: object, args: tuple[Any, ...]) -> object:
+    if not isinstance(value, tuple):
+        return MISFIT
+    if len(args) == 2 and args[1] is Ellipsis:
+        parts = tuple(convert(v, args[0]) for v in value)
+    elif len(args) == len(value):
+        parts = tuple(convert(v, a) for v, a in zip(value, args, strict=True))
+    else:
+        return MISFIT
+    return MISFIT if any(p is MISFIT for p in parts) else parts

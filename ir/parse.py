@@ -1,0 +1,272 @@
+"""Reads the text form that :mod:`perfc.ir.text` prints; every error names its position."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from ..errors import ParseError
+from .attributes import build
+from .dim import Dim, symbol
+from .graph import NOWHERE, Graph, Loc, ModelOrigin, Module, Node, SymbolDecl, Value, Weight
+from .known import Known
+from .lexer import line_starts, parse_dim, position_in
+from .names import symbol_name
+from .ops import mnemonics, operator
+from .terms import Terms
+from .text import VERSION
+from .types import Type
+
+__all__ = ["Parsed", "parse", "parse_dim", "parse_module"]
+
+MAX_CHARS = 64 << 20
+"""Longer texts are refused: a model of 100,000 nodes takes a third of this."""
+
+
+@dataclass(frozen=True, eq=False)
+class Parsed:
+    """A module with the facts that stood in its text and where its nodes stood."""
+
+    module: Module
+    facts: dict[str, dict[Node, dict[str, object]]]
+    text: str
+    path: str
+    starts: Mapping[Node, int]
+
+    @cached_property
+    def _lines(self) -> list[int]:
+        return line_starts(self.text)
+
+    def where(self, node: Node) -> str:
+        """``file:line:column`` of a node, "" for one that was not in the text."""
+        offset = self.starts.get(node)
+        return "" if offset is None else f"{self.path}:{position_in(self._lines, offset)}"
+
+
+def parse_module(text: str, path: str = "text") -> Module:
+    """The module written in ``text``.
+
+    Raises:
+        ParseError: with file, line and column.
+    """
+    return parse(text, path).module
+
+
+def parse(text: str, path: str = "text") -> Parsed:
+    """The module written in ``text``, its facts, and the positions of its nodes.
+
+    Raises:
+        ParseError: with file, line and column.
+    """
+    if len(text) > MAX_CHARS:
+        raise ParseError(f"longer than {MAX_CHARS} characters", where=path)
+    parser = _Parser(text, path)
+    module = parser.module()
+    return Parsed(module, parser.facts, text, path, parser.starts)
+
+
+@dataclass
+class _Parser:
+    text: str
+    path: str
+    lex: Terms = field(init=False)
+    symbols: dict[str, Dim] = field(default_factory=dict)
+    scopes: list[dict[str, Value]] = field(default_factory=list)
+    facts: dict[str, dict[Node, dict[str, object]]] = field(default_factory=dict)
+    starts: dict[Node, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.lex = Terms(self.text, self.path, self.symbols)
+
+    def module(self) -> Module:
+        lex = self.lex
+        lex.expect("perfir")
+        if lex.token != str(VERSION):
+            raise lex.error(f"text form {lex.token} is not known", hint=f"this is {VERSION}")
+        lex.advance()
+        lex.expect("module")
+        name = lex.ref("@", "a name like @model")
+        origin = self._origin()
+        declared: list[SymbolDecl] = []
+        while lex.at("dim") or lex.at("extent"):
+            self._symbol(declared)
+        start = lex.start
+        lex.expect("graph")
+        if lex.ref("@", "@main") != "main":
+            raise lex.error("the outermost graph is @main", start)
+        graph = self._graph(name)
+        if lex.kind != "end":
+            lex.unexpected("the end")
+        return Module(graph, tuple(declared), origin)
+
+    def _symbol(self, declared: list[SymbolDecl]) -> None:
+        lex = self.lex
+        is_dim = lex.advance() == "dim"
+        start = lex.start
+        key = lex.take("name", "a symbol")
+        if key in self.symbols:
+            raise lex.error(f"symbol {key} is declared twice", start)
+        lex.expect("in")
+        lo = lex.integer()
+        lex.expect("..")
+        is_open = any(lex.at(t) for t in ("=", "dim", "extent", "graph"))
+        hi = None if is_open else lex.dim()
+        made = symbol(symbol_name(key), lo, hi)
+        if str(made) != key:
+            raise lex.error(f"symbol {key} is written {made}", start)
+        self.symbols[key] = made
+        if is_dim:
+            lex.expect("=")
+            declared.append(SymbolDecl(key, lex.integer(), lo, hi))
+
+    def _origin(self) -> ModelOrigin:
+        start = self.lex.start
+        given = self.lex.braces()
+        opset = given.pop("opset", ())
+        opsets = (("", opset),) if isinstance(opset, int) else opset
+        names = {"source": "path", "digest": "digest", "producer": "producer"}
+        names["ir_version"] = "ir_version"
+        for key in given:
+            if key not in names:
+                raise self.lex.error(f"a module has no {key}", start)
+        fields = {names[k]: v for k, v in given.items()}
+        return build(ModelOrigin, {**fields, "opsets": opsets}, self._fail(start, "module"))
+
+    def _fail(self, start: int, what: str) -> Callable[[str, str], ParseError]:
+        return lambda message, hint: self.lex.error(f"{what}: {message}", start, hint)
+
+    def _graph(self, name: str) -> Graph:
+        lex = self.lex
+        lex.enter()
+        self.scopes.append({})
+        lex.expect("(")
+        inputs: list[Value] = []
+        while not lex.eat(")"):
+            start, value_name = lex.start, lex.ref("%", "an input or ')'")
+            lex.expect(":")
+            inputs.append(self._define(value_name, start, *self.lex.typed()))
+            if not lex.at(")"):
+                lex.expect(",")
+        lex.expect("{")
+        nodes: list[Node] = []
+        weights: list[Value] = []
+        while not lex.eat("return"):
+            self._statement(nodes, weights)
+        outputs: list[Value] = []
+        while lex.kind == "ref":
+            start = lex.start
+            outputs.append(self._use(lex.ref("%", "a value"), start))
+            if not lex.eat(","):
+                break
+        lex.expect("}")
+        self.scopes.pop()
+        lex.depth -= 1
+        return Graph(name, tuple(inputs), tuple(outputs), tuple(nodes), tuple(weights))
+
+    def _define(
+        self, name: str, start: int, type_: Type, known: Known | None, weight: Weight | None = None
+    ) -> Value:
+        if any(name in scope for scope in self.scopes):
+            raise self.lex.error(f"%{name} is defined twice", start)
+        value = self.scopes[-1][name] = Value(name, type_, known, weight)
+        return value
+
+    def _use(self, name: str, start: int) -> Value:
+        for scope in reversed(self.scopes):
+            if name in scope:
+                return scope[name]
+        raise self.lex.error(f"%{name} is used before it is defined", start)
+
+    def _statement(self, nodes: list[Node], weights: list[Value]) -> None:
+        """A weight, a node, or facts about the node before."""
+        lex = self.lex
+        start = lex.start
+        if lex.eat("!"):
+            if not nodes:
+                raise lex.error("facts stand below a node", start)
+            table = self.facts.setdefault(lex.take("name", "an analysis"), {})
+            table[nodes[-1]] = self.lex.braces()
+            return
+        results: list[tuple[str, int] | None] = []
+        while lex.kind == "ref" or lex.at("_"):
+            at = lex.start
+            results.append(None if lex.eat("_") else (lex.ref("%", "a value"), at))
+            if not lex.eat(","):
+                lex.expect("=")
+                break
+        at = lex.start
+        mnemonic = lex.take("name", "a node or 'return'")
+        if mnemonic == "weight":
+            if len(results) != 1 or results[0] is None:
+                raise lex.error("a weight defines one value", start)
+            weights.append(self._weight(*results[0]))
+        else:
+            nodes.append(self._node(results, mnemonic, at))
+            self.starts[nodes[-1]] = at
+
+    def _weight(self, name: str, start: int) -> Value:
+        given = self.lex.braces()
+        self.lex.expect(":")
+        type_, known = self.lex.typed()
+        fields: dict[str, object] = {"is_parameter": given.pop("constant", False) is False}
+        for key, value in given.items():
+            if key not in ("bytes", "digest", "location"):
+                raise self.lex.error(f"a weight has no {key}", start)
+            fields["nbytes" if key == "bytes" else key] = value
+        weight = build(Weight, fields, self._fail(start, "weight"))
+        return self._define(name, start, type_, known, weight)
+
+    def _node(self, results: list[tuple[str, int] | None], mnemonic: str, start: int) -> Node:
+        lex = self.lex
+        try:
+            cls = operator(mnemonic)
+        except KeyError:
+            raise lex.error(f"no operator {mnemonic}", start, _near(mnemonic)) from None
+        lex.expect("(")
+        inputs: list[Value | None] = []
+        while not lex.eat(")"):
+            at = lex.start
+            inputs.append(None if lex.eat("_") else self._use(lex.ref("%", "an operand"), at))
+            if not lex.at(")"):
+                lex.expect(",")
+        op = build(cls, self.lex.braces(), self._fail(start, mnemonic))
+        outputs: list[Value | None] = []
+        for i, result in enumerate(results):
+            lex.expect("," if i else ":")
+            if result is None:
+                lex.expect("_")
+                outputs.append(None)
+            else:
+                outputs.append(Value(result[0], *self.lex.typed()))
+        loc = self._loc() if lex.eat("loc") else NOWHERE
+        regions: list[Graph] = []
+        if lex.eat("{"):
+            while not lex.eat("}"):
+                lex.expect("graph")
+                regions.append(self._graph(lex.ref("@", "a name like @body")))
+        for result, value in zip(results, outputs, strict=True):
+            if result is not None and value is not None:
+                if any(result[0] in scope for scope in self.scopes):
+                    raise lex.error(f"%{result[0]} is defined twice", result[1])
+                self.scopes[-1][result[0]] = value
+        return Node(op, tuple(inputs), tuple(outputs), tuple(regions), loc)
+
+    def _loc(self) -> Loc:
+        lex = self.lex
+        lex.expect("(")
+        name, op_type, is_expanded = lex.string(), "", False
+        if lex.eat(","):
+            op_type = lex.string()
+        if lex.eat(","):
+            lex.expect("expanded")
+            is_expanded = True
+        lex.expect(")")
+        return Loc(name, op_type, is_expanded)
+
+
+def _near(mnemonic: str) -> str:
+    from difflib import get_close_matches
+
+    close = get_close_matches(mnemonic, mnemonics(), 1)
+    return f"did you mean {close[0]}?" if close else ""

@@ -1,0 +1,196 @@
+"""Types, contents and attributes, read from tokens."""
+
+from __future__ import annotations
+
+import math
+
+from .dim import Dim, Poly
+from .known import MAX_ELEMENTS, Item, Known
+from .lexer import Lexer
+from .types import (
+    BY_CODE,
+    UNKNOWN,
+    DType,
+    MapType,
+    OptionalType,
+    SequenceType,
+    TensorType,
+    Type,
+)
+
+WORDS: dict[str, object] = {
+    "true": True,
+    "false": False,
+    "none": None,
+    "inf": math.inf,
+    "nan": math.nan,
+}
+
+
+class Terms(Lexer):
+    """Reads what stands between the names of the text form."""
+
+    __slots__ = ()
+
+    def typed(self) -> tuple[Type, Known | None]:
+        """A type, and the content after ``=``."""
+        type_ = self.value_type()
+        if not self.eat("="):
+            return type_, None
+        start = self.start
+        items: list[Item] = []
+        shape = self._items(items, start)
+        if not items and isinstance(type_, TensorType) and type_.shape is not None:
+            extents = tuple(d for d in type_.shape if isinstance(d, int))
+            if len(extents) == len(type_.shape) and 0 in extents:
+                shape = extents
+        return type_, Known(shape, tuple(items))
+
+    def _items(self, items: list[Item], start: int) -> tuple[int, ...]:
+        if not self.eat("["):
+            if len(items) >= MAX_ELEMENTS:
+                raise self.error(f"more than {MAX_ELEMENTS} elements", start)
+            items.append(self._item())
+            return ()
+        self.enter()
+        rows: list[tuple[int, ...]] = []
+        while not self.eat("]"):
+            rows.append(self._items(items, start))
+            if rows[-1] != rows[0]:
+                raise self.error("rows differ in length", start)
+            if not self.at("]"):
+                self.expect(",")
+        self.depth -= 1
+        return (len(rows), *(rows[0] if rows else ()))
+
+    def _item(self) -> Item:
+        if self.eat("_"):
+            return None
+        start = self.start
+        value = self.value()
+        if isinstance(value, bool | int | float | str | Poly):
+            return value
+        raise self.error("expected an element", start)
+
+    def value_type(self) -> Type:
+        """``f16[N, 3]``, ``seq<…>``, ``opt<…>``, ``map<…>`` or ``?``."""
+        self.enter()
+        made: Type
+        start = self.start
+        if self.eat("?"):
+            made = self._tensor(DType.UNKNOWN) if self.at("[") else UNKNOWN
+        else:
+            code = self.take("name", "a type")
+            if code in BY_CODE:
+                made = self._tensor(BY_CODE[code])
+            elif code not in ("seq", "opt", "map"):
+                raise self.error(f"no type {code}", start)
+            else:
+                self.expect("<")
+                made = self._container(code)
+                self.expect(">")
+        self.depth -= 1
+        return made
+
+    def _container(self, code: str) -> Type:
+        match code:
+            case "seq":
+                elem = self.value_type()
+                return SequenceType(elem, self.dim() if self.eat(";") else None)
+            case "opt":
+                return OptionalType(self.value_type())
+            case _:
+                start, key = self.start, self.advance()
+                if key not in BY_CODE:
+                    raise self.error(f"no element type {key}", start)
+                self.expect(",")
+                return MapType(BY_CODE[key], self.value_type())
+
+    def _tensor(self, dtype: DType) -> TensorType:
+        self.expect("[")
+        if self.eat("*"):
+            self.expect("]")
+            return TensorType(dtype, None)
+        shape: list[Dim] = []
+        while not self.eat("]"):
+            shape.append(self.dim())
+            if not self.at("]"):
+                self.expect(",")
+        return TensorType(dtype, tuple(shape))
+
+    def braces(self) -> dict[str, object]:
+        """``{name=value, …}``, or nothing where none stand."""
+        found: dict[str, object] = {}
+        if not self.eat("{"):
+            return found
+        while not self.eat("}"):
+            start, name = self.start, self.take("name", "a field or '}'")
+            if name in found:
+                raise self.error(f"{name} is given twice", start)
+            self.expect("=")
+            found[name] = self.value()
+            if not self.at("}"):
+                self.expect(",")
+        return found
+
+    def value(self) -> object:
+        """A field of an operator, or a fact."""
+        if self.kind == "string":
+            return self.string()
+        if self.kind == "number" and not self.token.isdigit():
+            return float(self.advance())
+        if self.eat("["):
+            return self._tuple()
+        if self.kind == "name" and self.token in WORDS:
+            return WORDS[self.advance()]
+        if self.kind == "name" and self.token in ("known", "type", "bytes"):
+            return self._compound(self.advance())
+        return self._number()
+
+    def _number(self) -> object:
+        """An extent, or a float behind a sign."""
+        if self.at("-"):
+            after = self.peek()
+            if after in ("inf", "nan") or (after[:1].isdigit() and not after.isdigit()):
+                self.advance()
+                return -float(self.advance())
+        return self.dim()
+
+    def _tuple(self) -> tuple[object, ...]:
+        self.enter()
+        parts: list[object] = []
+        while not self.eat("]"):
+            parts.append(self.value())
+            if not self.at("]"):
+                self.expect(",")
+        self.depth -= 1
+        return tuple(parts)
+
+    def _compound(self, word: str) -> object:
+        self.expect("(")
+        made: object
+        if word == "type":
+            made = self.value_type()
+        elif word == "bytes":
+            start = self.start
+            try:
+                made = bytes.fromhex(self.string())
+            except ValueError:
+                raise self.error("bytes are hexadecimal", start) from None
+        else:
+            return self._known()
+        self.expect(")")
+        return made
+
+    def _known(self) -> Known:
+        start = self.start
+        shape: list[int] = []
+        while not self.eat(")"):
+            shape.append(self.integer())
+            if not self.at(")"):
+                self.expect(",")
+        items: list[Item] = []
+        self._items(items, start)
+        if math.prod(shape) != len(items) or min(shape, default=0) < 0:
+            raise self.error(f"{len(items)} elements do not fill {shape}", start)
+        return Known(tuple(shape), tuple(items))

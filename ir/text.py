@@ -1,0 +1,245 @@
+"""Prints modules in the text form, which :mod:`perfc.ir.parse` reads back to the same text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import MISSING, fields
+from enum import Enum
+from typing import TypeAlias
+
+from .dim import Atom, AtomKind, Dim, Poly
+from .graph import NOWHERE, Graph, Loc, ModelOrigin, Module, Node, Value, Weight
+from .known import Known, literal
+from .names import value_key
+from .op import Op
+from .types import DType, MapType, OptionalType, SequenceType, TensorType, Type, UnknownType
+
+VERSION = 1
+
+FactTable: TypeAlias = "Mapping[str, Mapping[Node, Mapping[str, object]]]"
+"""Facts by the analysis that found them, then by node, then by name."""
+
+
+def print_module(module: Module, *, facts: FactTable | None = None) -> str:
+    """The module as text; ``facts`` are printed as ``!`` lines beneath the nodes they are of.
+
+    >>> from perfc.ir import Graph, Module
+    >>> print(print_module(Module(Graph("g", (), ()))), end="")
+    perfir 1
+    module @g
+    <BLANKLINE>
+    graph @main() {
+      return
+    }
+    """
+    printer = _Printer(facts or {})
+    head = [f"perfir {VERSION}", f"module @{value_key(module.name)}{_origin(module.origin)}"]
+    declared = set()
+    for s in module.symbols:
+        declared.add(s.name)
+        head.append(f"dim {s.name} in {s.lo}..{'' if s.hi is None else s.hi} = {s.default}")
+    for atom in free_symbols(module):
+        if atom.key not in declared:
+            hi = "" if atom.hi is None else atom.hi
+            head.append(f"extent {atom.key} in {atom.lo}..{hi}")
+    printer.graph(module.graph, "main", "")
+    return "\n".join([*head, "", *printer.lines, ""])
+
+
+def all_values(graph: Graph) -> Iterator[Value]:
+    """Every value that ``graph`` and its regions define."""
+    yield from graph.inputs
+    yield from graph.weights
+    for node in graph.nodes:
+        for v in node.outputs:
+            if v is not None:
+                yield v
+        for region in node.regions:
+            yield from all_values(region)
+
+
+def free_symbols(module: Module) -> tuple[Atom, ...]:
+    """Symbols that types, contents and ranges mention; each after those its range mentions."""
+    found: dict[Atom, None] = {}
+    seen: set[object] = set()
+
+    def visit(d: Dim | None) -> None:
+        if not isinstance(d, Poly) or d in seen:
+            return
+        seen.add(d)
+        for atom in d.atoms():
+            if atom.kind is not AtomKind.SYMBOL:
+                for a in atom.args:
+                    visit(a)
+            elif atom not in found:
+                visit(atom.hi)
+                found[atom] = None
+
+    for s in module.symbols:
+        visit(s.hi)
+    for value in all_values(module.graph):
+        if value.type not in seen:
+            seen.add(value.type)
+            for d in _dims_of(value.type):
+                visit(d)
+        if value.known is not None:
+            for item in value.known.items:
+                if isinstance(item, Poly):
+                    visit(item)
+    return tuple(found)
+
+
+def _dims_of(type_: Type) -> Iterable[Dim | None]:
+    match type_:
+        case TensorType(shape=shape):
+            return shape or ()
+        case SequenceType(elem=elem, length=length):
+            return (*_dims_of(elem), length)
+        case OptionalType(elem=elem):
+            return _dims_of(elem)
+        case MapType(value=value):
+            return _dims_of(value)
+        case UnknownType():
+            return ()
+
+
+def _origin(origin: ModelOrigin) -> str:
+    opset: object = origin.opsets
+    if len(origin.opsets) == 1 and origin.opsets[0][0] == "":
+        opset = origin.opsets[0][1]
+    shown = {
+        "source": origin.path,
+        "digest": origin.digest,
+        "producer": origin.producer,
+        "ir_version": origin.ir_version,
+        "opset": opset,
+    }
+    return _braces((k, v) for k, v in shown.items() if v)
+
+
+def _braces(pairs: Iterable[tuple[str, object]]) -> str:
+    shown = ", ".join([f"{name}={attribute(value)}" for name, value in pairs])
+    return f" {{{shown}}}" if shown else ""
+
+
+def attribute(value: object) -> str:
+    """A field of an operator, or a fact, as text.
+
+    Raises:
+        TypeError: a Python type that the text form does not have.
+    """
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case DType():
+            return f'"{value.code}"'
+        case Enum():
+            return json.dumps(value.value if isinstance(value.value, str) else value.name)
+        case int() | float() | Poly():
+            return str(value)
+        case str():
+            return json.dumps(value)
+        case tuple():
+            return f"[{', '.join([attribute(v) for v in value])}]"
+        case None:
+            return "none"
+        case Known():
+            shape = ", ".join(map(str, value.shape))
+            return f"known({shape})[{', '.join(map(literal, value.items))}]"
+        case bytes():
+            return f'bytes("{value.hex()}")'
+        case TensorType() | SequenceType() | OptionalType() | MapType() | UnknownType():
+            return f"type({value})"
+        case _:
+            raise TypeError(f"no text form for {type(value).__name__} {value!r}")
+
+
+def _loc(loc: Loc) -> str:
+    if loc is NOWHERE or loc == NOWHERE:
+        return ""
+    parts = [json.dumps(loc.name)]
+    if loc.op_type or loc.is_expanded:
+        parts.append(json.dumps(loc.op_type))
+    if loc.is_expanded:
+        parts.append("expanded")
+    return f" loc({', '.join(parts)})"
+
+
+class _Printer:
+    """Collects lines; remembers how names, types and operators print."""
+
+    def __init__(self, facts: FactTable) -> None:
+        self.facts = facts
+        self.lines: list[str] = []
+        self._refs: dict[Value | None, str] = {None: "_"}
+        self._types: dict[Type, str] = {}
+        self._fields: dict[type[Op], list[tuple[str, object]]] = {}
+
+    def graph(self, graph: Graph, name: str, indent: str) -> None:
+        inputs = ", ".join([f"{self._ref(v)}: {self._typed(v)}" for v in graph.inputs])
+        self.lines.append(f"{indent}graph @{name}({inputs}) {{")
+        inner = indent + "  "
+        for value in graph.weights:
+            about = _braces(_weight(value.weight or Weight()))
+            self.lines.append(f"{inner}{self._ref(value)} = weight{about} : {self._typed(value)}")
+        for node in graph.nodes:
+            self.node(node, inner)
+        outputs = ", ".join([self._ref(v) for v in graph.outputs])
+        self.lines.append(f"{inner}return {outputs}" if outputs else f"{inner}return")
+        self.lines.append(f"{indent}}}")
+
+    def node(self, node: Node, indent: str) -> None:
+        results = types = ""
+        if node.outputs:
+            results = ", ".join([self._ref(v) for v in node.outputs]) + " = "
+            types = " : " + ", ".join(["_" if v is None else self._typed(v) for v in node.outputs])
+        inputs = ", ".join([self._ref(v) for v in node.inputs])
+        call = f"{node.op.mnemonic}({inputs}){self._op(node.op)}"
+        line = f"{indent}{results}{call}{types}{_loc(node.loc)}"
+        if node.regions:
+            self.lines.append(line + " {")
+            for region in node.regions:
+                self.graph(region, value_key(region.name), indent + "  ")
+            self.lines.append(f"{indent}}}")
+        else:
+            self.lines.append(line)
+        for analysis, table in self.facts.items():
+            if node in table:
+                shown = _braces(table[node].items()) or " {}"
+                self.lines.append(f"{indent}  ! {analysis}{shown}")
+
+    def _ref(self, value: Value | None) -> str:
+        text = self._refs.get(value)
+        if text is None and value is not None:
+            text = self._refs[value] = f"%{value_key(value.name)}"
+        return text or "_"
+
+    def _typed(self, value: Value) -> str:
+        text = self._types.get(value.type)
+        if text is None:
+            text = self._types[value.type] = str(value.type)
+        return text if value.known is None else f"{text} = {value.known}"
+
+    def _op(self, op: Op) -> str:
+        cls = type(op)
+        known = self._fields.get(cls)
+        if known is None:
+            known = self._fields[cls] = [(f.name, f.default) for f in fields(op)]
+        shown = []
+        for name, default in known:
+            value = getattr(op, name)
+            if default is MISSING or value != default:
+                shown.append((name, value))
+        return _braces(shown) if shown else ""
+
+
+def _weight(weight: Weight) -> Iterator[tuple[str, object]]:
+    if weight.nbytes is not None:
+        yield "bytes", weight.nbytes
+    if weight.digest:
+        yield "digest", weight.digest
+    if weight.location:
+        yield "location", weight.location
+    if not weight.is_parameter:
+        yield "constant", True

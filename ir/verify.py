@@ -1,0 +1,210 @@
+"""Checks the invariants that every pass may rely on before it runs, and must keep."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..errors import ShapeError, VerifyError
+from .dim import Dim, Poly, interval, same
+from .fresh import numbering
+from .graph import Graph, Module, Node, Value
+from .known import Known
+from .op import ABSENT, Kind
+from .text import all_values, free_symbols
+from .types import (
+    DType,
+    MapType,
+    OptionalType,
+    SequenceType,
+    TensorType,
+    Type,
+    UnknownType,
+)
+
+MAX_DEPTH = 32
+"""Regions within regions."""
+
+
+def verify(module: Module, *, where: Callable[[Node], str] | None = None) -> None:
+    """Check ``module``.
+
+    Each value is defined once, before it is used, under a name of its own; types are well formed;
+    known contents have their type's shape; symbols have one range each; operators accept their
+    operands and their results do not contradict the declared types.
+
+    Args:
+        module: what to check.
+        where: position of a node in a file, for errors; by default its name.
+
+    Raises:
+        VerifyError: naming the node; ``ShapeError`` where an operator refuses its operands.
+    """
+    _symbols(module)
+    checker = _Checker(where or (lambda node: ""))
+    with numbering():
+        checker.graph(module.graph, {}, set(), 0)
+
+
+def _symbols(module: Module) -> None:
+    declared = {s.name: s for s in module.symbols}
+    if len(declared) < len(module.symbols):
+        raise VerifyError("a symbol is declared twice", where=f"module {module.name}")
+    seen: dict[str, object] = {}
+    for atom in free_symbols(module):
+        if seen.setdefault(atom.key, atom) is not atom:
+            raise VerifyError(f"symbol {atom.key} has two ranges", where=f"module {module.name}")
+        decl = declared.get(atom.key)
+        if decl is not None and (decl.lo, decl.hi) != (atom.lo, atom.hi):
+            raise VerifyError(
+                f"symbol {atom.key} is declared in {_range(decl.lo, decl.hi)} "
+                f"and used in {_range(atom.lo, atom.hi)}",
+                where=f"module {module.name}",
+            )
+    for s in module.symbols:
+        hi = interval(s.hi)[1] if s.hi is not None else None
+        if s.default < s.lo or (hi is not None and s.default > hi):
+            raise VerifyError(f"default {s.default} of {s.name} is outside {_range(s.lo, s.hi)}")
+
+
+def _range(lo: int, hi: Dim | None) -> str:
+    return f"{lo}..{'' if hi is None else hi}"
+
+
+class _Checker:
+    def __init__(self, where: Callable[[Node], str]) -> None:
+        self.where = where
+
+    def error(self, node: Node, message: str, cls: type[VerifyError] = VerifyError) -> VerifyError:
+        where = self.where(node)
+        named = f"{node.op.mnemonic} {node.name}" if not where else node.op.mnemonic
+        return cls(message, where=f"{where}: {named}" if where else named)
+
+    def graph(self, graph: Graph, names: dict[str, Value], visible: set[Value], depth: int) -> None:
+        """Check ``graph`` where ``visible`` values of outer graphs, by ``names``, may be used."""
+        if depth > MAX_DEPTH:
+            raise VerifyError(f"regions nested deeper than {MAX_DEPTH}", where=f"@{graph.name}")
+        own: list[Value] = []
+
+        def define(value: Value, what: str) -> None:
+            if value in visible or names.get(value.name, value) is not value:
+                raise VerifyError(f"%{value.name} is defined twice", where=what)
+            visible.add(value)
+            names[value.name] = value
+            own.append(value)
+            problem = type_problem(value.type) or known_problem(value)
+            if problem:
+                raise VerifyError(f"%{value.name}: {problem}", where=what)
+
+        for value in graph.inputs:
+            define(value, f"input of @{graph.name}")
+        for value in graph.weights:
+            if value.weight is None:
+                raise VerifyError(f"%{value.name} is not a weight", where=f"@{graph.name}")
+            define(value, f"weight of @{graph.name}")
+        for node in graph.nodes:
+            self._node(node, names, visible, depth)
+            for result in node.results:
+                define(result, str(self.error(node, "results")).removesuffix(": results"))
+        for value in graph.outputs:
+            if value not in visible:
+                raise VerifyError(f"%{value.name} is never defined", where=f"@{graph.name}")
+        if depth:
+            for value in own:
+                visible.discard(value)
+                del names[value.name]
+
+    def _node(self, node: Node, names: dict[str, Value], visible: set[Value], depth: int) -> None:
+        for value in node.inputs:
+            if value is not None and value not in visible:
+                message = f"%{value.name} is used before it is defined"
+                raise self.error(node, message)
+        for region in node.regions:
+            self.graph(region, names, visible, depth + 1)
+        if node.op.kind is Kind.CONTROL or node.regions:
+            return
+        try:
+            inferred = node.op.infer(node.inputs)
+        except ShapeError as error:
+            raise self.error(node, error.message, ShapeError) from None
+        if len(node.outputs) > len(inferred):
+            message = f"has {len(inferred)} results, {len(node.outputs)} are named"
+            raise self.error(node, message)
+        for value, type_ in zip(node.outputs, inferred, strict=False):
+            if value is not None and type_ is not ABSENT and not compatible(value.type, type_):
+                message = f"%{value.name} is declared {value.type}, but is {type_}"
+                raise self.error(node, message, ShapeError)
+
+
+def type_problem(type_: Type) -> str:
+    """What is wrong with a type, "" when nothing is."""
+    match type_:
+        case TensorType(dtype=dtype, shape=shape):
+            if not isinstance(dtype, DType):
+                return f"element type {dtype!r} is not one"
+            for d in shape or ():
+                if type(d) is not int and not isinstance(d, Poly):
+                    return f"extent {d!r} is not one"
+                hi = interval(d)[1]
+                if hi is not None and hi < 0:
+                    return f"extent {d} is negative"
+            return ""
+        case SequenceType(elem=elem) | OptionalType(elem=elem) | MapType(value=elem):
+            return type_problem(elem)
+        case UnknownType():
+            return ""
+        case _:
+            return f"{type_!r} is not a type"
+
+
+def known_problem(value: Value) -> str:
+    """What is wrong with a value's known content, "" when nothing is."""
+    content, type_ = value.known, value.type
+    if content is None:
+        return ""
+    if not isinstance(content, Known) or not isinstance(type_, TensorType):
+        return "only tensors have known contents" if isinstance(content, Known) else "content"
+    count = 1
+    for d in content.shape:
+        count *= d
+    if count != len(content.items):
+        return f"{len(content.items)} known elements do not fill {list(content.shape)}"
+    if type_.shape is not None and not _fits(type_.shape, content.shape):
+        return f"content of shape {list(content.shape)} in {type_}"
+    for item in content.items:
+        if isinstance(item, str) and type_.dtype not in (DType.STR, DType.UNKNOWN):
+            return f"string {item!r} in {type_}"
+        if isinstance(item, float) and type_.dtype.is_integer:
+            return f"float {item} in {type_}"
+    return ""
+
+
+def _fits(a: tuple[Dim, ...], b: tuple[Dim, ...]) -> bool:
+    return len(a) == len(b) and all(same(x, y) is not False for x, y in zip(a, b, strict=True))
+
+
+def compatible(a: Type, b: Type) -> bool:
+    """Whether some value can have both types."""
+    match a, b:
+        case (UnknownType(), _) | (_, UnknownType()):
+            return True
+        case TensorType(), TensorType():
+            if a.dtype is not b.dtype and DType.UNKNOWN not in (a.dtype, b.dtype):
+                return False
+            return a.shape is None or b.shape is None or _fits(a.shape, b.shape)
+        case SequenceType(elem=x), SequenceType(elem=y):
+            return compatible(x, y)
+        case OptionalType(elem=x), OptionalType(elem=y):
+            return compatible(x, y)
+        case MapType(), MapType():
+            return a.key is b.key and compatible(a.value, b.value)
+        case TensorType(shape=None, dtype=DType.UNKNOWN), _:
+            return True
+        case _, TensorType(shape=None, dtype=DType.UNKNOWN):
+            return True
+        case _:
+            return False
+
+
+def unchecked_values(graph: Graph) -> list[Value]:
+    """Values about whose type nothing is known."""
+    return [v for v in all_values(graph) if isinstance(v.type, UnknownType)]
