@@ -1,0 +1,280 @@
+"""Convolutions over any number of spatial axes, grouped, dilated, strided and padded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ...errors import ShapeError
+from ..cost import Traffic, Work, dim_sum
+from ..dim import Dim, same
+from ..fresh import data_extent
+from ..graph import Inputs
+from ..op import Kind, Op, Types, each_once, has, tensor
+from ..types import DType, Shape, TensorType, storage_bytes
+from .epilogue import activation_cost
+from .matmul import first_dtype
+from .window import (
+    kernel_extents,
+    output_extent,
+    pad_pairs,
+    per_axis,
+    product,
+    result_shape,
+    span_of,
+    touched,
+    unknown_extents,
+)
+
+
+def channels_first(shape: Shape | None, channels_last: int) -> Shape | None:
+    """A shape in N, C, spatial order; None where the rank is not known or below 2."""
+    if shape is None or len(shape) < 2:
+        return None
+    return (shape[0], shape[-1], *shape[1:-1]) if channels_last else shape
+
+
+def in_layout(shape: Shape, channels_last: int) -> Shape:
+    """A shape in N, C, spatial order, put in the order of the operator."""
+    return (shape[0], *shape[2:], shape[1]) if channels_last else shape
+
+
+def folded(extents: Shape) -> tuple[Dim, Dim]:
+    """Extents as two: the last one, and the product of those before it."""
+    return product(extents[:-1]), product(extents[-1:])
+
+
+@dataclass(frozen=True)
+class Conv(Op):
+    """Convolution (cross-correlation) of feature maps with filters.
+
+    Shapes:  X[n, c, h, w], W[k, c//g, r, s], B[k] -> Y[n, k, p, q] with
+             p = (h + pads - dilation*(r - 1) - 1)//stride + 1, or ceil(h/stride) where
+             ``auto_pad`` is SAME; one axis or three alike. In the formulas q and s are the last
+             axis, p and r the product of those before it.
+    Work:    mac = n*k*p*q*(c//g)*r*s, padded taps included; alu = n*k*p*q*x and sfu = n*k*p*q*y
+             from the bias and what is fused.
+    Traffic: the positions of X that some filter tap reads, the other operands once, Y once.
+    Source:  ONNX Conv-22; arXiv:1603.07285 for the extents.
+    """
+
+    mnemonic = "conv"
+    onnx: ClassVar[tuple[str, ...]] = ("Conv",)
+    operands: ClassVar[tuple[str, ...]] = ("X", "W", "B")
+    kind = Kind.CONV
+    formulas: ClassVar[Mapping[str, str]] = {
+        "mac": "n*k*p*q*(c//g)*r*s",
+        "alu": "n*k*p*q*x",
+        "sfu": "n*k*p*q*y",
+    }
+    at: ClassVar[tuple[int, int]] = (0, 1)
+    """Positions of the feature maps and of the filters among the operands."""
+
+    auto_pad: str = "NOTSET"
+    dilations: tuple[int, ...] = ()
+    group: int = 1
+    kernel_shape: tuple[int, ...] = ()
+    pads: tuple[int, ...] = ()
+    strides: tuple[int, ...] = ()
+
+    def layout(self) -> int:
+        """Whether channels are the last axis of the feature maps."""
+        return 0
+
+    def result_dtype(self, ins: Inputs) -> DType:
+        """Element type of the result."""
+        return first_dtype(ins, *self.at)
+
+    def mac_dtype(self, ins: Inputs) -> DType | None:
+        """Element type of the macs where it is not that of the first operand."""
+        return None
+
+    def epilogue(self, ins: Inputs) -> tuple[int, int]:
+        """Operations on each element of the result, on the vector and special unit."""
+        return int(has(ins, 2)), 0
+
+    def maps(self, ins: Inputs) -> Shape | None:
+        """Shape of the feature maps as N, C, spatial."""
+        return channels_first(tensor(ins, self.at[0]).shape, self.layout())
+
+    def filters(self, ins: Inputs) -> Shape | None:
+        """Shape of the filters, None where the rank is not known."""
+        shape = tensor(ins, self.at[1]).shape
+        return None if shape is None or len(shape) < 2 else shape
+
+    def kernel(self, ins: Inputs) -> Shape | None:
+        """Extents of the filters along the spatial axes."""
+        return kernel_extents(self.kernel_shape, self.filters(ins), 2)
+
+    def _spatial(self, x: Shape, kernel: Shape) -> Shape:
+        rank = len(kernel)
+        if len(x) != rank + 2:
+            raise ShapeError(f"filters with {rank} spatial axes on an input of rank {len(x)}")
+        strides = per_axis(self.strides, rank, 1, "strides")
+        dilations = per_axis(self.dilations, rank, 1, "dilations")
+        pads = pad_pairs(self.pads, rank)
+        return tuple(
+            output_extent(
+                x[i + 2], span_of(kernel[i], dilations[i]), strides[i], pads[i], self.auto_pad
+            )
+            for i in range(rank)
+        )
+
+    def _result(self, ins: Inputs) -> Shape | None:
+        x, w, kernel = self.maps(ins), self.filters(ins), self.kernel(ins)
+        self._check_channels(x, w)
+        k = w[0] if w else data_extent()
+        if x is None:
+            return None if kernel is None else (data_extent(), k, *unknown_extents(len(kernel)))
+        if kernel is None:
+            return (x[0], k, *unknown_extents(len(x) - 2))
+        return (x[0], k, *self._spatial(x, kernel))
+
+    def _check_channels(self, x: Shape | None, w: Shape | None) -> None:
+        if x and w and same(x[1], w[1] * self.group) is False:
+            raise ShapeError(
+                f"filters expect {w[1] * self.group} input channels ({self.group} groups of "
+                f"{w[1]}), the input has {x[1]}"
+            )
+
+    def infer(self, ins: Inputs) -> Types:
+        shape = self._result(ins)
+        laid = None if shape is None else in_layout(shape, self.layout())
+        return (TensorType(self.result_dtype(ins), laid),)
+
+    def work(self, ins: Inputs, outs: Types) -> Work | None:
+        e = self.extents(ins, outs)
+        if not e:
+            return None
+        results = e["n"] * e["k"] * e["p"] * e["q"]
+        taps = (e["c"] // e["g"]) * e["r"] * e["s"]
+        return Work(results * taps, results * e["x"], results * e["y"], dtype=self.mac_dtype(ins))
+
+    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+        x, w, kernel = self.maps(ins), self.filters(ins), self.kernel(ins)
+        y = channels_first(
+            outs[0].shape if isinstance(outs[0], TensorType) else None, self.layout()
+        )
+        if kernel is None or y is None or (x is None and w is None):
+            return {}
+        c = w[1] * self.group if w else x[1] if x else 0
+        (p, q), (r, s), (alu, sfu) = folded(y[2:]), folded(kernel), self.epilogue(ins)
+        letters = {"n": y[0], "c": c, "k": y[1], "p": p, "q": q, "r": r, "s": s}
+        return {**letters, "g": self.group, "x": alu, "y": sfu}
+
+    def traffic(self, ins: Inputs, outs: Types) -> Traffic:
+        whole = each_once(ins, outs)
+        unread = self._unread_bytes(ins, outs)
+        return Traffic(dim_sum((whole.read_bytes, unread * -1)), whole.write_bytes, whole.is_bound)
+
+    def _unread_bytes(self, ins: Inputs, outs: Types) -> Dim:
+        x, kernel = self.maps(ins), self.kernel(ins)
+        y = channels_first(
+            outs[0].shape if isinstance(outs[0], TensorType) else None, self.layout()
+        )
+        source = tensor(ins, self.at[0])
+        if x is None or kernel is None or y is None or source.nbytes is None:
+            return 0
+        if self.auto_pad not in ("NOTSET", "VALID", ""):
+            return 0
+        rank = len(kernel)
+        strides = per_axis(self.strides, rank, 1, "strides")
+        dilations = per_axis(self.dilations, rank, 1, "dilations")
+        pads = pad_pairs(() if self.auto_pad == "VALID" else self.pads, rank)
+        axes = zip(x[2:], y[2:], kernel, strides, dilations, pads, strict=True)
+        read = tuple(touched(*axis) for axis in axes)
+        if read == x[2:]:
+            return 0
+        return source.nbytes - storage_bytes(product((*x[:2], *read)), source.dtype.bits)
+
+
+@dataclass(frozen=True)
+class FusedConv(Conv):
+    """Convolution, the addition of Z and an activation.
+
+    Shapes:  as Conv; Z like Y.
+    Work:    as Conv; x and y include the addition of Z and the operations of ``activation``.
+    Traffic: as Conv, Z once.
+    Source:  ONNX Runtime ContribOperators, FusedConv.
+    """
+
+    mnemonic = "fused_conv"
+    onnx = ("com.microsoft::FusedConv",)
+    operands = ("X", "W", "B", "Z")
+
+    activation: str = ""
+    activation_params: tuple[float, ...] = ()
+
+    def epilogue(self, ins: Inputs) -> tuple[int, int]:
+        alu, sfu = activation_cost(self.activation)
+        return int(has(ins, 2)) + int(has(ins, 3)) + alu, sfu
+
+
+class NhwcConv(Conv):
+    """Convolution with channels as the last axis of X and Y; filters as in Conv.
+
+    Source:  ONNX Runtime ContribOperators, NhwcConv.
+    """
+
+    mnemonic = "nhwc_conv"
+    onnx = ("com.microsoft::NhwcConv", "com.ms.internal.nhwc::Conv")
+
+    def layout(self) -> int:
+        return 1
+
+
+class NhwcFusedConv(FusedConv):
+    """FusedConv with channels as the last axis of X, Y and Z; filters as in Conv.
+
+    Source:  ONNX Runtime ContribOperators, NhwcFusedConv.
+    """
+
+    mnemonic = "nhwc_fused_conv"
+    onnx = ("com.microsoft::NhwcFusedConv",)
+
+    def layout(self) -> int:
+        return 1
+
+
+@dataclass(frozen=True)
+class DeformConv(Conv):
+    """Convolution that samples its input at learned offsets, optionally weighted by a mask.
+
+    Shapes:  X[n, c, h, w], W[k, c//g, r, s], offset[n, 2*o*r*s, p, q] -> Y[n, k, p, q], with o
+             groups of offsets; p and q as in Conv.
+    Work:    mac = n*k*p*q*(c//g)*r*s; alu = n*c*p*q*r*s*x + n*k*p*q*y: x operations to sample a
+             tap, by linear interpolation between 2^d corners (for d = 2: 4 products of weights,
+             4 products, 3 additions) and 1 for the mask; y = 1 for the bias.
+    Traffic: each operand once, Y once. Offsets may leave parts of X unread; that is not known.
+    Source:  ONNX DeformConv-22; arXiv:1703.06211, arXiv:1811.11168.
+    """
+
+    mnemonic = "deform_conv"
+    onnx = ("DeformConv",)
+    operands = ("X", "W", "offset", "B", "mask")
+    formulas = {"mac": "n*k*p*q*(c//g)*r*s", "alu": "n*c*p*q*r*s*x + n*k*p*q*y"}
+
+    offset_group: int = 1
+
+    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+        letters = super().extents(ins, outs)
+        if not letters:
+            return {}
+        rank = len(self.kernel(ins) or ())
+        corners = 1 << min(rank, 8)
+        sampling = corners * max(rank - 1, 0) + 2 * corners - 1 + int(has(ins, 4))
+        return {**letters, "x": sampling, "y": int(has(ins, 3))}
+
+    def work(self, ins: Inputs, outs: Types) -> Work | None:
+        e = self.extents(ins, outs)
+        if not e:
+            return None
+        positions = e["n"] * e["p"] * e["q"]
+        taps = e["r"] * e["s"]
+        sampled = positions * e["c"] * taps * e["x"]
+        biased = positions * e["k"] * e["y"]
+        return Work(positions * e["k"] * (e["c"] // e["g"]) * taps, sampled + biased)
+
+    def traffic(self, ins: Inputs, outs: Types) -> Traffic:
+        return each_once(ins, outs)

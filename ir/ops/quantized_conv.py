@@ -1,0 +1,99 @@
+"""Convolutions on 8-bit integers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..graph import Inputs
+from ..op import has
+from ..types import DType
+from .conv import Conv
+from .conv_transpose import ConvTranspose
+from .matmul import first_dtype
+from .quantized_matmul import REQUANTIZE
+
+QLINEAR_OPERANDS = (
+    *("x", "x_scale", "x_zero_point", "w", "w_scale", "w_zero_point", "y_scale", "y_zero_point"),
+    "B",
+)
+
+
+class ConvInteger(Conv):
+    """Convolution of 8-bit integers in 32-bit integers.
+
+    Shapes:  as Conv.
+    Work:    mac = n*k*p*q*(c//g)*r*s in int8; correcting for zero points is left out.
+    Traffic: as Conv.
+    Source:  ONNX ConvInteger-10.
+    """
+
+    mnemonic = "conv_integer"
+    onnx = ("ConvInteger",)
+    operands = ("x", "w", "x_zero_point", "w_zero_point")
+
+    def result_dtype(self, ins: Inputs) -> DType:
+        return DType.I32
+
+    def mac_dtype(self, ins: Inputs) -> DType | None:
+        return DType.I8
+
+    def epilogue(self, ins: Inputs) -> tuple[int, int]:
+        return 0, 0
+
+
+@dataclass(frozen=True)
+class QLinearConv(Conv):
+    """Convolution of 8-bit integers, requantised to 8 bits.
+
+    Shapes:  as Conv; with ``channels_last`` (ONNX Runtime) X and Y are N, spatial, C.
+    Work:    mac = n*k*p*q*(c//g)*r*s in int8; x = 4 (scale, round, add the zero point, clamp)
+             and 1 for the bias; correcting for zero points is left out.
+    Traffic: as Conv.
+    Source:  ONNX QLinearConv-10; ONNX Runtime ContribOperators, QLinearConv.
+    """
+
+    mnemonic = "qlinear_conv"
+    onnx = ("QLinearConv", "com.microsoft::QLinearConv", "com.ms.internal.nhwc::QLinearConv")
+    operands = QLINEAR_OPERANDS
+    at = (0, 3)
+
+    channels_last: int = 0
+
+    def layout(self) -> int:
+        return self.channels_last
+
+    def result_dtype(self, ins: Inputs) -> DType:
+        return first_dtype(ins, 7, 0)
+
+    def mac_dtype(self, ins: Inputs) -> DType | None:
+        return DType.I8
+
+    def epilogue(self, ins: Inputs) -> tuple[int, int]:
+        return REQUANTIZE + int(has(ins, 8)), 0
+
+
+class QLinearConvTranspose(ConvTranspose):
+    """Transposed convolution of 8-bit integers, requantised to 8 bits; channels are last.
+
+    Shapes:  as ConvTranspose, with X and Y as N, spatial, C.
+    Work:    as ConvTranspose in int8; x = 4 for requantising and 1 for the bias.
+    Traffic: each operand once, Y once.
+    Source:  ONNX Runtime, com.ms.internal.nhwc QLinearConvTranspose.
+    """
+
+    mnemonic = "qlinear_conv_transpose"
+    onnx = ("com.ms.internal.nhwc::QLinearConvTranspose",)
+    operands = QLINEAR_OPERANDS
+    at = (0, 3)
+
+    def layout(self) -> int:
+        return 1
+
+    def result_dtype(self, ins: Inputs) -> DType:
+        return first_dtype(ins, 7, 0)
+
+    def mac_dtype(self, ins: Inputs) -> DType | None:
+        return DType.I8
+
+    def epilogue(self, ins: Inputs) -> tuple[int, int]:
+        return REQUANTIZE + int(has(ins, 8)), 0
