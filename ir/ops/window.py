@@ -45,19 +45,26 @@ def windows(extent: Dim, span: Dim, stride: int, pad: tuple[int, int], *, ceil: 
     Source: ONNX Conv-22, MaxPool-22 and pull request onnx/onnx#5741.
 
     Raises:
-        ShapeError: the window is larger than the padded input.
+        ShapeError: the window is so much larger than the padded input that less than none fits.
     """
     before, after = pad
     room = extent + before + after - span
-    if isinstance(room, int) and room < 0 and isinstance(extent, int) and extent > 0:
-        raise ShapeError(f"window of {span} is larger than the padded extent {room + span}")
     if not ceil:
-        return room // stride + 1
-    # min(ceil(room/stride) + 1, ceil((extent + before)/stride)): extent does not decide which
-    slack = after - span + stride
-    if isinstance(slack, int):
-        return (extent + before + stride - 1 + min(slack, 0)) // stride
-    return dim_min(ceil_div(room, stride) + 1, ceil_div(extent + before, stride))
+        if isinstance(room, int) and room < 0:
+            # ONNX Runtime truncates toward zero here, where the definition would round down
+            room = -(-room // stride) * stride
+        fitting = room // stride + 1
+    else:
+        # min(ceil(room/stride) + 1, ceil((extent + before)/stride)): extent does not decide which
+        slack = after - span + stride
+        if isinstance(slack, Poly):
+            return dim_min(ceil_div(room, stride) + 1, ceil_div(extent + before, stride))
+        fitting = (extent + before + stride - 1 + min(slack, 0)) // stride
+    if isinstance(fitting, int) and fitting < 0:
+        raise ShapeError(
+            f"window of {span} on an extent of {extent} padded by {before} and {after}"
+        )
+    return fitting
 
 
 def output_extent(
@@ -72,7 +79,7 @@ def output_extent(
     """Extent of the result along one axis, ``auto_pad`` included.
 
     Raises:
-        ShapeError: the window is larger than the padded input.
+        ShapeError: the window is far larger than the padded input.
     """
     match auto_pad:
         case "SAME_UPPER" | "SAME_LOWER":
