@@ -41,7 +41,10 @@ def open_model(model: str | os.PathLike[str] | bytes) -> Model:
         ModelError: there is no such file, it cannot be read, or it is not an ONNX model.
     """
     if isinstance(model, bytes):
-        return _from_bytes(model, "", "model", text_suffix=False)
+        try:
+            return _from_bytes(model, "", "model", text_suffix=False)
+        except OSError as error:
+            raise _unreadable(error, "model") from None
     path = os.fspath(model)
     where = _one_line(path)
     text_suffix = path.lower().removesuffix(".gz").endswith(_TEXT_SUFFIXES)
@@ -214,7 +217,8 @@ def _from_text(text: bytes, path: str, where: str) -> Model:
 def _check_nesting(text: bytes, where: str) -> None:
     # The parser of onnx calls itself for each bracket, on a stack of fixed size.
     depth = 0
-    for match in re.finditer(rb'"(?:\\.|[^"\\])*"|[][(){}]', text):
+    # A string without an end runs to that of the text: each byte is looked at once.
+    for match in re.finditer(rb'"(?:\\.|[^"\\])*"?|[][(){}]', text, re.DOTALL):
         mark = match[0]
         if len(mark) == 1:
             depth += 1 if mark in b"([{" else -1

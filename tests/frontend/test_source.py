@@ -157,6 +157,7 @@ def test_a_cut_or_damaged_gzip_is_refused(cut: int) -> None:
         (b"Hello, this is a README.\n", "text, but not the ONNX text form"),
         (b"<ir_version: 8>\nagraph (float x) =>", "ONNX text does not parse"),
         (b"<" + b"(" * 100_000, "nested deeper than 64"),
+        (b"<" + b'\\"' * 500_000, "ONNX text does not parse"),
         (gzip.compress(gzip.compress(DATA)), "compressed twice"),
         (b"\x08\x08", "no graph in it"),
     ],
@@ -174,13 +175,14 @@ def test_what_is_not_an_onnx_model_is_named(data: bytes, message: str, tmp_path:
 def test_what_is_not_a_readable_file_is_named(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    for path, message in [
+    paths: list[tuple[str | Path, str]] = [
         (tmp_path / "none.onnx", "no such file"),
         (tmp_path, "a folder"),
         (pipe, "not a regular file"),
         ("a\0b", "not a path"),
         ("x" * 5000, "cannot be read"),
-    ]:
+    ]
+    for path, message in paths:
         with pytest.raises(ModelError, match=message) as caught:
             open_model(path)
         assert "\n" not in str(caught.value)

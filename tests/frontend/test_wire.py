@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import onnx
 import pytest
-from google.protobuf.message import Message as ProtoMessage
+from google.protobuf.message import Message as ProtoMessage  # type: ignore[import-untyped]
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx import TensorProto, helper
@@ -42,7 +43,7 @@ def props(entries: Iterable[onnx.StringStringEntryProto]) -> dict[str, str]:
     return {entry.key: entry.value for entry in entries}
 
 
-def check(found: object, expected: object) -> None:
+def check(found: Any, expected: Any) -> None:
     """Fail unless an object of ours says what onnx's message says."""
     match found, expected:
         case (list() | tuple(), _):
@@ -63,7 +64,7 @@ def check(found: object, expected: object) -> None:
             assert found == expected
 
 
-def check_fields(found: object, expected: ProtoMessage) -> None:
+def check_fields(found: Any, expected: ProtoMessage) -> None:
     for name in found.__dataclass_fields__:
         ours = getattr(found, name)
         if name == "origin":
@@ -143,7 +144,7 @@ def rich_model(*, large: bool = False) -> onnx.ModelProto:
         helper.make_sparse_tensor_type_proto(TensorProto.FLOAT, [5]),
         helper.make_tensor_type_proto(TensorProto.FLOAT, None),
     ]
-    attributes: dict[str, object] = {
+    attributes: dict[str, Any] = {
         "f": 1.5,
         "i": -7,
         "s": "text é",
