@@ -61,30 +61,27 @@ def from_perfc(t: Any) -> Type | None:
 
 
 def from_dim(dim: Any) -> int | Symbol:
-    """One perfc dimension; a polynomial keeps its symbols so that it can be checked."""
+    """One perfc dimension; a polynomial keeps its symbols and limits so that it can be checked."""
     if isinstance(dim, int):
         return dim
-    names = frozenset(str(s) for s in symbols_of(dim))
+    from perfc.ir.dim import interval, substitute, symbols
+
+    names = frozenset(atom.key for atom in symbols(dim))
 
     def at(env: Mapping[str, int]) -> int | None:
-        got = dim.subs({n: env[n] for n in names})
+        got = substitute(dim, dict(env))
         return got if isinstance(got, int) else None
 
-    return Symbol(str(dim), names, at)
-
-
-def symbols_of(dim: Any) -> Any:
-    """Names of the symbols in a perfc dimension."""
-    found = dim.symbols
-    return found() if callable(found) else found
+    low, high = interval(dim)
+    return Symbol(str(dim), names, at, low, high)
 
 
 def node_macs(model: onnx.ModelProto | str | Path, dims: Mapping[str, int] | None = None) -> dict:
-    """Multiply-accumulates by node name, as an int, or as perfc's own value when not a number."""
+    """Multiply-accumulates by node name; None where perfc does not know them."""
     import perfc
 
     result = perfc.analyze(model, target="a100", dims=dict(dims or {}))
-    return {n.name: n.work.mac for n in result.nodes}
+    return {n.name: None if n.work is None else n.work.mac for n in result.nodes}
 
 
 def analyze(path: str | Path, dims: Mapping[str, int] | None = None) -> Any:
@@ -96,13 +93,9 @@ def analyze(path: str | Path, dims: Mapping[str, int] | None = None) -> Any:
 
 def has_operator(name: str, domain: str = "") -> bool:
     """Whether perfc has an operator of this name itself."""
-    from perfc.ir import op
+    from perfc.ir.ops import operator_for
 
-    return any(
-        getattr(op, table, {}).get(key) is not None
-        for table in ("REGISTRY", "OPERATORS")
-        for key in (name, (domain, name), f"{domain}::{name}")
-    )
+    return operator_for(domain, name) is not None
 
 
 # ------------------------------------------------------------------------------------ peers

@@ -30,6 +30,8 @@ class Symbol:
     at: Callable[[Mapping[str, int]], int | None] = field(
         default=lambda _: None, compare=False, repr=False
     )
+    low: int | None = None
+    high: int | None = None
 
 
 Dim = int | Symbol | None
@@ -199,6 +201,8 @@ def _judge_tensor(p: Tensor, t: Tensor, env: dict[str, int]) -> Judgement:
 
 
 def _contradicts(dim: Symbol, value: int, env: dict[str, int]) -> bool:
+    if (dim.low is not None and value < dim.low) or (dim.high is not None and value > dim.high):
+        return True
     if dim.names == {dim.text}:
         return env.setdefault(dim.text, value) != value
     if dim.names and dim.names <= env.keys():

@@ -185,7 +185,8 @@ class Build:
         name = self.name("x")
         shape: list[int | str] = list(array.shape)
         if self.chance(0.2) and not self.exact:
-            bind = self.chance(0.95)
+            # Left open only where perfc's default range of a symbol, 1 and up, holds.
+            bind = self.chance(0.95) or 0 in shape
             for i in range(len(shape)):
                 if self.chance(0.6):
                     shape[i] = symbol = f"d{name}_{i}"
