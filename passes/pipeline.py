@@ -1,0 +1,268 @@
+"""Pipelines as strings: ``shapes,fuse{runtime=ort},retype{dtype=f16},cost``."""
+
+from __future__ import annotations
+
+import ast
+import json
+import pkgutil
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import MISSING, dataclass, fields
+from enum import Enum
+from functools import partial
+from importlib import import_module
+from math import inf, nan
+from pathlib import Path
+
+from perfc.errors import ParseError
+from perfc.ir import DType, Module, Poly
+from perfc.ir.attributes import build
+
+from . import Analysis, Facts, HasFacts, Pass, Transform, __path__, pass_name
+from .manager import Analyses
+
+MAX_CHARS = 10_000
+ENTRY_POINTS = "perfc.passes"
+
+_TOKEN = re.compile(
+    r"\s*(?:(?P<number>-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?(?![\w./:-]))"
+    r"|(?P<word>[\w./:-]+)"
+    r'|(?P<string>"(?:[^"\\]|\\.)*+")'
+    r"|(?P<punct>[{}\[\]=,])"
+    r"|(?P<end>\Z))"
+)
+_WORD = re.compile(r"[A-Za-z_][\w./:-]*")
+_VALUES: dict[str, object] = {"true": True, "false": False, "none": None, "inf": inf, "nan": nan}
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """Passes in order; ``str`` gives the string that parses to it."""
+
+    passes: tuple[Pass, ...]
+
+    def __str__(self) -> str:
+        return ",".join(map(spell, self.passes))
+
+    def run(self, module: Module, am: Analyses) -> Module:
+        """Apply transforms and compute analyses in order; the last module."""
+        return am.run(self.passes, module)
+
+
+def spell(pass_: Pass) -> str:
+    """A pass with the options that differ from the defaults, as a pipeline writes it."""
+    shown: list[str] = []
+    for f in fields(pass_):
+        value = getattr(pass_, f.name)
+        if f.default is not MISSING and value == f.default:
+            continue
+        key = f.name.replace("_", "-")
+        shown.append(key if value is True else f"{key}={_spell_value(value)}")
+    name = pass_name(pass_)
+    return f"{name}{{{','.join(shown)}}}" if shown else name
+
+
+def _spell_value(value: object) -> str:
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case None:
+            return "none"
+        case DType():
+            return value.code
+        case Enum():
+            return _spell_value(value.value if isinstance(value.value, str) else value.name)
+        case str():
+            plain = _WORD.fullmatch(value) and value not in _VALUES
+            return value if plain else json.dumps(value)
+        case tuple():
+            return f"[{','.join(map(_spell_value, value))}]"
+        case int() | float() | Poly():
+            return str(value)
+        case _:
+            raise TypeError(f"no pipeline form for {type(value).__name__} {value!r}")
+
+
+@dataclass
+class _Reader:
+    text: str
+    position: int = 0
+
+    def peek(self) -> tuple[str, str]:
+        match = _TOKEN.match(self.text, self.position)
+        if match is None:
+            raise self.error(f"stray {self.text[self.position :].lstrip()[:1]!r}")
+        return match.lastgroup or "", match[match.lastgroup or 0]
+
+    def next(self) -> tuple[str, str]:
+        found = self.peek()
+        match = _TOKEN.match(self.text, self.position)
+        self.position = match.end() if match else len(self.text)
+        return found
+
+    def eat(self, punct: str) -> bool:
+        if self.peek() == ("punct", punct):
+            self.next()
+            return True
+        return False
+
+    def error(self, message: str, hint: str = "", *, at: int | None = None) -> ParseError:
+        column = (self.position if at is None else at) + 1
+        return ParseError(message, where=f"pipeline:1:{column}", hint=hint)
+
+    def expect(self, kind: str, wanted: str) -> str:
+        found, text = self.peek()
+        if found != kind:
+            raise self.error(f"expected {wanted}, found {text!r}" if text else f"expected {wanted}")
+        self.next()
+        return text
+
+    def passes(self) -> Iterator[Pass]:
+        while True:
+            start = self.position
+            name = self.expect("word", "a pass")
+            options = dict(self.options()) if self.eat("{") else {}
+            yield make(name, options, partial(self.error, at=start))
+            if self.peek()[0] == "end":
+                return
+            if not self.eat(","):
+                raise self.error(f"expected ',', found {self.peek()[1]!r}")
+
+    def options(self) -> Iterator[tuple[str, object]]:
+        while not self.eat("}"):
+            key = self.expect("word", "an option or '}'")
+            yield key.replace("-", "_"), self.value(0) if self.eat("=") else True
+            if self.peek() != ("punct", "}") and not self.eat(","):
+                raise self.error(f"expected ',' or '}}', found {self.peek()[1]!r}")
+
+    def value(self, depth: int) -> object:
+        kind, text = self.next()
+        match kind:
+            case "number":
+                return int(text) if text.lstrip("-").isdigit() and len(text) < 40 else float(text)
+            case "string":
+                try:
+                    return str(json.loads(text))
+                except ValueError:
+                    raise self.error("bad escape in a string") from None
+            case "word":
+                return _VALUES.get(text, text)
+        if text != "[" or depth > 8:
+            raise self.error(f"expected a value, found {text!r}" if text else "expected a value")
+        parts: list[object] = []
+        while not self.eat("]"):
+            parts.append(self.value(depth + 1))
+            if self.peek() != ("punct", "]") and not self.eat(","):
+                raise self.error(f"expected ',' or ']', found {self.peek()[1]!r}")
+        return tuple(parts)
+
+
+def facts_of(
+    names: Sequence[str], pipeline: Pipeline, module: Module, am: Analyses
+) -> dict[str, Facts]:
+    """What the analyses ``names`` say of each node, with the options the pipeline gives them.
+
+    Raises:
+        ParseError: no such pass, or one that says nothing of nodes.
+    """
+    given = {pass_name(p): p for p in pipeline.passes}
+    found: dict[str, Facts] = {}
+    for name in names:
+        asked = given.get(name) or make(name, {}, _plain_error)
+        result = am.get(asked, module) if isinstance(asked, Analysis) else None
+        if not isinstance(result, HasFacts):
+            raise ParseError(f"{name} states no facts of nodes")
+        found[name] = result.facts()
+    return found
+
+
+def parse_pipeline(text: str) -> Pipeline:
+    """The pipeline written in ``text``; loads the passes it names and no others.
+
+    Raises:
+        ParseError: with the column, and what could have been meant.
+    """
+    if len(text) > MAX_CHARS:
+        raise ParseError(f"longer than {MAX_CHARS} characters", where="pipeline")
+    reader = _Reader(text)
+    return Pipeline(() if reader.peek()[0] == "end" else tuple(reader.passes()))
+
+
+def make(name: str, options: dict[str, object], fail: Callable[[str, str], ParseError]) -> Pass:
+    """The pass ``name`` with its options."""
+    cls = find(name)
+    if cls is None:
+        from difflib import get_close_matches
+
+        names = [p.name for p in list_passes()]
+        close = get_close_matches(name, names, 1)
+        raise fail(
+            f"no pass {name}",
+            f"did you mean {close[0]}?" if close else f"there are {', '.join(names)}",
+        )
+    made: Pass = build(cls, options, lambda m, hint: fail(f"{name}: {m}", hint))
+    return made
+
+
+def _plain_error(message: str, hint: str) -> ParseError:
+    return ParseError(message, hint=hint)
+
+
+def _class_name(name: str) -> str:
+    return "".join(part.capitalize() for part in name.split("-"))
+
+
+def _files() -> dict[str, Path]:
+    """Modules of this package by pass name, passes or not."""
+    found = (m.name for m in pkgutil.iter_modules(__path__) if not m.ispkg)
+    return {name.replace("_", "-"): Path(__path__[0]) / f"{name}.py" for name in found}
+
+
+def find(name: str) -> type[Pass] | None:
+    """The class of the pass ``name``: that of its own file, or of an installed plug-in."""
+    if name in _files():
+        module = import_module(f".{name.replace('-', '_')}", __package__)
+        cls = getattr(module, _class_name(name), None)
+    else:
+        from importlib.metadata import entry_points
+
+        cls = next((e.load() for e in entry_points(group=ENTRY_POINTS, name=name)), None)
+    return cls if isinstance(cls, type) and issubclass(cls, Analysis | Transform) else None
+
+
+@dataclass(frozen=True, slots=True)
+class PassInfo:
+    """A pass as ``perfc passes`` lists it."""
+
+    name: str
+    kind: str
+    summary: str
+    options: tuple[str, ...] = ()
+
+
+def list_passes() -> tuple[PassInfo, ...]:
+    """Every pass there is, read from the files' text without importing any of them."""
+    from importlib.metadata import entry_points
+
+    found = [info for name, path in _files().items() if (info := describe(name, path))]
+    plugins = [PassInfo(e.name, "plug-in", e.value) for e in entry_points(group=ENTRY_POINTS)]
+    return tuple(sorted([*found, *plugins], key=lambda p: p.name))
+
+
+def describe(name: str, path: Path) -> PassInfo | None:
+    """What the file at ``path`` says of its pass; None when it does not define one."""
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if not isinstance(node, ast.ClassDef) or node.name != _class_name(name):
+            continue
+        kinds = {ast.unparse(base).partition("[")[0] for base in node.bases}
+        kind = next((k.lower() for k in ("Transform", "Analysis") if k in kinds), None)
+        if kind is None:
+            return None
+        options = tuple(
+            ast.unparse(s).replace("_", "-", ast.unparse(s.target).count("_"))
+            for s in node.body
+            if isinstance(s, ast.AnnAssign) and "ClassVar" not in ast.unparse(s.annotation)
+        )
+        summary = (ast.get_docstring(node) or "").partition("\n")[0]
+        return PassInfo(name, kind, summary, options)
+    return None

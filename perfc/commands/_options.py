@@ -1,0 +1,59 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import click
+
+from perfc.errors import ModelError, ParseError
+
+dim_option = click.option(
+    "--dim",
+    "dims",
+    multiple=True,
+    metavar="NAME=N",
+    help="Value of a symbolic extent, e.g. batch=8; several with commas or repeated.",
+)
+output_option = click.option(
+    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file."
+)
+facts_option = click.option(
+    "--facts", default="", metavar="NAMES", help="Analyses printed beneath each node: cost,fuse."
+)
+
+
+def parse_dims(bindings: Iterable[str]) -> dict[str, int]:
+    """``("batch=8,seq=128",)`` as a mapping.
+
+    Raises:
+        ParseError: not ``NAME=N`` with a whole number that is not negative.
+    """
+    found: dict[str, int] = {}
+    for binding in ",".join(bindings).split(",") if bindings else ():
+        name, equals, value = binding.rpartition("=")
+        if not equals or not name.strip() or not value.strip().isdecimal() or len(value) > 18:
+            raise ParseError(f"{binding!r} is not NAME=N", where="--dim", hint="as in batch=8")
+        found[name.strip()] = int(value)
+    return found
+
+
+def write(text: str, output: Path | None) -> None:
+    """Print ``text``, or write it to ``output``.
+
+    Raises:
+        ModelError: the file cannot be written.
+    """
+    if output is None:
+        click.echo(text, nl=False)
+        return
+    try:
+        output.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise ModelError(error.strerror or "cannot be written", where=str(output)) from None
+
+
+def names_in(text: str) -> list[str]:
+    """Comma-separated names."""
+    return [name.strip() for name in text.split(",") if name.strip()]

@@ -1,0 +1,39 @@
+"""``perfc ir``: a model in the text form of the IR."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ._options import dim_option, facts_option, names_in, output_option, parse_dims, write
+
+
+@click.command("ir")
+@click.argument("model", type=click.Path(dir_okay=False))
+@dim_option
+@click.option(
+    "-p",
+    "--passes",
+    default="shapes",
+    show_default=True,
+    help="Pipeline to run first; '' prints the model as it was lowered.",
+)
+@facts_option
+@output_option
+def command(
+    model: str, dims: tuple[str, ...], passes: str, facts: str, output: Path | None
+) -> None:
+    """Print MODEL in the text form, with the type of every value.
+
+    The output parses back: `perfc opt` runs passes on it.
+    """
+    from perfc.frontend import load
+    from perfc.ir.text import print_module
+    from perfc.passes.manager import Analyses
+    from perfc.passes.pipeline import facts_of, parse_pipeline
+
+    pipeline = parse_pipeline(passes)
+    am = Analyses()
+    module = pipeline.run(load(model, parse_dims(dims)), am)
+    write(print_module(module, facts=facts_of(names_in(facts), pipeline, module, am)), output)

@@ -1,0 +1,90 @@
+"""``perfc opt``: runs a pipeline of passes and prints the result."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from perfc.errors import ModelError
+
+from ._options import dim_option, facts_option, names_in, output_option, parse_dims, write
+
+if TYPE_CHECKING:
+    from perfc.ir import Module
+    from perfc.passes.manager import Instrument
+
+
+@click.command("opt")
+@click.argument("model", type=click.Path(dir_okay=False, allow_dash=True))
+@click.option("-p", "--passes", required=True, help="Pipeline: 'shapes,fuse{runtime=ort}'.")
+@dim_option
+@facts_option
+@click.option("--print-ir-after", metavar="NAMES", default="", help="Print the IR after these.")
+@click.option("--print-ir-after-all", is_flag=True, help="Print the IR after every pass.")
+@click.option("--time-passes", is_flag=True, help="Print the time of every pass.")
+@click.option(
+    "--dump-ir",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Write the IR after every pass to 000-name.pir, 001-name.pir, ...",
+)
+@click.option("--verify-each", is_flag=True, help="Verify after every transform.")
+@output_option
+def command(
+    model: str,
+    passes: str,
+    dims: tuple[str, ...],
+    facts: str,
+    print_ir_after: str,
+    print_ir_after_all: bool,
+    time_passes: bool,
+    dump_ir: Path | None,
+    verify_each: bool,
+    output: Path | None,
+) -> None:
+    """Run passes on MODEL, a .pir text ('-' reads it from standard input) or a model file."""
+    from perfc.ir.text import print_module
+    from perfc.passes.manager import Analyses, DumpTo, PrintAfter, Timing, VerifyEach
+    from perfc.passes.pipeline import facts_of, parse_pipeline
+
+    pipeline = parse_pipeline(passes)
+    timing = Timing()
+    instruments: list[Instrument] = [timing]
+    if verify_each:
+        instruments.append(VerifyEach())
+    if print_ir_after or print_ir_after_all:
+        names = None if print_ir_after_all else frozenset(names_in(print_ir_after))
+        instruments.append(PrintAfter(names))
+    if dump_ir is not None:
+        instruments.append(DumpTo(dump_ir))
+    am = Analyses(tuple(instruments))
+    module = pipeline.run(_read(model, parse_dims(dims)), am)
+    write(print_module(module, facts=facts_of(names_in(facts), pipeline, module, am)), output)
+    if time_passes:
+        click.echo(str(timing), err=True)
+
+
+def _read(model: str, dims: dict[str, int]) -> Module:
+    """The module in ``model``, verified."""
+    from perfc.ir.parse import MAX_CHARS, parse
+    from perfc.ir.verify import verify
+
+    if model != "-" and not model.endswith(".pir"):
+        from perfc.frontend import load
+
+        return load(model, dims)
+    try:
+        if model == "-":
+            text = sys.stdin.read(MAX_CHARS + 1)
+        else:
+            with open(model, encoding="utf-8") as stream:
+                text = stream.read(MAX_CHARS + 1)
+    except OSError as error:
+        raise ModelError(error.strerror or "cannot be read", where=model) from None
+    except UnicodeDecodeError:
+        raise ModelError("is not text in UTF-8", where=model) from None
+    parsed = parse(text, "<stdin>" if model == "-" else model)
+    verify(parsed.module, where=parsed.where)
+    return parsed.module

@@ -1,0 +1,18 @@
+"""``perfc passes``: what pipelines are made of."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command("passes")
+def command() -> None:
+    """List the passes, their options and what they do."""
+    from perfc.passes.pipeline import list_passes
+
+    found = list_passes()
+    width = max((len(p.name) for p in found), default=0)
+    for p in found:
+        click.echo(f"{p.name:{width}}  {p.kind:9}  {p.summary}")
+        for option in p.options:
+            click.echo(f"{'':{width}}  {'':9}  {{{option}}}")
