@@ -344,7 +344,16 @@ def at_most(a: Dim, b: Dim) -> bool | None:
         return True
     if hi is not None and hi < 0:
         return False
-    return None
+    return True if _structurally_at_most(a, b) else None
+
+
+def _structurally_at_most(a: Dim, b: Dim) -> bool:
+    """Whether a minimum has an argument, or a maximum an argument, that decides it."""
+    if isinstance(a, Poly) and _is_atom(a, AtomKind.MIN):
+        return any(at_most(x, b) for x in a.terms[0][0][0].args)
+    if isinstance(b, Poly) and _is_atom(b, AtomKind.MAX):
+        return any(at_most(a, x) for x in b.terms[0][0][0].args)
+    return False
 
 
 def same(a: Dim, b: Dim) -> bool | None:

@@ -1,3 +1,31 @@
-"""perfc: a compiler for performance."""
+"""perfc: a compiler for performance.
+
+>>> import perfc
+>>> report = perfc.analyze("examples/models/resnet50.onnx.gz", target="a100", dims={"batch": 8})
+>>> len(report.kernels.kernels) > 0
+True
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from perfc.api import Report, analyze, infer_shapes
+    from perfc.errors import PerfcError
 
 __version__ = "0.1.0"
+__all__ = ["PerfcError", "Report", "__version__", "analyze", "infer_shapes"]
+
+
+def __getattr__(name: str) -> object:
+    """Public names, imported when first used."""
+    if name in ("analyze", "infer_shapes", "Report"):
+        from perfc import api
+
+        return getattr(api, name)
+    if name == "PerfcError":
+        from perfc.errors import PerfcError
+
+        return PerfcError
+    raise AttributeError(f"module 'perfc' has no attribute {name!r}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import Any, Final
 
@@ -23,7 +23,7 @@ class Content:
 
     type: TensorType
     known: Known | None
-    tensor: Tensor
+    tensor: Tensor = field(compare=False)
 
 
 def elements(tensor: Tensor, dtype: DType) -> Known | None:

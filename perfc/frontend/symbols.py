@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from perfc.errors import ParseError
@@ -16,6 +16,7 @@ from perfc.ir.types import (
     MapType,
     OptionalType,
     SequenceType,
+    Shape,
     TensorType,
     Type,
 )
@@ -35,10 +36,25 @@ DEFAULTS: tuple[tuple[str, int], ...] = (
 """Value assumed for a symbol whose lower-cased name matches; others are 1. Always printed."""
 
 
-def default_of(name: str) -> int:
-    """The value assumed for a symbol that nobody set."""
+def default_of(name: str, place: tuple[int, int, bool] | None = None) -> int:
+    """The value assumed for a symbol that nobody set.
+
+    Where the name says nothing, ``place`` does: (axis, rank, whether elements are floats) of its
+    first use. Axis 1 of integer ids is a sequence, axes 2 and 3 of a float image its extents.
+    """
     lowered = name.lower()
-    return next((v for pattern, v in DEFAULTS if re.search(pattern, lowered)), 1)
+    found = next((v for pattern, v in DEFAULTS if re.search(pattern, lowered)), None)
+    if found is not None:
+        return found
+    match place:
+        case (1, 2, False):
+            return 128
+        case (2 | 3, 4, True):
+            return 224
+        case (1, 3, True):
+            return 128
+        case _:
+            return 1
 
 
 @dataclass(slots=True)
@@ -47,6 +63,9 @@ class SymbolTable:
 
     given: Mapping[str, int] = field(default_factory=dict[str, int])
     seen: dict[str, Atom] = field(default_factory=dict[str, Atom])
+    places: dict[str, tuple[int, int, bool]] = field(
+        default_factory=dict[str, tuple[int, int, bool]]
+    )
 
     def extent(self, dim: int | str | None, unnamed: str) -> Dim:
         """A declared dimension; what has no number and no name becomes the symbol ``unnamed``."""
@@ -84,8 +103,7 @@ class SymbolTable:
                 dtype = BY_ONNX.get(proto.elem_type, DType.UNKNOWN)
                 if proto.shape is None or len(proto.shape) > MAX_RANK:
                     return TensorType(dtype, None)
-                extents = (self.extent(d, f"{name}_d{i}") for i, d in enumerate(proto.shape))
-                return TensorType(dtype, tuple(extents))
+                return TensorType(dtype, self.shape(proto.shape, dtype, name))
             case TypeKind.SEQUENCE:
                 return SequenceType(self.type(proto.elem, name))
             case TypeKind.OPTIONAL:
@@ -96,11 +114,21 @@ class SymbolTable:
             case _:
                 return UNKNOWN
 
+    def shape(self, dims: Sequence[int | str | None], dtype: DType, name: str) -> Shape:
+        """Declared extents of the value ``name``."""
+        extents: list[Dim] = []
+        for axis, d in enumerate(dims):
+            before = len(self.seen)
+            extents.append(self.extent(d, f"{name}_d{axis}"))
+            for key in list(self.seen)[before:]:
+                self.places[key] = (axis, len(dims), dtype.is_float)
+        return tuple(extents)
+
     def declarations(self) -> tuple[SymbolDecl, ...]:
         """Every symbol with its default, in order of appearance."""
         return tuple(
-            SymbolDecl(atom.key, self.given.get(atom.key, default_of(atom.key)), atom.lo, atom.hi)
-            for atom in self.seen.values()
+            SymbolDecl(key, self.given.get(key, default_of(key, self.places.get(key))), a.lo, a.hi)
+            for key, a in self.seen.items()
         )
 
 

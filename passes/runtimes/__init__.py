@@ -1,0 +1,107 @@
+"""Fusion tables: what each runtime merges into one kernel; a runtime is the file of its name."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import cache
+from importlib import import_module
+
+from perfc.errors import PassError
+from perfc.ir.graph import Node
+from perfc.ir.op import Kind
+
+
+class Launch(Enum):
+    """How kernels reach the device."""
+
+    EAGER = "eager"
+    """The host launches each; its overhead shows when kernels are short."""
+    GRAPH = "graph"
+    """Recorded once and replayed; the gap between kernels is the device's own."""
+
+
+_RANK: Mapping[Kind, int] = {
+    Kind.ATTENTION: 9,
+    Kind.CONV: 8,
+    Kind.MATMUL: 8,
+    Kind.RECURRENT: 8,
+    Kind.SOFTMAX: 6,
+    Kind.NORMALIZATION: 6,
+    Kind.REDUCTION: 5,
+    Kind.POOL: 5,
+    Kind.GATHER: 4,
+    Kind.SORT: 4,
+    Kind.MOVEMENT: 2,
+    Kind.QUANTIZE: 1,
+    Kind.ELEMENTWISE: 1,
+    Kind.VIEW: 0,
+}
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """One runtime's table.
+
+    Args:
+        name: what ``--runtime`` takes.
+        title: what it stands for.
+        launch: how kernels are launched.
+        epilogue: kind of a kernel's anchor to the kinds it absorbs after it.
+        epilogue_ops: anchor kind to the only mnemonics absorbed, where not all of a kind are.
+        patterns: multi-operator patterns (``passes/patterns.py``) it knows as one kernel.
+        max_nodes: nodes in a kernel at most.
+        source: where the table was read or measured.
+    """
+
+    name: str
+    title: str
+    launch: Launch
+    epilogue: Mapping[Kind, frozenset[Kind]] = field(default_factory=dict)
+    epilogue_ops: Mapping[Kind, frozenset[str]] = field(default_factory=dict)
+    patterns: tuple[str, ...] = ()
+    max_nodes: int = 64
+    source: str = ""
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    @staticmethod
+    def rank(node: Node) -> int:
+        """Weight of a node when a kernel is named after its heaviest."""
+        return _RANK.get(node.op.kind, 3)
+
+    def absorbs(self, anchor: Node, nodes: Sequence[Node], node: Node) -> bool:
+        """Whether a kernel with this anchor and these nodes takes ``node`` as well."""
+        if len(nodes) >= self.max_nodes:
+            return False
+        kinds = self.epilogue.get(anchor.op.kind)
+        if kinds is None or node.op.kind not in kinds:
+            return False
+        only = self.epilogue_ops.get(anchor.op.kind)
+        return only is None or node.op.mnemonic in only
+
+
+@cache
+def runtimes() -> tuple[str, ...]:
+    """Names of the tables that are there."""
+    files = sorted(os.listdir(__path__[0]))
+    return tuple(f[:-3] for f in files if f.endswith(".py") and not f.startswith("_"))
+
+
+@cache
+def runtime(name: str) -> Runtime:
+    """The table called ``name``.
+
+    Raises:
+        PassError: there is none.
+    """
+    if name not in runtimes():
+        raise PassError(
+            f"no runtime {name!r}", hint=f"choose one of {', '.join(runtimes())}", where="fuse"
+        )
+    table = import_module(f".{name}", __name__).TABLE
+    assert isinstance(table, Runtime)
+    return table

@@ -1,0 +1,27 @@
+"""torch.compile's Inductor: generated kernels for pointwise chains and reductions."""
+
+from perfc.ir.op import Kind
+
+from . import Launch, Runtime
+
+_POINTWISE = frozenset({Kind.ELEMENTWISE, Kind.QUANTIZE, Kind.MOVEMENT, Kind.RANDOM})
+_LOOPS = _POINTWISE | {Kind.NORMALIZATION, Kind.REDUCTION, Kind.SOFTMAX}
+
+TABLE = Runtime(
+    name="inductor",
+    title="torch.compile (Inductor)",
+    launch=Launch.GRAPH,
+    epilogue={
+        Kind.ELEMENTWISE: _LOOPS,
+        Kind.MOVEMENT: _LOOPS,
+        Kind.QUANTIZE: _LOOPS,
+        Kind.NORMALIZATION: _POINTWISE,
+        Kind.REDUCTION: _LOOPS,
+        Kind.SOFTMAX: _POINTWISE,
+        Kind.GATHER: _LOOPS,
+        Kind.RANDOM: _LOOPS,
+    },
+    patterns=("activation", "layer_norm", "rms_norm", "attention"),
+    source="torch._inductor scheduler: pointwise and reduction loops over the same range fuse; "
+    "matrix products and convolutions stay library calls",
+)

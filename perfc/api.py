@@ -1,0 +1,213 @@
+"""The functions a program calls: analyse a model, infer its shapes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from perfc.errors import ModelError, ParseError, PerfcError
+from perfc.frontend import load
+from perfc.ir.dim import Poly
+from perfc.ir.graph import Module, Value
+from perfc.ir.known import Known
+from perfc.ir.types import Type
+from perfc.machine import Machine
+from perfc.passes.canonicalize import Canonicalize
+from perfc.passes.cost import Cost, CostTable
+from perfc.passes.fuse import Fuse, KernelTable
+from perfc.passes.liveness import Liveness, LivenessTable
+from perfc.passes.manager import Analyses, Instrument
+from perfc.passes.roofline import Roofline, RooflineTable
+from perfc.passes.shapes import Shapes
+
+if TYPE_CHECKING:
+    import onnx
+
+Source = "str | os.PathLike[str] | bytes | onnx.ModelProto"
+
+
+@dataclass(frozen=True)
+class Report:
+    """Everything the analysis of one model on one target found.
+
+    Args:
+        path: the file, or "" for a model given in memory.
+        source: the module as read, typed; its nodes are the file's.
+        module: what is left to execute after folding.
+        given: symbols the caller set; the others have defaults in ``env``.
+        env: every symbol's value.
+        dtype: what-if precision, "" for the model's own.
+    """
+
+    path: str
+    source: Module
+    module: Module
+    given: Mapping[str, int]
+    env: Mapping[str, int]
+    machine: Machine
+    cost: CostTable
+    kernels: KernelTable
+    liveness: LivenessTable
+    roofline: RooflineTable
+    dtype: str = ""
+
+
+def analyze(
+    model: Any,
+    target: str = "a100",
+    *,
+    dims: Mapping[str, int] | None = None,
+    values: Mapping[str, Any] | None = None,
+    runtime: str = "ort",
+    dtype: str = "",
+    tf32: bool = True,
+    instruments: Sequence[Instrument] = (),
+) -> Report:
+    """Analyse a model on a target.
+
+    Args:
+        model: a path, a serialized model, or an ``onnx.ModelProto``.
+        target: name of a target or path of a target file.
+        dims: values of symbolic extents.
+        values: contents of inputs that drive shapes, nested lists or arrays.
+        runtime: whose fusion table groups nodes into kernels.
+        dtype: what-if precision (``f16``, ``bf16``, ``tf32``, ``i8``, ``f8e4m3``).
+        tf32: whether f32 products may use TF32, as runtimes do by default.
+        instruments: watch the passes run.
+
+    Raises:
+        PerfcError: the model cannot be read, contradicts itself, or the target is not known.
+
+    >>> analyze("examples/models/resnet50.onnx.gz", "a100", dims={"batch": 8}).cost.work.mac
+    4089184256*batch
+    """
+    am = Analyses(tuple(instruments))
+    source = typed(model, dims, values, am)
+    module = am.apply(Canonicalize(), source)
+    if dtype:
+        from perfc.passes.retype import Retype
+
+        module = am.apply(Retype(dtype), module)
+    roofline = am.get(Roofline(target, runtime, tf32), module)
+    return Report(
+        source.origin.path,
+        source,
+        module,
+        dict(dims or {}),
+        source.defaults(),
+        roofline.machine,
+        am.get(Cost(), module),
+        am.get(Fuse(runtime), module),
+        am.get(Liveness(), module),
+        roofline,
+        dtype,
+    )
+
+
+def typed(
+    model: Any,
+    dims: Mapping[str, int] | None = None,
+    values: Mapping[str, Any] | None = None,
+    am: Analyses | None = None,
+) -> Module:
+    """The module of a model with every value's type inferred.
+
+    Raises:
+        PerfcError: as ``analyze``.
+    """
+    path = os.fspath(model) if isinstance(model, str | os.PathLike) else ""
+    try:
+        module = load(serialized(model), dims, {k: contents(v) for k, v in (values or {}).items()})
+        unknown = sorted(set(dims or ()) - {s.name for s in module.symbols})
+        if unknown:
+            names = ", ".join(s.name for s in module.symbols) or "none"
+            raise ParseError(f"no symbol {unknown[0]!r} in the model", hint=f"its symbols: {names}")
+        return (am or Analyses()).apply(Shapes(), module)
+    except PerfcError as error:
+        if path and path not in str(error):
+            error.where = f"{path}: {error.where}" if error.where else path
+        raise
+
+
+def serialized(model: Any) -> str | os.PathLike[str] | bytes:
+    """A path or bytes as they are, a message object as its bytes."""
+    if isinstance(model, str | os.PathLike | bytes):
+        return model
+    try:
+        return bytes(model.SerializeToString())
+    except AttributeError:
+        raise TypeError("a model is a path, bytes or an onnx.ModelProto") from None
+    except ValueError as error:
+        raise ModelError(
+            f"the model cannot be serialized: {error}", hint="save it to a file and give its path"
+        ) from error
+
+
+def contents(value: Any) -> Known:
+    """Nested lists, a number or an array as the content of an input.
+
+    Raises:
+        ParseError: ragged lists, or more elements than are ever tracked.
+    """
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    shape: list[int] = []
+    level = value
+    while isinstance(level, list | tuple):
+        shape.append(len(level))
+        level = level[0] if level else None
+    items: list[Any] = [value]
+    for extent in shape:
+        if any(not isinstance(i, list | tuple) or len(i) != extent for i in items):
+            raise ParseError("the lists of a value differ in length")
+        items = [x for i in items for x in i]
+    found = Known.of(shape, items)
+    if found is None:
+        raise ParseError(f"a value of {len(items)} elements is too large to drive a shape")
+    return found
+
+
+
+
+def infer_shapes(
+    model: Any,
+    dims: Mapping[str, int] | None = None,
+    values: Mapping[str, Any] | None = None,
+) -> dict[str, Type]:
+    """The type of every value of the main graph, by name.
+
+    Args:
+        model: a path, a serialized model, or an ``onnx.ModelProto``.
+        dims: numbers for symbolic extents; the symbols are replaced in the result.
+        values: contents of inputs that drive shapes.
+
+    Raises:
+        PerfcError: as ``analyze``.
+    """
+    graph = typed(model, dims, values).graph
+    found: dict[str, Type] = {}
+    every: list[Value] = [*graph.inputs, *graph.weights, *graph.outputs]
+    every += [v for n in graph.nodes for v in n.results]
+    env = dict(dims or {})
+    for v in every:
+        found[v.name] = bound_type(v.type, env) if env else v.type
+    return found
+
+
+def bound_type(type_: Type, env: Mapping[str, int]) -> Type:
+    """``type_`` with symbols replaced by numbers."""
+    from perfc.ir.dim import substitute
+    from perfc.ir.types import OptionalType, SequenceType, TensorType
+
+    match type_:
+        case TensorType(dtype, shape) if shape is not None:
+            dims = tuple(substitute(d, env) if isinstance(d, Poly) else d for d in shape)
+            return TensorType(dtype, dims)
+        case SequenceType(elem, length):
+            return SequenceType(bound_type(elem, env), length)
+        case OptionalType(elem):
+            return OptionalType(bound_type(elem, env))
+        case _:
+            return type_
