@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import prod
+from math import copysign, inf, prod
 
 from .dim import Dim, Poly, same
 from .fresh import data_extent
 from .graph import Inputs
 from .known import MAX_ELEMENTS, Item, Known, indices, strides_of
 from .op import known, tensor
-from .types import TensorType, Type
+from .types import DType, TensorType, Type
 
 
 def static_shape(type_: Type) -> tuple[int, ...] | None:
@@ -90,3 +90,20 @@ def agreed(a: Dim, b: Dim) -> Dim | None:
 def or_data(extent: Dim | None, hi: Dim | None = None, lo: int = 0) -> Dim:
     """``extent``, or one that depends on the data where it is not known."""
     return data_extent(hi, lo) if extent is None else extent
+
+
+_NARROW = {DType.F32: "f", DType.F16: "e"}
+
+
+def rounded(value: float, dtype: DType) -> float:
+    """``value`` as the element type holds it."""
+    code = _NARROW.get(dtype)
+    if code is None:
+        return value
+    import struct
+
+    try:
+        found: float = struct.unpack(code, struct.pack(code, value))[0]
+    except (OverflowError, struct.error):
+        return copysign(inf, value)
+    return found
