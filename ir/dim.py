@@ -196,8 +196,9 @@ def _divide_exactly(num: Dim, den: Poly) -> Dim | None:
 
 
 def _floor_atom(num: Dim, den: Dim) -> Dim:
-    key = f"(({num})//({den}))" if isinstance(den, Poly) else f"(({num})//{den})"
-    return Poly((((_intern(AtomKind.FLOOR, key, (num, den), 0, None),), 1),))
+    over = str(num) if len(_terms(num)) < 2 and "-" not in str(num) else f"({num})"
+    under = str(den) if isinstance(den, int) or _is_atom(den) else f"({den})"
+    return Poly((((_intern(AtomKind.FLOOR, f"({over}//{under})", (num, den), 0, None),), 1),))
 
 
 @lru_cache(maxsize=1 << 14)
@@ -264,9 +265,9 @@ def _extremum(kind: AtomKind, dims: tuple[Dim, ...]) -> Dim:
     return Poly((((_intern(kind, key, args, 0, None),), 1),))
 
 
-def _is_atom(d: Poly, kind: AtomKind) -> bool:
+def _is_atom(d: Poly, kind: AtomKind | None = None) -> bool:
     (monomial, c), *rest = d.terms
-    return not rest and c == 1 and len(monomial) == 1 and monomial[0].kind is kind
+    return not rest and c == 1 and len(monomial) == 1 and kind in (None, monomial[0].kind)
 
 
 def _dominated(kind: AtomKind, x: Dim, y: Dim) -> bool:
@@ -302,12 +303,9 @@ def _atom_interval(atom: Atom) -> Interval:
             return atom.lo, None if atom.hi is None else interval(atom.hi)[1]
         case AtomKind.FLOOR:
             (nlo, nhi), (dlo, dhi) = interval(atom.args[0]), interval(atom.args[1])
+            if dlo is not None and dlo == dhi and dlo > 0:
+                return (nlo and nlo // dlo), (nhi and nhi // dlo)
             if dlo is None or dlo <= 0 or nlo is None or nlo < 0:
-                if dlo is not None and dlo == dhi and dlo > 0:
-                    return (
-                        None if nlo is None else nlo // dlo,
-                        None if nhi is None else nhi // dlo,
-                    )
                 return None, None
             return (0 if dhi is None else nlo // dhi), (None if nhi is None else nhi // dlo)
         case AtomKind.MIN:
@@ -385,10 +383,7 @@ def substitute(d: Dim, env: Mapping[str, Dim]) -> Dim:
         return d
     total: Dim = 0
     for monomial, c in d.terms:
-        product: Dim = c
-        for atom in monomial:
-            product = product * _substitute_atom(atom, env)
-        total = total + product
+        total = total + math.prod((_substitute_atom(a, env) for a in monomial), start=c)
     return total
 
 
