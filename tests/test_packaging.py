@@ -1,0 +1,61 @@
+"""The wheel's table, the links and the folders must say the same thing."""
+
+from __future__ import annotations
+
+import ast
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+TABLE = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
+FOLDERS: dict[str, str] = TABLE["package-dir"]
+OUTSIDE = {k: v for k, v in FOLDERS.items() if k != "perfc"}
+
+
+def sources(folder: str) -> Iterator[Path]:
+    return (p for p in (ROOT / folder).rglob("*.py") if "__pycache__" not in p.parts)
+
+
+def test_every_package_is_listed() -> None:
+    found = {
+        ".".join([name, *init.parent.relative_to(ROOT / folder).parts])
+        for name, folder in FOLDERS.items()
+        for init in (ROOT / folder).rglob("__init__.py")
+    }
+    assert found == set(TABLE["packages"])
+
+
+def test_every_outside_folder_has_its_link() -> None:
+    for name, folder in OUTSIDE.items():
+        link = ROOT / "perfc" / name.removeprefix("perfc.")
+        text = str(link.readlink()) if link.is_symlink() else link.read_text(encoding="utf-8")
+        assert text == f"../{folder}"
+
+
+def test_folders_are_never_imported_by_their_bare_name() -> None:
+    for path in [p for top in (*FOLDERS.values(), "tests", "examples") for p in sources(top)]:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+                names = [node.module]
+            assert not {n.split(".")[0] for n in names} & set(OUTSIDE.values()), path
+
+
+def test_folders_import_themselves_relatively() -> None:
+    for name, folder in OUTSIDE.items():
+        for path in sources(folder):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.ImportFrom) and node.level == 0:
+                    assert not f"{node.module}.".startswith(f"{name}."), path
+
+
+def test_top_level_is_what_the_readme_says() -> None:
+    allowed = {
+        *("pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md"),
+        *("perfc", "passes", "ir", "analyzers", "kernels", "tests", "examples"),
+        *("docs", "benchmarks", "datasets"),
+    }
+    made = {"build", "dist", "perfc.egg-info", "__pycache__"}
+    found = {p.name for p in ROOT.iterdir() if not p.name.startswith(".")}
+    assert found <= allowed | made
