@@ -1,0 +1,111 @@
+"""Analyses the files named on standard input, under limits, and writes one JSON line for each.
+
+Run by fuzz.py: memory is limited, an alarm ends a file that takes too long, and an audit hook
+notes every file opened outside the model's own folder, Python's and perfc's.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import site
+import sys
+import sysconfig
+import time
+import traceback
+from pathlib import Path
+from types import FrameType
+
+FILE_S = 10
+MEMORY_BYTES = 1 << 30
+FORBIDDEN = ("subprocess.Popen", "os.system", "socket.connect", "pickle.find_class", "os.exec")
+
+
+class TooSlowError(BaseException):
+    """Not an Exception, so that nobody catches it on the way."""
+
+
+def too_slow(_: int, frame: FrameType | None) -> None:
+    raise TooSlowError
+
+
+def allowed_roots(folder: str) -> tuple[str, ...]:
+    """Folders files may be opened in."""
+    here = Path(__file__).resolve().parent.parent
+    roots = {folder, str(here), sys.prefix, sys.base_prefix, *site.getsitepackages()}
+    roots |= set(sysconfig.get_paths().values())
+    return tuple(os.path.realpath(r) + os.sep for r in roots)
+
+
+class Watch:
+    """Audit hook: what was opened where it should not be."""
+
+    def __init__(self, folder: str) -> None:
+        self.roots = allowed_roots(folder)
+        self.seen: list[str] = []
+        sys.addaudithook(self)
+
+    def __call__(self, event: str, args: tuple[object, ...]) -> None:
+        """Note an event that should not have been."""
+        if event in FORBIDDEN:
+            self.seen.append(f"{event} {str(args)[:100]}")
+        elif event == "open" and isinstance(args[0], (str, bytes)):
+            path = os.path.realpath(os.fsdecode(args[0]))
+            if not path.startswith(self.roots) and path not in ("/dev/null", "/dev/urandom"):
+                self.seen.append(path)
+
+
+def where(error: BaseException) -> str:
+    """The innermost frame that is perfc's own."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [f for f in frames if f"{os.sep}benchmarks{os.sep}" not in f.filename]
+    last = own[-1] if own else frames[-1]
+    ours = [f for f in own if "site-packages" not in f.filename and "/lib/python" not in f.filename]
+    last = ours[-1] if ours else last
+    return f"{Path(last.filename).parent.name}/{Path(last.filename).name}:{last.lineno} {last.name}"
+
+
+def main() -> None:
+    folder = sys.argv[1]
+    import adapter
+
+    refused = adapter.perfc_error()
+    warm = Path(folder) / "warm.onnx"
+    if warm.exists():  # what is imported lazily is imported before the limits are set
+        adapter.analyze(warm)
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+    watch = Watch(folder)
+    signal.signal(signal.SIGALRM, too_slow)
+    for line in sys.stdin:
+        path = line.strip()
+        watch.seen.clear()
+        began = time.perf_counter()
+        result = {"path": path, "outcome": "analysed", "why": ""}
+        signal.alarm(FILE_S)
+        try:
+            adapter.analyze(path)
+        except refused as error:
+            result["outcome"], result["why"] = "refused", str(error)[:200]
+            if "\n" in str(error):
+                result["outcome"], result["why"] = "traceback", f"not one line: {str(error)[:80]!r}"
+        except TooSlowError as error:
+            result["outcome"], result["why"] = "hang", where(error)
+        except MemoryError as error:
+            result["outcome"], result["why"] = "memory", where(error)
+        except BaseException as error:
+            text = str(error).splitlines()[0][:120] if str(error) else ""
+            result["outcome"] = "traceback"
+            result["why"] = f"{type(error).__name__} at {where(error)}: {text}"
+        finally:
+            signal.alarm(0)
+        if watch.seen:
+            result["outcome"], result["why"] = "escaped", "; ".join(watch.seen[:3])
+        result["seconds"] = round(time.perf_counter() - began, 3)
+        result["peak_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+        print(json.dumps(result), flush=True)
+
+
+if __name__ == "__main__":
+    main()
