@@ -37,9 +37,9 @@ def infer_perfc(
     model: onnx.ModelProto, dims: Mapping[str, int], values: Mapping[str, Any]
 ) -> Answer:
     """Types perfc gives to every top-level value."""
-    import perfc
+    from perfc.api import infer_shapes
 
-    found = perfc.infer_shapes(model, dims=dict(dims), values=dict(values))
+    found = infer_shapes(model, dims=dict(dims), values=dict(values))
     return {name: from_perfc(t) for name, t in found.items()}
 
 
@@ -76,19 +76,21 @@ def from_dim(dim: Any) -> int | Symbol:
     return Symbol(str(dim), names, at, low, high)
 
 
-def node_macs(model: onnx.ModelProto | str | Path, dims: Mapping[str, int] | None = None) -> dict:
-    """Multiply-accumulates by node name; None where perfc does not know them."""
-    import perfc
+def analyze(model: onnx.ModelProto | str | Path, dims: Mapping[str, int] | None = None) -> Any:
+    """The whole analysis of one model."""
+    from perfc.api import analyze
 
-    result = perfc.analyze(model, target="a100", dims=dict(dims or {}))
-    return {n.name: None if n.work is None else n.work.mac for n in result.nodes}
+    return analyze(model, target="a100", dims=dict(dims or {}))
 
 
-def analyze(path: str | Path, dims: Mapping[str, int] | None = None) -> Any:
-    """The whole analysis of one file."""
-    import perfc
+def total_mac(model: onnx.ModelProto | str | Path, dims: Mapping[str, int] | None = None) -> Any:
+    """Multiply-accumulates of the whole model, symbols at their defaults; None if a bound only."""
+    from perfc.ir.dim import substitute
 
-    return perfc.analyze(path, target="a100", dims=dict(dims or {}))
+    result = analyze(model, dims)
+    if result.cost.is_bound:
+        return None
+    return substitute(result.cost.work.mac, dict(result.env))
 
 
 def has_operator(name: str, domain: str = "") -> bool:
