@@ -13,8 +13,8 @@ from ..op import Kind, Op, Types, count, has, tensor
 from ..types import DType, TensorType
 from .cast import dtype_of
 
-QUANTIZE_ALU = 5
-"""Product with the reciprocal of the scale, rounding, addition of the zero point, two limits."""
+QUANTIZE_ALU = 4
+"""Product with the reciprocal of the scale, rounding, addition of the zero point, clamping."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class QuantizeLinear(Op):
     """``saturate(round(x / y_scale) + y_zero_point)``, by tensor, by axis or by block.
 
     Shapes:  x -> same shape; the type is that of y_zero_point or ``output_dtype``, else u8.
-    Work:    alu = 5*e: product with the reciprocal of the scale, rounding, addition, two limits;
+    Work:    alu = 4*e: product with the reciprocal of the scale, rounding, addition, clamping;
              the reciprocals themselves are left out.
     Traffic: each operand once, the result once.
     Source:  ONNX QuantizeLinear-25, ONNX Runtime contrib QuantizeLinear-1.
@@ -32,7 +32,7 @@ class QuantizeLinear(Op):
     onnx = ("QuantizeLinear", "com.microsoft::QuantizeLinear")
     operands = ("x", "y_scale", "y_zero_point")
     kind = Kind.QUANTIZE
-    formulas = {"alu": "5*e"}
+    formulas = {"alu": "4*e"}
     axis: int = 1
     saturate: int = 1
     block_size: int = 0
@@ -103,7 +103,7 @@ class DynamicQuantizeLinear(Op):
     """Quantisation to u8 with scale and zero point from the smallest and largest element.
 
     Shapes:  x -> y like x in u8, y_scale f32[], y_zero_point u8[].
-    Work:    alu = 7*e: two comparisons for the range, 5 of QuantizeLinear.
+    Work:    alu = 6*e: two comparisons for the range, 4 of QuantizeLinear.
     Traffic: x and the results once.
     Source:  ONNX DynamicQuantizeLinear-11.
     """
@@ -112,7 +112,7 @@ class DynamicQuantizeLinear(Op):
     onnx = ("DynamicQuantizeLinear",)
     operands = ("x",)
     kind = Kind.QUANTIZE
-    formulas: ClassVar[Mapping[str, str]] = {"alu": "7*e"}
+    formulas: ClassVar[Mapping[str, str]] = {"alu": "6*e"}
 
     def infer(self, ins: Inputs) -> Types:
         y = TensorType(DType.U8, tensor(ins, 0).shape)

@@ -1,0 +1,358 @@
+"""Preprocessing of classical machine learning: encoders, scalers, vectorisers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..cost import Traffic, Work
+from ..dim import Dim
+from ..fresh import data_extent
+from ..graph import Inputs
+from ..known import Known
+from ..op import Kind, Op, Types, count, each_once, tensor
+from ..types import DType, MapType, SequenceType, Shape, TensorType, element_count
+
+
+def in_rows(shape: Shape | None) -> tuple[Dim, Dim] | None:
+    """Rows and features; a vector is one row. None where the rank is not known."""
+    if shape is None or not shape:
+        return None if shape is None else (1, 1)
+    return (1, shape[0]) if len(shape) == 1 else (shape[0], element_count(shape[1:]))
+
+
+def row_count(shape: Shape | None) -> Dim:
+    """Rows, a data-dependent extent where nobody knows."""
+    rows = in_rows(shape)
+    return data_extent() if rows is None else rows[0]
+
+
+@dataclass(frozen=True)
+class PerFeature(Op):
+    """An operator on every element of a table.
+
+    Shapes:  X -> same shape.
+    Work:    alu = a*e.
+    Traffic: X and result once; the tables, which are attributes, are left out.
+    """
+
+    kind = Kind.CLASSICAL
+    operands: ClassVar[tuple[str, ...]] = ("X",)
+    formulas: ClassVar[Mapping[str, str]] = {"alu": "a*e"}
+    alu: ClassVar[int] = 1
+    result: ClassVar[DType | None] = None
+
+    def infer(self, ins: Inputs) -> Types:
+        x = tensor(ins, 0)
+        return (TensorType(self.result or x.dtype, x.shape),)
+
+    def work(self, ins: Inputs, outs: Types) -> Work | None:
+        return Work(alu=count(outs[0]) * self.alu)
+
+    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+        return {"e": count(outs[0]), "a": self.alu}
+
+
+@dataclass(frozen=True)
+class Binarizer(PerFeature):
+    """Whether an element is above a threshold, as 0 or 1. Source: ai.onnx.ml Binarizer-1."""
+
+    mnemonic = "binarizer"
+    onnx = ("ai.onnx.ml::Binarizer",)
+    threshold: float = 0.0
+
+
+class Imputer(PerFeature):
+    """Missing elements replaced. Source: ai.onnx.ml Imputer-1."""
+
+    mnemonic = "imputer"
+    onnx = ("ai.onnx.ml::Imputer",)
+
+
+class Scaler(PerFeature):
+    """``(x - offset) * scale`` in 32-bit floats. Source: ai.onnx.ml Scaler-1."""
+
+    mnemonic = "scaler"
+    onnx = ("ai.onnx.ml::Scaler",)
+    alu = 2
+    result = DType.F32
+
+
+@dataclass(frozen=True)
+class Normalizer(PerFeature):
+    """Rows divided by their norm, in 32-bit floats.
+
+    Shapes:  X -> same shape.
+    Work:    alu = 3*e: magnitude or square, addition or comparison, division.
+    Traffic: X and result once.
+    Source:  ai.onnx.ml Normalizer-1.
+    """
+
+    mnemonic = "normalizer"
+    onnx = ("ai.onnx.ml::Normalizer",)
+    alu = 3
+    result = DType.F32
+    norm: str = "MAX"
+
+
+@dataclass(frozen=True)
+class Encoder(Op):
+    """Look-up of every element in a table.
+
+    Shapes:  X -> same shape.
+    Work:    integer = e: at least one comparison an element.
+    Traffic: X and result once; the tables, which are attributes, are left out.
+    """
+
+    kind = Kind.CLASSICAL
+    operands: ClassVar[tuple[str, ...]] = ("X",)
+    formulas: ClassVar[Mapping[str, str]] = {"integer": "e"}
+
+    def infer(self, ins: Inputs) -> Types:
+        other = {DType.STR: DType.I64, DType.I64: DType.STR}
+        x = tensor(ins, 0)
+        return (TensorType(other.get(x.dtype, DType.UNKNOWN), x.shape),)
+
+    def work(self, ins: Inputs, outs: Types) -> Work | None:
+        return Work(integer=count(outs[0]))
+
+    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+        return {"e": count(outs[0])}
+
+
+class CategoryMapper(Encoder):
+    """Strings to integers or back. Source: ai.onnx.ml CategoryMapper-1."""
+
+    mnemonic = "category_mapper"
+    onnx = ("ai.onnx.ml::CategoryMapper",)
+
+
+VALUES = {
+    "values_strings": DType.STR,
+    "values_int64s": DType.I64,
+    "values_floats": DType.F32,
+}
+
+
+@dataclass(frozen=True)
+class LabelEncoder(Encoder):
+    """Keys to values. Source: ai.onnx.ml LabelEncoder-4; version 1 maps strings and integers."""
+
+    mnemonic = "label_encoder"
+    onnx = ("ai.onnx.ml::LabelEncoder",)
+    values: DType = DType.UNKNOWN
+    values_tensor: Known | None = None
+    values_tensor_dtype: DType = DType.UNKNOWN
+
+    @classmethod
+    def adapt(
+        cls, attrs: dict[str, object], version: int, n_inputs: int, n_outputs: int
+    ) -> dict[str, object]:
+        """Of the tables only the type of the values is kept."""
+        given = [dtype for name, dtype in VALUES.items() if attrs.get(name)]
+        return {**attrs, "values": given[0]} if given else attrs
+
+    def infer(self, ins: Inputs) -> Types:
+        for dtype in (self.values, self.values_tensor_dtype):
+            if dtype is not DType.UNKNOWN:
+                return (TensorType(dtype, tensor(ins, 0).shape),)
+        return super().infer(ins)
+
+
+@dataclass(frozen=True)
+class OneHotEncoder(Op):
+    """Every element as a row with a one at its category.
+
+    Shapes:  X[s...] -> f32[s..., categories].
+    Work:    integer = e: one comparison an element of the result.
+    Traffic: X and result once.
+    Source:  ai.onnx.ml OneHotEncoder-1.
+    """
+
+    mnemonic = "one_hot_encoder"
+    onnx = ("ai.onnx.ml::OneHotEncoder",)
+    operands = ("X",)
+    kind = Kind.CLASSICAL
+    formulas = {"integer": "e"}
+    categories: int = 0
+    zeros: int = 1
+
+    @classmethod
+    def adapt(
+        cls, attrs: dict[str, object], version: int, n_inputs: int, n_outputs: int
+    ) -> dict[str, object]:
+        """Of the categories only their number is kept."""
+        given = attrs.get("cats_int64s") or attrs.get("cats_strings") or ()
+        return {**attrs, "categories": length(given)}
+
+    def infer(self, ins: Inputs) -> Types:
+        shape = tensor(ins, 0).shape
+        return (TensorType(DType.F32, None if shape is None else (*shape, self.categories)),)
+
+    def work(self, ins: Inputs, outs: Types) -> Work | None:
+        return Work(integer=count(outs[0]))
+
+    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+        return {"e": count(outs[0])}
+
+
+def length(attribute: object) -> int:
+    """How many values a list attribute has."""
+    return len(attribute) if isinstance(attribute, tuple | list) else 0
+
+
+@dataclass(frozen=True)
+class ArrayFeatureExtractor(Op):
+    """Columns of X selected by index.
+
+    Shapes:  X[s..., c], Y of k indices -> [s..., k]; a vector X gives [1, k].
+    Work:    none.
+    Traffic: the indices, the selected elements, the result.
+    Source:  ai.onnx.ml ArrayFeatureExtractor-1.
+    """
+
+    mnemonic = "array_feature_extractor"
+    onnx = ("ai.onnx.ml::ArrayFeatureExtractor",)
+    operands = ("X", "Y")
+    kind = Kind.GATHER
+
+    def infer(self, ins: Inputs) -> Types:
+        x, y = tensor(ins, 0), tensor(ins, 1)
+        if x.shape is None:
+            return (TensorType(x.dtype, None),)
+        selected = data_extent() if y.shape is None else element_count(y.shape)
+        lead = x.shape[:-1] if len(x.shape) > 1 else (1,)
+        return (TensorType(x.dtype, (*lead, selected)),)
+
+    def traffic(self, ins: Inputs, outs: Types) -> Traffic:
+        indices, result = each_once(ins[1:], ()), each_once((), outs)
+        is_bound = indices.is_bound or result.is_bound
+        return Traffic(indices.read_bytes + result.write_bytes, result.write_bytes, is_bound)
+
+
+@dataclass(frozen=True)
+class FeatureVectorizer(Op):
+    """Tables joined side by side in 32-bit floats.
+
+    Shapes:  X[n, c_i]... -> f32[n, sum of inputdimensions].
+    Work:    none.
+    Traffic: each operand once, the result once.
+    Source:  ai.onnx.ml FeatureVectorizer-1.
+    """
+
+    mnemonic = "feature_vectorizer"
+    onnx = ("ai.onnx.ml::FeatureVectorizer",)
+    operands = ("X",)
+    kind = Kind.CLASSICAL
+    inputdimensions: tuple[int, ...] = ()
+
+    def infer(self, ins: Inputs) -> Types:
+        columns: Dim = sum(self.inputdimensions) if self.inputdimensions else data_extent()
+        return (TensorType(DType.F32, (row_count(tensor(ins, 0).shape), columns)),)
+
+
+@dataclass(frozen=True)
+class DictVectorizer(Op):
+    """The values of a map in the order of a vocabulary.
+
+    Shapes:  map -> [1, vocabulary].
+    Work:    integer = v: a look-up a word.
+    Traffic: the result; the map's size is not known.
+    Source:  ai.onnx.ml DictVectorizer-1.
+    """
+
+    mnemonic = "dict_vectorizer"
+    onnx = ("ai.onnx.ml::DictVectorizer",)
+    operands = ("X",)
+    kind = Kind.CLASSICAL
+    formulas = {"integer": "v"}
+    vocabulary: int = 0
+
+    @classmethod
+    def adapt(
+        cls, attrs: dict[str, object], version: int, n_inputs: int, n_outputs: int
+    ) -> dict[str, object]:
+        """Of the vocabulary only its size is kept."""
+        given = attrs.get("string_vocabulary") or attrs.get("int64_vocabulary") or ()
+        return {**attrs, "vocabulary": length(given)}
+
+    def infer(self, ins: Inputs) -> Types:
+        return (TensorType(map_value(ins), (1, self.vocabulary)),)
+
+    def work(self, ins: Inputs, outs: Types) -> Work | None:
+        return Work(integer=self.vocabulary)
+
+    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+        return {"v": self.vocabulary}
+
+
+def map_value(ins: Inputs) -> DType:
+    """Element type of the values of a map."""
+    type_ = ins[0].type if ins and ins[0] is not None else None
+    if isinstance(type_, MapType) and isinstance(type_.value, TensorType):
+        return type_.value.dtype
+    return DType.UNKNOWN
+
+
+CAST_TO = {"TO_FLOAT": DType.F32, "TO_STRING": DType.STR, "TO_INT64": DType.I64}
+
+
+@dataclass(frozen=True)
+class CastMap(Op):
+    """The values of a map as a row, converted.
+
+    Shapes:  map -> [1, entries]; sparse maps give [1, max_map].
+    Work:    alu = e: a conversion an element.
+    Traffic: the result; the map's size is not known.
+    Source:  ai.onnx.ml CastMap-1.
+    """
+
+    mnemonic = "cast_map"
+    onnx = ("ai.onnx.ml::CastMap",)
+    operands = ("X",)
+    kind = Kind.CLASSICAL
+    formulas = {"alu": "e"}
+    cast_to: str = "TO_FLOAT"
+    map_form: str = "DENSE"
+    max_map: int = 1
+
+    def infer(self, ins: Inputs) -> Types:
+        columns: Dim = self.max_map if self.map_form == "SPARSE" else data_extent()
+        return (TensorType(CAST_TO.get(self.cast_to, DType.UNKNOWN), (1, columns)),)
+
+    def work(self, ins: Inputs, outs: Types) -> Work | None:
+        return Work(alu=count(outs[0]))
+
+    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+        return {"e": count(outs[0])}
+
+
+@dataclass(frozen=True)
+class ZipMap(Op):
+    """A map from label to score for every row.
+
+    Shapes:  X[n, c] -> a sequence of n maps.
+    Work:    none.
+    Traffic: X read once; the size of the maps is not known.
+    Source:  ai.onnx.ml ZipMap-1.
+    """
+
+    mnemonic = "zip_map"
+    onnx = ("ai.onnx.ml::ZipMap",)
+    operands = ("X",)
+    kind = Kind.CONTAINER
+    key: DType = DType.I64
+
+    @classmethod
+    def adapt(
+        cls, attrs: dict[str, object], version: int, n_inputs: int, n_outputs: int
+    ) -> dict[str, object]:
+        """Of the labels only their type is kept."""
+        return {**attrs, "key": DType.STR if attrs.get("classlabels_strings") else DType.I64}
+
+    def infer(self, ins: Inputs) -> Types:
+        x = tensor(ins, 0)
+        rows = in_rows(x.shape)
+        element = MapType(self.key, TensorType(x.dtype, ()))
+        return (SequenceType(element, None if rows is None else rows[0]),)

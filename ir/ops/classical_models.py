@@ -1,0 +1,334 @@
+"""Linear models, support vector machines and tree ensembles of classical machine learning."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..cost import Work
+from ..dim import Dim
+from ..graph import Inputs
+from ..op import Kind, Op, Types, tensor
+from ..types import DType, TensorType
+from .classical import in_rows, length, row_count
+
+
+def _labels(attrs: Mapping[str, object]) -> dict[str, object]:
+    """Number and type of the class labels."""
+    strings = attrs.get("classlabels_strings")
+    ints = attrs.get("classlabels_ints") or attrs.get("classlabels_int64s")
+    return {
+        "classes": length(strings) or length(ints),
+        "label": DType.STR if strings else DType.I64,
+    }
+
+
+@dataclass(frozen=True)
+class Model(Op):
+    """A model of rows of features, its parameters in attributes.
+
+    Work:    n rows, each as much.
+    Traffic: each operand and each result once; the parameters, which are attributes, left out.
+    """
+
+    kind = Kind.CLASSICAL
+    operands: ClassVar[tuple[str, ...]] = ("X",)
+
+    def rows(self, ins: Inputs) -> Dim:
+        """Rows of the input; 0 where the rank is not known."""
+        found = in_rows(tensor(ins, 0).shape)
+        return 0 if found is None else found[0]
+
+    def scored(self, ins: Inputs, columns: int) -> TensorType:
+        """Type of the scores: a row of ``columns`` for each row of the input."""
+        return TensorType(DType.F32, (row_count(tensor(ins, 0).shape), columns))
+
+    def labelled(self, scores: TensorType, label: DType) -> TensorType:
+        """Type of the labels that belong to these scores."""
+        return TensorType(label, None if scores.shape is None else scores.shape[:1])
+
+
+@dataclass(frozen=True)
+class LinearRegressor(Model):
+    """``X @ coefficients + intercepts``.
+
+    Shapes:  X[n, c] -> f32[n, targets]; a vector is one row.
+    Work:    mac = n*w with w coefficients.
+    Traffic: X and result once; the parameters, which are attributes, left out.
+    Source:  ai.onnx.ml LinearRegressor-1.
+    """
+
+    mnemonic = "linear_regressor"
+    onnx = ("ai.onnx.ml::LinearRegressor",)
+    formulas = {"mac": "n*w"}
+    targets: int = 1
+    coefficients: int = 0
+    post_transform: str = "NONE"
+
+    @classmethod
+    def adapt(
+        cls, attrs: dict[str, object], version: int, n_inputs: int, n_outputs: int
+    ) -> dict[str, object]:
+        """Of the coefficients only their number is kept."""
+        return {**attrs, "coefficients": length(attrs.get("coefficients"))}
+
+    def infer(self, ins: Inputs) -> Types:
+        return (self.scored(ins, self.targets),)
+
+    def work(self, ins: Inputs, outs: Types) -> Work | None:
+        return Work(mac=self.rows(ins) * self.coefficients, dtype=DType.F32)
+
+    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+        return {"n": self.rows(ins), "w": self.coefficients}
+
+
+@dataclass(frozen=True)
+class LinearClassifier(Model):
+    """Labels and scores of a linear model.
+
+    Shapes:  X[n, c] -> labels[n], f32[n, classes]; a binary model with one row of coefficients
+             has two classes.
+    Work:    mac = n*w with w coefficients; the transform of the scores is left out.
+    Traffic: X and results once; the parameters, which are attributes, left out.
+    Source:  ai.onnx.ml LinearClassifier-1.
+    """
+
+    mnemonic = "linear_classifier"
+    onnx = ("ai.onnx.ml::LinearClassifier",)
+    formulas = {"mac": "n*w"}
+    classes: int = 0
+    label: DType = DType.I64
+    coefficients: int = 0
+    post_transform: str = "NONE"
+
+    @classmethod
+    def adapt(
+        cls, attrs: dict[str, object], version: int, n_inputs: int, n_outputs: int
+    ) -> dict[str, object]:
+        """Of labels and coefficients only type and numbers are kept."""
+        found = _labels(attrs)
+        if not found["classes"]:
+            found["classes"] = length(attrs.get("intercepts"))
+        return {**attrs, **found, "coefficients": length(attrs.get("coefficients"))}
+
+    def infer(self, ins: Inputs) -> Types:
+        scores = self.scored(ins, self.classes)
+        return self.labelled(scores, self.label), scores
+
+    def work(self, ins: Inputs, outs: Types) -> Work | None:
+        return Work(mac=self.rows(ins) * self.coefficients, dtype=DType.F32)
+
+    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+        return {"n": self.rows(ins), "w": self.coefficients}
+
+
+@dataclass(frozen=True)
+class SVMRegressor(Model):
+    """Support vector regression.
+
+    Shapes:  X[n, c] -> f32[n, 1].
+    Work:    mac = n*(s + k): s elements of support vectors, k coefficients; sfu = n*v: a kernel
+             function of each of v support vectors where the kernel is not linear.
+    Traffic: X and result once; the parameters, which are attributes, left out.
+    Source:  ai.onnx.ml SVMRegressor-1.
+    """
+
+    mnemonic = "svm_regressor"
+    onnx: ClassVar[tuple[str, ...]] = ("ai.onnx.ml::SVMRegressor",)
+    formulas = {"mac": "n*(s + k)", "sfu": "n*v"}
+    coefficients: int = 0
+    support_elements: int = 0
+    n_supports: int = 0
+    kernel_type: str = "LINEAR"
+    post_transform: str = "NONE"
+
+    @classmethod
+    def adapt(
+        cls, attrs: dict[str, object], version: int, n_inputs: int, n_outputs: int
+    ) -> dict[str, object]:
+        """Of the vectors only their number is kept."""
+        per_class = attrs.get("vectors_per_class")
+        vectors = sum(per_class) if isinstance(per_class, tuple) else attrs.get("n_supports", 0)
+        return {
+            **attrs,
+            "coefficients": length(attrs.get("coefficients")),
+            "support_elements": length(attrs.get("support_vectors")),
+            "n_supports": vectors,
+        }
+
+    def infer(self, ins: Inputs) -> Types:
+        return (self.scored(ins, 1),)
+
+    def work(self, ins: Inputs, outs: Types) -> Work | None:
+        n, s, k, v = self.extents(ins, outs).values()
+        return Work(mac=n * (s + k), sfu=n * v, dtype=DType.F32)
+
+    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+        return {
+            "n": self.rows(ins),
+            "s": self.support_elements,
+            "k": self.coefficients,
+            "v": 0 if self.kernel_type == "LINEAR" else self.n_supports,
+        }
+
+
+@dataclass(frozen=True)
+class SVMClassifier(SVMRegressor):
+    """Labels and scores of support vector classification.
+
+    Shapes:  X[n, c] -> labels[n], f32[n, k]: k classes with probabilities or without support
+             vectors, else the pairs of classes, two for a single pair.
+    Work:    as SVMRegressor; votes and probabilities are left out.
+    Traffic: X and results once; the parameters, which are attributes, left out.
+    Source:  ai.onnx.ml SVMClassifier-1; column count of ONNX Runtime svmclassifier.cc.
+    """
+
+    mnemonic = "svm_classifier"
+    onnx: ClassVar[tuple[str, ...]] = ("ai.onnx.ml::SVMClassifier",)
+    classes: int = 0
+    label: DType = DType.I64
+    has_probabilities: bool = False
+
+    @classmethod
+    def adapt(
+        cls, attrs: dict[str, object], version: int, n_inputs: int, n_outputs: int
+    ) -> dict[str, object]:
+        """Of labels and vectors only type and numbers are kept."""
+        kept = super().adapt(attrs, version, n_inputs, n_outputs)
+        return {**kept, **_labels(attrs), "has_probabilities": bool(attrs.get("prob_a"))}
+
+    def infer(self, ins: Inputs) -> Types:
+        columns = self.classes
+        if self.n_supports and not self.has_probabilities:
+            pairs = self.classes * (self.classes - 1) // 2
+            columns = 2 if pairs == 1 else pairs
+        scores = self.scored(ins, columns)
+        return self.labelled(scores, self.label), scores
+
+
+def _ints(attrs: Mapping[str, object], name: str) -> tuple[int, ...]:
+    value = attrs.get(name)
+    return tuple(v for v in value if isinstance(v, int)) if isinstance(value, tuple) else ()
+
+
+def fewest_comparisons(children: Sequence[tuple[int, ...]]) -> int:
+    """Comparisons on the shortest way from each root to a leaf, summed over all trees.
+
+    Args:
+        children: for each node the nodes below it, none for a leaf.
+    """
+    roots = set(range(len(children))) - {c for below in children for c in below}
+    depth = dict.fromkeys(roots, 0)
+    shortest: dict[int, int] = {}
+    queue = deque((root, root) for root in depth)
+    seen = set(depth)
+    while queue:
+        node, root = queue.popleft()
+        if root in shortest:
+            continue
+        if not children[node]:
+            shortest[root] = depth[node]
+            continue
+        for child in children[node]:
+            if child not in seen and 0 <= child < len(children):
+                seen.add(child)
+                depth[child] = depth[node] + 1
+                queue.append((child, root))
+    return sum(shortest.values())
+
+
+@dataclass(frozen=True)
+class TreeEnsemble(Model):
+    """Values of the leaves that each row reaches, aggregated over trees.
+
+    Shapes:  X[n, c] -> [n, n_targets], of the type of X.
+    Work:    alu = n*c: for each row the comparisons on the shortest way down every tree; deeper
+             ways, which depend on the data, and the aggregation are left out: a lower limit.
+    Traffic: X and result once; the trees, which are attributes, left out.
+    Source:  ai.onnx.ml TreeEnsemble-5.
+    """
+
+    mnemonic = "tree_ensemble"
+    onnx: ClassVar[tuple[str, ...]] = ("ai.onnx.ml::TreeEnsemble",)
+    formulas = {"alu": "n*c"}
+    n_targets: int = 1
+    comparisons: int = 0
+
+    @classmethod
+    def adapt(
+        cls, attrs: dict[str, object], version: int, n_inputs: int, n_outputs: int
+    ) -> dict[str, object]:
+        """Of the trees only the least number of comparisons is kept."""
+        roots = len(set(_ints(attrs, "tree_roots")))
+        return {**attrs, "comparisons": roots}
+
+    def infer(self, ins: Inputs) -> Types:
+        dtype = tensor(ins, 0).dtype
+        return (TensorType(dtype, self.scored(ins, self.n_targets).shape),)
+
+    def work(self, ins: Inputs, outs: Types) -> Work | None:
+        return Work(alu=self.rows(ins) * self.comparisons)
+
+    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+        return {"n": self.rows(ins), "c": self.comparisons}
+
+
+def _least(attrs: Mapping[str, object]) -> int:
+    """Least comparisons of trees written as lists of nodes by tree and number."""
+    trees, nodes = _ints(attrs, "nodes_treeids"), _ints(attrs, "nodes_nodeids")
+    yes, no = _ints(attrs, "nodes_truenodeids"), _ints(attrs, "nodes_falsenodeids")
+    modes = attrs.get("nodes_modes")
+    if not isinstance(modes, tuple) or len({len(c) for c in (trees, nodes, yes, no, modes)}) > 1:
+        return 0
+    where = {key: i for i, key in enumerate(zip(trees, nodes, strict=True))}
+    children: list[tuple[int, ...]] = []
+    for tree, a, b, mode in zip(trees, yes, no, modes, strict=True):
+        below = () if mode == "LEAF" else (where.get((tree, a), -1), where.get((tree, b), -1))
+        children.append(below)
+    return fewest_comparisons(children)
+
+
+class TreeEnsembleRegressor(TreeEnsemble):
+    """Regression by trees, in 32-bit floats. Source: ai.onnx.ml TreeEnsembleRegressor-5."""
+
+    mnemonic = "tree_ensemble_regressor"
+    onnx: ClassVar[tuple[str, ...]] = ("ai.onnx.ml::TreeEnsembleRegressor",)
+
+    @classmethod
+    def adapt(
+        cls, attrs: dict[str, object], version: int, n_inputs: int, n_outputs: int
+    ) -> dict[str, object]:
+        """Of the trees only the least number of comparisons is kept."""
+        return {**attrs, "comparisons": _least(attrs)}
+
+    def infer(self, ins: Inputs) -> Types:
+        return (self.scored(ins, self.n_targets),)
+
+
+@dataclass(frozen=True)
+class TreeEnsembleClassifier(TreeEnsemble):
+    """Labels and scores by trees.
+
+    Shapes:  X[n, c] -> labels[n], f32[n, classes].
+    Work:    as TreeEnsemble.
+    Traffic: X and results once; the trees, which are attributes, left out.
+    Source:  ai.onnx.ml TreeEnsembleClassifier-5.
+    """
+
+    mnemonic = "tree_ensemble_classifier"
+    onnx: ClassVar[tuple[str, ...]] = ("ai.onnx.ml::TreeEnsembleClassifier",)
+    classes: int = 0
+    label: DType = DType.I64
+
+    @classmethod
+    def adapt(
+        cls, attrs: dict[str, object], version: int, n_inputs: int, n_outputs: int
+    ) -> dict[str, object]:
+        """Of labels and trees only type and numbers are kept."""
+        return {**attrs, **_labels(attrs), "comparisons": _least(attrs)}
+
+    def infer(self, ins: Inputs) -> Types:
+        scores = self.scored(ins, self.classes)
+        return self.labelled(scores, self.label), scores

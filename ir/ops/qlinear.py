@@ -1,0 +1,240 @@
+"""Elementwise operators, reductions and concatenation of ONNX Runtime on 8-bit integers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..broadcast import broadcast
+from ..cost import Work, dim_sum
+from ..dim import Dim, Poly
+from ..graph import Inputs
+from ..op import Kind, Op, Types, count, normal_axis, tensor
+from ..types import Shape, TensorType, element_count
+from .elementwise import first_dtype
+from .quantize import QUANTIZE_ALU
+from .reduce import reduced_axes, reduced_shape
+
+DEQUANTIZE_ALU = 2
+"""Difference with the zero point, product with the scale."""
+
+
+@dataclass(frozen=True)
+class QLinearElementwise(Op):
+    """An elementwise operator between dequantisation and quantisation.
+
+    Shapes:  the data operands broadcast to e elements.
+    Work:    alu = a*e with a = 2 for each data operand, the operation, 4 for quantisation.
+    Traffic: each operand once, the result once.
+    Source:  ONNX Runtime ContribOperators.
+    """
+
+    kind = Kind.QUANTIZE
+    formulas: ClassVar[Mapping[str, str]] = {"alu": "a*e"}
+    data: ClassVar[tuple[int, ...]] = (0, 3)
+    """Operands that are broadcast."""
+    quantized: ClassVar[tuple[int, ...]] = (7, 0, 3)
+    """Operands that tell the element type of the result, the best first."""
+    alu: ClassVar[int] = 1
+
+    def infer(self, ins: Inputs) -> Types:
+        shape = broadcast([tensor(ins, i).shape for i in self.data])
+        return (TensorType(first_dtype(ins, *self.quantized), shape),)
+
+    def work(self, ins: Inputs, outs: Types) -> Work | None:
+        e, a = self.extents(ins, outs).values()
+        return Work(alu=a * e)
+
+    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+        a = DEQUANTIZE_ALU * len(self.quantized[1:]) + self.alu + QUANTIZE_ALU
+        return {"e": count(outs[0]), "a": a}
+
+
+BINARY = (
+    *("A", "A_scale", "A_zero_point", "B", "B_scale", "B_zero_point"),
+    *("C_scale", "C_zero_point"),
+)
+
+
+class QLinearAdd(QLinearElementwise):
+    """Sum of quantised operands. Source: ONNX Runtime contrib QLinearAdd-1."""
+
+    mnemonic = "qlinear_add"
+    onnx = ("com.microsoft::QLinearAdd",)
+    operands = BINARY
+
+
+class QLinearMul(QLinearElementwise):
+    """Product of quantised operands. Source: ONNX Runtime contrib QLinearMul-1."""
+
+    mnemonic = "qlinear_mul"
+    onnx = ("com.microsoft::QLinearMul",)
+    operands = BINARY
+
+
+class QLinearWhere(QLinearElementwise):
+    """Selection between quantised operands. Source: ONNX Runtime contrib QLinearWhere-1."""
+
+    mnemonic = "qlinear_where"
+    onnx = ("com.microsoft::QLinearWhere",)
+    operands = (
+        *("condition", "X", "x_scale", "x_zero_point", "Y", "y_scale", "y_zero_point"),
+        *("z_scale", "z_zero_point"),
+    )
+    data = (0, 1, 4)
+    quantized = (8, 1, 4)
+
+
+@dataclass(frozen=True)
+class QLinearLookup(Op):
+    """A function of one 8-bit operand, done by a table of its 256 results.
+
+    Shapes:  X -> same shape.
+    Work:    integer = e: one look-up an element; making the table is left out.
+    Traffic: each operand once, the result once.
+    Source:  ONNX Runtime ContribOperators; qlinear_lookup_table.cc.
+    """
+
+    kind = Kind.QUANTIZE
+    formulas: ClassVar[Mapping[str, str]] = {"integer": "e"}
+    operands = ("X", "X_scale", "X_zero_point", "Y_scale", "Y_zero_point")
+
+    def infer(self, ins: Inputs) -> Types:
+        return (TensorType(first_dtype(ins, 4, 0), tensor(ins, 0).shape),)
+
+    def work(self, ins: Inputs, outs: Types) -> Work | None:
+        return Work(integer=count(outs[0]))
+
+    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+        return {"e": count(outs[0])}
+
+
+class QLinearSigmoid(QLinearLookup):
+    """Sigmoid of a quantised operand. Source: ONNX Runtime contrib QLinearSigmoid-1."""
+
+    mnemonic = "qlinear_sigmoid"
+    onnx = ("com.microsoft::QLinearSigmoid",)
+
+
+@dataclass(frozen=True)
+class QLinearLeakyRelu(QLinearLookup):
+    """LeakyRelu of a quantised operand. Source: ONNX Runtime contrib QLinearLeakyRelu-1."""
+
+    mnemonic = "qlinear_leaky_relu"
+    onnx = ("com.microsoft::QLinearLeakyRelu",)
+    alpha: float = 0.01
+
+
+@dataclass(frozen=True)
+class QLinearSoftmax(Op):
+    """Softmax of a quantised operand, its exponentials from a table.
+
+    Shapes:  X -> same shape; r rows of ``axis`` (from it on for ``opset`` below 13).
+    Work:    comparison and addition, and 4 for quantisation an element: alu = 6*e; a look-up an
+             element: integer = e; a reciprocal a row: sfu = r.
+    Traffic: each operand once, the result once.
+    Source:  ONNX Runtime contrib QLinearSoftmax-1.
+    """
+
+    mnemonic = "qlinear_softmax"
+    onnx = ("com.microsoft::QLinearSoftmax",)
+    operands = ("X", "X_scale", "x_zero_point", "y_scale", "y_zero_point")
+    kind = Kind.SOFTMAX
+    formulas = {"alu": "6*e", "integer": "e", "sfu": "r"}
+    axis: int = -1
+    opset: int = 13
+
+    def infer(self, ins: Inputs) -> Types:
+        return (TensorType(first_dtype(ins, 4, 0), tensor(ins, 0).shape),)
+
+    def work(self, ins: Inputs, outs: Types) -> Work | None:
+        e, r = self.extents(ins, outs).values()
+        return Work(alu=e * 6, integer=e, sfu=r)
+
+    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+        shape = tensor(ins, 0).shape
+        if not shape:
+            return {"e": count(outs[0]), "r": 0 if shape is None else 1}
+        at = normal_axis(self.axis, len(shape))
+        kept = shape[:at] if self.opset < 13 else shape[:at] + shape[at + 1 :]
+        return {"e": count(outs[0]), "r": element_count(kept)}
+
+
+@dataclass(frozen=True)
+class QLinearReduceMean(Op):
+    """Mean of quantised elements over ``axes``.
+
+    Shapes:  data -> the axes have extent 1, or are left out without ``keepdims``.
+    Work:    dequantisation and addition for each of e elements, division and quantisation for
+             each of r results: alu = 3*e + 4*r, sfu = r.
+    Traffic: each operand once, the result once.
+    Source:  ONNX Runtime contrib QLinearReduceMean-1.
+    """
+
+    mnemonic = "qlinear_reduce_mean"
+    onnx = ("com.microsoft::QLinearReduceMean",)
+    operands = (
+        *("data", "data_scale", "data_zero_point"),
+        *("reduced_scale", "reduced_zero_point"),
+    )
+    kind = Kind.REDUCTION
+    formulas = {"alu": "3*e + 4*r", "sfu": "r"}
+    axes: tuple[int, ...] = ()
+    keepdims: int = 1
+
+    def infer(self, ins: Inputs) -> Types:
+        shape = tensor(ins, 0).shape
+        if shape is not None:
+            axes = reduced_axes(self.axes or range(len(shape)), len(shape))
+            shape = reduced_shape(shape, axes, self.keepdims)
+        elif not self.axes and not self.keepdims:
+            shape = ()
+        return (TensorType(first_dtype(ins, 4, 0), shape),)
+
+    def work(self, ins: Inputs, outs: Types) -> Work | None:
+        e, r = self.extents(ins, outs).values()
+        return Work(alu=e * (DEQUANTIZE_ALU + 1) + r * QUANTIZE_ALU, sfu=r)
+
+    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+        return {"e": count(tensor(ins, 0)), "r": count(outs[0])}
+
+
+@dataclass(frozen=True)
+class QLinearConcat(Op):
+    """Quantised tensors joined along ``axis`` and brought to one scale.
+
+    Shapes:  (X, scale, zero point)... -> the extents along ``axis`` add up.
+    Work:    integer = e: one look-up an element.
+    Traffic: each operand once, the result once.
+    Source:  ONNX Runtime contrib QLinearConcat-1.
+    """
+
+    mnemonic = "qlinear_concat"
+    onnx = ("com.microsoft::QLinearConcat",)
+    operands = ("Y_scale", "Y_zero_point", "inputs")
+    kind = Kind.QUANTIZE
+    formulas = {"integer": "e"}
+    axis: int = 0
+
+    def infer(self, ins: Inputs) -> Types:
+        shapes = [tensor(ins, i).shape for i in range(2, len(ins), 3)]
+        return (TensorType(first_dtype(ins, 1, 2), joined(shapes, self.axis)),)
+
+    def work(self, ins: Inputs, outs: Types) -> Work | None:
+        return Work(integer=count(outs[0]))
+
+    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+        return {"e": count(outs[0])}
+
+
+def joined(shapes: Sequence[Shape | None], axis: int) -> Shape | None:
+    """Shape of a concatenation along ``axis``, None where a rank is unknown."""
+    ranked = [s for s in shapes if s is not None]
+    if not ranked or len(ranked) < len(shapes):
+        return None
+    at = normal_axis(axis, len(ranked[0]))
+    columns = zip(*ranked, strict=False)
+    others = [next((d for d in ds if not isinstance(d, Poly)), ds[0]) for ds in columns]
+    others[at] = dim_sum(s[at] for s in ranked)
+    return tuple(others)
