@@ -145,13 +145,16 @@ class Resize(Resampling):
 
     def _in_proportion(self, own: list[Dim], wanted: Sequence[int | Poly | None]) -> list[Dim]:
         is_larger = self.keep_aspect_ratio_policy != "not_larger"
-        pairs = [(d, w) for d, w in zip(own, wanted, strict=True)]
-        if not all(isinstance(d, int) and isinstance(w, int) and d for d, w in pairs):
+        pairs = [
+            (d, w)
+            for d, w in zip(own, wanted, strict=True)
+            if isinstance(d, int) and isinstance(w, int) and d > 0
+        ]
+        if len(pairs) < len(own):
             return [data_extent(None if is_larger else w) for w in wanted]
-        ratios = [rounded(w / d, DType.F32) for d, w in pairs if type(d) is type(w) is int]
+        ratios = [rounded(w / d, DType.F32) for d, w in pairs]
         scale = max(ratios) if is_larger else min(ratios)
-        rounds = [rounded(scale * d, DType.F32) for d in own if isinstance(d, int)]
-        return [math.floor(r + 0.5) for r in rounds]
+        return [math.floor(rounded(scale * d, DType.F32) + 0.5) for d, _ in pairs]
 
 
 @dataclass(frozen=True)

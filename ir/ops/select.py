@@ -177,34 +177,40 @@ class Unique(Op):
             first = TensorType(x.dtype, dims)
         return first, *(TensorType(I64, (d,)) for d in (u, inverse, u))
 
-    def _first(self, ins: Inputs) -> dict[Item, int] | None:
-        """Different elements with the first position of each, in the result's order."""
+    def _first(self, ins: Inputs) -> dict[tuple[Item, ...], int] | None:
+        """Different slices with the first position of each, in the result's order."""
         x = known(ins, 0)
-        if x is None or self.axis is not None:
+        if x is None or any(i is None or isinstance(i, Poly) or i != i for i in x.items):
             return None
-        if any(i is None or isinstance(i, Poly) or i != i for i in x.items):
-            return None
-        first: dict[Item, int] = {}
-        for at, item in enumerate(x.items):
-            first.setdefault(item, at)
+        first: dict[tuple[Item, ...], int] = {}
+        for at, items in enumerate(self._slices(x)):
+            first.setdefault(items, at)
         if self.sorted:
-            return {item: first[item] for item in sorted(first, key=_sort_key)}
+            order = sorted(first, key=lambda items: [_sort_key(i) for i in items])
+            return {items: first[items] for items in order}
         return first
+
+    def _slices(self, x: Known) -> list[tuple[Item, ...]]:
+        if self.axis is None:
+            return [(i,) for i in x.items]
+        axis = normal_axis(self.axis, len(x.shape))
+        parts = [picked(x, axis, [at]) for at in range(x.shape[axis])]
+        return [() if part is None else part.items for part in parts]
 
     def fold(self, ins: Inputs, outs: Types) -> Folded:
         x, first = known(ins, 0), self._first(ins)
         if x is None or first is None:
             return ()
-        order = {item: rank for rank, item in enumerate(first)}
+        flat = Known((len(x.items),), x.items) if self.axis is None else x
+        axis = 0 if self.axis is None else normal_axis(self.axis, len(x.shape))
+        rank = {items: k for k, items in enumerate(first)}
+        inverse = [rank[items] for items in self._slices(x)]
         counts = [0] * len(first)
-        for item in x.items:
-            counts[order[item]] += 1
-        return (
-            Known.vector(tuple(first)),
-            Known.vector(tuple(first.values())),
-            Known.vector([order[item] for item in x.items]),
-            Known.vector(counts),
-        )
+        for k in inverse:
+            counts[k] += 1
+        at = list(first.values())
+        vectors = (Known.vector(v) for v in (at, inverse, counts))
+        return picked(flat, axis, at), *vectors
 
     def work(self, ins: Inputs, outs: Types) -> Work | None:
         e = count(tensor(ins, 0))

@@ -57,19 +57,20 @@ def forward_extent(extent: Dim, start: Bound, end: Bound) -> Dim | None:
 def backward_extent(extent: Dim, start: Bound, end: Bound) -> Dim | None:
     """Elements from ``start`` down to above ``end``, both clamped into the axis.
 
-    onnxruntime reads the largest integer as "no end" in this direction too.
+    None where runtimes differ: a start before the axis is clamped to 0 as ONNX says, or takes
+    nothing as in NumPy; an end of the largest integer is beyond the axis, or means no end.
     """
     if extent == 0:
         return 0
-    first = extent - 1 if isinstance(start, int) and start >= FAR else _from_front(start, extent)
-    if isinstance(end, int) and (end <= -FAR or end in (FAR, (1 << 63) - 1)):
-        last: Dim | None = -1
-    else:
-        last = _from_front(end, extent)
-    if first is None or last is None:
+    far_start = isinstance(start, int) and start >= FAR
+    first = extent - 1 if far_start else _from_front(start, extent)
+    is_open = isinstance(end, int) and end <= -FAR
+    last: Dim | None = -1 if is_open else _from_front(end, extent)
+    if first is None or last is None or end in (FAR, (1 << 63) - 1):
         return None
-    first = dim_max(0, dim_min(first, extent - 1))
-    return dim_max(0, dim_min(first - dim_max(last, -1), extent))
+    if (interval(first)[0] or 0) < 0 and not (isinstance(extent, int) and first == extent - 1):
+        return None
+    return dim_max(0, dim_min(first, extent - 1) - dim_max(last, -1))
 
 
 def sliced_extent(extent: Dim, start: Bound, end: Bound, step: Bound) -> Dim:

@@ -49,7 +49,8 @@ def _divided(total: Dim, others: Dim) -> Dim | None:
     quotient = total // others
     if quotient * others == total or _lowest(others) >= 1:
         return quotient
-    return None
+    # a group of no elements makes the model ill-formed, or leaves nothing to divide
+    return total // dim_max(1, others)
 
 
 def _free_extents(dims: Sequence[Dim | None], total: Dim | None) -> Shape:

@@ -1,0 +1,138 @@
+"""Sequences, optionals, and joins of types."""
+
+from __future__ import annotations
+
+from perfc.ir.dim import Poly, interval, symbol
+from perfc.ir.fresh import data_extent
+from perfc.ir.graph import Value
+from perfc.ir.join import join
+from perfc.ir.known import Known
+from perfc.ir.ops.container import (
+    ConcatFromSequence,
+    Optional,
+    OptionalGetElement,
+    OptionalHasElement,
+    SequenceAt,
+    SequenceConstruct,
+    SequenceEmpty,
+    SequenceErase,
+    SequenceInsert,
+    SequenceLength,
+    SplitToSequence,
+)
+from perfc.ir.types import UNKNOWN, DType, OptionalType, SequenceType, TensorType, Type
+
+N, M = symbol("N"), symbol("M")
+
+
+def f32(*shape: int | Poly) -> TensorType:
+    return TensorType(DType.F32, shape)
+
+
+def value(type_: Type) -> Value:
+    return Value("x", type_)
+
+
+def test_join_keeps_what_is_equal_and_bounds_the_rest() -> None:
+    joined = join(f32(N, 3, 5), f32(N, 4, 5))
+    assert isinstance(joined, TensorType)
+    assert joined.shape is not None
+    assert joined.shape[0] == N
+    assert joined.shape[2] == 5
+    assert interval(joined.shape[1]) == (3, 4)
+
+
+def test_join_with_an_unbounded_extent_is_unbounded() -> None:
+    joined = join(f32(data_extent()), f32(4))
+    assert isinstance(joined, TensorType)
+    assert joined.shape is not None
+    assert interval(joined.shape[0]) == (0, None)
+
+
+def test_join_of_ranks_or_element_types_that_differ() -> None:
+    assert join(f32(2), f32(2, 2)) == TensorType(DType.F32, None)
+    assert join(f32(2), TensorType(DType.I64, (2,))) is UNKNOWN
+    assert join(f32(2), SequenceType(f32(2), 1)) is UNKNOWN
+    assert join(TensorType(DType.UNKNOWN, (2,)), f32(2)) == f32(2)
+
+
+def test_join_of_sequences_forgets_an_empty_ones_elements() -> None:
+    empty = SequenceType(TensorType(DType.F32, None), 0)
+    joined = join(empty, SequenceType(f32(2), 3))
+    assert isinstance(joined, SequenceType)
+    assert joined.elem == f32(2)
+    assert joined.length is not None
+    assert interval(joined.length) == (0, 3)
+
+
+def test_sequences_count_their_elements() -> None:
+    (built,) = SequenceConstruct().infer((value(f32(2)), value(f32(2))))
+    assert built == SequenceType(f32(2), 2)
+    (longer,) = SequenceInsert().infer((value(built), value(f32(2))))
+    assert longer == SequenceType(f32(2), 3)
+    (shorter,) = SequenceErase().infer((value(longer),))
+    assert shorter == SequenceType(f32(2), 2)
+    ins = (value(longer),)
+    assert SequenceLength().fold(ins, SequenceLength().infer(ins)) == (Known.scalar(3),)
+
+
+def test_the_first_insert_decides_the_element_type() -> None:
+    (empty,) = SequenceEmpty().infer(())
+    assert SequenceInsert().infer((value(empty), value(f32(2, N)))) == (SequenceType(f32(2, N), 1),)
+
+
+def test_elements_of_a_mixed_sequence_differ_from_each_other() -> None:
+    (mixed,) = SequenceConstruct().infer((value(f32(2)), value(f32(5))))
+    (one,), (other,) = (SequenceAt().infer((value(mixed), None)) for _ in range(2))
+    assert isinstance(one, TensorType)
+    assert isinstance(other, TensorType)
+    assert one.shape != other.shape
+    assert one.shape is not None
+    assert interval(one.shape[0]) == (2, 5)
+
+
+def test_concatenating_a_mixed_sequence_never_multiplies_one_extent() -> None:
+    (mixed,) = SequenceConstruct().infer((value(f32(2)), value(f32(5))))
+    (out,) = ConcatFromSequence(axis=0).infer((value(mixed),))
+    assert isinstance(out, TensorType)
+    assert out.shape is not None
+    lo, hi = interval(out.shape[0])
+    assert lo is not None
+    assert lo <= 7
+    assert hi == 10
+
+
+def test_concatenating_and_stacking_equal_elements_is_exact() -> None:
+    seq = value(SequenceType(f32(N, 3), M))
+    assert ConcatFromSequence(axis=0).infer((seq,)) == (f32(N * M, 3),)
+    assert ConcatFromSequence(axis=-1, new_axis=1).infer((seq,)) == (f32(N, 3, M),)
+
+
+def test_split_to_sequence_by_one_by_parts_and_by_sizes() -> None:
+    x = value(f32(N, 6))
+    assert SplitToSequence().infer((x,)) == (SequenceType(f32(1, 6), N),)
+    assert SplitToSequence(keepdims=0).infer((x,)) == (SequenceType(f32(6), N),)
+    by_two = Value("p", TensorType(DType.I64, ()), Known.scalar(2))
+    assert SplitToSequence(axis=1).infer((x, by_two)) == (SequenceType(f32(N, 2), 3),)
+    sizes = Value("p", TensorType(DType.I64, (2,)), Known.vector((2, 4)))
+    (mixed,) = SplitToSequence(axis=1).infer((x, sizes))
+    assert isinstance(mixed, SequenceType)
+    assert mixed.length == 2
+    assert isinstance(mixed.elem, TensorType)
+    assert mixed.elem.shape is not None
+    assert interval(mixed.elem.shape[1]) == (2, 4)
+
+
+def test_optionals_wrap_and_unwrap() -> None:
+    (wrapped,) = Optional().infer((value(f32(2)),))
+    assert wrapped == OptionalType(f32(2))
+    assert OptionalGetElement().infer((value(wrapped),)) == (f32(2),)
+    assert OptionalGetElement().infer((value(f32(2)),)) == (f32(2),)
+
+
+def test_whether_an_optional_holds_something_is_known_only_of_what_is_none() -> None:
+    op = OptionalHasElement()
+    for ins, expected in (((value(f32(2)),), (Known.scalar(True),)), ((), (Known.scalar(False),))):
+        assert op.fold(ins, op.infer(ins)) == expected
+    unsure = (value(OptionalType(f32(2))),)
+    assert op.fold(unsure, op.infer(unsure)) == ()
