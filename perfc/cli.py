@@ -1,0 +1,168 @@
+"""The command line: finds a command by its file name, runs it, turns errors into one line."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import NoReturn
+
+import click
+
+import perfc
+from perfc.errors import PerfcError
+
+COMMANDS = Path(__file__).parent / "commands"
+COMPLETE = "_PERFC_COMPLETE"
+INTERRUPTED = 130
+"""128 + SIGINT, what shells expect of a program that Ctrl-C ended."""
+
+
+class Commands(click.Group):
+    """Commands are the files of ``perfc/commands``; one is imported when it is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names of the files, those that start with ``_`` left out."""
+        stems = (f[:-3] for f in os.listdir(COMMANDS) if f.endswith(".py"))
+        return sorted(s.replace("_", "-") for s in stems if not s.startswith("_"))
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The ``command`` of the file of that name."""
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        found = import_module(f"perfc.commands.{cmd_name.replace('-', '_')}").command
+        assert isinstance(found, click.Command)
+        return found
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command ``args`` call, or what could have been meant."""
+        names = self.list_commands(ctx)
+        if args and not args[0].startswith("-") and args[0] not in names:
+            ctx.fail(f"no command {args[0]!r}; {suggestion(args[0], names)}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands with their first docstring line, read without importing them."""
+        rows = [(name, summary(name)) for name in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+
+def summary(name: str) -> str:
+    """First line of a command's file, without the command's name."""
+    path = COMMANDS / f"{name.replace('-', '_')}.py"
+    with path.open(encoding="utf-8") as stream:
+        line = stream.readline().strip().strip('"')
+    text = line.partition(": ")[2] or line
+    return text[:1].upper() + text[1:]
+
+
+def suggestion(name: str, names: Sequence[str]) -> str:
+    """What could have been meant by ``name``."""
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, names, 1)
+    return f"did you mean {close[0]!r}?" if close else f"there are {', '.join(names)}"
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(perfc.__version__, message="perfc %(version)s")
+@click.option("--debug", is_flag=True, help="Show the traceback of an error; allowed anywhere.")
+def cli(debug: bool) -> None:
+    """Performance compiler: what bounds a model on a machine, and why.
+
+    Exit codes: 0 fine, 1 findings, 2 usage or unreadable input, 3 incomplete under --strict.
+    """
+
+
+def main(argv: Sequence[str] | None = None) -> NoReturn:
+    """Run the command line and leave the process."""
+    # A run makes few cycles and ends soon: scanning for them costs a tenth of the time.
+    gc.disable()
+    instruction = os.environ.get(COMPLETE)
+    if instruction:
+        from click.shell_completion import shell_complete
+
+        sys.exit(shell_complete(cli, {}, "perfc", COMPLETE, instruction))
+    sys.exit(run(list(sys.argv[1:] if argv is None else argv)))
+
+
+def run(args: list[str]) -> int:
+    """Run ``args``; the exit code. Errors are one line on standard error."""
+    end = args.index("--") if "--" in args else len(args)
+    debug = "--debug" in args[:end]
+    args = [a for i, a in enumerate(args) if a != "--debug" or i > end]
+    try:
+        return finish(invoke(args))
+    except click.exceptions.Exit as stop:
+        return finish(stop.exit_code)
+    except BrokenPipeError:
+        return closed()
+    except (KeyboardInterrupt, click.Abort):
+        return INTERRUPTED
+    except Exception as error:
+        if debug:
+            import traceback
+
+            traceback.print_exc()
+        say(f"error: {describe(error, args)}")
+        return 2
+
+
+def invoke(args: list[str]) -> int:
+    """Call the command; what it returns if that is an exit code, else 0."""
+    with cli.make_context("perfc", args) as ctx:
+        code = cli.invoke(ctx)
+        return code if isinstance(code, int) else 0
+
+
+def finish(code: int) -> int:
+    """Flush standard output, so that a reader who left is noticed here."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        return closed()
+    return code
+
+
+def closed() -> int:
+    """The reader of standard output has seen enough, which is no failure."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    return 0
+
+
+def describe(error: Exception, args: Sequence[str]) -> str:
+    """An error in one line: what is wrong, where, and what to do."""
+    match error:
+        case PerfcError():
+            text = str(error)
+        case click.UsageError():
+            path = error.ctx.command_path if error.ctx else "perfc"
+            text = f"{error.format_message().rstrip('.')} (see '{path} --help')"
+        case click.ClickException():
+            text = error.format_message()
+        case MemoryError():
+            text = "out of memory"
+        case OSError() if error.filename:
+            text = f"{error.filename}: {error.strerror}"
+        case _:
+            what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+            text = f"{what} (a bug in perfc: report it with 'perfc --debug {' '.join(args)}')"
+    return " ".join(text.split())
+
+
+def say(line: str) -> None:
+    """One line on standard error; a closed one is ignored."""
+    try:
+        print(line, file=sys.stderr, flush=True)
+    except OSError:
+        return
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,26 @@
+"""``perfc completion``: the script that teaches a shell to complete perfc."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command("completion")
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.pass_context
+def command(ctx: click.Context, shell: str) -> None:
+    """Print the completion script of SHELL.
+
+    \b
+    bash: perfc completion bash > ~/.local/share/bash-completion/completions/perfc
+    zsh:  perfc completion zsh  > ~/.zfunc/_perfc
+    fish: perfc completion fish > ~/.config/fish/completions/perfc.fish
+    """  # noqa: D301
+    from click.shell_completion import get_completion_class
+
+    from perfc.cli import COMPLETE
+
+    found = get_completion_class(shell)
+    assert found is not None
+    script = found(ctx.find_root().command, {}, "perfc", COMPLETE)
+    click.echo(script.source_template % script.source_vars())
