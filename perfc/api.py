@@ -39,6 +39,7 @@ class Report:
         given: symbols the caller set; the others have defaults in ``env``.
         env: every symbol's value.
         dtype: what-if precision, "" for the model's own.
+        tf32: whether f32 products may use TF32.
     """
 
     path: str
@@ -52,6 +53,7 @@ class Report:
     liveness: LivenessTable
     roofline: RooflineTable
     dtype: str = ""
+    tf32: bool = True
 
 
 def analyze(
@@ -103,6 +105,7 @@ def analyze(
         am.get(Liveness(), module),
         roofline,
         dtype,
+        tf32,
     )
 
 
