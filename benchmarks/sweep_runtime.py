@@ -24,7 +24,7 @@ from truth import Judgement, Map, Optional, Sequence, Tensor, Type, Verdict, jud
 
 CASE_TIMEOUT_S = 20.0
 # Change when the way truths are found changes, so that cached ones are found again.
-RULES = b"3"
+RULES = b"4"
 Truth = dict[str, Any]
 
 
@@ -172,7 +172,7 @@ def execute(case: Case) -> Truth:
             types = run_reference(case)
     except Exception as error:
         if by_ort is not None:
-            return {"by": "onnxruntime", "types": _encoded(by_ort)}
+            errors.append("disputed: onnxruntime contradicts ONNX's inference")
         errors.append(f"reference: {type(error).__name__}: {str(error)[:300]}")
         return {"by": "", "error": " | ".join(errors)}
     if by_ort is not None:
