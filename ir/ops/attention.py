@@ -1,0 +1,277 @@
+"""Scaled dot-product attention: the standard operator and what all its relatives share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from ...errors import ShapeError
+from ..cost import Work
+from ..dim import Dim, same
+from ..fresh import data_extent
+from ..graph import Inputs
+from ..op import Kind, Op, Types, has, known, tensor
+from ..types import DType, Shape, TensorType
+from .matmul import first_dtype
+from .score_pairs import unmasked_pairs
+
+SOFTMAX_ALU = 4
+"""Scale, running maximum, subtraction and sum of each score; the exponential is its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """The letters of an attention.
+
+    b sequences, h query heads, s queries, t keys, head sizes d of queries and keys and v of
+    values, u pairs a head that the mask leaves. ``x`` and ``y`` are vector and special operations
+    a pair, ``z`` vector operations a token outside the scores; ``i`` by ``j`` is the projection
+    to queries, keys and values, if included.
+    """
+
+    b: Dim
+    h: Dim
+    s: Dim
+    t: Dim
+    d: Dim
+    v: Dim
+    u: Dim
+    x: Dim = SOFTMAX_ALU
+    y: Dim = 1
+    z: Dim = 0
+    i: Dim = 0
+    j: Dim = 0
+
+    def work(self, dtype: DType | None = None) -> Work:
+        """Work of the attention and of its projection.
+
+        Macs are those of the dense product; softmax is counted on the pairs the mask leaves, its
+        division once for each query and element of the result.
+        """
+        tokens = self.b * self.s
+        rows = self.b * self.h
+        projected = tokens * self.i * self.j
+        kept = rows * self.u * (self.d + self.v) + projected
+        dense = rows * self.s * self.t * (self.d + self.v) + projected
+        return Work(
+            mac=dense,
+            alu=rows * (self.u * self.x + self.s * self.v) + tokens * self.z,
+            sfu=rows * (self.u * self.y + self.s),
+            dtype=dtype,
+            effective_mac=None if kept == dense else kept,
+        )
+
+    def letters(self) -> dict[str, Dim]:
+        """By name."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+SCORES = {
+    "mac": "b*h*s*t*(d + v)",
+    "alu": "b*h*(u*x + s*v) + b*s*z",
+    "sfu": "b*h*(u*y + s)",
+}
+PROJECTED_SCORES = {**SCORES, "mac": "b*h*s*t*(d + v) + b*s*i*j"}
+
+
+@dataclass(frozen=True)
+class AttentionLike(Op):
+    """An attention: ``softmax(Q @ K^T * scale + mask) @ V`` for each head.
+
+    Work:    mac = b*h*s*t*(d + v), and b*s*i*j where the operator projects its input to queries,
+             keys and values; ``effective_mac`` counts the u pairs that a causal mask or a window
+             leaves; alu = b*h*(u*x + s*v) + b*s*z with x = 4 for softmax, 1 for a mask or bias,
+             2 for a soft cap; sfu = b*h*(u*y + s) with y = 1 for the exponential, 1 for tanh of
+             the cap.
+    Source:  arXiv:1706.03762 section 3.2; online softmax arXiv:2205.14135.
+    """
+
+    kind = Kind.ATTENTION
+    formulas: ClassVar[Mapping[str, str]] = SCORES
+
+    def scores(self, ins: Inputs) -> Scores | None:
+        """The letters, None where operands do not tell them."""
+        raise NotImplementedError(f"{type(self).__name__}.scores")
+
+    def mac_dtype(self, ins: Inputs) -> DType | None:
+        """Element type of the macs where it is not that of the first operand."""
+        return None
+
+    def work(self, ins: Inputs, outs: Types) -> Work | None:
+        found = self.scores(ins)
+        return None if found is None else found.work(self.mac_dtype(ins))
+
+    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+        found = self.scores(ins)
+        return {} if found is None else found.letters()
+
+
+def axis(shape: Shape | None, index: int) -> Dim | None:
+    """Extent ``index`` of a shape that may not be known."""
+    return shape[index] if shape is not None and -len(shape) <= index < len(shape) else None
+
+
+def either(*found: Dim | None) -> Dim:
+    """The first number among these, else the first that is known, else a new symbol."""
+    present = [d for d in found if d is not None]
+    numbers = [d for d in present if isinstance(d, int)]
+    return numbers[0] if numbers else present[0] if present else data_extent()
+
+
+def ranked(ins: Inputs, index: int, *ranks: int) -> Shape | None:
+    """Shape of an operand that must have one of these ranks; None where it is not known.
+
+    Raises:
+        ShapeError: it has another rank.
+    """
+    shape = tensor(ins, index).shape
+    if shape is not None and len(shape) not in ranks:
+        wanted = " or ".join(map(str, ranks))
+        raise ShapeError(f"operand {index} of an attention has rank {len(shape)}, not {wanted}")
+    return shape
+
+
+@dataclass(frozen=True, slots=True)
+class _Extents:
+    b: Dim
+    h: Dim
+    g: Dim
+    s: Dim
+    kv: Dim
+    past: Dim
+    d: Dim
+    v: Dim
+
+    @property
+    def t(self) -> Dim:
+        return self.past + self.kv
+
+
+@dataclass(frozen=True)
+class Attention(AttentionLike):
+    """Attention over queries, keys and values, with grouped heads, mask, cache and window.
+
+    Shapes:  Q[b, h, s, d], K[b, g, l, d], V[b, g, l, v] -> Y[b, h, s, v], or with heads in the
+             last axis Q[b, s, h*d] …; past_key[b, g, p, d] makes t = p + l keys;
+             present_key[b, g, t, d], present_value[b, g, t, v], qk_matmul_output[b, h, s, t].
+    Work:    as AttentionLike. With nonpad_kv_seqlen whose content is not known, ``effective_mac``
+             is its lower limit of one key a query.
+    Traffic: each operand once, each result once; the present state is written as a whole.
+    Source:  ONNX Attention-25; arXiv:1706.03762, arXiv:2305.13245.
+    """
+
+    mnemonic = "attention"
+    onnx = ("Attention",)
+    operands = ("Q", "K", "V", "attn_mask", "past_key", "past_value", "nonpad_kv_seqlen")
+
+    is_causal: int = 0
+    kv_num_heads: int | None = None
+    left_window_size: int = -1
+    q_num_heads: int | None = None
+    qk_matmul_output_mode: int = 0
+    right_window_size: int = -1
+    scale: float | None = None
+    softcap: float = 0.0
+    softmax_precision: int | DType | None = None
+
+    def _extents(self, ins: Inputs) -> tuple[int | None, _Extents]:
+        """Rank of Q and the extents; new symbols for those that nothing tells."""
+        q, k, v = (ranked(ins, i, 3, 4) for i in range(3))
+        pk, pv = ranked(ins, 4, 4), ranked(ins, 5, 4)
+        rank = next((len(x) for x in (q, k, v) if x is not None), None)
+        past: Dim = 0
+        if has(ins, 4) or has(ins, 5):
+            past = either(axis(pk, 2), axis(pv, 2))
+        b = either(*(axis(x, 0) for x in (q, k, v, pk, pv)))
+        if rank == 4:
+            h, g = either(axis(q, 1)), either(axis(k, 1), axis(v, 1), axis(pk, 1), axis(pv, 1))
+            s, kv = either(axis(q, 2)), either(axis(k, 2), axis(v, 2))
+            d, w = either(axis(q, 3), axis(k, 3), axis(pk, 3)), either(axis(v, 3), axis(pv, 3))
+            return rank, _Extents(b, h, g, s, kv, past, d, w)
+        if rank == 3 and not (self.q_num_heads and self.kv_num_heads):
+            raise ShapeError("attention on operands of rank 3 needs q_num_heads and kv_num_heads")
+        h, g = self.q_num_heads or either(), self.kv_num_heads or either(axis(pk, 1), axis(pv, 1))
+        s, kv = either(axis(q, 1) if rank else None), either(axis(k, 1), axis(v, 1))
+        widths = (axis(q, -1), axis(k, -1), axis(v, -1))
+        of_q, of_k, of_v = (
+            None if width is None or heads is None else width // heads
+            for width, heads in zip(
+                widths, (self.q_num_heads, self.kv_num_heads, self.kv_num_heads), strict=True
+            )
+        )
+        d, w = either(of_q, of_k, axis(pk, 3)), either(of_v, axis(pv, 3))
+        return rank, _Extents(b, h, g, s, kv, past, d, w)
+
+    def infer(self, ins: Inputs) -> Types:
+        rank, e = self._extents(ins)
+        same_head = same(e.d, either(axis(tensor(ins, 1).shape, 3), e.d)) if rank == 4 else True
+        if same_head is False:
+            raise ShapeError(f"head sizes of Q and K differ: {e.d} and {tensor(ins, 1).shape}")
+        dtype, v_dtype = first_dtype(ins, 0, 1), first_dtype(ins, 2, 5, 0)
+        y: Shape | None = None
+        if rank is not None:
+            y = (e.b, e.h, e.s, e.v) if rank == 4 else (e.b, e.s, e.h * e.v)
+        return (
+            TensorType(dtype, y),
+            TensorType(dtype, (e.b, e.g, e.t, e.d)),
+            TensorType(v_dtype, (e.b, e.g, e.t, e.v)),
+            TensorType(dtype, (e.b, e.h, e.s, e.t)),
+        )
+
+    def _window(self) -> tuple[int | None, int | None]:
+        left = None if self.left_window_size < 0 else self.left_window_size
+        right = None if self.right_window_size < 0 else self.right_window_size
+        return left, 0 if self.is_causal else right
+
+    def scores(self, ins: Inputs) -> Scores | None:
+        if any(tensor(ins, i).shape is None for i in range(3)):
+            return None
+        e = self._extents(ins)[1]
+        x = SOFTMAX_ALU + int(has(ins, 3)) + 2 * int(bool(self.softcap))
+        u = unmasked_pairs(e.s, e.t, e.past, *self._window())
+        found = Scores(e.b, e.h, e.s, e.t, e.d, e.v, u, x, 1 + int(bool(self.softcap)))
+        return self._padded(ins, found) if has(ins, 6) else found
+
+    def _padded(self, ins: Inputs, full: Scores) -> Scores:
+        """With as many keys as are valid; every sequence alike, or at least one key a query."""
+        content = known(ins, 6)
+        valid = () if content is None else tuple(d for d in content.dims if d is not None)
+        if valid and content is not None and content.is_complete and len(set(valid)) == 1:
+            n = valid[0]
+            if same(n, full.t):
+                return full
+            behind = same(full.s, n)
+            if behind or (isinstance(n, int) and isinstance(full.s, int) and n >= full.s):
+                return replace(full, u=unmasked_pairs(full.s, n, n - full.s, *self._window()))
+        return replace(full, u=full.s)
+
+
+@dataclass(frozen=True)
+class FlexAttention(AttentionLike):
+    """Attention whose scores and probabilities pass through given sub-graphs.
+
+    Shapes:  Q[b, h, s, d], K[b, g, t, d], V[b, g, t, v] -> Y[b, h, s, v].
+    Work:    as AttentionLike; what the sub-graphs do is left out.
+    Traffic: each operand once, Y once.
+    Source:  ONNX ai.onnx.preview FlexAttention-1.
+    """
+
+    mnemonic = "flex_attention"
+    onnx = ("ai.onnx.preview::FlexAttention",)
+    operands = ("Q", "K", "V")
+
+    scale: float | None = None
+    softmax_precision: int | DType | None = None
+
+    def infer(self, ins: Inputs) -> Types:
+        q, k, v = (ranked(ins, i, 4) for i in range(3))
+        b = either(axis(q, 0), axis(k, 0), axis(v, 0))
+        shape = (b, either(axis(q, 1)), either(axis(q, 2)), either(axis(v, 3)))
+        return (TensorType(first_dtype(ins, 0, 1), shape),)
+
+    def scores(self, ins: Inputs) -> Scores | None:
+        q, k, v = (ranked(ins, i, 4) for i in range(3))
+        if q is None or k is None or v is None:
+            return None
+        return Scores(q[0], q[1], q[2], k[2], q[3], v[3], q[2] * k[2])

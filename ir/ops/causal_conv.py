@@ -1,0 +1,96 @@
+"""Depthwise convolutions that look back only and carry their last inputs to the next call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..cost import Work
+from ..dim import Dim
+from ..graph import Inputs
+from ..op import Kind, Op, Types, has, tensor
+from ..types import Shape, TensorType
+from .attention import axis, either
+from .epilogue import activation_cost
+from .matmul import first_dtype
+from .window import product, result_shape
+
+
+@dataclass(frozen=True)
+class CausalConvWithState(Op):
+    """Depthwise convolution over the past of a sequence, with its state.
+
+    Shapes:  input[b, c, l], weight[c, 1, k], past_state[b, c, m] -> output like input,
+             present_state[b, c, m] with m = (k - 1)*dilation. In ONNX Runtime also with more
+             spatial axes, with the sequence before the channels, and with a window of states.
+    Work:    mac = e*k for e elements of the output and k taps; alu = e*x and sfu = e*y from the
+             bias and the activation.
+    Traffic: each operand once, each result once.
+    Source:  ONNX CausalConvWithState-27; ONNX Runtime ContribOperators, CausalConvWithState.
+    """
+
+    mnemonic = "causal_conv_with_state"
+    onnx: ClassVar[tuple[str, ...]] = ("CausalConvWithState", "com.microsoft::CausalConvWithState")
+    operands: ClassVar[tuple[str, ...]] = ("input", "weight", "bias", "past_state")
+    kind = Kind.CONV
+    formulas = {"mac": "e*k", "alu": "e*x", "sfu": "e*y"}
+    bias_at: ClassVar[int] = 2
+
+    activation: str = "none"
+    channels_last: int = 0
+    dilation: int = 1
+    ndim: int = 1
+    state_window: int = 0
+
+    def infer(self, ins: Inputs) -> Types:
+        x, w = tensor(ins, 0).shape, tensor(ins, 1).shape
+        dtype = first_dtype(ins, 0, 1)
+        state = tensor(ins, 3).shape if has(ins, 3) else None
+        if state is None and x is not None:
+            taps = axis(w, -1)
+            held = either() if taps is None else (taps - 1) * self.dilation
+            state = (x[0], held, *x[2:]) if self.channels_last else (*x[:-1], held)
+            if self.state_window:
+                state = (self.state_window, *state)
+        return TensorType(dtype, x), TensorType(first_dtype(ins, 3, 0, 1), state)
+
+    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+        y, w = result_shape(outs), tensor(ins, 1).shape
+        if y is None or w is None:
+            return {}
+        alu, sfu = activation_cost(self.activation)
+        biased = int(has(ins, self.bias_at))
+        return {"e": product(y), "k": product(w[2:]), "x": alu + biased, "y": sfu}
+
+    def work(self, ins: Inputs, outs: Types) -> Work | None:
+        e = self.extents(ins, outs)
+        return Work(e["e"] * e["k"], e["e"] * e["x"], e["e"] * e["y"]) if e else None
+
+
+@dataclass(frozen=True)
+class VarlenCausalConvWithState(CausalConvWithState):
+    """CausalConvWithState over packed sequences.
+
+    Shapes:  input[n, c], weight[c, 1, k], initial_state[b, c, m] -> output like input,
+             final_state like initial_state, state_update[b, capacity, c].
+    Work:    as CausalConvWithState.
+    Traffic: each operand once, each result once.
+    Source:  ONNX Runtime ContribOperators, VarlenCausalConvWithState.
+    """
+
+    mnemonic = "varlen_causal_conv_with_state"
+    onnx = ("com.microsoft::VarlenCausalConvWithState",)
+    operands = (
+        *("input", "weight", "cumulative_sequence_length", "bias", "initial_state"),
+        "capture_count",
+    )
+    bias_at = 3
+
+    state_update_capacity: int = 0
+
+    def infer(self, ins: Inputs) -> Types:
+        x, state, dtype = tensor(ins, 0).shape, tensor(ins, 4), first_dtype(ins, 0, 1)
+        b, c = either(axis(state.shape, 0)), either(axis(x, 1), axis(state.shape, 1))
+        update: Shape = (b, self.state_update_capacity, c)
+        return TensorType(dtype, x), state, TensorType(dtype, update)

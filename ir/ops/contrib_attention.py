@@ -1,0 +1,337 @@
+"""Attentions of ONNX Runtime that BERT- and GPT-like exports contain."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ...errors import ShapeError
+from ..dim import Dim
+from ..graph import Inputs
+from ..op import Types, has, known, tensor
+from ..types import DType, TensorType
+from .attention import (
+    PROJECTED_SCORES,
+    SOFTMAX_ALU,
+    AttentionLike,
+    Scores,
+    axis,
+    either,
+    ranked,
+)
+from .matmul import first_dtype
+from .score_pairs import unmasked_pairs
+
+
+def known_extent(ins: Inputs, index: int) -> Dim | None:
+    """Content of a one-element operand as an extent."""
+    content = known(ins, index)
+    return content.dims[0] if content is not None and len(content.dims) == 1 else None
+
+
+@dataclass(frozen=True)
+class ProjectedAttention(AttentionLike):
+    """Projects its input to queries, keys and values, then attends.
+
+    Shapes:  input[b, s, i], weights[i, j] with j the widths of Q, K and V together, bias[j],
+             past[2, b, h, p, d] -> output[b, s, h*v], present[2, b, h, p + s, d]; a shared
+             buffer keeps its own extent.
+    Work:    as AttentionLike with the projection; z = j for its bias.
+    Traffic: each operand once, each result once.
+    Source:  ONNX Runtime ContribOperators, Attention.
+    """
+
+    mnemonic = "ms_attention"
+    onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::Attention",)
+    operands: ClassVar[tuple[str, ...]] = (
+        *("input", "weights", "bias", "mask_index", "past", "attention_bias"),
+        "past_sequence_length",
+    )
+    formulas: ClassVar[Mapping[str, str]] = PROJECTED_SCORES
+    places: ClassVar[Mapping[str, int]] = {
+        "bias": 2,
+        "mask": 3,
+        "past": 4,
+        "attention_bias": 5,
+        "length": 6,
+    }
+
+    num_heads: int = 1
+    do_rotary: int = 0
+    mask_filter_value: float = -10000.0
+    past_present_share_buffer: int = 0
+    qkv_hidden_sizes: tuple[int, ...] = ()
+    rotary_embedding_dim: int = 0
+    scale: float | None = None
+    unidirectional: int = 0
+
+    def result_dtype(self, ins: Inputs) -> DType:
+        """Element type of the result."""
+        return first_dtype(ins, 0, 1)
+
+    def given(self, ins: Inputs, name: str) -> int | None:
+        """Position of an optional operand of this variant, None where it is not given."""
+        index = self.operands.index(name) if name in self.operands else None
+        return index if index is not None and has(ins, index) else None
+
+    def per_score(self, ins: Inputs) -> int:
+        """Vector operations a score: softmax, mask and bias."""
+        added = [self.given(ins, name) for name in ("mask_index", "attention_bias")]
+        return SOFTMAX_ALU + sum(index is not None for index in added)
+
+    def widths(self, ins: Inputs) -> tuple[Dim, Dim, Dim | None]:
+        """Widths of queries and of values, all heads together, and of Q, K and V together."""
+        together = axis(ranked(ins, 1, 2), 1)
+        bias = self.given(ins, "bias")
+        if together is None and bias is not None:
+            together = axis(ranked(ins, bias, 1), 0)
+        if len(self.qkv_hidden_sizes) == 3:
+            q, _, v = self.qkv_hidden_sizes
+            return q, v, together
+        third = either() if together is None else together // 3
+        return third, third, together
+
+    def _past(self, ins: Inputs) -> tuple[Dim, Dim]:
+        """Keys before this call, and extent of the buffer that holds them."""
+        past, length = self.given(ins, "past"), self.given(ins, "past_sequence_length")
+        if past is None:
+            return 0, 0
+        held = either(axis(ranked(ins, past, 5), 3))
+        used = None if length is None else known_extent(ins, length)
+        return (used if self.past_present_share_buffer and used is not None else held), held
+
+    def infer(self, ins: Inputs) -> Types:
+        x = ranked(ins, 0, 3)
+        b, s = either(axis(x, 0)), either(axis(x, 1))
+        q, v, _ = self.widths(ins)
+        dtype = self.result_dtype(ins)
+        out = TensorType(dtype, (b, s, v))
+        held = self._past(ins)[1]
+        total = held if self.past_present_share_buffer and held != 0 else held + s
+        state = (2, b, self.num_heads, total, q // self.num_heads)
+        return out, TensorType(dtype, state)
+
+    def scores(self, ins: Inputs) -> Scores | None:
+        x, w = ranked(ins, 0, 3), ranked(ins, 1, 2)
+        if x is None or w is None:
+            return None
+        q, v, together = self.widths(ins)
+        b, s, i = x
+        if together is None:
+            return None
+        past = self._past(ins)[0]
+        h, t = self.num_heads, past + s
+        u = unmasked_pairs(s, t, past, None, 0 if self.unidirectional else None)
+        bias = 0 if self.given(ins, "bias") is None else together
+        return Scores(b, h, s, t, q // h, v // h, u, self.per_score(ins), 1, bias, i, together)
+
+
+@dataclass(frozen=True)
+class DecoderMaskedSelfAttention(ProjectedAttention):
+    """Attention for one new token on a cache that must be given.
+
+    Shapes:  as com.microsoft Attention with s = 1.
+    Source:  ONNX Runtime ContribOperators, DecoderMaskedSelfAttention.
+    """
+
+    mnemonic = "decoder_masked_self_attention"
+    onnx = ("com.microsoft::DecoderMaskedSelfAttention",)
+    operands = (
+        *("input", "weights", "bias", "mask_index", "past", "attention_bias"),
+        *("past_sequence_length", "beam_width", "cache_indirection"),
+    )
+
+
+@dataclass(frozen=True)
+class QAttention(ProjectedAttention):
+    """Attention whose projection is a product of 8-bit integers.
+
+    Shapes:  as com.microsoft Attention.
+    Work:    as com.microsoft Attention; macs count as int8 although scores are in floating
+             point: the faster of the two, so that a floor stays one.
+    Source:  ONNX Runtime ContribOperators, QAttention.
+    """
+
+    mnemonic = "qattention"
+    onnx = ("com.microsoft::QAttention",)
+    operands = (
+        *("input", "weight", "bias", "input_scale", "weight_scale", "mask_index"),
+        *("input_zero_point", "weight_zero_point", "past"),
+    )
+    places: ClassVar[Mapping[str, int]] = {
+        "bias": 2,
+        "mask": 5,
+        "past": 8,
+        "attention_bias": -1,
+        "length": -1,
+    }
+
+    def result_dtype(self, ins: Inputs) -> DType:
+        return first_dtype(ins, 2, 3)
+
+    def mac_dtype(self, ins: Inputs) -> DType | None:
+        return DType.I8
+
+
+@dataclass(frozen=True)
+class QOrderedAttention(ProjectedAttention):
+    """Attention on int8 in cuBLASLt layouts, with three separate projections.
+
+    Shapes:  input[b, s, i], Q_weight[i, h*d], K_weight[i, h*d], V_weight[i, h*v] ->
+             output[b, s, h*v].
+    Work:    as com.microsoft Attention, in int8; requantising between steps is left out.
+    Traffic: each operand once, the result once.
+    Source:  ONNX Runtime ContribOperators, QOrderedAttention.
+    """
+
+    mnemonic = "qordered_attention"
+    onnx = ("com.microsoft::QOrderedAttention",)
+    operands = (
+        *("input", "scale_input", "scale_Q_gemm", "scale_K_gemm", "scale_V_gemm", "Q_weight"),
+        *("K_weight", "V_weight", "scale_Q_weight", "scale_K_weight", "scale_V_weight", "Q_bias"),
+        *("K_bias", "V_bias", "scale_QKT_gemm", "scale_QKT_softmax", "scale_values_gemm"),
+        *("mask_index", "past", "attention_bias"),
+    )
+    places: ClassVar[Mapping[str, int]] = {
+        "bias": 11,
+        "mask": 17,
+        "past": 18,
+        "attention_bias": 19,
+        "length": -1,
+    }
+
+    order_input: int = 0
+    order_output: int = 0
+    order_weight: int = 0
+
+    def widths(self, ins: Inputs) -> tuple[Dim, Dim, Dim | None]:
+        q, k, v = (either(axis(ranked(ins, i, 2), 1)) for i in (5, 6, 7))
+        return q, v, q + k + v
+
+    def infer(self, ins: Inputs) -> Types:
+        return super().infer(ins)[:1]
+
+    def scores(self, ins: Inputs) -> Scores | None:
+        x = ranked(ins, 0, 3)
+        if x is None or any(tensor(ins, i).shape is None for i in (5, 6, 7)):
+            return None
+        q, v, together = self.widths(ins)
+        b, s, i = x
+        h, past = self.num_heads, self._past(ins)[0]
+        u = unmasked_pairs(s, past + s, past, None, 0 if self.unidirectional else None)
+        joint = 0 if together is None else together
+        x_ops = self.per_score(ins)
+        return Scores(b, h, s, past + s, q // h, v // h, u, x_ops, 1, joint, i, joint)
+
+
+@dataclass(frozen=True)
+class MultiHeadAttention(AttentionLike):
+    """Attention after projections: separate, packed, or with keys and values from a cache.
+
+    Shapes:  query[b, s, h*d], key[b, l, h*d], value[b, l, h*v], past_key[b, h, p, d] ->
+             output[b, s, h*v], present_key[b, h, t, d], present_value[b, h, t, v],
+             qk[b, h, s, t] with t = p + l. Or query[b, s, h, 3, d] with all three; or
+             key[b, l, h, 2, d] with both; or key[b, h, l, d] and value alike, computed before.
+    Work:    as AttentionLike; adding the bias of the projections is left out.
+    Traffic: each operand once, each result once.
+    Source:  ONNX Runtime ContribOperators, MultiHeadAttention.
+    """
+
+    mnemonic = "multi_head_attention"
+    onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::MultiHeadAttention",)
+    operands: ClassVar[tuple[str, ...]] = (
+        *("query", "key", "value", "bias", "key_padding_mask", "attention_bias", "past_key"),
+        *("past_value", "past_sequence_length", "cache_indirection"),
+    )
+    mask_at: ClassVar[tuple[int, int]] = (4, 5)
+    past_at: ClassVar[tuple[int, int]] = (6, 7)
+    length_at: ClassVar[int] = 8
+
+    num_heads: int = 1
+    mask_filter_value: float = -10000.0
+    scale: float | None = None
+    unidirectional: int = 0
+
+    def shares_buffer(self, ins: Inputs) -> bool:
+        """Whether past and present are one buffer, of the extent of the past."""
+        return has(ins, self.length_at)
+
+    def _sizes(self, ins: Inputs) -> tuple[Dim, Dim, Dim, Dim, Dim]:
+        """b, s, keys of this call, d, v."""
+        h = self.num_heads
+        q, k, v = ranked(ins, 0, 3, 5), ranked(ins, 1, 3, 4, 5), ranked(ins, 2, 3, 4)
+        if q is not None and len(q) == 5:
+            return q[0], q[1], q[1], q[4], q[4]
+        b, s, width = either(axis(q, 0), axis(k, 0)), either(axis(q, 1)), axis(q, 2)
+        if not has(ins, 1):
+            third = either() if width is None else width // (3 * h)
+            return b, s, s, third, third
+        d = None if width is None else width // h
+        if k is not None and len(k) == 5:
+            return b, s, k[1], either(d, k[4]), k[4]
+        if (k is not None and len(k) == 4) or (v is not None and len(v) == 4):
+            return b, s, either(axis(k, 2), axis(v, 2)), either(d, axis(k, 3)), either(axis(v, 3))
+        of_v = axis(v, 2)
+        head_v = None if of_v is None else of_v // h
+        return b, s, either(axis(k, 1), axis(v, 1)), either(d), either(head_v)
+
+    def _past(self, ins: Inputs) -> tuple[Dim, Dim]:
+        """Keys before this call, and extent of the buffer that holds them."""
+        first, second = self.past_at
+        if not has(ins, first):
+            return 0, 0
+        held = either(axis(ranked(ins, first, 4), 2), axis(ranked(ins, second, 4), 2))
+        used = known_extent(ins, self.length_at) if self.shares_buffer(ins) else held
+        return (held if used is None else used), held
+
+    def infer(self, ins: Inputs) -> Types:
+        q = tensor(ins, 0).shape
+        if q is not None and len(q) == 3 and isinstance(q[2], int) and q[2] % self.num_heads:
+            raise ShapeError(f"width {q[2]} does not divide into {self.num_heads} heads")
+        b, s, new, d, v = self._sizes(ins)
+        used, held = self._past(ins)
+        total = held if held != 0 and self.shares_buffer(ins) else held + new
+        h, dtype = self.num_heads, first_dtype(ins, 0, 1)
+        return (
+            TensorType(dtype, (b, s, h * v)),
+            TensorType(dtype, (b, h, total, d)),
+            TensorType(dtype, (b, h, total, v)),
+            TensorType(dtype, (b, h, s, used + new)),
+        )
+
+    def scores(self, ins: Inputs) -> Scores | None:
+        if tensor(ins, 0).shape is None or any(
+            has(ins, i) and tensor(ins, i).shape is None for i in (1, 2)
+        ):
+            return None
+        b, s, new, d, v = self._sizes(ins)
+        past = self._past(ins)[0]
+        u = unmasked_pairs(s, past + new, past, None, 0 if self.unidirectional else None)
+        x = SOFTMAX_ALU + sum(has(ins, i) for i in self.mask_at)
+        return Scores(b, self.num_heads, s, past + new, d, v, u, x)
+
+
+@dataclass(frozen=True)
+class DecoderMaskedMultiHeadAttention(MultiHeadAttention):
+    """MultiHeadAttention for one new token.
+
+    Shapes:  as MultiHeadAttention with s = 1.
+    Source:  ONNX Runtime ContribOperators, DecoderMaskedMultiHeadAttention.
+    """
+
+    mnemonic = "decoder_masked_multi_head_attention"
+    onnx = ("com.microsoft::DecoderMaskedMultiHeadAttention",)
+    operands = (
+        *("query", "key", "value", "mask_index", "attention_bias", "past_key", "past_value"),
+        *("past_sequence_length", "beam_width", "cache_indirection", "bias"),
+    )
+    mask_at = (3, 4)
+    past_at = (5, 6)
+    length_at = 7
+
+    output_qk: int = 0
+    past_present_share_buffer: int = 0
+
+    def shares_buffer(self, ins: Inputs) -> bool:
+        return bool(self.past_present_share_buffer)

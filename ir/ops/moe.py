@@ -1,0 +1,150 @@
+"""Mixtures of experts: all weights are resident, only those of the chosen experts are touched."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..cost import Traffic, Work, dim_sum
+from ..dim import Dim, dim_min, same
+from ..graph import Inputs
+from ..op import Kind, Op, Types, each_once, has, tensor
+from .epilogue import activation_cost
+from .window import product
+
+ROUTING_ALU = 4
+"""Comparison for the choice, maximum, subtraction and sum of the softmax over experts."""
+
+
+@dataclass(frozen=True)
+class MoE(Op):
+    """Each token goes through the ``k`` experts its router prefers; results are weighted sums.
+
+    Shapes:  input[n, i] or [b, s, i], router_probs[n, e], fc1[e, f, i], fc2[e, i, m],
+             fc3[e, m, i] -> output like input; f = 2*m where a SwiGLU is fused, else m.
+    Work:    mac = n*k*i*(f + m + o) with o = m where fc3 is given; alu = 4*n*e for routing,
+             n*k*m*x for the activation and its gate, 2*n*k*i for weighting;
+             sfu = n*(e + k*m*y). Biases are left out. The router's own product is not included.
+    Traffic: activations once; of each expert tensor k experts of e, what one token touches: the
+             compulsory floor, since all tokens may prefer the same experts. With independent,
+             uniform choices n tokens touch e*(1 - (1 - k/e)**n) of them, never more than
+             min(e, n*k); resident are all e.
+    Source:  ONNX Runtime ContribOperators, MoE; arXiv:2101.03961, arXiv:2401.04088.
+    """
+
+    mnemonic = "moe"
+    onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::MoE",)
+    operands: ClassVar[tuple[str, ...]] = (
+        *("input", "router_probs", "fc1_experts_weights", "fc1_experts_bias"),
+        *("fc2_experts_weights", "fc2_experts_bias", "fc3_experts_weights", "fc3_experts_bias"),
+    )
+    kind = Kind.MATMUL
+    formulas = {
+        "mac": "n*k*i*(f + m + o)",
+        "alu": "4*n*e + n*k*m*x + 2*n*k*i",
+        "sfu": "n*(e + k*m*y)",
+    }
+    fc_at: ClassVar[tuple[int, int, int]] = (2, 4, 6)
+    """Positions of the weights of the three layers."""
+    whole: ClassVar[tuple[int, ...]] = (0, 1)
+    """Positions of the operands that are not divided among experts."""
+
+    activation_alpha: float = 1.0
+    activation_beta: float = 0.0
+    activation_type: str = "relu"
+    k: int = 1
+    normalize_routing_weights: int = 0
+    swiglu_fusion: int = 0
+    swiglu_limit: float | None = None
+    use_sparse_mixer: int = 0
+
+    def infer(self, ins: Inputs) -> Types:
+        return (tensor(ins, 0),)
+
+    def widths(self, ins: Inputs) -> tuple[Dim, Dim, Dim] | None:
+        """Experts, f and m; None where fc1 is not known."""
+        fc1, fc2 = (tensor(ins, index).shape for index in self.fc_at[:2])
+        if fc1 is None or len(fc1) != 3:
+            return None
+        inner = fc2[2] if fc2 is not None and len(fc2) == 3 else fc1[1]
+        return fc1[0], fc1[1], inner
+
+    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+        x, found = tensor(ins, 0).shape, self.widths(ins)
+        if not x or found is None:
+            return {}
+        e, f, m = found
+        name = "silu" if self.activation_type == "swiglu" else self.activation_type
+        alu, sfu = activation_cost(name)
+        gated = int(has(ins, self.fc_at[2]) or same(f, m) is False)
+        other = m if has(ins, self.fc_at[2]) else 0
+        return {
+            **{"n": product(x[:-1]), "k": self.k, "i": x[-1], "f": f, "m": m, "o": other, "e": e},
+            **{"x": alu + gated, "y": sfu},
+        }
+
+    def work(self, ins: Inputs, outs: Types) -> Work | None:
+        e = self.extents(ins, outs)
+        if not e:
+            return None
+        rows, weights = e["n"] * e["k"], e["i"] * (e["f"] + e["m"] + e["o"])
+        routing = e["n"] * e["e"]
+        alu = (routing * ROUTING_ALU, rows * e["m"] * e["x"], rows * e["i"] * 2)
+        return Work(rows * weights, dim_sum(alu), routing + rows * e["m"] * e["y"])
+
+    def traffic(self, ins: Inputs, outs: Types) -> Traffic:
+        shared = tuple(v if i in self.whole else None for i, v in enumerate(ins))
+        base = each_once(shared, outs)
+        read: list[Dim] = [base.read_bytes]
+        is_bound = base.is_bound
+        for index in range(len(ins)):
+            if index in self.whole or ins[index] is None:
+                continue
+            held = tensor(ins, index)
+            if held.nbytes is None or not held.shape or held.shape[0] == 0:
+                is_bound |= held.nbytes is None
+                continue
+            experts = held.shape[0]
+            read.append(held.nbytes // experts * dim_min(self.k, experts))
+        return Traffic(dim_sum(read), base.write_bytes, is_bound)
+
+
+@dataclass(frozen=True)
+class QMoE(MoE):
+    """Mixture of experts with weights of 2, 4 or 8 bits.
+
+    Shapes:  as MoE; the last axis of a weight is packed into bytes.
+    Work:    mac as MoE, in the element type of the input; unpacking a weight (zero point and
+             scale) is left out: it happens on touched experts only, whose number is not known.
+    Traffic: as MoE, weights in their packed size, scales and zero points of touched experts.
+    Source:  ONNX Runtime ContribOperators, QMoE.
+    """
+
+    mnemonic = "qmoe"
+    onnx = ("com.microsoft::QMoE",)
+    operands = (
+        *("input", "router_probs", "fc1_experts_weights", "fc1_scales", "fc1_experts_bias"),
+        *("fc2_experts_weights", "fc2_scales", "fc2_experts_bias", "fc3_experts_weights"),
+        *("fc3_scales", "fc3_experts_bias", "fc1_zero_points", "fc2_zero_points"),
+        *("fc3_zero_points", "router_weights", "fc1_global_scale", "fc2_global_scale"),
+        *("fc1_act_scale", "fc2_act_scale", "fc1_act_block_scale", "fc2_act_block_scale"),
+    )
+    fc_at = (2, 5, 8)
+    whole = (0, 1, 14, 17, 18, 19, 20)
+
+    accuracy_level: int = 0
+    block_size: int = 0
+    expert_weight_bits: int = 4
+    fc1_expert_weight_bits: int | None = None
+    fc2_expert_weight_bits: int | None = None
+    fc3_expert_weight_bits: int | None = None
+    quant_type: str = "int"
+    weights_prepacked: int = -1
+
+    def widths(self, ins: Inputs) -> tuple[Dim, Dim, Dim] | None:
+        fc1 = tensor(ins, self.fc_at[0]).shape
+        if fc1 is None or len(fc1) != 3:
+            return None
+        fused = 2 if self.activation_type == "swiglu" and not has(ins, self.fc_at[2]) else 1
+        return fc1[0], fc1[1], fc1[1] // fused
