@@ -46,26 +46,34 @@ def infer_control(
 
 
 def _branches(inference: Inference, node: Node, ins: Inputs, env: Mapping[Value, Value]) -> Result:
-    regions = tuple(inference.graph(r, env) for r in node.regions)
     condition = known(ins, 0)
     taken = condition.item if condition is not None else None
-    if taken is not None and len(regions) == 2:
-        chosen = regions[0 if taken else 1]
-        return (
-            tuple(v.type for v in chosen.outputs),
-            tuple(v.known for v in chosen.outputs),
-            regions,
-        )
+    regions: list[Graph] = []
+    sound: list[Graph] = []
+    refused: ShapeError | None = None
+    for i, branch in enumerate(node.regions):
+        if taken is not None and i != (0 if taken else 1):
+            # a branch that never runs may well contradict its operands
+            regions.append(branch)
+            continue
+        try:
+            regions.append(inference.graph(branch, env))
+            sound.append(regions[-1])
+        except ShapeError as error:
+            regions.append(branch)
+            refused = error
+    if not sound and refused is not None:
+        raise refused
     types: list[Type] = []
     folded: list[Known | None] = []
-    for values in zip(*(r.outputs for r in regions), strict=False):
+    for values in zip(*(r.outputs for r in sound), strict=False):
         joined = values[0].type
         for v in values[1:]:
             joined = join(joined, v.type)
         types.append(joined)
         same = all(v.known == values[0].known for v in values)
         folded.append(values[0].known if same else None)
-    return tuple(types), tuple(folded), regions
+    return tuple(types), tuple(folded), tuple(regions)
 
 
 def _body_arguments(carried: Sequence[Argument], iteration: Known | None) -> list[Argument]:
