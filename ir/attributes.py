@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import types
 import typing
 from collections.abc import Callable, Mapping
@@ -12,7 +13,15 @@ from typing import Any, ClassVar, Protocol, TypeVar
 
 from ..errors import ParseError, PerfcError
 from .dim import Poly
-from .types import BY_CODE, DType
+from .types import (
+    BY_CODE,
+    DType,
+    MapType,
+    OptionalType,
+    SequenceType,
+    TensorType,
+    UnknownType,
+)
 
 
 class Record(Protocol):
@@ -61,13 +70,25 @@ def shown(annotation: object) -> str:
     return text.replace("None", "none") or str(annotation)
 
 
+_ALIASES: dict[str, Any] = {
+    "Dim": int | Poly,
+    "Type": TensorType | SequenceType | OptionalType | MapType | UnknownType,
+}
+"""Aliases that the IR's files spell as strings."""
+
+
 @lru_cache(maxsize=1024)
-def field_types(cls: type) -> Mapping[str, Any]:
-    """Field annotations as types; empty where they cannot be evaluated."""
-    try:
-        return typing.get_type_hints(cls)
-    except (NameError, TypeError):
-        return {}
+def field_types(cls: type[Record]) -> Mapping[str, Any]:
+    """Field annotations as types; a field whose annotation names what is not imported is absent."""
+    found: dict[str, Any] = {}
+    for f in fields(cls):
+        owner = next(c for c in cls.__mro__ if f.name in vars(c).get("__annotations__", ()))
+        one = types.SimpleNamespace(__annotations__={f.name: f.type})
+        try:
+            found |= typing.get_type_hints(one, vars(sys.modules[owner.__module__]), _ALIASES)
+        except (NameError, TypeError):
+            continue
+    return found
 
 
 def convert(value: object, hint: Any) -> object:

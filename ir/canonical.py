@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import cached_property
 
 from .graph import NOWHERE, Graph, ModelOrigin, Module, Node, Value, captured
 from .text import print_module
@@ -17,7 +18,7 @@ def canonical(module: Module) -> Module:
     nor the given order decide; nodes that no output needs come last. Names, places in the model
     file and the file's own particulars are left out.
     """
-    graph = _Namer().graph(module.graph, "main")
+    graph = _Namer(_Order(module.graph)).graph(module.graph, "main")
     return Module(graph, module.symbols, ModelOrigin())
 
 
@@ -26,56 +27,89 @@ def digest(module: Module) -> str:
     return hashlib.sha256(print_module(canonical(module)).encode("utf-8")).hexdigest()
 
 
-def ordered(graph: Graph) -> tuple[Node, ...]:
-    """Nodes by depth-first walk from the outputs; those that no output needs at the end."""
-    producers = graph.producers
-    done: dict[Node, None] = {}
-    reads = {node: tuple(_reads(node)) for node in graph.nodes}
-    used = {v for values in reads.values() for v in values}
-    dead = [n for n in graph.nodes if not any(v in used for v in n.results)]
-    dead.sort(key=lambda n: (str(n.op), [str(v.type) for v in reads[n]]))
-    roots = [producers.get(v) for v in graph.outputs]
-    for root in (*roots, *dead):
-        stack = [] if root is None or root in done else [(root, iter(reads[root]))]
-        while stack:
-            node, operands = stack[-1]
-            for v in operands:
-                producer = producers.get(v)
-                if producer is not None and producer not in done:
-                    stack.append((producer, iter(reads[producer])))
-                    break
-            else:
-                done[node] = None
-                stack.pop()
-    return tuple(done)
+class _Order:
+    """The order of nodes in a graph and in its regions that follows from their wiring alone."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+
+    def nodes(self, graph: Graph) -> tuple[Node, ...]:
+        """Nodes by depth-first walk from the outputs; those that no output needs at the end."""
+        producers = graph.producers
+        reads = {node: tuple(self.reads(node)) for node in graph.nodes}
+        used = {v for values in reads.values() for v in values}
+        unused = [n for n in graph.nodes if not any(v in used for v in n.results)]
+        if len(unused) > 1:
+            unused.sort(key=lambda n: self._signatures[n])
+        done: dict[Node, None] = {}
+        for root in (*[producers.get(v) for v in graph.outputs], *unused):
+            stack = [] if root is None or root in done else [(root, iter(reads[root]))]
+            while stack:
+                node, operands = stack[-1]
+                for v in operands:
+                    producer = producers.get(v)
+                    if producer is not None and producer not in done:
+                        stack.append((producer, iter(reads[producer])))
+                        break
+                else:
+                    done[node] = None
+                    stack.pop()
+        return tuple(done)
+
+    def reads(self, node: Node) -> Iterable[Value]:
+        """Operands, then what regions use from outside, in the order in which they use it."""
+        yield from (v for v in node.inputs if v is not None)
+        if node.regions:
+            yield from self._mentions(node.regions, captured(node))
+
+    def _mentions(self, regions: tuple[Graph, ...], free: set[Value]) -> Iterable[Value]:
+        for region in regions:
+            for node in self.nodes(region):
+                yield from (v for v in node.inputs if v in free and v is not None)
+                yield from self._mentions(node.regions, free)
+            yield from (v for v in region.outputs if v in free)
+
+    @cached_property
+    def _signatures(self) -> dict[Node, str]:
+        """A digest of each node and of everything it depends on, names left out."""
+        values: dict[Value | None, str] = {None: "_"}
+        nodes: dict[Node, str] = {}
+
+        def sign(graph: Graph) -> str:
+            for i, v in enumerate(graph.inputs):
+                values[v] = _hashed("input", i, v.type, v.known)
+            for v in graph.weights:
+                values[v] = _hashed("weight", v.type, v.known, v.weight)
+            for n in graph.nodes:
+                inner = [sign(r) for r in n.regions]
+                types = [v and v.type for v in n.outputs]
+                signed = _hashed(repr(n.op), [values[v] for v in n.inputs], inner, types)
+                nodes[n] = signed
+                for i, result in enumerate(n.outputs):
+                    if result is not None:
+                        values[result] = _hashed(signed, i)
+            ends = [values[v] for v in graph.outputs]
+            return _hashed(ends, sorted(nodes[n] for n in graph.nodes))
+
+        sign(self._graph)
+        return nodes
 
 
-def _reads(node: Node) -> Iterable[Value]:
-    """Operands, then what regions use from outside, in the order in which they use it."""
-    yield from (v for v in node.inputs if v is not None)
-    if node.regions:
-        free = captured(node)
-        yield from _mentions(node.regions, free)
-
-
-def _mentions(regions: tuple[Graph, ...], free: set[Value]) -> Iterable[Value]:
-    for region in regions:
-        for node in ordered(region):
-            yield from (v for v in node.inputs if v in free and v is not None)
-            yield from _mentions(node.regions, free)
-        yield from (v for v in region.outputs if v in free)
+def _hashed(*parts: object) -> str:
+    return hashlib.blake2b(repr(parts).encode("utf-8", "replace"), digest_size=16).hexdigest()
 
 
 class _Namer:
     """Renames along the walk; outer values keep their new names inside regions."""
 
-    def __init__(self) -> None:
+    def __init__(self, order: _Order) -> None:
+        self.order = order
         self.new: dict[Value, Value] = {}
 
     def graph(self, graph: Graph, name: str) -> Graph:
         inputs = tuple(self.rename(v) for v in graph.inputs)
-        nodes = ordered(graph)
-        mentioned = (v for n in nodes for v in _reads(n))
+        nodes = self.order.nodes(graph)
+        mentioned = (v for n in nodes for v in self.order.reads(n))
         stored = set(graph.weights)
         first_use = dict.fromkeys(v for v in (*mentioned, *graph.outputs) if v in stored)
         unused = sorted(stored - first_use.keys(), key=lambda v: (str(v.type), str(v.weight)))
