@@ -6,11 +6,14 @@ from collections.abc import Iterable
 
 from .cost import Traffic, dim_sum
 from .dim import Dim, dim_min
+from .op import ABSENT
 from .types import DType, TensorType, Type, element_count, storage_bytes
 
 
 def stored(type_: Type) -> Dim | None:
-    """Bytes of a whole tensor, None when not known."""
+    """Bytes of a whole tensor, None when not known; none of an output that is not asked for."""
+    if type_ is ABSENT:
+        return 0
     return type_.nbytes if isinstance(type_, TensorType) else None
 
 
