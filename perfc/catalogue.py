@@ -1,0 +1,78 @@
+"""What operators say of themselves: sections of their docstrings, formulas, what ONNX asks for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+
+from perfc.ir.op import Op
+
+SECTIONS = ("Shapes", "Work", "Traffic", "Source")
+_HEADING = re.compile(rf"(?:^|(?<=\s))({'|'.join(SECTIONS)}):\s*", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class OpDoc:
+    """The documentation of one operator.
+
+    Args:
+        summary: what it does, in one sentence or two.
+        sections: text by heading; one that the class leaves out is that of the class it extends.
+    """
+
+    summary: str
+    sections: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+def documentation(cls: type[Op]) -> OpDoc:
+    """The docstring of an operator taken apart, what it inherits included."""
+    summary, found = _parts(cls.__doc__ or "")
+    for parent in cls.__mro__[1:]:
+        if parent is Op or not issubclass(parent, Op):
+            continue
+        for name, text in _parts(parent.__doc__ or "")[1].items():
+            found.setdefault(name, text)
+    return OpDoc(summary, {name: found[name] for name in SECTIONS if name in found})
+
+
+def _parts(doc: str) -> tuple[str, dict[str, str]]:
+    pieces = _HEADING.split(doc)
+    texts = {name: _flowed(text) for name, text in zip(pieces[1::2], pieces[2::2], strict=True)}
+    return _flowed(pieces[0]), texts
+
+
+def _flowed(text: str) -> str:
+    return " ".join(text.split())
+
+
+@cache
+def operators() -> tuple[type[Op], ...]:
+    """Every operator class that stands for ONNX operators, by mnemonic."""
+    from importlib import import_module
+    from pkgutil import iter_modules
+
+    from perfc.ir import ops
+    from perfc.ir.op import REGISTRY
+
+    for module in iter_modules(ops.__path__):
+        import_module(f"{ops.__name__}.{module.name}")
+    return tuple(REGISTRY[name] for name in sorted(REGISTRY) if REGISTRY[name].onnx)
+
+
+def find_operator(name: str) -> type[Op] | None:
+    """The operator called ``name``: a mnemonic or an ONNX name, with or without its domain."""
+    wanted = name.lower()
+    for cls in operators():
+        if wanted == cls.mnemonic or wanted in (n.lower() for n in cls.onnx):
+            return cls
+    for cls in operators():
+        if wanted in (n.rpartition("::")[2].lower() for n in cls.onnx):
+            return cls
+    return None
+
+
+def module_file(cls: type[Op]) -> str:
+    """The file that defines an operator, from the root of the repository."""
+    return cls.__module__.removeprefix("perfc.").replace(".", "/") + ".py"

@@ -1,0 +1,187 @@
+"""How the times of one kernel are made: each ceiling's amount, rate, source and origin."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from perfc.api import Report
+from perfc.ir.facts import Origin, weakest
+from perfc.ir.graph import Node
+from perfc.ir.types import DType
+from perfc.machine import Machine, Rate, Unit
+from perfc.passes.roofline import GRAPH_GAP, Ceiling, KernelBound
+from perfc.passes.runtimes import Launch
+
+_UNITS = {
+    Ceiling.MATRIX: Unit.MATRIX,
+    Ceiling.WAVES: Unit.MATRIX,
+    Ceiling.VECTOR: Unit.VECTOR,
+    Ceiling.SPECIAL: Unit.SPECIAL,
+    Ceiling.INTEGER: Unit.INTEGER,
+}
+_LEVELS = {Ceiling.L1: "l1", Ceiling.L2: "l2", Ceiling.DEVICE: "device"}
+_NOTES = {
+    ("floor", Ceiling.MATRIX): "only what no algorithm can leave out (minimal filtering, masks)",
+    ("floor", Ceiling.DEVICE): "only what exceeds L2 at the start and at the end",
+    ("sustained", Ceiling.DEVICE): "what is not found in L2",
+    ("sustained", Ceiling.WAVES): "the matrix rate while the last wave of tiles is not full",
+    ("floor", Ceiling.INTEGER): "a quarter of the operations, four packed in a lane",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RateCite:
+    """A rate with the place it is written in and who says so."""
+
+    value: float
+    unit: str
+    key: str
+    source: str
+    origin: Origin
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CeilingTime:
+    """How long one ceiling takes for the kernel: an amount over a rate.
+
+    ``amount`` is in the unit of ``rate`` times seconds; ``line`` is ``floor`` or ``sustained``.
+    """
+
+    line: str
+    ceiling: str
+    amount: float
+    rate: RateCite
+    time_s: float
+    origin: Origin
+    binds: bool
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class KernelPart:
+    """The kernel a node runs in."""
+
+    index: int
+    total: int
+    label: str
+    nodes: tuple[str, ...]
+    counts: Mapping[str, float]
+    launches: float
+    device_bytes: float
+    dtype: str
+    floor_s: float
+    sustained_s: float
+    launch_gap_s: float
+    time_s: float
+    binding: str
+    share: float
+    ceilings: tuple[CeilingTime, ...]
+    origin: Origin
+
+
+def kernel_part(report: Report, node: Node, tf32: bool) -> KernelPart | None:
+    """The kernel that ``node`` runs in, None where it launches nothing."""
+    table = report.roofline
+    found = ((i, b) for i, b in enumerate(table.kernels) if node in b.kernel.nodes)
+    index, bound = next(found, (-1, None))
+    if bound is None:
+        return None
+    ceilings = tuple(_ceilings(report, bound, tf32))
+    c = bound.counts
+    total = table.time_s
+    return KernelPart(
+        index=index,
+        total=len(table.kernels),
+        label=bound.kernel.label,
+        nodes=tuple(n.name for n in bound.kernel.nodes),
+        counts={
+            "mac": c.mac,
+            "alu": c.alu,
+            "sfu": c.sfu,
+            "integer": c.integer,
+            "read_bytes": c.read_bytes,
+            "write_bytes": c.write_bytes,
+        },
+        launches=bound.launches,
+        device_bytes=bound.device_bytes,
+        dtype=bound.dtype.code,
+        floor_s=bound.floor_s,
+        sustained_s=bound.sustained_s,
+        launch_gap_s=bound.launch_gap_s,
+        time_s=bound.time_s,
+        binding=bound.binding.value,
+        share=bound.time_s / total if total else 0.0,
+        ceilings=ceilings,
+        origin=weakest(t.origin for t in ceilings if t.binds and t.line != "floor"),
+    )
+
+
+def _ceilings(report: Report, bound: KernelBound, tf32: bool) -> Iterator[CeilingTime]:
+    for line, times in (("floor", bound.floor), ("sustained", bound.sustained)):
+        longest = max(times.values(), default=0.0)
+        binding = None if line == "sustained" and bound.binding is Ceiling.LAUNCH else longest
+        for ceiling, time_s in times.items():
+            rate = _rate(report.machine, bound, ceiling, line == "floor", tf32)
+            if rate is None:
+                continue
+            origin = rate.origin
+            if ceiling is Ceiling.WAVES:
+                # the tile's size is assumed, and with it how full the last wave is
+                origin = Origin.ASSUMED
+                rate = replace(rate, value=rate.value * times[Ceiling.MATRIX] / time_s)
+            # The amount follows from the pass's own time, so that the two can never disagree.
+            amount = time_s * rate.value
+            full = 2 * bound.counts.mac if ceiling is Ceiling.MATRIX else None
+            note = _NOTES.get((line, ceiling), "")
+            if full is not None and abs(amount - full * bound.launches) <= 1e-6 * amount:
+                note = ""
+            if ceiling is Ceiling.DEVICE and amount == bound.counts.nbytes * bound.launches:
+                note = ""
+            yield CeilingTime(
+                line, ceiling.value, amount, rate, time_s, origin, time_s == binding, note
+            )
+    if bound.launch_gap_s > 0:
+        yield _launch(report, bound)
+
+
+def _launch(report: Report, bound: KernelBound) -> CeilingTime:
+    rate = report.machine.launch_overhead_s
+    assert rate is not None  # without one there is no gap
+    graph = report.kernels.runtime.launch is Launch.GRAPH
+    note = f"a recorded graph: {GRAPH_GAP:g} of it, " if graph else ""
+    cited = _cited(report.machine, rate, "s")
+    return CeilingTime(
+        "launch",
+        Ceiling.LAUNCH.value,
+        bound.launches,
+        cited,
+        bound.launch_gap_s,
+        Origin.ASSUMED if graph else rate.origin,
+        bound.binding is Ceiling.LAUNCH,
+        f"{note}less the time that the kernel itself takes; outside the floor",
+    )
+
+
+def _rate(
+    machine: Machine, bound: KernelBound, ceiling: Ceiling, is_floor: bool, tf32: bool
+) -> RateCite | None:
+    if ceiling in _LEVELS:
+        level = machine.level(_LEVELS[ceiling])
+        if level is None:
+            return None
+        best, measured, nominal = level.bandwidth, level.sustained, level.nominal
+        name = "bytes_per_s"
+    else:
+        unit = _UNITS[ceiling]
+        vector = bound.dtype if bound.dtype.is_float else DType.F32
+        dtype = {Unit.MATRIX: bound.dtype, Unit.INTEGER: DType.I32}.get(unit, vector)
+        peak = machine.entry(unit, dtype.code, allow_tf32=tf32)
+        best, measured, nominal = peak.peak, peak.sustained, peak.nominal
+        name = "flop_per_s" if dtype.is_float else "op_per_s"
+    return _cited(machine, best if is_floor else measured or nominal, name)
+
+
+def _cited(machine: Machine, rate: Rate, unit: str) -> RateCite:
+    return RateCite(rate.value, unit, rate.key, machine.cite(rate), rate.origin, rate.note)

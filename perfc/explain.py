@@ -1,0 +1,243 @@
+"""How the numbers of one node are made: formulas filled in, rates with their sources, origins."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from perfc.api import Report
+from perfc.catalogue import OpDoc, documentation, module_file
+from perfc.ceilings import KernelPart, kernel_part
+from perfc.ir.dim import Dim, Poly, symbols
+from perfc.ir.evaluate import evaluate
+from perfc.ir.facts import Origin
+from perfc.ir.graph import Inputs, Node, Value, walk
+from perfc.ir.names import symbol_name
+from perfc.ir.op import ABSENT, Kind, Types, attribute_text
+from perfc.ir.types import TensorType
+from perfc.locate import find_node
+from perfc.passes.cost import NodeCost, Tier
+from perfc.passes.fuse import HOST
+
+_LETTER = re.compile(r"[A-Za-z_]\w*")
+_CLOSED = re.compile(r"\((\d+)//(\d+)\)")
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """An operand or a result."""
+
+    role: str
+    name: str
+    type: str
+    nbytes: int | None
+    is_stored: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """A number counted on the graph.
+
+    Args:
+        name: ``mac``, ``alu``, ``read_bytes`` …
+        formula: over the letters of the operator's docstring, "" where it states none.
+        filled: the formula with this node's numbers.
+        symbolic: over the symbols of the model, "" where none occurs.
+    """
+
+    name: str
+    formula: str
+    filled: str
+    value: int
+    symbolic: str
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Everything that ``perfc explain`` says of a node."""
+
+    model: str
+    target: str
+    runtime: str
+    name: str
+    index: int
+    total: int
+    op_type: str
+    mnemonic: str
+    defined_in: str
+    doc: OpDoc
+    attributes: Mapping[str, str]
+    symbols: Mapping[str, tuple[int, str]]
+    operands: tuple[Tensor, ...]
+    results: tuple[Tensor, ...]
+    extents: Mapping[str, int]
+    counts: tuple[Count, ...]
+    repeat: int
+    tier: Tier | None
+    kernel: KernelPart | None
+    note: str
+
+
+def explain(report: Report, wanted: str, *, tf32: bool = True) -> Explanation:
+    """How the numbers of the node ``wanted`` are made.
+
+    Args:
+        report: an analysis.
+        wanted: a node's name, one of its outputs, its position, or part of its name.
+        tf32: as the analysis was told.
+
+    Raises:
+        NodeError: no such node.
+    """
+    index, found = find_node(report.source.graph, wanted)
+    node = executed(report, found)
+    cost = report.cost.nodes.get(node) if node is not None else None
+    shown = node or found
+    outs: Types = tuple(ABSENT if v is None else v.type for v in shown.outputs)
+    extents = _extents(shown, outs, report.env)
+    cls = type(shown.op)
+    return Explanation(
+        model=report.path,
+        target=report.machine.name,
+        runtime=report.kernels.runtime.name,
+        name=found.name,
+        index=index,
+        total=sum(1 for _ in walk(report.source.graph)),
+        op_type=found.loc.op_type or found.op.mnemonic,
+        mnemonic=found.op.mnemonic,
+        defined_in=module_file(type(found.op)),
+        doc=documentation(cls),
+        attributes=_attributes(shown),
+        symbols=_symbols(report, shown, cost),
+        operands=tuple(_tensors(cls.operands, shown.inputs, report.env)),
+        results=tuple(_tensors((), shown.outputs, report.env)),
+        extents=extents,
+        counts=tuple(_counts(shown, cost, extents, report.env)) if cost else (),
+        repeat=int(evaluate(cost.repeat, report.env)) if cost else 1,
+        tier=cost.tier if cost else None,
+        kernel=kernel_part(report, node, tf32) if node is not None else None,
+        note=_note(report, node, cost),
+    )
+
+
+def executed(report: Report, found: Node) -> Node | None:
+    """The node of the folded (and retyped) module that ``found`` became, None if it is gone."""
+    if found in report.cost.nodes:
+        return found
+    names = {v.name for v in found.results}
+    key = (found.loc, frozenset(names))
+    for node in walk(report.module.graph):
+        if node.loc == key[0] and {v.name for v in node.results} == key[1]:
+            return node
+    return None
+
+
+def _note(report: Report, node: Node | None, cost: NodeCost | None) -> str:
+    if node is None or cost is None:
+        return "does not run: its results are known before, or nobody reads them; it costs nothing"
+    if node.regions:
+        return "runs its subgraphs; their nodes are counted, it adds nothing of its own"
+    if node.op.kind in HOST:
+        return "runs on the host and launches nothing on the device"
+    if cost.tier in (Tier.BYTES, Tier.UNKNOWN):
+        return f"coverage: {cost.tier.value}, so its counts are lower bounds"
+    if node.op.kind is Kind.VIEW:
+        return "a view: moves nothing, so it takes no time of its own"
+    return ""
+
+
+def _attributes(node: Node) -> dict[str, str]:
+    from dataclasses import fields
+
+    return {f.name: attribute_text(getattr(node.op, f.name)) for f in fields(node.op)}
+
+
+def _symbols(report: Report, node: Node, cost: NodeCost | None) -> dict[str, tuple[int, str]]:
+    dims: list[Dim] = []
+    for v in (*node.inputs, *node.results):
+        if v is not None and isinstance(v.type, TensorType) and v.type.shape:
+            dims.extend(v.type.shape)
+    if cost is not None:
+        dims += [cost.work.mac, cost.traffic.read_bytes, cost.repeat]
+    used = {symbol_name(a.key): a for d in dims for a in symbols(d)}
+    found: dict[str, tuple[int, str]] = {}
+    for name, atom in sorted(used.items()):
+        if name in report.env:
+            found[name] = report.env[name], "given" if name in report.given else str(Origin.ASSUMED)
+        else:
+            found[name] = atom.lo, str(Origin.BOUND)
+    return found
+
+
+def _tensors(roles: tuple[str, ...], values: Inputs, env: Mapping[str, int]) -> Iterator[Tensor]:
+    for i, v in enumerate(values):
+        if v is None:
+            continue
+        role = roles[i] if i < len(roles) else ""
+        yield Tensor(role, v.name, str(v.type), _nbytes(v, env), v.weight is not None)
+
+
+def _nbytes(v: Value, env: Mapping[str, int]) -> int | None:
+    nbytes = v.type.nbytes if isinstance(v.type, TensorType) else None
+    return None if nbytes is None else int(evaluate(nbytes, env))
+
+
+def _extents(node: Node, outs: Types, env: Mapping[str, int]) -> dict[str, int]:
+    try:
+        found = node.op.extents(node.inputs, outs)
+    except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError):
+        # the same that the cost pass forgives: an operator fed what no definition foresees
+        return {}
+    return {name: int(evaluate(d, env)) for name, d in found.items()}
+
+
+def _counts(
+    node: Node, cost: NodeCost, extents: Mapping[str, int], env: Mapping[str, int]
+) -> Iterator[Count]:
+    work, traffic = cost.work, cost.traffic
+    numbers: tuple[tuple[str, Dim | None, bool], ...] = (
+        ("mac", work.mac, False),
+        ("effective_mac", work.effective_mac, False),
+        ("alu", work.alu, False),
+        ("sfu", work.sfu, False),
+        ("integer", work.integer, False),
+        ("read_bytes", traffic.read_bytes, traffic.is_bound),
+        ("write_bytes", traffic.write_bytes, traffic.is_bound),
+    )
+    unknown = cost.tier in (Tier.BYTES, Tier.UNKNOWN)
+    for name, d, is_bound in numbers:
+        if d is None:
+            continue
+        formula = node.op.formulas.get(name, "")
+        value = int(evaluate(d, env))
+        if not value and not unknown:
+            continue
+        text = filled(formula, extents) if formula else ""
+        if name.endswith("_bytes") and not formula:
+            text = _sum_of_bytes(node, name, value, env)
+        symbolic = str(d) if isinstance(d, Poly) else ""
+        is_open = any(symbol_name(a.key) not in env for a in symbols(d))
+        origin = Origin.BOUND if is_bound or unknown or is_open else Origin.COUNTED
+        yield Count(name, formula, text, value, symbolic, origin)
+
+
+def _sum_of_bytes(node: Node, name: str, value: int, env: Mapping[str, int]) -> str:
+    """The tensors' sizes as a sum where they make up the total; else "": the docstring says why."""
+    values = node.inputs if name == "read_bytes" else node.outputs
+    distinct = dict.fromkeys(v for v in values if v is not None)
+    sizes = [_nbytes(v, env) for v in distinct]
+    if sum(s or 0 for s in sizes) != value or None in sizes:
+        return ""
+    return " + ".join(str(s) for s in sizes)
+
+
+def filled(formula: str, extents: Mapping[str, int]) -> str:
+    """``formula`` with numbers for letters, quotients of two numbers worked out.
+
+    >>> filled("k*(c//g)", {"k": 64, "c": 6, "g": 2})
+    '64*3'
+    """
+    text = _LETTER.sub(lambda m: str(extents.get(m[0], m[0])), formula)
+    return _CLOSED.sub(lambda m: str(int(m[1]) // int(m[2])) if int(m[2]) else m[0], text)
