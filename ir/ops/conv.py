@@ -153,9 +153,7 @@ class Conv(Op):
 
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         x, w, kernel = self.maps(ins), self.filters(ins), self.kernel(ins)
-        y = channels_first(
-            outs[0].shape if isinstance(outs[0], TensorType) else None, self.layout()
-        )
+        y = channels_first(result_shape(outs), self.layout())
         if kernel is None or y is None or (x is None and w is None):
             return {}
         c = w[1] * self.group if w else x[1] if x else 0
@@ -170,9 +168,7 @@ class Conv(Op):
 
     def _unread_bytes(self, ins: Inputs, outs: Types) -> Dim:
         x, kernel = self.maps(ins), self.kernel(ins)
-        y = channels_first(
-            outs[0].shape if isinstance(outs[0], TensorType) else None, self.layout()
-        )
+        y = channels_first(result_shape(outs), self.layout())
         source = tensor(ins, self.at[0])
         if x is None or kernel is None or y is None or source.nbytes is None:
             return 0

@@ -15,7 +15,15 @@ from ..op import Kind, Op, Types, has, known, tensor
 from ..types import DType, Shape, TensorType
 from .conv import channels_first, folded, in_layout
 from .matmul import first_dtype
-from .window import kernel_extents, pad_pairs, per_axis, product, result_shape, span_of, unknown_extents
+from .window import (
+    kernel_extents,
+    pad_pairs,
+    per_axis,
+    product,
+    result_shape,
+    span_of,
+    unknown_extents,
+)
 
 
 @dataclass(frozen=True)
@@ -121,9 +129,7 @@ class ConvTranspose(Op):
 
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         x, _, kernel = self._operands(ins)
-        y = channels_first(
-            outs[0].shape if isinstance(outs[0], TensorType) else None, self.layout()
-        )
+        y = channels_first(result_shape(outs), self.layout())
         if x is None or kernel is None or y is None:
             return {}
         (h, w), (p, q), (r, s) = folded(x[2:]), folded(y[2:]), folded(kernel)
