@@ -100,7 +100,7 @@ def _dims_of(type_: Type) -> Iterable[Dim | None]:
             return _dims_of(elem)
         case MapType(value=value):
             return _dims_of(value)
-        case UnknownType():
+        case _:
             return ()
 
 

@@ -32,7 +32,14 @@ _TOKEN = re.compile(
     r"|(?P<end>\Z))"
 )
 _WORD = re.compile(r"[A-Za-z_][\w./:-]*")
-_VALUES: dict[str, object] = {"true": True, "false": False, "none": None, "inf": inf, "nan": nan}
+_VALUES: dict[str, object] = {
+    "true": True,
+    "false": False,
+    "none": None,
+    "inf": inf,
+    "-inf": -inf,
+    "nan": nan,
+}
 
 
 @dataclass(frozen=True)
@@ -69,7 +76,7 @@ def _spell_value(value: object) -> str:
         case None:
             return "none"
         case DType():
-            return value.code
+            return _spell_value(value.code)
         case Enum():
             return _spell_value(value.value if isinstance(value.value, str) else value.name)
         case str():
@@ -214,8 +221,12 @@ def _class_name(name: str) -> str:
 
 def _files() -> dict[str, Path]:
     """Modules of this package by pass name, passes or not."""
-    found = (m.name for m in pkgutil.iter_modules(__path__) if not m.ispkg)
-    return {name.replace("_", "-"): Path(__path__[0]) / f"{name}.py" for name in found}
+    found = {}
+    for m in pkgutil.iter_modules(__path__):
+        if not m.ispkg:
+            folder = getattr(m.module_finder, "path", __path__[0])
+            found[m.name.replace("_", "-")] = Path(folder) / f"{m.name}.py"
+    return found
 
 
 def find(name: str) -> type[Pass] | None:
