@@ -258,7 +258,7 @@ class Trilu(_Rearranged):
         data = known(ins, 0)
         offset = known(ins, 1)
         k = 0 if not has(ins, 1) else offset.item if offset is not None else None
-        if data is None or not isinstance(k, int):
+        if data is None or len(data.shape) < 2 or not isinstance(k, int):
             return ()
         rows, columns = data.shape[-2:]
         zero = False if any(isinstance(i, bool) for i in data.items) else 0
