@@ -155,7 +155,11 @@ def contents(value: Any) -> Known:
         ParseError: ragged lists, or more elements than are ever tracked.
     """
     if hasattr(value, "tolist"):
-        value = value.tolist()
+        flat = value.reshape(-1).tolist()
+        array = Known.of(value.shape, flat)
+        if array is None:
+            raise ParseError(f"a value of {len(flat)} elements is too large to drive a shape")
+        return array
     shape: list[int] = []
     level = value
     while isinstance(level, list | tuple):
