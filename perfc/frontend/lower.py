@@ -37,9 +37,14 @@ class Scope:
     values: dict[str, Value] = field(default_factory=dict[str, Value])
     outer: Scope | None = None
     prefix: str = ""
+    renamed: Mapping[str, str] = field(default_factory=dict[str, str])
     arguments: Mapping[str, proto.Attribute] | None = None
     call: Loc | None = None
     depth: int = 0
+
+    def full(self, name: str) -> str:
+        """The name of a value made here: a function's result is called as its caller calls it."""
+        return self.renamed.get(name) or self.prefix + name
 
     def find(self, name: str) -> Value | None:
         """The value called ``name`` here or further out."""
@@ -139,7 +144,7 @@ class Lowering:
         # hashing small contents costs more than parsing them: only parameters get a digest
         digest = tensor.content_digest or "" if is_parameter else ""
         weight = Weight(tensor.nbytes, digest, location, is_parameter)
-        value = Value(scope.prefix + name, content.type, content.known, weight)
+        value = Value(scope.full(name), content.type, content.known, weight)
         scope.values[name] = value
         return value
 
@@ -241,7 +246,8 @@ class Lowering:
             raise ModelError(
                 f"{name!r} is made twice", where=f"node {_label(source)!r} ({source.op_type})"
             )
-        value = Value(scope.prefix + name, self.declared.get(name, UNKNOWN))
+        full = scope.full(name)
+        value = Value(full, self.declared.get(full, UNKNOWN))
         scope.values[name] = value
         return value
 
@@ -286,6 +292,11 @@ class Lowering:
         inner = Scope(
             {_domain(d): v for d, v in function.opset_import} or scope.opsets,
             prefix=f"{scope.prefix}{label}/",
+            renamed={
+                formal: scope.full(actual)
+                for formal, actual in zip(function.output, source.output, strict=False)
+                if actual
+            },
             arguments=self.functions.arguments(function, source, scope.arguments),
             call=self.functions.location(function, source, scope.prefix, scope.call),
             depth=scope.depth + 1,
