@@ -63,7 +63,7 @@ class Elementwise(Op):
 
     def __init_subclass__(cls) -> None:
         """Derive the formulas from the counts per element, and register."""
-        if "formulas" not in cls.__dict__:
+        if "formulas" not in cls.__dict__ and cls.work is Elementwise.work:
             cls.formulas = _derived_formulas(cls.alu_per_element, cls.sfu_per_element, cls.variadic)
         super().__init_subclass__()
 

@@ -62,7 +62,7 @@ class DFT(Op):
     def _axis(self, ins: Inputs, rank: int) -> int | None:
         given = known_ints(ins, 2)
         if has(ins, 2) and (given is None or len(given) != 1):
-            return None
+            return 0 if rank == 2 else None
         at = normal_axis(given[0] if given else -2, rank)
         if at == rank - 1:
             raise ShapeError("the last axis holds real and imaginary parts")
@@ -81,7 +81,8 @@ class DFT(Op):
         parts = 1 if self.inverse and self.onesided else 2
         at = self._axis(ins, len(x.shape))
         if at is None:
-            free = (data_extent() for _ in x.shape[:-1])
+            keeps_length = not has(ins, 1) and not self.onesided
+            free = x.shape[:-1] if keeps_length else (data_extent() for _ in x.shape[:-1])
             return (TensorType(x.dtype, (*free, parts)),)
         n = self._length(ins, x.shape[at])
         m = n // 2 + 1 if self.onesided and not self.inverse else n
