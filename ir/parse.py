@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from ..errors import ParseError
+from ..errors import ModelError, ParseError
 from .attributes import build
 from .dim import Dim, symbol
 from .graph import NOWHERE, Graph, Loc, ModelOrigin, Module, Node, SymbolDecl, Value, Weight
@@ -18,7 +19,7 @@ from .terms import Terms
 from .text import VERSION
 from .types import Type
 
-__all__ = ["Parsed", "parse", "parse_dim", "parse_module"]
+__all__ = ["Parsed", "parse", "parse_dim", "parse_module", "read"]
 
 MAX_CHARS = 64 << 20
 """Longer texts are refused: a model of 100,000 nodes takes a third of this."""
@@ -64,6 +65,24 @@ def parse(text: str, path: str = "text") -> Parsed:
     parser = _Parser(text, path)
     module = parser.module()
     return Parsed(module, parser.facts, text, path, parser.starts)
+
+
+def read(path: str) -> Parsed:
+    """The module in the file at ``path``; ``-`` is standard input.
+
+    Raises:
+        ModelError: the file cannot be read.
+        ParseError: with file, line and column.
+    """
+    try:
+        if path == "-":
+            return parse(sys.stdin.read(MAX_CHARS + 1), "<stdin>")
+        with open(path, encoding="utf-8") as stream:
+            return parse(stream.read(MAX_CHARS + 1), path)
+    except OSError as error:
+        raise ModelError(error.strerror or "cannot be read", where=path) from None
+    except UnicodeDecodeError:
+        raise ModelError("is not text in UTF-8", where=path) from None
 
 
 @dataclass

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
+from ..errors import ParseError
+from .dim import interval
 from .graph import Graph, Module, Node, Value
+from .names import symbol_name
 
 
 class Rewriter:
@@ -112,3 +116,26 @@ class Rewriter:
 def with_graph(module: Module, graph: Graph) -> Module:
     """``module`` around ``graph``; the same object where that is its graph already."""
     return module if graph is module.graph else replace(module, graph=graph)
+
+
+def with_defaults(module: Module, values: Mapping[str, int]) -> Module:
+    """``module`` with other values assumed for its symbols, by name.
+
+    Raises:
+        ParseError: no such symbol, or a value outside its range.
+    """
+    known = {symbol_name(s.name): s for s in module.symbols}
+    for name, value in values.items():
+        s = known.get(name)
+        if s is None:
+            hint = f"the model has {', '.join(known)}" if known else "the model has none"
+            raise ParseError(f"no symbol {name}", where="--dim", hint=hint)
+        hi = None if s.hi is None else interval(s.hi)[1]
+        if value < s.lo or (hi is not None and value > hi):
+            raise ParseError(f"{name}={value} is outside {s.lo}..{hi or ''}", where="--dim")
+    return replace(
+        module,
+        symbols=tuple(
+            replace(s, default=values.get(symbol_name(s.name), s.default)) for s in module.symbols
+        ),
+    )

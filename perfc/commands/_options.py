@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from perfc.errors import ModelError, ParseError
+
+if TYPE_CHECKING:
+    from perfc.ir import Module
 
 dim_option = click.option(
     "--dim",
@@ -57,3 +61,18 @@ def write(text: str, output: Path | None) -> None:
 def names_in(text: str) -> list[str]:
     """Comma-separated names."""
     return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def read_model(model: str, dims: dict[str, int]) -> Module:
+    """The module in ``model``, verified."""
+    if model != "-" and not model.endswith(".pir"):
+        from perfc.frontend import load
+
+        return load(model, dims)
+    from perfc.ir.parse import read
+    from perfc.ir.rewrite import with_defaults
+    from perfc.ir.verify import verify
+
+    parsed = read(model)
+    verify(parsed.module, where=parsed.where)
+    return with_defaults(parsed.module, dims)

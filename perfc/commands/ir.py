@@ -6,7 +6,15 @@ from pathlib import Path
 
 import click
 
-from ._options import dim_option, facts_option, names_in, output_option, parse_dims, write
+from ._options import (
+    dim_option,
+    facts_option,
+    names_in,
+    output_option,
+    parse_dims,
+    read_model,
+    write,
+)
 
 
 @click.command("ir")
@@ -28,12 +36,11 @@ def command(
 
     The output parses back: `perfc opt` runs passes on it.
     """
-    from perfc.frontend import load
     from perfc.ir.text import print_module
     from perfc.passes.manager import Analyses
     from perfc.passes.pipeline import facts_of, parse_pipeline
 
     pipeline = parse_pipeline(passes)
     am = Analyses()
-    module = pipeline.run(load(model, parse_dims(dims)), am)
+    module = pipeline.run(read_model(model, parse_dims(dims)), am)
     write(print_module(module, facts=facts_of(names_in(facts), pipeline, module, am)), output)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from perfc.errors import ModelError
-
-from ._options import dim_option, facts_option, names_in, output_option, parse_dims, write
+from ._options import (
+    dim_option,
+    facts_option,
+    names_in,
+    output_option,
+    parse_dims,
+    read_model,
+    write,
+)
 
 if TYPE_CHECKING:
-    from perfc.ir import Module
     from perfc.passes.manager import Instrument
 
 
@@ -60,31 +64,7 @@ def command(
     if dump_ir is not None:
         instruments.append(DumpTo(dump_ir))
     am = Analyses(tuple(instruments))
-    module = pipeline.run(_read(model, parse_dims(dims)), am)
+    module = pipeline.run(read_model(model, parse_dims(dims)), am)
     write(print_module(module, facts=facts_of(names_in(facts), pipeline, module, am)), output)
     if time_passes:
         click.echo(str(timing), err=True)
-
-
-def _read(model: str, dims: dict[str, int]) -> Module:
-    """The module in ``model``, verified."""
-    from perfc.ir.parse import MAX_CHARS, parse
-    from perfc.ir.verify import verify
-
-    if model != "-" and not model.endswith(".pir"):
-        from perfc.frontend import load
-
-        return load(model, dims)
-    try:
-        if model == "-":
-            text = sys.stdin.read(MAX_CHARS + 1)
-        else:
-            with open(model, encoding="utf-8") as stream:
-                text = stream.read(MAX_CHARS + 1)
-    except OSError as error:
-        raise ModelError(error.strerror or "cannot be read", where=model) from None
-    except UnicodeDecodeError:
-        raise ModelError("is not text in UTF-8", where=model) from None
-    parsed = parse(text, "<stdin>" if model == "-" else model)
-    verify(parsed.module, where=parsed.where)
-    return parsed.module
