@@ -36,7 +36,7 @@ def judge_case(engine: str, case: Case, truth: Truth) -> dict[str, Judgement]:
             expected[name] = decoded
     try:
         said = adapter.ENGINES[engine](case.model, case.dims, case.values)
-        return judge_all(said, expected)
+        return judge_all(said, expected, case.declared)
     except Exception as error:  # an engine may raise anything; that is a finding
         text = str(error).splitlines()[0] if str(error) else ""
         why = f"{type(error).__name__}: {text}"[:200]

@@ -34,6 +34,14 @@ class Symbol:
     high: int | None = None
 
 
+class Env(dict[str, int]):
+    """Values of symbols met so far; ``declared`` names those of the model's own inputs."""
+
+    def __init__(self, declared: Mapping[str, int]) -> None:
+        super().__init__(declared)
+        self.declared = frozenset(declared)
+
+
 Dim = int | Symbol | None
 
 
@@ -143,7 +151,7 @@ def nbytes(tensor: Tensor) -> int | None:
     return (n * BITS[tensor.elem] + 7) // 8
 
 
-def judge(predicted: Type | None, truth: Type, env: dict[str, int]) -> Judgement:
+def judge(predicted: Type | None, truth: Type, env: Env) -> Judgement:
     """Verdict on one prediction; `env` collects what each symbol must be, over one model.
 
     A symbolic dimension is wrong only if it contradicts the truth: one symbol that would have to
@@ -166,7 +174,7 @@ def judge(predicted: Type | None, truth: Type, env: dict[str, int]) -> Judgement
     return Judgement(Verdict.WRONG, f"{show(predicted)}, is {show(truth)}")
 
 
-def _judge_element(a: Type | None, b: Type | None, env: dict[str, int]) -> Judgement:
+def _judge_element(a: Type | None, b: Type | None, env: Env) -> Judgement:
     if a is None:
         return Judgement(Verdict.UNKNOWN if b is not None else Verdict.COMPLETE, "element unknown")
     if b is None:
@@ -178,7 +186,7 @@ def _judge_element(a: Type | None, b: Type | None, env: dict[str, int]) -> Judge
     return found
 
 
-def _judge_tensor(p: Tensor, t: Tensor, env: dict[str, int]) -> Judgement:
+def _judge_tensor(p: Tensor, t: Tensor, env: Env) -> Judgement:
     said = f"{show(p)}, is {show(t)}"
     if p.elem != t.elem and p.elem != 0:
         return Judgement(Verdict.WRONG, "dtype: " + said)
@@ -193,14 +201,21 @@ def _judge_tensor(p: Tensor, t: Tensor, env: dict[str, int]) -> Judgement:
             return Judgement(Verdict.WRONG, f"symbol {a.text} cannot be {b}: " + said)
     if p.elem == 0:
         return Judgement(Verdict.UNKNOWN, "dtype unknown")
-    if not all(isinstance(d, int) for d in p.shape):
+    if not all(_is_exact(a, b, env) for a, b in zip(p.shape, t.shape, strict=True)):
         return Judgement(Verdict.BOUNDED, said)
     if p.nbytes is not None and p.elem != STRING and p.nbytes != nbytes(p):
         return Judgement(Verdict.WRONG, f"bytes {p.nbytes}, is {nbytes(p)}")
     return Judgement(Verdict.COMPLETE)
 
 
-def _contradicts(dim: Symbol, value: int, env: dict[str, int]) -> bool:
+def _is_exact(dim: Dim, value: Dim, env: Env) -> bool:
+    """A number, or a formula in the model's own symbols that gives the executed extent."""
+    if not isinstance(dim, Symbol):
+        return isinstance(dim, int)
+    return dim.names <= env.declared and dim.at(env) == value
+
+
+def _contradicts(dim: Symbol, value: int, env: Env) -> bool:
     if (dim.low is not None and value < dim.low) or (dim.high is not None and value > dim.high):
         return True
     if dim.names == {dim.text}:
@@ -212,10 +227,16 @@ def _contradicts(dim: Symbol, value: int, env: dict[str, int]) -> bool:
 
 
 def judge_all(
-    predicted: Mapping[str, Type | None], truths: Mapping[str, Type]
+    predicted: Mapping[str, Type | None],
+    truths: Mapping[str, Type],
+    declared: Mapping[str, int] | None = None,
 ) -> dict[str, Judgement]:
-    """Judge every value of one model; plain symbols first, so that formulas can be checked."""
-    env: dict[str, int] = {}
+    """Judge every value of one model; plain symbols first, so that formulas can be checked.
+
+    ``declared`` maps the symbols of the model's inputs to what they were when it ran: a formula
+    in them alone is complete if it gives the executed extent.
+    """
+    env: Env = Env(declared or {})
     order = sorted(truths, key=lambda n: _formulas(predicted.get(n)))
     return {name: judge(predicted.get(name), truths[name], env) for name in order}
 

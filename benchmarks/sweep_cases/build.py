@@ -66,6 +66,17 @@ class Case:
     dims: dict[str, int]
 
     @property
+    def declared(self) -> dict[str, int]:
+        """What the symbols of the inputs' declared shapes were when the case ran."""
+        found: dict[str, int] = {}
+        for info in self.model.graph.input:
+            fed = self.feeds.get(info.name)
+            for axis, dim in enumerate(info.type.tensor_type.shape.dim):
+                if dim.dim_param and hasattr(fed, "shape"):
+                    found[dim.dim_param] = int(fed.shape[axis])
+        return found
+
+    @property
     def values(self) -> dict[str, Any]:
         """Inputs whose values the analysis is told."""
         return {n: self.feeds[n] for n in self.bound}
