@@ -196,7 +196,7 @@ class FusedConv(Conv):
     """
 
     mnemonic = "fused_conv"
-    onnx = ("com.microsoft::FusedConv",)
+    onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::FusedConv",)
     operands = ("X", "W", "B", "Z")
 
     activation: str = ""
@@ -214,7 +214,7 @@ class NhwcConv(Conv):
     """
 
     mnemonic = "nhwc_conv"
-    onnx = ("com.microsoft::NhwcConv", "com.ms.internal.nhwc::Conv")
+    onnx = ("com.microsoft::NhwcConv",)
 
     def layout(self) -> int:
         return 1
@@ -227,7 +227,7 @@ class NhwcFusedConv(FusedConv):
     """
 
     mnemonic = "nhwc_fused_conv"
-    onnx = ("com.microsoft::NhwcFusedConv",)
+    onnx = ("com.microsoft::NhwcFusedConv", "com.ms.internal.nhwc::Conv")
 
     def layout(self) -> int:
         return 1

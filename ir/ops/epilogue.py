@@ -26,7 +26,7 @@ ACTIVATIONS: dict[str, PerElement] = {
     "gelu": (4, 1),
     "fastgelu": (7, 1),
     "quickgelu": (4, 2),
-    "swiglu": (7, 2),
+    "swiglu": (4, 2),
 }
 """Counted from the definitions in ONNX RNN-22, HardSwish-22, Gelu-20 and ONNX Runtime's contrib
 operators; an exponential, tanh, erf, logarithm or quotient is one special function."""

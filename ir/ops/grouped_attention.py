@@ -18,7 +18,8 @@ from .score_pairs import unmasked_pairs
 
 ROTARY_ALU = 3
 """Two products and a sum for each rotated element (arXiv:2104.09864 equation 34)."""
-QK_NORM_ALU = 3
+QK_NORM_ALU = 4
+"""As an RMS norm: square and addition, product with the root, product with the scale."""
 
 
 @dataclass(frozen=True)
@@ -28,9 +29,10 @@ class GroupQueryAttention(AttentionLike):
     Shapes:  query[b, s, h*d], key and value[b, s, g*d], past[b, g, p, d] -> output[b, s, h*d],
              present[b, g, l, d], output_qk[b, h, s, t], with t = total_sequence_length keys and
              l the larger of p and t. Or query[b, s, (h + 2*g)*d] with all three.
-    Work:    as AttentionLike; z = 3*(h + g)*d where it rotates, and as much for a norm of queries
-             and keys. Sequences shorter than the longest count at full length; where the total
-             is not known, t = p + s and ``effective_mac`` supposes an empty cache.
+    Work:    as AttentionLike; z = 3*(h + g)*d where it rotates, 4*(h + g)*d more where it
+             normalises queries and keys. Sequences shorter than the longest count at full
+             length; where the total is not known, t = p + s and ``effective_mac`` supposes an
+             empty cache.
     Traffic: operands once, but of the cache the t - s old keys and values that are read, and the
              s new ones that are written, in place.
     Source:  ONNX Runtime ContribOperators, GroupQueryAttention; arXiv:2305.13245.

@@ -201,8 +201,8 @@ class MatMulBlockQuantizedFp4Weight(WeightOnly):
         return int(has(ins, 5))
 
 
-RMS_NORM = 3
-"""Square and add, multiply by the reciprocal root, multiply by the scale."""
+RMS_NORM = 4
+"""Square and addition, product with the reciprocal root, product with the scale."""
 
 
 @dataclass(frozen=True)

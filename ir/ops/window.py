@@ -104,18 +104,19 @@ def touched(
     the row or where they leave gaps and there is no padding.
     """
     before, after = pad
+    if out == 0:
+        return 0
+    if dilation == 1 and isinstance(kernel, int) and kernel >= stride:
+        if isinstance(extent, Poly) and after >= stride - 1:
+            return extent
+        return dim_max(dim_min(extent, (out - 1) * stride + kernel - before), 0)
     if not (isinstance(extent, Poly) or isinstance(out, Poly) or isinstance(kernel, Poly)) and (
         out * kernel <= 1 << 16
     ):
         reach = {i * stride + j * dilation - before for i in range(out) for j in range(kernel)}
         return sum(0 <= i < extent for i in reach)
-    if isinstance(kernel, int) and (dilation == 1 or stride == 1):
-        if kernel < stride:
-            return dim_max(out * kernel - before - after, 0)
-        if after >= stride - 1:
-            return extent
-        if dilation == 1:
-            return dim_min(extent, (out - 1) * stride + kernel - before)
+    if dilation == 1 and isinstance(kernel, int):
+        return dim_max(out * kernel - before - after, 0)
     return dim_max(dim_min(extent, out) - before - after, 0)
 
 

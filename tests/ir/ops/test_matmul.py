@@ -1,0 +1,120 @@
+"""Matrix products: shapes, work by formula, quantised and packed weights, equations."""
+
+from __future__ import annotations
+
+import pytest
+
+from perfc.errors import ShapeError
+from perfc.ir.cost import Work
+from perfc.ir.dim import Dim, symbol
+from perfc.ir.graph import Value
+from perfc.ir.op import Op
+from perfc.ir.ops.einsum import Einsum
+from perfc.ir.ops.matmul import FusedMatMul, FusedMatMulActivation, Gemm, MatMul
+from perfc.ir.ops.quantized_matmul import MatMulInteger, QGemm, QLinearMatMul
+from perfc.ir.ops.weight_only_matmul import MatMulBnb4, MatMulNBits
+from perfc.ir.types import DType, TensorType
+
+B, S = symbol("B"), symbol("S")
+
+
+def value(*shape: Dim, dtype: DType = DType.F32) -> Value:
+    return Value("x", TensorType(dtype, shape))
+
+
+def unranked(dtype: DType = DType.F32) -> Value:
+    return Value("x", TensorType(dtype, None))
+
+
+def shape(op: Op, *ins: Value | None) -> str:
+    return str(op.infer(ins)[0])
+
+
+def work(op: Op, *ins: Value | None) -> Work:
+    found = op.work(ins, op.infer(ins))
+    assert found is not None
+    return found
+
+
+def test_vectors_drop_their_axis_and_batches_broadcast() -> None:
+    assert shape(MatMul(), value(3), value(3)) == "f32[]"
+    assert shape(MatMul(), value(B, 1, 2, 3), value(5, 3, 4)) == "f32[B, 5, 2, 4]"
+    assert shape(MatMul(), value(2, 3), unranked()) == "f32[*]"
+    assert work(MatMul(), value(B, S, 8), value(8, 4)).mac == B * S * 4 * 8
+
+
+def test_contracted_extents_must_agree() -> None:
+    with pytest.raises(ShapeError, match="3 and 4"):
+        MatMul().infer((value(2, 3), value(4, 2)))
+    with pytest.raises(ShapeError, match="rank 3"):
+        Gemm().infer((value(2, 3, 4), value(4, 2)))
+
+
+def test_gemm_knows_rows_and_columns_from_either_operand() -> None:
+    assert shape(Gemm(transA=1, transB=1), value(8, B), value(4, 8)) == "f32[B, 4]"
+    assert shape(Gemm(), value(B, 8), unranked()).startswith("f32[B, ")
+    assert Gemm().work((value(B, 8), unranked()), ()) is None
+
+
+def test_gemm_counts_its_bias_and_its_factors_on_the_vector_unit() -> None:
+    ins = (value(2, 8), value(8, 4), value(4))
+    assert work(Gemm(), *ins) == Work(mac=2 * 4 * 8, alu=2 * 4)
+    assert work(Gemm(alpha=0.5, beta=2.0), *ins).alu == 3 * 2 * 4
+    assert work(Gemm(beta=0.0), *ins).alu == 0
+
+
+def test_batch_transposes_move_the_first_axis() -> None:
+    op = FusedMatMul(transBatchA=1, transA=1)
+    assert shape(op, value(8, 3, 2), value(3, 8, 4)) == "f32[3, 2, 4]"
+
+
+def test_a_fused_activation_is_vector_and_special_work() -> None:
+    op = FusedMatMulActivation(activation="Sigmoid")
+    assert work(op, value(2, 8), value(8, 4)) == Work(2 * 4 * 8, 2 * 4 * 2, 2 * 4 * 2)
+
+
+def test_integer_products_are_done_in_int8_whatever_their_result() -> None:
+    a, b = value(2, 8, dtype=DType.U8), value(8, 4, dtype=DType.I8)
+    f, z = value(), value(dtype=DType.U8)
+    assert shape(MatMulInteger(), a, b) == "i32[2, 4]"
+    assert work(MatMulInteger(), a, b) == Work(mac=64, dtype=DType.I8)
+    assert shape(QLinearMatMul(), a, f, z, b, f, z, f, z) == "u8[2, 4]"
+    assert shape(QGemm(), a, f, z, b, f, z) == "f32[2, 4]"
+    assert shape(QGemm(), a, f, z, b, f, z, None, f, z) == "u8[2, 4]"
+
+
+def test_packed_weights_are_read_packed_and_unpacked_once() -> None:
+    a, packed = value(S, 64, dtype=DType.F16), value(32, 2, 16, dtype=DType.U8)
+    op, ins = MatMulNBits(K=64, N=32), (a, packed, value(64, dtype=DType.F16))
+    assert shape(op, *ins) == "f16[S, 32]"
+    assert work(op, *ins) == Work(mac=S * 32 * 64, alu=2 * 32 * 64)
+    traffic = op.traffic(ins, op.infer(ins))
+    assert traffic.read_bytes == S * 64 * 2 + 32 * 64 // 2 + 64 * 2
+    assert work(MatMulNBits(K=64, N=32, accuracy_level=4), *ins).dtype is DType.I8
+    assert shape(MatMulBnb4(K=64, N=32), a, value(1024, dtype=DType.U8), value(32)) == "f16[S, 32]"
+
+
+@pytest.mark.parametrize(
+    ("equation", "shapes", "result", "mac"),
+    [
+        ("bij,bjk->bik", [(2, 3, 4), (2, 4, 5)], "f32[2, 3, 5]", 2 * 3 * 4 * 5),
+        ("...ij,jk->...ik", [(B, 7, 3, 4), (4, 5)], "f32[B, 7, 3, 5]", B * (7 * 3 * 4 * 5)),
+        ("ii", [(3, 3)], "f32[]", 0),
+        ("ji", [(3, 4)], "f32[4, 3]", 0),
+        ("bA,Ac", [(3, 4), (4, 5)], "f32[3, 5]", 3 * 4 * 5),
+        ("i,j,k->ijk", [(2,), (3,), (4,)], "f32[2, 3, 4]", 2 * 2 * 3 * 4),
+        (" i j , j ", [(2, 3), (3,)], "f32[2]", 6),
+        ("b...,b...->...", [(2, 1, 3), (2, 4, 3)], "f32[4, 3]", 2 * 4 * 3),
+    ],
+)
+def test_equations(equation: str, shapes: list[tuple[Dim, ...]], result: str, mac: Dim) -> None:
+    ins = tuple(value(*s) for s in shapes)
+    op = Einsum(equation=equation)
+    assert shape(op, *ins) == result
+    assert work(op, *ins).mac == mac
+
+
+def test_equations_that_do_not_fit_are_refused() -> None:
+    for equation, message in (("ij,jk", "2 terms"), ("ij->k", "no operand"), ("i", "rank 2")):
+        with pytest.raises(ShapeError, match=message):
+            Einsum(equation=equation).infer((value(2, 3),))

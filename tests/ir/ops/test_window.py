@@ -1,0 +1,91 @@
+"""Sliding windows against loops that place every window."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from perfc.errors import ShapeError
+from perfc.ir.dim import substitute, symbol
+from perfc.ir.ops.window import output_extent, per_axis, span_of, touched, windows
+
+H = symbol("H")
+
+
+def placed(extent: int, kernel: int, stride: int, dilation: int, pad: tuple[int, int]) -> list[int]:
+    last = extent + sum(pad) - span_of_int(kernel, dilation)
+    return list(range(-pad[0], last - pad[0] + 1, stride))
+
+
+def span_of_int(kernel: int, dilation: int) -> int:
+    return (kernel - 1) * dilation + 1
+
+
+def draw(rng: random.Random) -> tuple[int, int, int, int, tuple[int, int]]:
+    kernel, dilation = rng.randint(1, 4), rng.randint(1, 3)
+    pad = rng.randrange(kernel), rng.randrange(kernel)
+    extent = span_of_int(kernel, dilation) + rng.randint(0, 9)
+    return extent, kernel, rng.randint(1, 4), dilation, pad
+
+
+def test_windows_are_as_many_as_a_loop_places() -> None:
+    rng = random.Random(1)
+    for _ in range(2000):
+        extent, kernel, stride, dilation, pad = draw(rng)
+        expected = len(placed(extent, kernel, stride, dilation, pad))
+        span = span_of_int(kernel, dilation)
+        assert windows(extent, span, stride, pad, ceil=False) == expected
+        symbolic = windows(H, span, stride, pad, ceil=False)
+        assert substitute(symbolic, {"H": extent}) == expected
+
+
+def test_ceiling_adds_a_window_unless_it_starts_in_the_trailing_pad() -> None:
+    rng = random.Random(2)
+    for _ in range(2000):
+        extent, kernel, stride, dilation, pad = draw(rng)
+        span = span_of_int(kernel, dilation)
+        starts = placed(extent, kernel, stride, dilation, pad)
+        covered = starts[-1] + span == extent + pad[1]
+        more = not covered and starts[-1] + stride < extent
+        # a window that fits exactly is also dropped when it lies wholly in the pad
+        expected = len([s for s in starts if s < extent]) + more
+        assert windows(extent, span, stride, pad, ceil=True) == expected
+        symbolic = windows(H, span, stride, pad, ceil=True)
+        assert substitute(symbolic, {"H": extent}) == expected
+
+
+def test_touched_positions_are_those_a_loop_reads() -> None:
+    rng = random.Random(3)
+    for _ in range(2000):
+        extent, kernel, stride, dilation, pad = draw(rng)
+        starts = placed(extent, kernel, stride, dilation, pad)
+        reads = {s + j * dilation for s in starts for j in range(kernel)}
+        expected = sum(0 <= i < extent for i in reads)
+        assert touched(extent, len(starts), kernel, stride, dilation, pad) == expected
+        out = windows(H, span_of(kernel, dilation), stride, pad, ceil=False)
+        least = substitute(touched(H, out, kernel, stride, dilation, pad), {"H": extent})
+        assert isinstance(least, int)
+        assert 0 <= least <= expected
+
+
+def test_a_strided_one_by_one_kernel_leaves_gaps() -> None:
+    assert touched(56, 28, 1, 2, 1, (0, 0)) == 28
+    out = windows(H, 1, 2, (0, 0), ceil=False)
+    assert touched(H, out, 1, 2, 1, (0, 0)) == out
+
+
+def test_same_padding_yields_a_window_a_stride() -> None:
+    assert output_extent(7, 3, 2, (0, 0), "SAME_UPPER") == 4
+    assert output_extent(7, 3, 2, (0, 0), "VALID") == 3
+    assert str(output_extent(H, 3, 2, (0, 0), "SAME_LOWER")) == "((H + 1)//2)"
+
+
+def test_a_window_far_larger_than_its_input_is_refused() -> None:
+    with pytest.raises(ShapeError, match="window of 7"):
+        windows(2, 7, 1, (0, 0), ceil=False)
+
+
+def test_an_attribute_of_another_length_is_refused() -> None:
+    with pytest.raises(ShapeError, match="strides has 1 values for 2 spatial axes"):
+        per_axis((2,), 2, 1, "strides")
