@@ -1,0 +1,75 @@
+"""A progress bar for work that takes more than a second, on standard error of a terminal."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
+
+    from perfc.passes.manager import Step
+
+DELAY_S = 1.0
+"""Work that takes less shows nothing."""
+PASSES = ("load", "shapes", "canonicalize", "cost", "fuse", "roofline", "liveness", "report")
+
+
+class Progress:
+    """Follows passes as an instrument; draws from a thread of its own once ``DELAY_S`` is over."""
+
+    def __init__(self) -> None:
+        self.done = 0
+        self.bar: Bar | None = None
+        self.lock = threading.Lock()
+        self.is_over = False
+        self.timer: threading.Timer | None = None
+
+    def __enter__(self) -> Self:
+        if sys.stderr.isatty():
+            self.timer = threading.Timer(DELAY_S, self.start)
+            self.timer.daemon = True
+            self.timer.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self.timer is not None:
+            self.timer.cancel()
+        with self.lock:
+            self.is_over = True
+            if self.bar is not None:
+                self.bar.stop()
+
+    def after(self, step: Step) -> None:
+        """A pass has run: the next one is running now."""
+        if step.is_cached or step.name not in PASSES:
+            return
+        self.done = max(self.done, PASSES.index(step.name) + 1)
+        with self.lock:
+            if self.bar is not None:
+                self.bar.update(self.bar.task_ids[0], completed=self.done, description=self.now)
+
+    @property
+    def now(self) -> str:
+        """What is running."""
+        return PASSES[min(self.done, len(PASSES) - 1)]
+
+    def start(self) -> None:
+        """Draw the bar."""
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+        columns = (TextColumn("{task.description:12}"), BarColumn(), TimeElapsedColumn())
+        with self.lock:
+            if self.is_over:
+                return
+            self.bar = Progress(*columns, console=Console(stderr=True), transient=True)
+            self.bar.add_task(self.now, total=len(PASSES), completed=self.done)
+            self.bar.start()

@@ -1,0 +1,143 @@
+"""Options and output of the report, apart from the command that parses them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from perfc.errors import ModelError, ParseError
+
+if TYPE_CHECKING:
+    from perfc.report import Format, Views
+
+PIPED_WIDTH = 120
+"""Columns of text that no terminal shows, unless COLUMNS says otherwise."""
+
+DTYPES = {
+    "fp32": "f32",
+    "float32": "f32",
+    "fp16": "f16",
+    "float16": "f16",
+    "half": "f16",
+    "bfloat16": "bf16",
+    "int8": "i8",
+    "uint8": "u8",
+    "int4": "i4",
+    "fp8": "f8e4m3",
+    "f8": "f8e4m3",
+    "float8_e4m3fn": "f8e4m3",
+    "float8_e5m2": "f8e5m2",
+    "fp4": "f4e2m1",
+}
+"""Spellings of element types that others use."""
+
+
+def parse_values(bindings: tuple[str, ...]) -> dict[str, object]:
+    """``name=1,2,3`` as a list, ``name=5`` as a number, ``name=[[1,2],[3,4]]`` as nested lists.
+
+    Raises:
+        ParseError: not ``NAME=NUMBERS``.
+    """
+    import json
+
+    found: dict[str, object] = {}
+    for binding in bindings:
+        name, equals, text = binding.partition("=")
+        body = text.strip().rstrip(",")
+        is_list = "," in text and not body.startswith("[")
+        try:
+            value = json.loads(f"[{body}]" if is_list else body)
+        except (ValueError, RecursionError):
+            value = None
+        if not equals or not name.strip() or not isinstance(value, int | float | list):
+            hint = "as in shape=1,3,224,224 or scale=0.5 or grid=[[1,2],[3,4]]"
+            raise ParseError(f"{binding!r} is not NAME=NUMBERS", where="--value", hint=hint)
+        found[name.strip()] = value
+    return found
+
+
+def parse_top(text: str) -> int | None:
+    """A number of kernels; None for ``all``.
+
+    Raises:
+        ParseError: neither.
+    """
+    if text == "all":
+        return None
+    if not text.isdecimal() or len(text) > 9:
+        raise ParseError(f"{text!r} is neither a number nor 'all'", where="--top")
+    return int(text)
+
+
+def parse_views(texts: tuple[str, ...], *, everything: bool) -> tuple[str, ...]:
+    """Names of views, the default ones where nothing is asked for.
+
+    Raises:
+        ParseError: no such view.
+    """
+    from perfc.report import DEFAULT, NAMES
+
+    if everything:
+        return NAMES
+    asked = [n.strip() for text in texts for n in text.split(",") if n.strip()]
+    for name in asked:
+        if name not in NAMES:
+            hint = f"there are {', '.join(NAMES)}"
+            raise ParseError(f"no view {name!r}", where="--view", hint=hint)
+    return tuple(asked) or DEFAULT
+
+
+def show(
+    views: Views, form: Format, shown: tuple[str, ...], top: int | None, output: Path | None
+) -> None:
+    """Write the report to ``output``, or to standard output as it can show it."""
+    from perfc.report import document, text, written
+
+    if output is not None:
+        write_whole(output, written(views, form, shown, top, PIPED_WIDTH))
+        return
+    width = shutil.get_terminal_size((PIPED_WIDTH, 40)).columns
+    if form.value == "text" and sys.stdout.isatty():
+        from perfc.report import terminal
+
+        terminal.write(document(views, shown, top), sys.stdout, width)
+        return
+    content = written(views, form, shown, top, width)
+    sys.stdout.write(text.encodable(content, sys.stdout.encoding or "utf-8"))
+
+
+def write_whole(path: Path, content: str) -> None:
+    """Write a file in one step: a reader sees the old content or the new, never half of it.
+
+    Raises:
+        ModelError: it cannot be written.
+    """
+    try:
+        if path.exists() and not path.is_file():
+            path.write_text(content, encoding="utf-8")
+            return
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    except OSError as error:
+        raise ModelError(error.strerror or "cannot be written", where=str(path)) from None
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            stream.write(content)
+        os.chmod(name, path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~umask())
+        os.replace(name, path)
+    except OSError as error:
+        Path(name).unlink(missing_ok=True)
+        raise ModelError(error.strerror or "cannot be written", where=str(path)) from None
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def umask() -> int:
+    """The permissions that new files do not get."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,116 @@
+"""``perfc analyze``: what bounds a model on a machine, kernel by kernel."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from perfc.errors import PassError, PerfcError, VerifyError
+
+from ._options import dim_option, names_in, output_option, parse_dims
+from ._progress import Progress
+from ._report import DTYPES, parse_top, parse_values, parse_views, show
+
+if TYPE_CHECKING:
+    from perfc.passes.manager import Instrument
+
+INCOMPLETE = 3
+
+
+@click.command("analyze")
+@click.argument("model", type=click.Path())
+@click.option("-t", "--target", default="a100", show_default=True, help="Name or file of a target.")
+@dim_option
+@click.option(
+    "--value",
+    "values",
+    multiple=True,
+    metavar="NAME=N,...",
+    help="Content of an input that drives shapes, e.g. sizes=1,3,224,224; repeatable.",
+)
+@click.option("--runtime", default="ort", show_default=True, help="eager, ort, tensorrt, inductor.")
+@click.option("--dtype", default="", help="What if: f16, bf16, tf32, i8, fp8.")
+@click.option("--no-tf32", is_flag=True, help="f32 products do not use TF32.")
+@click.option(
+    "--output-format",
+    "form",
+    type=click.Choice(["text", "json", "markdown", "csv"]),
+    default="text",
+    show_default=True,
+    help="json holds every view, csv every kernel.",
+)
+@output_option
+@click.option("--view", "views", multiple=True, metavar="NAMES", help="Only these views.")
+@click.option("--all-views", is_flag=True, help="Every view: also coverage and ceilings.")
+@click.option("--top", default="20", show_default=True, help="Kernels shown by time, or 'all'.")
+@click.option("--strict", is_flag=True, help="Exit with 3 where totals are only lower bounds.")
+@click.option("--time-passes", is_flag=True, help="Print the time of every pass.")
+@click.option("--print-ir-after", metavar="NAMES", default="", help="Print the IR after these.")
+def command(
+    model: str,
+    target: str,
+    dims: tuple[str, ...],
+    values: tuple[str, ...],
+    runtime: str,
+    dtype: str,
+    no_tf32: bool,
+    form: str,
+    output: Path | None,
+    views: tuple[str, ...],
+    all_views: bool,
+    top: str,
+    strict: bool,
+    time_passes: bool,
+    print_ir_after: str,
+) -> int:
+    """Report what bounds MODEL on a target: time, floor, traffic, memory, and why.
+
+    MODEL is .onnx, .onnx.gz or ONNX text; weights are never read.
+    """
+    from perfc.passes.manager import Timing
+
+    shown = parse_views(views, everything=all_views)
+    limit = parse_top(top)
+    timing = Timing()
+    with Progress() as progress:
+        from perfc.api import analyze
+        from perfc.report import Format, collect
+
+        instruments: list[Instrument] = [timing, progress, *printing(print_ir_after)]
+        try:
+            report = analyze(
+                model,
+                target,
+                dims=parse_dims(dims),
+                values=parse_values(values),
+                runtime=runtime,
+                dtype=DTYPES.get(dtype.lower(), dtype.lower()),
+                tf32=not no_tf32,
+                instruments=instruments,
+            )
+        except PerfcError as error:
+            raise located(error, model) from error
+        found = collect(report)
+    show(found, Format(form), shown, limit, output)
+    if time_passes:
+        click.echo(str(timing), err=True)
+    if strict and not found.coverage.is_complete:
+        click.echo(f"incomplete: {found.coverage.line}", err=True)
+        return INCOMPLETE
+    return 0
+
+
+def located(error: PerfcError, model: str) -> PerfcError:
+    """The error with the model's file, where it speaks of a node and not of a file."""
+    if isinstance(error, PassError | VerifyError) and model not in str(error):
+        error.where = f"{model}: {error.where}" if error.where else model
+    return error
+
+
+def printing(names: str) -> list[Instrument]:
+    """Prints the IR after the passes named."""
+    from perfc.passes.manager import PrintAfter
+
+    return [PrintAfter(frozenset(names_in(names)))] if names else []

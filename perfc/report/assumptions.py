@@ -1,0 +1,280 @@
+"""What every number of the report rests on: model, symbols, target, runtime, rates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from perfc.ir.types import DType
+from perfc.machine import Rate
+from perfc.machine import Unit as Engine
+from perfc.passes.roofline import GRAPH_GAP, TILE
+from perfc.passes.runtimes import Launch
+
+from .document import Column, Fact, Facts, Section, Table
+from .units import DASH, Unit, quantity
+
+if TYPE_CHECKING:
+    from perfc.api import Report
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolValue:
+    """A symbolic extent.
+
+    Args:
+        name: as the model calls it.
+        value: the number used.
+        is_given: set by the caller; otherwise a default.
+    """
+
+    name: str
+    value: int
+    is_given: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RateUsed:
+    """A rate that times are computed from.
+
+    Args:
+        ceiling: the unit or memory level.
+        dtype: element type of the work; empty for memory.
+        key: entry of the target file that serves it.
+        floor_per_s: best the hardware can ever give, flop, operations or bytes a second.
+        floor_origin: origin of that number.
+        sustained_per_s: rate of the sustained time.
+        sustained_origin: measured, or vendor where nobody measured.
+        source: documents and measurements both are from.
+    """
+
+    ceiling: str
+    dtype: str
+    key: str
+    floor_per_s: float
+    floor_origin: str
+    sustained_per_s: float
+    sustained_origin: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class SourceUsed:
+    """A document or measurement behind the target's numbers.
+
+    Args:
+        title: of the document.
+        date: of the document or measurement.
+        origin: vendor, measured, bound or assumed.
+    """
+
+    title: str
+    date: str
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class Assumptions:
+    """What the numbers rest on.
+
+    Args:
+        path: file of the model.
+        graph: name of its main graph.
+        digest: SHA-256 of the file's graph.
+        producer: program that wrote the file.
+        ir_version: of the ONNX format.
+        opsets: domain to version; the empty domain is ONNX's own.
+        symbols: every symbolic extent with the number used.
+        target: name of the machine.
+        target_description: its product name.
+        target_sources: where its numbers are from.
+        runtime: whose fusion table groups nodes into kernels.
+        runtime_title: what it stands for.
+        runtime_source: where the table was read.
+        launch: eager or graph.
+        launch_s: time between the starts of two empty kernels.
+        launch_origin: origin of that number.
+        dtype: what-if precision; empty for the model's own.
+        tf32: whether f32 products may use TF32.
+        rates: rates used, arithmetic first.
+        memory_model: what floor and sustained time take for granted, and what both leave out.
+    """
+
+    path: str
+    graph: str
+    digest: str
+    producer: str
+    ir_version: int
+    opsets: dict[str, int]
+    symbols: tuple[SymbolValue, ...]
+    target: str
+    target_description: str
+    target_sources: tuple[SourceUsed, ...]
+    runtime: str
+    runtime_title: str
+    runtime_source: str
+    launch: str
+    launch_s: float
+    launch_origin: str
+    dtype: str
+    tf32: bool
+    rates: tuple[RateUsed, ...]
+    memory_model: dict[str, str]
+
+
+MEMORY_MODEL = (
+    (
+        "floor",
+        "best rates; device memory sees what L2 cannot hold, and weights beyond it every run; "
+        "Winograd filtering where it applies; masked attention pairs cost nothing",
+    ),
+    (
+        "sustained",
+        "measured rates, rated where none; L2 holds what was touched within its capacity of "
+        f"traffic; tiles of {TILE} x {TILE} run in whole waves; a launch hides what is shorter",
+    ),
+    ("left out", "workspace, layout changes, bank conflicts, clocks below boost, host work"),
+)
+
+
+def collect(report: Report) -> Assumptions:
+    """The assumptions behind ``report``."""
+    origin, machine, runtime = report.source.origin, report.machine, report.kernels.runtime
+    overhead = machine.launch_overhead_s
+    gap = GRAPH_GAP if runtime.launch is Launch.GRAPH else 1.0
+    rates = tuple(rates_used(report))
+    names = dict.fromkeys(n for r in rates for n in r.source.split("+"))
+    if overhead is not None:
+        names.setdefault(overhead.source)
+    sources = [machine.sources[n] for n in names if n in machine.sources]
+    return Assumptions(
+        report.path,
+        report.source.name,
+        origin.digest,
+        origin.producer,
+        origin.ir_version,
+        dict(origin.opsets),
+        tuple(SymbolValue(n, v, n in report.given) for n, v in report.env.items()),
+        machine.name,
+        machine.description,
+        tuple(SourceUsed(s.title, s.date, str(s.origin)) for s in sources),
+        runtime.name,
+        runtime.title,
+        runtime.source,
+        runtime.launch.value,
+        overhead.value * gap if overhead else 0.0,
+        str(overhead.origin) if overhead else "",
+        report.dtype,
+        report.tf32,
+        rates,
+        dict(MEMORY_MODEL),
+    )
+
+
+def rates_used(report: Report) -> Iterator[RateUsed]:
+    """Rates of the units and memory levels that some kernel needs."""
+    machine = report.machine
+    needed: dict[tuple[Engine, DType], None] = {}
+    for k in report.roofline.kernels:
+        c = k.counts
+        vector = k.dtype if k.dtype.is_float else DType.F32
+        for engine, count, dtype in (
+            (Engine.MATRIX, c.mac, k.dtype),
+            (Engine.VECTOR, c.alu, vector),
+            (Engine.SPECIAL, c.sfu, vector),
+            (Engine.INTEGER, c.integer, DType.I32),
+        ):
+            if count:
+                needed.setdefault((engine, dtype))
+    order = list(Engine)
+    for engine, dtype in sorted(needed, key=lambda n: (order.index(n[0]), n[1].code)):
+        peak = machine.entry(engine, dtype.code, allow_tf32=report.tf32)
+        sustained = peak.sustained or peak.nominal
+        yield used(engine.value, dtype.code, peak.peak, sustained)
+    for level in machine.memory:
+        yield used(level.name, "", level.bandwidth, level.sustained or level.nominal)
+
+
+def used(ceiling: str, dtype: str, floor: Rate, sustained: Rate) -> RateUsed:
+    """One row of the table of rates."""
+    names = dict.fromkeys([*floor.source.split("+"), *sustained.source.split("+")])
+    return RateUsed(
+        ceiling,
+        dtype,
+        floor.key,
+        floor.value,
+        str(floor.origin),
+        sustained.value,
+        str(sustained.origin),
+        "+".join(names),
+    )
+
+
+def section(view: Assumptions, nodes: int, kernels: int) -> Section:
+    """The assumptions as facts and a table of rates."""
+    symbols = ", ".join(
+        f"{s.name} = {s.value} ({'given' if s.is_given else 'default; set with --dim'})"
+        for s in view.symbols
+    )
+    opsets = ", ".join(f"{d or 'opset'} {v}" for d, v in view.opsets.items())
+    precision = f"what-if {view.dtype}" if view.dtype else "as in the model"
+    if view.tf32:
+        precision += "; f32 products may use TF32 (--no-tf32)"
+    launch = f"{view.launch}, {quantity(view.launch_s, Unit.SECOND)} each ({view.launch_origin})"
+    facts = (
+        ("model", f"{view.graph}, {opsets}, {view.producer or 'producer not stated'}"),
+        ("symbols", symbols or "none, every extent is a number"),
+        ("target", f"{view.target}: {view.target_description}"),
+        ("sources", f"{dated(view.target_sources)} (perfc targets show {view.target})"),
+        ("runtime", f"{view.runtime}: {view.runtime_title}; {nodes} nodes in {kernels} kernels"),
+        ("launch", launch if view.launch_origin else "costs nothing"),
+        ("precision", precision),
+        *MEMORY_MODEL,
+    )
+    stated = Facts(tuple(Fact(label, None, words) for label, words in facts))
+    return Section("assumptions", "assumptions", (stated, rate_table(view.rates)))
+
+
+def dated(sources: Sequence[SourceUsed]) -> str:
+    """How many sources there are of each origin, and of which years."""
+    parts: list[str] = []
+    for origin in dict.fromkeys(s.origin for s in sources):
+        same = [s for s in sources if s.origin == origin]
+        years = sorted({s.date[:4] for s in same if s.date})
+        span = f" of {'-'.join(dict.fromkeys((years[0], years[-1])))}" if years else ""
+        parts.append(f"{len(same)} {origin}{span}")
+    return ", ".join(parts)
+
+
+def rate_table(rates: tuple[RateUsed, ...]) -> Table:
+    """Best and sustained rate of each ceiling, with their origins."""
+    columns = (
+        Column("ceiling", "ceiling"),
+        Column("dtype", "type"),
+        Column("floor_per_s", "best rate"),
+        Column("floor_origin", "origin"),
+        Column("sustained_per_s", "sustained"),
+        Column("sustained_origin", "origin"),
+        Column("key", "entry of the target", is_name=True),
+    )
+    rows = tuple(
+        (
+            r.ceiling,
+            r.dtype or DASH,
+            quantity(r.floor_per_s, unit_of(r)),
+            r.floor_origin,
+            quantity(r.sustained_per_s, unit_of(r)),
+            r.sustained_origin,
+            r.key,
+        )
+        for r in rates
+    )
+    return Table(columns, rows)
+
+
+def unit_of(rate: RateUsed) -> Unit:
+    """What the rate counts a second."""
+    if not rate.dtype:
+        return Unit.BYTE_PER_S
+    return Unit.FLOP_PER_S if rate.ceiling in ("matrix", "vector") else Unit.OP_PER_S

@@ -1,0 +1,193 @@
+"""How much of the model is known, and how well."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from perfc.ir.cost import dim_sum
+from perfc.ir.graph import Node, walk
+from perfc.passes.cost import NodeCost, Tier
+
+from .amounts import amount, open_symbols, ratio
+from .document import Amount, Column, Note, Section, Table
+from .units import Unit, share
+
+if TYPE_CHECKING:
+    from perfc.api import Report
+
+
+@dataclass(frozen=True, slots=True)
+class TierCoverage:
+    """Nodes whose cost is known equally well.
+
+    Args:
+        tier: exact, expanded, bytes only, or unknown.
+        nodes: how many.
+        node_share: of all nodes that execute.
+        flop: their operations; None where nobody knows.
+        flop_share: of the operations that are known; None where nobody knows.
+        nbytes: their compulsory bytes; None where nobody knows.
+        bytes_share: of the bytes that are known; None where nobody knows.
+    """
+
+    tier: str
+    nodes: int
+    node_share: float
+    flop: float | None
+    flop_share: float | None
+    nbytes: float | None
+    bytes_share: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class OpaqueOperator:
+    """An operator whose cost is not fully known.
+
+    Args:
+        op_type: its name in the model.
+        nodes: how many nodes apply it.
+        tier: bytes only, or unknown.
+        first_node: name of the first.
+    """
+
+    op_type: str
+    nodes: int
+    tier: str
+    first_node: str
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How much is known.
+
+    Args:
+        nodes_in_file: nodes as the file has them, those of subgraphs included.
+        nodes_executed: nodes left after folding what is known before running.
+        tiers: best first; those with no node left out.
+        opaque: operators not fully known.
+        open_symbols: extents that only running can tell; their lower limits are used.
+        is_complete: every total is a count; otherwise totals are lower bounds.
+    """
+
+    nodes_in_file: int
+    nodes_executed: int
+    tiers: tuple[TierCoverage, ...]
+    opaque: tuple[OpaqueOperator, ...]
+    open_symbols: tuple[str, ...]
+    is_complete: bool
+
+    @property
+    def line(self) -> str:
+        """The coverage in one sentence."""
+        parts = []
+        for t in self.tiers:
+            text = f"{t.tier} {share(t.node_share)} of {self.nodes_executed} nodes"
+            flop = "flop not known" if t.flop_share is None else f"{share(t.flop_share)} of flop"
+            nbytes = (
+                "bytes not known" if t.bytes_share is None else f"{share(t.bytes_share)} of bytes"
+            )
+            parts.append(f"{text}, {flop}, {nbytes}")
+        text = "coverage: " + ("; ".join(parts) or "nothing executes")
+        folded = self.nodes_in_file - self.nodes_executed
+        if folded > 0:
+            text += f"; {folded} nodes folded"
+        if self.opaque:
+            names = ", ".join(f"{o.op_type} x{o.nodes}" for o in self.opaque[:4])
+            more = f" and {len(self.opaque) - 4} more" if len(self.opaque) > 4 else ""
+            text += f"; totals are lower bounds, not known: {names}{more}"
+        if self.open_symbols:
+            names = ", ".join(self.open_symbols[:4])
+            more = f" and {len(self.open_symbols) - 4} more" if len(self.open_symbols) > 4 else ""
+            text += f"; totals are lower bounds, extents depend on data: {names}{more}"
+        return text
+
+
+def collect(report: Report) -> Coverage:
+    """How well the nodes of ``report`` are known."""
+    by_tier: dict[Tier, list[NodeCost]] = {t: [] for t in Tier}
+    opaque: dict[tuple[str, Tier], list[Node]] = {}
+    for node, c in report.cost.nodes.items():
+        by_tier[c.tier].append(c)
+        if c.tier in (Tier.BYTES, Tier.UNKNOWN):
+            name = node.loc.op_type or node.op.mnemonic
+            opaque.setdefault((name, c.tier), []).append(node)
+    flop = {t: work_of(t, costs, report) for t, costs in by_tier.items()}
+    nbytes = {t: bytes_of(t, costs, report) for t, costs in by_tier.items()}
+    known_flop = sum(a.value or 0 for a in flop.values() if a)
+    known_bytes = sum(a.value or 0 for a in nbytes.values() if a)
+    executed = len(report.cost.nodes)
+
+    def tier_row(t: Tier) -> TierCoverage:
+        f, b = flop[t], nbytes[t]
+        return TierCoverage(
+            t.value,
+            len(by_tier[t]),
+            ratio(len(by_tier[t]), executed),
+            None if f is None else f.value,
+            None if f is None or f.value is None else ratio(f.value, known_flop),
+            None if b is None else b.value,
+            None if b is None or b.value is None else ratio(b.value, known_bytes),
+        )
+
+    operators = [
+        OpaqueOperator(name, len(nodes), tier.value, nodes[0].name)
+        for (name, tier), nodes in opaque.items()
+    ]
+    unset = open_symbols(
+        (d for k in report.kernels.kernels for d in (k.work.flop, k.traffic.nbytes, k.repeat)),
+        report.env,
+    )
+    in_file = Counter(True for _ in walk(report.source.graph))[True]
+    return Coverage(
+        in_file,
+        executed,
+        tuple(tier_row(t) for t in Tier if by_tier[t]),
+        tuple(sorted(operators, key=lambda o: (-o.nodes, o.op_type))),
+        unset,
+        not (report.cost.is_bound or unset),
+    )
+
+
+def work_of(tier: Tier, costs: list[NodeCost], report: Report) -> Amount | None:
+    """Operations of a tier; None where its tier says that nobody knows them."""
+    if tier in (Tier.BYTES, Tier.UNKNOWN) and costs:
+        return None
+    return amount(dim_sum(c.work.flop * c.repeat for c in costs), report.env, Unit.FLOP)
+
+
+def bytes_of(tier: Tier, costs: list[NodeCost], report: Report) -> Amount | None:
+    """Compulsory bytes of a tier, node by node; None where nobody knows them."""
+    if tier is Tier.UNKNOWN and costs:
+        return None
+    return amount(dim_sum(c.traffic.nbytes * c.repeat for c in costs), report.env, Unit.BYTE)
+
+
+def section(view: Coverage) -> Section:
+    """Tiers as a table, then the operators that are not fully known."""
+    columns = (
+        Column("tier", "tier"),
+        Column("nodes", "nodes", Unit.COUNT),
+        Column("node_share", "nodes", Unit.SHARE),
+        Column("flop", "", Unit.FLOP),
+        Column("flop_share", "flop", Unit.SHARE),
+        Column("nbytes", "", Unit.BYTE),
+        Column("bytes_share", "bytes", Unit.SHARE),
+    )
+    rows = tuple(
+        (t.tier, t.nodes, t.node_share, t.flop, t.flop_share, t.nbytes, t.bytes_share)
+        for t in view.tiers
+    )
+    unknown = Table(
+        (
+            Column("op_type", "operator"),
+            Column("nodes", "nodes", Unit.COUNT),
+            Column("tier", "tier"),
+            Column("first_node", "first node", is_name=True),
+        ),
+        tuple((o.op_type, o.nodes, o.tier, o.first_node) for o in view.opaque),
+    )
+    note = Note(view.line, not view.is_complete)
+    parts = (Table(columns, rows), unknown, note) if unknown.rows else (Table(columns, rows), note)
+    return Section("coverage", "coverage", parts)

@@ -1,0 +1,128 @@
+"""The document a report is before it is text: sections of tables and notes, numbers unformatted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from perfc.ir.dim import Dim, Poly
+
+from .units import Unit, quantity
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """A counted number with the formula it is the value of.
+
+    Args:
+        value: at the values of the symbols; None where nobody knows.
+        unit: what it counts.
+        formula: over the symbols; a plain number where none occurs.
+        is_bound: the truth may be larger, because something is not known.
+    """
+
+    value: float | None
+    unit: Unit
+    formula: Dim | None = None
+    is_bound: bool = False
+
+    @property
+    def symbolic(self) -> str:
+        """The formula where it has symbols, else nothing."""
+        return str(self.formula) if isinstance(self.formula, Poly) else ""
+
+    def __str__(self) -> str:
+        text = quantity(self.value, self.unit)
+        return f"≥ {text}" if self.is_bound and self.value is not None else text
+
+
+Cell: TypeAlias = "str | float | Amount | None"
+"""Text, a number in its column's unit, a number with a unit of its own, or nothing known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table.
+
+    Args:
+        name: as data formats write it, with the unit: ``time_s``.
+        title: as people read it; the unit is added when the prefix is known.
+        unit: of its plain numbers.
+        legend: what the number means, in words; such columns are numbered.
+        is_name: takes the room that is left, and is shortened first.
+    """
+
+    name: str
+    title: str
+    unit: Unit = Unit.NONE
+    legend: str = ""
+    is_name: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows under columns."""
+
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One thing stated: its name, its number if it has one, and words.
+
+    Args:
+        label: what it is.
+        value: the number, None where words say it all.
+        words: what it means.
+        formula: what the number is the value of.
+    """
+
+    label: str
+    value: Amount | None
+    words: str
+    formula: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Things stated one below the other."""
+
+    rows: tuple[Fact, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A sentence or two; ``is_warning`` ones must not be missed."""
+
+    text: str
+    is_warning: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Bars:
+    """Numbers along one axis, drawn as a line of small bars."""
+
+    values: tuple[float, ...]
+    unit: Unit
+    caption: str
+
+
+Part: TypeAlias = "Table | Facts | Note | Bars"
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """What one view shows."""
+
+    name: str
+    title: str
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A whole report."""
+
+    title: str
+    sections: tuple[Section, ...]

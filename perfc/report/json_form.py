@@ -1,0 +1,60 @@
+"""The views as JSON: schema ``perfc-report/1``, every view, keys sorted."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import fields, is_dataclass
+
+from .document import Amount
+from .views import Views
+
+SCHEMA = "perfc-report/1"
+CONVENTIONS = {
+    "flop": "1 mac = 2 flop; flop = 2 * mac + vector operations + special functions",
+    "mac": "one multiply-accumulate",
+    "traffic": "compulsory bytes: read once, written once, what stays inside a kernel not counted",
+    "units": "SI base units; a share of 1 is the whole",
+    "bound": "is_bound marks a lower bound: the truth may be larger",
+    "formula": "over the symbols of assumptions.symbols; a // b is the floor of a / b",
+}
+
+Json = "dict[str, Json] | list[Json] | str | int | float | bool | None"
+
+
+def render(views: Views) -> str:
+    """The text of the JSON document."""
+    return json.dumps(tree(views), indent=2, sort_keys=True, allow_nan=False) + "\n"
+
+
+def tree(views: Views) -> dict[str, object]:
+    """The JSON document as dicts and lists."""
+    import perfc
+
+    found = plain(views)
+    assert isinstance(found, dict)
+    return {"schema": SCHEMA, "perfc": perfc.__version__, "conventions": CONVENTIONS, **found}
+
+
+def plain(value: object) -> object:
+    """A value of a view in JSON's own types; what is not finite is null."""
+    match value:
+        case Amount():
+            return {
+                "value": plain(value.value),
+                "unit": value.unit.value,
+                "formula": None if value.formula is None else str(value.formula),
+                "is_bound": value.is_bound,
+            }
+        case float():
+            return value if math.isfinite(value) else None
+        case str() | int() | None:
+            return value
+        case dict():
+            return {str(k): plain(v) for k, v in value.items()}
+        case tuple() | list():
+            return [plain(v) for v in value]
+        case _ if is_dataclass(value):
+            return {f.name: plain(getattr(value, f.name)) for f in fields(value)}
+        case _:
+            raise TypeError(f"no JSON form of {type(value).__name__}")

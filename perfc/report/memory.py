@@ -1,0 +1,120 @@
+"""Live bytes over the run, and what is alive at the peak."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from perfc.ir.evaluate import evaluate
+from perfc.ir.types import TensorType
+
+from .document import Bars, Column, Note, Section, Table
+from .units import Unit, quantity
+
+if TYPE_CHECKING:
+    from perfc.api import Report
+
+MOST = 5
+"""Values listed at the peak."""
+
+
+@dataclass(frozen=True, slots=True)
+class LiveValue:
+    """A storage alive at the peak.
+
+    Args:
+        name: of the value that owns it.
+        type: element type and shape.
+        nbytes: its size.
+        shared_by: values that lie in it, views and in-place results.
+    """
+
+    name: str
+    type: str
+    nbytes: float
+    shared_by: int
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Activations over the steps of the main graph.
+
+    Args:
+        live_bytes: alive while each step runs, weights not counted.
+        nodes: name of each step's node.
+        peak_step: step at which most bytes live, from 0; None where nothing runs.
+        peak_bytes: those bytes.
+        weight_bytes: stored tensors, resident all the time.
+        at_peak: largest storages alive at the peak.
+        is_bound: some value's size is not known, so the truth may be larger.
+    """
+
+    live_bytes: tuple[float, ...]
+    nodes: tuple[str, ...]
+    peak_step: int | None
+    peak_bytes: float
+    weight_bytes: float
+    at_peak: tuple[LiveValue, ...]
+    is_bound: bool
+
+
+def collect(report: Report) -> Memory:
+    """The memory of ``report``."""
+    table, env = report.liveness, report.env
+    line = table.timeline(env)
+    step = max(range(len(line)), key=line.__getitem__) if line else None
+    return Memory(
+        tuple(line),
+        tuple(n.name for n in table.steps),
+        step,
+        line[step] if step is not None else 0,
+        evaluate(table.weight_bytes, env),
+        () if step is None else alive(report, step),
+        table.is_bound,
+    )
+
+
+def alive(report: Report, step: int) -> tuple[LiveValue, ...]:
+    """The largest storages alive at ``step``."""
+    table, env = report.liveness, report.env
+    born = {v: i for i, n in enumerate(table.steps) for v in n.results}
+    found: list[LiveValue] = []
+    for owner, values in table.by_owner.items():
+        end = max((table.last_use.get(v, -1) for v in values), default=-1)
+        start = born.get(owner, -1)
+        if start <= step <= max(end, start) and isinstance(owner.type, TensorType):
+            nbytes = evaluate(owner.type.nbytes or 0, env)
+            found.append(LiveValue(owner.name, str(owner.type), nbytes, len(values)))
+    return tuple(sorted(found, key=lambda v: (-v.nbytes, v.name))[:MOST])
+
+
+def section(view: Memory) -> Section:
+    """A line of bars, the peak in words, and what lives there."""
+    if view.peak_step is None:
+        return Section("memory", "memory", (Note("nothing runs"),))
+    mark = "≥ " if view.is_bound else ""
+    peak = quantity(view.peak_bytes, Unit.BYTE)
+    caption = (
+        f"peak {mark}{peak} of activations at step {view.peak_step} of {len(view.nodes)}, "
+        f"{view.nodes[view.peak_step]}; "
+        f"weights {quantity(view.weight_bytes, Unit.BYTE)} besides"
+    )
+    columns = (
+        Column("nbytes", "at peak", Unit.BYTE),
+        Column("shared_by", "values", Unit.COUNT, "values that share the storage"),
+        Column("name", "value", is_name=True),
+        Column("type", "type", is_name=True),
+    )
+    rows = tuple((v.nbytes, v.shared_by, v.name, v.type) for v in view.at_peak)
+    bars = Bars(view.live_bytes, Unit.BYTE, caption)
+    return Section("memory", "memory", (bars, Table(columns, rows)))
+
+
+def bucketed(values: Sequence[float], count: int) -> list[float]:
+    """At most ``count`` numbers, each the largest of its share of ``values``."""
+    if len(values) <= count:
+        return list(values)
+    edges = [i * len(values) // count for i in range(count + 1)]
+    return [max(values[a:b]) for a, b in pairwise(edges)]

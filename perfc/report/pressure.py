@@ -1,0 +1,112 @@
+"""How busy each unit and memory level is, over the run and kernel by kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from perfc.passes.roofline import Ceiling
+
+from .amounts import key, ratio
+from .document import Column, Section, Table
+from .kernels import KernelRow, gathered, heaviest
+from .units import Unit
+
+if TYPE_CHECKING:
+    from perfc.api import Report
+
+
+@dataclass(frozen=True, slots=True)
+class Pressure:
+    """One ceiling over the whole run.
+
+    Args:
+        ceiling: unit, memory level, whole waves or launch.
+        title: its name in words.
+        busy_s: time it alone would take at measured rates.
+        share: of the run's time.
+        floor_s: time it alone would take at the best rates.
+        bound_kernels: kernels it binds.
+        bound_s: time of those kernels.
+        bound_share: their share of the run's time.
+    """
+
+    ceiling: str
+    title: str
+    busy_s: float
+    share: float
+    floor_s: float
+    bound_kernels: int
+    bound_s: float
+    bound_share: float
+
+
+def collect(report: Report) -> tuple[Pressure, ...]:
+    """Every ceiling that takes any time, in the order of the machine."""
+    roof = report.roofline
+    total = roof.time_s
+    found: list[Pressure] = []
+    for c in Ceiling:
+        bound = [k for k in roof.kernels if k.binding is c]
+        busy = sum(k.sustained.get(c, 0.0) for k in roof.kernels)
+        if c is Ceiling.LAUNCH:
+            busy = roof.launch_gap_s
+        if not busy and not bound:
+            continue
+        floor = sum(k.floor.get(c, 0.0) for k in roof.kernels)
+        time = sum(k.time_s for k in bound)
+        found.append(
+            Pressure(
+                key(c),
+                c.value,
+                busy,
+                ratio(busy, total),
+                floor,
+                len(bound),
+                time,
+                ratio(time, total),
+            )
+        )
+    return tuple(found)
+
+
+def section(rows: Sequence[Pressure]) -> Section:
+    """Ceilings with how long each is busy and what it binds."""
+    columns = (
+        Column("ceiling", "ceiling"),
+        Column("busy_s", "busy", Unit.SECOND, "time it alone would take"),
+        Column("share", "% time", Unit.SHARE, "of the run's time; they overlap"),
+        Column("floor_s", "floor", Unit.SECOND, "that time at the best rates"),
+        Column("bound_kernels", "binds", Unit.COUNT, "kernels it binds"),
+        Column("bound_share", "% bound", Unit.SHARE, "share of time in those"),
+    )
+    cells = tuple(
+        (r.title, r.busy_s, r.share, r.floor_s or None, r.bound_kernels, r.bound_share)
+        for r in rows
+    )
+    return Section("pressure", "resource pressure", (Table(columns, cells),))
+
+
+def ceilings(rows: Sequence[KernelRow], used: Sequence[Pressure], top: int | None) -> Section:
+    """Share of each kernel's time for which each ceiling is busy."""
+    names = [p.ceiling for p in used]
+    shown = list(rows) if top is None else heaviest(rows, top)
+    columns = (
+        Column("index", "#", Unit.COUNT),
+        *(Column(n, n, Unit.SHARE) for n in names),
+        Column("kernel", "kernel", is_name=True),
+        Column("nodes", "<- ONNX nodes", is_name=True),
+    )
+    cells = tuple(
+        (r.index, *(busy(r, n) for n in names), r.label, f"<- {gathered(r.nodes)}") for r in shown
+    )
+    return Section("ceilings", "resource pressure by kernel", (Table(columns, cells),))
+
+
+def busy(row: KernelRow, ceiling: str) -> float | None:
+    """Share of a kernel's time for which a ceiling is busy; None where it is not used."""
+    if ceiling == key(Ceiling.LAUNCH):
+        return ratio(row.launch_gap_s, row.time_s) if row.launch_gap_s else None
+    found = row.ceilings.get(ceiling)
+    return ratio(found.sustained_s, row.time_s) if found and found.sustained_s else None

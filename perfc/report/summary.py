@@ -1,0 +1,167 @@
+"""The run in eight numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from perfc.ir.cost import dim_sum
+
+from .amounts import amount, ratio
+from .document import Amount, Fact, Facts, Note, Section
+from .units import Unit, quantity, share
+
+if TYPE_CHECKING:
+    from perfc.api import Report
+
+    from .coverage import Coverage
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The run as a whole.
+
+    Args:
+        floor_s: no execution on the target is faster, launches not counted.
+        sustained_s: kernel time at measured rates.
+        launch_gap_s: what launching adds to it.
+        time_s: both together.
+        launches: kernels started in one run.
+        flop: floating-point operations; 1 mac is 2 flop.
+        mac: multiply-accumulates.
+        effective_mac: those a mask leaves in (causal attention); the same as mac without one.
+        integer: integer and index operations, not in flop.
+        read_bytes: compulsory bytes that kernels read.
+        write_bytes: compulsory bytes that kernels write.
+        device_bytes: bytes charged to device memory in the sustained time.
+        intensity_flop_per_byte: flop per compulsory byte.
+        parameters: elements of the stored parameters.
+        weight_bytes: bytes of the stored tensors that are read.
+        peak_activation_bytes: largest live bytes besides weights.
+        peak_node: the node that runs then.
+        device_capacity_bytes: device memory of the target; None where not stated.
+    """
+
+    floor_s: Amount
+    sustained_s: Amount
+    launch_gap_s: Amount
+    time_s: Amount
+    launches: float
+    flop: Amount
+    mac: Amount
+    effective_mac: Amount
+    integer: Amount
+    read_bytes: Amount
+    write_bytes: Amount
+    device_bytes: Amount
+    intensity_flop_per_byte: float | None
+    parameters: Amount
+    weight_bytes: Amount
+    peak_activation_bytes: Amount
+    peak_node: str
+    device_capacity_bytes: float | None
+
+
+def collect(report: Report) -> Summary:
+    """The totals of ``report``."""
+    env, roof, cost = report.env, report.roofline, report.cost
+    is_bound = cost.is_bound
+    work = cost.work
+    kernels = report.kernels.kernels
+    read = dim_sum(k.traffic.read_bytes * k.repeat for k in kernels)
+    write = dim_sum(k.traffic.write_bytes * k.repeat for k in kernels)
+    unsized = any(k.traffic.is_bound for k in kernels)
+    flop = amount(work.flop, env, Unit.FLOP, is_bound=is_bound)
+    reads = amount(read, env, Unit.BYTE, is_bound=unsized)
+    writes = amount(write, env, Unit.BYTE, is_bound=unsized)
+    moved = (reads.value or 0) + (writes.value or 0)
+    bounded = is_bound or reads.is_bound or flop.is_bound or writes.is_bound
+
+    def seconds(value: float) -> Amount:
+        return Amount(value, Unit.SECOND, None, bounded)
+
+    device = report.machine.level("device")
+    return Summary(
+        Amount(roof.floor_s, Unit.SECOND, None, True),
+        seconds(roof.sustained_s),
+        Amount(roof.launch_gap_s, Unit.SECOND),
+        seconds(roof.time_s),
+        sum(k.launches for k in roof.kernels),
+        flop,
+        amount(work.mac, env, Unit.MAC, is_bound=is_bound),
+        amount(work.floor_mac, env, Unit.MAC, is_bound=is_bound),
+        amount(work.integer, env, Unit.COUNT, is_bound=is_bound),
+        reads,
+        writes,
+        Amount(sum(k.device_bytes for k in roof.kernels), Unit.BYTE, None, bounded),
+        (flop.value or 0) / moved if moved else None,
+        amount(cost.parameters, env, Unit.COUNT),
+        amount(cost.weight_bytes, env, Unit.BYTE),
+        *peak_of(report),
+        float(device.capacity_bytes) if device is not None else None,
+    )
+
+
+def peak_of(report: Report) -> tuple[Amount, str]:
+    """Peak activation bytes as an amount, and the node that runs then."""
+    table = report.liveness
+    nbytes, node = table.peak(report.env)
+    if node is None:
+        return Amount(0, Unit.BYTE, 0, table.is_bound), ""
+    formula = table.live[table.timeline(report.env).index(nbytes)]
+    return amount(formula, report.env, Unit.BYTE, is_bound=table.is_bound), node.name
+
+
+def section(view: Summary, coverage: Coverage) -> Section:
+    """Eight rows: value, what it means, and the formula where there is one."""
+    flop, mac = view.flop, view.mac
+    masked = ratio(view.effective_mac.value or 0, mac.value or 0)
+    causal = f", {share(masked)} of them unmasked" if 0 < masked < 1 else ""
+    moved = total(view.read_bytes, view.write_bytes)
+    tight = share(ratio(view.floor_s.value or 0, view.time_s.value or 0))
+    intensity = Amount(view.intensity_flop_per_byte, Unit.FLOP_PER_BYTE)
+    rows = (
+        Fact("floor", view.floor_s, f"kernel time, at best; {tight} of the total"),
+        Fact("sustained", view.sustained_s, "kernel time at measured rates, rated where none"),
+        Fact("launch gaps", view.launch_gap_s, f"of {view.launches:.0f} launches"),
+        Fact("total", view.time_s, "sustained and launch gaps"),
+        Fact("work", flop, f"{mac}, each counted as two flop{causal}", flop.symbolic),
+        Fact(
+            "traffic",
+            moved,
+            f"compulsory: {view.read_bytes} read, {view.write_bytes} written",
+            moved.symbolic,
+        ),
+        Fact("intensity", intensity, f"{view.device_bytes} reach device memory, as sustained"),
+        Fact(
+            "parameters",
+            view.parameters,
+            f"{view.weight_bytes} of stored tensors",
+            view.parameters.symbolic,
+        ),
+        Fact(
+            "peak memory",
+            view.peak_activation_bytes,
+            f"of activations, at {view.peak_node or 'no node'}; {fits(view)}",
+            view.peak_activation_bytes.symbolic,
+        ),
+    )
+    parts = (Facts(rows), Note(coverage.line, not coverage.is_complete))
+    return Section("summary", "summary", parts)
+
+
+def total(a: Amount, b: Amount) -> Amount:
+    """Two amounts of one unit together."""
+    formula = None if a.formula is None or b.formula is None else a.formula + b.formula
+    return Amount((a.value or 0) + (b.value or 0), a.unit, formula, a.is_bound or b.is_bound)
+
+
+def fits(view: Summary) -> str:
+    """Weights and peak against the capacity of the device."""
+    need = (view.weight_bytes.value or 0) + (view.peak_activation_bytes.value or 0)
+    if not view.device_capacity_bytes:
+        return f"{quantity(need, Unit.BYTE)} with weights"
+    used = need / view.device_capacity_bytes
+    room = quantity(view.device_capacity_bytes, Unit.BYTE)
+    verdict = f"{share(used)} of {room}" if used <= 1 else f"more than the {room} there are"
+    return f"{quantity(need, Unit.BYTE)} with weights, {verdict}"

@@ -1,0 +1,271 @@
+"""Plain text of a document, laid out for a width; the terminal adds only colour."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from .document import Amount, Bars, Cell, Column, Document, Fact, Facts, Note, Part, Section, Table
+from .memory import bucketed
+from .units import DASH, Scale, Unit, scale_of
+
+INDENT = "  "
+GAP = "  "
+LEVELS = "▁▂▃▄▅▆▇█"
+LEAST_NAME = 10
+"""Characters that a column of names keeps on a narrow page."""
+WIDEST_TEXT = 100
+"""Sentences are not wider than this, however wide the page."""
+LONGEST_FORMULA = 60
+"""Longer formulas are left to the data formats."""
+HARD_SPACE = "\N{NO-BREAK SPACE}"
+
+
+class Style(Enum):
+    """What a run of characters is, for renderers with colour."""
+
+    PLAIN = "plain"
+    TITLE = "title"
+    HEADING = "heading"
+    FAINT = "faint"
+    WARNING = "warning"
+    BAR = "bar"
+    NUMBER = "number"
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Characters of one style."""
+
+    text: str
+    style: Style = Style.PLAIN
+
+
+def render(document: Document, width: int) -> str:
+    """The document as text, at most ``width`` columns wide where words allow."""
+    rendered = ("".join(s.text for s in line).rstrip() for line in lines(document, width))
+    return "\n".join(rendered) + "\n"
+
+
+def lines(document: Document, width: int) -> Iterator[tuple[Span, ...]]:
+    """The document line by line."""
+    yield (Span("perfc: ", Style.FAINT), Span(printable(document.title), Style.TITLE))
+    for section in document.sections:
+        yield ()
+        yield from section_lines(section, width)
+
+
+def section_lines(section: Section, width: int) -> Iterator[tuple[Span, ...]]:
+    """A heading and what stands beneath it."""
+    yield (Span(printable(section.title), Style.HEADING),)
+    for part in section.parts:
+        yield from part_lines(part, width)
+
+
+def part_lines(part: Part, width: int) -> Iterator[tuple[Span, ...]]:
+    """One table, note or line of bars."""
+    match part:
+        case Table():
+            yield from table_lines(part, width)
+        case Facts(rows):
+            yield from fact_lines(rows, min(width, WIDEST_TEXT))
+        case Note(text, is_warning):
+            style = Style.WARNING if is_warning else Style.PLAIN
+            for line in wrapped(printable(text), min(width, WIDEST_TEXT) - 2 * len(INDENT)):
+                yield (Span(INDENT), Span(line, style))
+        case Bars(values, _, caption):
+            for line in wrapped(printable(caption), min(width, WIDEST_TEXT) - 2 * len(INDENT)):
+                yield (Span(INDENT), Span(line))
+            yield (Span(INDENT), Span(spark(values, min(width, WIDEST_TEXT) - 4), Style.BAR))
+
+
+def wrapped(text: str, width: int, indent: str = INDENT) -> Iterator[str]:
+    """``text`` broken at spaces; lines after the first are indented."""
+    line = ""
+    for word in text.split(" "):
+        if line and columns_of(line) + 1 + columns_of(word) > width:
+            yield line
+            line = indent + word
+        else:
+            line = f"{line} {word}" if line else word
+    yield line
+
+
+def fact_lines(rows: Sequence[Fact], width: int) -> Iterator[tuple[Span, ...]]:
+    """Label, number, words; words that do not fit go on below themselves."""
+    labels = max((columns_of(r.label) for r in rows), default=0)
+    values = max((columns_of(str(r.value)) for r in rows if r.value), default=0)
+    margin = len(INDENT) + labels + len(GAP) + (values + len(GAP) if values else 0)
+    for r in rows:
+        words = printable(r.words)
+        if r.formula and len(r.formula) <= LONGEST_FORMULA:
+            words += f"; = {r.formula.replace(' ', HARD_SPACE)}"
+        number = padded(str(r.value) if r.value else "", values, align_right=True)
+        start = (Span(INDENT), Span(f"{r.label:{labels}}{GAP}", Style.FAINT))
+        head: tuple[Span, ...] = (*start, Span(f"{number}{GAP}" if values else "", Style.NUMBER))
+        for line in wrapped(words, max(width - margin, 4 * LEAST_NAME), indent=""):
+            yield (*head, Span(line.replace(HARD_SPACE, " ")))
+            head = (Span(" " * margin),)
+
+
+def spark(values: Sequence[float], count: int) -> str:
+    """A bar per value, or per group of values where there are many."""
+    heights = bucketed(values, count)
+    top = max(heights, default=0.0)
+    if top <= 0:
+        return LEVELS[0] * len(heights)
+    steps = len(LEVELS) - 1
+    return "".join(LEVELS[min(math.ceil(h / top * steps), steps)] for h in heights)
+
+
+def table_lines(table: Table, width: int) -> Iterator[tuple[Span, ...]]:
+    """Legend, header and rows."""
+    scales = [scale_of(numbers(table, i), c.unit) for i, c in enumerate(table.columns)]
+    texts = [
+        [cell_text(cell, scale) for cell, scale in zip(row, scales, strict=True)]
+        for row in table.rows
+    ]
+    yield from legend_lines(table.columns, scales, width)
+    texts.insert(0, [label(i, c, s) for i, c, s in headed(table.columns, scales)])
+    widths = fitted(table.columns, texts, width - len(INDENT))
+    right = [is_numeric(table, i) for i in range(len(table.columns))]
+    for number, row in enumerate(texts):
+        cells = [
+            padded(elided(text, w), w, align_right=r)
+            for text, w, r in zip(row, widths, right, strict=True)
+            if w
+        ]
+        style = Style.PLAIN if number else Style.FAINT
+        yield (Span(INDENT), Span(GAP.join(cells), style))
+
+
+def headed(
+    columns: Sequence[Column], scales: Sequence[Scale]
+) -> Iterator[tuple[int, Column, Scale]]:
+    """Columns with their number in the legend, 0 for those without one."""
+    number = 0
+    for column, scale in zip(columns, scales, strict=True):
+        number += bool(column.legend)
+        yield number if column.legend else 0, column, scale
+
+
+def label(number: int, column: Column, scale: Scale) -> str:
+    """What stands above a column."""
+    if number:
+        return f"[{number}]"
+    return titled(column, scale)
+
+
+def titled(column: Column, scale: Scale) -> str:
+    """A title with the unit of the column's numbers."""
+    unit = scale.symbol if column.unit is not Unit.SHARE else ""
+    if column.unit is Unit.SHARE and "%" not in column.title:
+        unit = "%"
+    return f"{column.title} {unit}".strip() if column.unit is not Unit.COUNT else column.title
+
+
+def legend_lines(
+    columns: Sequence[Column], scales: Sequence[Scale], width: int
+) -> Iterator[tuple[Span, ...]]:
+    """``[1] time µs: what it means``, as many in a line as fit."""
+    entries = [
+        f"[{n}] {titled(c, s)}: {c.legend}" for n, c, s in headed(columns, scales) if c.legend
+    ]
+    if not entries:
+        return
+    each = max(map(len, entries)) + 3
+    per_line = max(min(width, 2 * WIDEST_TEXT) - len(INDENT), each) // each
+    for start in range(0, len(entries), per_line):
+        row = "".join(f"{e:{each}}" for e in entries[start : start + per_line])
+        yield (Span(INDENT), Span(row.rstrip(), Style.FAINT))
+
+
+def numbers(table: Table, i: int) -> list[float]:
+    """Plain numbers of a column."""
+    return [row[i] for row in table.rows if isinstance(row[i], int | float)]  # type: ignore[misc]
+
+
+def is_numeric(table: Table, i: int) -> bool:
+    """Whether a column is aligned to the right."""
+    column = table.columns[i]
+    if column.unit is not Unit.NONE:
+        return True
+    return bool(table.rows) and all(isinstance(row[i], int | float | Amount) for row in table.rows)
+
+
+def cell_text(cell: Cell, scale: Scale) -> str:
+    """A cell as text."""
+    match cell:
+        case None:
+            return DASH
+        case str():
+            return printable(cell)
+        case Amount():
+            return str(cell)
+        case _:
+            number = scale.format(cell) if math.isfinite(cell) else DASH
+            return number
+
+
+def fitted(columns: Sequence[Column], texts: Sequence[Sequence[str]], width: int) -> list[int]:
+    """Column widths; columns of names share what the others leave, the shortest served first."""
+    widths = [max((columns_of(row[i]) for row in texts), default=0) for i in range(len(columns))]
+    names = sorted((i for i, c in enumerate(columns) if c.is_name), key=lambda i: widths[i])
+    used = sum(w for i, w in enumerate(widths) if not columns[i].is_name)
+    room = width - used - len(GAP) * (sum(1 for w in widths if w) - 1)
+    for place, i in enumerate(names):
+        fair = room // (len(names) - place)
+        widths[i] = min(widths[i], max(fair, LEAST_NAME))
+        room -= widths[i]
+    return widths
+
+
+def padded(text: str, width: int, *, align_right: bool) -> str:
+    """``text`` filled with spaces to ``width``."""
+    space = " " * (width - columns_of(text))
+    return space + text if align_right else text + space
+
+
+def elided(text: str, width: int) -> str:
+    """``text`` shortened in the middle: both ends of a node's name tell."""
+    if columns_of(text) <= width:
+        return text
+    head = (width - 1) * 2 // 3
+    tail = width - 1 - head
+    if not text.isascii():
+        while columns_of(text[:head]) + columns_of(text[len(text) - tail :]) + 1 > width and head:
+            head, tail = head - 1, max(tail - 1, 0)
+    return f"{text[:head]}…{text[len(text) - tail :] if tail else ''}"
+
+
+def columns_of(text: str) -> int:
+    """Columns ``text`` takes on a terminal."""
+    if text.isascii():
+        return len(text)
+    from unicodedata import combining, east_asian_width
+
+    return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)
+
+
+def printable(text: str) -> str:
+    """``text`` without characters that move a cursor: names come from files nobody vouches for."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+ASCII = str.maketrans(
+    {"≥": ">=", "µ": "u", "×": "x", "—": "-", "…": "...", "\N{REPLACEMENT CHARACTER}": "?"}
+    | dict(zip(LEVELS, "_.:-=+*#", strict=True))
+)
+
+
+def encodable(text: str, encoding: str) -> str:
+    """``text`` in characters that ``encoding`` has."""
+    try:
+        text.encode(encoding)
+    except (UnicodeEncodeError, LookupError):
+        return text.translate(ASCII).encode("ascii", "replace").decode("ascii")
+    return text

@@ -1,0 +1,133 @@
+"""Units of quantities and how they are written: rates and counts SI, sizes IEC, three digits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Unit(Enum):
+    """What a number counts; the value is its suffix in names (``time_s``) and headers."""
+
+    NONE = ""
+    SECOND = "s"
+    BYTE = "bytes"
+    FLOP = "flop"
+    MAC = "mac"
+    COUNT = "count"
+    FLOP_PER_S = "flop_per_s"
+    OP_PER_S = "op_per_s"
+    BYTE_PER_S = "bytes_per_s"
+    FLOP_PER_BYTE = "flop_per_byte"
+    SHARE = "share"
+    RATIO = "ratio"
+
+    __hash__ = object.__hash__
+
+
+SYMBOLS = {
+    Unit.SECOND: "s",
+    Unit.FLOP: "flop",
+    Unit.MAC: "mac",
+    Unit.FLOP_PER_S: "flop/s",
+    Unit.OP_PER_S: "op/s",
+    Unit.BYTE_PER_S: "B/s",
+}
+UP = ("", "k", "M", "G", "T", "P", "E")
+DOWN = ("", "m", "µ", "n", "p")
+IEC = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
+DASH = "—"
+"""What is not known, or does not exist."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """One prefix and one precision for a whole column."""
+
+    factor: float
+    symbol: str
+    digits: int
+
+    def format(self, value: float) -> str:
+        """The scaled number, never rounded to a zero it is not."""
+        scaled = value * self.factor
+        text = f"{scaled:.{self.digits}f}"
+        least = 10.0**-self.digits
+        return f"<{least:.{self.digits}f}" if 0 < scaled < least / 2 else text
+
+
+def digits_of(scaled: float) -> int:
+    """Decimals that show three digits of ``scaled``."""
+    size = abs(scaled)
+    return 2 if size < 9.995 else 1 if size < 99.95 else 0
+
+
+def prefixed(value: float, unit: Unit) -> tuple[float, str]:
+    """The factor that brings ``value`` between 1 and 1000, and the unit with its prefix."""
+    if unit is Unit.BYTE:
+        size, step = abs(value), 0
+        while size >= 1023.5 and step < len(IEC) - 1:
+            size, step = size / 1024, step + 1
+        return 1024.0**-step, IEC[step]
+    name = SYMBOLS.get(unit, "")
+    size, step = abs(value), 0
+    if unit is Unit.SECOND and 0 < size < 0.9995:
+        while size < 0.9995 and step < len(DOWN) - 1:
+            size, step = size * 1000, step + 1
+        return 1000.0**step, DOWN[step] + name
+    if unit is not Unit.SECOND:
+        while size >= 999.5 and step < len(UP) - 1:
+            size, step = size / 1000, step + 1
+        return 1000.0**-step, UP[step] + name
+    return 1.0, name
+
+
+def scale_of(values: Iterable[float], unit: Unit) -> Scale:
+    """The scale of a column: its largest value decides."""
+    largest = max((abs(v) for v in values if math.isfinite(v)), default=0.0)
+    if unit is Unit.SHARE:
+        return Scale(100.0, "%", 1)
+    if unit in (Unit.RATIO, Unit.FLOP_PER_BYTE):
+        return Scale(1.0, "", 1)
+    if unit is Unit.COUNT:
+        return Scale(1.0, "", 0)
+    factor, symbol = prefixed(largest, unit)
+    return Scale(factor, symbol, min(digits_of(largest * factor), 1))
+
+
+def quantity(value: float | None, unit: Unit) -> str:
+    """A number by itself with its unit: ``1.31 ms``, ``65.6 Gflop``, ``97.5 MiB``, ``12.3 %``."""
+    if value is None or not math.isfinite(value):
+        return DASH
+    match unit:
+        case Unit.SHARE:
+            return share(value)
+        case Unit.RATIO:
+            return f"{value:.{digits_of(value)}f}×"
+        case Unit.FLOP_PER_BYTE:
+            return f"{value:.{digits_of(value)}f} flop/B"
+        case Unit.NONE:
+            return f"{value:g}"
+        case Unit.COUNT if abs(value) < 100_000:
+            return f"{value:.0f}"
+        case _:
+            return _prefixed_text(value, unit)
+
+
+def share(value: float) -> str:
+    """A percentage; small ones are not rounded to 0 %, nor almost all of it to 100 %."""
+    percent = value * 100
+    if 0 < percent < 0.05:
+        return "<0.1 %"
+    if 99.95 <= percent < 100:
+        return ">99.9 %"
+    return f"{percent:.0f} %" if percent in (0, 100) else f"{percent:.1f} %"
+
+
+def _prefixed_text(value: float, unit: Unit) -> str:
+    factor, symbol = prefixed(value, unit)
+    scaled = value * factor
+    digits = 0 if factor == 1 and float(value).is_integer() else digits_of(scaled)
+    return f"{scaled:.{digits}f} {symbol}".rstrip()

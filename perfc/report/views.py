@@ -1,0 +1,115 @@
+"""Every view of a report, collected once; the renderers read nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from . import assumptions, bottlenecks, coverage, critical, kernels, memory, pressure, summary
+from .assumptions import Assumptions
+from .bottlenecks import Bottlenecks
+from .coverage import Coverage
+from .critical import Critical
+from .document import Document, Section
+from .kernels import KernelRow
+from .memory import Memory
+from .pressure import Pressure
+from .summary import Summary
+
+if TYPE_CHECKING:
+    from perfc.api import Report
+
+NAMES = (
+    "assumptions",
+    "summary",
+    "coverage",
+    "kernels",
+    "pressure",
+    "ceilings",
+    "critical",
+    "bottlenecks",
+    "memory",
+)
+DEFAULT = ("assumptions", "summary", "kernels", "pressure", "critical", "bottlenecks", "memory")
+TOP = 20
+"""Kernels shown where nobody asks for more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Views:
+    """What one analysis found, ready to show.
+
+    Args:
+        assumptions: what the numbers rest on.
+        summary: the run in eight numbers.
+        coverage: how much of the model is known, and how well.
+        kernels: one row per kernel, in execution order.
+        pressure: how busy each unit and memory level is.
+        critical: the kernels that carry the time, with reasons.
+        bottlenecks: what would make the run faster.
+        memory: live bytes over the run.
+    """
+
+    assumptions: Assumptions
+    summary: Summary
+    coverage: Coverage
+    kernels: tuple[KernelRow, ...]
+    pressure: tuple[Pressure, ...]
+    critical: Critical
+    bottlenecks: Bottlenecks
+    memory: Memory
+
+
+def collect(report: Report) -> Views:
+    """Every view of ``report``."""
+    rows = kernels.collect(report)
+    return Views(
+        assumptions.collect(report),
+        summary.collect(report),
+        coverage.collect(report),
+        rows,
+        pressure.collect(report),
+        critical.collect(rows, bottlenecks.launch_s(report)),
+        bottlenecks.collect(report),
+        memory.collect(report),
+    )
+
+
+def document(views: Views, shown: Collection[str] = DEFAULT, top: int | None = TOP) -> Document:
+    """The sections ``shown``, in the order of ``NAMES``; kernels limited to the ``top`` slowest."""
+    return Document(headline(views), tuple(section(views, n, top) for n in NAMES if n in shown))
+
+
+def headline(views: Views) -> str:
+    """Model, target and symbols in one line."""
+    a = views.assumptions
+    symbols = "".join(f", {s.name} = {s.value}" for s in a.symbols)
+    precision = f", {a.dtype}" if a.dtype else ""
+    return f"{a.path or a.graph} on {a.target}{symbols}, {a.runtime}{precision}"
+
+
+def section(views: Views, name: str, top: int | None) -> Section:
+    """One section."""
+    match name:
+        case "assumptions":
+            nodes = views.coverage.nodes_in_file
+            return assumptions.section(views.assumptions, nodes, len(views.kernels))
+        case "summary":
+            return summary.section(views.summary, views.coverage)
+        case "coverage":
+            return coverage.section(views.coverage)
+        case "kernels":
+            return kernels.section(views.kernels, top)
+        case "pressure":
+            return pressure.section(views.pressure)
+        case "ceilings":
+            return pressure.ceilings(views.kernels, views.pressure, top)
+        case "critical":
+            return critical.section(views.critical, views.kernels)
+        case "bottlenecks":
+            return bottlenecks.section(views.bottlenecks, views.summary.time_s.value or 0.0)
+        case "memory":
+            return memory.section(views.memory)
+        case _:
+            raise ValueError(f"no view {name!r}")
