@@ -11,7 +11,8 @@ from enum import Enum
 from functools import lru_cache
 from typing import Any, ClassVar, Protocol, TypeVar
 
-from ..errors import ParseError, PerfcError
+from perfc.errors import ParseError, PerfcError
+
 from .dim import Poly
 from .types import (
     BY_CODE,

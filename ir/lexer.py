@@ -8,7 +8,8 @@ from bisect import bisect_right
 from collections.abc import Mapping
 from typing import NoReturn
 
-from ..errors import ParseError
+from perfc.errors import ParseError
+
 from .dim import Dim, Poly, dim_max, dim_min
 
 MAX_DEPTH = 100

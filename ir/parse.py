@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from ..errors import ModelError, ParseError
+from perfc.errors import ModelError, ParseError
+
 from .attributes import build
 from .dim import Dim, symbol
 from .graph import NOWHERE, Graph, Loc, ModelOrigin, Module, Node, SymbolDecl, Value, Weight

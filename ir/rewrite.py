@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from ..errors import ParseError
+from perfc.errors import ParseError
+
 from .dim import interval
 from .graph import Graph, Module, Node, Value
 from .names import symbol_name

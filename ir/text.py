@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import MISSING, fields
+from dataclasses import fields
 from enum import Enum
 from typing import TypeAlias
 
@@ -229,7 +229,8 @@ class _Printer:
         shown = []
         for name, default in known:
             value = getattr(op, name)
-            if default is MISSING or value != default:
+            # -0.0 equals 0.0 and True equals 1, yet they print differently
+            if value is not default and (value != default or repr(value) != repr(default)):
                 shown.append((name, value))
         return _braces(shown) if shown else ""
 

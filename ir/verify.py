@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..errors import ShapeError, VerifyError
+from perfc.errors import ShapeError, VerifyError
+
 from .dim import Dim, Poly, interval, same
 from .fresh import numbering
 from .graph import Graph, Module, Node, Value
