@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import reduce
@@ -199,7 +198,7 @@ class Neg(Elementwise):
     mnemonic = "neg"
     onnx = ("Neg",)
     operands = ("X",)
-    function = operator.neg
+    function = exact.negate
 
 
 class Abs(Elementwise):

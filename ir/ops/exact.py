@@ -271,6 +271,11 @@ def equal(a: Item, b: Item) -> Item:
     return a == b
 
 
+def negate(a: Item) -> Item:
+    """Negative."""
+    return -a if isinstance(a, Poly) else -_plain(a)
+
+
 def absolute(a: Item) -> Item:
     """Magnitude."""
     return dim_max(a, -a) if isinstance(a, Poly) else abs(_plain(a))

@@ -177,7 +177,7 @@ class Dropout(Op):
     """
 
     mnemonic = "dropout"
-    onnx = ("Dropout",)
+    onnx: ClassVar[tuple[str, ...]] = ("Dropout",)
     operands = ("data", "ratio", "training_mode")
     kind = Kind.VIEW
     formulas = {"alu": "2*f", "integer": "f"}
@@ -226,7 +226,7 @@ class BiasDropout(Op):
     Shapes:  data, bias and residual broadcast -> output and mask of that shape.
     Work:    alu = a*e: an addition for bias and for residual; drawing is left out.
     Traffic: each operand and each result once.
-    Source:  ONNX Runtime contrib BiasDropout-1, BitmaskBiasDropout-1.
+    Source:  ONNX Runtime contrib BiasDropout-1.
     """
 
     mnemonic = "bias_dropout"
@@ -246,6 +246,24 @@ class BiasDropout(Op):
 
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         return {"e": count(outs[0]), "a": 1 + has(ins, 2)}
+
+
+class BitmaskDropout(Dropout):
+    """Dropout whose mask is packed, 32 elements in an integer.
+
+    Shapes:  data -> output of the same shape, mask u32[(e + 31)//32] for e elements.
+    Work:    as Dropout.
+    Traffic: as Dropout.
+    Source:  ONNX Runtime contrib BitmaskDropout-1.
+    """
+
+    mnemonic = "bitmask_dropout"
+    onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::BitmaskDropout",)
+
+    def infer(self, ins: Inputs) -> Types:
+        x = tensor(ins, 0)
+        words = None if x.numel is None else ((x.numel + 31) // 32,)
+        return TensorType(x.dtype, x.shape), TensorType(DType.U32, words)
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,15 @@ from perfc.ir.types import DType, TensorType
 N = symbol("N")
 FAMILIES = (
     *("elementwise", "logic", "rounding", "activation", "cast", "reduce", "arg_reduce"),
-    *("cumulative", "softmax", "normalization", "contrib_normalization", "quantize", "qlinear"),
+    *(
+        "cumulative",
+        "softmax",
+        "normalization",
+        "contrib_normalization",
+        "contrib_math",
+        "quantize",
+        "qlinear",
+    ),
     *("random", "signal", "string", "classical", "classical_models", "optimizer"),
 )
 

@@ -16,6 +16,7 @@ from perfc.ir.op import ABSENT, Op
 from perfc.ir.ops import operator_for
 from perfc.ir.ops.qlinear import QLinearAdd, QLinearConcat, QLinearReduceMean
 from perfc.ir.ops.quantize import DequantizeLinear, DynamicQuantizeLinear, QuantizeLinear
+from perfc.ir.ops.quantized_gather import GatherBlockQuantized
 from perfc.ir.ops.random import Dropout, EyeLike, RandomNormalLike
 from perfc.ir.ops.signal import DFT, STFT, HannWindow, MelWeightMatrix, log2_floor
 from perfc.ir.ops.string import StringNormalizer, StringSplit, TfIdfVectorizer
@@ -167,3 +168,13 @@ def test_strings_bound_what_depends_on_their_text() -> None:
     assert interval(stay.shape[1]) == (1, 5)
     grams = TfIdfVectorizer(ngram_indexes=(0, 4, 2)).infer((of(DType.I64, N, 9),))[0]
     assert grams == TensorType(DType.F32, (N, 5))
+
+
+def test_a_quantised_look_up_unpacks_and_reads_only_rows() -> None:
+    table, scales = of(DType.U8, 50000, 64), of(DType.F16, 50000, 8)
+    ins = (table, of(DType.I64, 1, N), scales)
+    op = GatherBlockQuantized(block_size=16)
+    outs = op.infer(ins)
+    assert outs == (TensorType(DType.F16, (1, N, 128)),)
+    four = (table, of(DType.I64, 4), scales)
+    assert op.traffic(four, op.infer(four)).read_bytes == 4 * 8 + 4 * 64 + 4 * 8 * 2

@@ -1,0 +1,69 @@
+"""Look-ups in block-quantised tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ..cost import Traffic, Work, dim_sum
+from ..dim import Dim, dim_min
+from ..graph import Inputs
+from ..op import Kind, Op, Types, count, each_once, has, normal_axis, tensor
+from ..types import DType, TensorType, element_count, storage_bytes
+
+
+@dataclass(frozen=True)
+class GatherBlockQuantized(Op):
+    """Rows of a table that is quantised in blocks, dequantised.
+
+    Shapes:  data[..., v, ...], indices[i...] -> [..., i..., ...], of the type of scales; in 8-bit
+             data several elements of ``bits`` may be packed along the last axis.
+    Work:    alu = a*e: a product, and a difference where there are zero points.
+    Traffic: the indices; of data, scales and zero points the rows taken, at most one for each
+             index and at most all; the result.
+    Source:  ONNX Runtime contrib GatherBlockQuantized-1.
+    """
+
+    mnemonic = "gather_block_quantized"
+    onnx = ("com.microsoft::GatherBlockQuantized",)
+    operands = ("data", "indices", "scales", "zero_points")
+    kind = Kind.GATHER
+    formulas = {"alu": "a*e"}
+    bits: int = 4
+    block_size: int = 128
+    gather_axis: int = 0
+    quantize_axis: int = 1
+
+    def infer(self, ins: Inputs) -> Types:
+        data, indices, dtype = tensor(ins, 0), tensor(ins, 1).shape, tensor(ins, 2).dtype
+        if data.shape is None or indices is None:
+            return (TensorType(dtype, None),)
+        at = normal_axis(self.gather_axis, len(data.shape), "gather_axis")
+        rest = data.shape[at + 1 :]
+        if data.dtype is DType.U8 and rest and 0 < self.bits < 8:
+            rest = (*rest[:-1], rest[-1] * (8 // self.bits))
+        return (TensorType(dtype, (*data.shape[:at], *indices, *rest)),)
+
+    def work(self, ins: Inputs, outs: Types) -> Work | None:
+        e, a = self.extents(ins, outs).values()
+        return Work(alu=a * e)
+
+    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+        return {"e": count(outs[0]), "a": 1 + has(ins, 3)}
+
+    def traffic(self, ins: Inputs, outs: Types) -> Traffic:
+        rest = each_once(ins[1:2], outs)
+        tables = [self._rows(ins, i) for i in (0, 2, 3) if has(ins, i)]
+        read = dim_sum([rest.read_bytes, *(t for t in tables if t is not None)])
+        return Traffic(read, rest.write_bytes, rest.is_bound or None in tables)
+
+    def _rows(self, ins: Inputs, index: int) -> Dim | None:
+        """Bytes of the rows that are taken of a table, None where its shape is not known."""
+        table, indices = tensor(ins, index), tensor(ins, 1).shape
+        if not table.shape or indices is None or table.dtype.bits == 0:
+            return None
+        at = normal_axis(self.gather_axis, len(table.shape), "gather_axis")
+        row = element_count(table.shape[:at] + table.shape[at + 1 :])
+        return storage_bytes(
+            dim_min(element_count(indices), table.shape[at]) * row, table.dtype.bits
+        )
