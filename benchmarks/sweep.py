@@ -111,7 +111,8 @@ def main() -> int:
     print(
         f"SUMMARY sweep {args.peer}: {valid} valid cases ({sources['onnxruntime']} by onnxruntime,"
         f" {sources['reference']} by the reference, {sources['discarded']} discarded),"
-        f" {right} right ({100 * right / max(1, valid):.1f} %),"
+        f" {right} right ({100 * right / max(1, valid):.1f} %), {by_case[Verdict.FORMULA]} exact"
+        f" formulas of input symbols left open,"
         f" {by_case[Verdict.BOUNDED]} symbolic, {by_case[Verdict.UNKNOWN]} unknown,"
         f" {by_case[Verdict.WRONG]} wrong,"
         f" {by_case[Verdict.FAILED]} failed"

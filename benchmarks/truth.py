@@ -83,6 +83,7 @@ class Verdict(StrEnum):
     """What a prediction is worth, best first."""
 
     COMPLETE = "complete"
+    FORMULA = "formula"
     BOUNDED = "symbolic"
     UNKNOWN = "unknown"
     FAILED = "failed"
@@ -181,7 +182,7 @@ def _judge_element(a: Type | None, b: Type | None, env: Env) -> Judgement:
         return Judgement(Verdict.COMPLETE)
     found = judge(a, b, env)
     # An element type is complete when kind and dtype are right: lengths may differ by element.
-    if found.verdict in (Verdict.BOUNDED, Verdict.UNKNOWN):
+    if found.verdict in (Verdict.FORMULA, Verdict.BOUNDED, Verdict.UNKNOWN):
         return Judgement(Verdict.COMPLETE)
     return found
 
@@ -201,8 +202,9 @@ def _judge_tensor(p: Tensor, t: Tensor, env: Env) -> Judgement:
             return Judgement(Verdict.WRONG, f"symbol {a.text} cannot be {b}: " + said)
     if p.elem == 0:
         return Judgement(Verdict.UNKNOWN, "dtype unknown")
-    if not all(_is_exact(a, b, env) for a, b in zip(p.shape, t.shape, strict=True)):
-        return Judgement(Verdict.BOUNDED, said)
+    if not all(isinstance(d, int) for d in p.shape):
+        exact = all(_is_exact(a, b, env) for a, b in zip(p.shape, t.shape, strict=True))
+        return Judgement(Verdict.FORMULA if exact else Verdict.BOUNDED, said)
     if p.nbytes is not None and p.elem != STRING and p.nbytes != nbytes(p):
         return Judgement(Verdict.WRONG, f"bytes {p.nbytes}, is {nbytes(p)}")
     return Judgement(Verdict.COMPLETE)
@@ -233,8 +235,9 @@ def judge_all(
 ) -> dict[str, Judgement]:
     """Judge every value of one model; plain symbols first, so that formulas can be checked.
 
-    ``declared`` maps the symbols of the model's inputs to what they were when it ran: a formula
-    in them alone is complete if it gives the executed extent.
+    ``declared`` maps the symbols of the model's inputs to what they were when it ran. A formula in
+    them alone that gives the executed extent is a verdict of its own, not counted as complete: it
+    is all there is to know, but a number was asked for.
     """
     env: Env = Env(declared or {})
     order = sorted(truths, key=lambda n: _formulas(predicted.get(n)))
