@@ -1,0 +1,72 @@
+"""Ranges of symbols as the command line writes them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from perfc.errors import ParseError
+
+MAX_POINTS = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A symbol and the values it takes, ascending."""
+
+    name: str
+    values: tuple[int, ...]
+
+
+def parse_axes(bindings: Iterable[str]) -> tuple[Axis, ...]:
+    """Axes from ``batch=1:256``, ``batch=1:256:8``, ``batch=1:256:*2``, ``seq=128,512,2048``.
+
+    Raises:
+        ParseError: not a range, an empty or repeated one, or more than ``MAX_POINTS`` points.
+    """
+    texts: dict[str, list[str]] = {}
+    name = ""
+    for part in ",".join(bindings).split(","):
+        head, equals, value = part.rpartition("=")
+        if equals:
+            name = head.strip()
+            if name in texts:
+                raise ParseError(f"{name!r} is given twice", where="--dim")
+        if not name or not value.strip():
+            raise _range_error(part)
+        texts.setdefault(name, []).append(value.strip())
+    axes = tuple(
+        Axis(n, tuple(sorted({v for text in ts for v in _values(text)}))) for n, ts in texts.items()
+    )
+    if math.prod(len(a.values) for a in axes) > MAX_POINTS:
+        raise ParseError(
+            f"more than {MAX_POINTS} points", where="--dim", hint="give a step: 1:256:*2"
+        )
+    return axes
+
+
+def _range_error(text: str) -> ParseError:
+    return ParseError(
+        f"{text!r} is not NAME=FIRST:LAST[:STEP]", where="--dim", hint="as in batch=1:256:*2"
+    )
+
+
+def _values(text: str) -> Iterator[int]:
+    parts = text.split(":")
+    step = parts[2] if len(parts) == 3 else "1"
+    numbers = [*parts[:2], step.removeprefix("*")]
+    if len(parts) > 3 or any(not n.isdecimal() or len(n) > 12 for n in numbers):
+        raise _range_error(text)
+    first, last, by = int(parts[0]), int(parts[min(len(parts), 2) - 1]), int(numbers[-1])
+    is_product = step.startswith("*")
+    if first > last or by < (2 if is_product else 1) or (is_product and first < 1):
+        raise ParseError(f"{text!r} has no values", where="--dim", hint="FIRST:LAST:STEP ascend")
+    if not is_product and (last - first) // by >= MAX_POINTS:
+        raise ParseError(
+            f"more than {MAX_POINTS} points", where="--dim", hint="give a step: 1:256:*2"
+        )
+    value = first
+    while value <= last:
+        yield value
+        value = value * by if is_product else value + by

@@ -1,0 +1,61 @@
+"""``perfc sweep``: times at many batch sizes or lengths, and where the bound changes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ._options import names_in, output_option, write
+
+
+@click.command("sweep")
+@click.argument("model", type=click.Path(dir_okay=False))
+@click.option(
+    "--dim",
+    "dims",
+    multiple=True,
+    required=True,
+    metavar="NAME=RANGE",
+    help="1:256, 1:256:8, 1:256:*2, 128,512,2048 or one number; repeat it for several symbols.",
+)
+@click.option("--target", default="a100", show_default=True, help="Targets, with commas between.")
+@click.option("--runtime", default="ort", show_default=True, help="Whose fusion table applies.")
+@click.option("--dtype", default="", metavar="TYPE", help="What-if precision: fp16, int8, fp8 …")
+@click.option("--top", default=5, show_default=True, help="Kernels whose bounds are followed.")
+@click.option(
+    "--output-format",
+    type=click.Choice(["text", "csv", "json"]),
+    default="text",
+    show_default=True,
+)
+@output_option
+def command(
+    model: str,
+    dims: tuple[str, ...],
+    target: str,
+    runtime: str,
+    dtype: str,
+    top: int,
+    output_format: str,
+    output: Path | None,
+) -> None:
+    """Sweep symbols of MODEL: `perfc sweep model.onnx --dim batch=1:256 --target a100,h100`.
+
+    The analysis runs once; each point evaluates its formulas.
+    """
+    from perfc.api import analyze
+    from perfc.axes import parse_axes
+    from perfc.machine import load_machine
+    from perfc.sweep import sweep
+    from perfc.sweep_text import render_csv, render_json, render_text
+
+    axes = parse_axes(dims)
+    machines = [load_machine(name) for name in names_in(target)]
+    if not machines:
+        raise click.UsageError("--target names no target")
+    first = {a.name: a.values[0] for a in axes}
+    report = analyze(model, names_in(target)[0], dims=first, runtime=runtime, dtype=dtype)
+    found = sweep(report, axes, machines, top=top)
+    render = {"text": render_text, "csv": render_csv, "json": render_json}[output_format]
+    write(render(found), output)

@@ -1,0 +1,369 @@
+"""Formulas of one analysis at many values of the symbols: times, memory, where regimes change."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from itertools import pairwise, product
+
+from perfc.api import Report
+from perfc.axes import Axis
+from perfc.ir.dim import Dim
+from perfc.ir.evaluate import evaluate
+from perfc.ir.graph import Value
+from perfc.ir.types import TensorType
+from perfc.machine import Machine
+from perfc.passes.fuse import Kernel, KernelTable
+from perfc.passes.roofline import (
+    GRAPH_GAP,
+    Ceiling,
+    Counts,
+    KernelBound,
+    Rates,
+    counted,
+    device_traffic,
+    weight_floor,
+)
+from perfc.passes.runtimes import Launch
+
+LARGEST = 1 << 31
+"""Where the search for the largest extent that fits ends."""
+
+
+class Regime(Enum):
+    """What most of the time goes to."""
+
+    COMPUTE = "compute"
+    MEMORY = "memory"
+    LAUNCH = "launch"
+
+    __hash__ = object.__hash__
+
+
+_MEMORY = frozenset({Ceiling.L1, Ceiling.L2, Ceiling.DEVICE})
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """The model at one value of every symbol on one target.
+
+    ``memory_bytes`` is the peak of activations with all weights resident.
+    """
+
+    dims: Mapping[str, int]
+    target: str
+    time_s: float
+    floor_s: float
+    launch_s: float
+    mac: int
+    device_bytes: float
+    memory_bytes: int
+    fits: bool
+    regime: Regime
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Values of the swept symbol, both ends included, in which one regime holds."""
+
+    regime: Regime
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class Crossover:
+    """Regimes along one symbol, the others fixed.
+
+    Args:
+        what: "model", or a kernel's label.
+        node: the kernel's first node, "" for the model.
+        spans: in ascending order.
+    """
+
+    target: str
+    symbol: str
+    fixed: Mapping[str, int]
+    what: str
+    node: str
+    spans: tuple[Span, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Capacity:
+    """The largest value of a symbol whose peak memory fits, None where every value does.
+
+    0 means that not even 1 fits.
+    """
+
+    target: str
+    symbol: str
+    fixed: Mapping[str, int]
+    capacity_bytes: int
+    largest: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """The result of a sweep."""
+
+    model: str
+    axes: tuple[Axis, ...]
+    assumed: Mapping[str, int]
+    points: tuple[Point, ...]
+    crossovers: tuple[Crossover, ...]
+    capacities: tuple[Capacity, ...]
+
+
+@dataclass(slots=True)
+class Evaluator:
+    """The roofline of one kernel table on one machine, at any values of the symbols.
+
+    Equal formulas are evaluated once a point, and equal kernels bounded once.
+    """
+
+    report: Report
+    machine: Machine
+    tf32: bool = True
+    rates: Rates = field(init=False)
+    sizes: dict[Value, Dim] = field(init=False)
+    groups: list[int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.rates = Rates(self.machine, self.tf32)
+        kernels = self.table.kernels
+        self.sizes = {v: _nbytes(v) for k in kernels for v in (*k.reads, *k.writes)}
+        numbers: dict[object, int] = {}
+        self.groups = [numbers.setdefault(_alike(k), len(numbers)) for k in kernels]
+
+    @property
+    def table(self) -> KernelTable:
+        """The kernels."""
+        return self.report.kernels
+
+    def bounds(self, env: Mapping[str, int]) -> tuple[tuple[KernelBound, ...], float]:
+        """Bounds of every kernel, in order, and the floor that streaming the weights sets.
+
+        Kernels alike share one result, so ``bound.kernel`` is one of those alike.
+        """
+        numbers: dict[Dim, float] = {}
+        sizes = {v: _at(d, env, numbers) for v, d in self.sizes.items()}
+        by_group: dict[int, Counts] = {}
+        for k, g in zip(self.table.kernels, self.groups, strict=True):
+            if g not in by_group:
+                by_group[g] = counted(k, env)
+        counts = [by_group[g] for g in self.groups]
+        charged = device_traffic(self.table.kernels, counts, sizes, self.machine)
+        memo: dict[tuple[int, float], KernelBound] = {}
+        found: list[KernelBound] = []
+        gap_s = self.gap_s
+        for k, g, c, charge in zip(self.table.kernels, self.groups, counts, charged, strict=True):
+            bound = memo.get((g, charge))
+            if bound is None:
+                launches = _at(k.repeat, env, numbers)
+                bound = self.rates.bound(k, c, launches, charge, gap_s, env)
+                memo[g, charge] = bound
+            found.append(bound)
+        return tuple(found), weight_floor(self.table, sizes, self.machine)
+
+    @property
+    def gap_s(self) -> float:
+        """Seconds from one launch to the next."""
+        overhead = self.machine.launch_overhead_s
+        gap_s = overhead.value if overhead is not None else 0.0
+        return gap_s * GRAPH_GAP if self.table.runtime.launch is Launch.GRAPH else gap_s
+
+    def memory_bytes(self, env: Mapping[str, int]) -> int:
+        """Peak bytes of activations with the weights resident."""
+        liveness = self.report.liveness
+        return liveness.peak(env)[0] + int(evaluate(liveness.weight_bytes, env))
+
+    @property
+    def capacity_bytes(self) -> int:
+        """Bytes of device memory, 0 where the target does not say."""
+        level = self.machine.level("device")
+        return level.capacity_bytes if level is not None else 0
+
+    def point(self, dims: Mapping[str, int]) -> tuple[Point, tuple[KernelBound, ...]]:
+        """The model and its kernels at ``dims``."""
+        env = {**self.report.env, **dims}
+        bounds, weights_s = self.bounds(env)
+        memory = self.memory_bytes(env)
+        launch_s = math.fsum(b.launch_gap_s for b in bounds)
+        point = Point(
+            dims=dict(dims),
+            target=self.machine.name,
+            time_s=math.fsum(b.sustained_s for b in bounds) + launch_s,
+            floor_s=max(math.fsum(b.floor_s for b in bounds), weights_s),
+            launch_s=launch_s,
+            mac=int(evaluate(self.report.cost.work.mac, env)),
+            device_bytes=math.fsum(b.device_bytes for b in bounds),
+            memory_bytes=memory,
+            fits=not self.capacity_bytes or memory <= self.capacity_bytes,
+            regime=regime_of(bounds),
+        )
+        return point, bounds
+
+
+def _nbytes(v: Value) -> Dim:
+    return (v.type.nbytes or 0) if isinstance(v.type, TensorType) else 0
+
+
+def _at(d: Dim, env: Mapping[str, int], memo: dict[Dim, float]) -> float:
+    if isinstance(d, int):
+        return d
+    found = memo.get(d)
+    if found is None:
+        found = memo[d] = evaluate(d, env)
+    return found
+
+
+def _alike(k: Kernel) -> object:
+    anchor = k.anchor
+    types = (
+        tuple(v and (v.type, v.weight is None) for v in anchor.inputs),
+        tuple(v.type for v in anchor.results),
+    )
+    convs = tuple((n.op, *(v and v.type for v in n.inputs[:2])) for n in k.nodes if n is not anchor)
+    return k.work, k.traffic, k.repeat, type(anchor.op), anchor.op, types, convs
+
+
+def regime_of(bounds: Iterable[KernelBound]) -> Regime:
+    """What most of the time of these kernels goes to."""
+    spent = dict.fromkeys(Regime, 0.0)
+    for b in bounds:
+        spent[Regime.LAUNCH] += b.launch_gap_s
+        if b.sustained:
+            longest = max(b.sustained, key=b.sustained.__getitem__)
+            spent[Regime.MEMORY if longest in _MEMORY else Regime.COMPUTE] += b.sustained_s
+    return max(spent, key=spent.__getitem__)
+
+
+def sweep(
+    report: Report, axes: Sequence[Axis], machines: Sequence[Machine], *, top: int = 5
+) -> Sweep:
+    """Evaluate the report's formulas at every combination of ``axes`` on every machine.
+
+    Args:
+        report: one analysis, whose passes do not run again.
+        axes: symbols and their values; regimes are followed along the first that has several.
+        machines: targets.
+        top: kernels whose regimes are followed too, those with the most time first.
+    """
+    points: list[Point] = []
+    crossovers: list[Crossover] = []
+    capacities: list[Capacity] = []
+    along = next((a for a in axes if len(a.values) > 1), axes[0])
+    others = [a for a in axes if a is not along]
+    for machine in machines:
+        evaluator = Evaluator(report, machine)
+        for values in product(*(a.values for a in others)):
+            fixed = {a.name: v for a, v in zip(others, values, strict=True)}
+            line = Line(evaluator, along, fixed)
+            points += line.points
+            crossovers += line.crossovers(top)
+            if evaluator.capacity_bytes:
+                capacities.append(line.capacity())
+    named = {a.name for a in axes}
+    assumed = {n: v for n, v in report.env.items() if n not in named and n not in report.given}
+    return Sweep(
+        report.path, tuple(axes), assumed, tuple(points), tuple(crossovers), tuple(capacities)
+    )
+
+
+@dataclass(slots=True)
+class Line:
+    """Points along one symbol, and what each kernel's time goes to there."""
+
+    evaluator: Evaluator
+    along: Axis
+    fixed: Mapping[str, int]
+    points: list[Point] = field(default_factory=list[Point])
+    last: tuple[KernelBound, ...] = ()
+    regimes: dict[int, tuple[Regime, ...]] = field(default_factory=dict[int, tuple[Regime, ...]])
+
+    def __post_init__(self) -> None:
+        for value in self.along.values:
+            point, self.last = self.evaluator.point(self.dims(value))
+            self.points.append(point)
+            self.regimes[value] = self.regimes_of(self.last)
+
+    def dims(self, value: int) -> dict[str, int]:
+        """All swept symbols."""
+        return {self.along.name: value, **self.fixed}
+
+    @staticmethod
+    def regimes_of(bounds: tuple[KernelBound, ...]) -> tuple[Regime, ...]:
+        """The model's regime, then every kernel's."""
+        memo: dict[int, Regime] = {}
+        for b in bounds:
+            if id(b) not in memo:
+                memo[id(b)] = regime_of((b,))
+        return (regime_of(bounds), *(memo[id(b)] for b in bounds))
+
+    def crossovers(self, top: int) -> Iterator[Crossover]:
+        """Regimes of the model, then of the kernels that take the most time at the last point."""
+        yield self.crossover(0, "model", "")
+        order = sorted(range(len(self.last)), key=lambda i: -self.last[i].time_s)
+        first = {self.evaluator.groups[i]: i for i in reversed(order)}
+        for i in sorted(first.values(), key=order.index)[:top]:
+            kernel = self.evaluator.table.kernels[i]
+            yield self.crossover(i + 1, kernel.label, kernel.nodes[0].name)
+
+    def crossover(self, column: int, what: str, node: str) -> Crossover:
+        """Where the regime in one column of ``regimes`` changes."""
+
+        def at(value: int) -> Regime:
+            if value not in self.regimes:
+                env = {**self.evaluator.report.env, **self.dims(value)}
+                self.regimes[value] = self.regimes_of(self.evaluator.bounds(env)[0])
+            return self.regimes[value][column]
+
+        spans = merged_spans(self.along.values, at)
+        name = self.evaluator.machine.name
+        return Crossover(name, self.along.name, self.fixed, what, node, spans)
+
+    def capacity(self) -> Capacity:
+        """The largest value that fits, searched beyond the swept range."""
+        limit = self.evaluator.capacity_bytes
+
+        def fits(value: int) -> bool:
+            env = {**self.evaluator.report.env, **self.dims(value)}
+            return self.evaluator.memory_bytes(env) <= limit
+
+        return Capacity(
+            self.evaluator.machine.name, self.along.name, self.fixed, limit, largest(fits)
+        )
+
+
+def merged_spans(values: Sequence[int], at: Callable[[int], Regime]) -> tuple[Span, ...]:
+    """Spans over ``values``, their ends found by bisection where points lie apart."""
+    spans = [Span(at(values[0]), values[0], values[0])]
+    for left, right in pairwise(values):
+        here, there = spans[-1], at(right)
+        if there is here.regime:
+            spans[-1] = Span(here.regime, here.first, right)
+            continue
+        low, high = left, right
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if at(middle) is there else (middle, high)
+        spans[-1] = Span(here.regime, here.first, high - 1)
+        spans.append(Span(there, high, right))
+    return tuple(spans)
+
+
+def largest(fits: Callable[[int], bool]) -> int | None:
+    """The end of the values, from 1 up, for which ``fits`` holds; None where there is none."""
+    high = 1
+    while fits(high):
+        if high >= LARGEST:
+            return None
+        high *= 2
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low

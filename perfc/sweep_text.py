@@ -1,0 +1,210 @@
+"""A sweep as text, CSV and JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from perfc.report.units import Unit, quantity
+from perfc.sweep import Capacity, Crossover, Point, Span, Sweep
+
+SCHEMA = "perfc.sweep/1"
+MAX_ROWS = 24
+MAX_SPANS = 4
+COLUMNS = (
+    "time_s",
+    "floor_s",
+    "launch_s",
+    "mac",
+    "device_bytes",
+    "memory_bytes",
+    "fits",
+    "regime",
+)
+
+
+def render_text(s: Sweep) -> str:
+    """Tables of every target, and in words where regimes change and what fits."""
+    return "\n".join(_lines(s)) + "\n"
+
+
+def _lines(s: Sweep) -> Iterator[str]:
+    yield f"{s.model or 'model'}: {len(s.points)} points from the formulas of one analysis"
+    if s.assumed:
+        yield "assumed: " + ", ".join(f"{n} = {v}" for n, v in s.assumed.items())
+    for target in dict.fromkeys(p.target for p in s.points):
+        points = [p for p in s.points if p.target == target]
+        shown = _thinned(points, s)
+        yield ""
+        yield f"{target}"
+        yield from _table(shown)
+        if len(shown) < len(points):
+            yield f"{len(shown)} of {len(points)} points; --output-format csv has all"
+        for c in s.crossovers:
+            if c.target == target and c.what == "model":
+                yield ""
+                yield f"model{_given(c.fixed)}: {in_words(c.spans, c.symbol)}"
+                yield from _capacity(s, c)
+                yield from _kernels(s, c)
+
+
+def _thinned(points: Sequence[Point], s: Sweep) -> list[Point]:
+    if len(points) <= MAX_ROWS:
+        return list(points)
+    name = s.crossovers[0].symbol
+    changes = {
+        v for c in s.crossovers if c.what == "model" for sp in c.spans for v in (sp.first, sp.last)
+    }
+    several = [a for a in s.axes if a.name != name and len(a.values) > 1]
+    kept = [
+        p
+        for p in points
+        if p.dims[name] in changes or (not several and p.dims[name] & (p.dims[name] - 1) == 0)
+    ]
+    step = -(-len(kept) // MAX_ROWS)
+    return kept[:: max(step, 1)]
+
+
+def _table(points: Sequence[Point]) -> Iterator[str]:
+    names = list(points[0].dims)
+    head = [
+        *names,
+        "time",
+        "floor",
+        "launch",
+        f"time/{names[0]}",
+        "device traffic",
+        "memory",
+        "bound",
+    ]
+    rows = [
+        [
+            *(str(p.dims[n]) for n in names),
+            quantity(p.time_s, Unit.SECOND),
+            quantity(p.floor_s, Unit.SECOND),
+            quantity(p.launch_s, Unit.SECOND),
+            quantity(p.time_s / max(p.dims[names[0]], 1), Unit.SECOND),
+            quantity(p.device_bytes, Unit.BYTE),
+            quantity(p.memory_bytes, Unit.BYTE) + ("" if p.fits else " !"),
+            p.regime.value,
+        ]
+        for p in points
+    ]
+    widths = [max(len(r[i]) for r in [head, *rows]) for i in range(len(head))]
+    for row in [head, *rows]:
+        yield "  ".join(f"{cell:>{w}}" for cell, w in zip(row, widths, strict=True)).rstrip()
+
+
+def _given(fixed: Mapping[str, int]) -> str:
+    return " at " + ", ".join(f"{n} {v}" for n, v in fixed.items()) if fixed else ""
+
+
+def _capacity(s: Sweep, c: Crossover) -> Iterator[str]:
+    for found in s.capacities:
+        if found.target == c.target and found.fixed == c.fixed:
+            yield f"memory{_given(c.fixed)}: {capacity_in_words(found)}"
+
+
+def _kernels(s: Sweep, c: Crossover) -> Iterator[str]:
+    for k in s.crossovers:
+        if k.target == c.target and k.fixed == c.fixed and k.what != "model":
+            yield f"  {k.what} ({k.node}): {in_words(k.spans, k.symbol)}"
+
+
+def in_words(spans: Sequence[Span], symbol: str) -> str:
+    """``launch-bound until batch 4, compute-bound from batch 5``."""
+    first, last = spans[0], spans[-1]
+    if first.first == last.last:
+        return f"{first.regime.value}-bound at {symbol} {first.first}"
+    if len(spans) == 1:
+        return f"{first.regime.value}-bound from {symbol} {first.first} to {first.last}"
+    parts = [f"{first.regime.value}-bound until {symbol} {first.last}"]
+    middle = spans[1:-1]
+    if len(spans) <= MAX_SPANS:
+        for sp in middle:
+            where = f"from {symbol} {sp.first} to {sp.last}"
+            if sp.first == sp.last:
+                where = f"at {symbol} {sp.first}"
+            parts.append(f"{sp.regime.value}-bound {where}")
+    else:
+        names = " and ".join(dict.fromkeys(sp.regime.value for sp in middle))
+        parts.append(
+            f"changing between {names} from {symbol} {middle[0].first} to {middle[-1].last}"
+        )
+    parts.append(f"{last.regime.value}-bound from {symbol} {last.first}")
+    return ", ".join(parts)
+
+
+def capacity_in_words(c: Capacity) -> str:
+    """``does not fit from batch 3264 (80.0 GiB)``."""
+    size = quantity(c.capacity_bytes, Unit.BYTE)
+    if c.largest is None:
+        return f"fits in {size} at every {c.symbol}"
+    return f"does not fit in {size} from {c.symbol} {c.largest + 1}"
+
+
+def render_csv(s: Sweep) -> str:
+    """One row a point."""
+    import csv
+    import io
+
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    names = [a.name for a in s.axes]
+    writer.writerow(["target", *names, *COLUMNS])
+    for p in s.points:
+        writer.writerow([p.target, *(p.dims[n] for n in names), *_cells(p)])
+    return out.getvalue()
+
+
+def _cells(p: Point) -> list[object]:
+    return [
+        p.time_s,
+        p.floor_s,
+        p.launch_s,
+        p.mac,
+        p.device_bytes,
+        p.memory_bytes,
+        int(p.fits),
+        p.regime.value,
+    ]
+
+
+def render_json(s: Sweep) -> str:
+    """Everything, the spans of all regimes included."""
+    import json
+
+    def spans(c: Crossover) -> list[dict[str, object]]:
+        return [{"regime": x.regime.value, "first": x.first, "last": x.last} for x in c.spans]
+
+    found = {
+        "schema": SCHEMA,
+        "model": s.model,
+        "axes": {a.name: list(a.values) for a in s.axes},
+        "assumed": dict(s.assumed),
+        "points": [
+            {"target": p.target, "dims": dict(p.dims), **dict(zip(COLUMNS, _cells(p), strict=True))}
+            for p in s.points
+        ],
+        "crossovers": [
+            {
+                "target": c.target,
+                "symbol": c.symbol,
+                "fixed": dict(c.fixed),
+                "what": c.what,
+                "node": c.node,
+                "spans": spans(c),
+            }
+            for c in s.crossovers
+        ],
+        "capacities": [
+            {
+                "target": c.target,
+                "symbol": c.symbol,
+                "fixed": dict(c.fixed),
+                "capacity_bytes": c.capacity_bytes,
+                "largest": c.largest,
+            }
+            for c in s.capacities
+        ],
+    }
+    return json.dumps(found, indent=2) + "\n"
