@@ -50,8 +50,21 @@ def test_several_symbols_with_commas_or_repeated() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    "batch;1:2;batch=;batch=4:1;batch=1:2:3:4;batch=0:8:*2;batch=1:8:*1;batch=1:8:0;batch=a:b;"
-    "batch=1:999999;b=1:100,s=1:100;b=1,b=2;b=-1:3".split(";"),
+    [
+        "batch",
+        "1:2",
+        "batch=",
+        "batch=4:1",
+        "batch=1:2:3:4",
+        "batch=0:8:*2",
+        "batch=1:8:*1",
+        "batch=1:8:0",
+        "batch=a:b",
+        "batch=1:999999",
+        "b=1:100,s=1:100",
+        "b=1,b=2",
+        "b=-1:3",
+    ],
 )
 def test_a_range_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(ParseError):
