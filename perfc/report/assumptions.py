@@ -211,7 +211,7 @@ def used(ceiling: str, dtype: str, floor: Rate, sustained: Rate) -> RateUsed:
     )
 
 
-def section(view: Assumptions, nodes: int, kernels: int) -> Section:
+def section(view: Assumptions, work: str) -> Section:
     """The assumptions as facts and a table of rates."""
     symbols = ", ".join(
         f"{s.name} = {s.value} ({'given' if s.is_given else 'default; set with --dim'})"
@@ -227,7 +227,7 @@ def section(view: Assumptions, nodes: int, kernels: int) -> Section:
         ("symbols", symbols or "none, every extent is a number"),
         ("target", f"{view.target}: {view.target_description}"),
         ("sources", f"{dated(view.target_sources)} (perfc targets show {view.target})"),
-        ("runtime", f"{view.runtime}: {view.runtime_title}; {nodes} nodes in {kernels} kernels"),
+        ("runtime", f"{view.runtime}: {view.runtime_title}; {work}"),
         ("launch", launch if view.launch_origin else "costs nothing"),
         ("precision", precision),
         *MEMORY_MODEL,

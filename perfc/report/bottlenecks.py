@@ -201,7 +201,7 @@ def section(view: Bottlenecks, total_s: float) -> Section:
         Column("bound_share", "% bound", Unit.SHARE, "share of time it binds"),
         Column("saving_doubled_s", "at 2x", Unit.SECOND, "saved if it were twice as fast"),
         Column("saving_lifted_s", "lifted", Unit.SECOND, "saved if it cost nothing"),
-        Column("remedy", "what lifts it", is_name=True),
+        Column("remedy", "what lifts it", is_name=True, wraps=True),
     )
     shown = [b for b in view.ceilings if ratio(b.saving_lifted_s, total_s) >= LEAST]
     cells: tuple[tuple[Cell, ...], ...] = tuple(

@@ -5,29 +5,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .document import Cell, Column, Note, Section, Table
-from .kernels import KernelRow, heaviest, title_of
+from .document import Column, Note, Section, Table
+from .kernels import Group, KernelRow, groups, title_of
 from .units import Unit, quantity, share
 
 CARRIED = 0.6
-"""Share of the time that the sequence covers, unless that takes more than ``MOST`` kernels."""
+"""Share of the time that the sequence covers, unless that takes more than ``MOST`` rows."""
 MOST = 12
 
 
 @dataclass(frozen=True, slots=True)
 class CriticalStep:
-    """A kernel on the critical sequence.
+    """Equal kernels on the critical sequence.
 
     Args:
-        index: of the kernel.
-        skipped: kernels left out between the step before and this one.
-        skipped_share: their share of the run's time.
-        reason: what holds the kernel up, and by how much.
+        kernels: their indices, in execution order.
+        time_s: all of them together.
+        share: of the run's time.
+        reason: what holds each of them up, and by how much.
     """
 
-    index: int
-    skipped: int
-    skipped_share: float
+    kernels: tuple[int, ...]
+    time_s: float
+    share: float
     reason: str
 
 
@@ -36,7 +36,7 @@ class Critical:
     """The critical sequence.
 
     Args:
-        steps: in execution order.
+        steps: in the order in which the first kernel of each runs.
         share: of the run's time that the steps take.
     """
 
@@ -45,22 +45,18 @@ class Critical:
 
 
 def collect(rows: Sequence[KernelRow], launch_s: float) -> Critical:
-    """The fewest kernels that take ``CARRIED`` of the time."""
-    chosen: list[KernelRow] = []
+    """The fewest kinds of kernels that take ``CARRIED`` of the time."""
+    chosen: list[Group] = []
     covered = 0.0
-    for r in heaviest(rows, MOST):
-        if covered >= CARRIED:
+    for g in groups(rows)[:MOST]:
+        if covered >= CARRIED or not g.time_s:
             break
-        chosen.append(r)
-        covered += r.share
-    steps: list[CriticalStep] = []
-    last = -1
-    for r in sorted(chosen, key=lambda r: r.index):
-        between = rows[last + 1 : r.index]
-        steps.append(
-            CriticalStep(r.index, len(between), sum(b.share for b in between), reason(r, launch_s))
-        )
-        last = r.index
+        chosen.append(g)
+        covered += g.share
+    steps = (
+        CriticalStep(tuple(r.index for r in g.rows), g.time_s, g.share, reason(g.first, launch_s))
+        for g in sorted(chosen, key=lambda g: g.first.index)
+    )
     return Critical(tuple(steps), covered)
 
 
@@ -78,7 +74,7 @@ def reason(row: KernelRow, launch_s: float) -> str:
             )
         case "waves" if held and matrix:
             idle = 1 - matrix.sustained_s / held.sustained_s
-            text = f"{share(idle)} of tile slots empty in the last wave of {row.dtype} tiles{above}"
+            text = f"{share(idle)} of the tile slots of whole waves stay empty{above}"
         case "matrix":
             text = f"{row.mac} of {row.dtype} on the matrix unit{above}"
         case "device":
@@ -98,22 +94,28 @@ def reason(row: KernelRow, launch_s: float) -> str:
 
 
 def section(view: Critical, rows: Sequence[KernelRow]) -> Section:
-    """The sequence as a table; what lies between is summed in rows of its own."""
+    """The sequence as a table."""
+    if not view.steps:
+        return Section("critical", "critical sequence", (Note("nothing takes time"),))
     columns = (
         Column("index", "#", Unit.COUNT),
+        Column("count", "n", Unit.COUNT),
         Column("time_s", "time", Unit.SECOND),
         Column("share", "% time", Unit.SHARE),
         Column("kernel", "kernel", is_name=True),
-        Column("reason", "reason", is_name=True),
+        Column("reason", "why it takes that long", is_name=True, wraps=True),
     )
-    cells: list[tuple[Cell, ...]] = []
-    for s in view.steps:
-        if s.skipped:
-            kernels = "kernel" if s.skipped == 1 else "kernels"
-            cells.append(("", "", s.skipped_share, f"… {s.skipped} {kernels}", ""))
-        r = rows[s.index]
-        cells.append((r.index, r.time_s, r.share, title_of(r), s.reason))
-    title = f"critical sequence: {len(view.steps)} kernels, {share(view.share)} of the time"
-    if not view.steps:
-        return Section("critical", "critical sequence", (Note("nothing takes time"),))
-    return Section("critical", title, (Table(columns, tuple(cells)),))
+    cells = tuple(
+        (
+            s.kernels[0],
+            len(s.kernels),
+            s.time_s,
+            s.share,
+            title_of(rows[s.kernels[0]]),
+            s.reason,
+        )
+        for s in view.steps
+    )
+    count = sum(len(s.kernels) for s in view.steps)
+    title = f"critical sequence: {count} kernels, {share(view.share)} of the time"
+    return Section("critical", title, (Table(columns, cells),))

@@ -50,6 +50,7 @@ class Column:
         unit: of its plain numbers.
         legend: what the number means, in words; such columns are numbered.
         is_name: takes the room that is left, and is shortened first.
+        wraps: goes on in the next line instead of being shortened.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Column:
     unit: Unit = Unit.NONE
     legend: str = ""
     is_name: bool = False
+    wraps: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,7 @@ class KernelRow:
 
     Args:
         index: position in execution order, from 0; other views refer to it.
+        alike: index of the first kernel that is equal to it in everything but its names.
         label: operators it executes.
         nodes: names of the ONNX nodes, in execution order.
         kind: class of its heaviest operator.
@@ -59,6 +60,7 @@ class KernelRow:
     """
 
     index: int
+    alike: int
     label: str
     nodes: tuple[str, ...]
     kind: str
@@ -91,10 +93,22 @@ def collect(report: Report) -> tuple[KernelRow, ...]:
     """The kernels of ``report`` in execution order."""
     total = report.roofline.time_s
     bounds = report.roofline.kernels
-    return tuple(row(i, k, total, report.env) for i, k in enumerate(bounds))
+    firsts: dict[tuple[object, ...], int] = {}
+    return tuple(
+        row(i, firsts.setdefault(identity(k), i), k, total, report.env)
+        for i, k in enumerate(bounds)
+    )
 
 
-def row(index: int, bound: KernelBound, total_s: float, env: Mapping[str, int]) -> KernelRow:
+def identity(bound: KernelBound) -> tuple[object, ...]:
+    """What equal kernels have in common: layers of a transformer repeat a few."""
+    times = (*bound.floor.values(), *bound.sustained.values(), bound.launch_gap_s)
+    return bound.kernel.label, bound.dtype, bound.counts, bound.launches, times
+
+
+def row(
+    index: int, alike: int, bound: KernelBound, total_s: float, env: Mapping[str, int]
+) -> KernelRow:
     """The row of one kernel."""
     kernel = bound.kernel
     work, traffic, repeat = kernel.work, kernel.traffic, kernel.repeat
@@ -103,6 +117,7 @@ def row(index: int, bound: KernelBound, total_s: float, env: Mapping[str, int]) 
     next_bound, margin = runner_up(bound)
     return KernelRow(
         index,
+        alike,
         kernel.label,
         tuple(n.name for n in kernel.nodes),
         kernel.kind.name.lower(),
@@ -146,11 +161,43 @@ def runner_up(bound: KernelBound) -> tuple[str, float | None]:
     return key(second), longest / others[second]
 
 
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Kernels that are equal in everything but their names, in execution order."""
+
+    rows: tuple[KernelRow, ...]
+
+    @property
+    def first(self) -> KernelRow:
+        """The one that runs first."""
+        return self.rows[0]
+
+    @property
+    def time_s(self) -> float:
+        """Time of all of them."""
+        return sum(r.time_s for r in self.rows)
+
+    @property
+    def share(self) -> float:
+        """Their share of the run's time."""
+        return sum(r.share for r in self.rows)
+
+
+def groups(rows: Sequence[KernelRow]) -> list[Group]:
+    """Equal kernels together, those that take most time first."""
+    found: dict[int, list[KernelRow]] = {}
+    for r in rows:
+        found.setdefault(r.alike, []).append(r)
+    made = [Group(tuple(same)) for same in found.values()]
+    return sorted(made, key=lambda g: (-g.time_s, g.first.index))
+
+
 COLUMNS = (
     Column("index", "#", Unit.COUNT),
-    Column("share", "% time", Unit.SHARE, "share of the run's time"),
-    Column("time_s", "time", Unit.SECOND, "time at measured rates, launch gap included"),
-    Column("floor_s", "floor", Unit.SECOND, "lower bound of the kernel's time"),
+    Column("share", "% time", Unit.SHARE, "share of the run's time, of all n together"),
+    Column("count", "n", Unit.COUNT, "kernels equal in all but their names"),
+    Column("time_s", "time", Unit.SECOND, "of each at measured rates, with its launch gap"),
+    Column("floor_s", "floor", Unit.SECOND, "lower bound of that time"),
     Column("bound", "bound", legend="ceiling that binds"),
     Column("margin", "margin", Unit.RATIO, "times the binding ceiling exceeds the next"),
     Column("intensity", "AI", Unit.FLOP_PER_BYTE, "flop per compulsory byte"),
@@ -161,20 +208,21 @@ COLUMNS = (
 
 
 def section(rows: Sequence[KernelRow], top: int | None) -> Section:
-    """The kernels that take most time, or all in execution order where ``top`` is None."""
-    shown = list(rows)
-    title = f"kernels: all {len(rows)}, in execution order"
-    if top is not None and top < len(rows):
-        shown = heaviest(rows, top)
-        carried = share(sum(r.share for r in shown))
-        title = f"kernels: {len(shown)} of {len(rows)}, {carried} of the time (--top all)"
-    elif top is not None:
-        shown = heaviest(rows, len(rows))
-        title = f"kernels: all {len(rows)}, by time"
+    """The kernels that take most time, equal ones in one row; or each, where ``top`` is None."""
+    if top is None:
+        shown = [Group((r,)) for r in rows]
+        title = f"kernels: all {len(rows)}, in execution order"
+    else:
+        shown = groups(rows)[:top]
+        count = sum(len(g.rows) for g in shown)
+        carried = share(sum(g.share for g in shown))
+        title = f"kernels: {count} of {len(rows)}, {carried} of the time"
+        title += "" if count == len(rows) else " (--top all)"
     cells = tuple(
         (
             r.index,
-            r.share,
+            g.share,
+            len(g.rows),
             r.time_s,
             r.floor_s,
             r.bound,
@@ -184,17 +232,13 @@ def section(rows: Sequence[KernelRow], top: int | None) -> Section:
             title_of(r),
             f"<- {gathered(r.nodes)}",
         )
-        for r in shown
+        for g in shown
+        for r in (g.first,)
     )
     parts: list[Table | Note] = [Table(COLUMNS, cells)]
-    if any(r.is_bound for r in shown):
+    if any(g.first.is_bound for g in shown):
         parts.append(Note("≥ marks kernels that hold something unknown: more than shown", True))
     return Section("kernels", title, tuple(parts))
-
-
-def heaviest(rows: Sequence[KernelRow], count: int) -> list[KernelRow]:
-    """The rows that take most time, longest first; equal ones in execution order."""
-    return sorted(rows, key=lambda r: (-r.time_s, r.index))[:count]
 
 
 def title_of(row: KernelRow) -> str:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from .document import Bars, Document, Facts, Note, Part, Table
-from .text import cell_text, headed, is_numeric, numbers, printable, spark, titled
-from .units import scale_of
+from .text import cell_text, headed, is_numeric, printable, scales_of, spark, titled
 
 
 def render(document: Document) -> str:
@@ -40,7 +39,7 @@ def part_lines(part: Part) -> Iterator[str]:
 
 def table_lines(table: Table) -> Iterator[str]:
     """A pipe table; what numbered columns mean stands above it."""
-    scales = [scale_of(numbers(table, i), c.unit) for i, c in enumerate(table.columns)]
+    scales = scales_of(table)
     legend = [(titled(c, s), c.legend) for _, c, s in headed(table.columns, scales) if c.legend]
     if legend:
         yield "; ".join(f"{escaped(t)}: {escaped(words)}" for t, words in legend)

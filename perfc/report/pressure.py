@@ -10,7 +10,7 @@ from perfc.passes.roofline import Ceiling
 
 from .amounts import key, ratio
 from .document import Column, Section, Table
-from .kernels import KernelRow, gathered, heaviest
+from .kernels import KernelRow, gathered, groups
 from .units import Unit
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def section(rows: Sequence[Pressure]) -> Section:
 def ceilings(rows: Sequence[KernelRow], used: Sequence[Pressure], top: int | None) -> Section:
     """Share of each kernel's time for which each ceiling is busy."""
     names = [p.ceiling for p in used]
-    shown = list(rows) if top is None else heaviest(rows, top)
+    shown = list(rows) if top is None else [g.first for g in groups(rows)[:top]]
     columns = (
         Column("index", "#", Unit.COUNT),
         *(Column(n, n, Unit.SHARE) for n in names),

@@ -122,7 +122,7 @@ def spark(values: Sequence[float], count: int) -> str:
 
 def table_lines(table: Table, width: int) -> Iterator[tuple[Span, ...]]:
     """Legend, header and rows."""
-    scales = [scale_of(numbers(table, i), c.unit) for i, c in enumerate(table.columns)]
+    scales = scales_of(table)
     texts = [
         [cell_text(cell, scale) for cell, scale in zip(row, scales, strict=True)]
         for row in table.rows
@@ -132,13 +132,35 @@ def table_lines(table: Table, width: int) -> Iterator[tuple[Span, ...]]:
     widths = fitted(table.columns, texts, width - len(INDENT))
     right = [is_numeric(table, i) for i in range(len(table.columns))]
     for number, row in enumerate(texts):
-        cells = [
-            padded(elided(text, w), w, align_right=r)
-            for text, w, r in zip(row, widths, right, strict=True)
-            if w
-        ]
         style = Style.PLAIN if number else Style.FAINT
-        yield (Span(INDENT), Span(GAP.join(cells), style))
+        for line in row_lines(table.columns, row, widths):
+            cells = [
+                padded(text, w, align_right=r)
+                for text, w, r in zip(line, widths, right, strict=True)
+                if w
+            ]
+            yield (Span(INDENT), Span(GAP.join(cells), style))
+
+
+def row_lines(
+    columns: Sequence[Column], row: Sequence[str], widths: Sequence[int]
+) -> Iterator[list[str]]:
+    """The lines of one row: long names are shortened, long sentences go on below."""
+    cells = [
+        list(wrapped(text, w, "")) if c.wraps else [elided(text, w)]
+        for c, text, w in zip(columns, row, widths, strict=True)
+    ]
+    for i in range(max(map(len, cells), default=0)):
+        yield [elided(c[i], w) if i < len(c) else "" for c, w in zip(cells, widths, strict=True)]
+
+
+def scales_of(table: Table) -> list[Scale]:
+    """One scale for each unit, so that columns of a table compare."""
+    by_unit: dict[Unit, list[float]] = {}
+    for i, c in enumerate(table.columns):
+        by_unit.setdefault(c.unit, []).extend(numbers(table, i))
+    scales = {unit: scale_of(values, unit) for unit, values in by_unit.items()}
+    return [scales[c.unit] for c in table.columns]
 
 
 def headed(

@@ -85,7 +85,7 @@ def prefixed(value: float, unit: Unit) -> tuple[float, str]:
 
 
 def scale_of(values: Iterable[float], unit: Unit) -> Scale:
-    """The scale of a column: its largest value decides."""
+    """The scale of a column: its largest value is brought between 10 and 10,000."""
     largest = max((abs(v) for v in values if math.isfinite(v)), default=0.0)
     if unit is Unit.SHARE:
         return Scale(100.0, "%", 1)
@@ -93,8 +93,10 @@ def scale_of(values: Iterable[float], unit: Unit) -> Scale:
         return Scale(1.0, "", 1)
     if unit is Unit.COUNT:
         return Scale(1.0, "", 0)
-    factor, symbol = prefixed(largest, unit)
-    return Scale(factor, symbol, min(digits_of(largest * factor), 1))
+    step = 1024 if unit is Unit.BYTE else 1000
+    factor, symbol = prefixed(largest * step / 10_000, unit)
+    is_whole = factor == 1 and unit is not Unit.SECOND
+    return Scale(factor, symbol, 0 if is_whole else 1)
 
 
 def quantity(value: float | None, unit: Unit) -> str:

@@ -93,8 +93,9 @@ def section(views: Views, name: str, top: int | None) -> Section:
     """One section."""
     match name:
         case "assumptions":
-            nodes = views.coverage.nodes_in_file
-            return assumptions.section(views.assumptions, nodes, len(views.kernels))
+            c = views.coverage
+            work = f"{c.nodes_in_file} nodes, {c.nodes_executed} of them executed"
+            return assumptions.section(views.assumptions, f"{work}, {len(views.kernels)} kernels")
         case "summary":
             return summary.section(views.summary, views.coverage)
         case "coverage":

@@ -1,0 +1,26 @@
+"""``perfc schema``: the JSON Schema of the report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ._options import output_option
+
+
+@click.command("schema")
+@output_option
+def command(output: Path | None) -> None:
+    """Print the schema of `perfc analyze --output-format json` (JSON Schema, draft 2020-12)."""
+    import json
+
+    from perfc.report.json_schema import schema
+
+    from ._report import write_whole
+
+    text = json.dumps(schema(), indent=2, sort_keys=True) + "\n"
+    if output is None:
+        click.echo(text, nl=False)
+    else:
+        write_whole(output, text)

@@ -1,0 +1,107 @@
+"""The JSON Schema of the report, read off the views' types and docstrings."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields, is_dataclass
+from inspect import cleandoc
+from types import NoneType, UnionType
+from typing import Union, get_args, get_origin, get_type_hints
+
+from .json_form import CONVENTIONS, SCHEMA
+from .units import Unit
+from .views import Views
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_ARGUMENT = re.compile(r"^    (\w+): (.*(?:\n        .*)*)", re.MULTILINE)
+
+AMOUNT: dict[str, object] = {
+    "type": "object",
+    "description": "A counted number with the formula it is the value of.",
+    "properties": {
+        "value": {
+            "type": ["number", "null"],
+            "description": "At the values of the symbols; null where nobody knows.",
+        },
+        "unit": {"enum": [u.value for u in Unit], "description": "What it counts."},
+        "formula": {
+            "type": ["string", "null"],
+            "description": "Over the symbols; null where the number has no closed form.",
+        },
+        "is_bound": {"type": "boolean", "description": "The truth may be larger."},
+    },
+    "required": ["formula", "is_bound", "unit", "value"],
+    "additionalProperties": False,
+}
+
+
+def schema() -> dict[str, object]:
+    """The schema of ``perfc analyze --output-format json``, draft 2020-12."""
+    definitions: dict[str, object] = {"Amount": AMOUNT}
+    views = shape(Views, definitions)
+    del definitions["Views"]
+    properties = views["properties"]
+    assert isinstance(properties, dict)
+    properties |= {
+        "schema": {"const": SCHEMA},
+        "perfc": {"type": "string", "description": "Version of the program."},
+        "conventions": {
+            "type": "object",
+            "description": "How to read the numbers.",
+            "properties": {k: {"const": v} for k, v in CONVENTIONS.items()},
+            "required": sorted(CONVENTIONS),
+            "additionalProperties": False,
+        },
+    }
+    return {
+        "$schema": DIALECT,
+        "$id": "urn:perfc:report:1",
+        "title": SCHEMA,
+        "$defs": dict(sorted(definitions.items())),
+        **views,
+        "required": sorted(properties),
+    }
+
+
+def shape(cls: type, definitions: dict[str, object]) -> dict[str, object]:
+    """The schema of a dataclass; those inside it are added to ``definitions``."""
+    hints = get_type_hints(cls)
+    words = described(cls)
+    properties: dict[str, object] = {}
+    found: dict[str, object] = {
+        "type": "object",
+        "description": (cls.__doc__ or "").partition("\n")[0],
+        "properties": properties,
+        "required": sorted(f.name for f in fields(cls)),
+        "additionalProperties": False,
+    }
+    definitions[cls.__name__] = found
+    for f in fields(cls):
+        properties[f.name] = {**of(hints[f.name], definitions), "description": words[f.name]}
+    return found
+
+
+def of(hint: object, definitions: dict[str, object]) -> dict[str, object]:
+    """The schema of an annotated type."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin in (Union, UnionType):
+        kinds = [of(a, definitions) for a in arguments if a is not NoneType]
+        return {"anyOf": [*kinds, {"type": "null"}]} if NoneType in arguments else {"anyOf": kinds}
+    if origin is tuple:
+        return {"type": "array", "items": of(arguments[0], definitions)}
+    if origin is dict:
+        return {"type": "object", "additionalProperties": of(arguments[1], definitions)}
+    if isinstance(hint, type) and is_dataclass(hint):
+        if hint.__name__ not in definitions:
+            shape(hint, definitions)
+        return {"$ref": f"#/$defs/{hint.__name__}"}
+    names = {str: "string", bool: "boolean", int: "integer", float: "number"}
+    if isinstance(hint, type) and hint in names:
+        return {"type": names[hint]}
+    raise TypeError(f"no schema of {hint}")
+
+
+def described(cls: type) -> dict[str, str]:
+    """What the docstring says of each field."""
+    _, _, text = cleandoc(cls.__doc__ or "").partition("Args:\n")
+    return {m[1]: " ".join(m[2].split()) for m in _ARGUMENT.finditer(text)}
