@@ -218,7 +218,7 @@ def parse_dim(text: str, symbols: Mapping[str, Dim], path: str = "extent") -> Di
 
     >>> from perfc.ir.dim import symbol
     >>> str(parse_dim("(N + 7)//8 + N", {"N": symbol("N")}))
-    'N + ((N + 7)//8)'
+    '((N + 7)//8) + N'
     """
     lexer = Lexer(text, path, symbols)
     found = lexer.dim()
