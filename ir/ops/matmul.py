@@ -37,7 +37,7 @@ def matmul_shape(a: Shape, b: Shape) -> tuple[Shape, Dim]:
     """
     if not a or not b:
         raise ShapeError("a matrix product needs operands of rank 1 or more")
-    k = contract(a[-1], b[-2] if len(b) > 1 else b[0])
+    k = contract(a[-1], b[-2:][0])
     batch = broadcast([a[:-2], b[:-2]]) or ()
     rows = a[-2:-1]
     columns = b[-1:] if len(b) > 1 else ()
