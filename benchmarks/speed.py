@@ -1,0 +1,219 @@
+"""Wall time and peak memory of whole processes, perfc and onnx-tool in turn.
+
+    python benchmarks/speed.py                                  # all but the model folder
+    python benchmarks/speed.py --models ../shared/models --only models
+
+Every figure is a median of interleaved runs of fresh processes; ratios are of medians. Timings
+depend on the machine and on what else it does: read the ratios.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+PERFC = "import sys; from perfc.cli import main; main()"
+ONNX_TOOL = "import sys, onnx_tool; onnx_tool.model_profile(sys.argv[1])"
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One process: seconds, peak resident megabytes, exit status, what it printed."""
+
+    seconds: float
+    peak_mb: float
+    status: int
+    out: str
+
+
+def run(code: str, *args: str) -> Sample:
+    """Run Python code in a fresh process and measure it."""
+    env = os.environ | {"PYTHONPATH": os.pathsep.join([str(HERE.parent), str(HERE)])}
+    with tempfile.TemporaryFile() as out:
+        began = time.perf_counter()
+        process = subprocess.Popen(
+            [sys.executable, "-c", code, *args], stdout=out, stderr=subprocess.STDOUT, env=env
+        )
+        _, status, usage = os.wait4(process.pid, 0)
+        seconds = time.perf_counter() - began
+        process.returncode = os.waitstatus_to_exitcode(status)
+        out.seek(0)
+        text = out.read().decode("utf-8", "replace")
+    return Sample(seconds, usage.ru_maxrss / 1024, process.returncode, text)
+
+
+def build(kind: str, folder: Path, *args: object) -> Path:
+    """Have a model written by another process.
+
+    A process inherits the peak memory of the one that started it, so this one stays small.
+    """
+    call = ", ".join(["pathlib.Path(sys.argv[1])", *map(repr, args)])
+    code = f"import sys, pathlib, speed_models; print(speed_models.{kind}({call}))"
+    sample = run(code, str(folder))
+    if sample.status:
+        raise RuntimeError(sample.out)
+    return Path(sample.out.splitlines()[-1])
+
+
+def perfc(path: Path) -> Sample:
+    """The command a user types."""
+    return run(PERFC, "analyze", str(path), "--target", "a100")
+
+
+def onnx_tool(path: Path) -> Sample:
+    """What onnx-tool's own command does."""
+    return run(ONNX_TOOL, str(path))
+
+
+def compare(name: str, path: Path, repeats: int) -> str:
+    """Interleaved medians of the two tools on one file."""
+    ours, theirs = [], []
+    for _ in range(repeats):
+        ours.append(perfc(path))
+        theirs.append(onnx_tool(path))
+    bad = [s for s in (*ours, *theirs) if s.status]
+    if bad:
+        print(f"{name}: exit {bad[0].status}: {bad[0].out[-400:]}")
+    t, u = (statistics.median(s.seconds for s in x) for x in (ours, theirs))
+    m, n = (statistics.median(s.peak_mb for s in x) for x in (ours, theirs))
+    print(f"{name}: perfc {t:.3f} s {m:.0f} MB; onnx-tool {u:.3f} s {n:.0f} MB")
+    return f"{name} x{t / u:.2f} time, x{m / n:.2f} memory of onnx-tool ({t:.2f} s, {u:.2f} s)"
+
+
+LINEAR = """
+import sys, time, json
+import adapter
+adapter.analyze(sys.argv[1])
+out = []
+for path in sys.argv[2:]:
+    t = time.perf_counter(); adapter.analyze(path); out.append(time.perf_counter() - t)
+print(json.dumps(out))
+"""
+
+
+def linearity(folder: Path, _: argparse.Namespace) -> str:
+    """Time by nodes, 1,000 to 100,000, in one process; the slope on logarithmic axes."""
+    sizes = (1_000, 3_000, 10_000, 30_000, 100_000)
+    paths = [str(build("chain", folder, n, 64, False)) for n in sizes]
+    sample = run(LINEAR, paths[0], *paths)
+    if sample.status:
+        return f"linearity failed: {sample.out[-300:]}"
+    seconds = json.loads(sample.out.splitlines()[-1])
+    for n, s in zip(sizes, seconds, strict=True):
+        print(f"{n:7} nodes {s:8.3f} s  {1e6 * s / n:6.1f} us a node")
+    slope = math.log(seconds[-1] / seconds[1]) / math.log(sizes[-1] / sizes[1])
+    return f"time grows as nodes^{slope:.2f} from 3,000 to 100,000 ({seconds[-1]:.1f} s)"
+
+
+WATCHED = """
+import sys, os
+opened = []
+def hook(event, args):
+    if event == "open" and isinstance(args[0], (str, bytes)) and b"model.onnx.data" in os.fsencode(
+        args[0]
+    ):
+        opened.append(args[0])
+sys.addaudithook(hook)
+import adapter
+r = adapter.analyze(sys.argv[1], {"batch": 1, "seq": 128})
+print("PARAMETERS", r.cost.parameters, "OPENED", len(opened))
+"""
+
+
+def language_model(folder: Path, args: argparse.Namespace) -> str:
+    """A billion parameters: weights missing on disk, then there but never opened."""
+    path = build("llama", folder)
+    missing = [perfc(path) for _ in range(args.repeats)]
+    with (folder / "model.onnx.data").open("wb") as f:
+        f.truncate(5 << 30)  # sparse: the file system stores none of it
+    there = run(WATCHED, str(path))
+    seconds = statistics.median(s.seconds for s in missing)
+    last = there.out.strip().splitlines()[-1] if there.out.strip() else ""
+    print(f"language model: {seconds:.2f} s, exit {missing[0].status}; {last}")
+    if missing[0].status:
+        print(missing[0].out[-400:])
+    return (
+        f"1.1 B parameters with weights missing {seconds:.2f} s, weight file {last.lower()} times"
+    )
+
+
+def resnet(folder: Path, args: argparse.Namespace) -> str:
+    """ResNet-50 with its weights inside the file."""
+    return compare("ResNet-50", build("resnet50", folder), args.repeats)
+
+
+def chain(folder: Path, args: argparse.Namespace) -> str:
+    """5,000 nodes of Conv and Relu, weights inside."""
+    path = build("chain", folder, 5_000, args.channels)
+    return compare("5,000-node chain", path, max(1, args.repeats // 2))
+
+
+def models(folder: Path, args: argparse.Namespace) -> str:
+    """Every real model in one process."""
+    import csv
+
+    with (args.models / "INDEX.csv").open(encoding="utf-8") as f:
+        rows = list(csv.DictReader(f))
+    rows = rows[:: max(1, len(rows) // args.limit)][: args.limit] if args.limit else rows
+    small = [r for r in rows if int(r["parameters"] or 0) <= args.largest]
+    every = folder / "every.txt"
+    every.write_text("\n".join(str(args.models / r["file"]) for r in rows), encoding="utf-8")
+    some = folder / "some.txt"
+    some.write_text("\n".join(str(args.models / r["file"]) for r in small), encoding="utf-8")
+    script = str(HERE / "speed_folder.py")
+    code = f"import runpy; runpy.run_path({script!r}, run_name='__main__')"
+    ours = run(code, "perfc", str(every))
+    theirs = run(code, "onnx-tool", str(some))
+    mine = json.loads(ours.out.splitlines()[-1])
+    other = json.loads(theirs.out.splitlines()[-1])
+    done = {p: s for p, s in other.items() if s is not None}
+    common = sum(mine[p] or 0.0 for p in done)
+    failed = sum(s is None for s in mine.values())
+    whole = sum(s or 0.0 for s in mine.values())
+    print(f"perfc {len(mine) - failed} of {len(mine)} models, {whole:.1f} s, {ours.peak_mb:.0f} MB")
+    print(f"onnx-tool {len(done)} of {len(other)} models up to {args.largest:,} parameters")
+    return (
+        f"{len(mine) - failed} of {len(mine)} models in {whole:.1f} s; on the {len(done)} of"
+        f" {len(other)} that onnx-tool finishes x{common / sum(done.values()):.3f} its time"
+        f" ({common:.1f} s, {sum(done.values()):.1f} s)"
+    )
+
+
+PARTS: dict[str, Callable[[Path, argparse.Namespace], str]] = {
+    "resnet": resnet, "chain": chain, "linearity": linearity, "llama": language_model,
+    "models": models,
+}  # fmt: skip
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", choices=sorted(PARTS))
+    parser.add_argument("--models", type=Path, help="folder with INDEX.csv")
+    parser.add_argument("--limit", type=int, default=0, help="evenly spaced sample of models")
+    parser.add_argument("--largest", type=int, default=100_000_000, help="parameters, onnx-tool")
+    parser.add_argument("--repeats", type=int, default=7)
+    parser.add_argument("--channels", type=int, default=64)
+    args = parser.parse_args()
+    lines = []
+    for name, part in PARTS.items():
+        if (args.only and name != args.only) or (name == "models" and not args.models):
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            lines.append(part(Path(folder), args))
+    print("SUMMARY speed: " + "; ".join(lines))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,127 @@
+"""Models for the timings, written to a folder: weights inside, long chains, a language model."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper
+
+RESNET = Path(__file__).resolve().parent.parent / "examples" / "models" / "resnet50.onnx.gz"
+
+
+def external(name: str, dims: tuple[int, ...], file: str = "weights.bin") -> onnx.TensorProto:
+    """A float weight said to lie in another file."""
+    t = TensorProto(name=name, data_type=TensorProto.FLOAT, dims=dims)
+    t.data_location = TensorProto.EXTERNAL
+    nbytes = 4
+    for d in dims:
+        nbytes *= d
+    for key, value in (("location", file), ("offset", "0"), ("length", str(nbytes))):
+        t.external_data.add(key=key, value=value)
+    return t
+
+
+def resnet50(folder: Path) -> Path:
+    """The example ResNet-50, batch one, with random weights inside the file."""
+    model = onnx.load_model_from_string(gzip.decompress(RESNET.read_bytes()))
+    rng = np.random.default_rng(0)
+    for info in (*model.graph.input, *model.graph.output):
+        for d in info.type.tensor_type.shape.dim[:1]:
+            d.dim_value = 1
+    del model.graph.value_info[:]
+    for t in model.graph.initializer:
+        if t.data_location == TensorProto.EXTERNAL:
+            t.data_location = TensorProto.DEFAULT
+            del t.external_data[:]
+            if t.data_type == TensorProto.FLOAT:
+                t.raw_data = (rng.random(int(np.prod(t.dims)), np.float32) * 0.1).tobytes()
+            else:
+                t.raw_data = bytes(8 * int(np.prod(t.dims)))
+    path = folder / "resnet50.onnx"
+    onnx.save(model, path)
+    return path
+
+
+def chain(folder: Path, nodes: int, channels: int = 64, weights: bool = True) -> Path:
+    """Conv and Relu in turn; weights inside the file, or only named."""
+    made, inits, x = [], [], "x"
+    data = np.zeros((channels, channels, 3, 3), np.float32).tobytes()
+    dims = (channels, channels, 3, 3)
+    for i in range(nodes // 2):
+        if weights:
+            t = TensorProto(name=f"w{i}", data_type=TensorProto.FLOAT, dims=dims, raw_data=data)
+        else:
+            t = external(f"w{i}", dims)
+        inits.append(t)
+        made.append(helper.make_node("Conv", [x, f"w{i}"], [f"c{i}"], pads=[1, 1, 1, 1]))
+        made.append(helper.make_node("Relu", [f"c{i}"], [f"r{i}"]))
+        x = f"r{i}"
+    return save(folder / f"chain{nodes}.onnx", made, inits, x, [1, channels, 56, 56])
+
+
+def save(
+    path: Path, nodes: list[onnx.NodeProto], inits: list[onnx.TensorProto], out: str,
+    shape: list[int | str], kind: int = TensorProto.FLOAT,
+) -> Path:  # fmt: skip
+    """Write a model of one input and one output."""
+    graph = helper.make_graph(
+        nodes, "g", [helper.make_tensor_value_info("x", kind, shape)],
+        [onnx.ValueInfoProto(name=out)], inits,
+    )  # fmt: skip
+    graph.output[0].type.tensor_type.elem_type = TensorProto.FLOAT
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    path.write_bytes(model.SerializeToString())
+    return path
+
+
+def llama(folder: Path, layers: int = 22, width: int = 2048, inner: int = 5632) -> Path:
+    """A decoder of about 1.1 billion parameters, every weight in a file that is not there."""
+    nodes: list[onnx.NodeProto] = []
+    inits: list[onnx.TensorProto] = []
+    heads, vocabulary = 32, 32_000
+
+    def add(op: str, inputs: list[str], **attrs: object) -> str:
+        nodes.append(helper.make_node(op, inputs, [f"v{len(nodes)}"], **attrs))
+        return str(nodes[-1].output[0])
+
+    def weight(*dims: int) -> str:
+        inits.append(external(f"w{len(inits)}", dims, "model.onnx.data"))
+        return str(inits[-1].name)
+
+    def const(values: object, dtype: type = np.int64) -> str:
+        array = np.asarray(values, dtype=dtype)
+        inits.append(onnx.numpy_helper.from_array(array, f"k{len(inits)}"))
+        return str(inits[-1].name)
+
+    def norm(x: str) -> str:
+        square = add("Pow", [x, const(2.0, np.float32)])
+        mean = add("ReduceMean", [square], axes=[-1])
+        root = add("Sqrt", [add("Add", [mean, const(1e-5, np.float32)])])
+        return add("Mul", [add("Div", [x, root]), weight(width)])
+
+    def split_heads(x: str) -> str:
+        shape = add("Shape", [x])
+        head = add("Slice", [shape, const([0]), const([2])])
+        target = add("Concat", [head, const([heads, width // heads])], axis=0)
+        return add("Transpose", [add("Reshape", [x, target])], perm=[0, 2, 1, 3])
+
+    x = add("Gather", [weight(vocabulary, width), "x"])
+    for _ in range(layers):
+        y = norm(x)
+        q, k, v = (split_heads(add("MatMul", [y, weight(width, width)])) for _ in range(3))
+        kt = add("Transpose", [k], perm=[0, 1, 3, 2])
+        scores = add("Mul", [add("MatMul", [q, kt]), const(0.125, np.float32)])
+        mixed = add("MatMul", [add("Softmax", [scores], axis=-1), v])
+        flat = add("Reshape", [add("Transpose", [mixed], perm=[0, 2, 1, 3]), const([0, 0, -1])])
+        x = add("Add", [x, add("MatMul", [flat, weight(width, width)])])
+        y = norm(x)
+        gate = add("MatMul", [y, weight(width, inner)])
+        gate = add("Mul", [gate, add("Sigmoid", [gate])])
+        up = add("Mul", [gate, add("MatMul", [y, weight(width, inner)])])
+        x = add("Add", [x, add("MatMul", [up, weight(inner, width)])])
+    out = add("MatMul", [norm(x), weight(width, vocabulary)])
+    path = folder / "llama.onnx"
+    return save(path, nodes, inits, out, ["batch", "seq"], TensorProto.INT64)
