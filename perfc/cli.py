@@ -148,8 +148,8 @@ def describe(error: Exception, args: Sequence[str]) -> str:
             text = error.format_message()
         case MemoryError():
             text = "out of memory"
-        case OSError() if error.filename:
-            text = f"{error.filename}: {error.strerror}"
+        case OSError() if error.strerror:
+            text = f"{error.filename or 'standard output'}: {error.strerror}"
         case _:
             what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
             text = f"{what} (a bug in perfc: report it with 'perfc --debug {' '.join(args)}')"

@@ -101,13 +101,19 @@ def show(
         write_whole(output, written(views, form, shown, top, PIPED_WIDTH))
         return
     width = shutil.get_terminal_size((PIPED_WIDTH, 40)).columns
-    if form.value == "text" and sys.stdout.isatty():
+    if form.value == "text" and is_colourful():
         from perfc.report import terminal
 
         terminal.write(document(views, shown, top), sys.stdout, width)
         return
     content = written(views, form, shown, top, width)
     sys.stdout.write(text.encodable(content, sys.stdout.encoding or "utf-8"))
+
+
+def is_colourful() -> bool:
+    """Whether standard output is a terminal whose user has nothing against colour."""
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return sys.stdout.isatty() and not plain
 
 
 def write_whole(path: Path, content: str) -> None:

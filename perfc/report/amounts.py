@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from perfc.ir.dim import Dim, Poly, symbols
 from perfc.ir.evaluate import evaluate
@@ -10,6 +11,9 @@ from perfc.passes.roofline import Ceiling
 
 from .document import Amount
 from .units import Unit
+
+if TYPE_CHECKING:
+    from perfc.api import Report
 
 
 def amount(formula: Dim, env: Mapping[str, int], unit: Unit, *, is_bound: bool = False) -> Amount:
@@ -20,10 +24,16 @@ def amount(formula: Dim, env: Mapping[str, int], unit: Unit, *, is_bound: bool =
     return Amount(max(evaluate(formula, env), 0), unit, formula, is_bound or is_open)
 
 
-def open_symbols(formulas: Iterable[Dim], env: Mapping[str, int]) -> tuple[str, ...]:
-    """Symbols without a value: extents that depend on the data."""
-    found = {s.key for d in formulas if isinstance(d, Poly) for s in symbols(d)}
-    return tuple(sorted(found - set(env)))
+def open_symbols(report: Report) -> dict[str, int]:
+    """Extents that depend on the data, and their lower limits, which all totals use."""
+    formulas = (
+        d
+        for k in report.kernels.kernels
+        for d in (k.work.flop, k.traffic.nbytes, k.repeat)
+        if isinstance(d, Poly)
+    )
+    found = {s.key: s.lo for d in dict.fromkeys(formulas) for s in symbols(d)}
+    return {name: found[name] for name in sorted(found) if name not in report.env}
 
 
 def key(ceiling: Ceiling) -> str:

@@ -12,6 +12,7 @@ from perfc.machine import Unit as Engine
 from perfc.passes.roofline import GRAPH_GAP, TILE
 from perfc.passes.runtimes import Launch
 
+from .amounts import open_symbols
 from .document import Column, Fact, Facts, Section, Table
 from .units import DASH, Unit, quantity
 
@@ -26,12 +27,12 @@ class SymbolValue:
     Args:
         name: as the model calls it.
         value: the number used.
-        is_given: set by the caller; otherwise a default.
+        origin: given by the caller, a default, or the lower limit of what depends on the data.
     """
 
     name: str
     value: int
-    is_given: bool
+    origin: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +156,7 @@ def collect(report: Report) -> Assumptions:
         origin.producer,
         origin.ir_version,
         dict(origin.opsets),
-        tuple(SymbolValue(n, v, n in report.given) for n, v in report.env.items()),
+        tuple(symbol_values(report)),
         machine.name,
         machine.description,
         tuple(SourceUsed(s.title, s.date, str(s.origin)) for s in sources),
@@ -170,6 +171,21 @@ def collect(report: Report) -> Assumptions:
         rates,
         dict(MEMORY_MODEL),
     )
+
+
+def symbol_values(report: Report) -> Iterator[SymbolValue]:
+    """Every symbol with the number used for it."""
+    for name, value in report.env.items():
+        yield SymbolValue(name, value, "given" if name in report.given else "default")
+    for name, least in open_symbols(report).items():
+        yield SymbolValue(name, least, "data")
+
+
+ORIGINS = {
+    "given": "given",
+    "default": "default; set with --dim",
+    "data": "at least; depends on the data",
+}
 
 
 def rates_used(report: Report) -> Iterator[RateUsed]:
@@ -213,10 +229,7 @@ def used(ceiling: str, dtype: str, floor: Rate, sustained: Rate) -> RateUsed:
 
 def section(view: Assumptions, work: str) -> Section:
     """The assumptions as facts and a table of rates."""
-    symbols = ", ".join(
-        f"{s.name} = {s.value} ({'given' if s.is_given else 'default; set with --dim'})"
-        for s in view.symbols
-    )
+    symbols = ", ".join(f"{s.name} = {s.value} ({ORIGINS[s.origin]})" for s in view.symbols)
     opsets = ", ".join(f"{d or 'opset'} {v}" for d, v in view.opsets.items())
     precision = f"what-if {view.dtype}" if view.dtype else "as in the model"
     if view.tf32:

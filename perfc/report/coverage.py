@@ -12,7 +12,7 @@ from perfc.passes.cost import NodeCost, Tier
 
 from .amounts import amount, open_symbols, ratio
 from .document import Amount, Column, Note, Section, Table
-from .units import Unit, share
+from .units import Unit, plural, share
 
 if TYPE_CHECKING:
     from perfc.api import Report
@@ -26,18 +26,18 @@ class TierCoverage:
         tier: exact, expanded, bytes only, or unknown.
         nodes: how many.
         node_share: of all nodes that execute.
-        flop: their operations; None where nobody knows.
-        flop_share: of the operations that are known; None where nobody knows.
-        nbytes: their compulsory bytes; None where nobody knows.
-        bytes_share: of the bytes that are known; None where nobody knows.
+        flop: their operations; without a value where nobody knows.
+        flop_share: of the operations that are known; None where there are none.
+        nbytes: their compulsory bytes; without a value where nobody knows.
+        bytes_share: of the bytes that are known; None where there are none.
     """
 
     tier: str
     nodes: int
     node_share: float
-    flop: float | None
+    flop: Amount
     flop_share: float | None
-    nbytes: float | None
+    nbytes: Amount
     bytes_share: float | None
 
 
@@ -81,27 +81,37 @@ class Coverage:
     @property
     def line(self) -> str:
         """The coverage in one sentence."""
-        parts = []
-        for t in self.tiers:
-            text = f"{t.tier} {share(t.node_share)} of {self.nodes_executed} nodes"
-            flop = "flop not known" if t.flop_share is None else f"{share(t.flop_share)} of flop"
-            nbytes = (
-                "bytes not known" if t.bytes_share is None else f"{share(t.bytes_share)} of bytes"
-            )
-            parts.append(f"{text}, {flop}, {nbytes}")
+        of = "known " if self.opaque else ""
+        parts = [
+            f"{t.tier} {share(t.node_share)} of {plural(self.nodes_executed, 'node')}, "
+            f"{stated(t.flop, t.flop_share, f'{of}flop')}, "
+            f"{stated(t.nbytes, t.bytes_share, f'{of}bytes')}"
+            for t in self.tiers
+        ]
         text = "coverage: " + ("; ".join(parts) or "nothing executes")
         folded = self.nodes_in_file - self.nodes_executed
         if folded > 0:
-            text += f"; {folded} nodes folded"
+            text += f"; {plural(folded, 'node')} folded"
         if self.opaque:
-            names = ", ".join(f"{o.op_type} x{o.nodes}" for o in self.opaque[:4])
-            more = f" and {len(self.opaque) - 4} more" if len(self.opaque) > 4 else ""
-            text += f"; totals are lower bounds, not known: {names}{more}"
+            names = [f"{o.op_type} x{o.nodes}" for o in self.opaque]
+            text += f"; totals are lower bounds, not known: {listed(names)}"
         if self.open_symbols:
-            names = ", ".join(self.open_symbols[:4])
-            more = f" and {len(self.open_symbols) - 4} more" if len(self.open_symbols) > 4 else ""
-            text += f"; totals are lower bounds, extents depend on data: {names}{more}"
+            names = list(self.open_symbols)
+            text += f"; totals are lower bounds, extents depend on the data: {listed(names)}"
         return text
+
+
+def stated(amount: Amount, part: float | None, noun: str) -> str:
+    """The share of a tier in words."""
+    if amount.value is None:
+        return f"{noun.removeprefix('known ')} not known"
+    return f"no {noun}" if part is None else f"{share(part)} of {noun}"
+
+
+def listed(names: list[str]) -> str:
+    """The first four names."""
+    more = f" and {len(names) - 4} more" if len(names) > 4 else ""
+    return ", ".join(names[:4]) + more
 
 
 def collect(report: Report) -> Coverage:
@@ -115,8 +125,8 @@ def collect(report: Report) -> Coverage:
             opaque.setdefault((name, c.tier), []).append(node)
     flop = {t: work_of(t, costs, report) for t, costs in by_tier.items()}
     nbytes = {t: bytes_of(t, costs, report) for t, costs in by_tier.items()}
-    known_flop = sum(a.value or 0 for a in flop.values() if a)
-    known_bytes = sum(a.value or 0 for a in nbytes.values() if a)
+    known_flop = sum(a.value or 0 for a in flop.values())
+    known_bytes = sum(a.value or 0 for a in nbytes.values())
     executed = len(report.cost.nodes)
 
     def tier_row(t: Tier) -> TierCoverage:
@@ -125,20 +135,17 @@ def collect(report: Report) -> Coverage:
             t.value,
             len(by_tier[t]),
             ratio(len(by_tier[t]), executed),
-            None if f is None else f.value,
-            None if f is None or f.value is None else ratio(f.value, known_flop),
-            None if b is None else b.value,
-            None if b is None or b.value is None else ratio(b.value, known_bytes),
+            f,
+            None if f.value is None or not known_flop else ratio(f.value, known_flop),
+            b,
+            None if b.value is None or not known_bytes else ratio(b.value, known_bytes),
         )
 
     operators = [
         OpaqueOperator(name, len(nodes), tier.value, nodes[0].name)
         for (name, tier), nodes in opaque.items()
     ]
-    unset = open_symbols(
-        (d for k in report.kernels.kernels for d in (k.work.flop, k.traffic.nbytes, k.repeat)),
-        report.env,
-    )
+    unset = tuple(open_symbols(report))
     in_file = Counter(True for _ in walk(report.source.graph))[True]
     return Coverage(
         in_file,
@@ -150,17 +157,17 @@ def collect(report: Report) -> Coverage:
     )
 
 
-def work_of(tier: Tier, costs: list[NodeCost], report: Report) -> Amount | None:
-    """Operations of a tier; None where its tier says that nobody knows them."""
+def work_of(tier: Tier, costs: list[NodeCost], report: Report) -> Amount:
+    """Operations of a tier; without a value where the tier says that nobody knows them."""
     if tier in (Tier.BYTES, Tier.UNKNOWN) and costs:
-        return None
+        return Amount(None, Unit.FLOP, None, True)
     return amount(dim_sum(c.work.flop * c.repeat for c in costs), report.env, Unit.FLOP)
 
 
-def bytes_of(tier: Tier, costs: list[NodeCost], report: Report) -> Amount | None:
-    """Compulsory bytes of a tier, node by node; None where nobody knows them."""
+def bytes_of(tier: Tier, costs: list[NodeCost], report: Report) -> Amount:
+    """Compulsory bytes of a tier, node by node; without a value where nobody knows them."""
     if tier is Tier.UNKNOWN and costs:
-        return None
+        return Amount(None, Unit.BYTE, None, True)
     return amount(dim_sum(c.traffic.nbytes * c.repeat for c in costs), report.env, Unit.BYTE)
 
 
@@ -170,10 +177,10 @@ def section(view: Coverage) -> Section:
         Column("tier", "tier"),
         Column("nodes", "nodes", Unit.COUNT),
         Column("node_share", "nodes", Unit.SHARE),
-        Column("flop", "", Unit.FLOP),
-        Column("flop_share", "flop", Unit.SHARE),
-        Column("nbytes", "", Unit.BYTE),
-        Column("bytes_share", "bytes", Unit.SHARE),
+        Column("flop", "operations"),
+        Column("flop_share", "operations", Unit.SHARE),
+        Column("nbytes", "traffic"),
+        Column("bytes_share", "traffic", Unit.SHARE),
     )
     rows = tuple(
         (t.tier, t.nodes, t.node_share, t.flop, t.flop_share, t.nbytes, t.bytes_share)

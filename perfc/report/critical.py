@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from .document import Column, Note, Section, Table
 from .kernels import Group, KernelRow, groups, title_of
-from .units import Unit, quantity, share
+from .units import Unit, plural, quantity, share
 
 CARRIED = 0.6
 """Share of the time that the sequence covers, unless that takes more than ``MOST`` rows."""
@@ -67,9 +67,10 @@ def reason(row: KernelRow, launch_s: float) -> str:
     matrix = row.ceilings.get("matrix")
     match row.bound:
         case "launch":
+            what = "what is known of the kernel" if row.is_bound else "kernel"
             each = row.sustained_s / row.launches if row.launches else 0.0
             text = (
-                f"launch longer than kernel: {quantity(launch_s, Unit.SECOND)} "
+                f"launch longer than {what}: {quantity(launch_s, Unit.SECOND)} "
                 f"for {quantity(each, Unit.SECOND)} of work"
             )
         case "waves" if held and matrix:
@@ -88,7 +89,7 @@ def reason(row: KernelRow, launch_s: float) -> str:
             text = f"{row.flop} on the {row.bound} unit{above}"
     if row.bound != "launch" and row.launch_gap_s:
         text += f"; launch adds {quantity(row.launch_gap_s, Unit.SECOND)}"
-    if row.is_bound:
+    if row.is_bound and row.bound != "launch":
         text += "; more than shown, part of it is not known"
     return text
 
@@ -117,5 +118,5 @@ def section(view: Critical, rows: Sequence[KernelRow]) -> Section:
         for s in view.steps
     )
     count = sum(len(s.kernels) for s in view.steps)
-    title = f"critical sequence: {count} kernels, {share(view.share)} of the time"
+    title = f"critical sequence: {plural(count, 'kernel')}, {share(view.share)} of the time"
     return Section("critical", title, (Table(columns, cells),))

@@ -47,9 +47,10 @@ class KernelRow:
         floor_s: lower bound of its time.
         sustained_s: at measured rates, launches not counted.
         launch_gap_s: what launching adds where the kernel is shorter than its launch.
-        bound: the ceiling that binds.
+        bound: the ceiling that binds, as far as the kernel is known.
         next_bound: the next one, another unit or level; empty where there is none.
-        margin: how many times longer the binding ceiling takes than the next; None without one.
+        margin: how many times longer the binding ceiling takes than the next; None where there is
+            no next one, or not everything is known.
         intensity_flop_per_byte: flop per compulsory byte; None where nothing moves.
         flop: operations; 1 mac is 2 flop.
         mac: multiply-accumulates.
@@ -86,7 +87,7 @@ class KernelRow:
     @property
     def is_bound(self) -> bool:
         """Whether its numbers are lower bounds."""
-        return self.tier in ("bytes only", "unknown") or self.flop.is_bound
+        return self.flop.is_bound or self.read_bytes.is_bound or self.write_bytes.is_bound
 
 
 def collect(report: Report) -> tuple[KernelRow, ...]:
@@ -114,7 +115,11 @@ def row(
     work, traffic, repeat = kernel.work, kernel.traffic, kernel.repeat
     unsized = traffic.is_bound
     partial = kernel.tier.value in ("bytes only", "unknown")
-    next_bound, margin = runner_up(bound)
+    flop = amount(work.flop * repeat, env, Unit.FLOP, is_bound=partial)
+    reads = amount(traffic.read_bytes * repeat, env, Unit.BYTE, is_bound=unsized)
+    writes = amount(traffic.write_bytes * repeat, env, Unit.BYTE, is_bound=unsized)
+    is_bound = flop.is_bound or reads.is_bound or writes.is_bound
+    next_bound, margin = ("", None) if is_bound else runner_up(bound)
     return KernelRow(
         index,
         alike,
@@ -132,11 +137,11 @@ def row(
         key(bound.binding),
         next_bound,
         margin,
-        None if partial or unsized else bound.intensity_flop_per_byte,
-        amount(work.flop * repeat, env, Unit.FLOP, is_bound=partial),
+        None if is_bound else bound.intensity_flop_per_byte,
+        flop,
         amount(work.mac * repeat, env, Unit.MAC, is_bound=partial),
-        amount(traffic.read_bytes * repeat, env, Unit.BYTE, is_bound=unsized),
-        amount(traffic.write_bytes * repeat, env, Unit.BYTE, is_bound=unsized),
+        reads,
+        writes,
         bound.device_bytes,
         {
             key(c): CeilingTime(bound.floor.get(c, 0.0), bound.sustained.get(c, 0.0))
@@ -235,9 +240,11 @@ def section(rows: Sequence[KernelRow], top: int | None) -> Section:
         for g in shown
         for r in (g.first,)
     )
+    if not rows:
+        return Section("kernels", "kernels", (Note("nothing is launched"),))
     parts: list[Table | Note] = [Table(COLUMNS, cells)]
     if any(g.first.is_bound for g in shown):
-        parts.append(Note("≥ marks kernels that hold something unknown: more than shown", True))
+        parts.append(Note("≥ marks kernels of which something is not known: more than shown", True))
     return Section("kernels", title, tuple(parts))
 
 

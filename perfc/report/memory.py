@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from perfc.ir.evaluate import evaluate
 from perfc.ir.types import TensorType
 
-from .document import Bars, Column, Note, Section, Table
-from .units import Unit, quantity
+from .amounts import amount
+from .document import Amount, Bars, Column, Note, Section, Table
+from .units import Unit
 
 if TYPE_CHECKING:
     from perfc.api import Report
@@ -33,7 +33,7 @@ class LiveValue:
 
     name: str
     type: str
-    nbytes: float
+    nbytes: Amount
     shared_by: int
 
 
@@ -48,16 +48,14 @@ class Memory:
         peak_bytes: those bytes.
         weight_bytes: stored tensors, resident all the time.
         at_peak: largest storages alive at the peak.
-        is_bound: some value's size is not known, so the truth may be larger.
     """
 
     live_bytes: tuple[float, ...]
     nodes: tuple[str, ...]
     peak_step: int | None
-    peak_bytes: float
-    weight_bytes: float
+    peak_bytes: Amount
+    weight_bytes: Amount
     at_peak: tuple[LiveValue, ...]
-    is_bound: bool
 
 
 def collect(report: Report) -> Memory:
@@ -69,10 +67,11 @@ def collect(report: Report) -> Memory:
         tuple(line),
         tuple(n.name for n in table.steps),
         step,
-        line[step] if step is not None else 0,
-        evaluate(table.weight_bytes, env),
+        Amount(0, Unit.BYTE, 0, table.is_bound)
+        if step is None
+        else amount(table.live[step], env, Unit.BYTE, is_bound=table.is_bound),
+        amount(table.weight_bytes, env, Unit.BYTE),
         () if step is None else alive(report, step),
-        table.is_bound,
     )
 
 
@@ -85,24 +84,23 @@ def alive(report: Report, step: int) -> tuple[LiveValue, ...]:
         end = max((table.last_use.get(v, -1) for v in values), default=-1)
         start = born.get(owner, -1)
         if start <= step <= max(end, start) and isinstance(owner.type, TensorType):
-            nbytes = evaluate(owner.type.nbytes or 0, env)
+            size = owner.type.nbytes
+            nbytes = Amount(None, Unit.BYTE) if size is None else amount(size, env, Unit.BYTE)
             found.append(LiveValue(owner.name, str(owner.type), nbytes, len(values)))
-    return tuple(sorted(found, key=lambda v: (-v.nbytes, v.name))[:MOST])
+    return tuple(sorted(found, key=lambda v: (-(v.nbytes.value or 0), v.name))[:MOST])
 
 
 def section(view: Memory) -> Section:
     """A line of bars, the peak in words, and what lives there."""
     if view.peak_step is None:
         return Section("memory", "memory", (Note("nothing runs"),))
-    mark = "≥ " if view.is_bound else ""
-    peak = quantity(view.peak_bytes, Unit.BYTE)
     caption = (
-        f"peak {mark}{peak} of activations at step {view.peak_step} of {len(view.nodes)}, "
+        f"peak {view.peak_bytes} of activations at step {view.peak_step} of {len(view.nodes)}, "
         f"{view.nodes[view.peak_step]}; "
-        f"weights {quantity(view.weight_bytes, Unit.BYTE)} besides"
+        f"weights {view.weight_bytes} besides"
     )
     columns = (
-        Column("nbytes", "at peak", Unit.BYTE),
+        Column("nbytes", "at peak"),
         Column("shared_by", "values", Unit.COUNT, "values that share the storage"),
         Column("name", "value", is_name=True),
         Column("type", "type", is_name=True),

@@ -34,7 +34,7 @@ class Summary:
         read_bytes: compulsory bytes that kernels read.
         write_bytes: compulsory bytes that kernels write.
         device_bytes: bytes charged to device memory in the sustained time.
-        intensity_flop_per_byte: flop per compulsory byte.
+        intensity_flop_per_byte: flop per compulsory byte; None where not both are known.
         parameters: elements of the stored parameters.
         weight_bytes: bytes of the stored tensors that are read.
         peak_activation_bytes: largest live bytes besides weights.
@@ -94,7 +94,7 @@ def collect(report: Report) -> Summary:
         reads,
         writes,
         Amount(sum(k.device_bytes for k in roof.kernels), Unit.BYTE, None, bounded),
-        (flop.value or 0) / moved if moved else None,
+        (flop.value or 0) / moved if moved and not bounded else None,
         amount(cost.parameters, env, Unit.COUNT),
         amount(cost.weight_bytes, env, Unit.BYTE),
         *peak_of(report),
@@ -123,7 +123,7 @@ def section(view: Summary, coverage: Coverage) -> Section:
     rows = (
         Fact("floor", view.floor_s, f"kernel time, at best; {tight} of the total"),
         Fact("sustained", view.sustained_s, "kernel time at measured rates, rated where none"),
-        Fact("launch gaps", view.launch_gap_s, f"of {view.launches:.0f} launches"),
+        Fact("launch gaps", view.launch_gap_s, f"waiting for launches, {view.launches:.0f} in all"),
         Fact("total", view.time_s, "sustained and launch gaps"),
         Fact("work", flop, f"{mac}, each counted as two flop{causal}", flop.symbolic),
         Fact(
@@ -142,7 +142,7 @@ def section(view: Summary, coverage: Coverage) -> Section:
         Fact(
             "peak memory",
             view.peak_activation_bytes,
-            f"of activations, at {view.peak_node or 'no node'}; {fits(view)}",
+            f"of activations{f', at {view.peak_node}' if view.peak_node else ''}; {fits(view)}",
             view.peak_activation_bytes.symbolic,
         ),
     )

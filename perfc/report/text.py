@@ -84,7 +84,7 @@ def part_lines(part: Part, width: int) -> Iterator[tuple[Span, ...]]:
 def wrapped(text: str, width: int, indent: str = INDENT) -> Iterator[str]:
     """``text`` broken at spaces; lines after the first are indented."""
     line = ""
-    for word in text.split(" "):
+    for word in (elided(w, max(width, LEAST_NAME)) for w in text.split(" ")):
         if line and columns_of(line) + 1 + columns_of(word) > width:
             yield line
             line = indent + word
@@ -101,7 +101,7 @@ def fact_lines(rows: Sequence[Fact], width: int) -> Iterator[tuple[Span, ...]]:
     for r in rows:
         words = printable(r.words)
         if r.formula and len(r.formula) <= LONGEST_FORMULA:
-            words += f"; = {r.formula.replace(' ', HARD_SPACE)}"
+            words += f"; ={HARD_SPACE}{r.formula.replace(' ', HARD_SPACE)}"
         number = padded(str(r.value) if r.value else "", values, align_right=True)
         start = (Span(INDENT), Span(f"{r.label:{labels}}{GAP}", Style.FAINT))
         head: tuple[Span, ...] = (*start, Span(f"{number}{GAP}" if values else "", Style.NUMBER))

@@ -85,7 +85,10 @@ def prefixed(value: float, unit: Unit) -> tuple[float, str]:
 
 
 def scale_of(values: Iterable[float], unit: Unit) -> Scale:
-    """The scale of a column: its largest value is brought between 10 and 10,000."""
+    """The scale of a column: its largest value is brought between 10 and 10,000.
+
+    Times are not scaled below microseconds: no kernel is over in less.
+    """
     largest = max((abs(v) for v in values if math.isfinite(v)), default=0.0)
     if unit is Unit.SHARE:
         return Scale(100.0, "%", 1)
@@ -94,6 +97,8 @@ def scale_of(values: Iterable[float], unit: Unit) -> Scale:
     if unit is Unit.COUNT:
         return Scale(1.0, "", 0)
     step = 1024 if unit is Unit.BYTE else 1000
+    if unit is Unit.SECOND and largest < 0.01:
+        return Scale(1e6, "µs", 1)
     factor, symbol = prefixed(largest * step / 10_000, unit)
     is_whole = factor == 1 and unit is not Unit.SECOND
     return Scale(factor, symbol, 0 if is_whole else 1)
@@ -133,3 +138,8 @@ def _prefixed_text(value: float, unit: Unit) -> str:
     scaled = value * factor
     digits = 0 if factor == 1 and float(value).is_integer() else digits_of(scaled)
     return f"{scaled:.{digits}f} {symbol}".rstrip()
+
+
+def plural(count: int, noun: str) -> str:
+    """``1 node``, ``2 nodes``."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

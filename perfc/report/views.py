@@ -16,6 +16,7 @@ from .kernels import KernelRow
 from .memory import Memory
 from .pressure import Pressure
 from .summary import Summary
+from .units import plural
 
 if TYPE_CHECKING:
     from perfc.api import Report
@@ -84,7 +85,7 @@ def document(views: Views, shown: Collection[str] = DEFAULT, top: int | None = T
 def headline(views: Views) -> str:
     """Model, target and symbols in one line."""
     a = views.assumptions
-    symbols = "".join(f", {s.name} = {s.value}" for s in a.symbols)
+    symbols = "".join(f", {s.name} = {s.value}" for s in a.symbols if s.origin != "data")
     precision = f", {a.dtype}" if a.dtype else ""
     return f"{a.path or a.graph} on {a.target}{symbols}, {a.runtime}{precision}"
 
@@ -94,8 +95,9 @@ def section(views: Views, name: str, top: int | None) -> Section:
     match name:
         case "assumptions":
             c = views.coverage
-            work = f"{c.nodes_in_file} nodes, {c.nodes_executed} of them executed"
-            return assumptions.section(views.assumptions, f"{work}, {len(views.kernels)} kernels")
+            work = f"{plural(c.nodes_in_file, 'node')}, {c.nodes_executed} of them executed"
+            launched = plural(len(views.kernels), "kernel")
+            return assumptions.section(views.assumptions, f"{work}, {launched}")
         case "summary":
             return summary.section(views.summary, views.coverage)
         case "coverage":
