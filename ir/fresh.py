@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -11,30 +11,34 @@ from .dim import Dim, Poly, symbol
 
 @dataclass(slots=True)
 class _Naming:
-    prefix: str = "u"
+    taken: Collection[str] = ()
     count: int = 0
+    issued: int = 0
 
 
 _naming = _Naming()
 
 
 @contextmanager
-def numbering() -> Iterator[None]:
-    """Count fresh symbols from zero inside the block."""
-    saved = _naming.prefix, _naming.count
-    _naming.prefix, _naming.count = "u", 0
+def numbering(taken: Collection[str] = ()) -> Iterator[None]:
+    """Count fresh symbols from zero inside the block, names in ``taken`` left out."""
+    saved = _naming.taken, _naming.count, _naming.issued
+    _naming.taken, _naming.count, _naming.issued = taken, 0, 0
     try:
         yield
     finally:
-        _naming.prefix, _naming.count = saved
+        _naming.taken, _naming.count, _naming.issued = saved
 
 
 def issued() -> int:
     """How many fresh symbols the current numbering has given out."""
-    return _naming.count
+    return _naming.issued
 
 
 def data_extent(hi: Dim | None = None, lo: int = 0) -> Poly:
     """An extent that depends on the data, between ``lo`` and ``hi``."""
+    _naming.issued += 1
     _naming.count += 1
-    return symbol(f"{_naming.prefix}{_naming.count}", lo, hi)
+    while (name := f"u{_naming.count}") in _naming.taken:
+        _naming.count += 1
+    return symbol(name, lo, hi)

@@ -123,10 +123,10 @@ def attribute_text(value: object) -> str:
     match value:
         case bool():
             return "true" if value else "false"
-        case Enum():
-            return f'"{value.value}"'
         case DType():
             return f'"{value.code}"'
+        case Enum():
+            return f'"{value.value}"'
         case tuple():
             return f"[{', '.join(attribute_text(v) for v in value)}]"
         case str():

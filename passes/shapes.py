@@ -38,8 +38,9 @@ class Shapes(Transform):
         Raises:
             ShapeError: operands of a node cannot go together.
         """
-        with numbering():
-            graph = Inference(declared={s.name for s in module.symbols}).graph(module.graph, {})
+        declared = {s.name for s in module.symbols}
+        with numbering(declared):
+            graph = Inference(declared=declared).graph(module.graph, {})
         return Module(graph, module.symbols, module.origin)
 
 

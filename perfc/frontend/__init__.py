@@ -27,6 +27,11 @@ def load(
     Raises:
         ModelError: not a readable model.
     """
+    if isinstance(source, str | os.PathLike) and os.fspath(source).endswith(".pir"):
+        from perfc.ir.parse import read
+        from perfc.ir.rewrite import with_defaults
+
+        return with_defaults(read(os.fspath(source)).module, dims or {})
     from .functions import Functions
     from .lower import Lowering
     from .source import open_model

@@ -25,7 +25,8 @@ from .proto import TypeKind, TypeProto
 
 MAX_RANK = 64
 IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*\Z")
-EXPRESSION = re.compile(r"[A-Za-z_][\w.]*(\s*(\*|\+|-|//)\s*[\w.]+)+\Z")
+EXPRESSION = re.compile(r"(?=.*([+*]|//| - ))[\w.\s()+*/-]+\Z")
+"""Exporters write ``past + seq`` or ``2*s0``; a name with a dash is a name."""
 
 DEFAULTS: tuple[tuple[str, int], ...] = (
     (r"batch|^n$|^b$|^bs$", 1),
