@@ -1,0 +1,228 @@
+"""Writes what the analysis found into the model itself, where viewers show it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from perfc.api import Report
+from perfc.ir.evaluate import evaluate
+from perfc.ir.graph import Graph, Node, walk
+from perfc.ir.names import symbol_name
+from perfc.ir.types import TensorType
+from perfc.passes.cost import NodeCost, Tier
+from perfc.passes.roofline import KernelBound
+
+if TYPE_CHECKING:
+    import onnx
+
+PREFIX = "perfc."
+FOLDED = "folded: known before the model runs"
+
+
+@dataclass(slots=True)
+class NodeNumbers:
+    """What is written at one node of the file; a function call sums what it stands for."""
+
+    mac: int = 0
+    flop: int = 0
+    read_bytes: int = 0
+    write_bytes: int = 0
+    coverage: Tier = Tier.EXACT
+    kernels: list[int] = field(default_factory=list[int])
+    led: list[KernelBound] = field(default_factory=list[KernelBound])
+
+    def add(self, cost: NodeCost, env: Mapping[str, int]) -> None:
+        """Count one more node of the analysed module."""
+        times = int(evaluate(cost.repeat, env))
+        self.mac += times * int(evaluate(cost.work.mac, env))
+        self.flop += times * int(evaluate(cost.work.flop, env))
+        self.read_bytes += times * int(evaluate(cost.traffic.read_bytes, env))
+        self.write_bytes += times * int(evaluate(cost.traffic.write_bytes, env))
+        self.coverage = max(self.coverage, cost.tier, key=list(Tier).index)
+
+    @property
+    def time_s(self) -> float:
+        """Time of the kernels named after this node."""
+        return sum(b.time_s for b in self.led)
+
+    @property
+    def floor_s(self) -> float:
+        """Their lower bound."""
+        return sum(b.floor_s for b in self.led)
+
+    @property
+    def bound(self) -> str:
+        """What binds the longest of them."""
+        return max(self.led, key=lambda b: b.time_s).binding.value if self.led else ""
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Numbers by node of the file, found by output name or by the call they were expanded from."""
+
+    report: Report
+    by_output: Mapping[str, Node]
+    by_call: Mapping[str, tuple[Node, ...]]
+    kernel_of: Mapping[Node, int]
+
+    @staticmethod
+    def of(report: Report) -> Numbers:
+        """Index the report's nodes."""
+        by_output: dict[str, Node] = {}
+        by_call: dict[str, list[Node]] = {}
+        for node in walk(report.module.graph):
+            for v in node.results:
+                by_output.setdefault(v.name, node)
+            if node.loc.is_expanded:
+                by_call.setdefault(node.loc.name, []).append(node)
+            else:
+                prefix, slash, _ = node.loc.name.rpartition("/")
+                while slash:
+                    by_call.setdefault(prefix + "/", []).append(node)
+                    prefix, slash, _ = prefix.rpartition("/")
+        kernels = enumerate(report.kernels.kernels)
+        kernel_of = {n: i for i, k in kernels for n in k.nodes}
+        return Numbers(report, by_output, {k: tuple(v) for k, v in by_call.items()}, kernel_of)
+
+    def at(self, node: onnx.NodeProto, is_call: bool) -> NodeNumbers | None:
+        """Numbers of one node of the file; None where it does not run."""
+        found = NodeNumbers()
+        nodes = self.nodes(node, is_call)
+        for n in nodes:
+            cost = self.report.cost.nodes.get(n)
+            if cost is not None:
+                found.add(cost, self.report.env)
+            index = self.kernel_of.get(n)
+            if index is None:
+                continue
+            if index not in found.kernels:
+                found.kernels.append(index)
+            bound = self.report.roofline.kernels[index]
+            if bound.kernel.anchor is n:
+                found.led.append(bound)
+        return found if nodes else None
+
+    def nodes(self, node: onnx.NodeProto, is_call: bool) -> tuple[Node, ...]:
+        """The analysed nodes that a node of the file became."""
+        label = node.name or next((o for o in node.output if o), node.op_type)
+        if is_call and label + "/" in self.by_call:
+            return self.by_call[label + "/"]
+        if label in self.by_call:
+            return self.by_call[label]
+        own = (self.by_output.get(o) for o in node.output if o)
+        return tuple(dict.fromkeys(n for n in own if n is not None))
+
+
+def annotate(model: onnx.ModelProto, report: Report) -> None:
+    """Write the report into ``model``: properties of nodes and of the model, and missing shapes.
+
+    Properties of a node: ``perfc.mac``, ``perfc.flop``, ``perfc.read_bytes``,
+    ``perfc.write_bytes``, ``perfc.coverage`` and ``perfc.kernel``. The node that a kernel is named
+    after also has ``perfc.time_s``, ``perfc.floor_s``, ``perfc.bound`` and ``perfc.share``, so that
+    sums over nodes are right. Earlier ``perfc.`` properties are replaced; nothing else changes.
+    """
+    numbers = Numbers.of(report)
+    functions = {(f.domain, f.name) for f in model.functions}
+    for node in every_node(model.graph):
+        is_call = (node.domain, node.op_type) in functions
+        found = None if node.op_type == "Constant" else numbers.at(node, is_call)
+        _set(node, properties(report, found) if found else _absent(node))
+    _set(model, model_properties(report))
+    add_value_info(model.graph, report.source.graph)
+
+
+def _absent(node: onnx.NodeProto) -> dict[str, str]:
+    return {} if node.op_type == "Constant" else {"kernel": FOLDED}
+
+
+def every_node(graph: onnx.GraphProto) -> Iterator[onnx.NodeProto]:
+    """Nodes of a graph and of the subgraphs in their attributes."""
+    for node in graph.node:
+        yield node
+        for attribute in node.attribute:
+            if attribute.HasField("g"):
+                yield from every_node(attribute.g)
+            for inner in attribute.graphs:
+                yield from every_node(inner)
+
+
+def properties(report: Report, n: NodeNumbers) -> dict[str, str]:
+    """Properties of a node, by name without the prefix."""
+    found = {
+        "mac": str(n.mac),
+        "flop": str(n.flop),
+        "read_bytes": str(n.read_bytes),
+        "write_bytes": str(n.write_bytes),
+        "coverage": n.coverage.value,
+    }
+    if n.kernels:
+        table = report.kernels.kernels
+        found["kernel"] = "; ".join(f"{i}: {table[i].label}" for i in n.kernels)
+    if n.led:
+        total = report.roofline.time_s
+        found |= {
+            "time_s": f"{n.time_s:.6g}",
+            "floor_s": f"{n.floor_s:.6g}",
+            "bound": n.bound,
+            "share": f"{n.time_s / total if total else 0.0:.4f}",
+        }
+    return found
+
+
+def model_properties(report: Report) -> dict[str, str]:
+    """Properties of the model: what the numbers hold for, and the totals."""
+    import perfc
+
+    return {
+        "version": perfc.__version__,
+        "target": report.machine.name,
+        "runtime": report.kernels.runtime.name,
+        "dtype": report.dtype or "as stored",
+        "dims": ", ".join(f"{n}={v}" for n, v in sorted(report.env.items())),
+        "time_s": f"{report.roofline.time_s:.6g}",
+        "floor_s": f"{report.roofline.floor_s:.6g}",
+        "mac": str(int(evaluate(report.cost.work.mac, report.env))),
+    }
+
+
+def _set(holder: onnx.NodeProto | onnx.ModelProto, values: Mapping[str, str]) -> None:
+    kept = [(p.key, p.value) for p in holder.metadata_props if not p.key.startswith(PREFIX)]
+    if len(kept) < len(holder.metadata_props):
+        del holder.metadata_props[:]
+        for key, value in kept:
+            holder.metadata_props.add(key=key, value=value)
+    for key, value in values.items():
+        holder.metadata_props.add(key=PREFIX + key, value=value)
+
+
+def add_value_info(graph: onnx.GraphProto, source: Graph) -> None:
+    """Fill in the inferred types of the main graph where the file states none, or no shape."""
+    stated = {v.name for v in (*graph.input, *graph.output)}
+    infos = {v.name: v for v in graph.value_info}
+    for node in source.nodes:
+        for v in node.results:
+            if v.name in stated or not isinstance(v.type, TensorType) or v.type.shape is None:
+                continue
+            info = infos.get(v.name)
+            if v.type.dtype.onnx > 0 and (info is None or not _has_shape(info)):
+                _fill(info or graph.value_info.add(name=v.name), v.type)
+
+
+def _has_shape(info: onnx.ValueInfoProto) -> bool:
+    kind = info.type.WhichOneof("value")
+    return kind is not None and (kind != "tensor_type" or info.type.tensor_type.HasField("shape"))
+
+
+def _fill(info: onnx.ValueInfoProto, type_: TensorType) -> None:
+    tensor = info.type.tensor_type
+    tensor.elem_type = type_.dtype.onnx
+    tensor.shape.SetInParent()
+    for d in type_.shape or ():
+        if isinstance(d, int):
+            tensor.shape.dim.add(dim_value=d)
+        else:
+            text = str(d)
+            name = symbol_name(text) if text.startswith("`") and text.endswith("`") else text
+            tensor.shape.dim.add(dim_param=name)

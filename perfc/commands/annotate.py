@@ -1,0 +1,64 @@
+"""``perfc annotate``: the model with its costs and times written into it, for Netron."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ._options import dim_option, parse_dims, write
+
+
+@click.command("annotate")
+@click.argument("model", type=click.Path(dir_okay=False))
+@click.option(
+    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Annotated model."
+)
+@click.option(
+    "--model-explorer",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Node data for Model Explorer, as JSON.",
+)
+@click.option(
+    "--metric",
+    type=click.Choice(["time_us", "floor_us", "flop", "bytes"]),
+    default="time_us",
+    show_default=True,
+    help="What the node data for Model Explorer shows.",
+)
+@click.option("--target", default="a100", show_default=True, help="A target's name or file.")
+@dim_option
+@click.option("--runtime", default="ort", show_default=True, help="Whose fusion table applies.")
+@click.option("--dtype", default="", metavar="TYPE", help="What-if precision: fp16, int8, fp8 …")
+def command(
+    model: str,
+    output: Path | None,
+    model_explorer: Path | None,
+    metric: str,
+    target: str,
+    dims: tuple[str, ...],
+    runtime: str,
+    dtype: str,
+) -> None:
+    """Annotate MODEL: counts, times and bounds as properties of its nodes, and inferred shapes.
+
+    Netron shows them beside each node's attributes. Weights in other files stay there and are not
+    read: write the result beside the model, or move it there.
+    """
+    import json
+
+    from perfc.annotate import annotate
+    from perfc.api import analyze
+    from perfc.model_explorer import node_data
+    from perfc.onnx_file import read_model, write_model
+
+    if output is None and model_explorer is None:
+        raise click.UsageError("nothing to write: give -o OUT.onnx or --model-explorer OUT.json")
+    report = analyze(model, target, dims=parse_dims(dims), runtime=runtime, dtype=dtype)
+    message = read_model(model)
+    if model_explorer is not None:
+        data = node_data(message, report, metric)
+        write(json.dumps(data, indent=2) + "\n", model_explorer)
+    if output is not None:
+        annotate(message, report)
+        write_model(message, output)
