@@ -13,6 +13,16 @@ from typing import Final
 from ..dim import Dim, Poly, at_most, dim_max, dim_min, interval, same
 from ..known import Item
 from ..types import DType
+from .quotient import (
+    Quotient,
+    fraction,
+    is_dyadic,
+    is_symbolic,
+    quotient,
+    rounded_down,
+    rounded_up,
+    truncated,
+)
 
 MAX_POWER: Final = 64
 EXACT_FLOAT_INTEGERS: Final = {DType.F16: 1 << 11, DType.BF16: 1 << 8, DType.F32: 1 << 24}
@@ -54,9 +64,11 @@ def _fit_extent(value: Poly, dtype: DType) -> Item:
         limit = EXACT_FLOAT_INTEGERS.get(dtype)
         if limit is None:
             return value if dtype is DType.F64 else None
+        if dtype is DType.F32:
+            # What has no limit is taken to be below 2**24, as the model's own arithmetic does.
+            lo, hi = lo or 0, hi or 0
         safe = hi is not None and hi <= limit and lo is not None and lo >= -limit
-        # An extent without a limit is taken to be below 2**24, as the model's own arithmetic does.
-        return value if safe or (hi is None and dtype is DType.F32) else None
+        return value if safe else None
     if not dtype.is_integer or (not dtype.is_signed and (lo is None or lo < 0)):
         return None
     if dtype.bits >= 32:
@@ -73,6 +85,8 @@ def fit(item: Item, dtype: DType) -> Item:
             return item
         case Poly():
             return _fit_extent(item, dtype)
+    if isinstance(item, Quotient):
+        return item if dtype in (DType.F32, DType.F64) else None
     if dtype is DType.BOOL:
         return bool(item)
     if dtype.is_integer:
@@ -96,6 +110,8 @@ def convert(item: Item, source: DType, target: DType) -> Item:
                 return None
             whole = math.trunc(item)
             return whole if wrap(whole, target) == whole else None
+    if isinstance(item, Quotient) and target.is_integer:
+        return truncated(item)
     if target is DType.STR:
         return str(item) if isinstance(item, int) and source.is_integer else None
     return fit(item, target)
@@ -109,21 +125,33 @@ def _parse(text: str, target: DType) -> Item:
     return fit(float(text), target) if target.is_float else None
 
 
-def _extent(item: Item) -> Dim:
-    """``item`` as an integer or polynomial."""
-    match item:
-        case bool():
-            return int(item)
-        case int() | Poly():
-            return item
-        case float() if item.is_integer():
-            return int(item)
-    raise TypeError("not a whole number")
+def _pair(a: Item, b: Item) -> tuple[Dim, Dim, int] | None:
+    """Numerators over one denominator where either is symbolic, None where plain arithmetic does.
+
+    Raises:
+        TypeError: a denominator is no power of two, so that the result would be rounded twice.
+    """
+    if not (is_symbolic(a) or is_symbolic(b)):
+        return None
+    (x, dx), (y, dy) = fraction(a), fraction(b)
+    if dx == dy == 1:
+        return x, y, 1
+    if not (is_dyadic(dx) and is_dyadic(dy)):
+        raise TypeError("rounded twice")
+    den = max(dx, dy)
+    return x * (den // dx), y * (den // dy), den
 
 
-def _pair(a: Item, b: Item) -> tuple[Dim, Dim] | None:
-    """Both as extents where one is symbolic, None where plain arithmetic does."""
-    return (_extent(a), _extent(b)) if isinstance(a, Poly) or isinstance(b, Poly) else None
+def _whole(item: Item) -> Dim:
+    """``item`` as an integer or polynomial.
+
+    Raises:
+        TypeError: it is not whole.
+    """
+    num, den = fraction(item)
+    if den != 1:
+        raise TypeError("not a whole number")
+    return num
 
 
 def _plain(item: Item) -> float:
@@ -136,32 +164,25 @@ def _plain(item: Item) -> float:
 def add(a: Item, b: Item) -> Item:
     """Sum."""
     pair = _pair(a, b)
-    return pair[0] + pair[1] if pair else _plain(a) + _plain(b)
+    return quotient(pair[0] + pair[1], pair[2]) if pair else _plain(a) + _plain(b)
 
 
 def subtract(a: Item, b: Item) -> Item:
     """Difference."""
     pair = _pair(a, b)
-    return pair[0] - pair[1] if pair else _plain(a) - _plain(b)
+    return quotient(pair[0] - pair[1], pair[2]) if pair else _plain(a) - _plain(b)
 
 
 def multiply(a: Item, b: Item) -> Item:
     """Product."""
     pair = _pair(a, b)
-    return pair[0] * pair[1] if pair else _plain(a) * _plain(b)
-
-
-def _exact_quotient(a: Dim, b: Dim) -> Dim:
-    quotient = a // b
-    if quotient * b != a:
-        raise ValueError("does not divide")
-    return quotient
+    return quotient(pair[0] * pair[1], pair[2] * pair[2]) if pair else _plain(a) * _plain(b)
 
 
 def divide(a: Item, b: Item) -> Item:
     """Quotient of floats."""
     pair = _pair(a, b)
-    return _exact_quotient(*pair) if pair else _plain(a) / _plain(b)
+    return quotient(pair[0], pair[1]) if pair else _plain(a) / _plain(b)
 
 
 def divide_truncated(a: Item, b: Item) -> Item:
@@ -171,7 +192,7 @@ def divide_truncated(a: Item, b: Item) -> Item:
         x, y = _plain(a), _plain(b)
         quotient = abs(x) // abs(y)
         return quotient if (x < 0) == (y < 0) else -quotient
-    num, den = pair
+    num, den = pair[0], pair[1]
     (num_lo, num_hi), (den_lo, den_hi) = interval(num), interval(den)
     if den_hi is not None and den_hi < 0:
         return divide_truncated(-num, -den)
@@ -180,13 +201,17 @@ def divide_truncated(a: Item, b: Item) -> Item:
             return num // den
         if num_hi is not None and num_hi <= 0:
             return -((-num) // den)
-    return _exact_quotient(num, den)
+    exact = num // den
+    if exact * den != num:
+        raise ValueError("sign depends on the symbols")
+    return exact
 
 
 def modulo(a: Item, b: Item) -> Item:
     """Remainder with the sign of the divisor."""
-    pair = _pair(a, b)
-    return pair[0] % pair[1] if pair else _plain(a) % _plain(b)
+    if is_symbolic(a) or is_symbolic(b):
+        return _whole(a) % _whole(b)
+    return _plain(a) % _plain(b)
 
 
 def modulo_truncated(a: Item, b: Item) -> Item:
@@ -198,13 +223,13 @@ def modulo_truncated(a: Item, b: Item) -> Item:
 
 def power(a: Item, b: Item) -> Item:
     """``a ** b`` for exponents small enough to finish."""
-    if isinstance(a, Poly) or isinstance(b, Poly):
-        exponent = _extent(b)
+    if is_symbolic(a) or is_symbolic(b):
+        exponent = _whole(b)
         if not isinstance(exponent, int) or not 0 <= exponent <= 4:
             raise ValueError("symbolic power")
         result: Dim = 1
         for _ in range(exponent):
-            result = result * _extent(a)
+            result = result * _whole(a)
         return result
     if isinstance(a, int) and isinstance(b, int) and (b < 0 or (b > MAX_POWER and abs(a) > 1)):
         raise ValueError("integer power out of range")
@@ -222,7 +247,7 @@ def minimum(a: Item, b: Item) -> Item:
     """Smaller element; NaN where either is."""
     pair = _pair(a, b)
     if pair:
-        return dim_min(*pair)
+        return quotient(dim_min(*pair[:2]), pair[2])
     return math.nan if _nan(a, b) else min(_plain(a), _plain(b))
 
 
@@ -230,18 +255,28 @@ def maximum(a: Item, b: Item) -> Item:
     """Larger element; NaN where either is."""
     pair = _pair(a, b)
     if pair:
-        return dim_max(*pair)
+        return quotient(dim_max(*pair[:2]), pair[2])
     return math.nan if _nan(a, b) else max(_plain(a), _plain(b))
 
 
 def less_or_equal(a: Item, b: Item) -> Item:
     """``a <= b``, None where it depends on the symbols."""
-    if isinstance(a, Poly) and isinstance(b, float):
-        return b > 0 if math.isinf(b) else at_most(a, math.floor(b))
-    if isinstance(a, float) and isinstance(b, Poly):
-        return a < 0 if math.isinf(a) else at_most(math.ceil(a), b)
+    if is_symbolic(a) and isinstance(b, float):
+        return b > 0 if math.isinf(b) else _at_most(a, b, math.floor(b))
+    if isinstance(a, float) and is_symbolic(b):
+        return a < 0 if math.isinf(a) else _at_most(a, b, math.ceil(a))
     pair = _pair(a, b)
-    return at_most(*pair) if pair else _plain(a) <= _plain(b)
+    return at_most(*pair[:2]) if pair else _plain(a) <= _plain(b)
+
+
+def _at_most(a: Item, b: Item, limit: int) -> Item:
+    """``a <= b`` where one is a float, which for a whole other side may be rounded to ``limit``."""
+    if isinstance(a, Poly):
+        return at_most(a, limit)
+    if isinstance(b, Poly):
+        return at_most(limit, b)
+    pair = _pair(a, b)
+    return None if pair is None else at_most(*pair[:2])
 
 
 def less(a: Item, b: Item) -> Item:
@@ -264,21 +299,21 @@ def greater_or_equal(a: Item, b: Item) -> Item:
 
 def equal(a: Item, b: Item) -> Item:
     """``a == b``, None where it depends on the symbols."""
-    if isinstance(a, Poly) or isinstance(b, Poly):
-        if any(isinstance(x, float) and not x.is_integer() for x in (a, b)):
-            return False
-        return same(_extent(a), _extent(b))
-    return a == b
+    fractional = any(isinstance(x, float) and not x.is_integer() for x in (a, b))
+    if fractional and (isinstance(a, Poly) or isinstance(b, Poly)):
+        return False
+    pair = _pair(a, b)
+    return same(*pair[:2]) if pair else a == b
 
 
 def negate(a: Item) -> Item:
     """Negative."""
-    return -a if isinstance(a, Poly) else -_plain(a)
+    return subtract(0, a) if is_symbolic(a) else -_plain(a)
 
 
 def absolute(a: Item) -> Item:
     """Magnitude."""
-    return dim_max(a, -a) if isinstance(a, Poly) else abs(_plain(a))
+    return maximum(a, negate(a)) if is_symbolic(a) else abs(_plain(a))
 
 
 def sign(a: Item) -> Item:
@@ -296,11 +331,15 @@ def sign(a: Item) -> Item:
 
 def floor(a: Item) -> Item:
     """Largest whole number not above."""
+    if isinstance(a, Quotient):
+        return rounded_down(a)
     return a if isinstance(a, Poly) else float(math.floor(_plain(a)))
 
 
 def ceil(a: Item) -> Item:
     """Smallest whole number not below."""
+    if isinstance(a, Quotient):
+        return rounded_up(a)
     return a if isinstance(a, Poly) else float(math.ceil(_plain(a)))
 
 

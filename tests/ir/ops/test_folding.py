@@ -13,7 +13,7 @@ from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
 from perfc.frontend.attributes import build
-from perfc.ir.dim import symbol
+from perfc.ir.dim import substitute, symbol
 from perfc.ir.graph import Value
 from perfc.ir.known import Known
 from perfc.ir.ops import operator_for
@@ -229,3 +229,59 @@ def test_where_needs_only_the_branch_it_takes() -> None:
 
 def test_a_power_that_would_not_end_stays_unknown() -> None:
     assert fold_of("Pow", symbolic(DType.I64, 3), symbolic(DType.I64, 10**12)) is None
+
+
+def float_chain(*steps: tuple[Any, ...]) -> Any:
+    """Cast N to float, apply the steps, cast back to an integer."""
+    item = N
+    for op_type, *others in steps:
+        ins = [symbolic(DType.F32, o) for o in others]
+        found = fold_of(op_type, symbolic(DType.F32, item), *ins)
+        if found is None:
+            return None
+        item = found[0]
+    found = fold_of("Cast", symbolic(DType.F32, item), to=7)
+    return found[0] if found else None
+
+
+def test_symbols_are_scaled_in_floats_and_rounded_back() -> None:
+    assert float_chain(("Mul", 0.5), ("Floor",)) == N // 2
+    assert float_chain(("Div", 32.0), ("Ceil",), ("Mul", 32.0)) == (N + 31) // 32 * 32
+    assert float_chain(("Div", 3.0)) == N // 3
+    assert float_chain(("Mul", 0.5), ("Add", 0.5), ("Floor",)) == (N + 1) // 2
+    assert float_chain(("Mul", 1.5), ("Mul", 2.0)) == N * 3
+    assert float_chain(("Sub", 0.5), ("Floor",)) == N - 1
+    assert float_chain(("Neg",), ("Mul", 0.5)) == -(N // 2)
+
+
+def test_a_product_that_rounding_could_bring_to_a_whole_is_not_guessed() -> None:
+    assert float_chain(("Mul", 0.7), ("Floor",)) is None
+    assert float_chain(("Div", 3.0), ("Mul", 3.0)) is None
+    assert fold_of("Mul", symbolic(DType.F16, N), symbolic(DType.F16, 0.5)) is None
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 31, 32, 33, 63, 64, 1000, 4095])
+@pytest.mark.parametrize("steps", [
+    (("Mul", 0.25), ("Floor",)),
+    (("Div", 7.0), ("Ceil",)),
+    (("Mul", 1.5), ("Sub", 0.25), ("Ceil",)),
+    (("Div", 48.0), ("Floor",), ("Mul", 48.0)),
+])  # fmt: skip
+def test_the_scaled_symbol_is_what_single_precision_computes(n: int, steps: Any) -> None:
+    x = np.float32(n)
+    functions = {"Mul": np.multiply, "Div": np.divide, "Sub": np.subtract}
+    for op_type, *others in steps:
+        if others:
+            x = functions[op_type](x, np.float32(others[0]))
+        else:
+            x = (np.floor if op_type == "Floor" else np.ceil)(x)
+    assert substitute(float_chain(*steps), {"N": n}) == int(x)
+
+
+def test_comparisons_of_fractions_of_symbols() -> None:
+    half = symbolic(
+        DType.F32, *(fold_of("Mul", symbolic(DType.F32, N), symbolic(DType.F32, 0.5)) or ())
+    )
+    assert fold_of("Greater", half, symbolic(DType.F32, 0.25)) == (True,)
+    assert fold_of("Less", half, symbolic(DType.F32, 0.5)) == (False,)
+    assert fold_of("Less", half, symbolic(DType.F32, 7.0)) is None

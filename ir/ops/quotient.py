@@ -1,0 +1,104 @@
+"""Symbolic fractions: what a float holds between an extent's cast and the rounding back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import gcd
+from typing import Final, cast
+
+from ..dim import Dim, Poly, ceil_div, interval
+from ..known import MAX_TERMS, Item
+
+MAX_TERM: Final = 64
+"""Factors up to here are exact in single precision for extents up to 2**24 / 64 / 64."""
+
+MAX_DEGREE: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Quotient:
+    """``num / den`` with a symbolic numerator, ``den`` above one and not dividing it.
+
+    It stands as an element of a float tensor; whatever does not know it sees an unknown element.
+    """
+
+    num: Poly
+    den: int
+
+    def __str__(self) -> str:
+        return f"({self.num})/{self.den}"
+
+
+def is_symbolic(item: Item) -> bool:
+    """Whether an element depends on symbols."""
+    return isinstance(item, Poly | Quotient)
+
+
+def fraction(item: Item) -> tuple[Dim, int]:
+    """Numerator and denominator of an element.
+
+    Raises:
+        TypeError: it is a float whose products single precision might round.
+    """
+    match cast(object, item):
+        case Quotient(num, den):
+            return num, den
+        case int() as whole:
+            return int(whole), 1
+        case Poly() as extent:
+            return extent, 1
+        case float() as value if value.is_integer():
+            return int(value), 1
+        case float() as value:
+            exact = Fraction(value)
+            if abs(exact.numerator) <= MAX_TERM and exact.denominator <= MAX_TERM:
+                return exact.numerator, exact.denominator
+    raise TypeError("not a small fraction")
+
+
+def quotient(num: Dim, den: Dim) -> Item:
+    """``num / den`` as an element, whole where it divides.
+
+    Raises:
+        ValueError: the divisor is symbolic and does not divide, or the result is too large.
+    """
+    if den == 0:
+        raise ZeroDivisionError("division by zero")
+    whole = num // den
+    if whole * den == num:
+        return whole
+    if isinstance(den, Poly) or not isinstance(num, Poly):
+        raise ValueError("does not divide")
+    if len(num.terms) > MAX_TERMS or len(num.terms[0][0]) > MAX_DEGREE:
+        raise ValueError("too large to track")
+    if den < 0:
+        num, den = -num, -den
+    assert isinstance(num, Poly)
+    shared = gcd(den, *(c for _, c in num.terms))
+    reduced = num // shared
+    assert isinstance(reduced, Poly)
+    return cast(Item, Quotient(reduced, den // shared))
+
+
+def is_dyadic(den: int) -> bool:
+    """Whether division by ``den`` is exact in binary."""
+    return den & (den - 1) == 0
+
+
+def rounded_down(item: Quotient) -> Dim:
+    """Largest whole number not above."""
+    return item.num // item.den
+
+
+def rounded_up(item: Quotient) -> Dim:
+    """Smallest whole number not below."""
+    return ceil_div(item.num, item.den)
+
+
+def truncated(item: Quotient) -> Dim | None:
+    """Rounded toward zero; None where the sign depends on the symbols."""
+    lo, hi = interval(item.num)
+    if lo is not None and lo >= 0:
+        return rounded_down(item)
+    return rounded_up(item) if hi is not None and hi <= 0 else None
