@@ -155,7 +155,7 @@ class Counting:
         op = node.op
         key = (op.__class__, op, outs, *[v and (v.type, v.known) for v in node.inputs])
         if _has_repeated_operand(node):
-            key = (*key, tuple(map(id, node.inputs)))
+            key = (*key, tuple([id(v) for v in node.inputs]))
         found = self.memo.get(key)
         if found is None:
             found = self.memo[key] = measured(op, node, outs)

@@ -131,7 +131,9 @@ class Liveness(Analysis[LivenessTable]):
             if v is None or v not in owner or v in kept:
                 continue
             home = owner[v]
-            if busy[home] <= step and home not in kept and storage(home.type) == storage(result.type):
+            if busy[home] > step or home in kept:
+                continue
+            if storage(home.type) == storage(result.type):
                 return home
         return None
 

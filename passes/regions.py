@@ -214,7 +214,7 @@ def _unrolled(
     body = node.regions[0]
     size = max(len(body.nodes), 1)
     limit = MAX_UNROLLED_NODES // size
-    if isinstance(trip, int) and trip > limit or isinstance(trip, Poly):
+    if (isinstance(trip, int) and trip > limit) or isinstance(trip, Poly):
         return None
     going: object = start.item if start is not None else (None if has_condition else True)
     scans: list[list[Type]] = [[] for _ in body.outputs[1 + len(carried) :]]

@@ -164,7 +164,7 @@ class RooflineTable:
     def pressure(self) -> dict[Ceiling, float]:
         """Share of the run's time for which each ceiling alone would be busy."""
         total = self.time_s
-        busy: dict[Ceiling, float] = {c: 0.0 for c in Ceiling}
+        busy: dict[Ceiling, float] = dict.fromkeys(Ceiling, 0.0)
         for k in self.kernels:
             for ceiling, t in k.sustained.items():
                 busy[ceiling] += t
@@ -321,8 +321,9 @@ class Rates:
         vector = dtype if dtype.is_float else DType.F32
         floor: dict[Ceiling, float] = {}
         sustained: dict[Ceiling, float] = {}
+        least_mac = c.floor_mac / winograd_gain(kernel)
         amounts = (
-            (Ceiling.MATRIX, Unit.MATRIX, dtype, 2 * c.floor_mac / winograd_gain(kernel), 2 * c.mac),
+            (Ceiling.MATRIX, Unit.MATRIX, dtype, least_mac * 2, 2 * c.mac),
             (Ceiling.VECTOR, Unit.VECTOR, vector, c.alu, c.alu),
             (Ceiling.SPECIAL, Unit.SPECIAL, vector, c.sfu, c.sfu),
             (Ceiling.INTEGER, Unit.INTEGER, DType.I32, c.integer / 4, c.integer),
@@ -408,4 +409,4 @@ def wave_efficiency(kernel: Kernel, machine: Machine, env: Mapping[str, int]) ->
     tiles = math.ceil(rows / TILE) * math.ceil(columns / TILE)
     if tiles <= machine.sm_count:
         return 1.0
-    return tiles / (math.ceil(tiles / machine.sm_count) * machine.sm_count)
+    return float(tiles) / (math.ceil(tiles / machine.sm_count) * machine.sm_count)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .manager import Analyses
 
 Inferred = tuple[Types, Folded]
+Key = tuple[object, ...]
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Inference:
     """Walks graphs and remembers what equal applications gave."""
 
     declared: set[str] = field(default_factory=set[str])
-    memo: dict[tuple[object, ...], Inferred] = field(default_factory=dict[tuple[object, ...], Inferred])
+    memo: dict[Key, Inferred] = field(default_factory=dict[Key, Inferred])
     steps: int = 0
 
     def graph(

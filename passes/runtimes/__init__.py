@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cache
@@ -40,6 +40,9 @@ _RANK: Mapping[Kind, int] = {
     Kind.VIEW: 0,
 }
 
+STRIDED = frozenset({"transpose", "slice", "split", "expand", "identity"})
+"""Movements that frameworks with strides express as a view of the operand."""
+
 
 @dataclass(frozen=True)
 class Runtime:
@@ -49,9 +52,14 @@ class Runtime:
         name: what ``--runtime`` takes.
         title: what it stands for.
         launch: how kernels are launched.
-        epilogue: kind of a kernel's anchor to the kinds it absorbs after it.
-        epilogue_ops: anchor kind to the only mnemonics absorbed, where not all of a kind are.
-        patterns: multi-operator patterns (``passes/patterns.py``) it knows as one kernel.
+        epilogue: kind of a kernel to the kinds of what it absorbs after it.
+        epilogue_tags: kind of a kernel to the only mnemonics or pattern tags absorbed, where not
+            all of a kind are.
+        patterns: multi-operator patterns (``passes/patterns.py``) it knows as one kernel; where
+            two claim a node, the first named has it.
+        views: mnemonics that move nothing here, besides operators that never do.
+        keeps_shared: whether a kernel may write a value that others read and go on with it; else
+            only what nobody else reads is merged.
         max_nodes: nodes in a kernel at most.
         source: where the table was read or measured.
     """
@@ -60,8 +68,10 @@ class Runtime:
     title: str
     launch: Launch
     epilogue: Mapping[Kind, frozenset[Kind]] = field(default_factory=dict)
-    epilogue_ops: Mapping[Kind, frozenset[str]] = field(default_factory=dict)
+    epilogue_tags: Mapping[Kind, frozenset[str]] = field(default_factory=dict)
     patterns: tuple[str, ...] = ()
+    views: frozenset[str] = frozenset()
+    keeps_shared: bool = False
     max_nodes: int = 64
     source: str = ""
 
@@ -73,22 +83,25 @@ class Runtime:
         """Weight of a node when a kernel is named after its heaviest."""
         return _RANK.get(node.op.kind, 3)
 
-    def absorbs(self, anchor: Node, nodes: Sequence[Node], node: Node) -> bool:
-        """Whether a kernel with this anchor and these nodes takes ``node`` as well."""
-        if len(nodes) >= self.max_nodes:
+    def is_view(self, node: Node) -> bool:
+        """Whether a node hands on the bytes of its first operand."""
+        op = node.op
+        return op.kind is Kind.VIEW or op.mnemonic in self.views
+
+    def absorbs(self, kernel: Kind, kind: Kind, tag: str) -> bool:
+        """Whether a kernel of this kind takes in what follows it."""
+        if kind not in self.epilogue.get(kernel, ()):
             return False
-        kinds = self.epilogue.get(anchor.op.kind)
-        if kinds is None or node.op.kind not in kinds:
-            return False
-        only = self.epilogue_ops.get(anchor.op.kind)
-        return only is None or node.op.mnemonic in only
+        only = self.epilogue_tags.get(kernel)
+        return only is None or tag in only
 
 
 @cache
 def runtimes() -> tuple[str, ...]:
     """Names of the tables that are there."""
     files = sorted(os.listdir(__path__[0]))
-    return tuple(f[:-3] for f in files if f.endswith(".py") and not f.startswith("_"))
+    found = (f[:-3] for f in files if f.endswith(".py") and not f.startswith("_"))
+    return tuple(f.replace("_", "-") for f in found)
 
 
 @cache
@@ -102,6 +115,6 @@ def runtime(name: str) -> Runtime:
         raise PassError(
             f"no runtime {name!r}", hint=f"choose one of {', '.join(runtimes())}", where="fuse"
         )
-    table = import_module(f".{name}", __name__).TABLE
+    table = import_module(f".{name.replace('-', '_')}", __name__).TABLE
     assert isinstance(table, Runtime)
     return table

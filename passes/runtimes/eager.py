@@ -1,12 +1,13 @@
-"""A framework that runs operator by operator: one launch a node, views free."""
+"""A framework that runs operator by operator: one launch a node, strided views free."""
 
-from . import Launch, Runtime
+from . import STRIDED, Launch, Runtime
 
 TABLE = Runtime(
     name="eager",
     title="operator by operator, as an eager framework runs",
     launch=Launch.EAGER,
-    patterns=("activation", "layer_norm", "attention"),
-    source="PyTorch eager: one kernel an aten operator; exporters split GELU, LayerNorm and SDPA, "
-    "which eager runs as single operators",
+    patterns=("sdpa", "linear_bias", "activation", "layer_norm", "rms_norm", "affine_norm"),
+    views=STRIDED,
+    source="PyTorch eager: one kernel an aten operator; exporters split GELU, SiLU, LayerNorm, "
+    "RMSNorm, GroupNorm, Linear and scaled_dot_product_attention, which it runs as one each",
 )

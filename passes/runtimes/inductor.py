@@ -2,7 +2,7 @@
 
 from perfc.ir.op import Kind
 
-from . import Launch, Runtime
+from . import STRIDED, Launch, Runtime
 
 _POINTWISE = frozenset({Kind.ELEMENTWISE, Kind.QUANTIZE, Kind.MOVEMENT, Kind.RANDOM})
 _LOOPS = _POINTWISE | {Kind.NORMALIZATION, Kind.REDUCTION, Kind.SOFTMAX}
@@ -15,13 +15,16 @@ TABLE = Runtime(
         Kind.ELEMENTWISE: _LOOPS,
         Kind.MOVEMENT: _LOOPS,
         Kind.QUANTIZE: _LOOPS,
-        Kind.NORMALIZATION: _POINTWISE,
+        Kind.NORMALIZATION: _LOOPS,
         Kind.REDUCTION: _LOOPS,
         Kind.SOFTMAX: _POINTWISE,
         Kind.GATHER: _LOOPS,
         Kind.RANDOM: _LOOPS,
     },
-    patterns=("activation", "layer_norm", "rms_norm", "attention"),
-    source="torch._inductor scheduler: pointwise and reduction loops over the same range fuse; "
-    "matrix products and convolutions stay library calls",
+    patterns=("attention", "linear_bias"),
+    views=STRIDED,
+    keeps_shared=True,
+    source="torch._inductor scheduler: pointwise and reduction loops over the same range fuse, "
+    "values that others read are written on the way; fuse_attention passes; matrix products "
+    "and convolutions stay library calls, batch normalisation is a pointwise loop unless frozen",
 )

@@ -4,28 +4,31 @@ from perfc.ir.op import Kind
 
 from . import Launch, Runtime
 
+PATTERNS = (
+    "quantized",
+    "conv_affine",
+    "padded_conv",
+    "gemm",
+    "bias_gelu",
+    "gelu",
+    "bias_fast_gelu",
+    "fast_gelu",
+    "quick_gelu",
+    "skip_norm",
+    "layer_norm",
+    "rms_norm",
+    "scaled_product",
+)
+"""Fusions of both providers. Attention as torch exports it matches none of the runtime's own."""
+
 TABLE = Runtime(
     name="ort",
-    title="ONNX Runtime, all graph optimisations",
+    title="ONNX Runtime, all graph optimisations, CUDA",
     launch=Launch.EAGER,
-    epilogue={
-        Kind.CONV: frozenset({Kind.NORMALIZATION, Kind.ELEMENTWISE, Kind.QUANTIZE}),
-        Kind.MATMUL: frozenset({Kind.ELEMENTWISE, Kind.QUANTIZE}),
-        Kind.QUANTIZE: frozenset({Kind.QUANTIZE}),
-    },
-    epilogue_ops={
-        Kind.CONV: frozenset(
-            {
-                "batch_normalization", "relu", "leaky_relu", "sigmoid", "tanh", "clip",
-                "hard_sigmoid", "add", "mul", "quantize_linear", "dequantize_linear",
-            }
-        ),
-        Kind.MATMUL: frozenset(
-            {"add", "mul", "div", "fast_gelu", "relu", "quantize_linear", "dequantize_linear"}
-        ),
-    },
-    patterns=("activation", "layer_norm", "skip_layer_norm", "rms_norm", "attention", "quantized"),
+    epilogue={Kind.CONV: frozenset({Kind.ELEMENTWISE})},
+    epilogue_tags={Kind.CONV: frozenset({"relu", "add_relu"})},
+    patterns=("add_relu", *PATTERNS),
     max_nodes=12,
-    source="onnxruntime graph optimisations: ConvBNFusion, ConvAddActivationFusion, MatMulAddFusion, "
-    "GeluFusion, BiasGeluFusion, LayerNormFusion, SkipLayerNormFusion, AttentionFusion, QDQ selectors",
+    source="onnxruntime graph_transformer_utils.cc, levels 1 and 2, CUDA provider; checked by "
+    "benchmarks/fusion_check.py",
 )

@@ -2,7 +2,7 @@
 
 from perfc.ir.op import Kind
 
-from . import Launch, Runtime
+from . import STRIDED, Launch, Runtime
 
 _POINTWISE = frozenset({Kind.ELEMENTWISE, Kind.QUANTIZE})
 
@@ -11,7 +11,7 @@ TABLE = Runtime(
     title="TensorRT engine",
     launch=Launch.GRAPH,
     epilogue={
-        Kind.CONV: _POINTWISE | {Kind.NORMALIZATION},
+        Kind.CONV: _POINTWISE,
         Kind.MATMUL: _POINTWISE,
         Kind.ELEMENTWISE: _POINTWISE,
         Kind.QUANTIZE: _POINTWISE,
@@ -19,6 +19,18 @@ TABLE = Runtime(
         Kind.SOFTMAX: _POINTWISE,
         Kind.REDUCTION: _POINTWISE,
     },
-    patterns=("activation", "layer_norm", "skip_layer_norm", "rms_norm", "attention", "quantized"),
-    source="TensorRT developer guide, 'Layer fusion' and 'Q/DQ fusion' sections",
+    patterns=(
+        "quantized",
+        "attention",
+        "conv_affine",
+        "padded_conv",
+        "activation",
+        "skip_norm",
+        "layer_norm",
+        "rms_norm",
+        "affine_norm",
+    ),
+    views=STRIDED,
+    source="TensorRT developer guide, 'Layer fusion' and 'Q/DQ fusion': convolution and scale, "
+    "pointwise, reduce and normalisation fusions; transpositions and slices join their readers",
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
-from functools import cache
 from typing import Any, Final
 
 from perfc.ir.known import Item, Known
@@ -98,17 +97,19 @@ class Signature:
     counts_outputs: bool
 
 
-@cache
+_SIGNATURES: dict[type[Op], Signature] = {}
+
+
 def signature(cls: type[Op]) -> Signature:
     """Fields, operands and adapter of an operator class."""
-    names = frozenset(f.name for f in fields(cls))
-    return Signature(
-        names,
-        cls.operands,
-        getattr(cls, "renamed", {}),
-        getattr(cls, "adapt", None),
-        "num_outputs" in names,
-    )
+    found = _SIGNATURES.get(cls)
+    if found is None:
+        names = frozenset(f.name for f in fields(cls))
+        renamed: Mapping[str, str] = getattr(cls, "renamed", {})
+        adapt: Callable[..., dict[str, object]] | None = getattr(cls, "adapt", None)
+        found = Signature(names, cls.operands, renamed, adapt, "num_outputs" in names)
+        _SIGNATURES[cls] = found
+    return found
 
 
 @dataclass(frozen=True, slots=True)

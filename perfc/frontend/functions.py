@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from perfc.ir.dim import Poly
 from perfc.ir.graph import Loc, Value
@@ -63,6 +64,7 @@ def expansion(
     """The body ONNX defines for a standard operator that we have none of our own for."""
     import onnx
 
+    schema: Any
     try:
         schema = onnx.defs.get_schema(
             node.op_type, version or onnx.defs.onnx_opset_version(), domain
@@ -100,7 +102,7 @@ def _node_message(node: proto.Node) -> bytes:
     """The node as ONNX's own message; tensor and graph attributes do not shape function bodies."""
     import onnx
 
-    simple = {
+    simple: dict[str, Any] = {
         a.name: a.value
         for a in node.attribute
         if isinstance(a.value, int | float | bytes) or (isinstance(a.value, tuple) and a.value)
@@ -108,17 +110,18 @@ def _node_message(node: proto.Node) -> bytes:
     message = onnx.helper.make_node(
         node.op_type, node.input, node.output, name=node.name, domain=node.domain, **simple
     )
-    return message.SerializeToString()
+    return bytes(message.SerializeToString())
 
 
 def _type_message(value: Value | None) -> bytes:
     import onnx
 
     if value is None or not isinstance(value.type, TensorType):
-        return onnx.TypeProto().SerializeToString()
+        return bytes(onnx.TypeProto().SerializeToString())
     shape = value.type.shape
     dims = None if shape is None else [str(d) if isinstance(d, Poly) else d for d in shape]
-    return onnx.helper.make_tensor_type_proto(value.type.dtype.onnx, dims).SerializeToString()
+    message = onnx.helper.make_tensor_type_proto(value.type.dtype.onnx, dims)
+    return bytes(message.SerializeToString())
 
 
 def _domain(name: str) -> str:

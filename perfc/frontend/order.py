@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 
 from perfc.errors import ModelError
 
-from .proto import Node
+from .proto import Attribute, Graph, Node
 
 
 def topological(
@@ -37,13 +37,17 @@ def needs(node: Node) -> set[str]:
     """Names that a node reads, its subgraphs' outer names included."""
     names = {name for name in node.input if name}
     for attribute in node.attribute:
-        graphs = (attribute.g, *attribute.graphs) if attribute.g else attribute.graphs
-        for graph in graphs:
+        for graph in subgraphs(attribute):
             own = {i.name for i in (*graph.input, *graph.initializer)}
             own |= {o for n in graph.node for o in n.output}
             inner = {name for n in graph.node for name in needs(n)}
             names |= (inner | {o.name for o in graph.output}) - own
     return names
+
+
+def subgraphs(attribute: Attribute) -> tuple[Graph, ...]:
+    """The graphs that an attribute holds."""
+    return (attribute.g, *attribute.graphs) if attribute.g else tuple(attribute.graphs)
 
 
 def _ready(

@@ -1,0 +1,131 @@
+"""Attention written out as products and softmax: what fused attention kernels replace."""
+
+from __future__ import annotations
+
+from perfc.ir.graph import Node, Value
+from perfc.ir.op import Kind
+
+from .neighbourhood import Neighbourhood, is_scalar
+
+MAX_STEPS = 6
+"""Operators between a product and the softmax, at most."""
+
+Nodes = list[Node]
+
+
+def attention(node: Node, near: Neighbourhood) -> Nodes | None:
+    """``softmax(scale * q k' + mask) v`` around the softmax ``node``.
+
+    The scale may be at the scores, at q, at k, or split between them; mask, bias and clean-up of
+    rows without any key lie between. Products with stored tensors are no attention.
+
+    Source: Vaswani et al. 2017; Dao et al. 2022 for the fused kernel.
+    """
+    found = _attention(node, near)
+    return found[0] if found else None
+
+
+def scaled_attention(node: Node, near: Neighbourhood) -> Nodes | None:
+    """Attention whose scale is split between q and k.
+
+    Only the exporters' expansion of ``scaled_dot_product_attention`` splits it, so an eager
+    framework runs one kernel here; attention written by hand stays several.
+
+    Source: torch.onnx, symbolic_opset14.scaled_dot_product_attention and its torch.export
+    successor: ``q * sqrt(scale)``, ``k * sqrt(scale)``.
+    """
+    found = _attention(node, near)
+    if found is None:
+        return None
+    members, scores = found
+    makers = [near.maker(v) for v in near.computed(scores)]
+    is_split = all(m is not None and m in members and _scales(m) for m in makers)
+    return members if is_split else None
+
+
+def _attention(node: Node, near: Neighbourhood) -> tuple[Nodes, Node] | None:
+    """Members, and the product of q and k."""
+    operands = near.computed(node)
+    after = _after(node, near) if len(operands) == 1 and node.results else None
+    path = _toward_product(operands[0], near, MAX_STEPS) if after else None
+    if after is None or path is None or len(near.computed(path[-1])) != 2:
+        return None
+    scores, product = path[-1], after[-1]
+    members = [node, *after, *path, *_prologue(scores, near)]
+    return (members, scores) if near.is_sealed(members, product.results[0]) else None
+
+
+def _after(node: Node, near: Neighbourhood) -> Nodes | None:
+    found: Nodes = []
+    out = node.results[0]
+    for _ in range(4):
+        readers = near.readers(out)
+        if readers is None or not readers or any(r not in near.inside for r in readers):
+            return None
+        if len(readers) == 1:
+            reader = readers[0]
+        else:
+            cleaned = _cleaned(readers, near)
+            if cleaned is None:
+                return None
+            found.append(cleaned[0])
+            reader = cleaned[1]
+        found.append(reader)
+        if reader.op.kind is Kind.MATMUL:
+            return found if len(near.computed(reader)) == 2 else None
+        if reader.op.kind is not Kind.ELEMENTWISE or not reader.results:
+            return None
+        out = reader.results[0]
+    return None
+
+
+def _cleaned(readers: tuple[Node, ...], near: Neighbourhood) -> tuple[Node, Node] | None:
+    """``where(isnan(p), 0, p)``: rows whose keys are all masked."""
+    if len(readers) != 2:
+        return None
+    first, second = sorted(readers, key=lambda n: n.op.mnemonic != "is_nan")
+    if first.op.mnemonic != "is_nan" or second.op.mnemonic != "where":
+        return None
+    return (first, second) if near.lone(first.results[0]) is second else None
+
+
+def _toward_product(v: Value, near: Neighbourhood, steps: int) -> Nodes | None:
+    """Elementwise operators from ``v`` back to a product, that product last."""
+    maker = near.maker(v)
+    if maker is None or steps <= 0:
+        return None
+    if maker.op.kind is Kind.MATMUL:
+        return [maker]
+    if maker.op.kind is not Kind.ELEMENTWISE:
+        return None
+    for operand in near.computed(maker):
+        rest = _toward_product(operand, near, steps - 1)
+        if rest is not None and near.lone(operand) is maker:
+            return [maker, *rest]
+    return None
+
+
+def _scales(node: Node) -> bool:
+    """Whether a node multiplies by one number, stored or computed from shapes."""
+    return node.op.mnemonic in ("mul", "div") and any(
+        v is not None and is_scalar(v) for v in node.inputs
+    )
+
+
+def _prologue(scores: Node, near: Neighbourhood) -> Nodes:
+    """Scalings, and transpositions of k, that only the product of q and k reads."""
+    found: Nodes = []
+    for v in near.computed(scores):
+        reader, operand = scores, v
+        for _ in range(3):
+            maker = near.maker(operand)
+            if maker is None or near.lone(operand) is not reader:
+                break
+            if not (_scales(maker) or maker.op.mnemonic == "transpose"):
+                break
+            found.append(maker)
+            wide = [o for o in near.computed(maker) if not is_scalar(o)]
+            if len(wide) != 1:
+                break
+            reader, operand = maker, wide[0]
+    return found

@@ -1,0 +1,317 @@
+"""The walk that puts nodes into kernels and kernels into an order that can be executed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from heapq import heapify, heappop, heappush
+
+from perfc.ir.graph import Graph, Node, Value, captured
+from perfc.ir.op import Kind
+
+from .charges import Charging
+from .cost import CostTable
+from .fuse import HOST, Kernel
+from .neighbourhood import Neighbourhood
+from .patterns import Unit, find_patterns
+from .product_patterns import is_dequantize
+from .runtimes import Runtime
+
+
+@dataclass(eq=False, slots=True)
+class Group:
+    """A kernel being built.
+
+    ``level`` is above that of every group it reads, at any time; so a group that can be reached
+    from another, through whatever others, has the higher level of the two.
+    """
+
+    index: int
+    kind: Kind
+    anchor: Node
+    level: int
+    nodes: list[Node] = field(default_factory=list[Node])
+    reads: set[Group] = field(default_factory=set["Group"])
+    pattern: str = ""
+    folded: set[Node] = field(default_factory=set[Node])
+    is_host: bool = False
+    is_read: bool = False
+
+
+@dataclass(slots=True)
+class Segment:
+    """What is known of a run of nodes without regions while they are grouped."""
+
+    near: Neighbourhood
+    units: dict[Node, Unit]
+    groups: list[Group] = field(default_factory=list[Group])
+    maker: dict[Value, Group] = field(default_factory=dict[Value, Group])
+    home: dict[Node, Group] = field(default_factory=dict[Node, Group])
+    views: list[tuple[Node, list[Group]]] = field(default_factory=list[tuple[Node, "list[Group]"]])
+    needs: dict[Value, tuple[Group, ...]] = field(default_factory=dict[Value, "tuple[Group, ...]"])
+
+    def operands(self, node: Node) -> list[Group]:
+        """Groups that must run before ``node``, those that only tell a view its shape included."""
+        found: dict[Group, None] = {}
+        for v in node.inputs:
+            if v is None:
+                continue
+            group = self.maker.get(self.near.root(v))
+            if group is not None:
+                found[group] = None
+            for other in self.needs.get(v, ()):
+                found[other] = None
+        return list(found)
+
+
+@dataclass(slots=True)
+class Grouping:
+    """Kernels of one module by the table of a runtime."""
+
+    table: Runtime
+    cost: CostTable
+    kernels: list[Kernel] = field(default_factory=list[Kernel])
+    host: list[Node] = field(default_factory=list[Node])
+    shows: dict[Value, Value] = field(default_factory=dict[Value, Value])
+
+    def graph(self, graph: Graph) -> None:
+        """Append the kernels of ``graph``, those of regions where they run."""
+        for node in graph.nodes:
+            self.look_through(node)
+        runs: list[tuple[list[Node], Node | None]] = [([], None)]
+        for node in graph.nodes:
+            if node.regions:
+                runs[-1] = (runs[-1][0], node)
+                runs.append(([], None))
+            elif node in self.cost.nodes:
+                runs[-1][0].append(node)
+        kept = self.crossing(graph, runs)
+        for nodes, control in runs:
+            self.segment(graph, nodes, kept)
+            for region in control.regions if control else ():
+                self.graph(region)
+
+    def crossing(self, graph: Graph, runs: Sequence[tuple[list[Node], Node | None]]) -> set[Value]:
+        """Values that must be in memory between runs of nodes, or when the graph ends."""
+        kept = {self.shows.get(v, v) for v in graph.outputs}
+        if len(runs) == 1:
+            return kept
+        made_in: dict[Value, int] = {}
+        for i, (nodes, control) in enumerate(runs):
+            for node in nodes:
+                made_in.update(dict.fromkeys(node.results, i))
+                for v in node.inputs:
+                    root = v and self.shows.get(v, v)
+                    if root is not None and made_in.get(root, i) != i:
+                        kept.add(root)
+            if control is not None:
+                read = (*control.inputs, *captured(control))
+                kept.update(self.shows.get(v, v) for v in read if v is not None)
+        return kept
+
+    def segment(self, graph: Graph, nodes: Sequence[Node], kept: set[Value]) -> None:
+        """Group a run of nodes without regions."""
+        if not nodes:
+            return
+        near = Neighbourhood(graph, self.table, frozenset(nodes), self.shows)
+        segment = Segment(near, find_patterns(nodes, near, self.table.patterns))
+        self.share_dequantized(nodes, segment)
+        for node in nodes:
+            self.place(node, segment)
+        order = {n: i for i, n in enumerate(nodes)}
+        schedule = scheduled(segment.groups)
+        self.attach(segment, schedule, graph)
+        makers = {v: n for n in nodes for v in n.results}
+        written = kept | self.outside(nodes, segment)
+        charging = Charging(self.cost, self.table, self.shows, makers, written)
+        for group in schedule:
+            group.nodes.sort(key=order.__getitem__)
+            if group.is_host:
+                self.host.extend(group.nodes)
+            else:
+                self.kernels.append(charging.kernel(group))
+
+    def outside(self, nodes: Iterable[Node], segment: Segment) -> set[Value]:
+        """Values that another group than their own reads; of shapes nobody needs the elements."""
+        found: set[Value] = set()
+        for node in nodes:
+            if node.op.kind is Kind.SHAPE or (node.results and node.results[0] in self.shows):
+                continue
+            for v in node.inputs:
+                root = v and self.shows.get(v, v)
+                if root is None:
+                    continue
+                group = segment.maker.get(root)
+                if group is not None and group is not segment.home[node]:
+                    found.add(root)
+        return found
+
+    def look_through(self, node: Node) -> None:
+        """Note what the results of a view show."""
+        if self.table.is_view(node) and node.inputs and node.inputs[0] is not None:
+            root = self.shows.get(node.inputs[0], node.inputs[0])
+            for v in node.results:
+                self.shows[v] = root
+
+    def share_dequantized(self, nodes: Iterable[Node], segment: Segment) -> None:
+        """Let a dequantisation that several quantised kernels read be part of each of them.
+
+        Source: onnxruntime EnsureUniqueDQForNodeUnit.
+        """
+        near, units = segment.near, segment.units
+        shared: dict[Value, Value] = {}
+        for node in nodes:
+            if not is_dequantize(node) or node in units or node.inputs[0] is None:
+                continue
+            readers = near.readers(node.results[0]) or ()
+            if readers and all(r in units and units[r].tag == "quantized" for r in readers):
+                shared[node.results[0]] = self.shows.get(node.inputs[0], node.inputs[0])
+        if shared:
+            for v, root in list(self.shows.items()):
+                self.shows[v] = shared.get(root, root)
+            self.shows.update(shared)
+
+    def place(self, node: Node, segment: Segment) -> None:
+        """Put a node into a group."""
+        operands = segment.operands(node)
+        if node.results and node.results[0] in self.shows:
+            segment.views.append((node, operands))
+            data = segment.maker.get(segment.near.root(node.results[0]))
+            others = tuple(g for g in operands if g is not data)
+            if others:
+                segment.needs.update(dict.fromkeys(node.results, others))
+            return
+        group = self.home(node, operands, segment)
+        if group is None:
+            group = self.started(node, operands, segment)
+        for g in operands:
+            if g is not group:
+                g.is_read = True
+                group.reads.add(g)
+        group.nodes.append(node)
+        unit = segment.units.get(node)
+        if unit is not None and node in unit.folded:
+            group.folded.add(node)
+        segment.home[node] = group
+        if Runtime.rank(node) > Runtime.rank(group.anchor):
+            group.anchor = node
+            if not group.pattern:
+                group.kind = node.op.kind
+        for v in node.results:
+            segment.maker[v] = group
+
+    def started(self, node: Node, operands: list[Group], segment: Segment) -> Group:
+        """A new group that begins with ``node``."""
+        unit = segment.units.get(node)
+        level = 1 + max((g.level for g in operands), default=0)
+        group = Group(len(segment.groups), unit.kind if unit else node.op.kind, node, level)
+        group.is_host = node.op.kind in HOST
+        if unit is not None:
+            group.pattern = unit.tag
+        segment.groups.append(group)
+        return group
+
+    def home(self, node: Node, operands: list[Group], segment: Segment) -> Group | None:
+        """The group that takes ``node``, None where it starts one of its own."""
+        if node.op.kind in HOST:
+            return None
+        unit = segment.units.get(node)
+        if unit is not None:
+            begun = next((segment.home[m] for m in unit.members if m in segment.home), None)
+            if begun is not None:
+                if is_safe(begun, operands):
+                    return begun
+                # the pattern cannot be one kernel here: the rest of it starts afresh
+                self.split(unit, segment)
+                return None
+        kind = unit.kind if unit else node.op.kind
+        tag = unit.tag if unit else node.op.mnemonic
+        members = unit.members if unit else (node,)
+        for g in sorted(operands, key=lambda g: (-g.level, g.index)):
+            if (
+                not g.is_host
+                and len(g.nodes) + len(members) <= self.table.max_nodes
+                and self.table.absorbs(g.kind, kind, tag)
+                and (self.table.keeps_shared or self.is_consumed(node, g, members, segment))
+                and is_safe(g, operands)
+            ):
+                return g
+        return None
+
+    @staticmethod
+    def split(unit: Unit, segment: Segment) -> None:
+        """Forget a pattern: its nodes go on as single ones."""
+        for m in unit.members:
+            segment.units.pop(m, None)
+            if m in segment.home:
+                segment.home[m].folded.discard(m)
+                segment.home[m].pattern = ""
+
+    @staticmethod
+    def is_consumed(node: Node, group: Group, members: Iterable[Node], segment: Segment) -> bool:
+        """Whether nobody but ``members`` reads what ``node`` takes from ``group``."""
+        inside = set(members)
+        near = segment.near
+        for v in node.inputs:
+            root = None if v is None else near.root(v)
+            if root is None or segment.maker.get(root) is not group:
+                continue
+            readers = near.readers(root)
+            if readers is None or any(r not in inside for r in readers):
+                return False
+        return True
+
+    def attach(self, segment: Segment, schedule: Sequence[Group], graph: Graph) -> None:
+        """Let each view ride with the last of the groups it needs, else with its first reader."""
+        position = {g: i for i, g in enumerate(schedule)}
+        for node, operands in segment.views:
+            group = max(operands, key=position.__getitem__, default=None)
+            if group is None:
+                readers = (n for v in node.results for n in graph.users.get(v, ()))
+                homes = (segment.home[n] for n in readers if n in segment.home)
+                group = min(homes, key=position.__getitem__, default=None)
+            if group is None:
+                self.host.append(node)
+            else:
+                group.nodes.append(node)
+                segment.home[node] = group
+
+
+def is_safe(group: Group, operands: Iterable[Group]) -> bool:
+    """Whether what reads ``operands`` can join ``group`` without closing a circle.
+
+    A circle needs another operand that ``group`` reaches, and so one of a higher level. Where
+    there is one, joining is still safe if nobody reads ``group`` yet; its level is then raised.
+    """
+    highest = max((g.level for g in operands if g is not group), default=0)
+    if highest < group.level:
+        return True
+    if group.is_read:
+        return False
+    group.level = highest + 1
+    return True
+
+
+def scheduled(groups: Sequence[Group]) -> list[Group]:
+    """Groups in an order in which each runs after those it reads, as early as the file has it.
+
+    Source: Kahn 1962.
+    """
+    waiting = {g: len(g.reads) for g in groups}
+    readers: Mapping[Group, list[Group]] = {g: [] for g in groups}
+    for g in groups:
+        for other in g.reads:
+            readers[other].append(g)
+    by_index = {g.index: g for g in groups}
+    ready = [g.index for g in groups if not waiting[g]]
+    heapify(ready)
+    found: list[Group] = []
+    while ready:
+        group = by_index[heappop(ready)]
+        found.append(group)
+        for reader in readers[group]:
+            waiting[reader] -= 1
+            if not waiting[reader]:
+                heappush(ready, reader.index)
+    assert len(found) == len(groups), "kernels depend on each other in a circle"
+    return found

@@ -1,0 +1,314 @@
+"""Activations and normalisations that exporters write out as elementary operators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from perfc.ir.graph import Node, Value
+from perfc.ir.op import Kind
+from perfc.ir.types import TensorType
+
+from .neighbourhood import Neighbourhood, is_channelwise, is_scalar, scalar_operand
+
+MAX_STEPS = 7
+"""Operators before and after the transcendental one of an activation, at most."""
+ARITHMETIC = frozenset({"add", "sub", "mul", "div"})
+LAST_FACTORS = (0.5, 6.0, 1 / 6)
+"""Numbers that close a GELU (half) or a hard swish (a sixth); others are scales of the model."""
+
+Nodes = list[Node]
+
+
+@dataclass(slots=True)
+class Cone:
+    """What leads to a node from candidates for the activation's operand."""
+
+    behind: Nodes = field(default_factory=list[Node])
+    reach: dict[Value, int] = field(default_factory=dict[Value, int])
+
+
+def activation(node: Node, near: Neighbourhood) -> Nodes | None:
+    """``x * f(x)`` written out: GELU by erf or tanh, SiLU, hard swish, Mish.
+
+    Source: Hendrycks & Gimpel 2016 (GELU); Elfwing et al. 2017 (SiLU); Misra 2019 (Mish).
+    """
+    found = _gated(node, near)
+    return found[0] if found else None
+
+
+def gelu_half_outside(node: Node, near: Neighbourhood) -> Nodes | None:
+    """GELU whose factor one half is at its operand or at its result, not at ``1 + erf``.
+
+    Source: onnxruntime GeluFusion, whose two patterns these are.
+    """
+    if node.op.mnemonic == "gelu":
+        return [node]
+    found = _gated(node, near)
+    return found[0] if found and not found[1] else None
+
+
+def fast_gelu(node: Node, near: Neighbourhood) -> Nodes | None:
+    """GELU by tanh whose cube is a power. Source: onnxruntime FastGeluFusion."""
+    found = activation(node, near)
+    return found if found and any(n.op.mnemonic == "pow" for n in found) else None
+
+
+def _gated(node: Node, near: Neighbourhood) -> tuple[Nodes, bool] | None:
+    """Members, and whether a factor stands between ``f(x)`` and the product with ``x``."""
+    operands = near.computed(node)
+    if len(operands) != 1 or not node.results:
+        return None
+    cone = _cone(operands[0], near)
+    members, out = [node], node.results[0]
+    source: Value | None = None
+    is_scaled_inside = False
+    for _ in range(MAX_STEPS):
+        reader = near.lone(out)
+        if reader is None or reader.op.mnemonic not in ARITHMETIC:
+            break
+        others = [v for v in near.computed(reader) if v is not near.root(out)]
+        if not others:
+            if not all(is_scalar(v) for v in near.stored(reader)):
+                break
+            if source is not None and not _closes(reader):
+                break
+            is_scaled_inside |= source is None and reader.op.mnemonic in ("mul", "div")
+        elif source is None and reader.op.mnemonic == "mul" and len(others) == 1:
+            source = _source(others[0], reader, cone, near, members)
+            if source is None:
+                return None
+        else:
+            break
+        members.append(reader)
+        out = reader.results[0]
+    if source is None:
+        return None
+    members += cone.behind[: cone.reach[source]]
+    return (members, is_scaled_inside) if near.is_sealed(members, out) else None
+
+
+def _closes(node: Node) -> bool:
+    factor = scalar_operand(node)
+    return factor is not None and any(abs(factor - f) < 1e-3 for f in LAST_FACTORS)
+
+
+def _source(
+    v: Value, reader: Node, cone: Cone, near: Neighbourhood, members: Nodes
+) -> Value | None:
+    """The operand of the activation, given the other factor: itself, or half of it."""
+    if v in cone.reach:
+        return v
+    maker = near.maker(v)
+    if maker is None or maker.op.mnemonic not in ("mul", "div") or near.lone(v) is not reader:
+        return None
+    operands = near.computed(maker)
+    if len(operands) == 1 and operands[0] in cone.reach:
+        members.append(maker)
+        return operands[0]
+    return None
+
+
+def _cone(v: Value, near: Neighbourhood) -> Cone:
+    """Go back from ``v`` through operators of one computed operand, or of ``x`` and ``f(x)``."""
+    cone = Cone()
+    for _ in range(MAX_STEPS):
+        cone.reach[v] = len(cone.behind)
+        maker = near.maker(v)
+        if maker is None or maker.op.kind is not Kind.ELEMENTWISE:
+            break
+        operands = near.computed(maker)
+        cone.behind.append(maker)
+        if len(operands) == 1:
+            v = operands[0]
+        elif len(operands) == 2 and (path := _between(operands, near)) is not None:
+            cone.behind += path[0]
+            v = path[1]
+        else:
+            break
+    return cone
+
+
+def _between(operands: list[Value], near: Neighbourhood) -> tuple[Nodes, Value] | None:
+    """The nodes that make one operand from the other, and that other: ``x`` and ``c * x ** 3``."""
+    for target, start in (operands, operands[::-1]):
+        nodes: Nodes = []
+        v = start
+        for _ in range(4):
+            maker = near.maker(v)
+            if maker is None or maker.op.kind is not Kind.ELEMENTWISE:
+                break
+            behind = near.computed(maker)
+            nodes.append(maker)
+            if all(b is target for b in behind):
+                return nodes, target
+            inner = [b for b in behind if b is not target]
+            if len(inner) != 1:
+                break
+            v = inner[0]
+    return None
+
+
+def layer_norm(node: Node, near: Neighbourhood) -> Nodes | None:
+    """Normalisation by mean and variance, written out. Source: Ba, Kiros & Hinton 2016."""
+    return _norm(node, near, is_centred=True)
+
+
+def rms_norm(node: Node, near: Neighbourhood) -> Nodes | None:
+    """Normalisation by the root of the mean square, written out. Source: Zhang & Sennrich 2019."""
+    return _norm(node, near, is_centred=False)
+
+
+def any_norm(node: Node, near: Neighbourhood) -> Nodes | None:
+    """A normalisation over the last axis, as one operator or written out."""
+    if node.op.kind is Kind.NORMALIZATION:
+        return [node] if node.op.mnemonic in ("layer_norm", "rms_norm") else None
+    return layer_norm(node, near) or rms_norm(node, near)
+
+
+def _norm(node: Node, near: Neighbourhood, *, is_centred: bool) -> Nodes | None:
+    """Members around the mean of squares ``node``, and the scale and shift behind it."""
+    squares = near.maker(near.root(node.inputs[0])) if node.inputs and node.inputs[0] else None
+    if squares is None or squares.op.mnemonic not in ("mul", "pow") or not node.results:
+        return None
+    bases = near.computed(squares)
+    if len(bases) != 1:
+        return None
+    base = bases[0]
+    members = [squares, node]
+    if is_centred:
+        mean = _mean(base, near)
+        if mean is None:
+            return None
+        members += mean
+    root = _root(node, near)
+    if root is None:
+        return None
+    divided = near.lone(root[-1].results[0])
+    if divided is None or divided.op.mnemonic not in ("mul", "div"):
+        return None
+    if base not in near.computed(divided):
+        return None
+    members += [*root, divided]
+    tail = _affine(divided, near)
+    members += tail
+    return members if near.is_sealed(members, members[-1].results[0]) else None
+
+
+def _mean(base: Value, near: Neighbourhood) -> Nodes | None:
+    """``x - mean(x)`` behind ``base``."""
+    centred = near.maker(base)
+    if centred is None or centred.op.mnemonic != "sub":
+        return None
+    for v in near.computed(centred):
+        mean = near.maker(v)
+        if mean is not None and mean.op.mnemonic == "reduce_mean":
+            others = [o for o in near.computed(centred) if o is not v]
+            if near.computed(mean)[:1] == others:
+                return [mean, centred]
+    return None
+
+
+def _root(node: Node, near: Neighbourhood) -> Nodes | None:
+    """From a mean of squares to one over its root, or to the root that something is divided by."""
+    found: Nodes = []
+    out = node.results[0]
+    is_rooted = False
+    for _ in range(4):
+        reader = near.lone(out)
+        if reader is None or len(near.computed(reader)) != 1:
+            break
+        name = reader.op.mnemonic
+        if name not in ("add", "sqrt", "rsqrt", "pow", "reciprocal", "div", "max", "clip"):
+            break
+        is_rooted |= name in ("sqrt", "rsqrt", "pow")
+        found.append(reader)
+        out = reader.results[0]
+    return found if is_rooted else None
+
+
+def _affine(node: Node, near: Neighbourhood) -> Nodes:
+    """A multiplication and an addition of stored rows behind ``node``."""
+    found: Nodes = []
+    out = node.results[0]
+    for wanted in ("mul", "add"):
+        reader = near.lone(out)
+        if reader is None or reader.op.mnemonic != wanted or len(near.computed(reader)) != 1:
+            continue
+        found.append(reader)
+        out = reader.results[0]
+    return found
+
+
+def affine_norm(node: Node, near: Neighbourhood) -> Nodes | None:
+    """A normalisation of groups as instance normalisation, then scale and shift of channels."""
+    tail = _affine(node, near) if node.results else []
+    return [node, *tail] if tail else None
+
+
+def with_residual(
+    node: Node, near: Neighbourhood, find: Callable[[Node, Neighbourhood], Nodes | None]
+) -> Nodes | None:
+    """A normalisation with the addition that feeds only it, and that addition's bias.
+
+    Source: onnxruntime SkipLayerNormFusion, formats 1 to 3; operands of rank 3.
+    """
+    norm = find(node, near)
+    if norm is None:
+        return None
+    inner = {v for m in norm for v in m.results}
+    sources = {v for m in norm for v in near.computed(m) if v not in inner}
+    if len(sources) != 1:
+        return None
+    source = sources.pop()
+    addition = near.maker(source)
+    if addition is None or addition.op.mnemonic != "add" or not _is_rows(source):
+        return None
+    operands = near.computed(addition)
+    if len(operands) != 2 or _escapes(source, norm, near):
+        return None
+    if any(v is None or v.type != source.type for v in addition.inputs):
+        return None
+    members = [addition, *norm]
+    for v in operands:
+        bias = near.maker(v)
+        if bias is not None and near.lone(v) is addition and _adds_bias(bias, near):
+            return [bias, *members]
+    return members
+
+
+def _escapes(v: Value, members: Nodes, near: Neighbourhood) -> bool:
+    readers = near.readers(v)
+    return readers is None or any(r not in members for r in readers)
+
+
+def _is_rows(v: Value) -> bool:
+    return isinstance(v.type, TensorType) and v.type.rank == 3
+
+
+def _adds_bias(node: Node, near: Neighbourhood) -> bool:
+    stored = near.stored(node)
+    return (
+        node.op.mnemonic == "add"
+        and len(near.computed(node)) == 1
+        and len(stored) == 1
+        and is_channelwise(stored[0])
+    )
+
+
+def with_bias(
+    node: Node, near: Neighbourhood, find: Callable[[Node, Neighbourhood], Nodes | None]
+) -> Nodes | None:
+    """An activation with the addition of a stored row before it.
+
+    Source: onnxruntime BiasGeluFusion.
+    """
+    found = find(node, near)
+    if found is None:
+        return None
+    inner = {v for m in found for v in m.results}
+    sources = {v for m in found for v in near.computed(m) if v not in inner}
+    bias = near.maker(sources.pop()) if len(sources) == 1 else None
+    if bias is None or not _adds_bias(bias, near) or _escapes(bias.results[0], found, near):
+        return None
+    return [bias, *found]

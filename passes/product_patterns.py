@@ -1,0 +1,199 @@
+"""Matrix products and convolutions with what kernels do before and after them."""
+
+from __future__ import annotations
+
+from perfc.ir.graph import Node, Value
+from perfc.ir.op import Kind
+from perfc.ir.types import TensorType
+
+from .neighbourhood import Neighbourhood, is_channelwise, is_scaled
+
+Nodes = list[Node]
+
+GEMM_ACTIVATIONS = frozenset(
+    {"relu", "sigmoid", "tanh", "leaky_relu", "elu", "hard_sigmoid", "selu", "softplus", "softsign"}
+)
+
+
+def linear_bias(node: Node, near: Neighbourhood) -> Nodes | None:
+    """A product with a stored matrix, and the row added to its result: ``addmm``."""
+    bias = near.lone(node.results[0]) if node.results and near.stored(node) else None
+    if bias is None or bias.op.mnemonic != "add" or len(near.computed(bias)) != 1:
+        return None
+    return [node, bias] if all(is_channelwise(v) for v in near.stored(bias)) else None
+
+
+def gemm(node: Node, near: Neighbourhood) -> Nodes | None:
+    """A product of two matrices and a bias. Source: onnxruntime MatMulAddFusion, rank 2 only."""
+    type_ = node.results[0].type if node.results else None
+    if not isinstance(type_, TensorType) or type_.rank != 2:
+        return None
+    return linear_bias(node, near)
+
+
+def gemm_activation(node: Node, near: Neighbourhood) -> Nodes | None:
+    """A product of two matrices, its bias and an activation.
+
+    Source: onnxruntime GemmActivationFusion.
+    """
+    members = gemm(node, near) or ([node] if node.op.mnemonic == "gemm" else None)
+    after = near.lone(members[-1].results[0]) if members else None
+    if members is None or after is None or after.op.mnemonic not in GEMM_ACTIVATIONS:
+        return None
+    return [*members, after]
+
+
+def scaled(node: Node, near: Neighbourhood) -> Nodes | None:
+    """A product with stored factors of operands and result, and swaps of its operands' last axes.
+
+    A swap joins only where it feeds the product itself, without a view or a factor between.
+
+    Source: onnxruntime MatMulScaleFusion and MatmulTransposeFusion.
+    """
+    members = [node]
+    for v in dict.fromkeys(node.inputs):
+        maker = near.maker(v)
+        if v is None or maker is None or near.lone(near.root(v)) is not node:
+            continue
+        if is_scaled(maker, near) or (_swaps_last(maker) and v in maker.results):
+            members.append(maker)
+    after = near.lone(node.results[0]) if node.results else None
+    if after is not None and is_scaled(after, near):
+        members.append(after)
+    return members
+
+
+def _swaps_last(node: Node) -> bool:
+    if node.op.mnemonic != "transpose":
+        return False
+    perm = getattr(node.op, "perm", None)
+    if perm is None or len(perm) < 2:
+        return False
+    n = len(perm)
+    return tuple(perm) == (*range(n - 2), n - 1, n - 2)
+
+
+def conv_norm(node: Node, near: Neighbourhood) -> Nodes | None:
+    """A convolution with stored filters and the batch normalisation merged into them.
+
+    Source: onnxruntime ConvBNFusion; TensorRT and ``torch.nn.utils.fusion`` do the same.
+    """
+    norm = conv_norm_after(node, near) if _has_stored_filters(node) else None
+    return [node, norm] if norm is not None else None
+
+
+def conv_affine(node: Node, near: Neighbourhood) -> Nodes | None:
+    """A convolution with stored filters, and normalisation, factors and addends of its channels.
+
+    Source: onnxruntime ConvBNFusion, ConvMulFusion, ConvAddFusion.
+    """
+    if not _has_stored_filters(node):
+        return None
+    members = [node]
+    rank = node.results[0].type.rank if isinstance(node.results[0].type, TensorType) else None
+    while rank is not None:
+        found = conv_norm_after(members[-1], near)
+        if found is None:
+            found = near.lone(members[-1].results[0])
+            if found is None or found.op.mnemonic not in ("mul", "add"):
+                break
+            stored = near.stored(found)
+            if len(stored) != 1 or len(near.computed(found)) != 1:
+                break
+            if not is_channelwise(stored[0], 1 - rank):
+                break
+        members.append(found)
+    return members
+
+
+def conv_norm_after(node: Node, near: Neighbourhood) -> Node | None:
+    """The batch normalisation that alone reads a node's result."""
+    norm = near.lone(node.results[0])
+    if norm is None or norm.op.mnemonic != "batch_norm" or is_training(norm):
+        return None
+    return norm if len(near.computed(norm)) == 1 and len(norm.results) == 1 else None
+
+
+def is_training(norm: Node) -> bool:
+    """Whether a batch normalisation takes its statistics from the batch."""
+    return bool(getattr(norm.op, "training_mode", None))
+
+
+def _has_stored_filters(node: Node) -> bool:
+    if not node.results or len(node.inputs) < 2:
+        return False
+    filters = node.inputs[1]
+    return filters is not None and filters.weight is not None
+
+
+def padded_conv(node: Node, near: Neighbourhood) -> Nodes | None:
+    """A convolution and the padding in front of it. Source: onnxruntime PadFusion."""
+    pad = near.maker(node.inputs[0]) if node.inputs else None
+    if pad is None or pad.op.mnemonic != "pad" or near.lone(pad.results[0]) is not node:
+        return None
+    return [pad, node] if getattr(pad.op, "mode", "constant") == "constant" else None
+
+
+def add_relu(node: Node, near: Neighbourhood) -> Nodes | None:
+    """A residual addition to a convolution's result, then ReLU.
+
+    Source: onnxruntime ConvActivationFusion on CUDA (``ConvAddRelu``).
+    """
+    operands = near.computed(node)
+    addition = near.maker(operands[0]) if len(operands) == 1 else None
+    if addition is None or addition.op.mnemonic != "add" or len(near.computed(addition)) != 2:
+        return None
+    if near.lone(addition.results[0]) is not node:
+        return None
+    return [addition, node] if any(_is_conv(v, near) for v in addition.inputs) else None
+
+
+def _is_conv(v: Value | None, near: Neighbourhood) -> bool:
+    maker = near.maker(v)
+    if maker is not None and maker.op.mnemonic == "batch_norm":
+        maker = near.maker(maker.inputs[0])
+    return (
+        maker is not None and maker.op.kind is Kind.CONV and near.lone(maker.results[0]) is not None
+    )
+
+
+def quantized(node: Node, near: Neighbourhood) -> Nodes | None:
+    """An operator between dequantised operands and a quantised result: one low-precision kernel.
+
+    Source: onnxruntime QDQ selectors; TensorRT developer guide, 'Q/DQ fusion'.
+    """
+    if node.op.mnemonic == "quantize_linear":
+        return _before_quantize(node, near)
+    own = dequantized(node, near)
+    return [node, *own] if own else None
+
+
+def _before_quantize(node: Node, near: Neighbourhood) -> Nodes | None:
+    members: Nodes = [node]
+    reader, v = node, node.inputs[0]
+    for _ in range(3):
+        maker = near.maker(v)
+        if maker is None or near.lone(maker.results[0]) is not reader:
+            return None
+        members.append(maker)
+        operands = near.computed(maker)
+        sources = [near.maker(o) for o in operands]
+        if operands and all(s is not None and is_dequantize(s) for s in sources):
+            return [*members, *dequantized(maker, near)]
+        if maker.op.kind is not Kind.ELEMENTWISE or len(operands) != 1:
+            return None
+        reader, v = maker, operands[0]
+    return None
+
+
+def dequantized(node: Node, near: Neighbourhood) -> Nodes:
+    """The dequantisations that only ``node`` reads."""
+    makers = (near.maker(v) for v in node.inputs)
+    return [
+        m for m in makers if m is not None and is_dequantize(m) and near.lone(m.results[0]) is node
+    ]
+
+
+def is_dequantize(node: Node) -> bool:
+    """Whether a node turns integers into real numbers."""
+    return node.op.mnemonic == "dequantize_linear"
