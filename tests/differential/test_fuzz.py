@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import fuzz
+import fuzz_files
+import pytest
+from fuzz_hostile import HOSTILE
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="limits and alarms are POSIX")
+
+
+def hostile_numbers() -> list[int]:
+    """For each maker of hostile models the first number that calls it."""
+    first: dict[str, int] = {}
+    for number in range(3000):
+        kind = fuzz_files.make(number)[2]
+        if kind.startswith("hostile."):
+            first.setdefault(kind, number)
+        if len(first) == len(HOSTILE):
+            break
+    return sorted(first.values())
+
+
+def test_damaged_and_hostile_files_are_analysed_or_refused_in_one_line() -> None:
+    numbers = sorted({*hostile_numbers(), *range(0, 1300, 10)})
+    assert len(numbers) >= 150
+    outcomes, bad, extremes = fuzz.run_api(numbers, seed=0)
+    assert bad == []
+    assert outcomes["refused"] > 20
+    assert outcomes["analysed"] > 20
+    assert extremes["peak_mb"] < 1024
+
+
+WATCH = """
+import sys, pathlib
+import fuzz_worker
+folder = pathlib.Path(sys.argv[1])
+watch = fuzz_worker.Watch(str(folder))
+(folder / "inside").read_text()
+print(len(watch.seen))
+(folder / "link").read_text()
+print(*watch.seen)
+"""
+
+
+def test_the_watch_sees_a_file_opened_outside_the_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "models"
+    folder.mkdir()
+    (tmp_path / "secret").write_text("s")
+    (folder / "inside").write_text("i")
+    (folder / "link").symlink_to(tmp_path / "secret")
+    # In a process of its own: an audit hook can never be taken away again.
+    done = subprocess.run(
+        [sys.executable, "-c", WATCH, str(folder)],
+        cwd=fuzz.HERE, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout.splitlines() == ["0", str((tmp_path / "secret").resolve())]
