@@ -10,7 +10,7 @@ from perfc.passes.roofline import Ceiling
 
 from .amounts import key, ratio
 from .document import Column, Section, Table
-from .kernels import KernelRow, gathered, groups
+from .kernels import KernelRow, groups
 from .units import Unit
 
 if TYPE_CHECKING:
@@ -96,11 +96,8 @@ def ceilings(rows: Sequence[KernelRow], used: Sequence[Pressure], top: int | Non
         Column("index", "#", Unit.COUNT),
         *(Column(n, n, Unit.SHARE) for n in names),
         Column("kernel", "kernel", is_name=True),
-        Column("nodes", "<- ONNX nodes", is_name=True),
     )
-    cells = tuple(
-        (r.index, *(busy(r, n) for n in names), r.label, f"<- {gathered(r.nodes)}") for r in shown
-    )
+    cells = tuple((r.index, *(busy(r, n) for n in names), r.label) for r in shown)
     return Section("ceilings", "resource pressure by kernel", (Table(columns, cells),))
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from perfc.ir.cost import dim_sum
+from perfc.ir.evaluate import evaluate
 
 from .amounts import amount, ratio
 from .document import Amount, Fact, Facts, Note, Section
@@ -27,14 +28,15 @@ class Summary:
         launch_gap_s: what launching adds to it.
         time_s: both together.
         launches: kernels started in one run.
-        flop: floating-point operations; 1 mac is 2 flop.
+        flop: floating-point operations of the graph; 1 mac is 2 flop.
+        executed_flop: those that kernels execute; fewer where the runtime folds some away.
         mac: multiply-accumulates.
         effective_mac: those a mask leaves in (causal attention); the same as mac without one.
         integer: integer and index operations, not in flop.
         read_bytes: compulsory bytes that kernels read.
         write_bytes: compulsory bytes that kernels write.
         device_bytes: bytes charged to device memory in the sustained time.
-        intensity_flop_per_byte: flop per compulsory byte; None where not both are known.
+        intensity_flop_per_byte: executed flop per compulsory byte; None where not both are known.
         parameters: elements of the stored parameters.
         weight_bytes: bytes of the stored tensors that are read.
         peak_activation_bytes: largest live bytes besides weights.
@@ -48,6 +50,7 @@ class Summary:
     time_s: Amount
     launches: float
     flop: Amount
+    executed_flop: Amount
     mac: Amount
     effective_mac: Amount
     integer: Amount
@@ -75,6 +78,7 @@ def collect(report: Report) -> Summary:
     reads = amount(read, env, Unit.BYTE, is_bound=unsized)
     writes = amount(write, env, Unit.BYTE, is_bound=unsized)
     moved = (reads.value or 0) + (writes.value or 0)
+    executed = dim_sum(k.work.flop * k.repeat for k in kernels)
     bounded = is_bound or reads.is_bound or flop.is_bound or writes.is_bound
 
     def seconds(value: float) -> Amount:
@@ -88,13 +92,14 @@ def collect(report: Report) -> Summary:
         seconds(roof.time_s),
         sum(k.launches for k in roof.kernels),
         flop,
+        amount(executed, env, Unit.FLOP, is_bound=is_bound),
         amount(work.mac, env, Unit.MAC, is_bound=is_bound),
         amount(work.floor_mac, env, Unit.MAC, is_bound=is_bound),
         amount(work.integer, env, Unit.COUNT, is_bound=is_bound),
         reads,
         writes,
         Amount(sum(k.device_bytes for k in roof.kernels), Unit.BYTE, None, bounded),
-        (flop.value or 0) / moved if moved and not bounded else None,
+        evaluate(executed, env) / moved if moved and not bounded else None,
         amount(cost.parameters, env, Unit.COUNT),
         amount(cost.weight_bytes, env, Unit.BYTE),
         *peak_of(report),
@@ -116,7 +121,9 @@ def section(view: Summary, coverage: Coverage) -> Section:
     """Eight rows: value, what it means, and the formula where there is one."""
     flop, mac = view.flop, view.mac
     masked = ratio(view.effective_mac.value or 0, mac.value or 0)
-    causal = f", {share(masked)} of them unmasked" if 0 < masked < 1 else ""
+    also = f"; {share(masked)} of them unmasked" if 0 < masked < 1 else ""
+    if view.executed_flop.value != flop.value:
+        also += f"; kernels execute {view.executed_flop}"
     moved = total(view.read_bytes, view.write_bytes)
     tight = share(ratio(view.floor_s.value or 0, view.time_s.value or 0))
     intensity = Amount(view.intensity_flop_per_byte, Unit.FLOP_PER_BYTE)
@@ -125,7 +132,7 @@ def section(view: Summary, coverage: Coverage) -> Section:
         Fact("sustained", view.sustained_s, "kernel time at measured rates, rated where none"),
         Fact("launch gaps", view.launch_gap_s, f"waiting for launches, {view.launches:.0f} in all"),
         Fact("total", view.time_s, "sustained and launch gaps"),
-        Fact("work", flop, f"{mac}, each counted as two flop{causal}", flop.symbolic),
+        Fact("work", flop, f"{mac}, each counted as two flop{also}", flop.symbolic),
         Fact(
             "traffic",
             moved,

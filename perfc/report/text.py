@@ -256,10 +256,11 @@ def elided(text: str, width: int) -> str:
         return text
     head = (width - 1) * 2 // 3
     tail = width - 1 - head
-    if not text.isascii():
-        while columns_of(text[:head]) + columns_of(text[len(text) - tail :]) + 1 > width and head:
-            head, tail = head - 1, max(tail - 1, 0)
-    return f"{text[:head]}…{text[len(text) - tail :] if tail else ''}"
+    while (
+        columns_of(text[:head]) + columns_of(text[len(text) - tail :]) + 1 > width and head + tail
+    ):
+        head, tail = (head - 1, tail) if head >= tail else (head, tail - 1)
+    return f"{text[:head]}…{text[len(text) - tail :]}"
 
 
 def columns_of(text: str) -> int:
