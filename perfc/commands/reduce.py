@@ -1,0 +1,51 @@
+"""``perfc reduce``: the smallest sub-model around a node or an error, to look at or to send."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command("reduce")
+@click.argument("model", type=click.Path(dir_okay=False))
+@click.option("--node", metavar="NODE", help="Cut out this node: name, output or position.")
+@click.option(
+    "--error", is_flag=True, help="Keep what raises the error that the analysis stops at."
+)
+@click.option("--target", default="a100", show_default=True, help="Target of the analysis.")
+@click.option("--runtime", default="ort", show_default=True, help="Whose fusion table applies.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write a model; without it the sub-model is printed as ONNX text.",
+)
+def command(
+    model: str, node: str | None, error: bool, target: str, runtime: str, output: Path | None
+) -> None:
+    """Reduce MODEL to one node, or to the nodes that raise the error its analysis stops at.
+
+    Inputs get the inferred types. Small constants stay; no weights are read.
+    """
+    import onnx
+
+    from perfc.api import analyze
+    from perfc.onnx_file import read_model, write_model
+    from perfc.reduce import reduce_error, reduce_to_node
+
+    if (node is None) == (not error):
+        raise click.UsageError("give one of --node NODE and --error")
+    message = read_model(model)
+
+    def probe(candidate: onnx.ModelProto) -> None:
+        analyze(candidate, target, runtime=runtime)
+
+    found = reduce_to_node(message, node) if node is not None else reduce_error(message, probe)
+    if output is None:
+        click.echo(onnx.printer.to_text(found.model))
+    else:
+        write_model(found.model, output)
+    click.echo(f"{found.kept} of {found.total} nodes", err=True)
+    if found.error is not None:
+        click.echo(f"shows: {found.error}", err=True)

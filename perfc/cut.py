@@ -1,0 +1,250 @@
+"""Cuts sub-models out of a model with onnx-graphsurgeon; types come from the analysis."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from perfc.errors import ModelError
+from perfc.ir.dim import Dim
+from perfc.ir.graph import Graph, Node, Value, walk
+from perfc.ir.known import Known
+from perfc.ir.names import symbol_name
+from perfc.ir.types import SequenceType, TensorType
+
+if TYPE_CHECKING:
+    import onnx
+
+SMALL_BYTES = 4096
+"""Constants up to this size stay in the sub-model; larger ones become its inputs."""
+
+
+@dataclass(slots=True)
+class Cutter:
+    """One model and what is known of its values.
+
+    Args:
+        model: the whole; external data need not be there.
+        values: inferred types and contents, by name.
+    """
+
+    model: onnx.ModelProto
+    values: Mapping[str, Value] = field(default_factory=dict[str, Value])
+    nodes: list[Any] = field(init=False)
+    makers: dict[str, Any] = field(init=False)
+    graph: Any = field(init=False)
+
+    def __post_init__(self) -> None:
+        import onnx_graphsurgeon as gs
+
+        gs.logger.G_LOGGER.severity = gs.logger.G_LOGGER.ERROR
+        try:
+            self.graph = gs.import_onnx(self.model)
+            self.graph.toposort(recurse_subgraphs=False, recurse_functions=False)
+        except Exception as error:  # graphsurgeon raises whatever its reading stumbles upon
+            reason = " ".join(str(error).split()) or type(error).__name__
+            raise ModelError(f"cannot be cut: {reason}") from error
+        self.nodes = list(self.graph.nodes)
+        self.makers = {t.name: n for n in self.nodes for t in n.outputs if t.name}
+
+    def owner(self, node: Node) -> Any:
+        """The node of the main graph that became ``node``, or holds or calls it.
+
+        Raises:
+            ModelError: none did.
+        """
+        for v in node.results:
+            if v.name in self.makers:
+                return self.makers[v.name]
+        wanted = {v.name for v in node.results}
+        for candidate in self.nodes:
+            label = candidate.name or (candidate.outputs[0].name if candidate.outputs else "")
+            if label and (node.loc.name == label or node.loc.name.startswith(label + "/")):
+                return candidate
+            if any(wanted & _made_in(sub) for sub in candidate.subgraphs(recursive=True)):
+                return candidate
+        raise ModelError(f"node {node.name!r} is not in the file", hint="it was made while reading")
+
+    def closed(self, chosen: Iterable[Any]) -> list[Any]:
+        """``chosen`` with the makers of what cannot be an input, in topological order.
+
+        Those are sequences and optionals, and contents that drive shapes and hold symbols.
+        """
+        found = {id(n) for n in chosen}
+        pending = list(chosen)
+        while pending:
+            for name in _reads(pending.pop()):
+                maker = self.makers.get(name)
+                if maker is not None and id(maker) not in found and self._needs_maker(name):
+                    found.add(id(maker))
+                    pending.append(maker)
+        return [n for n in self.nodes if id(n) in found]
+
+    def _needs_maker(self, name: str) -> bool:
+        value = self.values.get(name)
+        if value is None:
+            return False
+        if not isinstance(value.type, TensorType):
+            return True
+        return value.known is not None and not is_numeric(value.known)
+
+    def ancestors(self, node: Any, depth: int) -> list[Any]:
+        """``node`` and what it reads, directly or over at most ``depth`` others."""
+        found = {id(node): node}
+        level = [node]
+        for _ in range(depth):
+            level = [
+                maker
+                for n in level
+                for name in _reads(n)
+                if (maker := self.makers.get(name)) is not None and id(maker) not in found
+            ]
+            found.update((id(n), n) for n in level)
+            if not level:
+                break
+        return list(found.values())
+
+    def submodel(self, chosen: Sequence[Any]) -> onnx.ModelProto:
+        """A model of ``chosen`` alone, which are in topological order."""
+        import onnx_graphsurgeon as gs
+
+        made = {t.name for n in chosen for t in n.outputs if t.name}
+        read = dict.fromkeys(name for n in chosen for name in _reads(n))
+        fresh: dict[str, Any] = {}
+        inputs: list[Any] = []
+        for name in read:
+            if name not in made:
+                fresh[name] = self._outer(name)
+                if isinstance(fresh[name], gs.Variable):
+                    inputs.append(fresh[name])
+        for name in made:
+            fresh[name] = self._variable(name)
+        empty = gs.Variable.empty()
+        nodes = [
+            gs.Node(
+                n.op,
+                n.name,
+                dict(n.attrs),
+                [fresh.get(t.name, empty) for t in n.inputs],
+                [fresh.get(t.name, empty) for t in n.outputs],
+                n.domain,
+            )
+            for n in chosen
+        ]
+        given_back = {t.name for t in self.graph.outputs}
+        ends = [fresh[t.name] for n in chosen for t in n.outputs if t.name]
+        outputs = [t for t in ends if t.name not in read or t.name in given_back]
+        graph = gs.Graph(
+            nodes,
+            inputs,
+            outputs,
+            name=self.graph.name or "reduced",
+            opset=self.graph.opset,
+            import_domains=self.graph.import_domains,
+            functions=self.graph.functions,
+        )
+        return self._exported(graph, [t for t in fresh.values() if isinstance(t, gs.Constant)])
+
+    def _exported(self, graph: Any, constants: list[Any]) -> onnx.ModelProto:
+        import onnx_graphsurgeon as gs
+        from onnx_graphsurgeon.exporters.onnx_exporter import OnnxExporter
+
+        try:
+            made: onnx.ModelProto = gs.export_onnx(graph, do_type_check=False)
+            # what only subgraphs read, the exporter does not see
+            stored = {t.name for t in made.graph.initializer}
+            for constant in constants:
+                if constant.name not in stored:
+                    made.graph.initializer.append(OnnxExporter.export_tensor_proto(constant))
+        except Exception as error:  # as in reading
+            reason = " ".join(str(error).split()) or type(error).__name__
+            raise ModelError(f"cannot be cut: {reason}") from error
+        made.ir_version = self.model.ir_version
+        made.producer_name = self.model.producer_name
+        made.producer_version = self.model.producer_version
+        return made
+
+    def _outer(self, name: str) -> Any:
+        """An input of the sub-model, or a constant where it is small or its content is known."""
+        import onnx_graphsurgeon as gs
+
+        tensor = self.graph.tensors().get(name)
+        if isinstance(tensor, gs.Constant):
+            lazy = getattr(tensor, "_values", None)
+            stored = getattr(lazy, "tensor", None)
+            is_external = stored is not None and getattr(stored, "data_location", 0) == 1
+            if not is_external and lazy is not None and lazy.nbytes <= SMALL_BYTES:
+                return gs.Constant(name, lazy, data_location=tensor.data_location)
+        value = self.values.get(name)
+        if value is not None and value.known is not None and is_numeric(value.known):
+            array = _array(value)
+            if array is not None:
+                return gs.Constant(name, array)
+        return self._variable(name)
+
+    def _variable(self, name: str) -> Any:
+        import onnx_graphsurgeon as gs
+
+        value = self.values.get(name)
+        known = self.graph.tensors().get(name)
+        match value.type if value is not None else None:
+            case TensorType(dtype, shape) if dtype.onnx > 0:
+                dims = None if shape is None else [_dim(d) for d in shape]
+                return gs.Variable(name, _gs_dtype(dtype.onnx), dims)
+            case SequenceType(TensorType(dtype, shape)) if dtype.onnx > 0:
+                dims = None if shape is None else [_dim(d) for d in shape]
+                return gs.Variable(name, _gs_dtype(dtype.onnx), dims, type="sequence_type")
+        if known is None:
+            return gs.Variable(name)
+        stated = None if known.shape is None else list(known.shape)
+        return gs.Variable(name, known.dtype, stated, type=getattr(known, "type", "tensor_type"))
+
+
+def _reads(node: Any) -> Iterator[str]:
+    yield from (t.name for t in node.inputs if t.name)
+    for sub in node.subgraphs():
+        yield from sub._foreign_tensors()
+
+
+def _made_in(graph: Any) -> set[str]:
+    return {t.name for n in graph.nodes for t in n.outputs}
+
+
+def _dim(d: Dim) -> int | str:
+    if isinstance(d, int):
+        return d
+    text = str(d)
+    return symbol_name(text) if len(d.terms) == 1 and text.startswith("`") else text
+
+
+def _gs_dtype(onnx_dtype: int) -> Any:
+    from onnx_graphsurgeon.importers.onnx_importer import get_numpy_type
+
+    return get_numpy_type(onnx_dtype) or onnx_dtype
+
+
+def is_numeric(known: Known) -> bool:
+    """Whether every element is a number: nothing unknown, no symbol, no text."""
+    return all(isinstance(i, int | float) for i in known.items)
+
+
+def _array(value: Value) -> Any:
+    import numpy as np
+
+    if not isinstance(value.type, TensorType) or value.known is None:
+        return None
+    dtype = _gs_dtype(value.type.dtype.onnx)
+    if isinstance(dtype, int):
+        return None
+    return np.array(value.known.items, dtype=dtype).reshape(value.known.shape)
+
+
+def values_by_name(graph: Graph) -> dict[str, Value]:
+    """Every value of a graph and of its regions."""
+    every = [*graph.inputs, *graph.weights]
+    for node in walk(graph):
+        every += node.results
+        for region in node.regions:
+            every += [*region.inputs, *region.weights]
+    return {v.name: v for v in every}
