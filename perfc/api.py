@@ -127,6 +127,12 @@ def typed(
         if unknown:
             names = ", ".join(s.name for s in module.symbols) or "none"
             raise ParseError(f"no symbol {unknown[0]!r} in the model", hint=f"its symbols: {names}")
+        inputs = [v.name for v in module.graph.inputs]
+        strange = sorted(set(values or ()) - set(inputs))
+        if strange:
+            raise ParseError(
+                f"no input {strange[0]!r} to give a value to", hint=f"its inputs: {', '.join(inputs)}"
+            )
         return (am or Analyses()).apply(Shapes(), module)
     except PerfcError as error:
         if path and path not in str(error):
