@@ -60,8 +60,10 @@ class ArgMax(Op):
         best = 0
         better = type(self).better
         for at, item in enumerate(items[1:], 1):
-            wins = better(item, items[best])
-            ties = exact.equal(item, items[best])
+            try:
+                wins, ties = better(item, items[best]), exact.equal(item, items[best])
+            except TypeError:
+                return None
             if wins is None or ties is None:
                 return None
             if wins or (ties and self.select_last_index):

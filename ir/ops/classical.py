@@ -13,6 +13,7 @@ from ..graph import Inputs
 from ..known import Known
 from ..op import Kind, Op, Types, count, each_once, tensor
 from ..types import DType, MapType, SequenceType, Shape, TensorType, element_count
+from .exact import checked
 
 
 def in_rows(shape: Shape | None) -> tuple[Dim, Dim] | None:
@@ -188,7 +189,12 @@ class OneHotEncoder(Op):
 
     def infer(self, ins: Inputs) -> Types:
         shape = tensor(ins, 0).shape
-        return (TensorType(DType.F32, None if shape is None else (*shape, self.categories)),)
+        return (
+            TensorType(
+                DType.F32,
+                None if shape is None else (*shape, checked(self.categories, "categories")),
+            ),
+        )
 
     def work(self, ins: Inputs, outs: Types) -> Work | None:
         return Work(integer=count(outs[0]))
@@ -248,7 +254,9 @@ class FeatureVectorizer(Op):
     inputdimensions: tuple[int, ...] = ()
 
     def infer(self, ins: Inputs) -> Types:
-        columns: Dim = sum(self.inputdimensions) if self.inputdimensions else data_extent()
+        columns: Dim = data_extent()
+        if self.inputdimensions:
+            columns = checked(sum(self.inputdimensions), "inputdimensions")
         return (TensorType(DType.F32, (row_count(tensor(ins, 0).shape), columns)),)
 
 
@@ -278,7 +286,7 @@ class DictVectorizer(Op):
         return {**attrs, "vocabulary": length(given)}
 
     def infer(self, ins: Inputs) -> Types:
-        return (TensorType(map_value(ins), (1, self.vocabulary)),)
+        return (TensorType(map_value(ins), (1, checked(self.vocabulary, "vocabulary"))),)
 
     def work(self, ins: Inputs, outs: Types) -> Work | None:
         return Work(integer=self.vocabulary)

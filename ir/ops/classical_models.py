@@ -13,6 +13,7 @@ from ..graph import Inputs
 from ..op import Kind, Op, Types, tensor
 from ..types import DType, TensorType
 from .classical import in_rows, length, row_count
+from .exact import checked
 
 
 def _labels(attrs: Mapping[str, object]) -> dict[str, object]:
@@ -43,7 +44,8 @@ class Model(Op):
 
     def scored(self, ins: Inputs, columns: int) -> TensorType:
         """Type of the scores: a row of ``columns`` for each row of the input."""
-        return TensorType(DType.F32, (row_count(tensor(ins, 0).shape), columns))
+        width = checked(columns, "number of scores")
+        return TensorType(DType.F32, (row_count(tensor(ins, 0).shape), width))
 
     def labelled(self, scores: TensorType, label: DType) -> TensorType:
         """Type of the labels that belong to these scores."""

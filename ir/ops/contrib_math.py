@@ -13,6 +13,7 @@ from ..graph import Inputs
 from ..op import Kind, Op, Types, count, has, tensor
 from ..types import DType, Shape, TensorType, element_count
 from .elementwise import Elementwise, first_dtype
+from .exact import checked
 from .reduce import reduced_axes, reduced_shape
 from .signal import log2_floor
 
@@ -170,7 +171,7 @@ class Irfft(Rfft):
         x = tensor(ins, 0)
         shape = None
         if x.shape is not None and len(x.shape) > 1:
-            shape = (*x.shape[:-2], (x.shape[-2] - 1) * 2)
+            shape = (*x.shape[:-2], checked((x.shape[-2] - 1) * 2, "length"))
         return (TensorType(x.dtype, shape),)
 
     def signal(self, ins: Inputs, outs: Types) -> Shape | None:

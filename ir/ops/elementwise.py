@@ -334,11 +334,11 @@ class Clip(Elementwise):
             bound = known(ins, index)
             if bound is None or len(bound.items) != 1:
                 return ()
-            scalar = Known.scalar(exact.convert(bound.items[0], dtype, dtype))
-            result = elementwise(limit, content, scalar)
+            fitted = elementwise(lambda x: exact.fit(x, dtype), bound)
+            result = None if fitted is None else elementwise(limit, content, fitted)
             if result is None:
                 return ()
-            content = result
+            content = Known(content.shape, result.items)
         return (content,)
 
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:

@@ -10,6 +10,7 @@ import math
 import struct
 from typing import Final
 
+from ...errors import ShapeError
 from ..dim import Dim, Poly, at_most, dim_max, dim_min, interval, same
 from ..known import Item
 from ..types import DType
@@ -27,6 +28,18 @@ from .quotient import (
 MAX_POWER: Final = 64
 EXACT_FLOAT_INTEGERS: Final = {DType.F16: 1 << 11, DType.BF16: 1 << 8, DType.F32: 1 << 24}
 """Integers up to here are representable (IEEE 754: significand bits + 1)."""
+
+
+def checked(extent: Dim, what: str) -> Dim:
+    """``extent`` if it can be one.
+
+    Raises:
+        ShapeError: it is negative.
+    """
+    hi = interval(extent)[1]
+    if hi is not None and hi < 0:
+        raise ShapeError(f"{what} is {extent}")
+    return extent
 
 
 def wrap(value: int, dtype: DType) -> int:

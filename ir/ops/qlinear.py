@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ...errors import ShapeError
 from ..broadcast import broadcast
 from ..cost import Work, dim_sum
 from ..dim import Dim, Poly
@@ -229,12 +230,18 @@ class QLinearConcat(Op):
 
 
 def joined(shapes: Sequence[Shape | None], axis: int) -> Shape | None:
-    """Shape of a concatenation along ``axis``, None where a rank is unknown."""
+    """Shape of a concatenation along ``axis``, None where a rank is unknown.
+
+    Raises:
+        ShapeError: the ranks differ.
+    """
     ranked = [s for s in shapes if s is not None]
     if not ranked or len(ranked) < len(shapes):
         return None
+    if len({len(s) for s in ranked}) > 1:
+        raise ShapeError(f"ranks {[len(s) for s in ranked]} differ")
     at = normal_axis(axis, len(ranked[0]))
-    columns = zip(*ranked, strict=False)
+    columns = zip(*ranked, strict=True)
     others = [next((d for d in ds if not isinstance(d, Poly)), ds[0]) for ds in columns]
     others[at] = dim_sum(s[at] for s in ranked)
     return tuple(others)

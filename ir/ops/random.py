@@ -14,6 +14,7 @@ from ..known import MAX_ELEMENTS, Known
 from ..op import ABSENT, Folded, Kind, Op, Types, count, each_once, has, known, known_ints, tensor
 from ..types import DType, TensorType
 from .cast import dtype_of
+from .exact import checked
 
 MASK_IS_BOOL_FROM = 10
 """Opset version since which the mask of Dropout is boolean; before it has the type of the data."""
@@ -74,7 +75,8 @@ class RandomNormal(Random):
     default_dtype = DType.F32
 
     def infer(self, ins: Inputs) -> Types:
-        return (TensorType(self.dtype, self.shape),)
+        shape = tuple(checked(d, "extent") for d in self.shape)
+        return (TensorType(self.dtype, shape),)
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,8 @@ class RandomUniform(Random):
     default_dtype = DType.F32
 
     def infer(self, ins: Inputs) -> Types:
-        return (TensorType(self.dtype, self.shape),)
+        shape = tuple(checked(d, "extent") for d in self.shape)
+        return (TensorType(self.dtype, shape),)
 
 
 @dataclass(frozen=True)
@@ -153,7 +156,7 @@ class Multinomial(Random):
 
     def infer(self, ins: Inputs) -> Types:
         shape = tensor(ins, 0).shape
-        drawn = None if shape is None else (*shape[:1], self.sample_size)
+        drawn = None if shape is None else (*shape[:1], checked(self.sample_size, "sample_size"))
         return (TensorType(self.dtype, drawn),)
 
     def work(self, ins: Inputs, outs: Types) -> Work | None:

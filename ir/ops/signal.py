@@ -14,15 +14,22 @@ from ..graph import Inputs
 from ..op import Kind, Op, Types, count, each_once, has, known, known_ints, normal_axis, tensor
 from ..types import DType, TensorType, element_count
 from .cast import dtype_of
+from .exact import checked
 
 AXIS_IS_INPUT_FROM = 20
 """Opset version since which the axis of DFT is an input, -2 by default; before, attribute 1."""
 
 
 def extent_of(ins: Inputs, index: int) -> Dim | None:
-    """The scalar input as an extent, None where it is not known."""
+    """The scalar input as an extent, None where it is not known.
+
+    Raises:
+        ShapeError: it is negative.
+    """
     content = known(ins, index)
-    return content.dims[0] if content is not None and len(content.dims) == 1 else None
+    if content is None or len(content.dims) != 1 or content.dims[0] is None:
+        return None
+    return checked(content.dims[0], f"input {index}")
 
 
 def log2_floor(extent: Dim) -> int:
@@ -72,7 +79,7 @@ class DFT(Op):
         if has(ins, 1):
             given = extent_of(ins, 1)
             return data_extent() if given is None else given
-        return (signal - 1) * 2 if self.inverse and self.onesided else signal
+        return checked((signal - 1) * 2, "length") if self.inverse and self.onesided else signal
 
     def infer(self, ins: Inputs) -> Types:
         x = tensor(ins, 0)
@@ -139,8 +146,10 @@ class STFT(Op):
         frame, step = self._frame(ins), extent_of(ins, 1)
         if frame is None or step is None or x.shape is None or len(x.shape) < 2:
             frames: Dim = data_extent()
+        elif step == 0:
+            raise ShapeError("frame_step is 0")
         else:
-            frames = (x.shape[1] - frame) // step + 1
+            frames = checked((x.shape[1] - frame) // step + 1, "number of frames")
         if frame is None:
             bins: Dim = data_extent()
         else:

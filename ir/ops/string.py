@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..cost import Work
-from ..dim import Dim, dim_max
+from ..dim import dim_max
 from ..fresh import data_extent
 from ..graph import Inputs
 from ..known import Item
 from ..op import Kind, Op, Types, tensor
 from ..types import DType, TensorType
 from .elementwise import Elementwise
+from .exact import checked
 
 
 class StringConcat(Elementwise):
@@ -70,7 +71,8 @@ class StringSplit(Op):
 
     def infer(self, ins: Inputs) -> Types:
         shape = tensor(ins, 0).shape
-        pieces = data_extent(None if self.maxsplit is None else self.maxsplit + 1)
+        limit = None if self.maxsplit is None or self.maxsplit < 0 else self.maxsplit + 1
+        pieces = data_extent(limit)
         split = TensorType(DType.STR, None if shape is None else (*shape, pieces))
         return split, TensorType(DType.I64, shape)
 
@@ -127,7 +129,7 @@ class TfIdfVectorizer(Op):
 
     def infer(self, ins: Inputs) -> Types:
         shape = tensor(ins, 0).shape
-        columns: Dim = max(self.ngram_indexes, default=-1) + 1
+        columns = checked(max(self.ngram_indexes, default=-1) + 1, "vector length")
         if shape is None:
             return (TensorType(DType.F32, None),)
         return (TensorType(DType.F32, (*shape[:-1], columns)),)
