@@ -29,6 +29,21 @@ from .window import (
 )
 
 
+def _either_extent(
+    d: Dim, defined: Dim, kernel: int, stride: int, dilation: int, *, ceil: bool
+) -> Dim:
+    """Extent under ``auto_pad`` SAME with a dilation, bounded where implementations differ.
+
+    ONNX and its reference say ceil(d/stride); ONNX Runtime pads for the kernel without its
+    dilation and yields less.
+    """
+    padded = (ceil_div(d, stride) - 1) * stride + kernel
+    executed = windows(padded, span_of(kernel, dilation), stride, (0, 0), ceil=ceil)
+    if executed == defined:
+        return defined
+    return data_extent(defined, executed if isinstance(executed, int) else 0)
+
+
 @dataclass(frozen=True)
 class Pool(Op):
     """A reduction of each window of each channel to one element.
@@ -38,8 +53,8 @@ class Pool(Op):
              pad; ceil(h/stride) where ``auto_pad`` is SAME. Any number of spatial axes.
     Work:    e results of t taps each, padding included: alu = e*(t*x + y), sfu = e*(t*z + v).
     Traffic: the positions of X that some window reads, Y once.
-    Source:  ONNX MaxPool-22; onnx/onnx#5741 for windows in the trailing pad; ONNX Runtime for
-             ``auto_pad`` SAME with dilations, where it yields less than ceil(h/stride).
+    Source:  ONNX MaxPool-22; onnx/onnx#5741 for windows in the trailing pad. With ``auto_pad``
+             SAME and dilations ONNX and ONNX Runtime disagree; the extent is bounded by both.
     """
 
     kind = Kind.POOL
@@ -81,12 +96,10 @@ class Pool(Op):
         ceil = bool(self.ceil_mode)
         for d, (kernel, stride, dilation, pad) in zip(x[2:], self._axes(len(x) - 2), strict=True):
             span = span_of(kernel, dilation)
+            extent = output_extent(d, span, stride, pad, self.auto_pad, ceil=ceil)
             if self.auto_pad.startswith("SAME") and dilation > 1:
-                # ONNX Runtime pads for the kernel without its dilation
-                padded = (ceil_div(d, stride) - 1) * stride + kernel
-                out.append(windows(padded, span, stride, (0, 0), ceil=ceil))
-            else:
-                out.append(output_extent(d, span, stride, pad, self.auto_pad, ceil=ceil))
+                extent = _either_extent(d, extent, kernel, stride, dilation, ceil=ceil)
+            out.append(extent)
         return tuple(out)
 
     def infer(self, ins: Inputs) -> Types:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from perfc.ir.cost import Work
-from perfc.ir.dim import Dim, symbol
+from perfc.ir.dim import Dim, interval, symbol
 from perfc.ir.graph import Value
 from perfc.ir.known import Known
 from perfc.ir.op import Op
@@ -129,6 +129,14 @@ def test_a_ceiling_window_may_not_start_in_the_pad() -> None:
     assert shape(MaxPool(kernel_shape=(2,), strides=(2,), ceil_mode=1), value(1, 1, 5)).endswith(
         "3]"
     )
+
+
+def test_dilated_same_pools_are_bounded_by_both_implementations() -> None:
+    op = AveragePool(kernel_shape=(2,), dilations=(2,), auto_pad="SAME_UPPER")
+    (out,) = op.infer((value(1, 1, 8),))
+    assert isinstance(out, TensorType)
+    assert out.shape is not None
+    assert interval(out.shape[2]) == (7, 8)
 
 
 def test_pools_skip_what_lies_between_their_windows() -> None:
