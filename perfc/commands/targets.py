@@ -1,0 +1,75 @@
+"""``perfc targets``: the machines, their rates side by side, and files of your own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+formats = click.option(
+    "--output-format",
+    type=click.Choice(["text", "json", "markdown"]),
+    default="text",
+    show_default=True,
+)
+
+
+@click.group("targets")
+def command() -> None:
+    """List, show, add and validate targets; every number of one names its source."""
+
+
+@command.command("list")
+@formats
+def list_(output_format: str) -> None:
+    """List the targets; your own come first. Markdown gives the page docs/targets.md."""
+    from perfc.machine import list_machines, render_markdown
+    from perfc.target_pages import list_json, list_text
+
+    match output_format:
+        case "markdown":
+            click.echo(render_markdown(), nl=False)
+        case "json":
+            click.echo(list_json(list_machines()), nl=False)
+        case _:
+            click.echo(list_text(list_machines()), nl=False)
+
+
+@command.command("show")
+@click.argument("name")
+@formats
+def show(name: str, output_format: str) -> None:
+    """Show the target NAME, or the file of that path: maker's figures beside measured ones."""
+    from perfc.machine import load_machine
+    from perfc.target_pages import show_json, show_text
+
+    machine = load_machine(name)
+    if output_format == "json":
+        click.echo(show_json(machine), nl=False)
+    else:
+        click.echo(show_text(machine, markdown=output_format == "markdown"), nl=False)
+
+
+@command.command("add")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--force", is_flag=True, help="Replace a target of that name that differs.")
+def add_(file: Path, force: bool) -> None:
+    """Copy the target FILE to your own targets, if it is right."""
+    from perfc.machine import add
+
+    click.echo(add(file, overwrite=force))
+
+
+@command.command("validate")
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path())
+@click.pass_context
+def validate_(ctx: click.Context, files: tuple[str, ...]) -> None:
+    """Say everything that is wrong with target FILEs; exit with 1 if anything is."""
+    from perfc.machine import validate
+
+    problems = [p for file in files for p in validate(file)]
+    for problem in problems:
+        click.echo(problem)
+    if problems:
+        ctx.exit(1)
+    click.echo("nothing wrong")
