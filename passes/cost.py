@@ -76,9 +76,7 @@ class CostTable:
     @cached_property
     def weight_bytes(self) -> Dim:
         """Bytes of all stored tensors that some node reads."""
-        return dim_sum(
-            v.type.nbytes or 0 for v in self.weights if isinstance(v.type, TensorType)
-        )
+        return dim_sum(v.type.nbytes or 0 for v in self.weights if isinstance(v.type, TensorType))
 
     def count(self, tier: Tier) -> int:
         """Nodes of a tier."""
@@ -153,7 +151,12 @@ class Counting:
         """Counts of one node."""
         outs: Types = tuple([ABSENT if v is None else v.type for v in node.outputs])
         op = node.op
-        key = (op.__class__, op, outs, *[v and (v.type, v.known) for v in node.inputs])
+        key: tuple[object, ...] = (
+            op.__class__,
+            op,
+            outs,
+            *[v and (v.type, v.known) for v in node.inputs],
+        )
         if _has_repeated_operand(node):
             key = (*key, tuple([id(v) for v in node.inputs]))
         found = self.memo.get(key)

@@ -15,7 +15,7 @@ from .fuse import HOST, Kernel
 from .neighbourhood import Neighbourhood
 from .patterns import Unit, find_patterns
 from .product_patterns import is_dequantize
-from .runtimes import Runtime
+from .runtimes import RANK, Runtime
 
 
 @dataclass(eq=False, slots=True)
@@ -36,6 +36,14 @@ class Group:
     folded: set[Node] = field(default_factory=set[Node])
     is_host: bool = False
     is_read: bool = False
+    into: Group | None = None
+
+    def final(self) -> Group:
+        """The kernel that this one was merged into, itself where it was not."""
+        group = self
+        while group.into is not None:
+            group = group.into
+        return group
 
 
 @dataclass(slots=True)
@@ -60,8 +68,21 @@ class Segment:
             if group is not None:
                 found[group] = None
             for other in self.needs.get(v, ()):
-                found[other] = None
+                found[other.final()] = None
         return list(found)
+
+    def merge(self, group: Group, other: Group) -> None:
+        """Put the nodes of ``other`` into ``group``."""
+        group.nodes += other.nodes
+        group.reads |= other.reads
+        group.level = max(group.level, other.level)
+        group.folded |= other.folded
+        if RANK.get(other.kind, 3) > RANK.get(group.kind, 3):
+            group.kind, group.anchor = other.kind, other.anchor
+        for node in other.nodes:
+            self.home[node] = group
+            self.maker.update(dict.fromkeys(node.results, group))
+        other.nodes, other.into = [], group
 
 
 @dataclass(slots=True)
@@ -119,7 +140,7 @@ class Grouping:
         for node in nodes:
             self.place(node, segment)
         order = {n: i for i, n in enumerate(nodes)}
-        schedule = scheduled(segment.groups)
+        schedule = scheduled([g for g in segment.groups if g.nodes])
         self.attach(segment, schedule, graph)
         makers = {v: n for n in nodes for v in n.results}
         written = kept | self.outside(nodes, segment)
@@ -184,6 +205,8 @@ class Grouping:
         group = self.home(node, operands, segment)
         if group is None:
             group = self.started(node, operands, segment)
+        elif node not in segment.units:
+            operands = self.merged(group, node, operands, segment)
         for g in operands:
             if g is not group:
                 g.is_read = True
@@ -238,6 +261,31 @@ class Grouping:
                 return g
         return None
 
+    def merged(
+        self, group: Group, node: Node, operands: list[Group], segment: Segment
+    ) -> list[Group]:
+        """Let the kernels of the node's other operands join ``group`` too; operands that are left.
+
+        Of two kernels that nobody reads neither reaches the other, so that one can be made of
+        them. Only loops over elements merge: a product has one main loop.
+        """
+        kind, tag = node.op.kind, node.op.mnemonic
+        left = [group]
+        for g in operands:
+            if (
+                g is not group
+                and not (g.is_read or group.is_read or g.is_host)
+                and max(RANK.get(g.kind, 9), RANK.get(group.kind, 9)) < RANK[Kind.MATMUL]
+                and len(g.nodes) + len(group.nodes) < self.table.max_nodes
+                and self.table.absorbs(g.kind, kind, tag)
+                and self.table.absorbs(group.kind, kind, tag)
+                and (self.table.keeps_shared or self.is_consumed(node, g, (node,), segment))
+            ):
+                segment.merge(group, g)
+            else:
+                left.append(g)
+        return left
+
     @staticmethod
     def split(unit: Unit, segment: Segment) -> None:
         """Forget a pattern: its nodes go on as single ones."""
@@ -264,12 +312,15 @@ class Grouping:
     def attach(self, segment: Segment, schedule: Sequence[Group], graph: Graph) -> None:
         """Let each view ride with the last of the groups it needs, else with its first reader."""
         position = {g: i for i, g in enumerate(schedule)}
-        for node, operands in segment.views:
-            group = max(operands, key=position.__getitem__, default=None)
+        # from the last, so that views of views know where their readers are
+        for node, operands in reversed(segment.views):
+            needed = (g.final() for g in operands)
+            group = max(needed, key=position.__getitem__, default=None)
             if group is None:
-                readers = (n for v in node.results for n in graph.users.get(v, ()))
-                homes = (segment.home[n] for n in readers if n in segment.home)
-                group = min(homes, key=position.__getitem__, default=None)
+                readers = [n for v in node.results for n in graph.users.get(v, ())]
+                homes = [segment.home[n] for n in readers if n in segment.home]
+                if len(homes) == len(readers):
+                    group = min(homes, key=position.__getitem__, default=None)
             if group is None:
                 self.host.append(node)
             else:

@@ -42,14 +42,14 @@ class Pattern:
     """How a pattern is found.
 
     Args:
-        starts: mnemonics, or kinds, of the nodes that a search begins at.
+        starts: mnemonics, or kinds, of the nodes that a search begins at, in order.
         find: the members around a node, None where the pattern is not there.
         tag: what the unit is called.
         kind: the unit's class of kernel.
         folds: whether what follows the first member is merged into stored tensors.
     """
 
-    starts: frozenset[str | Kind]
+    starts: tuple[str | Kind, ...]
     find: Finder
     tag: str
     kind: Kind
@@ -59,7 +59,7 @@ class Pattern:
 def _pattern(
     starts: Iterable[str | Kind], find: Finder, tag: str, kind: Kind, *, folds: bool = False
 ) -> Pattern:
-    return Pattern(frozenset(starts), find, tag, kind, folds)
+    return Pattern(tuple(starts), find, tag, kind, folds)
 
 
 GELU = ("erf",)
@@ -93,7 +93,7 @@ PATTERNS: Mapping[str, Pattern] = {
     "padded_conv": _pattern([Kind.CONV], product.padded_conv, "conv", Kind.CONV),
     "add_relu": _pattern(["relu"], product.add_relu, "add_relu", Kind.ELEMENTWISE),
     "quantized": _pattern(
-        [Kind.CONV, Kind.MATMUL, "quantize_linear"], product.quantized, "quantized", Kind.QUANTIZE
+        ["quantize_linear", Kind.CONV, Kind.MATMUL], product.quantized, "quantized", Kind.QUANTIZE
     ),
 }
 """Every pattern by the name that the tables of the runtimes use."""
@@ -112,7 +112,7 @@ def find_patterns(
     units: dict[Node, Unit] = {}
     for name in names:
         pattern = PATTERNS[name]
-        for key in sorted(pattern.starts, key=str):
+        for key in pattern.starts:
             for node in starting.get(key, ()):
                 if node not in units:
                     unit = _unit(pattern, node, near, units)

@@ -409,4 +409,5 @@ def wave_efficiency(kernel: Kernel, machine: Machine, env: Mapping[str, int]) ->
     tiles = math.ceil(rows / TILE) * math.ceil(columns / TILE)
     if tiles <= machine.sm_count:
         return 1.0
-    return float(tiles) / (math.ceil(tiles / machine.sm_count) * machine.sm_count)
+    filled: float = tiles / (math.ceil(tiles / machine.sm_count) * machine.sm_count)
+    return filled

@@ -23,7 +23,7 @@ class Launch(Enum):
     """Recorded once and replayed; the gap between kernels is the device's own."""
 
 
-_RANK: Mapping[Kind, int] = {
+RANK: Mapping[Kind, int] = {
     Kind.ATTENTION: 9,
     Kind.CONV: 8,
     Kind.MATMUL: 8,
@@ -81,7 +81,7 @@ class Runtime:
     @staticmethod
     def rank(node: Node) -> int:
         """Weight of a node when a kernel is named after its heaviest."""
-        return _RANK.get(node.op.kind, 3)
+        return RANK.get(node.op.kind, 3)
 
     def is_view(self, node: Node) -> bool:
         """Whether a node hands on the bytes of its first operand."""

@@ -38,7 +38,7 @@ def needs(node: Node) -> set[str]:
     names = {name for name in node.input if name}
     for attribute in node.attribute:
         for graph in subgraphs(attribute):
-            own = {i.name for i in (*graph.input, *graph.initializer)}
+            own = {i.name for i in graph.input} | {t.name for t in graph.initializer}
             own |= {o for n in graph.node for o in n.output}
             inner = {name for n in graph.node for name in needs(n)}
             names |= (inner | {o.name for o in graph.output}) - own

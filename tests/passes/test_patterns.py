@@ -1,0 +1,254 @@
+"""Patterns are found as both exporters write them, and not where a value leaves them."""
+
+from __future__ import annotations
+
+import pytest
+
+from perfc.api import typed
+from perfc.ir.evaluate import evaluate
+from perfc.ir.graph import Module
+from perfc.ir.op import Kind
+from perfc.ir.types import DType
+from perfc.passes.canonicalize import Canonicalize
+from perfc.passes.fuse import Fuse, Kernel, KernelTable
+from perfc.passes.manager import Analyses
+
+HEAD = '<ir_version: 8, opset_import: ["" : 18]>\n'
+X = "float[2, 16, 64] x"
+CONSTANTS = """
+  <float r2 = {1.4142135}, float one = {1.0}, float half = {0.5}, float c = {0.044715},
+   float s = {0.7978845}, float three = {3.0}, float two = {2.0}, float eps = {0.00001},
+   int64[1] last = {-1}, float q = {0.35355}, float qscale = {0.02},
+   int64[8] pads = {0, 0, 1, 1, 0, 0, 1, 1}>
+"""
+BODY_GELU_INSIDE = """
+  a = Div(x, r2)  e = Erf(a)  p = Add(e, one)  h = Mul(half, p)  y = Mul(x, h)
+"""
+BODY_GELU_OUTSIDE = """
+  a = Div(x, r2)  e = Erf(a)  p = Add(e, one)  h = Mul(x, p)  y = Mul(h, half)
+"""
+BODY_GELU_TANH = """
+  a = Pow(x, three)  b = Mul(a, c)  d = Add(x, b)  e = Mul(d, s)  t = Tanh(e)
+  p = Add(t, one)  h = Mul(x, half)  y = Mul(h, p)
+"""
+BODY_SILU = "a = Sigmoid(x)  y = Mul(x, a)"
+BODY_LAYER_NORM = """
+  m = ReduceMean(x, last)  d = Sub(x, m)  q2 = Pow(d, two)  v = ReduceMean(q2, last)
+  e = Add(v, eps)  r = Sqrt(e)  n = Div(d, r)  g = Mul(n, w)  y = Add(g, w)
+"""
+BODY_RMS_NORM = """
+  q2 = Pow(x, two)  v = ReduceMean(q2, last)  e = Add(v, eps)  r = Sqrt(e)
+  i = Reciprocal(r)  n = Mul(x, i)  y = Mul(w, n)
+"""
+
+
+STORED = {
+    "w": (DType.F32, (64,)),
+    "W": (DType.F32, (64, 64)),
+    "K": (DType.F32, (8, 16, 3, 3)),
+    "k8": (DType.F32, (8,)),
+    "qw": (DType.I8, (64, 64)),
+}
+
+
+def module(body: str, inputs: str = X, outputs: str = "float[a, b, c] y") -> Module:
+    """A model of one graph, canonical, with the stored tensors it speaks of."""
+    import onnx.parser
+
+    text = f"{HEAD}g ({inputs}) => ({outputs}) {CONSTANTS} {{ {body} }}"
+    model = onnx.parser.parse_model(text)
+    for name, (dtype, shape) in STORED.items():
+        tensor = onnx.TensorProto(name=name, data_type=dtype.onnx, dims=shape)
+        tensor.data_location = onnx.TensorProto.EXTERNAL
+        tensor.external_data.add(key="location", value="absent")
+        model.graph.initializer.append(tensor)
+    return Analyses().apply(Canonicalize(), typed(model))
+
+
+def kernels(m: Module, runtime: str) -> KernelTable:
+    return Analyses().get(Fuse(runtime), m)
+
+
+def labels(m: Module, runtime: str) -> list[list[str]]:
+    return [[n.loc.op_type for n in k.nodes] for k in kernels(m, runtime).kernels]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [BODY_GELU_INSIDE, BODY_GELU_OUTSIDE, BODY_GELU_TANH, BODY_SILU],
+    ids=["erf-inside", "erf-outside", "tanh", "silu"],
+)
+@pytest.mark.parametrize("runtime", ["eager", "inductor", "tensorrt"])
+def test_a_written_out_activation_is_one_kernel(body: str, runtime: str) -> None:
+    assert len(kernels(module(body), runtime).kernels) == 1
+
+
+def test_ort_knows_gelu_only_with_the_half_outside() -> None:
+    assert len(labels(module(BODY_GELU_OUTSIDE), "ort")) == 1
+    assert len(labels(module(BODY_GELU_INSIDE), "ort")) == 5
+
+
+def test_a_scale_after_an_activation_stays_outside() -> None:
+    found = labels(module(BODY_SILU.replace("y =", "z =") + "  y = Mul(z, three)"), "eager")
+    assert found == [["Sigmoid", "Mul"], ["Mul"]]
+
+
+def test_an_activation_whose_inside_others_read_is_no_pattern() -> None:
+    m = module(BODY_SILU + "  u = Relu(a)", outputs="float[a, b, c] y, float[a, b, c] u")
+    assert len(labels(m, "eager")) == 3
+
+
+@pytest.mark.parametrize("runtime", ["eager", "ort", "ort-cpu", "tensorrt"])
+@pytest.mark.parametrize("body", [BODY_LAYER_NORM, BODY_RMS_NORM], ids=["layer", "rms"])
+def test_a_written_out_normalisation_is_one_kernel(body: str, runtime: str) -> None:
+    table = kernels(module(body), runtime)
+    assert [k.pattern for k in table.kernels] == [
+        "layer_norm" if body is BODY_LAYER_NORM else "rms_norm"
+    ]
+
+
+def test_a_fused_normalisation_reads_and_writes_its_rows_once() -> None:
+    (k,) = kernels(module(BODY_LAYER_NORM), "ort").kernels
+    rows = 2 * 16 * 64 * 4
+    assert evaluate(k.traffic.write_bytes, {}) == rows
+    assert evaluate(k.traffic.read_bytes, {}) == rows + 64 * 4 + 4 + 4 + 8
+
+
+def test_a_residual_joins_its_normalisation_only_where_nobody_else_reads_it() -> None:
+    norm = "z = Add(x, u)  y = LayerNormalization(z, w, w)"
+    inputs = f"{X}, float[2, 16, 64] u"
+    assert labels(module(norm, inputs), "ort") == [["Add", "LayerNormalization"]]
+    shared = module(norm + "  t = Relu(z)", inputs, "float[a, b, c] y, float[a, b, c] t")
+    assert len(labels(shared, "ort")) == 3
+
+
+ATTENTION_INPUTS = "float[2, 4, 16, 8] Q, float[2, 4, 16, 8] Key, float[2, 4, 16, 8] V"
+SDPA = """
+  kt = Transpose<perm = [0, 1, 3, 2]>(Key)  qs = Mul(Q, q)  ks = Mul(kt, q)
+  scores = MatMul(qs, ks)  p = Softmax<axis = -1>(scores)  y = MatMul(p, V)
+"""
+MANUAL = """
+  kt = Transpose<perm = [0, 1, 3, 2]>(Key)  scores = MatMul(Q, kt)  scaled = Mul(scores, q)
+  masked = Add(scaled, M)  p = Softmax<axis = -1>(masked)  y = MatMul(p, V)
+"""
+
+
+def attention(body: str, runtime: str) -> tuple[Kernel, ...]:
+    inputs = ATTENTION_INPUTS + (", float[2, 1, 16, 16] M" if "M)" in body else "")
+    return kernels(module(body, inputs, "float[a, b, c, d] y"), runtime).kernels
+
+
+@pytest.mark.parametrize("runtime", ["eager", "inductor", "tensorrt"])
+def test_expanded_attention_is_one_kernel_without_the_scores(runtime: str) -> None:
+    (k,) = attention(SDPA, runtime)
+    assert k.kind is Kind.ATTENTION
+    assert evaluate(k.traffic.write_bytes, {}) == 2 * 4 * 16 * 8 * 4
+    assert evaluate(k.work.mac, {}) == 2 * (2 * 4 * 16 * 16 * 8)
+
+
+def test_attention_by_hand_is_one_kernel_only_for_compilers() -> None:
+    assert len(attention(MANUAL, "tensorrt")) == 1
+    assert len(attention(MANUAL, "inductor")) == 1
+    assert [k.label for k in attention(MANUAL, "eager")] == [
+        "Transpose + MatMul",
+        "Mul",
+        "Add",
+        "Softmax",
+        "MatMul",
+    ]
+
+
+def test_ort_fuses_no_attention_of_torch_exports() -> None:
+    assert len(attention(SDPA, "ort")) == 4
+
+
+CONV = "a = Conv<pads = [1, 1, 1, 1]>(x, K)  n = BatchNormalization(a, k8, k8, k8, k8)"
+MAPS = "float[2, 16, 14, 14] x"
+OUT4 = "float[a, b, c, d] y"
+
+
+@pytest.mark.parametrize("runtime", ["ort", "ort-cpu", "tensorrt"])
+def test_a_folded_batch_normalisation_costs_nothing(runtime: str) -> None:
+    (k,) = kernels(module(CONV + "  y = Relu(n)", MAPS, OUT4), runtime).kernels
+    assert [n.loc.op_type for n in k.folded] == ["BatchNormalization"]
+    elements = 2 * 8 * 14 * 14
+    assert evaluate(k.work.alu, {}) == elements
+    assert evaluate(k.traffic.write_bytes, {}) == 4 * elements
+    assert evaluate(k.traffic.read_bytes, {}) == 4 * (2 * 16 * 14 * 14 + 8 * 16 * 9)
+
+
+def test_eager_and_inductor_keep_batch_normalisation() -> None:
+    m = module(CONV + "  y = Relu(n)", MAPS, OUT4)
+    assert labels(m, "eager") == [["Conv"], ["BatchNormalization"], ["Relu"]]
+    assert labels(m, "inductor") == [["Conv"], ["BatchNormalization", "Relu"]]
+
+
+def test_a_normalisation_of_a_shared_result_is_not_folded() -> None:
+    m = module(CONV + "  y = Add(a, n)", MAPS, OUT4)
+    assert all(not k.folded for k in kernels(m, "ort").kernels)
+
+
+def test_cuda_joins_the_residual_that_relu_follows_and_cpu_does_not() -> None:
+    body = "a = Conv<pads = [1, 1, 1, 1]>(x, K)  z = Add(a, r)  y = Relu(z)"
+    m = module(body, MAPS + ", float[2, 8, 14, 14] r", OUT4)
+    assert labels(m, "ort") == [["Conv", "Add", "Relu"]]
+    assert labels(m, "ort-cpu") == [["Conv"], ["Add"], ["Relu"]]
+
+
+def test_a_residual_through_two_branches_makes_no_circle() -> None:
+    """Relu could join the convolution, but the addition it feeds needs a kernel in between."""
+    body = """
+      a = Conv<pads = [1, 1, 1, 1]>(x, K)  p = MaxPool<kernel_shape = [1, 1]>(a)
+      y = Add(a, p)
+    """
+    m = module(body, MAPS, OUT4)
+    for runtime in ("ort", "tensorrt", "inductor", "eager"):
+        assert len(labels(m, runtime)) == 3
+
+
+QDQ = """
+  q1 = QuantizeLinear(x, qscale)  d1 = DequantizeLinear(q1, qscale)
+  dw = DequantizeLinear(qw, qscale)  m = MatMul(d1, dw)
+  q2 = QuantizeLinear(m, qscale)  y = DequantizeLinear(q2, qscale)
+"""
+
+
+@pytest.mark.parametrize("runtime", ["ort", "ort-cpu", "tensorrt"])
+def test_a_product_between_dequantised_operands_is_done_in_integers(runtime: str) -> None:
+    product = next(k for k in kernels(module(QDQ), runtime).kernels if k.work.mac)
+    assert product.mac_dtype in (DType.U8, DType.I8)
+    assert [n.loc.op_type for n in product.nodes if n.op.kind is not Kind.QUANTIZE] == ["MatMul"]
+    activations = 2 * 16 * 64
+    assert evaluate(product.traffic.read_bytes, {}) == activations + 64 * 64 + 4
+    if runtime != "tensorrt":  # there the last dequantisation joins
+        assert evaluate(product.traffic.write_bytes, {}) == activations
+
+
+def test_eager_multiplies_what_it_dequantised() -> None:
+    product = next(k for k in kernels(module(QDQ), "eager").kernels if k.work.mac)
+    assert product.mac_dtype is DType.F32
+
+
+def test_a_dequantisation_that_two_products_share_is_part_of_both() -> None:
+    body = (
+        QDQ.replace("y =", "y1 =")
+        + """
+      n = MatMul(d1, dw)  q3 = QuantizeLinear(n, qscale)  y2 = DequantizeLinear(q3, qscale)
+    """
+    )
+    m = module(body, X, "float[a, b, c] y1, float[a, b, c] y2")
+    found = [k for k in kernels(m, "ort").kernels if k.work.mac]
+    assert [k.mac_dtype.bits for k in found] == [8, 8]
+    assert all(v.type.dtype.bits == 8 or not v.type.shape for k in found for v in k.reads)  # type: ignore[union-attr]
+
+
+def test_a_linear_layer_in_eager_adds_its_bias_in_the_product() -> None:
+    m = module("a = MatMul(x, W)  y = Add(w, a)")
+    assert labels(m, "eager") == [["MatMul", "Add"]]
+    assert labels(m, "ort") == [["MatMul"], ["Add"]]
+
+
+def test_padding_joins_the_convolution_behind_it() -> None:
+    m = module("z = Pad(x, pads)  y = Conv(z, K)", MAPS, OUT4)
+    assert labels(m, "ort") == [["Pad", "Conv"]]
+    assert labels(m, "eager") == [["Pad"], ["Conv"]]
