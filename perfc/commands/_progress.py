@@ -70,6 +70,7 @@ class Progress:
         with self.lock:
             if self.is_over:
                 return
-            self.bar = Progress(*columns, console=Console(stderr=True), transient=True)
-            self.bar.add_task(self.now, total=len(PASSES), completed=self.done)
-            self.bar.start()
+            bar = Progress(*columns, console=Console(stderr=True), transient=True)
+            bar.add_task(self.now, total=len(PASSES), completed=self.done)
+            bar.start()
+            self.bar = bar

@@ -15,6 +15,7 @@ from perfc.passes.runtimes import Launch
 
 from .amounts import key, ratio
 from .document import Cell, Column, Note, Section, Table
+from .pressure import Repeated
 from .units import Unit, quantity, share
 
 if TYPE_CHECKING:
@@ -92,15 +93,15 @@ ADVICE = {
 }
 
 
-def collect(report: Report) -> Bottlenecks:
+def collect(report: Report, kernels: Sequence[Repeated]) -> Bottlenecks:
     """What lifting each ceiling of ``report`` would save."""
     roof = report.roofline
-    kernels, total = roof.kernels, roof.time_s
+    total = roof.time_s
     gap_s = launch_s(report)
     found: list[Bottleneck] = []
     for c in Ceiling:
         bound = [k for k in kernels if k.binding is c]
-        is_used = bound or any(k.sustained.get(c) for k in kernels)
+        is_used = bound or any(k.kernel.sustained.get(c) for k in kernels)
         if not is_used and not (c is Ceiling.LAUNCH and roof.launch_gap_s):
             continue
         doubled = retimed(kernels, gap_s, scaled(c, 0.5))
@@ -108,8 +109,8 @@ def collect(report: Report) -> Bottlenecks:
         found.append(
             Bottleneck(
                 key(c),
-                len(bound),
-                ratio(math.fsum(k.time_s for k in bound), total),
+                sum(k.count for k in bound),
+                ratio(math.fsum(k.count * k.time_s for k in bound), total),
                 doubled,
                 lifted,
                 max(total - doubled, 0.0),
@@ -117,7 +118,7 @@ def collect(report: Report) -> Bottlenecks:
                 ADVICE[c],
             )
         )
-    remedies = [r for r in changes(report, gap_s) if r.saving_s > 0]
+    remedies = [r for r in changes(report, kernels, gap_s) if r.saving_s > 0]
     return Bottlenecks(
         tuple(sorted(found, key=lambda b: (-b.saving_lifted_s, b.ceiling))),
         tuple(sorted(remedies, key=lambda r: (-r.saving_s, r.name))),
@@ -145,9 +146,9 @@ def scaled(ceiling: Ceiling, factor: float) -> Factor:
     return lambda k, c: factor if c in both else 1.0
 
 
-def retimed(kernels: Sequence[KernelBound], gap_s: float, factor: Factor) -> float:
+def retimed(kernels: Sequence[Repeated], gap_s: float, factor: Factor) -> float:
     """The run's time with every kernel's ceilings scaled."""
-    return math.fsum(retimed_kernel(k, gap_s, factor) for k in kernels)
+    return math.fsum(k.count * retimed_kernel(k.kernel, gap_s, factor) for k in kernels)
 
 
 def retimed_kernel(kernel: KernelBound, gap_s: float, factor: Factor) -> float:
@@ -156,18 +157,20 @@ def retimed_kernel(kernel: KernelBound, gap_s: float, factor: Factor) -> float:
     return max(busy, kernel.launches * gap_s * factor(kernel, Ceiling.LAUNCH))
 
 
-def changes(report: Report, gap_s: float) -> Iterator[Remedy]:
+def changes(report: Report, kernels: Sequence[Repeated], gap_s: float) -> Iterator[Remedy]:
     """Changes whose effect the tables of this run tell."""
-    kernels, total = report.roofline.kernels, report.roofline.time_s
+    total = report.roofline.time_s
     if report.kernels.runtime.launch is not Launch.GRAPH and gap_s:
         time = retimed(kernels, gap_s, scaled(Ceiling.LAUNCH, GRAPH_GAP))
         basis = f"gaps of {quantity(gap_s * GRAPH_GAP, Unit.SECOND)}, assumed"
         yield Remedy("record the launches in a CUDA graph", time, total - time, basis)
-    if not report.dtype and any(k.dtype is DType.F32 for k in kernels):
+    if not report.dtype and any(k.kernel.dtype is DType.F32 for k in kernels):
         time = retimed(kernels, gap_s, narrowed(report.machine, DType.F16, report.tf32))
         basis = "f16 rates and half the bytes of every f32 kernel; exactly: --dtype f16"
         yield Remedy("f16 where the model has f32", time, total - time, basis)
-    if report.tf32 is False and any(k.dtype is DType.F32 and k.counts.mac for k in kernels):
+    if report.tf32 is False and any(
+        k.kernel.dtype is DType.F32 and k.kernel.counts.mac for k in kernels
+    ):
         time = retimed(kernels, gap_s, narrowed(report.machine, DType.TF32, False))
         yield Remedy("TF32 for f32 products", time, total - time, "the TF32 rate")
 

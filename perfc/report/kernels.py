@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from perfc.passes.roofline import Ceiling, KernelBound
@@ -93,23 +93,29 @@ class KernelRow:
 def collect(report: Report) -> tuple[KernelRow, ...]:
     """The kernels of ``report`` in execution order."""
     total = report.roofline.time_s
-    bounds = report.roofline.kernels
-    firsts: dict[tuple[object, ...], int] = {}
-    return tuple(
-        row(i, firsts.setdefault(identity(k), i), k, total, report.env)
-        for i, k in enumerate(bounds)
-    )
+    firsts: dict[tuple[object, ...], KernelRow] = {}
+    rows: list[KernelRow] = []
+    for i, bound in enumerate(report.roofline.kernels):
+        same = identity(bound)
+        first = firsts.get(same)
+        if first is None:
+            found = firsts[same] = row(i, bound, total, report.env)
+        else:
+            names = tuple(n.name for n in bound.kernel.nodes)
+            found = replace(first, index=i, nodes=names)
+        rows.append(found)
+    return tuple(rows)
 
 
 def identity(bound: KernelBound) -> tuple[object, ...]:
     """What equal kernels have in common: layers of a transformer repeat a few."""
+    kernel = bound.kernel
     times = (*bound.floor.values(), *bound.sustained.values(), bound.launch_gap_s)
-    return bound.kernel.label, bound.dtype, bound.counts, bound.launches, times
+    counted = (kernel.work, kernel.traffic, kernel.repeat, bound.device_bytes)
+    return kernel.label, kernel.tier, bound.dtype, bound.launches, times, counted
 
 
-def row(
-    index: int, alike: int, bound: KernelBound, total_s: float, env: Mapping[str, int]
-) -> KernelRow:
+def row(index: int, bound: KernelBound, total_s: float, env: Mapping[str, int]) -> KernelRow:
     """The row of one kernel."""
     kernel = bound.kernel
     work, traffic, repeat = kernel.work, kernel.traffic, kernel.repeat
@@ -122,7 +128,7 @@ def row(
     next_bound, margin = ("", None) if is_bound else runner_up(bound)
     return KernelRow(
         index,
-        alike,
+        index,
         kernel.label,
         tuple(n.name for n in kernel.nodes),
         kernel.kind.name.lower(),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from perfc.passes.roofline import Ceiling
+from perfc.passes.roofline import Ceiling, KernelBound
 
 from .amounts import key, ratio
 from .document import Column, Section, Table
@@ -42,28 +44,45 @@ class Pressure:
     bound_share: float
 
 
-def collect(report: Report) -> tuple[Pressure, ...]:
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """Equal kernels of a run: one of them, how many there are, what binds each."""
+
+    kernel: KernelBound
+    count: int
+    binding: Ceiling
+    time_s: float
+
+
+def repeated(report: Report, rows: Sequence[KernelRow]) -> list[Repeated]:
+    """The distinct kernels of ``report``: sums over a run need not visit the others."""
+    kernels = report.roofline.kernels
+    return [
+        Repeated(k := kernels[first], count, k.binding, k.time_s)
+        for first, count in Counter(r.alike for r in rows).items()
+    ]
+
+
+def collect(report: Report, kernels: Sequence[Repeated]) -> tuple[Pressure, ...]:
     """Every ceiling that takes any time, in the order of the machine."""
-    roof = report.roofline
-    total = roof.time_s
+    total = report.roofline.time_s
     found: list[Pressure] = []
     for c in Ceiling:
-        bound = [k for k in roof.kernels if k.binding is c]
-        busy = sum(k.sustained.get(c, 0.0) for k in roof.kernels)
+        bound = [k for k in kernels if k.binding is c]
+        busy = math.fsum(k.count * k.kernel.sustained.get(c, 0.0) for k in kernels)
         if c is Ceiling.LAUNCH:
-            busy = roof.launch_gap_s
+            busy = report.roofline.launch_gap_s
         if not busy and not bound:
             continue
-        floor = sum(k.floor.get(c, 0.0) for k in roof.kernels)
-        time = sum(k.time_s for k in bound)
+        time = math.fsum(k.count * k.time_s for k in bound)
         found.append(
             Pressure(
                 key(c),
                 c.value,
                 busy,
                 ratio(busy, total),
-                floor,
-                len(bound),
+                math.fsum(k.count * k.kernel.floor.get(c, 0.0) for k in kernels),
+                sum(k.count for k in bound),
                 time,
                 ratio(time, total),
             )

@@ -65,14 +65,15 @@ class Views:
 def collect(report: Report) -> Views:
     """Every view of ``report``."""
     rows = kernels.collect(report)
+    distinct = pressure.repeated(report, rows)
     return Views(
         assumptions.collect(report),
         summary.collect(report),
         coverage.collect(report),
         rows,
-        pressure.collect(report),
+        pressure.collect(report, distinct),
         critical.collect(rows, bottlenecks.launch_s(report)),
-        bottlenecks.collect(report),
+        bottlenecks.collect(report, distinct),
         memory.collect(report),
     )
 
