@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,6 @@ from perfc.machine import Unit as Engine
 from perfc.passes.roofline import GRAPH_GAP, TILE
 from perfc.passes.runtimes import Launch
 
-from .amounts import open_symbols
 from .document import Column, Fact, Facts, Section, Table
 from .units import DASH, Unit, quantity
 
@@ -139,7 +138,7 @@ MEMORY_MODEL = (
 )
 
 
-def collect(report: Report) -> Assumptions:
+def collect(report: Report, unset: Mapping[str, int]) -> Assumptions:
     """The assumptions behind ``report``."""
     origin, machine, runtime = report.source.origin, report.machine, report.kernels.runtime
     overhead = machine.launch_overhead_s
@@ -156,7 +155,7 @@ def collect(report: Report) -> Assumptions:
         origin.producer,
         origin.ir_version,
         dict(origin.opsets),
-        tuple(symbol_values(report)),
+        tuple(symbol_values(report, unset)),
         machine.name,
         machine.description,
         tuple(SourceUsed(s.title, s.date, str(s.origin)) for s in sources),
@@ -173,11 +172,11 @@ def collect(report: Report) -> Assumptions:
     )
 
 
-def symbol_values(report: Report) -> Iterator[SymbolValue]:
+def symbol_values(report: Report, unset: Mapping[str, int]) -> Iterator[SymbolValue]:
     """Every symbol with the number used for it."""
     for name, value in report.env.items():
         yield SymbolValue(name, value, "given" if name in report.given else "default")
-    for name, least in open_symbols(report).items():
+    for name, least in unset.items():
         yield SymbolValue(name, least, "data")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ from perfc.ir.cost import dim_sum
 from perfc.ir.graph import Node, walk
 from perfc.passes.cost import NodeCost, Tier
 
-from .amounts import amount, open_symbols, ratio
+from .amounts import amount, ratio
 from .document import Amount, Column, Note, Section, Table
 from .units import Unit, plural, share
 
@@ -114,7 +115,7 @@ def listed(names: list[str]) -> str:
     return ", ".join(names[:4]) + more
 
 
-def collect(report: Report) -> Coverage:
+def collect(report: Report, unset: Sequence[str]) -> Coverage:
     """How well the nodes of ``report`` are known."""
     by_tier: dict[Tier, list[NodeCost]] = {t: [] for t in Tier}
     opaque: dict[tuple[str, Tier], list[Node]] = {}
@@ -145,14 +146,13 @@ def collect(report: Report) -> Coverage:
         OpaqueOperator(name, len(nodes), tier.value, nodes[0].name)
         for (name, tier), nodes in opaque.items()
     ]
-    unset = tuple(open_symbols(report))
     in_file = Counter(True for _ in walk(report.source.graph))[True]
     return Coverage(
         in_file,
         executed,
         tuple(tier_row(t) for t in Tier if by_tier[t]),
         tuple(sorted(operators, key=lambda o: (-o.nodes, o.op_type))),
-        unset,
+        tuple(unset),
         not (report.cost.is_bound or unset),
     )
 

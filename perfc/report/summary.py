@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from perfc.api import Report
 
     from .coverage import Coverage
+    from .memory import Memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ class Summary:
     device_capacity_bytes: float | None
 
 
-def collect(report: Report) -> Summary:
+def collect(report: Report, memory: Memory) -> Summary:
     """The totals of ``report``."""
     env, roof, cost = report.env, report.roofline, report.cost
     is_bound = cost.is_bound
@@ -102,19 +103,10 @@ def collect(report: Report) -> Summary:
         evaluate(executed, env) / moved if moved and not bounded else None,
         amount(cost.parameters, env, Unit.COUNT),
         amount(cost.weight_bytes, env, Unit.BYTE),
-        *peak_of(report),
+        memory.peak_bytes,
+        "" if memory.peak_step is None else memory.nodes[memory.peak_step],
         float(device.capacity_bytes) if device is not None else None,
     )
-
-
-def peak_of(report: Report) -> tuple[Amount, str]:
-    """Peak activation bytes as an amount, and the node that runs then."""
-    table = report.liveness
-    nbytes, node = table.peak(report.env)
-    if node is None:
-        return Amount(0, Unit.BYTE, 0, table.is_bound), ""
-    formula = table.live[table.timeline(report.env).index(nbytes)]
-    return amount(formula, report.env, Unit.BYTE, is_bound=table.is_bound), node.name
 
 
 def section(view: Summary, coverage: Coverage) -> Section:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from . import assumptions, bottlenecks, coverage, critical, kernels, memory, pressure, summary
+from .amounts import open_symbols
 from .assumptions import Assumptions
 from .bottlenecks import Bottlenecks
 from .coverage import Coverage
@@ -66,15 +67,17 @@ def collect(report: Report) -> Views:
     """Every view of ``report``."""
     rows = kernels.collect(report)
     distinct = pressure.repeated(report, rows)
+    unset = open_symbols(report)
+    live = memory.collect(report)
     return Views(
-        assumptions.collect(report),
-        summary.collect(report),
-        coverage.collect(report),
+        assumptions.collect(report, unset),
+        summary.collect(report, live),
+        coverage.collect(report, tuple(unset)),
         rows,
         pressure.collect(report, distinct),
         critical.collect(rows, bottlenecks.launch_s(report)),
         bottlenecks.collect(report, distinct),
-        memory.collect(report),
+        live,
     )
 
 
