@@ -81,14 +81,14 @@ class KernelPart:
     origin: Origin
 
 
-def kernel_part(report: Report, node: Node, tf32: bool) -> KernelPart | None:
+def kernel_part(report: Report, node: Node) -> KernelPart | None:
     """The kernel that ``node`` runs in, None where it launches nothing."""
     table = report.roofline
     found = ((i, b) for i, b in enumerate(table.kernels) if node in b.kernel.nodes)
     index, bound = next(found, (-1, None))
     if bound is None:
         return None
-    ceilings = tuple(_ceilings(report, bound, tf32))
+    ceilings = tuple(_ceilings(report, bound))
     c = bound.counts
     total = table.time_s
     return KernelPart(
@@ -118,12 +118,12 @@ def kernel_part(report: Report, node: Node, tf32: bool) -> KernelPart | None:
     )
 
 
-def _ceilings(report: Report, bound: KernelBound, tf32: bool) -> Iterator[CeilingTime]:
+def _ceilings(report: Report, bound: KernelBound) -> Iterator[CeilingTime]:
     for line, times in (("floor", bound.floor), ("sustained", bound.sustained)):
         longest = max(times.values(), default=0.0)
         binding = None if line == "sustained" and bound.binding is Ceiling.LAUNCH else longest
         for ceiling, time_s in times.items():
-            rate = _rate(report.machine, bound, ceiling, line == "floor", tf32)
+            rate = _rate(report.machine, bound, ceiling, line == "floor", report.tf32)
             if rate is None:
                 continue
             origin = rate.origin

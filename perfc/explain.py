@@ -80,13 +80,12 @@ class Explanation:
     note: str
 
 
-def explain(report: Report, wanted: str, *, tf32: bool = True) -> Explanation:
+def explain(report: Report, wanted: str) -> Explanation:
     """How the numbers of the node ``wanted`` are made.
 
     Args:
         report: an analysis.
         wanted: a node's name, one of its outputs, its position, or part of its name.
-        tf32: as the analysis was told.
 
     Raises:
         NodeError: no such node.
@@ -117,7 +116,7 @@ def explain(report: Report, wanted: str, *, tf32: bool = True) -> Explanation:
         counts=tuple(_counts(shown, cost, extents, report.env)) if cost else (),
         repeat=int(evaluate(cost.repeat, report.env)) if cost else 1,
         tier=cost.tier if cost else None,
-        kernel=kernel_part(report, node, tf32) if node is not None else None,
+        kernel=kernel_part(report, node) if node is not None else None,
         note=_note(report, node, cost),
     )
 

@@ -126,13 +126,12 @@ class Evaluator:
 
     report: Report
     machine: Machine
-    tf32: bool = True
     rates: Rates = field(init=False)
     sizes: dict[Value, Dim] = field(init=False)
     groups: list[int] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.rates = Rates(self.machine, self.tf32)
+        self.rates = Rates(self.machine, self.report.tf32)
         kernels = self.table.kernels
         self.sizes = {v: _nbytes(v) for k in kernels for v in (*k.reads, *k.writes)}
         numbers: dict[object, int] = {}
@@ -342,17 +341,26 @@ def merged_spans(values: Sequence[int], at: Callable[[int], Regime]) -> tuple[Sp
     """Spans over ``values``, their ends found by bisection where points lie apart."""
     spans = [Span(at(values[0]), values[0], values[0])]
     for left, right in pairwise(values):
-        here, there = spans[-1], at(right)
-        if there is here.regime:
-            spans[-1] = Span(here.regime, here.first, right)
-            continue
-        low, high = left, right
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if at(middle) is there else (middle, high)
-        spans[-1] = Span(here.regime, here.first, high - 1)
-        spans.append(Span(there, high, right))
+        for first in changes(left, right, at):
+            spans[-1] = Span(spans[-1].regime, spans[-1].first, first - 1)
+            spans.append(Span(at(first), first, first))
+        spans[-1] = Span(spans[-1].regime, spans[-1].first, right)
     return tuple(spans)
+
+
+def changes(left: int, right: int, at: Callable[[int], Regime]) -> Iterator[int]:
+    """Values where the regime becomes another one, between two points that differ.
+
+    A regime that holds only strictly between points of one and the same is not seen.
+    """
+    if at(left) is at(right):
+        return
+    if right - left == 1:
+        yield right
+        return
+    middle = (left + right) // 2
+    yield from changes(left, middle, at)
+    yield from changes(middle, right, at)
 
 
 def largest(fits: Callable[[int], bool]) -> int | None:

@@ -91,10 +91,18 @@ def test_floors_stay_below_times_and_grow_with_the_batch(bert: Report) -> None:
 
 
 def test_a_crossover_between_coarse_points_is_the_one_of_all_points(bert: Report) -> None:
-    coarse = sweep(bert, parse_axes(["batch=1,64"]), [bert.machine], top=0).crossovers[0]
+    coarse = sweep(bert, parse_axes(["batch=1:64:*2"]), [bert.machine], top=0).crossovers[0]
     fine = sweep(bert, parse_axes(["batch=1:64"]), [bert.machine], top=0).crossovers[0]
     assert coarse.spans[0] == fine.spans[0]
     assert coarse.spans[0].regime is Regime.LAUNCH
+    assert {s.first for s in coarse.spans} <= {s.first for s in fine.spans}
+
+
+def test_a_third_regime_between_two_points_is_found() -> None:
+    def at(v: int) -> Regime:
+        return Regime.LAUNCH if v < 5 else Regime.COMPUTE if v < 40 else Regime.MEMORY
+
+    assert merged_spans((1, 64), at) == merged_spans(range(1, 65), at)
 
 
 def test_spans_meet_and_bisection_finds_the_change() -> None:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from ._options import dim_option, parse_dims, write
+from ._analysis import AnalysisOptions, analysis_options
+from ._options import dim_option, write
 
 
 @click.command("annotate")
@@ -26,19 +27,14 @@ from ._options import dim_option, parse_dims, write
     show_default=True,
     help="What the node data for Model Explorer shows.",
 )
-@click.option("--target", default="a100", show_default=True, help="A target's name or file.")
 @dim_option
-@click.option("--runtime", default="ort", show_default=True, help="Whose fusion table applies.")
-@click.option("--dtype", default="", metavar="TYPE", help="What-if precision: fp16, int8, fp8 …")
+@analysis_options
 def command(
+    options: AnalysisOptions,
     model: str,
     output: Path | None,
     model_explorer: Path | None,
     metric: str,
-    target: str,
-    dims: tuple[str, ...],
-    runtime: str,
-    dtype: str,
 ) -> None:
     """Annotate MODEL: counts, times and bounds as properties of its nodes, and inferred shapes.
 
@@ -48,13 +44,12 @@ def command(
     import json
 
     from perfc.annotate import annotate
-    from perfc.api import analyze
     from perfc.model_explorer import node_data
     from perfc.onnx_file import read_model, write_model
 
     if output is None and model_explorer is None:
         raise click.UsageError("nothing to write: give -o OUT.onnx or --model-explorer OUT.json")
-    report = analyze(model, target, dims=parse_dims(dims), runtime=runtime, dtype=dtype)
+    report = options.report(model)
     message = read_model(model)
     if model_explorer is not None:
         data = node_data(message, report, metric)

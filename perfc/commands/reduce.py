@@ -6,6 +6,9 @@ from pathlib import Path
 
 import click
 
+from ._analysis import AnalysisOptions, analysis_options
+from ._options import dim_option
+
 
 @click.command("reduce")
 @click.argument("model", type=click.Path(dir_okay=False))
@@ -13,16 +16,16 @@ import click
 @click.option(
     "--error", is_flag=True, help="Keep what raises the error that the analysis stops at."
 )
-@click.option("--target", default="a100", show_default=True, help="Target of the analysis.")
-@click.option("--runtime", default="ort", show_default=True, help="Whose fusion table applies.")
 @click.option(
     "-o",
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),
     help="Write a model; without it the sub-model is printed as ONNX text.",
 )
+@dim_option
+@analysis_options
 def command(
-    model: str, node: str | None, error: bool, target: str, runtime: str, output: Path | None
+    options: AnalysisOptions, model: str, node: str | None, error: bool, output: Path | None
 ) -> None:
     """Reduce MODEL to one node, or to the nodes that raise the error its analysis stops at.
 
@@ -30,7 +33,6 @@ def command(
     """
     import onnx
 
-    from perfc.api import analyze
     from perfc.onnx_file import read_model, write_model
     from perfc.reduce import reduce_error, reduce_to_node
 
@@ -39,7 +41,7 @@ def command(
     message = read_model(model)
 
     def probe(candidate: onnx.ModelProto) -> None:
-        analyze(candidate, target, runtime=runtime)
+        options.report(candidate)
 
     found = reduce_to_node(message, node) if node is not None else reduce_error(message, probe)
     if output is None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from ._analysis import AnalysisOptions, analysis_options
 from ._options import names_in, output_option, write
 
 
@@ -19,9 +20,6 @@ from ._options import names_in, output_option, write
     metavar="NAME=RANGE",
     help="1:256, 1:256:8, 1:256:*2, 128,512,2048 or one number; repeat it for several symbols.",
 )
-@click.option("--target", default="a100", show_default=True, help="Targets, with commas between.")
-@click.option("--runtime", default="ort", show_default=True, help="Whose fusion table applies.")
-@click.option("--dtype", default="", metavar="TYPE", help="What-if precision: fp16, int8, fp8 …")
 @click.option("--top", default=5, show_default=True, help="Kernels whose bounds are followed.")
 @click.option(
     "--output-format",
@@ -30,32 +28,25 @@ from ._options import names_in, output_option, write
     show_default=True,
 )
 @output_option
+@analysis_options
 def command(
-    model: str,
-    dims: tuple[str, ...],
-    target: str,
-    runtime: str,
-    dtype: str,
-    top: int,
-    output_format: str,
-    output: Path | None,
+    options: AnalysisOptions, model: str, top: int, output_format: str, output: Path | None
 ) -> None:
     """Sweep symbols of MODEL: `perfc sweep model.onnx --dim batch=1:256 --target a100,h100`.
 
-    The analysis runs once; each point evaluates its formulas.
+    The analysis runs once; each point evaluates its formulas. Several targets take commas between.
     """
-    from perfc.api import analyze
     from perfc.axes import parse_axes
     from perfc.machine import load_machine
     from perfc.sweep import sweep
     from perfc.sweep_text import render_csv, render_json, render_text
 
-    axes = parse_axes(dims)
-    machines = [load_machine(name) for name in names_in(target)]
+    axes = parse_axes(options.dims)
+    machines = [load_machine(name) for name in names_in(options.target)]
     if not machines:
         raise click.UsageError("--target names no target")
     first = {a.name: a.values[0] for a in axes}
-    report = analyze(model, names_in(target)[0], dims=first, runtime=runtime, dtype=dtype)
+    report = options.report(model, target=names_in(options.target)[0], dims=first)
     found = sweep(report, axes, machines, top=top)
     render = {"text": render_text, "csv": render_csv, "json": render_json}[output_format]
     write(render(found), output)
