@@ -221,7 +221,8 @@ def operator(r: random.Random, m: onnx.ModelProto) -> None:
         case 1:
             n.domain = r.choice(("com.microsoft", "ai.onnx.ml", "x.y"))
         case _:
-            m.opset_import[0].version = r.choice((1, 7, 13, 28, 0, 2**40))
+            for opset in m.opset_import[:1]:
+                opset.version = r.choice((1, 7, 13, 28, 0, 2**40))
 
 
 def element(r: random.Random, m: onnx.ModelProto) -> None:
