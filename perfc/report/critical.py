@@ -60,9 +60,23 @@ def collect(rows: Sequence[KernelRow], launch_s: float) -> Critical:
     return Critical(tuple(steps), covered)
 
 
+WORDS = {
+    "matrix": "the matrix unit",
+    "vector": "the vector unit",
+    "special": "special functions",
+    "integer": "integer arithmetic",
+    "l1": "L1",
+    "l2": "L2",
+    "device": "device memory",
+    "waves": "the waves of the matrix unit",
+}
+"""Ceilings as sentences call them."""
+
+
 def reason(row: KernelRow, launch_s: float) -> str:
     """Why a kernel takes the time it takes."""
-    above = f", {row.margin:.1f}x above {row.next_bound}" if row.margin and row.next_bound else ""
+    below = WORDS.get(row.next_bound, row.next_bound)
+    above = f", {row.margin:.1f}x above {below}" if row.margin and below else ""
     held = row.ceilings.get(row.bound)
     matrix = row.ceilings.get("matrix")
     match row.bound:

@@ -36,8 +36,23 @@ class Amount:
         return f"≥ {text}" if self.is_bound and self.value is not None else text
 
 
-Cell: TypeAlias = "str | float | Amount | None"
-"""Text, a number in its column's unit, a number with a unit of its own, or nothing known."""
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A long name and what stands for it where there is little room.
+
+    Args:
+        full: all of it.
+        short: less of it; shortened further, its first ``kept`` characters and its end stay.
+        kept: characters that stay in front.
+    """
+
+    full: str
+    short: str
+    kept: int = 0
+
+
+Cell: TypeAlias = "str | float | Name | Amount | None"
+"""Text, a number in its column's unit, a name, a number with its own unit, or nothing known."""
 
 
 @dataclass(frozen=True, slots=True)

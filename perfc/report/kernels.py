@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from perfc.passes.roofline import Ceiling, KernelBound
 
 from .amounts import amount, key, ratio
-from .document import Amount, Column, Note, Section, Table
+from .document import Amount, Column, Name, Note, Section, Table
 from .units import Unit, share
 
 if TYPE_CHECKING:
@@ -241,7 +241,7 @@ def section(rows: Sequence[KernelRow], top: int | None) -> Section:
             r.intensity_flop_per_byte,
             r.dtype,
             title_of(r),
-            f"<- {gathered(r.nodes)}",
+            names_of(r),
         )
         for g in shown
         for r in (g.first,)
@@ -254,9 +254,16 @@ def section(rows: Sequence[KernelRow], top: int | None) -> Section:
     return Section("kernels", title, tuple(parts))
 
 
+def names_of(row: KernelRow) -> Name:
+    """The nodes a kernel executes; where there is little room, the first and how many more."""
+    more = f" +{len(row.nodes) - 1}" if len(row.nodes) > 1 else ""
+    return Name(f"<- {gathered(row.nodes)}", f"<- {row.nodes[0]}{more}", kept=3)
+
+
 def title_of(row: KernelRow) -> str:
     """A kernel's label, with its launches where there is not exactly one."""
-    text = f"≥ {row.label}" if row.is_bound else row.label
+    text = row.label.replace("Normalization", "Norm")
+    text = f"≥ {text}" if row.is_bound else text
     return text if row.launches == 1 else f"{text} x{row.launches:g}"
 
 

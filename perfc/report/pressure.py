@@ -12,7 +12,7 @@ from perfc.passes.roofline import Ceiling, KernelBound
 
 from .amounts import key, ratio
 from .document import Column, Section, Table
-from .kernels import KernelRow, groups
+from .kernels import KernelRow, groups, title_of
 from .units import Unit
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def ceilings(rows: Sequence[KernelRow], used: Sequence[Pressure], top: int | Non
         *(Column(n, n, Unit.SHARE) for n in names),
         Column("kernel", "kernel", is_name=True),
     )
-    cells = tuple((r.index, *(busy(r, n) for n in names), r.label) for r in shown)
+    cells = tuple((r.index, *(busy(r, n) for n in names), title_of(r)) for r in shown)
     return Section("ceilings", "resource pressure by kernel", (Table(columns, cells),))
 
 

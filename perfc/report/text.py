@@ -7,7 +7,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from .document import Amount, Bars, Cell, Column, Document, Fact, Facts, Note, Part, Section, Table
+from .document import (
+    Amount,
+    Bars,
+    Cell,
+    Column,
+    Document,
+    Fact,
+    Facts,
+    Name,
+    Note,
+    Part,
+    Section,
+    Table,
+)
 from .memory import bucketed
 from .units import DASH, Scale, Unit, scale_of
 
@@ -133,6 +146,11 @@ def table_lines(table: Table, width: int) -> Iterator[tuple[Span, ...]]:
     right = [is_numeric(table, i) for i in range(len(table.columns))]
     for number, row in enumerate(texts):
         style = Style.PLAIN if number else Style.FAINT
+        if number:
+            row = [
+                shortened(cell, text, w)
+                for cell, text, w in zip(table.rows[number - 1], row, widths, strict=True)
+            ]
         for line in row_lines(table.columns, row, widths):
             cells = [
                 padded(text, w, align_right=r)
@@ -140,6 +158,13 @@ def table_lines(table: Table, width: int) -> Iterator[tuple[Span, ...]]:
                 if w
             ]
             yield (Span(INDENT), Span(GAP.join(cells), style))
+
+
+def shortened(cell: Cell, text: str, width: int) -> str:
+    """The short form of a name that does not fit."""
+    if not isinstance(cell, Name) or columns_of(text) <= width:
+        return text
+    return elided(printable(cell.short), width, cell.kept)
 
 
 def row_lines(
@@ -197,11 +222,13 @@ def legend_lines(
     ]
     if not entries:
         return
-    each = max(map(len, entries)) + 3
-    per_line = max(min(width, 2 * WIDEST_TEXT) - len(INDENT), each) // each
-    for start in range(0, len(entries), per_line):
-        row = "".join(f"{e:{each}}" for e in entries[start : start + per_line])
-        yield (Span(INDENT), Span(row.rstrip(), Style.FAINT))
+    row = ""
+    for entry in entries:
+        if row and len(INDENT) + len(row) + 3 + len(entry) > min(width, 2 * WIDEST_TEXT):
+            yield (Span(INDENT), Span(row, Style.FAINT))
+            row = ""
+        row = f"{row}   {entry}" if row else entry
+    yield (Span(INDENT), Span(row, Style.FAINT))
 
 
 def numbers(table: Table, i: int) -> list[float]:
@@ -224,6 +251,8 @@ def cell_text(cell: Cell, scale: Scale) -> str:
             return DASH
         case str():
             return printable(cell)
+        case Name(full):
+            return printable(full)
         case Amount():
             return str(cell)
         case _:
@@ -250,11 +279,11 @@ def padded(text: str, width: int, *, align_right: bool) -> str:
     return space + text if align_right else text + space
 
 
-def elided(text: str, width: int) -> str:
-    """``text`` shortened in the middle: both ends of a node's name tell."""
+def elided(text: str, width: int, kept: int | None = None) -> str:
+    """``text`` shortened in the middle; ``kept`` characters in front stay, two thirds by default."""
     if columns_of(text) <= width:
         return text
-    head = (width - 1) * 2 // 3
+    head = (width - 1) * 2 // 3 if kept is None else min(kept, width - 1)
     tail = width - 1 - head
     while (
         columns_of(text[:head]) + columns_of(text[len(text) - tail :]) + 1 > width and head + tail

@@ -99,9 +99,11 @@ def section(views: Views, name: str, top: int | None) -> Section:
     match name:
         case "assumptions":
             c = views.coverage
-            work = f"{plural(c.nodes_in_file, 'node')}, {c.nodes_executed} of them executed"
             launched = plural(len(views.kernels), "kernel")
-            return assumptions.section(views.assumptions, f"{work}, {launched}")
+            work = f"{launched} for {plural(c.nodes_in_file, 'node')}"
+            if c.nodes_executed != c.nodes_in_file:
+                work += f", {c.nodes_executed} of them executed"
+            return assumptions.section(views.assumptions, work)
         case "summary":
             return summary.section(views.summary, views.coverage)
         case "coverage":
