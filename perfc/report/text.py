@@ -280,7 +280,7 @@ def padded(text: str, width: int, *, align_right: bool) -> str:
 
 
 def elided(text: str, width: int, kept: int | None = None) -> str:
-    """``text`` shortened in the middle; ``kept`` characters in front stay, two thirds by default."""
+    """``text`` shortened in the middle; ``kept`` characters stay in front, else two thirds."""
     if columns_of(text) <= width:
         return text
     head = (width - 1) * 2 // 3 if kept is None else min(kept, width - 1)

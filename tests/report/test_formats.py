@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from dataclasses import fields
 from pathlib import Path
 
@@ -231,3 +232,23 @@ def test_ascii_output_has_no_character_beyond_it(views: Views) -> None:
     assert text.isascii()
     assert ">= " in text
     assert encodable("≥ 1 µs", "utf-8") == "≥ 1 µs"
+
+
+def test_documentation_shows_the_report_as_it_is(resnet: perfc.Report) -> None:
+    page = (DOCS / "report.md").read_text(encoding="utf-8")
+    shown = render(resnet, top=6, width=110)
+    for line in shown.splitlines():
+        is_legend = line.startswith("  [")
+        is_fact = re.match(r"  [a-z]+( [a-z]+)?  ", line) and ":" not in line
+        words = re.sub(r"[0-9.,]+|≥", "", line).split()[:3]
+        if is_legend:
+            assert line in page
+        elif is_fact and words:
+            assert f"\n  {words[0]} " in page
+
+
+def test_code_in_the_documentation_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(DOCS.parent)
+    page = (DOCS / "report.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    exec(compile(code, "report.md", "exec"), {})
