@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from perfc.ir.cost import dim_sum
-from perfc.ir.dim import Dim
+from perfc.ir.dim import Dim, Monomial, Poly, dim_max
 from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Graph, Module, Node, Value, captured
 from perfc.ir.op import Kind
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from .manager import Analyses
 
 IN_PLACE = frozenset({Kind.ELEMENTWISE, Kind.NORMALIZATION, Kind.SOFTMAX})
-"""Kinds whose result may overwrite an operand of the same type that nobody reads afterwards."""
+"""Kinds whose result may overwrite an operand of the same size that nobody reads afterwards."""
+MAX_CANDIDATES = 64
+"""Formulas of which the largest is kept as such; of more their number makes the sum the bound."""
 
 
 @dataclass(frozen=True)
@@ -29,10 +31,13 @@ class LivenessTable:
 
     Args:
         steps: the nodes of the main graph, in execution order.
-        last_use: step after which a value is gone; outputs live to the end.
-        owner: the value whose storage a value shares (views, in-place results).
-        live: storages alive while each step runs, without weights.
+        last_use: step after which a value is gone; inputs and outputs live to the end.
+        owner: the value whose storage a value shares (views, in-place results); views of stored
+            tensors, which need none, are not in it.
+        live: bytes alive while each step runs, without weights; a step with regions has the most
+            that its regions need on top.
         weight_bytes: all stored tensors together.
+        is_bound: whether some value has no known size, so that more lives than is counted.
     """
 
     steps: tuple[Node, ...]
@@ -44,7 +49,14 @@ class LivenessTable:
 
     def timeline(self, env: Mapping[str, int]) -> list[int]:
         """Live activation bytes at every step."""
-        return [int(evaluate(d, env)) for d in self.live]
+        memo: dict[Dim, int] = {}
+        line: list[int] = []
+        for d in self.live:
+            found = memo.get(d)
+            if found is None:
+                found = memo[d] = int(evaluate(d, env))
+            line.append(found)
+        return line
 
     def peak(self, env: Mapping[str, int]) -> tuple[int, Node | None]:
         """Largest live activation bytes, and the node that runs then."""
@@ -71,111 +83,215 @@ class LivenessTable:
 class Liveness(Analysis[LivenessTable]):
     """Live ranges in execution order, storage shared by views and in-place results.
 
-    A node's operands and results live together while it runs. Workspace of kernels, alignment and
-    fragmentation are left out: the peak is what an ideal allocator needs.
+    A node's operands and results live together while it runs. Inputs belong to the caller: they
+    live from the first step to the last, and nothing is written over them. While a node with
+    regions runs, what its regions make lives besides; of an If the branch that needs more.
+    Workspace of kernels, alignment and fragmentation are left out: the peak is what an ideal
+    allocator needs.
     """
 
     in_place: bool = True
 
     def run(self, module: Module, am: Analyses) -> LivenessTable:
-        """Last uses and live bytes of the main graph; a node's regions count inside its step."""
+        """Last uses and live bytes of the main graph."""
         graph = module.graph
-        last = last_uses(graph)
-        owner = self.owners(graph, last)
-        sizes: dict[Value, Dim] = {}
-        ends: dict[Value, int] = {}
-        is_bound = False
-        for v, o in owner.items():
-            ends[o] = max(ends.get(o, -1), last.get(v, -1))
-            if o not in sizes:
-                nbytes = storage(o.type)
-                is_bound |= nbytes is None
-                sizes[o] = nbytes or 0
-        live = self.live(graph, owner, ends, sizes)
+        found = self.intervals(graph)
         return LivenessTable(
             graph.nodes,
-            last,
-            owner,
-            tuple(live),
-            dim_sum(storage(w.type) or 0 for w in graph.weights),
-            is_bound,
+            found.last,
+            found.owner,
+            tuple(found.live),
+            dim_sum(storage(w.type) or 0 for w in all_weights(graph)),
+            found.is_bound,
         )
+
+    def intervals(self, graph: Graph) -> Intervals:
+        """Live bytes of a graph, those of its regions included."""
+        last = last_uses(graph)
+        found = Intervals(last, self.owners(graph, last))
+        found.measure()
+        inner: dict[int, Dim] = {}
+        for step, node in enumerate(graph.nodes):
+            if node.regions:
+                inner[step] = found.largest(self.intervals(r) for r in node.regions)
+        found.follow(graph, inner)
+        return found
 
     def owners(self, graph: Graph, last: Mapping[Value, int]) -> dict[Value, Value]:
         """The storage each value lies in."""
         owner: dict[Value, Value] = {v: v for v in graph.inputs}
-        kept = set(graph.outputs) | set(graph.inputs)
-        busy: dict[Value, int] = {v: last.get(v, -1) for v in graph.inputs}
+        free_after: dict[Value, int] = {v: last[v] for v in graph.inputs}
         for step, node in enumerate(graph.nodes):
+            kind = node.op.kind
             for i, v in enumerate(node.results):
                 home = v
                 source = node.inputs[0] if node.inputs else None
-                if node.op.kind is Kind.VIEW and source in owner and i == 0:
+                if kind is Kind.VIEW and i == 0 and source is not None:
+                    if source not in owner:
+                        continue  # shows a stored tensor, or a value of the graph around
                     home = owner[source]
-                elif self.in_place and node.op.kind in IN_PLACE and i == 0:
-                    home = self._overwritten(node, v, owner, busy, kept, step) or v
+                elif self.in_place and kind in IN_PLACE and i == 0:
+                    home = overwritten(node, v, owner, free_after, step) or v
                 owner[v] = home
-                busy[home] = max(busy.get(home, -1), last.get(v, -1))
+                free_after[home] = max(free_after.get(home, -1), last.get(v, -1))
         return owner
 
-    @staticmethod
-    def _overwritten(
-        node: Node,
-        result: Value,
-        owner: Mapping[Value, Value],
-        busy: Mapping[Value, int],
-        kept: set[Value],
-        step: int,
-    ) -> Value | None:
-        for v in node.inputs:
-            if v is None or v not in owner or v in kept:
-                continue
-            home = owner[v]
-            if busy[home] > step or home in kept:
-                continue
-            if storage(home.type) == storage(result.type):
-                return home
-        return None
 
-    @staticmethod
-    def live(
-        graph: Graph,
-        owner: Mapping[Value, Value],
-        ends: Mapping[Value, int],
-        sizes: Mapping[Value, Dim],
-    ) -> list[Dim]:
+@dataclass(slots=True)
+class Intervals:
+    """Live ranges of one graph."""
+
+    last: dict[Value, int]
+    owner: dict[Value, Value]
+    sizes: dict[Value, Dim]
+    ends: dict[Value, int]
+    live: list[Dim]
+    is_bound: bool
+
+    def __init__(self, last: dict[Value, int], owner: dict[Value, Value]) -> None:
+        self.last, self.owner = last, owner
+        self.sizes, self.ends, self.live, self.is_bound = {}, {}, [], False
+
+    def measure(self) -> None:
+        """Size and end of every storage."""
+        known: dict[Type, Dim | None] = {}
+        for v, o in self.owner.items():
+            end = self.last.get(v, -1)
+            if o not in self.sizes:
+                if o.type not in known:
+                    known[o.type] = storage(o.type)
+                nbytes = known[o.type]
+                self.is_bound |= nbytes is None
+                self.sizes[o] = nbytes or 0
+                self.ends[o] = end
+            elif end > self.ends[o]:
+                self.ends[o] = end
+
+    def largest(self, regions: Iterable[Intervals]) -> Dim:
+        """The most that any of some regions needs at a time."""
+        candidates: dict[Dim, None] = {}
+        total: list[Dim] = []
+        for r in regions:
+            self.is_bound |= r.is_bound
+            candidates.update(dict.fromkeys(r.live))
+            total.append(dim_sum(r.sizes.values()))
+        if len(candidates) > MAX_CANDIDATES:
+            numbers = [d for d in candidates if isinstance(d, int)]
+            return max(numbers) if len(numbers) == len(candidates) else dim_sum(total)
+        return dim_max(0, *candidates)
+
+    def follow(self, graph: Graph, inner: Mapping[int, Dim]) -> None:
         """Live bytes at every step: what was born up to it and does not end before it."""
-        starts: list[list[Value]] = [[] for _ in graph.nodes]
-        stops: list[list[Value]] = [[] for _ in range(len(graph.nodes) + 1)]
-        current = dim_sum(sizes[owner[v]] for v in graph.inputs)
+        count = len(graph.nodes)
+        stops: list[list[Dim]] = [[] for _ in range(count + 1)]
+        current = Sum()
         for v in graph.inputs:
-            stops[min(max(ends[v], -1) + 1, len(graph.nodes))].append(v)
+            current.add(self.sizes[v], 1)
         for step, node in enumerate(graph.nodes):
+            for nbytes in stops[step]:
+                current.add(nbytes, -1)
+            before = current.value() if step in inner else 0
             for v in node.results:
-                if owner[v] is v:
-                    starts[step].append(v)
-                    stops[min(max(ends[v], step) + 1, len(graph.nodes))].append(v)
-        live: list[Dim] = []
-        for step in range(len(graph.nodes)):
-            current = current - dim_sum(sizes[v] for v in stops[step])
-            current = current + dim_sum(sizes[v] for v in starts[step])
-            live.append(current)
-        return live
+                if self.owner.get(v) is v and self.sizes[v] != 0:
+                    current.add(self.sizes[v], 1)
+                    stops[min(max(self.ends[v], step) + 1, count)].append(self.sizes[v])
+            now = current.value()
+            if step in inner:
+                stacked = dim_sum(self.sizes[v] for v in stacked_results(node))
+                now = dim_max(now, before + inner[step] + stacked)
+            self.live.append(now)
+
+
+class Sum:
+    """A polynomial that parts are added to and taken from."""
+
+    __slots__ = ("memo", "number", "terms")
+
+    def __init__(self) -> None:
+        self.number = 0
+        self.terms: dict[Monomial, int] = {}
+        self.memo: dict[tuple[tuple[Monomial, int], ...], Dim] = {}
+
+    def add(self, d: Dim, sign: int) -> None:
+        """Add ``d``, or take it away for a ``sign`` of -1."""
+        if not isinstance(d, Poly):
+            self.number += sign * d
+            return
+        for monomial, c in d.terms:
+            left = self.terms.get(monomial, 0) + sign * c
+            if left:
+                self.terms[monomial] = left
+            else:
+                self.terms.pop(monomial, None)
+
+    def value(self) -> Dim:
+        """What it amounts to."""
+        if not self.terms:
+            return self.number
+        key = (((), self.number), *self.terms.items())
+        found = self.memo.get(key)
+        if found is None:
+            parts: Sequence[Dim] = [Poly((term,)) if term[0] else term[1] for term in key[1:]]
+            found = self.memo[key] = dim_sum((self.number, *parts))
+        return found
+
+
+def stacked_results(node: Node) -> tuple[Value, ...]:
+    """Results of a loop that grow while it runs, beside the values carried from one to the next."""
+    match node.op.mnemonic:
+        case "loop":
+            outs = node.outputs[max(len(node.inputs) - 2, 0) :]
+        case "scan":
+            states = len(node.inputs) - getattr(node.op, "num_scan_inputs", 0)
+            outs = node.outputs[max(states, 0) :]
+        case "sequence_map":
+            outs = node.outputs
+        case _:
+            outs = ()
+    return tuple(v for v in outs if v is not None)
+
+
+def overwritten(
+    node: Node,
+    result: Value,
+    owner: Mapping[Value, Value],
+    free_after: Mapping[Value, int],
+    step: int,
+) -> Value | None:
+    """The storage of an operand that the result can take over."""
+    for v in node.inputs:
+        home = owner.get(v) if v is not None else None
+        if home is None or free_after[home] > step:
+            continue
+        if home.type == result.type or storage(home.type) == storage(result.type):
+            return home if storage(home.type) is not None else None
+    return None
 
 
 def last_uses(graph: Graph) -> dict[Value, int]:
-    """The last step that reads each value; outputs are read after the last one."""
+    """The last step that reads each value; inputs and outputs are read after the last one."""
     last: dict[Value, int] = {}
     for step, node in enumerate(graph.nodes):
         for v in node.inputs:
             if v is not None:
                 last[v] = step
         if node.regions:
-            for v in captured(node):
-                last[v] = step
-    for v in graph.outputs:
-        last[v] = len(graph.nodes)
+            last.update(dict.fromkeys(captured(node), step))
+    end = len(graph.nodes)
+    last.update(dict.fromkeys(graph.outputs, end))
+    last.update(dict.fromkeys(graph.inputs, end))
     return last
+
+
+def all_weights(graph: Graph) -> list[Value]:
+    """Stored tensors of a graph and of the regions below it, each once."""
+    found: dict[Value, None] = dict.fromkeys(graph.weights)
+    waiting = [r for n in graph.nodes for r in n.regions]
+    while waiting:
+        region = waiting.pop()
+        found.update(dict.fromkeys(region.weights))
+        waiting += [r for n in region.nodes for r in n.regions]
+    return list(found)
 
 
 def storage(type_: Type) -> Dim | None:
