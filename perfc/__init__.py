@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from perfc.version import __version__
+
 if TYPE_CHECKING:
     from perfc.api import Report, analyze, infer_shapes
     from perfc.errors import PerfcError
 
-__version__ = "0.1.0"
 __all__ = ["PerfcError", "Report", "__version__", "analyze", "infer_shapes"]
 
 

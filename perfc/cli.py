@@ -12,8 +12,8 @@ from typing import NoReturn
 
 import click
 
-import perfc
 from perfc.errors import PerfcError
+from perfc.version import __version__
 
 COMMANDS = Path(__file__).parent / "commands"
 COMPLETE = "_PERFC_COMPLETE"
@@ -71,7 +71,7 @@ def suggestion(name: str, names: Sequence[str]) -> str:
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(perfc.__version__, message="perfc %(version)s")
+@click.version_option(__version__, message="perfc %(version)s")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error; allowed anywhere.")
 def cli(debug: bool) -> None:
     """Performance compiler: what bounds a model on a machine, and why.

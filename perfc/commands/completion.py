@@ -18,9 +18,9 @@ def command(ctx: click.Context, shell: str) -> None:
     """  # noqa: D301
     from click.shell_completion import get_completion_class
 
-    from perfc.cli import COMPLETE
-
     found = get_completion_class(shell)
     assert found is not None
-    script = found(ctx.find_root().command, {}, "perfc", COMPLETE)
+    root = ctx.find_root()
+    program = root.info_name or ""
+    script = found(root.command, {}, program, f"_{program.upper()}_COMPLETE")
     click.echo(script.source_template % script.source_vars())

@@ -6,6 +6,8 @@ import json
 import math
 from dataclasses import fields, is_dataclass
 
+from perfc.version import __version__
+
 from .document import Amount
 from .views import Views
 
@@ -29,11 +31,9 @@ def render(views: Views) -> str:
 
 def tree(views: Views) -> dict[str, object]:
     """The JSON document as dicts and lists."""
-    import perfc
-
     found = plain(views)
     assert isinstance(found, dict)
-    return {"schema": SCHEMA, "perfc": perfc.__version__, "conventions": CONVENTIONS, **found}
+    return {"schema": SCHEMA, "perfc": __version__, "conventions": CONVENTIONS, **found}
 
 
 def plain(value: object) -> object:

@@ -257,7 +257,8 @@ def section(rows: Sequence[KernelRow], top: int | None) -> Section:
 def names_of(row: KernelRow) -> Name:
     """The nodes a kernel executes; where there is little room, the first and how many more."""
     more = f" +{len(row.nodes) - 1}" if len(row.nodes) > 1 else ""
-    return Name(f"<- {gathered(row.nodes)}", f"<- {row.nodes[0]}{more}", kept=3)
+    first = next(iter(row.nodes), "")
+    return Name(f"<- {gathered(row.nodes)}", f"<- {first}{more}", kept=3)
 
 
 def title_of(row: KernelRow) -> str:
