@@ -11,7 +11,7 @@ from perfc.ir.dim import Dim
 from perfc.ir.graph import Graph, Node, Value, walk
 from perfc.ir.known import Known
 from perfc.ir.names import symbol_name
-from perfc.ir.types import SequenceType, TensorType
+from perfc.ir.types import DType, SequenceType, Shape, TensorType
 
 if TYPE_CHECKING:
     import onnx
@@ -37,8 +37,9 @@ class Cutter:
 
     def __post_init__(self) -> None:
         import onnx_graphsurgeon as gs
+        from onnx_graphsurgeon.logger.logger import G_LOGGER
 
-        gs.logger.G_LOGGER.severity = gs.logger.G_LOGGER.ERROR
+        G_LOGGER.severity = G_LOGGER.ERROR
         try:
             self.graph = gs.import_onnx(self.model)
             self.graph.toposort(recurse_subgraphs=False, recurse_functions=False)
@@ -186,19 +187,24 @@ class Cutter:
     def _variable(self, name: str) -> Any:
         import onnx_graphsurgeon as gs
 
+        made = gs.Variable(name)
         value = self.values.get(name)
-        known = self.graph.tensors().get(name)
+        stated = self.graph.tensors().get(name)
         match value.type if value is not None else None:
             case TensorType(dtype, shape) if dtype.onnx > 0:
-                dims = None if shape is None else [_dim(d) for d in shape]
-                return gs.Variable(name, _gs_dtype(dtype.onnx), dims)
+                _declare(made, dtype, shape, "tensor_type")
             case SequenceType(TensorType(dtype, shape)) if dtype.onnx > 0:
-                dims = None if shape is None else [_dim(d) for d in shape]
-                return gs.Variable(name, _gs_dtype(dtype.onnx), dims, type="sequence_type")
-        if known is None:
-            return gs.Variable(name)
-        stated = None if known.shape is None else list(known.shape)
-        return gs.Variable(name, known.dtype, stated, type=getattr(known, "type", "tensor_type"))
+                _declare(made, dtype, shape, "sequence_type")
+            case _ if stated is not None:
+                made.dtype, made.shape = stated.dtype, stated.shape
+                made.type = getattr(stated, "type", "tensor_type")
+        return made
+
+
+def _declare(variable: Any, dtype: DType, shape: Shape | None, kind: str) -> None:
+    variable.dtype = _gs_dtype(dtype.onnx)
+    variable.shape = None if shape is None else [_dim(d) for d in shape]
+    variable.type = kind
 
 
 def _reads(node: Any) -> Iterator[str]:
