@@ -68,7 +68,7 @@ NOWHERE = Loc()
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Node:
-    """One application of an operator. A missing optional input is None, and so is an output not used."""
+    """One application of an operator; a missing input is None, and so is an output not used."""
 
     op: Op
     inputs: Inputs

@@ -68,7 +68,7 @@ class Op:
     onnx: ClassVar[tuple[str, ...]] = ()
     """ONNX operators it stands for, with ``domain::`` before those outside the standard domain."""
     operands: ClassVar[tuple[str, ...]] = ()
-    """Names of the inputs. An ONNX attribute of that name (older opsets) becomes a constant input."""
+    """Names of the inputs. An attribute of that name (older opsets) becomes a constant input."""
     kind: ClassVar[Kind] = Kind.ELEMENTWISE
     formulas: ClassVar[Mapping[str, str]] = {}
     """``mac``, ``alu``, ``sfu``, ``integer``, ``read_bytes``, ``write_bytes`` over ``extents``."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from perfc.errors import ModelError, ParseError, PerfcError
 from perfc.frontend import load
 from perfc.ir.dim import Poly
 from perfc.ir.graph import Module, Value
 from perfc.ir.known import Known
+from perfc.ir.names import symbol_key
 from perfc.ir.types import Type
 from perfc.machine import Machine
 from perfc.passes.canonicalize import Canonicalize
@@ -21,11 +22,6 @@ from perfc.passes.liveness import Liveness, LivenessTable
 from perfc.passes.manager import Analyses, Instrument
 from perfc.passes.roofline import Roofline, RooflineTable
 from perfc.passes.shapes import Shapes
-
-if TYPE_CHECKING:
-    import onnx
-
-Source = "str | os.PathLike[str] | bytes | onnx.ModelProto"
 
 
 @dataclass(frozen=True)
@@ -122,8 +118,9 @@ def typed(
     """
     path = os.fspath(model) if isinstance(model, str | os.PathLike) else ""
     try:
+        dims = {symbol_key(name): value for name, value in (dims or {}).items()}
         module = load(serialized(model), dims, {k: contents(v) for k, v in (values or {}).items()})
-        unknown = sorted(set(dims or ()) - {s.name for s in module.symbols})
+        unknown = sorted(set(dims) - {s.name for s in module.symbols})
         if unknown:
             names = ", ".join(s.name for s in module.symbols) or "none"
             raise ParseError(f"no symbol {unknown[0]!r} in the model", hint=f"its symbols: {names}")
@@ -131,7 +128,8 @@ def typed(
         strange = sorted(set(values or ()) - set(inputs))
         if strange:
             raise ParseError(
-                f"no input {strange[0]!r} to give a value to", hint=f"its inputs: {', '.join(inputs)}"
+                f"no input {strange[0]!r} to give a value to",
+                hint=f"its inputs: {', '.join(inputs)}",
             )
         return (am or Analyses()).apply(Shapes(), module)
     except PerfcError as error:
@@ -182,8 +180,6 @@ def contents(value: Any) -> Known:
     return found
 
 
-
-
 def infer_shapes(
     model: Any,
     dims: Mapping[str, int] | None = None,
@@ -203,7 +199,7 @@ def infer_shapes(
     found: dict[str, Type] = {}
     every: list[Value] = [*graph.inputs, *graph.weights, *graph.outputs]
     every += [v for n in graph.nodes for v in n.results]
-    env = dict(dims or {})
+    env = {symbol_key(name): value for name, value in (dims or {}).items()}
     for v in every:
         found[v.name] = bound_type(v.type, env) if env else v.type
     return found

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ..cost import Traffic, Work, dim_sum
 from ..dim import Dim, dim_min
 from ..graph import Inputs
-from ..op import Kind, Op, Types, count, has, tensor
+from ..op import Kind, Op, Types, has, tensor
 from ..types import TensorType
 from .attention import axis, either, ranked
 from .contrib_attention import known_extent
@@ -96,5 +96,3 @@ class GatedRelativePositionBias(Op):
             return None
         rows = product((e["b"], e["h"], e["s"]))
         return Work(rows * e["d"] * e["m"], rows * (e["d"] + e["m"] + 8 + e["s"]), rows * 4)
-
-
