@@ -54,6 +54,25 @@ def _nonzero(den: Any) -> bool:
     return bool(den) if isinstance(den, int | float) else True
 
 
+class Numbers:
+    """Formulas at given values of the symbols, each evaluated once; a count is never negative."""
+
+    __slots__ = ("env", "memo")
+
+    def __init__(self, env: Mapping[str, int]) -> None:
+        self.env = env
+        self.memo: dict[Poly, float] = {}
+
+    def __call__(self, d: Dim) -> float:
+        """The value of ``d``."""
+        if not isinstance(d, Poly):
+            return d
+        found = self.memo.get(d)
+        if found is None:
+            found = self.memo[d] = max(evaluate(d, self.env), 0)
+        return found
+
+
 def lower_limit(d: Dim) -> int:
     """Smallest value over all ranges, 0 where unbounded."""
     return interval(d)[0] or 0

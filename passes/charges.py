@@ -77,6 +77,7 @@ class Charging:
             max((c.tier for c in costs), key=TIERS.__getitem__),
             tuple(n for n in nodes if n in group.folded),
             group.pattern,
+            tuple(reads.values()),
         )
 
     def _reads(

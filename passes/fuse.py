@@ -36,6 +36,7 @@ class Kernel:
         repeat: launches in one run.
         folded: nodes merged into stored tensors before running; they add no work and no traffic.
         pattern: the pattern it is an instance of, ``attention``; "" where it is none.
+        read_parts: bytes of each of ``reads`` that are read.
     """
 
     nodes: tuple[Node, ...]
@@ -48,6 +49,7 @@ class Kernel:
     tier: Tier
     folded: tuple[Node, ...] = ()
     pattern: str = ""
+    read_parts: tuple[Dim, ...] = ()
 
     @property
     def kind(self) -> Kind:

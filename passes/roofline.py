@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar
 
 from perfc.ir.dim import Dim
-from perfc.ir.evaluate import evaluate
+from perfc.ir.evaluate import Numbers
 from perfc.ir.graph import Module, Value
 from perfc.ir.op import Kind
 from perfc.ir.types import DType, TensorType
 from perfc.machine import Machine, Peak, Unit, load_machine
 
 from . import Analysis
+from .efficiency import TILE as TILE
+from .efficiency import is_depthwise, wave_efficiency, winograd_gain
 from .fuse import Fuse, Kernel, KernelTable
+from .residency import beyond, capacity, missed
 from .runtimes import Launch
 
 if TYPE_CHECKING:
     from .manager import Analyses
+
+
+NOTHING: Mapping[str, int] = MappingProxyType({})
 
 
 class Ceiling(Enum):
@@ -39,8 +46,6 @@ class Ceiling(Enum):
     __hash__ = object.__hash__
 
 
-TILE = 128
-"""Rows and columns of a matrix tile one SM works on; the common size of library kernels."""
 GRAPH_GAP = 0.25
 """Gap between kernels of a recorded graph as a share of an eager launch; assumed."""
 
@@ -177,12 +182,15 @@ class Roofline(Analysis[RooflineTable]):
     """Time ≥ max over units and memory levels, kernel by kernel.
 
     Floor: peak rates; a kernel's bytes pass L1 and L2 once, and device memory only as far as they
-    exceed what L2 can hold at its start and at its end. Stride-one convolutions may use Winograd's
-    minimal filtering, so their multiply–accumulates are divided by its gain. Causal attention
-    counts only unmasked pairs. Left out: workspace, bank conflicts, clocks below boost.
+    exceed what L2 can hold at its start and at its end; on processors, where L1 too outlives a
+    kernel, L2 likewise. Rows that indices choose may all be one, so that only L1 sees them all.
+    Stride-one convolutions may use Winograd's minimal filtering, so their multiply–accumulates
+    are divided by its gain. Causal attention counts only unmasked pairs. What depends on data
+    has its least value. Left out: workspace, bank conflicts, clocks below boost.
 
     Sustained: measured rates where the target has them, bytes charged to device memory unless the
-    tensor was touched within the last L2 capacity of traffic, whole waves of tiles.
+    tensor was touched within the last L2 capacity of traffic, whole waves of tiles, depthwise
+    convolutions on the vector unit.
 
     Source: Williams et al. 2009 (roofline); Yang et al. 2020 (hierarchical roofline); Lavin & Gray
     2016 (Winograd).
@@ -205,33 +213,38 @@ def bounds(
     table: KernelTable, machine: Machine, env: Mapping[str, int], *, tf32: bool = True
 ) -> RooflineTable:
     """Bounds of every kernel with symbols at ``env``."""
+    at = Numbers(env)
     sizes: dict[Value, float] = {}
     for k in table.kernels:
         for v in (*k.reads, *k.writes):
             if v not in sizes:
-                nbytes = v.type.nbytes if isinstance(v.type, TensorType) else None
-                sizes[v] = evaluate(nbytes or 0, env)
-    counts = [counted(k, env) for k in table.kernels]
+                sizes[v] = at(_nbytes(v))
+    counts = [counts_at(k, at) for k in table.kernels]
     charged = device_traffic(table.kernels, counts, sizes, machine)
-    rates = Rates(machine, tf32)
     overhead = machine.launch_overhead_s
     gap_s = overhead.value if overhead is not None else 0.0
     if table.runtime.launch is Launch.GRAPH:
         gap_s *= GRAPH_GAP
+    rates = Rates(machine, tf32)
     found = tuple(
-        rates.bound(k, c, evaluate(k.repeat, env), charge, gap_s, env)
+        rates.bound(k, c, at(k.repeat), charge, gap_s, env)
         for k, c, charge in zip(table.kernels, counts, charged, strict=True)
     )
-    return RooflineTable(machine, found, weight_floor(table, sizes, machine), dict(env))
+    return RooflineTable(machine, found, weight_floor(table, sizes, machine, env), dict(env))
+
+
+def _nbytes(v: Value) -> Dim:
+    return (v.type.nbytes or 0) if isinstance(v.type, TensorType) else 0
 
 
 def counted(kernel: Kernel, env: Mapping[str, int]) -> Counts:
     """The kernel's formulas at ``env``."""
+    return counts_at(kernel, Numbers(env))
+
+
+def counts_at(kernel: Kernel, at: Numbers) -> Counts:
+    """The kernel's formulas as numbers."""
     w, t = kernel.work, kernel.traffic
-
-    def at(d: Dim) -> float:
-        return d if isinstance(d, int) else max(evaluate(d, env), 0)
-
     return Counts(
         at(w.mac),
         at(w.floor_mac),
@@ -243,66 +256,56 @@ def counted(kernel: Kernel, env: Mapping[str, int]) -> Counts:
     )
 
 
-def weight_floor(table: KernelTable, sizes: Mapping[Value, float], machine: Machine) -> float:
-    """Seconds to stream, each run, the weights beyond what the last cache can keep."""
-    device, cache = machine.level("device"), machine.level("l2")
-    if device is None:
-        return 0.0
-    streamed = {
-        v
-        for k in table.kernels
-        if k.kind is not Kind.GATHER and k.repeat == 1
-        for v in k.reads
-        if v.weight is not None
-    }
-    total = math.fsum(sizes[v] for v in streamed)
-    kept = cache.capacity_bytes if cache is not None else 0
-    return max(total - kept, 0.0) / device.bandwidth.value
-
-
 def device_traffic(
-    kernels: tuple[Kernel, ...],
-    counts: list[Counts],
+    kernels: Sequence[Kernel],
+    counts: Sequence[Counts],
     sizes: Mapping[Value, float],
     machine: Machine,
 ) -> list[float]:
-    """Bytes each kernel fetches from or leaves to device memory.
-
-    A tensor is found in L2 if it was touched less than L2's capacity of traffic ago. The run is
-    followed twice, so that what a run leaves in cache serves the next.
-    """
-    cache = machine.level("l2")
-    capacity = cache.capacity_bytes if cache is not None else 0
-    touched: dict[Value, float] = {}
-    clock = 0.0
-    charged: list[float] = []
-    for round_ in range(2):
-        for k, c in zip(kernels, counts, strict=True):
-            missed = math.fsum(
-                sizes[v]
-                for v in k.reads
-                if v not in touched or clock - touched[v] + sizes[v] > capacity
-            )
-            clock += c.nbytes
-            for v in (*k.reads, *k.writes):
-                touched[v] = clock
-            if round_:
-                written = c.write_bytes if c.write_bytes > capacity / 2 else 0.0
-                charged.append(min(missed, c.read_bytes) + written)
-    return charged
+    """Bytes each kernel fetches from or leaves to device memory, caches kept in between."""
+    moved = [(c.read_bytes, c.write_bytes) for c in counts]
+    return missed(kernels, moved, sizes, capacity(machine, "l2"))
 
 
-@dataclass(slots=True)
+def weight_floor(
+    table: KernelTable,
+    sizes: Mapping[Value, float],
+    machine: Machine,
+    env: Mapping[str, int] = NOTHING,
+) -> float:
+    """Seconds to stream, each run, the weights beyond what the last cache can keep."""
+    device = machine.level("device")
+    if device is None:
+        return 0.0
+    at = Numbers(env)
+    parts: dict[Value, float] = {}
+    for k in table.kernels:
+        if k.repeat == 1:
+            for v, part in zip(k.reads, k.read_parts, strict=True):
+                if v.weight is not None:
+                    parts[v] = max(parts.get(v, 0.0), min(at(part), sizes[v]))
+    beyond_cache = math.fsum(parts.values()) - capacity(machine, "l2")
+    return max(beyond_cache, 0.0) / device.bandwidth.value
+
+
 class Rates:
     """Rates of one machine, looked up once per unit and element type."""
 
-    machine: Machine
-    tf32: bool
-    entries: dict[tuple[Unit, str], Peak] = field(default_factory=dict[tuple[Unit, str], Peak])
+    def __init__(self, machine: Machine, tf32: bool) -> None:
+        self.machine, self.tf32 = machine, tf32
+        self.entries: dict[tuple[Unit, DType], Peak] = {}
+        self.held = (capacity(machine, "l1"), capacity(machine, "l2"))
+        levels = (("l1", Ceiling.L1), ("l2", Ceiling.L2), ("device", Ceiling.DEVICE))
+        found = ((c, machine.level(name)) for name, c in levels)
+        self.levels = [
+            (c, m.bandwidth.value, (m.sustained or m.nominal).value)
+            for c, m in found
+            if m is not None
+        ]
 
     def entry(self, unit: Unit, dtype: DType) -> Peak:
         """Rates of a unit."""
-        key = (unit, dtype.code)
+        key = (unit, dtype)
         if key not in self.entries:
             self.entries[key] = self.machine.entry(unit, dtype.code, allow_tf32=self.tf32)
         return self.entries[key]
@@ -318,96 +321,76 @@ class Rates:
     ) -> KernelBound:
         """Floor and sustained times of a kernel, all launches together."""
         dtype = kernel.mac_dtype
-        vector = dtype if dtype.is_float else DType.F32
         floor: dict[Ceiling, float] = {}
         sustained: dict[Ceiling, float] = {}
-        least_mac = c.floor_mac / winograd_gain(kernel)
-        amounts = (
-            (Ceiling.MATRIX, Unit.MATRIX, dtype, least_mac * 2, 2 * c.mac),
-            (Ceiling.VECTOR, Unit.VECTOR, vector, c.alu, c.alu),
-            (Ceiling.SPECIAL, Unit.SPECIAL, vector, c.sfu, c.sfu),
-            (Ceiling.INTEGER, Unit.INTEGER, DType.I32, c.integer / 4, c.integer),
-        )
-        for ceiling, unit, type_, least, all_ in amounts:
-            if all_:
-                peak = self.entry(unit, type_)
-                floor[ceiling] = launches * least / peak.peak.value
-                rate = peak.sustained or peak.nominal
-                sustained[ceiling] = launches * all_ / rate.value
-        waves = wave_efficiency(kernel, self.machine, env)
-        if waves < 1 and Ceiling.MATRIX in sustained:
-            sustained[Ceiling.WAVES] = sustained[Ceiling.MATRIX] / waves
-        self._memory(c, launches, device_bytes, floor, sustained)
-        once = max(sustained.values(), default=0.0) / launches if launches else 0.0
+        self._units(kernel, c, dtype, env, floor, sustained)
+        self._memory(kernel, c, device_bytes, floor, sustained)
+        once = max(sustained.values(), default=0.0)
         gap = launches * max(gap_s - once, 0.0)
+        if launches != 1:
+            floor = {ceiling: launches * t for ceiling, t in floor.items()}
+            sustained = {ceiling: launches * t for ceiling, t in sustained.items()}
         return KernelBound(
             kernel, c, launches, floor, sustained, gap, device_bytes * launches, dtype
         )
 
+    def _units(
+        self,
+        kernel: Kernel,
+        c: Counts,
+        dtype: DType,
+        env: Mapping[str, int],
+        floor: dict[Ceiling, float],
+        sustained: dict[Ceiling, float],
+    ) -> None:
+        vector = dtype if dtype.is_float else DType.F32
+        if c.mac:
+            peak = self.entry(Unit.MATRIX, dtype)
+            floor[Ceiling.MATRIX] = 2 * c.floor_mac / winograd_gain(kernel) / peak.peak.value
+            time_s = 2 * c.mac / (peak.sustained or peak.nominal).value
+            if is_depthwise(kernel):
+                lanes = self.entry(Unit.VECTOR, vector)
+                alone = 2 * c.mac / (lanes.sustained or lanes.nominal).value
+                sustained[Ceiling.VECTOR] = alone
+            sustained[Ceiling.MATRIX] = time_s
+            waves = wave_efficiency(kernel, self.machine, env)
+            if waves < 1:
+                sustained[Ceiling.WAVES] = time_s / waves
+        for ceiling, unit, type_, least, all_ in (
+            (Ceiling.VECTOR, Unit.VECTOR, vector, c.alu, c.alu),
+            (Ceiling.SPECIAL, Unit.SPECIAL, vector, c.sfu, c.sfu),
+            (Ceiling.INTEGER, Unit.INTEGER, DType.I32, c.integer / 4, c.integer),
+        ):
+            if all_:
+                peak = self.entry(unit, type_)
+                floor[ceiling] = least / peak.peak.value
+                time_s = all_ / (peak.sustained or peak.nominal).value
+                sustained[ceiling] = sustained.get(ceiling, 0.0) + time_s
+
     def _memory(
         self,
+        kernel: Kernel,
         c: Counts,
-        launches: float,
         device_bytes: float,
         floor: dict[Ceiling, float],
         sustained: dict[Ceiling, float],
     ) -> None:
-        cache = self.machine.level("l2")
-        kept = cache.capacity_bytes if cache is not None else 0
-        beyond = max(c.read_bytes - kept, 0) + max(c.write_bytes - kept, 0)
-        levels = (
-            ("l1", Ceiling.L1, c.nbytes, c.nbytes),
-            ("l2", Ceiling.L2, c.nbytes, c.nbytes),
-            ("device", Ceiling.DEVICE, beyond, device_bytes),
-        )
-        for name, ceiling, least, all_ in levels:
-            level = self.machine.level(name)
-            if level is not None and (least or all_):
-                floor[ceiling] = launches * least / level.bandwidth.value
-                rate = level.sustained or level.nominal
-                sustained[ceiling] = launches * all_ / rate.value
-
-
-def winograd_gain(kernel: Kernel) -> float:
-    """Factor by which minimal filtering F(4, r) can cut a stride-one convolution's products.
-
-    Per axis, ``4 r / (r + 3)``. Source: Winograd 1980; Lavin & Gray 2016, section 3.
-    """
-    node = next((n for n in kernel.nodes if n.op.kind is Kind.CONV), None)
-    if node is None or len(node.inputs) < 2 or not node.inputs[1]:
-        return 1.0
-    strides = getattr(node.op, "strides", ())
-    dilations = getattr(node.op, "dilations", ())
-    if any(s != 1 for s in strides) or any(d != 1 for d in dilations):
-        return 1.0
-    gain = 1.0
-    for v in node.inputs:
-        if v is not None and v.weight is not None and isinstance(v.type, TensorType):
-            for r in (v.type.shape or ())[2:]:
-                if isinstance(r, int) and r > 1:
-                    gain *= 4 * r / (r + 3)
-            break
-    return gain
-
-
-def wave_efficiency(kernel: Kernel, machine: Machine, env: Mapping[str, int]) -> float:
-    """Share of the last wave of output tiles that is filled, 1 where no tiles are counted.
-
-    Tiles of ``TILE`` × ``TILE`` go to SMs in whole waves. Source: NVIDIA, Matrix multiplication
-    background guide, wave quantisation. Left out: split-k, smaller tiles, several tiles per SM.
-    """
-    if kernel.kind not in (Kind.MATMUL, Kind.CONV) or machine.kind != "cuda":
-        return 1.0
-    result = kernel.anchor.results[0].type if kernel.anchor.results else None
-    if not isinstance(result, TensorType) or not result.shape or len(result.shape) < 2:
-        return 1.0
-    extents = [evaluate(d, env) for d in result.shape]
-    if kernel.kind is Kind.CONV:
-        rows, columns = extents[0] * math.prod(extents[2:]), extents[1]
-    else:
-        rows, columns = math.prod(extents[:-1]), extents[-1]
-    tiles = math.ceil(rows / TILE) * math.ceil(columns / TILE)
-    if tiles <= machine.sm_count:
-        return 1.0
-    filled: float = tiles / (math.ceil(tiles / machine.sm_count) * machine.sm_count)
-    return filled
+        nbytes = c.read_bytes + c.write_bytes
+        if not nbytes:
+            return
+        l1, l2 = self.held
+        passing = nbytes if self.machine.kind == "cuda" else beyond(c.read_bytes, c.write_bytes, l1)
+        if kernel.kind is Kind.GATHER:
+            passing = min(passing, c.write_bytes)
+        least = {
+            Ceiling.L1: nbytes,
+            Ceiling.L2: passing,
+            Ceiling.DEVICE: beyond(c.read_bytes, c.write_bytes, l2),
+        }
+        if kernel.kind is Kind.GATHER:
+            least[Ceiling.DEVICE] = beyond(0.0, c.write_bytes, l2)
+        for ceiling, peak, rate in self.levels:
+            all_ = device_bytes if ceiling is Ceiling.DEVICE else nbytes
+            if all_:
+                floor[ceiling] = least[ceiling] / peak
+                sustained[ceiling] = all_ / rate
