@@ -13,6 +13,7 @@ discarded. Exit status 1 if any answer is wrong.
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import sys
 import time
@@ -72,6 +73,9 @@ def main() -> int:
     parser.add_argument("--show", default="wrong,failed", help="verdicts in the table")
     parser.add_argument("--discarded", action="store_true", help="list discarded cases by operator")
     args = parser.parse_args()
+    if args.peer == "ort-symbolic" and not importlib.util.find_spec("sympy"):
+        print("onnxruntime's symbolic inference needs sympy: pip install sympy", file=sys.stderr)
+        return 2
     made = sweep_cases.cases(args.seed, args.dump[0] if args.dump else args.only, args.scale)
     outputs, by_case, sources = Tally(), Counter(), Counter()
     ops, opsets, valid = set(), set(), 0
