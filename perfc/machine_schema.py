@@ -25,15 +25,21 @@ _ORIGINS = {o.name.lower(): o for o in (Origin.VENDOR, Origin.MEASURED, Origin.A
 _KINDS = ("cuda", "cpu")
 
 _TOP = ("name", "kind", "vendor", "arch", "description")
-_SOURCE = ("title", "document", "date", "note", "tool", "host", "driver", "clocks", "licence")
+_SOURCE = (
+    *("title", "document", "date", "note", "tool", "host", "driver", "clocks", "licence"),
+    *("threads", "compiler", "blas", "samples"),
+)
 _NUMBER = ("value", "from", "note", "n", "iqr", "date")
 _DEVICE = (
     "sm_count",
     "clock_base_hz",
     "clock_boost_hz",
     "clock_max_hz",
+    "clock_sustained_hz",
     "tdp_w",
     "idle_power_w",
+    "matrix_power_w",
+    "copy_power_w",
     "launch_overhead_s",
     "launch_graph_s",
     "warp_size",
@@ -44,16 +50,31 @@ _DEVICE = (
     "shared_memory_per_sm_bytes",
     "shared_memory_per_block_bytes",
 )
-_FLOP = ("peak_flop_per_s", "sustained_flop_per_s", "flop_per_clock_per_sm")
-_OP = ("peak_op_per_s", "sustained_op_per_s", "op_per_clock_per_sm")
-_CACHE = (
+_FLOP = (
+    "peak_flop_per_s",
+    "sustained_flop_per_s",
+    "flop_per_clock_per_sm",
+    "one_core_flop_per_s",
+    "energy_per_flop_j",
+)
+_OP = ("peak_op_per_s", "sustained_op_per_s", "op_per_clock_per_sm", "one_core_op_per_s")
+_LEVEL = (
     "capacity_bytes",
     "bandwidth_bytes_per_s",
     "sustained_bandwidth_bytes_per_s",
-    "bytes_per_clock",
-    "bytes_per_clock_per_sm",
+    "one_core_bandwidth_bytes_per_s",
+    "latency_s",
+    "energy_per_byte_j",
 )
-_DRAM = (*_CACHE[:3], "pin_bandwidth_bytes_per_s")
+_CACHE = (*_LEVEL, "bytes_per_clock", "bytes_per_clock_per_sm")
+_DRAM = (*_LEVEL, "pin_bandwidth_bytes_per_s")
+_LINK = (
+    "bandwidth_bytes_per_s",
+    "sustained_bandwidth_bytes_per_s",
+    "pageable_bandwidth_bytes_per_s",
+)
+LEVELS = ("l1", "l2_private", "l2", "device")
+"""In order of distance; ``l2`` is the last cache before memory, whatever its maker calls it."""
 _MATRIX_TYPES = ["f64", "f32", "tf32", "f16", "bf16", "f8e4m3", "f8e5m2", "i8", "i4", "f4e2m1"]
 _SECTIONS: dict[str, tuple[str, ...]] = {
     "device": _DEVICE,
@@ -61,10 +82,11 @@ _SECTIONS: dict[str, tuple[str, ...]] = {
     **{f"compute.vector.{d}": _FLOP for d in ["f64", "f32", "f16", "bf16", "i32", "i8"]},
     **{f"compute.special.{d}": _OP for d in ("f32", "f16")},
     "memory.l1": _CACHE,
+    "memory.l2_private": _CACHE,
     "memory.l2": _CACHE,
     "memory.device": _DRAM,
-    "link.host": ("bandwidth_bytes_per_s",),
-    "link.nvlink": ("bandwidth_bytes_per_s",),
+    "link.host": _LINK,
+    "link.nvlink": _LINK,
 }
 _REQUIRED = (
     "device.sm_count",
@@ -72,7 +94,7 @@ _REQUIRED = (
     "memory.device.capacity_bytes",
     "memory.device.bandwidth_bytes_per_s",
 )
-_UNITS = ("flop_per_s", "op_per_s", "bytes_per_s", "bytes", "hz", "w", "s")
+_UNITS = ("flop_per_s", "op_per_s", "bytes_per_s", "bytes", "hz", "w", "s", "j")
 _WRONG_UNIT = (
     r"(?i)_(?:[kmgt]hz|[kmgt]i?b(?:ytes)?|[kmgt]i?b(?:ytes)?_?p(?:er_)?s|[kmgtp]?(?:fl)?ops?"
     r"|[kmgtp]fl?op_per_s|us|ms|ns|[km]w)$"
@@ -243,9 +265,9 @@ class _Reader:
         return peaks
 
     def memory(self) -> tuple[MemoryLevel, ...]:
-        """Levels in order L1, L2, device."""
+        """Levels in order of distance."""
         levels = []
-        for name in ("l1", "l2", "device"):
+        for name in LEVELS:
             at = f"memory.{name}"
             if not any(k.startswith(f"{at}.") for k in self.facts):
                 continue

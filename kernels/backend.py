@@ -1,0 +1,139 @@
+"""How things are measured: what a backend must offer, and what it says of its device."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from perfc.errors import PerfcError, TargetError
+
+if TYPE_CHECKING:
+    from .probe import Case, Probe
+    from .reference import Array, Inputs
+
+
+class MeasurementError(PerfcError):
+    """A measurement that must not be used: a wrong answer, a clock that jumps, wide spread."""
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """What is measured, as its driver or operating system describes it.
+
+    Args:
+        kind: ``cpu`` or ``cuda``.
+        cores: cores that all threads together use, or streaming multiprocessors.
+        memory_bytes: capacity of the device's memory.
+        free_bytes: of it, what a probe may use.
+        most_bytes: the largest working set measured.
+        caches: bytes of each cache level as the system states it, all instances the ``cores`` have.
+        features: instruction sets.
+        state: what was found at the start and belongs into the file: driver, compiler, clocks.
+        notes: what could not be measured as it should, and why.
+    """
+
+    kind: str
+    name: str
+    vendor: str
+    arch: str
+    cores: int
+    memory_bytes: int
+    free_bytes: int
+    most_bytes: int
+    caches: Mapping[str, int] = field(default_factory=dict[str, int])
+    features: frozenset[str] = frozenset()
+    clock_max_hz: float = 0.0
+    state: Mapping[str, str] = field(default_factory=dict[str, str])
+    notes: tuple[str, ...] = ()
+
+    @property
+    def cache_bytes(self) -> int:
+        """The largest cache that the system states, 32 MiB where it states none."""
+        return max(self.caches.values(), default=32 << 20)
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What the device draws while it does something.
+
+    Args:
+        power_w: mean over the window.
+        work_per_s: in the unit of the probe that ran, 0 when idle.
+    """
+
+    power_w: float
+    work_per_s: float
+
+
+class Run(Protocol):
+    """A case with its buffers in place, ready to be timed."""
+
+    count: float
+    """What one repeat counts: multiply–accumulates, bytes, steps. See `Probe.work`."""
+
+    def sample(self, repeats: int) -> float:
+        """Seconds that so many repeats take, by the device's own clock."""
+        ...
+
+    def close(self) -> None:
+        """Give the buffers back."""
+        ...
+
+
+class Backend(Protocol):
+    """A way to run probes on one device."""
+
+    @property
+    def device(self) -> Device:
+        """What is measured."""
+        ...
+
+    def refuses(self, case: Case) -> str:
+        """Why it cannot measure this, empty if it can."""
+        ...
+
+    def answer(self, probe: Probe, given: Inputs) -> Array:
+        """What the probe's kernel makes of the operands of its verification."""
+        ...
+
+    def prepare(self, case: Case) -> Run:
+        """Allocate and fill the buffers."""
+        ...
+
+    def state(self) -> Mapping[str, float]:
+        """Clocks, power and temperature now: ``clock_hz``, ``power_w``, ``temperature_c``."""
+        ...
+
+    def load(self, case: Case | None, seconds: float) -> Load | None:
+        """Power while a case runs, idle for None; None where no counter can be read."""
+        ...
+
+
+def open_backend(name: str, *, threads: int = 0) -> Backend:
+    """The backend of ``cpu``, ``cuda``, ``cuda:1`` or ``fake``.
+
+    Args:
+        name: the device.
+        threads: cores of a processor to use; 0 for all this process may.
+
+    Raises:
+        TargetError: no such device.
+        MissingExtraError: CuPy is not installed.
+    """
+    kind, _, index = name.partition(":")
+    if kind == "cpu" and not index:
+        from .cpu import open_cpu
+
+        return open_cpu(threads)
+    if threads:
+        raise TargetError("threads can be chosen for the cpu only", where=name)
+    if kind == "cuda" and (not index or index.isdecimal()) and len(index) < 4:
+        from .cuda import open_cuda
+
+        return open_cuda(int(index or 0))
+    if name == "fake":
+        from .fake import Fake
+
+        return Fake()
+    raise TargetError(f"no device {name[:40]!r}", hint="cpu, cuda:0 or fake")

@@ -1,0 +1,51 @@
+"""How many threads NumPy's matrix product uses: asked of the BLAS library that it loaded."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+_LIBRARIES = ("openblas", "mkl_rt", "libblis")
+_SETTERS = (
+    "scipy_openblas_set_num_threads64_",
+    "scipy_openblas_set_num_threads",
+    "openblas_set_num_threads64_",
+    "openblas_set_num_threads",
+    "MKL_Set_Num_Threads",
+    "bli_thread_set_num_threads",
+)
+
+
+@cache
+def thread_setter() -> Callable[[int], None] | None:
+    """Sets the number of threads; None where the library is none we know how to ask."""
+    import numpy.linalg  # noqa: F401  loads the library
+
+    try:
+        maps = Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    for path in sorted({line.split()[-1] for line in maps.splitlines() if ".so" in line}):
+        if not any(name in Path(path).name for name in _LIBRARIES):
+            continue
+        library = ctypes.CDLL(path)
+        for name in _SETTERS:
+            if hasattr(library, name):
+                setter = getattr(library, name)
+                setter.argtypes, setter.restype = (ctypes.c_int,), None
+                return lambda threads, setter=setter: setter(threads)  # type: ignore[misc]
+    return None
+
+
+def description() -> str:
+    """Name and version of the library NumPy was built with."""
+    import numpy as np
+
+    try:
+        config = np.show_config(mode="dicts")
+        found = config["Build Dependencies"]["blas"]
+        return f"{found['name']} {found['version']}"
+    except (KeyError, TypeError):
+        return "unknown BLAS"

@@ -1,0 +1,171 @@
+"""Upper bounds of a processor: what floors divide by, so never below what it can do.
+
+Two ways, and the file takes the larger: what an instruction set can do in a clock at the highest
+clock, and the best sample with headroom. Both are assumptions that the notes spell out; what was
+sustained stands beside them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from .target import Number
+
+if TYPE_CHECKING:
+    from .backend import Device
+    from .ceilings import Ceiling, Level
+
+COMPUTE_HEADROOM = 1.25
+CACHE_HEADROOM = 1.25
+MEMORY_HEADROOM = 1.5
+CLOCK_HEADROOM = 1.1
+UNKNOWN_CLOCK_HZ = 6e9
+"""Where no clock could be measured: above every shipped processor's rated boost of 2025."""
+_L1_BYTES_PER_CLOCK = 192
+"""Two 64-byte loads and a 64-byte store; cores with 32-byte ports have at most five of them."""
+_WIDTHS = {"f64": 0.5, "f32": 1.0, "i32": 1.0, "i8": 4.0}
+"""Operations a clock relative to f32; products of bytes go four to a 32-bit lane."""
+
+
+def lanes(device: Device) -> int:
+    """32-bit lanes of the widest vector instruction."""
+    if device.arch in ("aarch64", "arm64"):
+        return 16 if "sve" in device.features else 8  # pipes × width of cores without SVE
+    if "avx512f" in device.features:
+        return 16
+    return 8 if device.features & {"avx", "avx2"} else 4
+
+
+def flop_per_clock(device: Device, dtype: str, *, matrix: bool) -> float:
+    """Most a core does in a clock: two pipes of multiply–accumulates as wide as vectors get."""
+    best = 4.0 * lanes(device) * _WIDTHS.get(dtype, 2.0)
+    if not matrix:
+        return best
+    tiles = {"i8": ("amx_int8", 2048.0), "bf16": ("amx_bf16", 1024.0), "f16": ("amx_fp16", 1024.0)}
+    feature, rate = tiles.get(dtype, ("", 0.0))
+    if feature in device.features:
+        best = max(best, rate)
+    # Arm's matrix instructions do twice the products of its dot instructions.
+    return best * 2 if device.features & {"i8mm", "bf16"} and dtype in ("i8", "bf16") else best
+
+
+def cpu_numbers(
+    device: Device, ceilings: dict[str, Ceiling], levels: tuple[Level, ...]
+) -> Iterator[Number]:
+    """Peaks, capacities and clocks of a processor."""
+    yield Number("device.sm_count", device.cores, "system", "cores in use")
+    yield _clock(device, ceilings)
+    yield from _compute(device, ceilings)
+    yield from _caches(device, ceilings, levels)
+    yield Number("memory.device.capacity_bytes", device.memory_bytes, "system")
+    key = "memory.device.sustained_bandwidth_bytes_per_s"
+    best = ceilings[key].extreme if key in ceilings else 0.0
+    yield Number(
+        "memory.device.bandwidth_bytes_per_s",
+        _rounded_up(best * MEMORY_HEADROOM),
+        "bound",
+        f"best sample × {MEMORY_HEADROOM:g}",
+    )
+
+
+def _clock(device: Device, ceilings: dict[str, Ceiling]) -> Number:
+    key = "device.clock_max_hz"
+    measured = ceilings.get("device.clock_sustained_hz")
+    if measured is None and not device.clock_max_hz:
+        return Number(key, UNKNOWN_CLOCK_HZ, "bound", "no clock could be read or measured")
+    best = measured.extreme * CLOCK_HEADROOM if measured else 0.0
+    if device.clock_max_hz > best:
+        return Number(key, device.clock_max_hz, "system", "highest frequency the system states")
+    return Number(key, _rounded_up(best), "bound", f"best measured clock × {CLOCK_HEADROOM:g}")
+
+
+def _compute(device: Device, ceilings: dict[str, Ceiling]) -> Iterator[Number]:
+    def best(*keys: str) -> float:
+        found = (c for k in keys if (c := ceilings.get(k)) is not None)
+        return max((c.extreme for c in found), default=0.0)
+
+    note = f"best sample × {COMPUTE_HEADROOM:g}"
+    for dtype in ("f64", "f32", "f16", "i32", "i8"):
+        vector, matrix = (f"compute.{u}.{dtype}.sustained_flop_per_s" for u in ("vector", "matrix"))
+        top = best(vector, matrix)
+        if not top and dtype == "f16":
+            continue  # done in f32, which stands in
+        per_clock = flop_per_clock(device, dtype, matrix=False)
+        # Products run on the vector unit: both get the bound of the better of the two.
+        units = ["vector", "matrix"] if matrix in ceilings else ["vector"]
+        for unit in units:
+            at = f"compute.{unit}.{dtype}"
+            if top:
+                value = _rounded_up(top * COMPUTE_HEADROOM)
+                yield Number(f"{at}.peak_flop_per_s", value, "bound", note)
+            width = f"{lanes(device)} 32-bit lanes, two multiply-add pipes"
+            yield Number(f"{at}.flop_per_clock_per_sm", per_clock, "bound", width)
+    for dtype, feature in (("bf16", {"avx512_bf16", "amx_bf16", "bf16"}), ("i8", {"amx_int8"})):
+        if device.features & feature:
+            rate = flop_per_clock(device, dtype, matrix=True)
+            text = f"{', '.join(sorted(device.features & feature))}; not measured as a product"
+            yield Number(f"compute.matrix.{dtype}.flop_per_clock_per_sm", rate, "bound", text)
+    text = "an approximate reciprocal in every lane every clock; exponentials take longer"
+    yield Number("compute.special.f32.op_per_clock_per_sm", lanes(device), "bound", text)
+
+
+def _caches(
+    device: Device, ceilings: dict[str, Ceiling], levels: tuple[Level, ...]
+) -> Iterator[Number]:
+    stated = sorted(device.caches.items())
+    for level in levels:
+        if level.name == "device":
+            continue
+        at = f"memory.{level.name}"
+        name = {"l1": "l1", "l2_private": "l2"}.get(level.name, stated[-1][0] if stated else "")
+        known = device.caches.get(name, 0)
+        found = f"step seen at {level.capacity / 1024:.0f} KiB"
+        if known >= level.capacity or (known and level.name != "l2"):
+            yield Number(f"{at}.capacity_bytes", known, "system", found)
+        else:
+            capacity = math.ceil(level.capacity / 4096) * 4096
+            yield Number(f"{at}.capacity_bytes", capacity, "lab", "where the bandwidth falls")
+        key = f"{at}.sustained_bandwidth_bytes_per_s"
+        if key in ceilings:
+            value = _rounded_up(ceilings[key].extreme * CACHE_HEADROOM)
+            note = f"best sample × {CACHE_HEADROOM:g}"
+            yield Number(f"{at}.bandwidth_bytes_per_s", value, "bound", note)
+        note = "two 64-byte loads and a store"
+        if level.name != "l1":
+            note = "that of L1: between kernels data may stay in a core's own caches"
+        yield Number(f"{at}.bytes_per_clock_per_sm", _L1_BYTES_PER_CLOCK, "bound", note)
+
+
+def device_numbers(
+    device: Device, ceilings: dict[str, Ceiling], levels: tuple[Level, ...]
+) -> Iterator[Number]:
+    """Peaks of an accelerator nobody has a data sheet of: the best sample with headroom."""
+    yield Number("device.sm_count", device.cores, "system", "multiprocessors")
+    clock = device.clock_max_hz or UNKNOWN_CLOCK_HZ
+    yield Number("device.clock_max_hz", clock, "system", "highest clock the driver states")
+    yield Number("memory.device.capacity_bytes", device.memory_bytes, "system")
+    for key, ceiling in ceilings.items():
+        head, _, last = key.rpartition(".")
+        if last.startswith("sustained_") and head.split(".")[0] in ("compute", "memory"):
+            name = last.removeprefix("sustained_")
+            name = name if name.startswith("bandwidth") else f"peak_{name}"
+            headroom = MEMORY_HEADROOM if head == "memory.device" else COMPUTE_HEADROOM
+            value = _rounded_up(ceiling.extreme * headroom)
+            yield Number(f"{head}.{name}", value, "bound", f"best sample × {headroom:g}")
+    for level in levels:
+        if level.name != "device":
+            known = device.caches.get(level.name, 0)
+            source = "system" if known >= level.capacity else "lab"
+            capacity = max(known, math.ceil(level.capacity / 4096) * 4096)
+            note = f"step seen at {level.capacity / 1024:.0f} KiB"
+            yield Number(f"memory.{level.name}.capacity_bytes", capacity, source, note)
+
+
+def _rounded_up(value: float) -> float:
+    """Four digits, never less."""
+    if value <= 0:
+        return value
+    step = 10.0 ** (math.floor(math.log10(value)) - 3)
+    return math.ceil(value / step) * step

@@ -1,0 +1,131 @@
+"""Compiles the C sources once for this processor, and loads them.
+
+The library is kept in ``$XDG_CACHE_HOME/perfc`` under a digest of sources, flags, compiler and
+processor, so that a home directory on two machines keeps two; it appears in one step.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import platform
+import shutil
+import subprocess
+import tempfile
+from importlib.resources import files
+from pathlib import Path
+
+from . import host
+from .backend import MeasurementError
+
+COMPILERS = ("cc", "gcc", "clang")
+FLAGS = (
+    "-O3",
+    "-std=gnu11",
+    "-fPIC",
+    "-shared",
+    "-pthread",
+    "-fno-math-errno",
+    "-ffp-contract=fast",
+)
+TIMEOUT_S = 60
+
+
+class Task(ctypes.Structure):
+    """``Task`` of ``native/task.h``."""
+
+    _fields_ = (
+        ("a", ctypes.c_void_p),
+        ("b", ctypes.c_void_p),
+        ("c", ctypes.c_void_p),
+        ("bytes", ctypes.c_size_t),
+        ("repeats", ctypes.c_int64),
+        ("answer", ctypes.c_uint64),
+    )
+
+
+class NoCompilerError(MeasurementError):
+    """No C compiler is there, or it does not compile our sources."""
+
+
+def sources(suffixes: tuple[str, ...] = (".c", ".h")) -> dict[str, str]:
+    """Text of the native sources by file name."""
+    folder = files("perfc.kernels.native")
+    names = sorted(f.name for f in folder.iterdir() if f.name.endswith(suffixes))
+    return {n: (folder / n).read_text(encoding="utf-8") for n in names}
+
+
+def cache_folder() -> Path:
+    """Where compiled kernels lie, by the XDG base directory specification."""
+    cache = os.environ.get("XDG_CACHE_HOME", "")
+    root = Path(cache) if cache.startswith("/") else Path.home() / ".cache"
+    return root / "perfc" / "kernels"
+
+
+def find_compiler() -> str:
+    """Path of the system's C compiler; ``CC`` comes first where it is one plain word.
+
+    Raises:
+        NoCompilerError: there is none.
+    """
+    for name in (os.environ.get("CC", ""), *COMPILERS):
+        path = shutil.which(name) if name else None
+        if path:
+            return path
+    raise NoCompilerError("no C compiler", hint="install gcc or clang for full ceilings")
+
+
+def _flags(compiler: str) -> tuple[str, ...]:
+    tuning = "-mcpu=native" if platform.machine() in ("aarch64", "arm64") else "-march=native"
+    # Loops must stay loops: a call of memcpy would measure the C library.
+    loops = ("-fno-tree-loop-distribute-patterns",) if "clang" not in _version(compiler) else ()
+    return (*FLAGS, tuning, *loops)
+
+
+def _version(compiler: str) -> str:
+    try:
+        done = subprocess.run(
+            [compiler, "--version"], capture_output=True, text=True, timeout=TIMEOUT_S
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        raise NoCompilerError(f"{compiler} does not run") from None
+    return (done.stdout.splitlines() or [""])[0]
+
+
+def load() -> tuple[ctypes.CDLL, str]:
+    """The compiled kernels, and the compiler with its flags in words.
+
+    Raises:
+        NoCompilerError: no compiler, or it fails.
+    """
+    compiler = find_compiler()
+    version, flags, texts = _version(compiler), _flags(compiler), sources()
+    parts = (version, *flags, host.digest(), *(x for pair in texts.items() for x in pair))
+    name = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
+    try:
+        library = cache_folder() / f"{name}.so"
+        if not library.is_file():
+            _build(compiler, flags, texts, library)
+        return ctypes.CDLL(str(library)), f"{version} {' '.join(flags)}"
+    except OSError as error:
+        raise NoCompilerError(f"compiled kernels cannot be kept: {error}") from None
+
+
+def _build(compiler: str, flags: tuple[str, ...], texts: dict[str, str], goal: Path) -> None:
+    goal.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with tempfile.TemporaryDirectory(dir=goal.parent, prefix=".build-") as folder:
+        for name, text in texts.items():
+            (Path(folder) / name).write_text(text, encoding="utf-8")
+        units = [n for n in texts if n.endswith(".c")]
+        command = [compiler, *flags, "-o", "kernels.so", *units, "-lm"]
+        try:
+            done = subprocess.run(
+                command, cwd=folder, capture_output=True, text=True, timeout=TIMEOUT_S
+            )
+        except subprocess.TimeoutExpired:
+            raise NoCompilerError(f"{compiler} took more than {TIMEOUT_S} s") from None
+        if done.returncode:
+            errors = [line for line in done.stderr.splitlines() if "error" in line]
+            raise NoCompilerError(f"{compiler} fails: {(errors or ['no message'])[0][:160]}")
+        os.replace(Path(folder) / "kernels.so", goal)

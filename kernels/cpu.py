@@ -1,0 +1,379 @@
+"""The processor as a backend: compiled kernels on pinned threads, NumPy for matrix products."""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from perfc.errors import TargetError
+
+from . import blas, compiled, host, numpy_runs, reference
+from .backend import Load, MeasurementError
+from .compiled import Task
+from .probe import PROBES, Case, Quantity, Scope
+
+if TYPE_CHECKING:
+    from .backend import Backend, Device, Run
+    from .probe import Probe
+    from .reference import Array, Inputs
+
+LINE = 64
+PAD = 1344
+"""Between buffers, so that equal offsets do not fall on equal addresses modulo the page size."""
+_STREAMS = {"read": 1, "write": 1, "copy": 2, "triad": 3}
+_BLOCK = 1 << 20
+_L1_FLOATS = 2048
+_LANE_BYTES = {"f64": 8, "f32": 4, "i32": 4, "f16": 2, "bf16": 2, "i8": 1}
+
+
+class Arena:
+    """Memory of some threads, each in its own part, in large pages where the system has them."""
+
+    def __init__(self) -> None:
+        self.map: mmap.mmap | None = None
+        self.address = self.part = 0
+
+    def reserve(self, lib: ctypes.CDLL, cpus: tuple[int, ...], part: int) -> None:
+        """Room for ``part`` bytes a thread, each touched first by the thread that will use it."""
+        part = (part + 4 * PAD + 4095) // 4096 * 4096
+        if self.part >= part and self.map is not None:
+            return
+        if part < 1 << 28:
+            part = max(part, min(4 * self.part, 1 << 28))  # sizes grow: touch pages less often
+        self.map = None
+        self.part = part
+        fresh = _mapped(part * len(cpus) + 2 * mmap.PAGESIZE)
+        self.map, self.address = fresh, _address(fresh)
+        import numpy as np
+
+        block = np.random.default_rng(1).integers(0, 1 << 62, _BLOCK // 8)
+        tasks = [
+            Task(self.address + i * part, block.ctypes.data, 0, part, _BLOCK)
+            for i in range(len(cpus))
+        ]
+        _timed(lib, "fill", tasks, cpus)
+
+
+def _mapped(nbytes: int) -> mmap.mmap:
+    """Zeroed memory, in large pages where the kernel has them."""
+    memory = mmap.mmap(-1, nbytes)
+    if hasattr(mmap, "MADV_HUGEPAGE"):
+        with suppress(OSError):
+            memory.madvise(mmap.MADV_HUGEPAGE)
+    return memory
+
+
+def _address(memory: mmap.mmap) -> int:
+    return ctypes.addressof(ctypes.c_char.from_buffer(memory))
+
+
+def _timed(lib: ctypes.CDLL, kernel: str, tasks: list[Task], cpus: tuple[int, ...]) -> float:
+    function = ctypes.cast(getattr(lib, kernel), ctypes.c_void_p)
+    if len(tasks) == 1:
+        return float(lib.run_here(function, ctypes.byref(tasks[0])))
+    array = (Task * len(tasks))(*tasks)
+    elapsed = float(lib.run_threads(function, array, len(tasks), (ctypes.c_int * len(cpus))(*cpus)))
+    for task, done in zip(tasks, array, strict=True):
+        task.answer = done.answer
+    return elapsed
+
+
+class KernelRun:
+    """A compiled kernel on one or all cores."""
+
+    def __init__(
+        self,
+        lib: ctypes.CDLL,
+        kernel: str,
+        tasks: list[Task],
+        cpus: tuple[int, ...],
+        count: float,
+        keep: object = None,
+    ) -> None:
+        self.lib, self.kernel, self.tasks, self.cpus = lib, kernel, tasks, cpus
+        self.count, self.keep = count, keep
+
+    def sample(self, repeats: int) -> float:
+        """Seconds from the first thread's start to the last one's end."""
+        for task in self.tasks:
+            task.repeats = repeats
+        return _timed(self.lib, self.kernel, self.tasks, self.cpus)
+
+    def close(self) -> None:
+        """Forget the buffers."""
+        self.keep = None
+
+
+class DispatchRun:
+    """Handing work to a pool that spins, or sleeps, until all are done."""
+
+    count = 1.0
+
+    def __init__(self, lib: ctypes.CDLL, threads: int, blocks: bool) -> None:
+        self.lib, self.threads, self.blocks = lib, threads, blocks
+
+    def sample(self, repeats: int) -> float:
+        """Seconds for so many rounds."""
+        return float(self.lib.dispatch(self.threads, int(self.blocks), ctypes.c_int64(repeats)))
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+class Cpu:
+    """Probes on the processor."""
+
+    def __init__(self, threads: int = 0, *, compiler: bool = True) -> None:
+        self.cpus = host.processors(threads)
+        if threads and len(self.cpus) < threads:
+            raise TargetError(f"{threads} threads asked for, {len(self.cpus)} processors allowed")
+        self.lib: ctypes.CDLL | None = None
+        device = host.describe(self.cpus)
+        state = {**device.state, "blas": blas.description()}
+        notes = list[str]()
+        try:
+            if not compiler:
+                raise compiled.NoCompilerError("compiled kernels are off")
+            self.lib, state["compiler"] = compiled.load()
+        except compiled.NoCompilerError as error:
+            notes.append(f"{error}; caches, latencies and vector rates as far as NumPy shows them")
+        if self.lib is not None:
+            self.lib.run_here.restype = self.lib.run_threads.restype = ctypes.c_double
+            self.lib.dispatch.restype = ctypes.c_double
+            self.vector_bytes, self.chains, self.steps = map(self.lib.shape_of_work, range(3))
+        self._device = replace(device, state=state, notes=tuple(notes))
+        self.arenas = {Scope.ONE: Arena(), Scope.ALL: Arena()}
+
+    @property
+    def device(self) -> Device:
+        """The processor."""
+        return self._device
+
+    def refuses(self, case: Case) -> str:
+        """Why it cannot measure this, empty if it can."""
+        kind, _, what = case.probe.partition(".")
+        if kind == "matrix" or self.lib is None:
+            if kind == "link":
+                return "a processor has no link to itself"
+            return numpy_runs.refuses(case, is_fallback=self.lib is None)
+        match kind:
+            case "fma" | "dot" if not hasattr(self.lib, f"{kind}_{what}"):
+                return f"no instruction for {what}"
+            case "special" if not hasattr(self.lib, f"special_{what}"):
+                return "a processor computes it from the others"
+            case "launch" if what in ("eager", "wake") and len(self.cpus) < 2:
+                return "one thread needs no pool"
+            case "link":
+                return "a processor has no link to itself"
+        return ""
+
+    def answer(self, probe: Probe, given: Inputs) -> Array:
+        """What the probe's kernel makes of the operands of its verification."""
+        if probe.quantity is Quantity.MATRIX:
+            return numpy_runs.product(given)
+        if self.lib is None:
+            return numpy_runs.answer(probe, given)
+        match probe.quantity:
+            case Quantity.VECTOR | Quantity.DOT:
+                return self._chained(probe, given)
+            case Quantity.LATENCY:
+                return self._chased(given)
+            case _:
+                return self._streamed(probe, given)
+
+    def _call(self, kernel: str, task: Task) -> int:
+        assert self.lib is not None
+        _timed(self.lib, kernel, [task], self.cpus[:1])
+        return int(task.answer)
+
+    def _chained(self, probe: Probe, given: Inputs) -> Array:
+        """Vector by vector: the kernels work on as many lanes as the processor has."""
+        import numpy as np
+
+        kernel = probe.id.replace(".", "_")
+        rounds = reference.STEPS // self.steps
+        if probe.quantity is Quantity.VECTOR:
+            x = _aligned(given["x"])
+            size = self.vector_bytes * self.chains
+            for at in range(0, x.nbytes, size):
+                # The last chunk overlaps what is done already: work on a copy.
+                at = min(at, x.nbytes - size)
+                place = x.ctypes.data + at
+                source = _aligned(given["x"].view(np.uint8)[at : at + size])
+                self._call(kernel, Task(place, source.ctypes.data, 0, 0, rounds))
+            return x
+        kind = np.int32 if probe.dtype == "i8" else np.float32
+        results: list[Array] = []
+        p, q = _aligned(given["p"]), _aligned(given["q"])
+        width = self.vector_bytes if probe.dtype == "bf16" else self._dot_bytes()
+        made = _aligned(np.zeros(self.vector_bytes * self.chains // 4, kind))
+        for at in range(0, p.nbytes, width):
+            self._call(
+                kernel, Task(made.ctypes.data, p.ctypes.data + at, q.ctypes.data + at, 0, rounds)
+            )
+            results.append(made[: width // 4].copy())
+        return np.concatenate(results)
+
+    def _dot_bytes(self) -> int:
+        assert self.lib is not None
+        return int(self.lib.dot_i8_bytes())
+
+    def _chased(self, given: Inputs) -> Array:
+        import numpy as np
+
+        pointers = _pointers(given["next"])
+        steps = int(given["steps"][0])
+        end = self._call("pointer_chase", Task(0, pointers.ctypes.data, 0, 0, steps))
+        return np.array([end // LINE], np.int64)
+
+    def _streamed(self, probe: Probe, given: Inputs) -> Array:
+        import numpy as np
+
+        operands = [_aligned(v) for v in given.values()]
+        result = _aligned(np.zeros_like(operands[0]))
+        kind, _, what = probe.id.partition(".")
+        kernel = f"{what}_stream" if kind == "stream" else f"special_{what}"
+        b, c = operands[0].ctypes.data, operands[-1].ctypes.data
+        total = self._call(kernel, Task(result.ctypes.data, b, c, result.nbytes, 1))
+        return np.array([total], np.uint32) if what == "read" else result
+
+    def prepare(self, case: Case) -> Run:
+        """Buffers of a case."""
+        probe = PROBES[case.probe]
+        if probe.quantity is Quantity.MATRIX or self.lib is None:
+            return numpy_runs.prepare(case, self._device)
+        cpus = self.cpus if case.scope is Scope.ALL else self.cpus[:1]
+        what = case.probe.partition(".")[2]
+        match probe.quantity:
+            case Quantity.VECTOR | Quantity.DOT:
+                return self._registers(probe, cpus)
+            case Quantity.SPECIAL:
+                return self._over_l1(what, cpus)
+            case Quantity.BANDWIDTH:
+                return self._stream(what, case, cpus)
+            case Quantity.LATENCY:
+                pointers = _pointers(reference.cycle(case.size // LINE, case.size))
+                task = Task(0, pointers.ctypes.data, 0, 0, case.size // LINE)
+                if case.size <= 64 << 20:
+                    self._call("pointer_chase", task)
+                return KernelRun(self.lib, "pointer_chase", [task], cpus, 1.0, pointers)
+            case Quantity.CLOCK:
+                return KernelRun(self.lib, "one_clock_each", [Task()], cpus, 64.0)
+            case Quantity.LAUNCH if what == "graph":
+                return KernelRun(self.lib, "call", [Task()], cpus[:1], 1.0)
+            case Quantity.LAUNCH:
+                return DispatchRun(self.lib, len(cpus), what == "wake")
+            case _:
+                raise MeasurementError(f"no way to measure {case.probe}")
+
+    def _registers(self, probe: Probe, cpus: tuple[int, ...]) -> Run:
+        import numpy as np
+
+        assert self.lib is not None
+        kernel = probe.id.replace(".", "_")
+        width = self.vector_bytes * self.chains
+        operands = _aligned(np.ones(width * 2 * len(cpus) // 4, np.float32))
+        tasks = [
+            Task(start + width, start, start, 0, 1)
+            for start in (operands.ctypes.data + 2 * width * i for i in range(len(cpus)))
+        ]
+        lanes = self.vector_bytes // _LANE_BYTES[probe.dtype]
+        if kernel == "dot_i8":
+            lanes = self._dot_bytes()
+        count = lanes * self.chains * self.steps * len(cpus)
+        return KernelRun(self.lib, kernel, tasks, cpus, float(count), operands)
+
+    def _over_l1(self, what: str, cpus: tuple[int, ...]) -> Run:
+        import numpy as np
+
+        assert self.lib is not None
+        size = 4 * _L1_FLOATS
+        values = np.random.default_rng(2).uniform(0.5, 4, 2 * _L1_FLOATS * len(cpus))
+        data = _aligned(values.astype(np.float32))
+        tasks = [
+            Task(start, start + size, 0, size, 1)
+            for start in (data.ctypes.data + 2 * size * i for i in range(len(cpus)))
+        ]
+        count = float(_L1_FLOATS * len(cpus))
+        return KernelRun(self.lib, f"special_{what}", tasks, cpus, count, data)
+
+    def _stream(self, what: str, case: Case, cpus: tuple[int, ...]) -> Run:
+        assert self.lib is not None
+        streams = _STREAMS[what]
+        each = case.size // len(cpus) // streams // 512 * 512
+        arena = self.arenas[case.scope]
+        arena.reserve(self.lib, cpus, each * streams)
+        tasks = list[Task]()
+        for i in range(len(cpus)):
+            start = arena.address + i * arena.part
+            places = [start + k * (each + PAD) for k in range(streams)]
+            b = places[1] if streams > 1 else start
+            tasks.append(Task(start, b, places[-1], each, 1))
+        count = float(each * streams * len(cpus))
+        return KernelRun(self.lib, f"{what}_stream", tasks, cpus, count)
+
+    def state(self) -> Mapping[str, float]:
+        """The clock now."""
+        if self.lib is None:
+            return {}
+        task = Task(0, 0, 0, 0, 1000)
+        cpus = self.cpus[:1]
+        best = min(_timed(self.lib, "one_clock_each", [task], cpus) for _ in range(3))
+        return {"clock_hz": 64_000 / best} if best > 0 else {}
+
+    def load(self, case: Case | None, seconds: float) -> Load | None:
+        """Power by RAPL, where the system lets it be read."""
+        before = host.energy_j()
+        if before is None:
+            return None
+        run = self.prepare(case) if case is not None else None
+        start, done = time.perf_counter(), 0
+        if run is None:
+            time.sleep(seconds)
+        else:
+            before = host.energy_j() or before
+            start = time.perf_counter()
+            while time.perf_counter() - start < seconds:
+                run.sample(1)
+                done += 1
+        elapsed = time.perf_counter() - start
+        after = host.energy_j()
+        if run is not None:
+            run.close()
+        # The counter wraps within hours; one window without a reading is no loss.
+        if after is None or after <= before:
+            return None
+        work = PROBES[case.probe].work * run.count * done / elapsed if case and run else 0.0
+        return Load((after - before) / elapsed, work)
+
+
+def _aligned(values: Array) -> Array:
+    """A copy on a cache line's boundary."""
+    import numpy as np
+
+    space = np.empty(values.nbytes + LINE, np.uint8)
+    at = -space.ctypes.data % LINE
+    copy = space[at : at + values.nbytes].view(values.dtype).reshape(values.shape)
+    copy[...] = values
+    return copy
+
+
+def _pointers(following: Array) -> Array:
+    """One pointer a cache line, each to the line that follows."""
+    import numpy as np
+
+    slots = len(following)
+    words = LINE // 8
+    space = np.frombuffer(_mapped(slots * LINE), np.uint64)
+    space[::words] = np.uint64(space.ctypes.data) + following.astype(np.uint64) * np.uint64(LINE)
+    return space
+
+
+def open_cpu(threads: int) -> Backend:
+    """The processor, with compiled kernels where a compiler is found."""
+    return Cpu(threads)

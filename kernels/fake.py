@@ -1,0 +1,192 @@
+"""A device with known peaks: what calibrate must recover, noise, outliers and all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from .backend import Device, Load
+from .probe import PROBES, Case, Quantity, Scope
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from .probe import Probe
+    from .reference import Array, Inputs
+
+MIB = 1 << 20
+CORES = 8
+
+RATES: dict[str, float] = {
+    "clock": 1.5e9,
+    "fma.f64": 1e12,
+    "fma.f32": 2e12,
+    "fma.f16": 4e12,
+    "fma.bf16": 4e12,
+    "fma.i32": 1e12,
+    "dot.i8": 8e12,
+    "special.exp2": 0.5e12,
+    "special.rsqrt": 0.5e12,
+    "matrix.f64": 2e12,
+    "matrix.f32": 1.9e12,
+    "matrix.tf32": 8e12,
+    "matrix.f16": 16e12,
+    "matrix.bf16": 16e12,
+    "matrix.f8e4m3": 32e12,
+    "matrix.i8": 32e12,
+    "link.h2d-pinned": 25e9,
+    "link.d2h-pinned": 24e9,
+    "link.h2d-pageable": 10e9,
+    "link.d2h-pageable": 9e9,
+}
+"""Work a second of the whole device."""
+TIMES = {"launch.eager": 4e-6, "launch.graph": 1.2e-6}
+
+
+@dataclass(frozen=True, slots=True)
+class Cache:
+    """A level of the fake hierarchy; ``capacity`` in bytes, all instances together."""
+
+    name: str
+    capacity: float
+    bandwidth: float
+    latency_s: float
+
+
+LEVELS = (
+    Cache("l1", 1.5 * MIB, 8e12, 20e-9),
+    Cache("l2", 24 * MIB, 3e12, 150e-9),
+    Cache("device", float(16 << 30), 1e12, 400e-9),
+)
+STREAMS = {"read": 1.0, "copy": 0.93, "write": 0.9, "triad": 0.95}
+
+
+class FakeRun:
+    """Reports times that the truth gives, late by noise that is never negative."""
+
+    def __init__(self, once_s: float, count: float, rng: np.random.Generator, fake: Fake) -> None:
+        self.once_s, self.count, self.rng, self.fake = once_s, count, rng, fake
+
+    def sample(self, repeats: int) -> float:
+        """Some per cent too long; now and then, several times too long."""
+        late = abs(float(self.rng.normal(0, self.fake.noise)))
+        if self.rng.random() < self.fake.interruptions:
+            late += float(self.rng.exponential(1.0))
+        return self.once_s * repeats * (1 + late)
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+@dataclass
+class Fake:
+    """The fake device.
+
+    Args:
+        noise: standard deviation of a sample's time, one-sided.
+        interruptions: share of samples that something else interrupts.
+        drift: factor by which each round is slower than the one before, for refusals.
+        wrong: probes whose kernel answers wrongly.
+    """
+
+    seed: int = 0
+    noise: float = 0.01
+    interruptions: float = 0.05
+    drift: float = 1.0
+    wrong: frozenset[str] = frozenset()
+    slow: float = field(default=1.0, init=False)
+
+    def __post_init__(self) -> None:
+        import numpy as np
+
+        self.rng = np.random.default_rng(self.seed)
+
+    @property
+    def device(self) -> Device:
+        """An accelerator nobody built."""
+        return Device(
+            kind="cuda",
+            name="fake device",
+            vendor="nobody",
+            arch="sm_00",
+            cores=CORES,
+            memory_bytes=16 << 30,
+            free_bytes=12 << 30,
+            most_bytes=10 << 30,
+            caches={"l2": 24 * MIB},
+            clock_max_hz=1.5e9,
+            state={"driver": "none", "clocks": "fixed"},
+        )
+
+    def refuses(self, case: Case) -> str:
+        """Only what it has no rate for, and a share of its cores."""
+        kind = case.probe.partition(".")[0]
+        if kind not in ("stream", "chase") and case.probe not in (*RATES, *TIMES):
+            return "the fake device has none"
+        if case.scope is Scope.ONE and case.probe not in ("chase", "clock"):
+            return "the fake device is measured as a whole"
+        return ""
+
+    def answer(self, probe: Probe, given: Inputs) -> Array:
+        """The right answer, unless told otherwise."""
+        assert probe.expected is not None
+        values = probe.expected(given).values
+        return values[::-1] if probe.id in self.wrong else values
+
+    def prepare(self, case: Case) -> FakeRun:
+        """A run that takes as long as the truth says."""
+        probe = PROBES[case.probe]
+        kind, _, what = case.probe.partition(".")
+        count = 1e6
+        if probe.quantity.is_time:
+            once = TIMES.get(case.probe) or self._latency(case.size)
+            return FakeRun(once * self._pace(), 1.0, self.rng, self)
+        if kind == "matrix":
+            count = float(case.size) ** 3
+            # Small products do not fill the device.
+            once = count * probe.work / RATES[case.probe] * (1 + (512 / case.size) ** 2 / 8)
+        elif kind == "stream":
+            count = float(case.size)
+            once = count * self._byte_s(case.size) / STREAMS[what]
+        else:
+            if kind == "link":
+                count = float(case.size)
+            once = count * probe.work / RATES[case.probe] + (1e-5 if kind == "link" else 0)
+        return FakeRun(once * self._pace(), count, self.rng, self)
+
+    def _pace(self) -> float:
+        self.slow *= self.drift
+        return self.slow
+
+    def _shares(self, size: float, capacities: list[float]) -> list[float]:
+        """What part of the accesses each level serves, with random replacement."""
+        shares, left = list[float](), 1.0
+        for capacity in capacities:
+            inside = 1.0 if size <= capacity else max(0.0, 1 - 1.5 * (size - capacity) / capacity)
+            shares.append(left * inside)
+            left -= shares[-1]
+        shares[-1] += left
+        return shares
+
+    def _byte_s(self, size: float) -> float:
+        shares = self._shares(size, [c.capacity for c in LEVELS])
+        return sum(s / c.bandwidth for s, c in zip(shares, LEVELS, strict=True))
+
+    def _latency(self, size: float) -> float:
+        capacities = [LEVELS[0].capacity / CORES, *(c.capacity for c in LEVELS[1:])]
+        shares = self._shares(size, capacities)
+        return sum(s * c.latency_s for s, c in zip(shares, LEVELS, strict=True))
+
+    def state(self) -> Mapping[str, float]:
+        """Fixed clocks."""
+        return {"clock_hz": RATES["clock"], "power_w": 100.0}
+
+    def load(self, case: Case | None, seconds: float) -> Load | None:
+        """100 W idle, 1 pJ a flop and 10 pJ a byte above."""
+        if case is None:
+            return Load(100.0, 0.0)
+        run = self.prepare(case)
+        rate = run.count * PROBES[case.probe].work / run.once_s
+        cost = 1e-12 if PROBES[case.probe].quantity is Quantity.MATRIX else 1e-11
+        return Load(100.0 + rate * cost, rate)

@@ -1,0 +1,143 @@
+"""What the operating system says of the processor: model, cores, caches, memory, instructions."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from .backend import Device
+
+_SYSTEM = Path("/sys/devices/system/cpu")
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:
+        return ""
+
+
+def _cpuinfo() -> dict[str, str]:
+    """Fields of the first processor."""
+    first = _text(Path("/proc/cpuinfo")).partition("\n\n")[0]
+    pairs = (line.partition(":") for line in first.splitlines())
+    return {key.strip(): value.strip() for key, _, value in pairs}
+
+
+def processors(threads: int = 0) -> tuple[int, ...]:
+    """Logical processors to use, one a core: what affinity and the control group's quota leave."""
+    if hasattr(os, "sched_getaffinity"):
+        allowed = sorted(os.sched_getaffinity(0))
+    else:
+        allowed = list(range(os.cpu_count() or 1))
+    one_each, seen = list[int](), set[str]()
+    for cpu in allowed:
+        siblings = _text(_SYSTEM / f"cpu{cpu}/topology/thread_siblings_list") or str(cpu)
+        if siblings not in seen:
+            seen.add(siblings)
+            one_each.append(cpu)
+    quota = _quota()
+    count = threads or min(len(one_each), quota or len(one_each))
+    chosen = one_each if count <= len(one_each) else allowed
+    return tuple(chosen[:count])
+
+
+def _quota() -> int:
+    """Processors that the control group grants, 0 where it sets no limit."""
+    quota, _, period = _text(Path("/sys/fs/cgroup/cpu.max")).partition(" ")
+    if quota.isdecimal() and period.isdecimal() and int(period):
+        return max(int(quota) // int(period), 1)
+    return 0
+
+
+def _size(text: str) -> int:
+    found = re.fullmatch(r"(\d+)([KMG]?)", text)
+    return int(found[1]) << {"": 0, "K": 10, "M": 20, "G": 30}[found[2]] if found else 0
+
+
+def caches(cpus: tuple[int, ...]) -> dict[str, int]:
+    """Bytes of each level that these processors have together, by name ``l1`` ``l2`` ``l3``."""
+    found: dict[str, dict[str, int]] = {}
+    for cpu in cpus:
+        for index in _indices(cpu):
+            if _text(index / "type") not in ("Data", "Unified"):
+                continue
+            name = f"l{_text(index / 'level')}"
+            shared = _text(index / "shared_cpu_list") or str(cpu)
+            found.setdefault(name, {})[shared] = _size(_text(index / "size"))
+    return {name: sum(by.values()) for name, by in sorted(found.items())}
+
+
+def _indices(cpu: int) -> Iterator[Path]:
+    folder = _SYSTEM / f"cpu{cpu}" / "cache"
+    yield from sorted(folder.glob("index*")) if folder.is_dir() else ()
+
+
+def memory() -> tuple[int, int]:
+    """Bytes of memory in all, and available without swapping."""
+    info = _text(Path("/proc/meminfo"))
+    total, free = (
+        int(m[1]) * 1024 if (m := re.search(rf"^{key}:\s*(\d+) kB", info, re.MULTILINE)) else 0
+        for key in ("MemTotal", "MemAvailable")
+    )
+    if not total and hasattr(os, "sysconf"):
+        total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        free = total // 2
+    limit = _text(Path("/sys/fs/cgroup/memory.max"))
+    if limit.isdecimal():
+        used = _text(Path("/sys/fs/cgroup/memory.current"))
+        total = min(total, int(limit))
+        free = min(free, int(limit) - int(used or 0))
+    return total, free
+
+
+def describe(cpus: tuple[int, ...]) -> Device:
+    """The processor as a device."""
+    info = _cpuinfo()
+    total, free = memory()
+    highest = _text(_SYSTEM / f"cpu{cpus[0]}/cpufreq/cpuinfo_max_freq")
+    features = info.get("flags") or info.get("Features") or ""
+    name = info.get("model name") or platform.processor() or platform.machine()
+    state = {
+        "driver": f"{platform.system()} {platform.release()}",
+        "clocks": _text(_SYSTEM / f"cpu{cpus[0]}/cpufreq/scaling_governor") or "not readable",
+    }
+    if "hypervisor" in features.split():
+        state["clocks"] += ", virtual machine"
+    return Device(
+        kind="cpu",
+        name=name,
+        vendor=info.get("vendor_id", "unknown"),
+        arch=platform.machine().lower().replace("_", "-") or "unknown",
+        cores=len(cpus),
+        memory_bytes=total,
+        free_bytes=free,
+        most_bytes=4 << 30,
+        caches=caches(cpus),
+        features=frozenset(features.split()),
+        clock_max_hz=float(highest) * 1e3 if highest.isdecimal() else 0.0,
+        state=state,
+    )
+
+
+def digest() -> str:
+    """What compiled code may depend on: model and instruction sets."""
+    import hashlib
+
+    info = _cpuinfo()
+    keys = ("model name", "cpu family", "model", "stepping", "flags", "Features", "CPU part")
+    text = "\n".join([platform.machine(), *(info.get(k, "") for k in keys)])
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def energy_j() -> float | None:
+    """Energy counter of all processor packages by RAPL, in joules; None where not readable."""
+    total, found = 0.0, False
+    for zone in sorted(Path("/sys/class/powercap").glob("intel-rapl:?")):
+        reading = _text(zone / "energy_uj")
+        if reading.isdecimal():
+            total, found = total + int(reading) * 1e-6, True
+    return total if found else None

@@ -1,0 +1,1 @@
+"""C and CUDA sources of the probes, compiled on the machine they measure."""

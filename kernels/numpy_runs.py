@@ -1,0 +1,171 @@
+"""Runs that NumPy does: matrix products through BLAS, and streams where nothing is compiled."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+from . import blas
+from .probe import Scope
+
+if TYPE_CHECKING:
+    from .backend import Device
+    from .probe import Case, Probe
+    from .reference import Array, Inputs
+
+MATRIX_TYPES = ("f32", "f64")
+"""Element types that BLAS multiplies; NumPy does the others in plain loops."""
+_SPECIAL = ("exp", "exp2", "sqrt", "reciprocal")
+
+
+class Product:
+    """``c = a b`` over buffers that rotate, so that small operands come from where big ones do."""
+
+    def __init__(self, size: int, dtype: str, threads: int, cache_bytes: int) -> None:
+        import numpy as np
+
+        setter = blas.thread_setter()
+        if setter is not None:
+            setter(threads)
+        rng = np.random.default_rng(size)
+        kind = {"f32": np.float32, "f64": np.float64}[dtype]
+        nbytes = 3 * size * size * np.dtype(kind).itemsize
+        sets = max(2, min(8, 2 * cache_bytes // nbytes))
+        shape = (sets, size, size)
+        self.a = rng.random(shape, np.float32).astype(kind) - kind(0.5)
+        self.b = rng.random(shape, np.float32).astype(kind) - kind(0.5)
+        self.c = np.zeros(shape, kind)
+        self.multiply = np.matmul
+        self.count = float(size) ** 3
+        self.turn = 0
+
+    def sample(self, repeats: int) -> float:
+        """Products in a row."""
+        sets = len(self.a)
+        start = time.perf_counter()
+        for turn in range(self.turn, self.turn + repeats):
+            i = turn % sets
+            self.multiply(self.a[i], self.b[i], out=self.c[i])
+        elapsed = time.perf_counter() - start
+        self.turn += repeats
+        return elapsed
+
+    def close(self) -> None:
+        """Forget the matrices."""
+        self.a = self.b = self.c = self.a[:0]
+
+
+class Calls:
+    """One call a thread, again and again: what NumPy computes without holding Python's lock."""
+
+    def __init__(self, calls: list[Callable[[], object]], count: float) -> None:
+        self.calls, self.count = calls, count
+        self.pool = ThreadPoolExecutor(len(calls)) if len(calls) > 1 else None
+
+    def sample(self, repeats: int) -> float:
+        """All threads from one start to the last end."""
+
+        def again(call: Callable[[], object]) -> None:
+            for _ in range(repeats):
+                call()
+
+        start = time.perf_counter()
+        if self.pool is None:
+            again(self.calls[0])
+        else:
+            list(self.pool.map(again, self.calls))
+        return time.perf_counter() - start
+
+    def close(self) -> None:
+        """End the threads and forget the buffers."""
+        if self.pool is not None:
+            self.pool.shutdown()
+        self.calls = []
+
+
+def refuses(case: Case, *, is_fallback: bool) -> str:
+    """Why NumPy cannot measure this, empty if it can."""
+    kind, _, what = case.probe.partition(".")
+    if kind == "matrix":
+        if what not in MATRIX_TYPES:
+            return f"NumPy has no fast product of {what}"
+        if case.scope is Scope.ONE and blas.thread_setter() is None:
+            return "this BLAS cannot be told to use one thread"
+        return ""
+    if is_fallback and (kind == "stream" or (kind == "special" and what in _SPECIAL)):
+        return ""
+    return "needs a C compiler" if is_fallback else "not done with NumPy"
+
+
+def product(given: Inputs) -> Array:
+    """The verified product."""
+    import numpy as np
+
+    return np.asarray(np.matmul(given["a"], given["b"]))
+
+
+def answer(probe: Probe, given: Inputs) -> Array:
+    """What the fallback makes of a verification's operands."""
+    import numpy as np
+
+    kind, _, what = probe.id.partition(".")
+    if kind == "matrix":
+        return product(given)
+    if kind == "special":
+        return np.asarray(getattr(np, what)(given["x"]))
+    source = given["b"]
+    result = np.zeros_like(source)
+    call, _ = _stream(what, result, source, given.get("c", source))
+    total = call()
+    return np.array([total], np.uint32) if what == "read" else result
+
+
+def prepare(case: Case, device: Device) -> Product | Calls:
+    """Buffers and calls of a case."""
+    import numpy as np
+
+    kind, _, what = case.probe.partition(".")
+    threads = device.cores if case.scope is Scope.ALL else 1
+    if kind == "matrix":
+        return Product(case.size, what, threads, device.cache_bytes)
+    rng = np.random.default_rng(case.size)
+    if kind == "special":
+        x, y = rng.random((2, threads, 4096), np.float32)
+        function = getattr(np, what)
+        calls = [lambda i=i: function(x[i], out=y[i]) for i in range(threads)]
+        return Calls(list(calls), 4096.0 * threads)
+    streams = {"read": 1, "write": 1, "copy": 2, "triad": 3}[what]
+    words = case.size // threads // streams // 4
+    block = rng.integers(0, 1 << 30, min(words, 1 << 18)).astype(np.uint32)
+    if what == "triad":
+        block = block.view(np.float32)
+    made, passes = list[Callable[[], object]](), 1.0
+    for _ in range(threads):
+        a, b, c = (np.resize(block, words) if i < streams else block for i in range(3))
+        source = b if streams > 1 else a
+        call, passes = _stream(what, a, source, c)
+        made.append(call)
+    return Calls(made, 4.0 * words * streams * threads * passes)
+
+
+def _stream(what: str, a: Array, b: Array, c: Array) -> tuple[Callable[[], object], float]:
+    """The call, and how often it passes over its buffers' bytes."""
+    import numpy as np
+
+    match what:
+        case "read":
+            return lambda: np.sum(b, dtype=np.uint32), 1.0
+        case "copy":
+            return lambda: np.copyto(a, b), 1.0
+        case "write":
+            return lambda: a.fill(b[0]), 1.0
+        case _:
+
+            def triad() -> None:
+                np.multiply(c, np.float32(1.5), out=a)
+                np.add(a, b, out=a)
+
+            # Two passes: c and a, then a, b and a.
+            return triad, 5 / 3

@@ -1,0 +1,274 @@
+"""What is measured: the probes, their sizes, and the work one run does; not how.
+
+Every probe says what a right answer is, so that a kernel is verified before it is timed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from . import reference
+
+if TYPE_CHECKING:
+    from .backend import Device
+    from .reference import Expected, Inputs
+
+KIB = 1 << 10
+MIB = 1 << 20
+GIB = 1 << 30
+
+
+class Quantity(Enum):
+    """What a probe's number is."""
+
+    MATRIX = "matrix"
+    VECTOR = "vector"
+    DOT = "dot"
+    SPECIAL = "special"
+    BANDWIDTH = "bandwidth"
+    LATENCY = "latency"
+    LAUNCH = "launch"
+    LINK = "link"
+    CLOCK = "clock"
+
+    @property
+    def is_time(self) -> bool:
+        """Whether less is better: seconds a step instead of work a second."""
+        return self in (Quantity.LATENCY, Quantity.LAUNCH)
+
+
+class Scope(Enum):
+    """How much of the device works on it."""
+
+    ONE = "one"
+    ALL = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """One kind of measurement.
+
+    Args:
+        id: ``matrix.f32``; names the samples.
+        unit: of the number, ``flop/s``.
+        sizes: what is measured on a device; the second argument asks for fewer. Extents of a
+            square product, bytes of all buffers together, 0 where there is no size.
+        work: of one count, in ``unit`` times seconds; a multiply–accumulate is two flop. A run
+            says how many it counts.
+        dtype: element type, empty where there is none.
+        inputs: operands of the verification, from a seed.
+        expected: the answer on these operands, and how far from it is still right.
+    """
+
+    id: str
+    quantity: Quantity
+    unit: str
+    sizes: Callable[[Device, bool], tuple[int, ...]]
+    work: float = 1.0
+    dtype: str = ""
+    scopes: tuple[Scope, ...] = (Scope.ALL, Scope.ONE)
+    inputs: Callable[[int], Inputs] | None = None
+    expected: Callable[[Inputs], Expected] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A probe at one size, on one or all cores."""
+
+    probe: str
+    size: int
+    scope: Scope
+
+    def __str__(self) -> str:
+        size = f"@{self.size}" if self.size else ""
+        return f"{self.probe}{size}/{self.scope.value}"
+
+
+def _no_size(device: Device, quick: bool) -> tuple[int, ...]:
+    return (0,)
+
+
+def _products(device: Device, quick: bool) -> tuple[int, ...]:
+    """Square products, the largest so that it takes long but not too long."""
+    if device.kind == "cuda":
+        return (1024, 4096, 8192) if quick else (256, 512, 1024, 2048, 4096, 8192, 16384)
+    largest = 2048 if device.cores <= 8 else 4096
+    return (
+        (256, largest // 2)
+        if quick
+        else (128, 256, 512, 1024, 2048, largest)[: 4 + largest // 2048]
+    )
+
+
+def stream_sizes(device: Device, ratio: float, quick: bool) -> tuple[int, ...]:
+    """Working sets from half of the smallest cache to most of memory, ``ratio`` apart."""
+    share = 24 * KIB if device.kind == "cuda" else 8 * KIB
+    size = float(share * device.cores)
+    # Eight last-level caches show memory; beyond, only memory that is not all alike would.
+    last = max(8 * device.cache_bytes, 256 * MIB)
+    last = min(last, device.free_bytes // 2)
+    grain = 3 * KIB * device.cores
+    sizes = set[int]()
+    while size <= last:
+        sizes.add(max(round(size / grain), 1) * grain)
+        size *= ratio
+    if not quick:
+        last, most = 4 * last, min(device.most_bytes, device.free_bytes // 2)
+        while last < most:
+            sizes.add(last // grain * grain)
+            last *= 4
+        sizes.add(most // grain * grain)
+    return tuple(sorted(sizes))
+
+
+def _reads(device: Device, quick: bool) -> tuple[int, ...]:
+    return stream_sizes(device, 2**0.5, quick)
+
+
+def _streams(device: Device, quick: bool) -> tuple[int, ...]:
+    return stream_sizes(device, 4.0 if quick else 2.0, quick)
+
+
+def _chases(device: Device, quick: bool) -> tuple[int, ...]:
+    last = min(max(8 * device.cache_bytes, 128 * MIB), 512 * MIB, device.free_bytes // 4)
+    sizes, size = list[int](), 8 * KIB
+    while size <= last:
+        sizes.append(size)
+        size *= 4 if quick else 2
+    return tuple(sizes)
+
+
+def _transfers(device: Device, quick: bool) -> tuple[int, ...]:
+    return (64 * MIB,) if quick else (4 * KIB, 256 * KIB, 4 * MIB, 64 * MIB, 256 * MIB)
+
+
+def _matrix(dtype: str) -> Probe:
+    scopes = (Scope.ALL, Scope.ONE) if dtype in ("f32", "f64") else (Scope.ALL,)
+    inputs, expected = reference.product(dtype)
+    return Probe(
+        f"matrix.{dtype}",
+        Quantity.MATRIX,
+        "flop/s",
+        _products,
+        2.0,
+        dtype,
+        scopes,
+        inputs,
+        expected,
+    )
+
+
+def _vector(dtype: str) -> Probe:
+    inputs, expected = reference.multiply_add(dtype)
+    return Probe(
+        f"fma.{dtype}",
+        Quantity.VECTOR,
+        "flop/s",
+        _no_size,
+        2.0,
+        dtype,
+        inputs=inputs,
+        expected=expected,
+    )
+
+
+def _dot(dtype: str) -> Probe:
+    inputs, expected = reference.dot(dtype)
+    return Probe(
+        f"dot.{dtype}",
+        Quantity.DOT,
+        "flop/s",
+        _no_size,
+        2.0,
+        dtype,
+        inputs=inputs,
+        expected=expected,
+    )
+
+
+def _special(function: str) -> Probe:
+    inputs, expected = reference.unary(function)
+    return Probe(
+        f"special.{function}",
+        Quantity.SPECIAL,
+        "op/s",
+        _no_size,
+        dtype="f32",
+        inputs=inputs,
+        expected=expected,
+    )
+
+
+def _stream(kind: str) -> Probe:
+    inputs, expected = reference.stream(kind)
+    scopes = (Scope.ALL, Scope.ONE) if kind == "read" else (Scope.ALL,)
+    sizes = _reads if kind == "read" else _streams
+    return Probe(
+        f"stream.{kind}",
+        Quantity.BANDWIDTH,
+        "bytes/s",
+        sizes,
+        scopes=scopes,
+        inputs=inputs,
+        expected=expected,
+    )
+
+
+def _latency() -> Probe:
+    inputs, expected = reference.chase()
+    return Probe(
+        "chase",
+        Quantity.LATENCY,
+        "s",
+        _chases,
+        scopes=(Scope.ONE,),
+        inputs=inputs,
+        expected=expected,
+    )
+
+
+def _launch(way: str) -> Probe:
+    return Probe(f"launch.{way}", Quantity.LAUNCH, "s", _no_size, scopes=(Scope.ALL,))
+
+
+def _link(way: str) -> Probe:
+    return Probe(f"link.{way}", Quantity.LINK, "bytes/s", _transfers, scopes=(Scope.ALL,))
+
+
+MATRIX_TYPES = ("f64", "f32", "tf32", "f16", "bf16", "f8e4m3", "i8")
+VECTOR_TYPES = ("f64", "f32", "f16", "bf16", "i32")
+STREAMS = ("read", "copy", "write", "triad")
+SPECIAL_FUNCTIONS = ("exp", "exp2", "rsqrt", "sqrt", "reciprocal")
+LAUNCHES = ("eager", "graph", "wake")
+"""``eager`` hands work to what waits for it (a stream; threads that spin), ``graph`` repeats
+recorded work (on a processor: a call through a pointer), ``wake`` rouses threads that sleep."""
+
+PROBES: dict[str, Probe] = {
+    p.id: p
+    for p in (
+        Probe("clock", Quantity.CLOCK, "Hz", _no_size, scopes=(Scope.ONE,)),
+        *(_vector(d) for d in VECTOR_TYPES),
+        *(_dot(d) for d in ("bf16", "i8")),
+        *(_special(f) for f in SPECIAL_FUNCTIONS),
+        *(_matrix(d) for d in MATRIX_TYPES),
+        *(_stream(k) for k in STREAMS),
+        _latency(),
+        *(_launch(w) for w in LAUNCHES),
+        *(_link(w) for w in ("h2d-pinned", "d2h-pinned", "h2d-pageable", "d2h-pageable")),
+    )
+}
+
+
+def cases(device: Device, quick: bool) -> tuple[Case, ...]:
+    """All that could be measured on a device; a backend refuses what it cannot."""
+    one = replace(device, cores=1, most_bytes=8 * device.cache_bytes)
+    return tuple(
+        Case(p.id, size, scope)
+        for p in PROBES.values()
+        for scope in p.scopes
+        if scope is Scope.ALL or device.cores > 1 or p.scopes == (Scope.ONE,)
+        for size in p.sizes(device if scope is Scope.ALL else one, quick)
+    )

@@ -1,0 +1,237 @@
+"""Operands of each probe's verification and the answers to expect, computed with NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.generic]
+    Inputs = Mapping[str, Array]
+
+STEPS = 16
+"""Steps of a chain when it is verified; a multiple of what every backend unrolls."""
+EXTENT = 96
+"""Of the product that is verified: divisible by what matrix units ask for, 16 and 32."""
+SLOTS = 1024
+_TOLERANCES = {
+    "f64": 1e-12,
+    "f32": 2e-5,
+    "tf32": 4e-3,
+    "f16": 4e-3,
+    "bf16": 2e-2,
+    "f8e4m3": 2e-2,
+    "i8": 0.0,
+    "i32": 0.0,
+}
+
+
+@dataclass(frozen=True)
+class Expected:
+    """An answer, and the largest deviation from it that rounding explains.
+
+    Args:
+        tolerance: relative to the largest magnitude of ``values``.
+    """
+
+    values: Array
+    tolerance: float
+
+    def error(self, answer: Array) -> float:
+        """Largest deviation relative to the largest value; infinite for other shapes and nan."""
+        import numpy as np
+
+        if answer.shape != self.values.shape:
+            return float("inf")
+        if self.tolerance == 0:
+            return 0.0 if np.array_equal(answer, self.values) else float("inf")
+        wanted = np.asarray(self.values, np.float64)
+        scale = float(np.max(np.abs(wanted))) or 1.0
+        error = float(np.max(np.abs(np.asarray(answer, np.float64) - wanted))) / scale
+        return error if error == error else float("inf")
+
+    def accepts(self, answer: Array) -> bool:
+        """Whether the answer is right."""
+        return self.error(answer) <= self.tolerance
+
+
+Pair = tuple[Callable[[int], "Inputs"], Callable[["Inputs"], "Expected"]]
+
+
+def product(dtype: str) -> Pair:
+    """``c = a b`` of square matrices; small integers where the type is one.
+
+    Operands are in the type itself, or in f32 where NumPy lacks it and a backend converts: the
+    values are then ones the type holds exactly.
+    """
+
+    def inputs(seed: int) -> Inputs:
+        import numpy as np
+
+        rng = np.random.default_rng(seed)
+        shape = (2, EXTENT, EXTENT)
+        match dtype:
+            case "i8":
+                a, b = rng.integers(-8, 8, shape).astype(np.int8)
+            case "tf32" | "bf16" | "f8e4m3":
+                a, b = (rng.integers(-8, 8, shape) / 8).astype(np.float32)
+            case _:
+                kind = {"f64": np.float64, "f32": np.float32, "f16": np.float16}[dtype]
+                a, b = rng.standard_normal(shape).astype(kind)
+        return {"a": a, "b": b}
+
+    def expected(given: Inputs) -> Expected:
+        import numpy as np
+
+        kind = np.int32 if dtype == "i8" else np.float64
+        values = given["a"].astype(kind) @ given["b"].astype(kind)
+        return Expected(values, _TOLERANCES[dtype])
+
+    return inputs, expected
+
+
+def multiply_add(dtype: str) -> Pair:
+    """``STEPS`` times x = 0.75 x + 0.25, or x = 5 x + 7 for integers that wrap."""
+
+    def inputs(seed: int) -> Inputs:
+        import numpy as np
+
+        rng = np.random.default_rng(seed)
+        if dtype == "i32":
+            return {"x": rng.integers(-(1 << 30), 1 << 30, 384).astype(np.int32)}
+        kind = {"f64": np.float64, "f16": np.float16}.get(dtype, np.float32)
+        # bf16 travels as f32: integers that it holds exactly
+        values = rng.integers(-8, 8, 384) if dtype == "bf16" else rng.uniform(-4, 4, 384)
+        return {"x": values.astype(kind)}
+
+    def expected(given: Inputs) -> Expected:
+        import numpy as np
+
+        if dtype == "i32":
+            x = given["x"].astype(np.int64)
+            for _ in range(STEPS):
+                x = x * 5 + 7 & 0xFFFFFFFF
+            return Expected(x.astype(np.uint32).view(np.int32), 0.0)
+        y = given["x"].astype(np.float64)
+        for _ in range(STEPS):
+            y = y * 0.75 + 0.25
+        return Expected(y, _TOLERANCES[dtype])
+
+    return inputs, expected
+
+
+def dot(dtype: str) -> Pair:
+    """Four (8-bit) or two (bf16) products added to a 32-bit lane, ``STEPS`` times; exact."""
+
+    def inputs(seed: int) -> Inputs:
+        import numpy as np
+
+        rng = np.random.default_rng(seed)
+        if dtype == "i8":
+            # Not negative, so that instructions with an unsigned operand agree.
+            p, q = rng.integers(0, 127, 256), rng.integers(-128, 127, 256)
+            return {"p": p.astype(np.int8), "q": q.astype(np.int8)}
+        p, q = rng.integers(-8, 8, (2, 128)).astype(np.float32).view(np.uint32) >> 16
+        return {"p": p.astype(np.uint16), "q": q.astype(np.uint16)}
+
+    def expected(given: Inputs) -> Expected:
+        import numpy as np
+
+        if dtype == "i8":
+            pairs = given["p"].astype(np.int32) * given["q"].astype(np.int32)
+            return Expected(pairs.reshape(-1, 4).sum(1, dtype=np.int32) * np.int32(STEPS), 0.0)
+        p, q = ((given[k].astype(np.uint32) << np.uint32(16)).view(np.float32) for k in ("p", "q"))
+        values = (p * q).reshape(-1, 2).sum(1, dtype=np.float32) * np.float32(STEPS)
+        return Expected(values, 0.0)
+
+    return inputs, expected
+
+
+def unary(function: str) -> Pair:
+    """A function of single-precision values between 1/16 and 8."""
+
+    def inputs(seed: int) -> Inputs:
+        import numpy as np
+
+        return {"x": np.random.default_rng(seed).uniform(1 / 16, 8, 1024).astype(np.float32)}
+
+    def expected(given: Inputs) -> Expected:
+        import numpy as np
+
+        x = given["x"].astype(np.float64)
+        match function:
+            case "exp":
+                values = np.exp(x)
+            case "exp2":
+                values = np.exp2(x)
+            case "sqrt":
+                values = np.sqrt(x)
+            case "rsqrt":
+                values = 1 / np.sqrt(x)
+            case _:
+                values = 1 / x
+        return Expected(values, 2e-6)
+
+    return inputs, expected
+
+
+def stream(kind: str) -> Pair:
+    """Sum of 32-bit words modulo 2³², a copy, one value everywhere, or b + 1.5 c."""
+
+    def inputs(seed: int) -> Inputs:
+        import numpy as np
+
+        rng = np.random.default_rng(seed)
+        count = 16384
+        if kind == "triad":
+            b, c = rng.standard_normal((2, count)).astype(np.float32)
+            return {"b": b, "c": c}
+        b = rng.integers(0, 1 << 32, count, dtype=np.uint32)
+        return {"b": np.full_like(b, b[0]) if kind == "write" else b}
+
+    def expected(given: Inputs) -> Expected:
+        import numpy as np
+
+        match kind:
+            case "read":
+                return Expected(np.sum(given["b"], dtype=np.uint32, keepdims=True), 0.0)
+            case "triad":
+                values = given["b"].astype(np.float64) + 1.5 * given["c"].astype(np.float64)
+                return Expected(values, 1e-6)
+            case _:
+                return Expected(given["b"], 0.0)
+
+    return inputs, expected
+
+
+def cycle(slots: int, seed: int) -> Array:
+    """A permutation of one cycle: ``next[i]`` for every slot, in random order."""
+    import numpy as np
+
+    order = np.random.default_rng(seed).permutation(slots)
+    following = np.empty(slots, np.int64)
+    following[order] = np.roll(order, -1)
+    return following
+
+
+def chase() -> Pair:
+    """The slot reached from slot 0 after three quarters of a cycle."""
+
+    def inputs(seed: int) -> Inputs:
+        import numpy as np
+
+        return {"next": cycle(SLOTS, seed), "steps": np.array([SLOTS * 3 // 4])}
+
+    def expected(given: Inputs) -> Expected:
+        import numpy as np
+
+        at, following = 0, given["next"].tolist()
+        for _ in range(int(given["steps"][0])):
+            at = following[at]
+        return Expected(np.array([at], np.int64), 0.0)
+
+    return inputs, expected

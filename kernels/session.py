@@ -1,0 +1,239 @@
+"""Samples of all cases, round after round, kept line by line so that a stopped run goes on."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from .backend import MeasurementError
+from .probe import PROBES, Case, Scope, cases
+from .timing import Clocks, Series, Settings, measure
+
+if TYPE_CHECKING:
+    from .backend import Backend, Load
+
+FORMAT = 1
+LARGE_BYTES = 1 << 30
+LONG_CHASE_BYTES = 64 << 20
+"""Working sets above are measured in the first two rounds only: preparing them takes time."""
+MAX_LINE_BYTES = 1 << 16
+MAX_LINES = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """What one case gave in one round.
+
+    Args:
+        count: what one repeat counts.
+        state: clocks and power just before.
+    """
+
+    case: Case
+    round: int
+    count: float
+    series: Series
+    state: Mapping[str, float] = field(default_factory=dict[str, float])
+
+    def rate(self, seconds: float) -> float:
+        """The probe's number for so many seconds a repeat: work a second, or seconds a step."""
+        probe = PROBES[self.case.probe]
+        if probe.quantity.is_time:
+            return seconds / (self.count * probe.work)
+        return self.count * probe.work / seconds
+
+    @property
+    def best(self) -> float:
+        """From the median of the best third of the samples."""
+        return self.rate(self.series.best_s)
+
+    @property
+    def extreme(self) -> float:
+        """From the single best sample: what bounds are made of."""
+        return self.rate(min(self.series.seconds))
+
+
+class Session:
+    """Measures and remembers.
+
+    Args:
+        path: the file of raw samples; None keeps nothing.
+        resume: go on with what the file has.
+        tell: called with a case and how many of how many are done.
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        *,
+        quick: bool = False,
+        path: Path | None = None,
+        resume: bool = False,
+        settings: Settings | None = None,
+        tell: Callable[[str, int, int], None] | None = None,
+    ) -> None:
+        self.backend = backend
+        self.settings = settings or Settings(samples=9 if quick else 15)
+        self.path, self.tell = path, tell
+        self.samples: dict[tuple[Case, int], Sample] = {}
+        self.loads: dict[str, Load] = {}
+        self.refused: dict[str, str] = {}
+        self.cases = self._plan(quick)
+        self.header = {
+            "format": FORMAT,
+            "device": backend.device.name,
+            "cores": backend.device.cores,
+            "quick": quick,
+            "unit": "seconds of one repeat",
+        }
+        self.clocks = Clocks()
+        self._open(resume)
+
+    def _plan(self, quick: bool) -> tuple[Case, ...]:
+        kept = list[Case]()
+        for case in cases(self.backend.device, quick):
+            reason = self.backend.refuses(case)
+            if reason:
+                self.refused[f"{case.probe}/{case.scope.value}"] = reason
+            else:
+                kept.append(case)
+        return tuple(kept)
+
+    def _open(self, resume: bool) -> None:
+        if self.path is None:
+            return
+        if resume and self.path.is_file():
+            self._read(self.path)
+            return
+        try:
+            self.path.write_text(json.dumps(self.header) + "\n", encoding="utf-8")
+        except OSError as error:
+            raise MeasurementError(
+                f"cannot be written: {error.strerror}", where=str(self.path)
+            ) from None
+
+    def _read(self, path: Path) -> None:
+        """Take over earlier samples; a last line cut short is measured again."""
+        known = {str(c): c for c in self.cases}
+        with path.open("rb") as stream:
+            head = _object(stream.readline(MAX_LINE_BYTES))
+            if {k: head.get(k) for k in self.header} != self.header:
+                raise MeasurementError(
+                    "has samples of another device or plan",
+                    hint="leave --resume out to measure afresh",
+                    where=path.name,
+                )
+            for _ in range(MAX_LINES):
+                line = stream.readline(MAX_LINE_BYTES)
+                if not line:
+                    break
+                sample = _sample(_object(line), known)
+                if sample is not None:
+                    self.samples[sample.case, sample.round] = sample
+        # What follows must begin on a line of its own.
+        with path.open("a", encoding="utf-8") as stream:
+            stream.write("\n")
+
+    def verify(self) -> None:
+        """Check every kernel's answer once.
+
+        Raises:
+            MeasurementError: one is wrong; its times would mean nothing.
+        """
+        for name in dict.fromkeys(c.probe for c in self.cases):
+            probe = PROBES[name]
+            if probe.inputs is None or probe.expected is None:
+                continue
+            given = probe.inputs(20_250_101)
+            expected = probe.expected(given)
+            answer = self.backend.answer(probe, given)
+            if not expected.accepts(answer):
+                error = expected.error(answer)
+                raise MeasurementError(
+                    f"{name}: the kernel's answer is off by {error:.2g}, "
+                    f"allowed is {expected.tolerance:.2g}"
+                )
+
+    def round(self, index: int, only: Iterable[Case] | None = None) -> None:
+        """Measure all cases, or ``only`` these, that have no samples of this round."""
+        wanted = list(self.cases if only is None else only)
+        for done, case in enumerate(wanted):
+            if self.tell is not None:
+                self.tell(str(case), done, len(wanted))
+            large = case.size > (LONG_CHASE_BYTES if case.probe == "chase" else LARGE_BYTES)
+            if (case, index) in self.samples or (large and index > 1 and only is None):
+                continue
+            self._measure(case, index)
+
+    def _measure(self, case: Case, index: int) -> None:
+        state = self.backend.state()
+        try:
+            run = self.backend.prepare(case)
+        except MemoryError:
+            self.refused[str(case)] = "not enough memory"
+            return
+        try:
+            self.clocks = Clocks()
+            series = measure(run, self.settings, self.clocks)
+            sample = Sample(case, index, run.count, series, state)
+        except MeasurementError as error:
+            raise MeasurementError(error.message, hint=error.hint, where=str(case)) from None
+        finally:
+            run.close()
+        self.samples[case, index] = sample
+        if self.path is not None:
+            line = {
+                "case": str(case),
+                "round": index,
+                "count": run.count,
+                "repeats": series.repeats,
+                "seconds": [float(f"{s:.6g}") for s in series.seconds],
+                "state": {k: float(f"{v:.5g}") for k, v in state.items()},
+                "at": round(time.time(), 1),
+            }
+            with self.path.open("a", encoding="utf-8") as stream:
+                stream.write(json.dumps(line) + "\n")
+
+    def power(self, seconds: float) -> None:
+        """Power idle, under a large product and under a large copy, where it can be read."""
+        idle = self.backend.load(None, seconds)
+        if idle is None:
+            return
+        self.loads["idle"] = idle
+        products = [c for c in self.cases if c.probe.startswith("matrix.") and c.scope is Scope.ALL]
+        copies = [c for c in self.cases if c.probe == "stream.copy" and c.size < LARGE_BYTES]
+        largest = {c.probe: c for c in sorted(products, key=lambda c: c.size)}
+        for case in (*largest.values(), *copies[-1:]):
+            if self.tell is not None:
+                self.tell(f"power of {case}", 0, 1)
+            found = self.backend.load(case, seconds)
+            if found is not None:
+                self.loads[case.probe] = found
+
+
+def _object(line: bytes) -> dict[str, object]:
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    return cast("dict[str, object]", found) if isinstance(found, dict) else {}
+
+
+def _sample(line: dict[str, object], known: Mapping[str, Case]) -> Sample | None:
+    """A line as a sample; None if it is none."""
+    case, index, count = known.get(str(line.get("case"))), line.get("round"), line.get("count")
+    seconds, repeats = line.get("seconds"), line.get("repeats")
+    if case is None or not isinstance(index, int) or not isinstance(count, int | float):
+        return None
+    if not isinstance(seconds, list) or not isinstance(repeats, int) or not seconds:
+        return None
+    numbers = tuple(
+        float(s) for s in cast("list[object]", seconds) if isinstance(s, int | float) and s > 0
+    )
+    if len(numbers) != len(seconds) or not 0 <= index < 100 or not count > 0:
+        return None
+    return Sample(case, index, float(count), Series(repeats, numbers))

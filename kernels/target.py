@@ -1,0 +1,79 @@
+"""The text of a target file: numbers grouped into tables, each with its source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+_ORDER = ("device", "compute.matrix", "compute.vector", "compute.special", "memory", "link")
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """One line of the file.
+
+    Args:
+        key: ``compute.matrix.f16.peak_flop_per_s``.
+        source: a ``[source.…]`` table.
+        n: samples behind it, 0 where it was not measured.
+        iqr: distance between their quartiles, in the key's unit.
+    """
+
+    key: str
+    value: float
+    source: str
+    note: str = ""
+    n: int = 0
+    iqr: float = 0.0
+
+    def line(self) -> str:
+        """``value`` and what is known about it, without the table's name."""
+        fields = [f"value = {_number(self.value)}", f'from = "{self.source}"']
+        if self.n:
+            fields += [f"n = {self.n}", f"iqr = {_number(float(f'{self.iqr:.3g}'))}"]
+        if self.note:
+            fields.append(f"note = {_text(self.note)}")
+        return f"{self.key.rpartition('.')[2]} = {{ {', '.join(fields)} }}"
+
+
+def _number(value: float) -> str:
+    """Small whole numbers and whole bytes as such, others with six digits."""
+    if value == int(value) and abs(value) < 1e15 and (abs(value) < 1e7 or value % 1024 == 0):
+        return str(int(value))
+    text = f"{value:.6g}".replace("e+0", "e").replace("e+", "e").replace("e-0", "e-")
+    return text if any(c in text for c in ".e") else f"{text}.0"
+
+
+def _text(value: str) -> str:
+    """A TOML string of one line; what the schema does not allow becomes a space."""
+    plain = "".join(c if c.isprintable() and c not in '|`"\\' else " " for c in value)
+    return f'"{plain[:400].strip()}"'
+
+
+def render(
+    top: Mapping[str, str], sources: Mapping[str, Mapping[str, str]], numbers: Iterable[Number]
+) -> str:
+    """The whole file; of two numbers with one key the later counts."""
+    last = {n.key: n for n in numbers}
+    lines = ["schema = 1"]
+    for key, value in top.items():
+        lines.append(f"{key} = {_text(value)}")
+        if key == "name":
+            lines.append("aliases = []")
+    used = {n.source for n in last.values()}
+    for name, fields in sources.items():
+        if name in used:
+            lines += ["", f"[source.{name}]"]
+            lines += [f"{k} = {_text(v)}" for k, v in fields.items() if v]
+    tables: dict[str, list[Number]] = {}
+    for number in last.values():
+        tables.setdefault(number.key.rpartition(".")[0], []).append(number)
+    for table in sorted(tables, key=_place):
+        lines += ["", f"[{table}]", *(n.line() for n in tables[table])]
+    return "\n".join(lines) + "\n"
+
+
+def _place(table: str) -> tuple[int, int, str]:
+    first = next((i for i, p in enumerate(_ORDER) if table.startswith(p)), len(_ORDER))
+    inside = ("memory.l1", "memory.l2_private", "memory.l2", "memory.device")
+    return first, inside.index(table) if table in inside else 0, table

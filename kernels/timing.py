@@ -1,0 +1,161 @@
+"""Timing discipline: warm up until stable, long enough samples, medians, clocks that agree."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .backend import MeasurementError
+
+if TYPE_CHECKING:
+    from .backend import Run
+
+CLOCK_RESOLUTIONS = 2_000
+"""A sample lasts at least so many ticks of the clock: its reading is then exact to 0.05 %."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How long to measure.
+
+    Args:
+        sample_s: a sample repeats the run until it lasts so long. Short samples fit between the
+            interruptions of a machine that does other things too.
+        samples: as many as fit in ``budget_s``, three at least.
+        warm_up_s: at most so long until three samples in a row differ by less than ``stable``.
+    """
+
+    sample_s: float = 4e-4
+    samples: int = 15
+    budget_s: float = 0.15
+    warm_up_s: float = 0.03
+    stable: float = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Seconds one repeat took, sample by sample."""
+
+    repeats: int
+    seconds: tuple[float, ...]
+
+    @property
+    def best_s(self) -> float:
+        """Median of the best third: what the machine sustains when nothing else interferes.
+
+        Interference only ever adds time, so the lower end of the samples is the machine's and
+        the upper end its other users'. The single best sample is not used: it may be luck.
+        """
+        return float(np_median(sorted(self.seconds)[: max(len(self.seconds) // 3, 1)]))
+
+    @property
+    def median_s(self) -> float:
+        """Median of all samples."""
+        return float(np_median(list(self.seconds)))
+
+    @property
+    def iqr_s(self) -> float:
+        """Distance between the quartiles."""
+        import numpy as np
+
+        low, high = np.percentile(self.seconds, (25, 75))
+        return float(high - low)
+
+
+def np_median(values: list[float]) -> float:
+    """Median by NumPy, imported when first needed."""
+    import numpy as np
+
+    return float(np.median(values))
+
+
+class Clocks:
+    """Two clocks of the host, read together: they must agree on how long something took.
+
+    Args:
+        read: the clocks, in seconds. Steps of the wall clock do not count: the second is the
+            raw counter where the system has one.
+    """
+
+    def __init__(self, read: Callable[[], tuple[float, float]] | None = None) -> None:
+        self.read = read or _host_clocks
+        self.begin = self.read()
+
+    def check(self) -> None:
+        """Compare since the last check.
+
+        Raises:
+            MeasurementError: one jumped, or runs at another speed.
+        """
+        now = self.read()
+        first, second = (a - b for a, b in zip(now, self.begin, strict=True))
+        self.begin = now
+        if first < 0 or second < 0 or abs(first - second) > 2e-3 + 0.01 * max(first, second):
+            raise MeasurementError(
+                f"the clock jumps: {first:.6f} s by one clock, {second:.6f} s by the other",
+                hint="let time synchronisation settle and repeat",
+            )
+
+
+def _host_clocks() -> tuple[float, float]:
+    """Both clocks, read without an interruption between them."""
+    raw = getattr(time, "CLOCK_MONOTONIC_RAW", None)
+    before = second = 0.0
+    for _ in range(100):
+        before = time.monotonic()
+        second = time.perf_counter() if raw is None else time.clock_gettime(raw)
+        if time.monotonic() - before < 1e-4:
+            break
+    return before, second
+
+
+def measure(run: Run, settings: Settings, clocks: Clocks | None = None) -> Series:
+    """Time a run.
+
+    Raises:
+        MeasurementError: the clock stands still, goes backwards or jumps.
+    """
+    clocks = clocks or Clocks()
+    repeats, last = _enough(run, settings)
+    recent = [last]
+    spent = last * repeats
+    while spent < settings.warm_up_s:
+        recent.append(_timed(run, repeats))
+        spent += recent[-1] * repeats
+        tail = recent[-3:]
+        if len(tail) == 3 and max(tail) - min(tail) < settings.stable * min(tail):
+            break
+    fitting = int(settings.budget_s / max(last * repeats, 1e-9))
+    count = max(3, min(settings.samples, fitting))
+    seconds = tuple(_timed(run, repeats) for _ in range(count))
+    clocks.check()
+    return Series(repeats, seconds)
+
+
+def _enough(run: Run, settings: Settings) -> tuple[int, float]:
+    """Repeats that make a sample long enough, and what one takes then."""
+    needed = max(settings.sample_s, CLOCK_RESOLUTIONS * _resolution())
+    repeats = 1
+    for _ in range(40):
+        elapsed = run.sample(repeats)
+        if elapsed < 0:
+            raise MeasurementError("the clock goes backwards, or no thread could be started")
+        if elapsed >= needed * 0.8:
+            return repeats, elapsed / repeats
+        # Too short to extrapolate from: at most sixteen times as many.
+        factor = needed / elapsed if elapsed > 0 else 16.0
+        repeats = int(repeats * min(max(factor * 1.1, 1.5), 16.0)) + 1
+    raise MeasurementError("the clock stands still")
+
+
+def _timed(run: Run, repeats: int) -> float:
+    elapsed = run.sample(repeats)
+    if elapsed <= 0:
+        raise MeasurementError("the clock stands still or goes backwards")
+    return elapsed / repeats
+
+
+def _resolution() -> float:
+    return time.get_clock_info("perf_counter").resolution

@@ -1,0 +1,364 @@
+"""Measures a machine's ceilings and writes them as a target file, or says why it does not."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import re
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import perfc
+from perfc.errors import TargetError
+from perfc.kernels import bounds
+from perfc.kernels.backend import MeasurementError, open_backend
+from perfc.kernels.ceilings import AGREEMENT, Ceiling, Level, ceilings, energies, levels
+from perfc.kernels.session import Session
+from perfc.kernels.target import Number, render
+from perfc.machine import Machine, Rate, Unit, load_machine, validate
+
+if TYPE_CHECKING:
+    from perfc.kernels.backend import Backend, Device
+
+POWER_S = 0.5
+"""How long each load runs for a power reading; counters tick every few milliseconds to 0.1 s."""
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How often to measure.
+
+    Args:
+        rounds: of all cases.
+        again: rounds of what still disagrees, at most.
+        pause_s: before each of these: whatever disturbed it may end.
+        seconds: after which no other round begins.
+    """
+
+    rounds: int
+    again: int
+    pause_s: float
+    seconds: float
+
+
+_BUDGETS = {"cpu": Budget(3, 40, 0.5, 85.0), "cuda": Budget(2, 20, 0.5, 140.0)}
+_QUICK = Budget(2, 8, 0.1, 25.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A ceiling beside what a data sheet, or a bound, says.
+
+    Args:
+        spec: the peak, None where the file has none.
+        iqr: of all samples, good and bad, relative to the value.
+    """
+
+    key: str
+    spec: Rate | None
+    measured: float
+    n: int
+    iqr: float
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A number that differs from the earlier file's; None where one of the two has none."""
+
+    key: str
+    before: float | None
+    after: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """What was written, and what to say about it."""
+
+    machine: Machine
+    path: Path
+    samples: Path
+    rows: tuple[Row, ...]
+    changes: tuple[Change, ...]
+    replaced: bool
+    notes: tuple[str, ...]
+
+
+def calibrate(
+    device: str = "cpu",
+    output: Path | None = None,
+    *,
+    resume: bool = False,
+    quick: bool = False,
+    threads: int = 0,
+    tell: Callable[[str, int, int], None] | None = None,
+    backend: Backend | None = None,
+) -> Calibration:
+    """Measure ``device`` and write ``output``.
+
+    Args:
+        device: ``cpu``, ``cuda:0`` or ``fake``.
+        output: by default a file of the device's name in the user's folder of targets.
+        resume: go on with the samples of a run that was stopped.
+        quick: fewer sizes and rounds; the ceilings are the same, the sweeps coarser.
+        threads: cores of a processor to use, 0 for all.
+        tell: called with what is measured now, and how many of how many are done.
+        backend: instead of the one ``device`` names.
+
+    Raises:
+        MeasurementError: answers are wrong, clocks jump, or rounds disagree; nothing is written
+            but the raw samples.
+        TargetError: no such device, or the file cannot be written.
+        MissingExtraError: an optional package is missing.
+    """
+    backend = backend or open_backend(device, threads=threads)
+    path = output or _default(backend.device)
+    name = _slug(path.stem)
+    if path.suffix != ".toml" or not name:
+        raise TargetError(f"{path} must end in .toml", where="--output")
+    samples = path.with_suffix(".samples.jsonl")
+    _folder(path)
+    session = Session(backend, quick=quick, path=samples, resume=resume, tell=tell)
+    session.verify()
+    _measure(session, _QUICK if quick else _BUDGETS[backend.device.kind])
+    found = ceilings(session.samples, backend.device)
+    steps = levels(session.samples)
+    _demand(found, steps)
+    session.power(POWER_S)
+    text = _text(name, session, found, steps, samples.name)
+    before = _earlier(path)
+    machine = _write(path, text)
+    return Calibration(
+        machine,
+        path,
+        samples,
+        tuple(_rows(machine, found)),
+        tuple(_changes(before, machine)),
+        before is not None,
+        (*backend.device.notes, *_unmeasured(session.refused)),
+    )
+
+
+def _measure(session: Session, budget: Budget) -> None:
+    """All cases, then again what the rounds disagree on."""
+    start, device = time.monotonic(), session.backend.device
+    index = 0
+    while index < budget.rounds:
+        began = time.monotonic()
+        session.round(index)
+        index += 1
+        now = time.monotonic()
+        if index >= 2 and now - start + (now - began) > budget.seconds:
+            break
+    for again in range(index, index + budget.again):
+        if time.monotonic() - start > budget.seconds:
+            return
+        open_ = [c for c in ceilings(session.samples, device) if not c.agrees]
+        if not open_:
+            return
+        time.sleep(budget.pause_s)
+        session.round(again, dict.fromkeys(case for c in open_ for case in c.cases))
+
+
+def _demand(found: tuple[Ceiling, ...], steps: tuple[Level, ...]) -> None:
+    """Refuse what must not be written."""
+    if len(steps) < 2:
+        raise MeasurementError(
+            f"not written: the bandwidth sweep shows {len(steps)} levels, memory and a cache at "
+            "least are needed",
+            hint="let the machine rest and run again with --resume",
+        )
+    wide = sorted((c for c in found if not c.agrees), key=lambda c: -c.gap)
+    if not wide:
+        return
+    worst = wide[0]
+    best = sorted(worst.rounds, reverse=not worst.less_is_better)[:2]
+    told = " and ".join(f"{v:.4g}" for v in best)
+    more = f"; {len(wide) - 1} more" if len(wide) > 1 else ""
+    raise MeasurementError(
+        f"not written: {worst.key} spreads too widely, the two best of {len(worst.rounds)} rounds "
+        f"are {told}, {worst.gap:.0%} apart where {AGREEMENT:.0%} is allowed{more}",
+        hint="end what else runs on the machine, then run again with --resume",
+    )
+
+
+def _default(device: Device) -> Path:
+    from perfc.machine_files import user_folder
+
+    return user_folder() / f"{_slug(device.name) or device.kind}.toml"
+
+
+def _slug(text: str) -> str:
+    """A name as targets have them."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:64].strip("-")
+
+
+def _folder(path: Path) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise TargetError(f"cannot be made: {error.strerror}", where=str(path.parent)) from None
+
+
+def _sources(session: Session, samples: str) -> dict[str, dict[str, str]]:
+    device = session.backend.device
+    cores = "core" if device.kind == "cpu" else "multiprocessor"
+    return {
+        "lab": {
+            "origin": "measured",
+            "title": f"perfc calibrate on {device.name}",
+            "tool": f"perfc calibrate {perfc.__version__}",
+            "host": device.name,
+            "threads": f"{device.cores} {cores}s" if device.cores > 1 else f"one {cores}",
+            **{k: v for k, v in device.state.items() if k in ("driver", "clocks", "blas")},
+            "compiler": device.state.get("compiler", ""),
+            "samples": samples,
+            "date": datetime.date.today().isoformat(),
+            "note": "mean of the two best rounds, a round is the median of its best third",
+        },
+        "bound": {
+            "origin": "assumed",
+            "title": "upper bounds for floors, from instruction widths and from measurements",
+            "note": "each number says what it is made of",
+        },
+        "system": {
+            "origin": "vendor",
+            "title": "what the operating system or driver says of the device",
+        },
+    }
+
+
+def _text(
+    name: str,
+    session: Session,
+    found: tuple[Ceiling, ...],
+    steps: tuple[Level, ...],
+    samples: str,
+) -> str:
+    device = session.backend.device
+    by_key = {c.key: c for c in found}
+    sources = _sources(session, samples)
+    base = _data_sheet(device)
+    numbers: list[Number] = []
+    if base is not None:
+        for source in base.sources.values():
+            texts = {"origin": source.origin.name.lower(), "title": source.title}
+            # a file that was itself calibrated has sources of our names
+            sources.setdefault(source.name, {**texts, "date": source.date, "note": source.note})
+        numbers += (Number(r.key, r.value, r.source, r.note) for r in base.facts.values())
+    elif device.kind == "cpu":
+        numbers += bounds.cpu_numbers(device, by_key, steps)
+    else:
+        numbers += bounds.device_numbers(device, by_key, steps)
+    numbers += (
+        Number(c.key, c.value, "lab", c.note, c.n, c.iqr) for c in found if _stands(c.key, numbers)
+    )
+    for key, value in energies(session.loads).items():
+        note = "above idle" if "energy" in key else ""
+        numbers.append(Number(key, value, "lab", note))
+    top = {
+        "name": name,
+        "kind": device.kind,
+        "vendor": device.vendor,
+        "arch": base.arch if base else device.arch,
+        "description": f"{device.name}, measured on {device.cores} cores"
+        if device.kind == "cpu"
+        else f"{device.name}, measured",
+    }
+    return render(top, sources, numbers)
+
+
+def _stands(key: str, numbers: list[Number]) -> bool:
+    """Whether the file has the table's peak; a sustained rate alone is no table."""
+    table = key.rpartition(".")[0]
+    alone = table.startswith(("device", "link"))
+    return alone or any(n.key.startswith(f"{table}.") for n in numbers)
+
+
+def _data_sheet(device: Device) -> Machine | None:
+    """The shipped target of an accelerator of this name."""
+    if device.kind != "cuda":
+        return None
+    from perfc.machine_files import SHIPPED
+
+    wanted = _slug(device.name).removeprefix("nvidia-").removeprefix("tesla-")
+    for path in sorted(SHIPPED.glob("*.toml")):
+        machine = load_machine(path)
+        if wanted in (machine.name, *machine.aliases):
+            return machine
+    return None
+
+
+def _earlier(path: Path) -> Machine | None:
+    """The file that is there; None where it is none that can be read."""
+    try:
+        return load_machine(path)
+    except TargetError:
+        return None
+
+
+def _write(path: Path, text: str) -> Machine:
+    """Write to a file beside, check it, and put it in place in one step."""
+    try:
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".toml")
+    except OSError as error:
+        raise TargetError(f"cannot be written: {error.strerror}", where=str(path)) from None
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            stream.write(text)
+        problems = validate(temporary)
+        if problems:
+            told = problems[0].partition(": ")[2]
+            raise MeasurementError(f"not written: {told}", where=path.name)
+        os.replace(temporary, path)
+    except BaseException as error:
+        os.unlink(temporary)
+        if isinstance(error, OSError):
+            told = f"cannot be written: {error.strerror}"
+            raise TargetError(told, where=str(path)) from None
+        raise
+    return load_machine(path)
+
+
+def _spec(machine: Machine, key: str) -> Rate | None:
+    """The peak a sustained rate stands beside."""
+    table, _, last = key.rpartition(".")
+    kind, _, rest = table.partition(".")
+    if kind == "memory" and last.startswith("sustained"):
+        level = machine.level(rest)
+        return level.bandwidth if level else None
+    if kind == "compute" and last.startswith("sustained"):
+        unit, _, dtype = rest.partition(".")
+        peak = machine.compute.get((Unit(unit), dtype))
+        return peak.peak if peak else None
+    if last.startswith("sustained"):
+        return machine.facts.get(f"{table}.{last.removeprefix('sustained_')}")
+    return None
+
+
+def _rows(machine: Machine, found: tuple[Ceiling, ...]) -> Iterator[Row]:
+    order = {key: i for i, key in enumerate(machine.facts)}
+    for c in sorted(found, key=lambda c: order.get(c.key, len(order))):
+        yield Row(c.key, _spec(machine, c.key), c.value, c.n, c.iqr / c.value)
+
+
+def _changes(before: Machine | None, after: Machine) -> Iterator[Change]:
+    if before is None:
+        return
+    for key in dict.fromkeys((*after.facts, *before.facts)):
+        old, new = (m.facts[key].value if key in m.facts else None for m in (before, after))
+        if old is None or new is None or abs(new - old) > 0.005 * old:
+            yield Change(key, old, new)
+
+
+def _unmeasured(refused: Mapping[str, str]) -> Iterator[str]:
+    """What was not measured, by reason."""
+    by_reason: dict[str, list[str]] = {}
+    for case, reason in refused.items():
+        probe = case.removesuffix("/all")
+        by_reason.setdefault(reason, []).append(probe)
+    for reason, probes in by_reason.items():
+        yield f"not measured: {', '.join(probes)}: {reason}"
