@@ -84,6 +84,8 @@ class Node:
     @property
     def results(self) -> tuple[Value, ...]:
         """The outputs that are used by name."""
+        if None not in self.outputs:
+            return self.outputs  # type: ignore[return-value]
         return tuple(v for v in self.outputs if v is not None)
 
 
