@@ -65,10 +65,11 @@ def expansion(
     import onnx
 
     schema: Any
+    newest = onnx.defs.onnx_opset_version()
+    # a version beyond the newest, or a senseless one, reads as the newest
+    since = version if 0 < version <= newest else newest
     try:
-        schema = onnx.defs.get_schema(
-            node.op_type, version or onnx.defs.onnx_opset_version(), domain
-        )
+        schema = onnx.defs.get_schema(node.op_type, since, domain)
     except onnx.defs.SchemaError:
         return None
     if schema.has_function:

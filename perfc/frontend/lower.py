@@ -21,8 +21,8 @@ from .functions import Functions, expansion
 from .order import topological
 from .symbols import SymbolTable
 
-MAX_NODES = 2_000_000
-"""Nodes after inlining; functions that call each other can otherwise grow without end."""
+MAX_INLINED = 100_000
+"""Nodes that come from functions; functions that call each other can grow without end."""
 MAX_DEPTH = 48
 """Nesting of subgraphs and function calls."""
 
@@ -41,6 +41,7 @@ class Scope:
     arguments: Mapping[str, proto.Attribute] | None = None
     call: Loc | None = None
     depth: int = 0
+    call_depth: int = 0
 
     def full(self, name: str) -> str:
         """The name of a value made here: a function's result is called as its caller calls it."""
@@ -66,7 +67,7 @@ class Lowering:
     functions: Functions
     cache: dict[tuple[object, ...], Built] = field(default_factory=dict[tuple[object, ...], Built])
     declared: dict[str, Type] = field(default_factory=dict[str, Type])
-    count: int = 0
+    inlined: int = 0
 
     def module(self) -> Module:
         """The whole model.
@@ -152,9 +153,10 @@ class Lowering:
         self, source: proto.Node, scope: Scope, nodes: list[Node], weights: list[Value]
     ) -> None:
         """Lower one node into ``nodes``; constants go to ``weights``, functions are inlined."""
-        self.count += 1
-        if self.count > MAX_NODES:
-            raise ModelError(f"more than {MAX_NODES} nodes after inlining functions")
+        if scope.call_depth:
+            self.inlined += 1
+            if self.inlined > MAX_INLINED:
+                raise ModelError(f"functions expand to more than {MAX_INLINED} nodes")
         domain = _domain(source.domain)
         key = f"{domain}::{source.op_type}" if domain else source.op_type
         function = self.functions.find(domain, source.op_type, source.overload)
@@ -181,7 +183,7 @@ class Lowering:
         for index, content in built.extra_inputs:
             inputs += [None] * (index + 1 - len(inputs))
             if inputs[index] is None:
-                name = f"{source.name or source.output[0]}.{cls.operands[index]}"
+                name = f"{_label(source)}.{cls.operands[index]}"
                 inputs[index] = self._store(name, content, scope, is_parameter=False)
                 weights.append(inputs[index])  # type: ignore[arg-type]
         regions = tuple(self.region(a, scope) for a in _subgraphs(source))
@@ -260,6 +262,7 @@ class Lowering:
             arguments=scope.arguments,
             call=scope.call,
             depth=scope.depth + 1,
+            call_depth=scope.call_depth,
         )
         return self.graph(source, inner)
 
@@ -300,6 +303,7 @@ class Lowering:
             arguments=self.functions.arguments(function, source, scope.arguments),
             call=self.functions.location(function, source, scope.prefix, scope.call),
             depth=scope.depth + 1,
+            call_depth=scope.call_depth + 1,
         )
         for formal, actual in zip(function.input, source.input, strict=False):
             value = self.input(actual, source, scope)

@@ -205,7 +205,7 @@ def _from_text(text: bytes, path: str, where: str) -> Model:
 
     try:
         data = parser.parse_model(text.decode("utf-8")).SerializeToString()
-    except (parser.ParseError, RuntimeError, ValueError) as error:
+    except (parser.ParseError, RuntimeError, ValueError, LookupError) as error:
         if not head.lstrip().startswith(b"<"):
             raise plain_text(head, where) from None
         reason = " ".join(str(error).split())
