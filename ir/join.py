@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from .dim import Dim, Poly, dim_max, interval, symbols
 from .fresh import data_extent
 from .types import (
+    MAX_ITEMS,
     UNKNOWN,
     DType,
     MapType,
@@ -12,6 +15,7 @@ from .types import (
     SequenceType,
     TensorType,
     Type,
+    UnknownType,
 )
 
 
@@ -56,13 +60,58 @@ def join(a: Type, b: Type) -> Type:
             # an empty sequence's elements put no limit on those of the other
             joined = other if n == 0 else elem if m == 0 else join(elem, other)
             length = None if n is None or m is None else join_extent(n, m)
-            return SequenceType(joined, length)
+            shared: list[Type] = []
+            for x, y in zip(first_items(a), first_items(b), strict=False):
+                if x != y:
+                    break
+                shared.append(x)
+            return sequence_type(joined, length, shared)
         case OptionalType(elem), OptionalType(other):
             return OptionalType(join(elem, other))
         case MapType(key, value), MapType(other_key, other) if key is other_key:
             return MapType(key, join(value, other))
         case _:
             return UNKNOWN
+
+
+def sequence_type(elem: Type, length: Dim | None, items: Sequence[Type] = ()) -> SequenceType:
+    """A sequence that begins with ``items``, kept only where they say more than ``elem``."""
+    first = tuple(items[:MAX_ITEMS])
+    if not varies(elem) and all(t == elem for t in first):
+        return SequenceType(elem, length)
+    return SequenceType(elem, length, first or None)
+
+
+def sequence_of(types: Sequence[Type]) -> SequenceType:
+    """The sequence of values of these types."""
+    elem: Type = types[0] if types else UNKNOWN
+    for other in types[1:]:
+        elem = join(elem, other)
+    return sequence_type(elem, len(types), types)
+
+
+def first_items(found: SequenceType) -> tuple[Type, ...]:
+    """Types of the first elements, as many as are known one by one."""
+    if found.items is not None:
+        return found.items
+    if not isinstance(found.length, int) or varies(found.elem):
+        return ()
+    return (found.elem,) * min(found.length, MAX_ITEMS)
+
+
+def all_items(found: SequenceType) -> tuple[Type, ...] | None:
+    """Types of all elements, None where some are not known one by one."""
+    items = first_items(found)
+    return items if found.length == len(items) else None
+
+
+def varies(elem: Type) -> bool:
+    """Whether two values of a type may differ in what it leaves to the data."""
+    match elem:
+        case TensorType(shape=shape):
+            return any(is_data_dependent(d) for d in shape or ())
+        case _:
+            return not isinstance(elem, UnknownType)
 
 
 def _join_tensors(a: TensorType, b: TensorType) -> Type:

@@ -9,6 +9,7 @@ from .known import MAX_ELEMENTS, Item, Known
 from .lexer import Lexer
 from .types import (
     BY_CODE,
+    MAX_ITEMS,
     UNKNOWN,
     DType,
     MapType,
@@ -95,8 +96,7 @@ class Terms(Lexer):
     def _container(self, code: str) -> Type:
         match code:
             case "seq":
-                elem = self.value_type()
-                return SequenceType(elem, self.dim() if self.eat(";") else None)
+                return self._sequence(self.value_type())
             case "opt":
                 return OptionalType(self.value_type())
             case _:
@@ -105,6 +105,20 @@ class Terms(Lexer):
                     raise self.error(f"no element type {key}", start)
                 self.expect(",")
                 return MapType(BY_CODE[key], self.value_type())
+
+    def _sequence(self, elem: Type) -> SequenceType:
+        length: Dim | None = None
+        items: list[Type] = []
+        if self.eat(";") and not self.eat("?"):
+            length = self.dim()
+        start = self.start
+        if self.eat(";"):
+            items.append(self.value_type())
+            while self.eat(","):
+                items.append(self.value_type())
+        if len(items) > MAX_ITEMS:
+            raise self.error(f"more than {MAX_ITEMS} types of elements", start)
+        return SequenceType(elem, length, tuple(items) or None)
 
     def _tensor(self, dtype: DType) -> TensorType:
         self.expect("[")

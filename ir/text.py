@@ -94,8 +94,8 @@ def _dims_of(type_: Type) -> Iterable[Dim | None]:
     match type_:
         case TensorType(shape=shape):
             return shape or ()
-        case SequenceType(elem=elem, length=length):
-            return (*_dims_of(elem), length)
+        case SequenceType(elem=elem, length=length, items=items):
+            return (*_dims_of(elem), length, *(d for t in items or () for d in _dims_of(t)))
         case OptionalType(elem=elem):
             return _dims_of(elem)
         case MapType(value=value):

@@ -1,4 +1,4 @@
-"""Types of values: element types down to two bits, tensors with symbolic shapes, sequences, optionals."""
+"""Types of values: elements down to two bits, symbolic shapes, sequences, optionals."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ class TensorType:
 
     @property
     def nbytes(self) -> Dim | None:
-        """Bytes of the packed elements; None when the shape, or the width of an element, is not known."""
+        """Bytes of the packed elements; None when shape or width of an element is not known."""
         if self.shape is None or self.dtype.bits == 0:
             return None
         return storage_bytes(element_count(self.shape), self.dtype.bits)
@@ -131,15 +131,27 @@ class TensorType:
         return f"{self.dtype}[{', '.join(map(str, self.shape))}]"
 
 
+MAX_ITEMS = 64
+"""Elements of a sequence whose types are told apart; those behind share one."""
+
+
 @dataclass(frozen=True, slots=True)
 class SequenceType:
-    """A list of values of one type; ``length`` None when not known."""
+    """A list of values of one type; ``length`` None when not known.
+
+    ``items`` are the types of the first elements where they say more than ``elem`` does, which
+    covers every element; at most ``MAX_ITEMS``. :func:`perfc.ir.join.sequence_type` makes it.
+    """
 
     elem: Type
     length: Dim | None = None
+    items: tuple[Type, ...] | None = None
 
     def __str__(self) -> str:
-        return f"seq<{self.elem}>" if self.length is None else f"seq<{self.elem}; {self.length}>"
+        if not self.items:
+            return f"seq<{self.elem}{'' if self.length is None else f'; {self.length}'}>"
+        length = "?" if self.length is None else self.length
+        return f"seq<{self.elem}; {length}; {', '.join(map(str, self.items))}>"
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from .known import Known
 from .op import ABSENT, Kind
 from .text import all_values, free_symbols
 from .types import (
+    MAX_ITEMS,
     DType,
     MapType,
     OptionalType,
@@ -152,6 +153,10 @@ def type_problem(type_: Type) -> str:
                 if hi is not None and hi < 0:
                     return f"extent {d} is negative"
             return ""
+        case SequenceType(elem=elem, items=items) if items is not None:
+            if len(items) > MAX_ITEMS or not items:
+                return f"types of {len(items)} elements"
+            return next((p for t in (elem, *items) if (p := type_problem(t))), "")
         case SequenceType(elem=elem) | OptionalType(elem=elem) | MapType(value=elem):
             return type_problem(elem)
         case UnknownType():

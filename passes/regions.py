@@ -9,7 +9,7 @@ from perfc.errors import ShapeError
 from perfc.ir.dim import Dim, Poly, dim_max
 from perfc.ir.fresh import data_extent
 from perfc.ir.graph import Graph, Inputs, Node, Value
-from perfc.ir.join import join
+from perfc.ir.join import all_items, join, sequence_of
 from perfc.ir.known import Known
 from perfc.ir.op import Folded, Types, known, normal_axis
 from perfc.ir.ops.control import If, Loop, Scan, SequenceMap
@@ -23,6 +23,8 @@ Result: TypeAlias = "tuple[Types, Folded, tuple[Graph, ...]]"
 
 MAX_UNROLLED_NODES = 20_000
 """Loops with a known trip count are followed iteration by iteration up to this many nodes."""
+MAX_MAPPED_NODES = 2_000
+"""Elements of different types are followed one by one through bodies of so many nodes in all."""
 MAX_ROUNDS = 6
 """Rounds after which a loop-carried type that still changes is given up."""
 
@@ -162,8 +164,8 @@ def _same_but_data(a: Type, b: Type) -> bool:
                     x == y or (_is_open(x) and _is_open(y)) for x, y in zip(sa, sb, strict=True)
                 )
             )
-        case SequenceType(ea, la), SequenceType(eb, lb):
-            return (ea == eb or _same_but_data(ea, eb)) and (la == lb or lb is None)
+        case SequenceType(ea, la, first), SequenceType(eb, lb, others):
+            return (ea == eb or _same_but_data(ea, eb)) and la == lb and first == others
         case _:
             return a == b
 
@@ -187,8 +189,9 @@ def _without_extents(before: Type, after: Type) -> Type:
                 return TensorType(dtype, None)
             dims = tuple(a if a == b else data_extent() for a, b in zip(old, new, strict=True))
             return TensorType(dtype, dims)
-        case SequenceType(old_elem, _), SequenceType(elem, length):
-            return SequenceType(_without_extents(old_elem, elem), length)
+        case SequenceType(old_elem, old_length, _), SequenceType(elem, length, items):
+            length = length if length == old_length else None
+            return SequenceType(_without_extents(old_elem, elem), length, items)
         case _:
             return after
 
@@ -324,5 +327,22 @@ def _sequence_map(
                 length = count if length is None else length
             case other:
                 arguments.append((other, v.known if v is not None else None))
-    region = inference.graph(node.regions[0], env, arguments)
-    return tuple(SequenceType(v.type, length) for v in region.outputs), (), (region,)
+    body = node.regions[0]
+    region = inference.graph(body, env, arguments)
+    told = [all_items(v.type) for v in ins if v and isinstance(v.type, SequenceType)]
+    n = len(told[0] or ()) if told else 0
+    uniform = all(items and len(set(items)) == 1 for items in told)
+    too_many = n * len(body.nodes) > MAX_MAPPED_NODES or inference.steps > 50 * MAX_UNROLLED_NODES
+    if uniform or too_many or any(items is None or len(items) != n for items in told):
+        return tuple(SequenceType(v.type, length) for v in region.outputs), (), (region,)
+    results: list[list[Type]] = [[] for _ in region.outputs]
+    for i in range(n):
+        lists = iter(told)
+        each = [
+            ((next(lists) or ())[i], None) if v and isinstance(v.type, SequenceType) else argument
+            for v, argument in zip(ins, arguments, strict=True)
+        ]
+        found = inference.graph(body, env, each)
+        for types, v in zip(results, found.outputs, strict=True):
+            types.append(v.type)
+    return tuple(map(sequence_of, results)), (), (region,)

@@ -182,8 +182,9 @@ def retyped(type_: Type, dtype: DType) -> Type:
     match type_:
         case TensorType(old, shape) if is_wide_float(old) and old is not dtype:
             return TensorType(dtype, shape)
-        case SequenceType(elem, length):
-            return SequenceType(retyped(elem, dtype), length)
+        case SequenceType(elem, length, items):
+            each = None if items is None else tuple(retyped(t, dtype) for t in items)
+            return SequenceType(retyped(elem, dtype), length, each)
         case OptionalType(elem):
             return OptionalType(retyped(elem, dtype))
         case _:

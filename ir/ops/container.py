@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...errors import ShapeError
-from ..contents import elements, or_data
-from ..cost import NO_TRAFFIC, Traffic
+from ..contents import agreed, elements, or_data
+from ..cost import NO_TRAFFIC, Traffic, dim_sum
 from ..dim import Dim, ceil_div, dim_max, interval
 from ..fresh import data_extent
 from ..graph import Inputs
-from ..join import is_data_dependent, join, upper
+from ..join import (
+    all_items,
+    first_items,
+    is_data_dependent,
+    join,
+    sequence_of,
+    sequence_type,
+    upper,
+)
 from ..known import Known
 from ..op import Folded, Kind, Op, Types, has, known, normal_axis, tensor
 from ..traffic import moved, stored
 from ..types import (
+    MAX_ITEMS,
     UNKNOWN,
     DType,
     OptionalType,
@@ -41,6 +51,17 @@ def sequence(ins: Inputs, index: int = 0) -> SequenceType:
             return SequenceType(UNKNOWN, None)
 
 
+def place(ins: Inputs, index: int, length: Dim | None) -> int | None:
+    """The position that an operand names, counted from the front; None where it is not known."""
+    content = known(ins, index)
+    at = None if content is None else content.item
+    if not isinstance(at, int) or isinstance(at, bool):
+        return None
+    if at < 0:
+        at += length if isinstance(length, int) else 0
+    return at if at >= 0 else None
+
+
 class Container(Op):
     """Values put into a sequence or optional, or taken out of one.
 
@@ -65,12 +86,7 @@ class SequenceConstruct(Container):
 
     def infer(self, ins: Inputs) -> Types:
         types = [v.type for v in ins if v is not None]
-        if not types:
-            return (SequenceType(UNKNOWN, 0),)
-        elem = types[0]
-        for other in types[1:]:
-            elem = join(elem, other)
-        return (SequenceType(elem, len(types)),)
+        return (sequence_of(types),)
 
 
 @dataclass(frozen=True)
@@ -96,7 +112,16 @@ class SequenceInsert(Container):
     def infer(self, ins: Inputs) -> Types:
         before, new = sequence(ins), type_of(ins, 1)
         elem = new if before.length == 0 else join(before.elem, new)
-        return (SequenceType(elem, None if before.length is None else before.length + 1),)
+        length = None if before.length is None else before.length + 1
+        items = first_items(before)
+        at = place(ins, 2, before.length) if has(ins, 2) else before.length
+        if isinstance(at, int):
+            if at <= len(items):
+                items = (*items[:at], new, *items[at:])
+        elif has(ins, 2) and any(t != new for t in items):
+            # somewhere among elements of which it is not one more of the same
+            items = ()
+        return (sequence_type(elem, length, items),)
 
 
 class SequenceErase(Container):
@@ -110,7 +135,18 @@ class SequenceErase(Container):
         before = sequence(ins)
         if before.length == 0:
             raise ShapeError("nothing to erase from an empty sequence")
-        return (SequenceType(before.elem, None if before.length is None else before.length - 1),)
+        length = None if before.length is None else before.length - 1
+        items = first_items(before)
+        at = place(ins, 1, before.length) if has(ins, 1) else length
+        if isinstance(at, int):
+            items = (*items[:at], *items[at + 1 :])
+        elif has(ins, 1) and any(t != items[0] for t in items):
+            items = ()
+        else:
+            items = items[:-1]
+        if items and len(items) == length:
+            return (sequence_of(items),)
+        return (sequence_type(before.elem, length, items),)
 
 
 class SequenceAt(Container):
@@ -121,7 +157,11 @@ class SequenceAt(Container):
     operands = ("input_sequence", "position")
 
     def infer(self, ins: Inputs) -> Types:
-        elem = sequence(ins).elem
+        found = sequence(ins)
+        items, at = first_items(found), place(ins, 1, found.length)
+        if at is not None and at < len(items):
+            return (items[at],)
+        elem = found.elem
         if not isinstance(elem, TensorType) or elem.shape is None:
             return (elem,)
         # an extent that varies over the sequence is another number for each element taken
@@ -174,33 +214,42 @@ class SplitToSequence(Op):
         extent = data.shape[axis]
         if not has(ins, 1):
             middle: tuple[Dim, ...] = (1,) if self.keepdims else ()
-            return (SequenceType(TensorType(data.dtype, (*before, *middle, *after)), extent),)
-        size, length = self._parts(ins, extent)
-        return (SequenceType(TensorType(data.dtype, (*before, size, *after)), length),)
+            elem = TensorType(data.dtype, (*before, *middle, *after))
+            n = min(extent, MAX_ITEMS) if isinstance(extent, int) else 0
+            return (sequence_type(elem, extent, (elem,) * n),)
+        size, length, parts = self._parts(ins, extent)
+        elem, *items = [TensorType(data.dtype, (*before, p, *after)) for p in (size, *parts)]
+        return (sequence_type(elem, length, items),)
 
-    def _parts(self, ins: Inputs, extent: Dim) -> tuple[Dim, Dim | None]:
-        """Extent that covers every part, and how many there are."""
+    def _parts(self, ins: Inputs, extent: Dim) -> tuple[Dim, Dim | None, Sequence[Dim]]:
+        """Extent that covers every part, how many there are, and extents of the first."""
         given, rank = elements(ins, 1), tensor(ins, 1).rank
         stated = known(ins, 1)
         if given is None or (rank is None and stated is None):
-            return data_extent(upper(extent)), None
+            return data_extent(upper(extent)), None, ()
         if rank == 0 or (stated is not None and not stated.shape):
             part = given[0]
             if part is None:
-                return data_extent(upper(extent)), None
+                return data_extent(upper(extent)), None, ()
             if (interval(part)[0] or 0) < 1:
                 raise ShapeError(f"parts of {part}")
-            whole = extent % part == 0
-            return part if whole else data_extent(upper(part), 1), ceil_div(extent, part)
+            if extent % part == 0:
+                return part, extent // part, ()
+            first: list[Dim] = []
+            if isinstance(extent, int) and isinstance(part, int):
+                shown = range(0, min(extent, part * MAX_ITEMS), part)
+                first = [min(part, extent - start) for start in shown]
+            return data_extent(upper(part), 1), ceil_div(extent, part), first
         parts = [or_data(g, upper(extent)) for g in given]
         if not parts:
-            return extent, 0
+            return extent, 0, ()
         if all(p == parts[0] for p in parts):
-            return parts[0], len(parts)
+            return parts[0], len(parts), parts
         limits = [upper(p) for p in parts]
         bounds = [h for h in limits if h is not None]
         hi = dim_max(*bounds) if len(bounds) == len(parts) else None
-        return data_extent(hi, min(max(interval(p)[0] or 0, 0) for p in parts)), len(parts)
+        covering = data_extent(hi, min(max(interval(p)[0] or 0, 0) for p in parts))
+        return covering, len(parts), parts
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         data = stored(tensor(ins, 0))
@@ -227,6 +276,11 @@ class ConcatFromSequence(Op):
     def infer(self, ins: Inputs) -> Types:
         found = sequence(ins)
         elem, length = found.elem, found.length
+        items = all_items(found)
+        if items:
+            joined = self._joined(items)
+            if joined is not None:
+                return (joined,)
         if not isinstance(elem, TensorType):
             return (TensorType(DType.UNKNOWN, None),)
         if elem.shape is None:
@@ -242,6 +296,36 @@ class ConcatFromSequence(Op):
             *elem.shape[axis + 1 :],
         )
         return (TensorType(elem.dtype, shape),)
+
+    def _joined(self, items: Sequence[Type]) -> TensorType | None:
+        """The result from the elements one by one, None where the rank of one is not known.
+
+        Raises:
+            ShapeError: the elements do not go together.
+        """
+        shapes = [t.shape for t in items if isinstance(t, TensorType) and t.shape is not None]
+        first = items[0]
+        if len(shapes) < len(items) or not isinstance(first, TensorType):
+            return None
+        rank = len(shapes[0])
+        if any(len(s) != rank for s in shapes):
+            raise ShapeError(f"elements of ranks {sorted({len(s) for s in shapes})}")
+        axis = normal_axis(self.axis, rank + (1 if self.new_axis else 0))
+        dims: list[Dim] = []
+        for i, extents in enumerate(zip(*shapes, strict=True)):
+            if i == axis and not self.new_axis:
+                dims.append(dim_sum(extents))
+                continue
+            extent = extents[0]
+            for other in extents[1:]:
+                common = agreed(extent, other)
+                if common is None:
+                    raise ShapeError(f"elements of {extent} and {other} along axis {i}")
+                extent = common
+            dims.append(extent)
+        if self.new_axis:
+            dims.insert(axis, len(items))
+        return TensorType(first.dtype, tuple(dims))
 
     def _together(self, extent: Dim, length: Dim | None) -> Dim:
         if length is not None and (length in (0, 1) or not is_data_dependent(extent)):

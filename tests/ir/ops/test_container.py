@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from perfc.errors import ShapeError
 from perfc.ir.dim import Poly, interval, symbol
 from perfc.ir.fresh import data_extent
 from perfc.ir.graph import Value
@@ -91,8 +94,88 @@ def test_elements_of_a_mixed_sequence_differ_from_each_other() -> None:
     assert interval(one.shape[0]) == (2, 5)
 
 
-def test_concatenating_a_mixed_sequence_never_multiplies_one_extent() -> None:
+def position(at: int) -> Value:
+    return Value("p", TensorType(DType.I64, ()), Known.scalar(at))
+
+
+def test_a_mixed_sequence_knows_the_element_at_a_position() -> None:
+    (mixed,) = SequenceConstruct().infer((value(f32(2)), value(f32(5)), value(f32(N, 3))))
+    for at, expected in ((0, f32(2)), (1, f32(5)), (-1, f32(N, 3))):
+        assert SequenceAt().infer((value(mixed), position(at))) == (expected,)
+
+
+def test_inserting_and_erasing_keeps_track_of_where() -> None:
     (mixed,) = SequenceConstruct().infer((value(f32(2)), value(f32(5))))
+    (grown,) = SequenceInsert().infer((value(mixed), value(f32(7)), position(1)))
+    assert isinstance(grown, SequenceType)
+    assert grown.items == (f32(2), f32(7), f32(5))
+    (last,) = SequenceInsert().infer((value(mixed), value(f32(7))))
+    assert isinstance(last, SequenceType)
+    assert last.items == (f32(2), f32(5), f32(7))
+    (shrunk,) = SequenceErase().infer((value(grown), position(-1)))
+    assert SequenceAt().infer((value(shrunk), position(1))) == (f32(7),)
+    (alike,) = SequenceErase().infer((value(mixed),))
+    assert alike == SequenceType(f32(2), 1)
+
+
+def test_a_place_nobody_knows_forgets_the_order() -> None:
+    (mixed,) = SequenceConstruct().infer((value(f32(2)), value(f32(5))))
+    somewhere = Value("p", TensorType(DType.I64, ()))
+    (grown,) = SequenceInsert().infer((value(mixed), value(f32(7)), somewhere))
+    assert isinstance(grown, SequenceType)
+    assert grown.items is None
+    assert grown.length == 3
+    (shrunk,) = SequenceErase().infer((value(mixed), somewhere))
+    assert isinstance(shrunk, SequenceType)
+    assert shrunk.items is None
+
+
+def test_the_front_of_a_sequence_of_unknown_length_is_known() -> None:
+    open_ended = SequenceType(TensorType(DType.F32, None))
+    (grown,) = SequenceInsert().infer((value(open_ended), value(f32(7)), position(0)))
+    assert SequenceAt().infer((value(grown), position(0))) == (f32(7),)
+    assert SequenceAt().infer((value(grown), position(-1))) == (TensorType(DType.F32, None),)
+    (later,) = SequenceInsert().infer((value(grown), value(f32(8))))
+    assert SequenceAt().infer((value(later), position(0))) == (f32(7),)
+    assert SequenceAt().infer((value(later), position(1))) == (TensorType(DType.F32, None),)
+    (shorter,) = SequenceErase().infer((value(grown),))
+    assert SequenceAt().infer((value(shorter), position(0))) == (TensorType(DType.F32, None),)
+
+
+def test_join_keeps_the_elements_two_sequences_begin_with() -> None:
+    (a,) = SequenceConstruct().infer((value(f32(2)), value(f32(5))))
+    (b,) = SequenceConstruct().infer((value(f32(2)), value(f32(6)), value(f32(5))))
+    joined = join(a, b)
+    assert isinstance(joined, SequenceType)
+    assert joined.items == (f32(2),)
+
+
+def test_only_the_first_elements_are_told_apart() -> None:
+    many = [value(f32(i)) for i in range(100)]
+    (built,) = SequenceConstruct().infer(tuple(many))
+    assert isinstance(built, SequenceType)
+    assert built.length == 100
+    assert built.items is not None
+    assert len(built.items) == 64
+    (out,) = ConcatFromSequence().infer((value(built),))
+    assert isinstance(out, TensorType)
+    assert out.shape is not None
+    lo, hi = interval(out.shape[0])
+    assert (lo or 0) <= 4950
+    assert hi == 9900
+
+
+def test_concatenating_a_mixed_sequence_adds_up() -> None:
+    (mixed,) = SequenceConstruct().infer((value(f32(2, 3)), value(f32(N, 3))))
+    assert ConcatFromSequence(axis=0).infer((value(mixed),)) == (f32(N + 2, 3),)
+    with pytest.raises(ShapeError, match="2 and 5"):
+        ConcatFromSequence(axis=1).infer(
+            (value(SequenceType(f32(5, 3), 2, (f32(2, 3), f32(5, 3)))),)
+        )
+
+
+def test_concatenating_elements_nobody_tells_apart_never_multiplies_one_extent() -> None:
+    mixed = SequenceType(join(f32(2), f32(5)), 2)
     (out,) = ConcatFromSequence(axis=0).infer((value(mixed),))
     assert isinstance(out, TensorType)
     assert out.shape is not None
@@ -121,6 +204,11 @@ def test_split_to_sequence_by_one_by_parts_and_by_sizes() -> None:
     assert isinstance(mixed.elem, TensorType)
     assert mixed.elem.shape is not None
     assert interval(mixed.elem.shape[1]) == (2, 4)
+    assert mixed.items == (f32(N, 2), f32(N, 4))
+    by_four = Value("p", TensorType(DType.I64, ()), Known.scalar(4))
+    (rest,) = SplitToSequence(axis=1).infer((x, by_four))
+    assert isinstance(rest, SequenceType)
+    assert rest.items == (f32(N, 4), f32(N, 2))
 
 
 def test_optionals_wrap_and_unwrap() -> None:
