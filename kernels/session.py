@@ -20,6 +20,7 @@ FORMAT = 1
 LARGE_BYTES = 1 << 30
 LONG_CHASE_BYTES = 64 << 20
 """Working sets above are measured in the first two rounds only: preparing them takes time."""
+LONG_S = 1.0
 MAX_LINE_BYTES = 1 << 16
 MAX_LINES = 200_000
 
@@ -167,7 +168,22 @@ class Session:
             large = case.size > (LONG_CHASE_BYTES if case.probe == "chase" else LARGE_BYTES)
             if (case, index) in self.samples or (large and index > 1 and only is None):
                 continue
+            if self._takes_too_long(case):
+                self.refused[str(case)] = f"one product would take more than {LONG_S:g} s"
+                continue
             self._measure(case, index)
+
+    def _takes_too_long(self, case: Case) -> bool:
+        """Whether a product would, by what a smaller one took."""
+        if not case.probe.startswith("matrix."):
+            return False
+        known = (
+            s
+            for (c, _), s in self.samples.items()
+            if (c.probe, c.scope) == (case.probe, case.scope)
+        )
+        times = (s.series.best_s * (case.size / s.case.size) ** 3 for s in known)
+        return min(times, default=0.0) > LONG_S
 
     def _measure(self, case: Case, index: int) -> None:
         state = self.backend.state()

@@ -1,0 +1,210 @@
+"""Matrix products of every element type through cuBLASLt's C interface.
+
+CuPy multiplies the classical types only and refuses to record its products; cuBLASLt does 8-bit
+types too. Constants are those of ``cublasLt.h`` and ``library_types.h``, stable since CUDA 11.8.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from contextlib import suppress
+from ctypes import byref, c_int, c_int8, c_int64, c_size_t, c_uint64, c_void_p
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+
+from .backend import MeasurementError
+
+WORKSPACE_BYTES = 64 << 20
+_TRANSA, _A_SCALE, _B_SCALE, _FAST_ACCUMULATION = 3, 17, 18, 25
+_WORKSPACE = 1
+_TRANSPOSE = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """Types of a product.
+
+    Args:
+        operand: ``cudaDataType`` of a and b.
+        result: that of the product.
+        compute: ``cublasComputeType_t``.
+        scale: ``cudaDataType`` of the factors.
+        capability: compute capability from which tensor cores have it, major and minor digit.
+        bytes: of an operand's element.
+        result_bytes: of the product's element.
+    """
+
+    operand: int
+    result: int
+    compute: int
+    scale: int
+    capability: int
+    bytes: int
+    result_bytes: int
+
+
+KINDS = {
+    "f64": Kind(1, 1, 70, 1, 0, 8, 8),
+    "f32": Kind(0, 0, 68, 0, 0, 4, 4),
+    "tf32": Kind(0, 0, 77, 0, 80, 4, 4),
+    "f16": Kind(2, 2, 68, 0, 70, 2, 2),
+    "bf16": Kind(14, 14, 68, 0, 80, 2, 2),
+    "f8e4m3": Kind(28, 14, 68, 0, 89, 1, 2),
+    "i8": Kind(3, 10, 72, 10, 75, 1, 4),
+}
+
+
+class _Heuristic(ctypes.Structure):
+    """``cublasLtMatmulHeuristicResult_t``."""
+
+    _fields_ = (
+        ("algorithm", c_uint64 * 8),
+        ("workspace", c_size_t),
+        ("state", c_int),
+        ("waves", ctypes.c_float),
+        ("reserved", c_int * 4),
+    )
+
+
+def find_library() -> ctypes.CDLL | None:
+    """The library, from where CuPy finds its own, from this process, or from the system."""
+    try:
+        # CuPy 14 and later load NVIDIA's wheels through this package
+        from cuda.pathfinder import load_nvidia_dynamic_lib
+
+        return ctypes.CDLL(load_nvidia_dynamic_lib("cublasLt").abs_path)
+    except (ImportError, RuntimeError, OSError):
+        pass  # an older CuPy, or no wheel
+    with suppress(ImportError, RuntimeError, OSError):
+        # loads the library as a side effect
+        import_module("cupy_backends.cuda.libs.cublas")
+    try:
+        maps = Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        maps = ""
+    loaded = {line.split()[-1] for line in maps.splitlines() if "libcublasLt" in line}
+    for path in (*sorted(loaded), "libcublasLt.so.13", "libcublasLt.so.12"):
+        try:
+            return ctypes.CDLL(path)
+        except OSError:
+            continue
+    return None
+
+
+class Multiplier:
+    """Square products ``d = aᵀ b`` of column-major matrices, as recorded once and run often.
+
+    Args:
+        kind: types; see `KINDS`.
+        extent: rows and columns.
+        workspace: device address of `WORKSPACE_BYTES`.
+        one: device address of a single-precision 1, the scale of 8-bit floating-point operands.
+    """
+
+    def __init__(
+        self, library: ctypes.CDLL, kind: Kind, extent: int, workspace: int, one: int
+    ) -> None:
+        self.library, self.kind, self.workspace = library, kind, workspace
+        self.handle, self.operation = c_void_p(), c_void_p()
+        self.operand, self.result = c_void_p(), c_void_p()
+        self._call("cublasLtCreate", byref(self.handle))
+        self._describe(one)
+        n = c_uint64(extent)
+        for layout, code in ((self.operand, kind.operand), (self.result, kind.result)):
+            self._call("cublasLtMatrixLayoutCreate", byref(layout), code, n, n, c_int64(extent))
+        self.found = self._choose()
+        self.alpha, self.beta = _factor(kind.scale, 1), _factor(kind.scale, 0)
+
+    def _call(self, name: str, *arguments: object) -> None:
+        status = getattr(self.library, name)(*arguments)
+        if status:
+            raise MeasurementError(f"{name} returns status {status}")
+
+    def _describe(self, one: int) -> None:
+        self._call(
+            "cublasLtMatmulDescCreate", byref(self.operation), self.kind.compute, self.kind.scale
+        )
+        self._attribute(_TRANSA, ctypes.c_int32(_TRANSPOSE))
+        if self.kind is KINDS["f8e4m3"]:
+            self._attribute(_A_SCALE, c_void_p(one))
+            self._attribute(_B_SCALE, c_void_p(one))
+            self._attribute(_FAST_ACCUMULATION, c_int8(1))
+
+    def _attribute(self, which: int, value: ctypes.c_int32 | c_void_p | c_int8) -> None:
+        size = c_size_t(ctypes.sizeof(value))
+        self._call("cublasLtMatmulDescSetAttribute", self.operation, which, byref(value), size)
+
+    def _choose(self) -> _Heuristic:
+        """The algorithm that the library thinks fastest.
+
+        Raises:
+            MeasurementError: it has none for these types on this device.
+        """
+        preference, count, found = c_void_p(), c_int(), _Heuristic()
+        self._call("cublasLtMatmulPreferenceCreate", byref(preference))
+        limit = c_uint64(WORKSPACE_BYTES)
+        self._call(
+            "cublasLtMatmulPreferenceSetAttribute",
+            preference,
+            _WORKSPACE,
+            byref(limit),
+            c_size_t(8),
+        )
+        layouts = (self.operand, self.operand, self.result, self.result)
+        try:
+            self._call(
+                "cublasLtMatmulAlgoGetHeuristic",
+                self.handle,
+                self.operation,
+                *layouts,
+                preference,
+                1,
+                byref(found),
+                byref(count),
+            )
+        finally:
+            self.library.cublasLtMatmulPreferenceDestroy(preference)
+        if count.value < 1 or found.state:
+            raise MeasurementError("cuBLASLt has no product of these types")
+        return found
+
+    def run(self, a: int, b: int, d: int, stream: int) -> None:
+        """Enqueue ``d = aᵀ b``; all are device addresses."""
+        status = self.library.cublasLtMatmul(
+            self.handle,
+            self.operation,
+            byref(self.alpha),
+            c_void_p(a),
+            self.operand,
+            c_void_p(b),
+            self.operand,
+            byref(self.beta),
+            c_void_p(d),
+            self.result,
+            c_void_p(d),
+            self.result,
+            byref(self.found.algorithm),
+            c_void_p(self.workspace),
+            c_size_t(WORKSPACE_BYTES),
+            c_void_p(stream),
+        )
+        if status:
+            raise MeasurementError(f"cublasLtMatmul returns status {status}")
+
+    def close(self) -> None:
+        """Give back what the library holds."""
+        self.library.cublasLtMatrixLayoutDestroy(self.operand)
+        self.library.cublasLtMatrixLayoutDestroy(self.result)
+        self.library.cublasLtMatmulDescDestroy(self.operation)
+        self.library.cublasLtDestroy(self.handle)
+
+
+def _factor(scale: int, value: int) -> ctypes.c_double | ctypes.c_int32 | ctypes.c_float:
+    match scale:
+        case 1:
+            return ctypes.c_double(value)
+        case 10:
+            return ctypes.c_int32(value)
+        case _:
+            return ctypes.c_float(value)

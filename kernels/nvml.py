@@ -1,0 +1,65 @@
+"""Clocks, power and energy of an NVIDIA device, where NVML can be asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+class Nvml:
+    """One device; every reading that fails is left out.
+
+    Args:
+        bus_id: PCI address, as CUDA states it.
+    """
+
+    def __init__(self, bus_id: str) -> None:
+        self.library: Any = None
+        self.handle: Any = None
+        try:
+            import pynvml
+
+            pynvml.nvmlInit()
+            self.handle = pynvml.nvmlDeviceGetHandleByPciBusId(bus_id.encode())
+            self.library = pynvml
+        except Exception:  # no module, no library, no permission: readings are extras
+            self.library = None
+
+    def _read(self, name: str, *arguments: object) -> float | None:
+        if self.library is None:
+            return None
+        try:
+            return float(getattr(self.library, name)(self.handle, *arguments))
+        except Exception:  # not supported by this device
+            return None
+
+    def state(self) -> Mapping[str, float]:
+        """What can be read now."""
+        readings = {
+            "clock_hz": (self._read("nvmlDeviceGetClockInfo", 1), 1e6),
+            "memory_clock_hz": (self._read("nvmlDeviceGetClockInfo", 2), 1e6),
+            "power_w": (self._read("nvmlDeviceGetPowerUsage"), 1e-3),
+            "temperature_c": (self._read("nvmlDeviceGetTemperature", 0), 1.0),
+            "throttle_reasons": (self._read("nvmlDeviceGetCurrentClocksThrottleReasons"), 1.0),
+        }
+        return {k: v * scale for k, (v, scale) in readings.items() if v is not None}
+
+    def energy_j(self) -> float | None:
+        """Since the driver was loaded."""
+        reading = self._read("nvmlDeviceGetTotalEnergyConsumption")
+        return None if reading is None else reading * 1e-3
+
+    def power_w(self) -> float | None:
+        """Now, averaged by the device over some milliseconds."""
+        reading = self._read("nvmlDeviceGetPowerUsage")
+        return None if reading is None else reading * 1e-3
+
+    def driver(self) -> str:
+        """Version of the driver."""
+        if self.library is None:
+            return ""
+        try:
+            found = self.library.nvmlSystemGetDriverVersion()
+        except Exception:  # readings are extras
+            return ""
+        return found.decode() if isinstance(found, bytes) else str(found)
