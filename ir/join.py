@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from .dim import Dim, Poly, dim_max, interval, symbols
@@ -18,10 +19,13 @@ from .types import (
     UnknownType,
 )
 
+UNSETTLED = re.compile(r"\bu\d+\b|_d\d+$")
+"""Fresh symbols, broadcasts of them, and ``x_d0`` that stands for an axis nobody named."""
+
 
 def is_data_dependent(d: Dim) -> bool:
-    """Whether ``d`` may depend on data: fresh symbols are letters and a number, as ``u12`` is."""
-    return any(s.key != s.key.rstrip("0123456789") for s in symbols(d))
+    """Whether ``d`` may depend on data, as ``u12`` does, or is one the model left unnamed."""
+    return any(UNSETTLED.search(s.key) for s in symbols(d))
 
 
 def upper(d: Dim) -> Dim | None:

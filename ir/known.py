@@ -9,7 +9,23 @@ from typing import TypeAlias
 
 from .dim import Poly, dim_max, dim_min
 
-Item: TypeAlias = "int | float | bool | str | Poly | None"
+
+@dataclass(frozen=True, slots=True)
+class Quotient:
+    """``num / den`` with a symbolic numerator, ``den`` above one and not dividing it.
+
+    It stands as an element of a float tensor, between an extent's cast and the rounding back;
+    the text form writes it as an unknown element.
+    """
+
+    num: Poly
+    den: int
+
+    def __str__(self) -> str:
+        return f"({self.num})/{self.den}"
+
+
+Item: TypeAlias = "int | float | bool | str | Poly | Quotient | None"
 """One element: None where only this element is unknown."""
 
 MAX_ELEMENTS = 4096
@@ -101,7 +117,7 @@ class Known:
 def literal(item: Item) -> str:
     """An element as the text form writes it; ``_`` stands for an unknown one."""
     match item:
-        case None:
+        case None | Quotient():
             return "_"
         case bool():
             return "true" if item else "false"
@@ -183,7 +199,7 @@ def elementwise(function: Callable[..., Item], *operands: Known) -> Known | None
 
 def minimum(a: Item, b: Item) -> Item:
     """Smaller of two elements, symbolic where it must be."""
-    if isinstance(a, Poly) or isinstance(b, Poly):
+    if isinstance(a, Poly | Quotient) or isinstance(b, Poly | Quotient):
         if isinstance(a, int | Poly) and isinstance(b, int | Poly):
             return dim_min(a, b)
         return None
@@ -192,7 +208,7 @@ def minimum(a: Item, b: Item) -> Item:
 
 def maximum(a: Item, b: Item) -> Item:
     """Larger of two elements, symbolic where it must be."""
-    if isinstance(a, Poly) or isinstance(b, Poly):
+    if isinstance(a, Poly | Quotient) or isinstance(b, Poly | Quotient):
         if isinstance(a, int | Poly) and isinstance(b, int | Poly):
             return dim_max(a, b)
         return None

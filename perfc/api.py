@@ -10,7 +10,7 @@ from typing import Any
 from perfc.errors import ModelError, ParseError, PerfcError
 from perfc.frontend import load
 from perfc.ir.dim import Poly
-from perfc.ir.graph import Module, Value
+from perfc.ir.graph import Graph, Module, Value
 from perfc.ir.known import Known
 from perfc.ir.names import symbol_key
 from perfc.ir.types import Type
@@ -110,8 +110,10 @@ def typed(
     dims: Mapping[str, int] | None = None,
     values: Mapping[str, Any] | None = None,
     am: Analyses | None = None,
+    *,
+    bind: bool = False,
 ) -> Module:
-    """The module of a model with every value's type inferred.
+    """The module of a model with every value's type inferred, ``dims`` put in first if ``bind``.
 
     Raises:
         PerfcError: as ``analyze``.
@@ -131,6 +133,8 @@ def typed(
                 f"no input {strange[0]!r} to give a value to",
                 hint=f"its inputs: {', '.join(inputs)}",
             )
+        if bind:
+            module = bound_inputs(module, {symbol_key(k): n for k, n in (dims or {}).items()})
         return (am or Analyses()).apply(Shapes(), module)
     except PerfcError as error:
         if path and path not in str(error):
@@ -189,20 +193,50 @@ def infer_shapes(
 
     Args:
         model: a path, a serialized model, or an ``onnx.ModelProto``.
-        dims: numbers for symbolic extents; the symbols are replaced in the result.
+        dims: numbers for symbolic extents. They are put in after inference; where that leaves an
+            extent open, or one is 0, inference is repeated with the numbers.
         values: contents of inputs that drive shapes.
 
     Raises:
         PerfcError: as ``analyze``.
     """
-    graph = typed(model, dims, values).graph
-    found: dict[str, Type] = {}
+    env = {symbol_key(name): value for name, value in (dims or {}).items()}
+    found = _types(typed(model, dims, values).graph, env)
+    # nothing to reduce, or to take the largest of, is a case of its own
+    if 0 in env.values() or (env and not all(map(is_closed, found.values()))):
+        found = _types(typed(model, dims, values, bind=True).graph, env)
+    return found
+
+
+def _types(graph: Graph, env: Mapping[str, int]) -> dict[str, Type]:
     every: list[Value] = [*graph.inputs, *graph.weights, *graph.outputs]
     every += [v for n in graph.nodes for v in n.results]
-    env = {symbol_key(name): value for name, value in (dims or {}).items()}
-    for v in every:
-        found[v.name] = bound_type(v.type, env) if env else v.type
-    return found
+    return {v.name: bound_type(v.type, env) if env else v.type for v in every}
+
+
+def is_closed(type_: Type) -> bool:
+    """Whether every extent is a number."""
+    from perfc.ir.types import MapType, OptionalType, SequenceType, TensorType
+
+    match type_:
+        case TensorType():
+            return type_.is_static
+        case SequenceType(elem) | OptionalType(elem) | MapType(_, elem):
+            return is_closed(elem)
+        case _:
+            return False
+
+
+def bound_inputs(module: Module, env: Mapping[str, int]) -> Module:
+    """``module`` with numbers for symbols in the types of its inputs."""
+    from perfc.ir.rewrite import Rewriter
+
+    rewriter = Rewriter(module.graph)
+    for v in module.graph.inputs:
+        type_ = bound_type(v.type, env)
+        if type_ != v.type:
+            rewriter.redefine(v, Value(v.name, type_, v.known, v.weight))
+    return Module(rewriter.result(), module.symbols, module.origin)
 
 
 def bound_type(type_: Type, env: Mapping[str, int]) -> Type:
@@ -214,8 +248,10 @@ def bound_type(type_: Type, env: Mapping[str, int]) -> Type:
         case TensorType(dtype, shape) if shape is not None:
             dims = tuple(substitute(d, env) if isinstance(d, Poly) else d for d in shape)
             return TensorType(dtype, dims)
-        case SequenceType(elem, length):
-            return SequenceType(bound_type(elem, env), length)
+        case SequenceType(elem, length, items):
+            length = substitute(length, env) if isinstance(length, Poly) else length
+            each = None if items is None else tuple(bound_type(t, env) for t in items)
+            return SequenceType(bound_type(elem, env), length, each)
         case OptionalType(elem):
             return OptionalType(bound_type(elem, env))
         case _:

@@ -12,10 +12,9 @@ from typing import Final
 
 from ...errors import ShapeError
 from ..dim import Dim, Poly, at_most, dim_max, dim_min, interval, same
-from ..known import Item
+from ..known import Item, Quotient
 from ..types import DType
 from .quotient import (
-    Quotient,
     fraction,
     is_dyadic,
     is_symbolic,

@@ -9,7 +9,7 @@ from typing import ClassVar
 from ...errors import ShapeError
 from ..contents import agreed, arranged, or_data
 from ..cost import Traffic
-from ..dim import Dim
+from ..dim import Dim, Poly
 from ..fresh import data_extent
 from ..graph import Inputs
 from ..known import Item, Known, indices, strides_of
@@ -206,7 +206,7 @@ class OneHot(Op):
         stated = known(ins, 1)
         depth = None if stated is None else stated.item
         extent = int(depth) if isinstance(depth, float) else depth
-        new = None if isinstance(extent, str) else extent
+        new = extent if isinstance(extent, int | Poly) else None
         axis = normal_axis(self.axis, len(index.shape) + 1)
         shape = (*index.shape[:axis], or_data(new), *index.shape[axis:])
         return (TensorType(values.dtype, shape),)

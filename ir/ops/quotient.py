@@ -2,32 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd
-from typing import Final, cast
+from typing import Final
 
 from ..dim import Dim, Poly, ceil_div, interval
-from ..known import MAX_TERMS, Item
+from ..known import MAX_TERMS, Item, Quotient
 
 MAX_TERM: Final = 64
 """Factors up to here are exact in single precision for extents up to 2**24 / 64 / 64."""
 
 MAX_DEGREE: Final = 16
-
-
-@dataclass(frozen=True, slots=True)
-class Quotient:
-    """``num / den`` with a symbolic numerator, ``den`` above one and not dividing it.
-
-    It stands as an element of a float tensor; whatever does not know it sees an unknown element.
-    """
-
-    num: Poly
-    den: int
-
-    def __str__(self) -> str:
-        return f"({self.num})/{self.den}"
 
 
 def is_symbolic(item: Item) -> bool:
@@ -41,7 +26,7 @@ def fraction(item: Item) -> tuple[Dim, int]:
     Raises:
         TypeError: it is a float whose products single precision might round.
     """
-    match cast(object, item):
+    match item:
         case Quotient(num, den):
             return num, den
         case int() as whole:
@@ -78,7 +63,7 @@ def quotient(num: Dim, den: Dim) -> Item:
     shared = gcd(den, *(c for _, c in num.terms))
     reduced = num // shared
     assert isinstance(reduced, Poly)
-    return cast(Item, Quotient(reduced, den // shared))
+    return Quotient(reduced, den // shared)
 
 
 def is_dyadic(den: int) -> bool:

@@ -11,21 +11,23 @@ from ..contents import agreed
 from ..cost import NO_WORK, Traffic, Work
 from ..dim import Dim, Poly
 from ..graph import Inputs
-from ..known import Item, Known, indices, maximum, minimum, strides_of
+from ..known import Item, Known, Quotient, indices, maximum, minimum, strides_of
 from ..op import Folded, Kind, Op, Types, count, known, normal_axis, tensor
 from ..traffic import moved, stored
 from ..types import DType, TensorType
 from .gather import position
 
+OPAQUE = (str, Quotient, type(None))
+
 
 def _add(a: Item, b: Item) -> Item:
-    if isinstance(a, str) or isinstance(b, str) or a is None or b is None:
+    if isinstance(a, OPAQUE) or isinstance(b, OPAQUE):
         return None
     return a + b  # type: ignore[operator]
 
 
 def _mul(a: Item, b: Item) -> Item:
-    if isinstance(a, str) or isinstance(b, str) or a is None or b is None:
+    if isinstance(a, OPAQUE) or isinstance(b, OPAQUE):
         return None
     return a * b  # type: ignore[operator]
 

@@ -287,7 +287,7 @@ class TopK(Op):
 def _order(column: tuple[Item, ...], largest: bool) -> list[int] | None:
     """Positions by value, equal ones by position; None where symbols do not decide."""
     if all(isinstance(i, int | float) for i in column):
-        keys = [float("nan") if i is None else i for i in column]
+        keys = [i if isinstance(i, int | float) else float("nan") for i in column]
         sign = -1 if largest else 1
         return sorted(range(len(column)), key=lambda p: (sign * keys[p], p))
     if not all(isinstance(i, int | Poly) for i in column):

@@ -38,6 +38,8 @@ graph @main(%x: f16[N, 3, 224, 224], %"a/b c": i64[3] = [1, N, 768], %c: b1[]) {
   %3 = if(%c) : f32[*] {
     graph @then() {
       %4 = identity(%1) : seq<opt<f32[2]>; N + 1>
+      %5 = identity(%1) : seq<f32[u1]; 2; f32[N], f32[4]>
+      %6 = identity(%1) : seq<f32[*]; ?; f32[]>
       return %4
     }
     graph @"else branch"() {
