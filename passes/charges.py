@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from perfc.ir.cost import Traffic, Work, dim_sum, total_work
@@ -53,7 +53,12 @@ class Charging:
         counted = [n for n in real if n not in group.folded] if group.folded else real
         costs = [self.cost.nodes[n] for n in counted]
         own = {v for n in real for v in n.results}
-        reads = self._reads(counted, costs, own)
+        if group.assigned:
+            costs = [
+                _assigned(n, c) if n in group.assigned else c
+                for n, c in zip(counted, costs, strict=True)
+            ]
+        reads = self._reads(counted, costs, own, group.assigned)
         writes = tuple(v for v in own if v in self.written)
         if len(real) == 1 and real[0].results and not self._looks_through(real[0]):
             traffic = costs[0].traffic
@@ -81,12 +86,16 @@ class Charging:
         )
 
     def _reads(
-        self, nodes: list[Node], costs: list[NodeCost], own: Collection[Value]
+        self,
+        nodes: list[Node],
+        costs: list[NodeCost],
+        own: Collection[Value],
+        assigned: Collection[Node],
     ) -> dict[Value, Dim]:
         """Bytes read of each value that comes from outside."""
         reads: dict[Value, Dim] = {}
         for node, cost in zip(nodes, costs, strict=True):
-            for v, nbytes in shares(node, cost.traffic.read_bytes):
+            for v, nbytes in shares(node, cost.traffic.read_bytes, is_assigned=node in assigned):
                 root = self.shows.get(v, v)
                 if root in own:
                     continue
@@ -130,13 +139,24 @@ class Charging:
         return max(types, key=lambda d: d.bits) if types else None
 
 
-def shares(node: Node, read_bytes: Dim) -> Iterator[tuple[Value, Dim]]:
+def _assigned(node: Node, cost: NodeCost) -> NodeCost:
+    """An assignment in place: what is assigned is read and written, and no index is."""
+    nbytes = _nbytes(node.inputs[2]) if node.inputs[2] is not None else 0
+    return replace(cost, traffic=Traffic(nbytes, nbytes, cost.traffic.is_bound))
+
+
+def shares(
+    node: Node, read_bytes: Dim, *, is_assigned: bool = False
+) -> Iterator[tuple[Value, Dim]]:
     """How much of its operands' bytes a node reads, operand by operand.
 
     Where it does not read all of everything, the first operand is the one read in part; a
-    movement's other operands are parameters that no kernel loads.
+    movement's other operands are parameters that no kernel loads. Of an assignment in place it
+    is what is assigned.
     """
     operands = list(dict.fromkeys(v for v in node.inputs if v is not None))
+    if is_assigned:
+        operands = operands[-1:]
     if len(operands) == 1:
         yield operands[0], read_bytes
         return

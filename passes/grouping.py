@@ -13,7 +13,7 @@ from .charges import Charging
 from .cost import CostTable
 from .fuse import HOST, Kernel
 from .neighbourhood import Neighbourhood
-from .patterns import Unit, find_patterns
+from .patterns import SLICE_UPDATE, Unit, find_patterns
 from .product_patterns import is_dequantize
 from .runtimes import RANK, Runtime
 
@@ -34,6 +34,7 @@ class Group:
     reads: set[Group] = field(default_factory=set["Group"])
     pattern: str = ""
     folded: set[Node] = field(default_factory=set[Node])
+    assigned: set[Node] = field(default_factory=set[Node])
     is_host: bool = False
     is_read: bool = False
     into: Group | None = None
@@ -77,6 +78,7 @@ class Segment:
         group.reads |= other.reads
         group.level = max(group.level, other.level)
         group.folded |= other.folded
+        group.assigned |= other.assigned
         if RANK.get(other.kind, 3) > RANK.get(group.kind, 3):
             group.kind, group.anchor = other.kind, other.anchor
         for node in other.nodes:
@@ -215,6 +217,8 @@ class Grouping:
         unit = segment.units.get(node)
         if unit is not None and node in unit.folded:
             group.folded.add(node)
+        if unit is not None and unit.tag == SLICE_UPDATE and node.op.kind is Kind.GATHER:
+            group.assigned.add(node)
         segment.home[node] = group
         if Runtime.rank(node) > Runtime.rank(group.anchor):
             group.anchor = node
@@ -293,6 +297,7 @@ class Grouping:
             segment.units.pop(m, None)
             if m in segment.home:
                 segment.home[m].folded.discard(m)
+                segment.home[m].assigned.discard(m)
                 segment.home[m].pattern = ""
 
     @staticmethod

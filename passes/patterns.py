@@ -10,6 +10,7 @@ from perfc.ir.graph import Node
 from perfc.ir.op import Kind
 
 from . import attention_patterns as attention
+from . import movement_patterns as movement
 from . import pointwise_patterns as pointwise
 from . import product_patterns as product
 from .neighbourhood import Neighbourhood
@@ -62,6 +63,7 @@ def _pattern(
     return Pattern(tuple(starts), find, tag, kind, folds)
 
 
+SLICE_UPDATE = "slice_update"
 GELU = ("erf",)
 OTHER = ("tanh", "sigmoid", "hard_sigmoid", "clip", "softplus")
 NORMS = (Kind.NORMALIZATION, "reduce_mean")
@@ -92,6 +94,7 @@ PATTERNS: Mapping[str, Pattern] = {
     "conv_norm": _pattern([Kind.CONV], product.conv_norm, "conv", Kind.CONV, folds=True),
     "padded_conv": _pattern([Kind.CONV], product.padded_conv, "conv", Kind.CONV),
     "add_relu": _pattern(["relu"], product.add_relu, "add_relu", Kind.ELEMENTWISE),
+    "slice_update": _pattern(["scatter_nd"], movement.slice_update, SLICE_UPDATE, Kind.MOVEMENT),
     "quantized": _pattern(
         ["quantize_linear", Kind.CONV, Kind.MATMUL], product.quantized, "quantized", Kind.QUANTIZE
     ),
@@ -124,7 +127,7 @@ def _unit(
     pattern: Pattern, node: Node, near: Neighbourhood, units: Mapping[Node, Unit]
 ) -> Unit | None:
     members = pattern.find(node, near)
-    if members is None or len(members) < 2:
+    if members is None or len(members) < (1 if pattern.tag == SLICE_UPDATE else 2):
         return None
     whole = frozenset(members)
     if any(m in units for m in whole) or any(m not in near.inside for m in whole):

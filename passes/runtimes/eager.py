@@ -6,7 +6,15 @@ TABLE = Runtime(
     name="eager",
     title="operator by operator, as an eager framework runs",
     launch=Launch.EAGER,
-    patterns=("sdpa", "linear_bias", "activation", "layer_norm", "rms_norm", "affine_norm"),
+    patterns=(
+        "slice_update",
+        "sdpa",
+        "linear_bias",
+        "activation",
+        "layer_norm",
+        "rms_norm",
+        "affine_norm",
+    ),
     views=STRIDED,
     source="PyTorch eager: one kernel an aten operator; exporters split GELU, SiLU, LayerNorm, "
     "RMSNorm, GroupNorm, Linear and scaled_dot_product_attention, which it runs as one each",

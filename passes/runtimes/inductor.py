@@ -21,7 +21,7 @@ TABLE = Runtime(
         Kind.GATHER: _LOOPS,
         Kind.RANDOM: _LOOPS,
     },
-    patterns=("attention", "linear_bias"),
+    patterns=("slice_update", "attention", "linear_bias"),
     views=STRIDED,
     keeps_shared=True,
     source="torch._inductor scheduler: pointwise and reduction loops over the same range fuse, "

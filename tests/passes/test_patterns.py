@@ -252,3 +252,29 @@ def test_padding_joins_the_convolution_behind_it() -> None:
     m = module("z = Pad(x, pads)  y = Conv(z, K)", MAPS, OUT4)
     assert labels(m, "ort") == [["Pad", "Conv"]]
     assert labels(m, "eager") == [["Pad"], ["Conv"]]
+
+
+ASSIGNMENT = """
+  r = Range(zero64, n64, one64)  a = Reshape(r, rows)  g0 = Expand(a, grid)
+  i0 = Unsqueeze(g0, last)  g1 = Expand(column, grid)  i1 = Unsqueeze(g1, last)
+  idx = Concat<axis = -1>(i0, i1)  t = Mul(u, three)  y = ScatterND(x2, idx, t)
+"""
+
+
+def test_an_assignment_to_a_slice_moves_only_the_slice_in_a_framework() -> None:
+    import onnx.parser
+
+    constants = (
+        "<int64 zero64 = {0}, int64 n64 = {5000}, int64 one64 = {1}, int64[2] rows = {-1, 1}, "
+        "int64[2] grid = {5000, 2}, int64[1] last = {-1}, int64[2] column = {0, 1}, "
+        "float three = {3.0}>"
+    )
+    text = (
+        f"{HEAD}g (float[5000, 4] x2, float[5000, 2] u) => (float[a, b] y) "
+        f"{constants} {{ {ASSIGNMENT} }}"
+    )
+    m = Analyses().apply(Canonicalize(), typed(onnx.parser.parse_model(text)))
+    scatter = kernels(m, "eager").kernels[-1]
+    assert "ScatterND" in [n.loc.op_type for n in scatter.nodes]
+    assert evaluate(scatter.traffic.nbytes, {}) == 2 * 5000 * 2 * 4
+    assert evaluate(kernels(m, "ort").kernels[-1].traffic.nbytes, {}) > 5000 * 2 * 2 * 8

@@ -1,0 +1,35 @@
+"""Movements that exporters write with operators of their own: assignments to slices."""
+
+from __future__ import annotations
+
+from perfc.ir.graph import Node
+
+from .neighbourhood import Neighbourhood
+
+MAX_MEMBERS = 48
+GRID = frozenset({"range", "expand", "concat", "cast", "add", "mul", "slice", "gather"})
+"""What a grid of indices is made with, from extents alone; views aside."""
+
+
+def slice_update(node: Node, near: Neighbourhood) -> list[Node] | None:
+    """``x[a:b, c:d] = y``, which exports as a scatter of y to every index in a grid.
+
+    Source: torch.onnx, symbolic_opset11.index_put; the framework itself copies the slice.
+    """
+    if len(node.inputs) != 3 or node.inputs[1] is None:
+        return None
+    members: dict[Node, None] = {node: None}
+    indices = near.root(node.inputs[1])
+    if indices.weight is not None:
+        # a grid of constant extents is folded; indices that belong to the model are parameters
+        return None if indices.weight.is_parameter else [node]
+    waiting = [indices]
+    while waiting:
+        maker = near.maker(waiting.pop())
+        if maker is None or maker.op.mnemonic not in GRID or len(members) > MAX_MEMBERS:
+            return None
+        if maker not in members:
+            members[maker] = None
+            waiting += near.computed(maker)
+    found = list(members)
+    return found if len(found) > 1 and near.is_sealed(found, node.results[0]) else None

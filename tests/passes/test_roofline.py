@@ -1,0 +1,243 @@
+"""Floors are floors: below sustained times, rising with work, falling with rates."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from perfc.ir.dim import symbol
+from perfc.ir.evaluate import Numbers, evaluate
+from perfc.ir.graph import Graph, Loc, Module, Node, SymbolDecl, Value
+from perfc.ir.known import Known
+from perfc.ir.types import DType, TensorType
+from perfc.machine import Machine, MemoryLevel, Peak, Rate, list_machines, load_machine
+from perfc.passes.efficiency import TILE
+from perfc.passes.fuse import Fuse
+from perfc.passes.manager import Analyses
+from perfc.passes.residency import beyond, missed
+from perfc.passes.roofline import GRAPH_GAP, Ceiling, RooflineTable, bounds
+from perfc.passes.runtimes import runtimes
+from perfc.passes.shapes import Shapes
+from tests.passes.random_graphs import Builder, modules, op
+
+TARGETS = tuple(m.name for m in list_machines())
+A100 = load_machine("a100")
+
+
+def bound(
+    module: Module, machine: Machine = A100, runtime: str = "eager", **env: int
+) -> RooflineTable:
+    table = Analyses().get(Fuse(runtime), module)
+    return bounds(table, machine, {**module.defaults(), **env})
+
+
+@settings(max_examples=150, deadline=None)
+@given(modules(), st.sampled_from(TARGETS), st.sampled_from(runtimes()), st.integers(1, 4096))
+def test_no_floor_is_above_the_sustained_time(
+    module: Module, target: str, runtime: str, n: int
+) -> None:
+    table = bound(module, load_machine(target), runtime, N=n)
+    for k in table.kernels:
+        for ceiling, floor_s in k.floor.items():
+            assert 0 <= floor_s <= k.sustained[ceiling] * (1 + 1e-12), ceiling
+        assert k.floor_s <= k.sustained_s * (1 + 1e-12) <= k.time_s * (1 + 2e-12)
+    assert table.floor_s <= table.sustained_s * (1 + 1e-9)
+
+
+@settings(max_examples=80, deadline=None)
+@given(modules(), st.sampled_from(TARGETS), st.integers(1, 1000), st.integers(1, 1000))
+def test_floors_rise_with_the_batch(module: Module, target: str, n: int, more: int) -> None:
+    machine = load_machine(target)
+    few, many = (bound(module, machine, N=b) for b in (n, n + more))
+    for a, b in zip(few.kernels, many.kernels, strict=True):
+        assert a.floor_s <= b.floor_s * (1 + 1e-12)
+
+
+def faster(machine: Machine, factor: float) -> Machine:
+    """The same machine with every rate multiplied."""
+
+    def rate(r: Rate | None) -> Rate | None:
+        return None if r is None else replace(r, value=r.value * factor)
+
+    def peak(p: Peak) -> Peak:
+        return Peak(replace(p.peak, value=p.peak.value * factor), p.nominal, p.sustained)
+
+    def level(m: MemoryLevel) -> MemoryLevel:
+        found = rate(m.bandwidth)
+        assert found is not None
+        return replace(m, bandwidth=found)
+
+    return replace(
+        machine,
+        compute={k: peak(p) for k, p in machine.compute.items()},
+        memory=tuple(map(level, machine.memory)),
+    )
+
+
+@settings(max_examples=80, deadline=None)
+@given(modules(), st.sampled_from(TARGETS), st.floats(1.0, 8.0), st.integers(1, 100_000))
+def test_floors_fall_with_every_rate(module: Module, target: str, factor: float, n: int) -> None:
+    machine = load_machine(target)
+    slow, fast = bound(module, machine, N=n), bound(module, faster(machine, factor), N=n)
+    for a, b in zip(slow.kernels, fast.kernels, strict=True):
+        assert b.floor_s == pytest.approx(a.floor_s / factor)
+
+
+def chain(*steps: str, batch: int = 1 << 16) -> Module:
+    b = Builder(batch, [Value("x", Builder(batch).square)])
+    for s in steps:
+        b.values.append(b.add(op(s), b.values[-1]))
+    return Module(Graph("g", (b.values[0],), (b.values[-1],), tuple(b.nodes), tuple(b.weights)))
+
+
+def test_a_tensor_that_fits_in_l2_is_not_charged_to_device_memory() -> None:
+    (k,) = bound(chain("relu", batch=1024)).kernels
+    assert not k.floor.get(Ceiling.DEVICE)
+    assert k.floor[Ceiling.L2] > 0
+
+
+def test_a_large_tensor_is_charged_beyond_what_l2_holds_before_and_after() -> None:
+    batch = 1 << 22
+    (k,) = bound(chain("relu", batch=batch)).kernels
+    held, device = A100.level("l2"), A100.level("device")
+    assert held is not None
+    assert device is not None
+    expected = 2 * (batch * 64 - held.capacity_bytes) / device.bandwidth.value
+    assert k.floor[Ceiling.DEVICE] == pytest.approx(expected)
+
+
+def test_what_passes_a_cache_is_at_least_what_it_cannot_hold() -> None:
+    assert beyond(100, 50, 60) == 40
+    assert beyond(10, 50, 60) == 0
+
+
+def test_operands_that_fit_only_one_by_one_still_miss() -> None:
+    """Three values touched together, each below the capacity, together above it."""
+    b = Builder(1024, [])
+    values = tuple(Value(f"x{i}", b.square) for i in range(3))
+    total = b.add(op("sum"), *values)
+    again = b.add(op("sum"), *values)
+    module = Module(Graph("g", values, (total, again), tuple(b.nodes)))
+    kernels = Analyses().get(Fuse("eager"), module).kernels
+    size = 1024 * 64.0
+    sizes = dict.fromkeys((*values, total, again), size)
+    moved = [(3 * size, size)] * 2
+    charged = missed(kernels, moved, sizes, int(2 * size))
+    assert all(c >= 3 * size - 2 * size for c in charged)
+
+
+def linear(features: int, batch: int) -> Module:
+    x = Value("x", TensorType(DType.F16, (batch, features)))
+    w = Builder(1).weight((features, features))
+    stored = Value("w", TensorType(DType.F16, (features, features)), None, w.weight)
+    y = Value("y", TensorType(DType.F16, (batch, features)))
+    node = Node(op("matmul"), (x, stored), (y,), (), Loc("m", "MatMul"))
+    return Module(Graph("g", (x,), (y,), (node,), (stored,)))
+
+
+def test_weights_beyond_the_cache_are_streamed_every_run() -> None:
+    table = bound(linear(16384, 1))
+    held, device = A100.level("l2"), A100.level("device")
+    assert held is not None
+    assert device is not None
+    expected = (16384 * 16384 * 2 - held.capacity_bytes) / device.bandwidth.value
+    assert table.weight_floor_s == pytest.approx(expected)
+    assert table.floor_s >= table.weight_floor_s
+
+
+def test_rows_taken_from_a_table_are_not_the_table() -> None:
+    table = Value("t", TensorType(DType.F32, (1 << 20, 1024)), None, Builder(1).weight((1,)).weight)
+    indices = Value("i", TensorType(DType.I64, (8,)))
+    rows = Value("y", TensorType(DType.F32, (8, 1024)))
+    node = Node(op("gather"), (table, indices), (rows,), (), Loc("g", "Gather"))
+    found = bound(Module(Graph("g", (indices,), (rows,), (node,), (table,))))
+    assert found.weight_floor_s == 0
+    assert found.kernels[0].floor[Ceiling.L2] < found.kernels[0].sustained[Ceiling.L2]
+
+
+def test_waves_lengthen_only_the_sustained_time() -> None:
+    rows = (A100.sm_count + 1) * TILE
+    (k,) = bound(linear(128, rows)).kernels
+    assert Ceiling.WAVES not in k.floor
+    share = (A100.sm_count + 1) / (2 * A100.sm_count)
+    assert k.sustained[Ceiling.WAVES] == pytest.approx(k.sustained[Ceiling.MATRIX] / share)
+
+
+def test_an_eager_launch_shows_where_the_kernel_is_shorter() -> None:
+    launch = A100.launch_overhead_s
+    assert launch is not None
+    (short,) = bound(chain("relu", batch=1)).kernels
+    assert short.launch_gap_s == pytest.approx(launch.value - short.sustained_s)
+    assert short.binding is Ceiling.LAUNCH
+    (long,) = bound(chain("relu", batch=1 << 22)).kernels
+    assert long.launch_gap_s == 0
+    (replayed,) = bound(chain("relu", batch=1), runtime="tensorrt").kernels
+    assert replayed.launch_gap_s < GRAPH_GAP * launch.value
+
+
+def looped(trips: int) -> Module:
+    b = Builder(64, [Value("x", Builder(64).square)])
+    inner = Builder(64, [b.values[0]], prefix="l")
+    row = inner.add(op("matmul"), b.values[0], b.values[0])
+    i = Value("i", TensorType(DType.I64, ()))
+    again = Value("again", TensorType(DType.BOOL, ()))
+    body = Graph("l", (i, again), (again, row), tuple(inner.nodes))
+    limit = b.weight((), Known.scalar(trips))
+    out = Value("out", TensorType(DType.F32, (trips, 64, 4, 4)))
+    loop = Node(op("loop"), (limit, None), (out,), (body,), Loc("loop", "Loop"))
+    return Module(Graph("g", (b.values[0],), (out,), (loop,), tuple(b.weights)))
+
+
+def test_a_loop_launches_its_body_once_an_iteration() -> None:
+    (once,), (many,) = bound(looped(1)).kernels, bound(looped(7)).kernels
+    assert many.launches == 7
+    assert many.floor_s == pytest.approx(7 * once.floor_s)
+    assert many.launch_gap_s == pytest.approx(7 * once.launch_gap_s)
+
+
+def test_an_extent_that_data_decides_counts_at_its_least() -> None:
+    u = symbol("u", 0, 100)
+    assert Numbers({})(u * 4) == 0
+    assert evaluate(u * 4, {}, upper=True) == 400
+
+
+def test_depthwise_convolutions_do_not_fill_the_matrix_unit() -> None:
+    x = Value("x", TensorType(DType.F16, (8, 256, 56, 56)))
+    w = Value("w", TensorType(DType.F16, (256, 1, 3, 3)), None, Builder(1).weight((1,)).weight)
+    y = Value("y", x.type)
+    conv = op("conv", group=256, pads=(1, 1, 1, 1), kernel_shape=(3, 3))
+    node = Node(conv, (x, w), (y,), (), Loc("c", "Conv"))
+    (k,) = bound(Module(Graph("g", (x,), (y,), (node,), (w,)))).kernels
+    assert k.sustained[Ceiling.VECTOR] > k.sustained[Ceiling.MATRIX]
+    assert k.floor[Ceiling.MATRIX] < k.sustained[Ceiling.MATRIX]
+
+
+def test_minimal_filtering_lowers_only_the_floor_of_stride_one() -> None:
+    def conv(stride: int) -> float:
+        x = Value("x", TensorType(DType.F32, (8, 64, 56, 56)))
+        w = Value("w", TensorType(DType.F32, (64, 64, 3, 3)), None, Builder(1).weight((1,)).weight)
+        out = 56 // stride
+        y = Value("y", TensorType(DType.F32, (8, 64, out, out)))
+        made = op("conv", pads=(1, 1, 1, 1), strides=(stride, stride), kernel_shape=(3, 3))
+        node = Node(made, (x, w), (y,), (), Loc("c", "Conv"))
+        (k,) = bound(Module(Graph("g", (x,), (y,), (node,), (w,)))).kernels
+        return k.floor[Ceiling.MATRIX] / k.counts.mac
+
+    assert conv(2) / conv(1) == pytest.approx((4 * 3 / (3 + 3)) ** 2)
+
+
+def test_a_symbolic_model_bounds_as_a_concrete_one() -> None:
+    n = symbol("N")
+    b = Builder(n, [Value("x", Builder(n).square)])
+    b.values.append(b.add(op("softmax"), b.add(op("matmul"), b.values[0], b.values[0])))
+    graph = Graph("g", (b.values[0],), (b.values[-1],), tuple(b.nodes))
+    symbolic = Analyses().apply(Shapes(), Module(graph, (SymbolDecl("N", 5),)))
+    concrete = chain("softmax", batch=1 << 12)
+    a = bound(symbolic, N=1 << 12).kernels[-1]
+    c = bound(concrete).kernels[-1]
+    assert math.isclose(a.floor_s, c.floor_s)
+    assert a.counts == c.counts
