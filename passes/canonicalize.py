@@ -14,9 +14,7 @@ from . import Transform
 if TYPE_CHECKING:
     from .manager import Analyses
 
-NEVER_FOLDED = frozenset(
-    {Kind.RANDOM, Kind.CONTROL, Kind.OPAQUE, Kind.OPTIMIZER, Kind.QUANTIZE}
-)
+NEVER_FOLDED = frozenset({Kind.RANDOM, Kind.CONTROL, Kind.OPAQUE, Kind.OPTIMIZER, Kind.QUANTIZE})
 
 
 @dataclass(frozen=True)
