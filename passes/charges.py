@@ -12,7 +12,7 @@ from perfc.ir.graph import Node, Value
 from perfc.ir.op import Kind
 from perfc.ir.types import DType, TensorType
 
-from .cost import CostTable, NodeCost, Tier
+from .cost import NodeCost, Tier
 from .fuse import Kernel
 from .product_patterns import is_dequantize
 from .runtimes import Runtime
@@ -36,7 +36,7 @@ class Charging:
         written: values that somebody outside their group reads.
     """
 
-    cost: CostTable
+    cost: Mapping[Node, NodeCost]
     table: Runtime
     shows: Mapping[Value, Value]
     makers: Mapping[Value, Node]
@@ -51,7 +51,7 @@ class Charging:
         nodes = tuple(group.nodes)
         real = [n for n in nodes if not self.table.is_view(n)]
         counted = [n for n in real if n not in group.folded] if group.folded else real
-        costs = [self.cost.nodes[n] for n in counted]
+        costs = [self.cost[n] for n in counted]
         own = {v for n in real for v in n.results}
         if group.assigned:
             costs = [
@@ -78,7 +78,7 @@ class Charging:
             traffic,
             tuple(reads),
             writes,
-            self.cost.nodes[group.anchor].repeat,
+            self.cost[group.anchor].repeat,
             max((c.tier for c in costs), key=TIERS.__getitem__),
             tuple(n for n in nodes if n in group.folded),
             group.pattern,
@@ -120,7 +120,7 @@ class Charging:
 
     def _typed(self, work: Work, anchor: Node) -> Work:
         """Work with the element type that its multiply–accumulates are done in."""
-        dtype = self.cost.nodes[anchor].work.dtype or self._narrow(anchor)
+        dtype = self.cost[anchor].work.dtype or self._narrow(anchor)
         if dtype is None or dtype is work.dtype:
             return work
         return Work(work.mac, work.alu, work.sfu, work.integer, dtype, work.effective_mac)

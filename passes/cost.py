@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from perfc.ir.cost import NO_TRAFFIC, NO_WORK, Traffic, Work, dim_sum, total_traffic, total_work
-from perfc.ir.dim import Dim, interval
+from perfc.ir.dim import Dim, interval, symbols
+from perfc.ir.evaluate import Numbers
 from perfc.ir.graph import Graph, Module, Node, Value, Weight
 from perfc.ir.op import ABSENT, Kind, Op, Types
-from perfc.ir.types import TensorType
+from perfc.ir.types import SequenceType, TensorType
 
 from . import Analysis
 
 if TYPE_CHECKING:
     from .manager import Analyses
+
+Memo: TypeAlias = "dict[tuple[object, ...], tuple[Work, Traffic, Tier]]"
 
 
 class Tier(Enum):
@@ -47,10 +50,22 @@ class NodeCost:
 
 @dataclass(frozen=True)
 class CostTable:
-    """Costs by node, those inside subgraphs included; totals are sums of the parts."""
+    """Costs by node, those inside subgraphs included; totals are sums of the parts.
+
+    Args:
+        nodes: what surely runs; of a branch that nobody can decide the cheaper side.
+        weights: the stored tensors that those nodes read.
+        others: the sides of such branches that are not in ``nodes``.
+        undecided: nodes with such branches, or with a number of iterations nobody knows, and the
+            region that ``nodes`` has.
+        declared: names of the module's symbols; others depend on data.
+    """
 
     nodes: Mapping[Node, NodeCost]
     weights: Mapping[Value, Weight]
+    others: Mapping[Node, NodeCost] = field(default_factory=dict[Node, NodeCost])
+    undecided: Mapping[Node, int] = field(default_factory=dict[Node, int])
+    declared: frozenset[str] = frozenset()
 
     @cached_property
     def work(self) -> Work:
@@ -82,10 +97,14 @@ class CostTable:
         """Nodes of a tier."""
         return sum(c.tier is tier for c in self.nodes.values())
 
-    @property
+    @cached_property
     def is_bound(self) -> bool:
-        """Whether totals are lower bounds, because something is not known."""
-        return any(c.tier in (Tier.BYTES, Tier.UNKNOWN) for c in self.nodes.values())
+        """Whether totals are lower bounds, because something is not known before running."""
+        if self.undecided or any(c.tier in (Tier.BYTES, Tier.UNKNOWN) for c in self.nodes.values()):
+            return True
+        w, t = self.work, self.traffic
+        totals = (w.mac, w.alu, w.sfu, w.integer, t.read_bytes, t.write_bytes)
+        return any(a.key not in self.declared for d in totals for a in symbols(d))
 
     def facts(self) -> dict[Node, dict[str, object]]:
         """Counts beneath each node in the text form."""
@@ -117,18 +136,27 @@ class Cost(Analysis[CostTable]):
 
     def run(self, module: Module, am: Analyses) -> CostTable:
         """Costs of the module's nodes."""
-        counting = Counting({}, {}, {})
+        counting = Counting(module.defaults())
         counting.graph(module.graph, 1)
-        return CostTable(counting.nodes, counting.weights)
+        return CostTable(
+            counting.nodes,
+            counting.weights,
+            counting.others,
+            counting.undecided,
+            frozenset(s.name for s in module.symbols),
+        )
 
 
-@dataclass(slots=True)
 class Counting:
     """Walks graphs; equal applications are counted once."""
 
-    nodes: dict[Node, NodeCost]
-    weights: dict[Value, Weight]
-    memo: dict[tuple[object, ...], tuple[Work, Traffic, Tier]]
+    def __init__(self, defaults: Mapping[str, int], memo: Memo | None = None) -> None:
+        self.defaults = defaults
+        self.memo: Memo = {} if memo is None else memo
+        self.nodes: dict[Node, NodeCost] = {}
+        self.weights: dict[Value, Weight] = {}
+        self.others: dict[Node, NodeCost] = {}
+        self.undecided: dict[Node, int] = {}
 
     def graph(self, graph: Graph, repeat: Dim) -> None:
         """Count a graph that runs ``repeat`` times."""
@@ -144,8 +172,35 @@ class Counting:
     def control(self, node: Node, repeat: Dim) -> None:
         """Count the regions of a node as often as they surely run."""
         self.nodes[node] = NodeCost(NO_WORK, NO_TRAFFIC, Tier.EXACT, repeat)
-        for region, times in executions(node):
-            self.graph(region, repeat * times)
+        runs = executions(node)
+        if runs.is_choice:
+            self.cheaper(node, repeat)
+            return
+        if not runs.is_certain:
+            self.undecided[node] = 0
+        for region in runs.regions:
+            self.graph(region, repeat * runs.count)
+
+    def cheaper(self, node: Node, repeat: Dim) -> None:
+        """Count the branch with less arithmetic, then with less traffic, at the default extents."""
+        sides = [Counting(self.defaults, self.memo) for _ in node.regions]
+        for side, region in zip(sides, node.regions, strict=True):
+            side.graph(region, repeat)
+        least = min(range(len(sides)), key=lambda i: sides[i].price())
+        self.undecided[node] = least
+        for i, side in enumerate(sides):
+            (self.nodes if i == least else self.others).update(side.nodes)
+            self.others.update(side.others)
+            self.undecided.update(side.undecided)
+            if i == least:
+                self.weights.update(side.weights)
+
+    def price(self) -> tuple[float, float]:
+        """Arithmetic and traffic so far, to compare branches."""
+        work = total_work(_repeated(c) for c in self.nodes.values())
+        traffic = total_traffic(c.traffic.times(c.repeat) for c in self.nodes.values())
+        at = Numbers(self.defaults)
+        return at(work.flop) + at(work.integer), at(traffic.nbytes)
 
     def node(self, node: Node, repeat: Dim) -> NodeCost:
         """Counts of one node."""
@@ -186,54 +241,108 @@ def measured(op: Op, node: Node, outs: Types) -> tuple[Work, Traffic, Tier]:
     return work, traffic, Tier.EXACT if sized else Tier.UNKNOWN
 
 
-def executions(node: Node) -> Iterator[tuple[Graph, Dim]]:
-    """The regions that run for sure, and how often.
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """Which regions of a node run, and how often.
 
-    The taken branch of an If where the condition is known, else the first: of a bound nothing
-    more is claimed. A Loop runs its known trip count, else its smallest.
+    ``is_choice`` marks that only one of them will, ``is_certain`` that the count is the truth and
+    not its lower limit.
+    """
+
+    regions: tuple[Graph, ...]
+    count: Dim = 1
+    is_certain: bool = True
+    is_choice: bool = False
+
+
+def executions(node: Node) -> Runs:
+    """How often the regions of a node surely run.
+
+    Of an If the taken branch where the condition is known. A Loop runs its known trip count, else
+    its smallest; a Scan the extent it scans; a SequenceMap the length of its sequence.
     """
     match node.op.mnemonic:
         case "if":
             condition = node.inputs[0].known if node.inputs and node.inputs[0] else None
             taken = condition.item if condition is not None else None
             if taken is not None and len(node.regions) == 2:
-                yield node.regions[0 if taken else 1], 1
-            elif node.regions:
-                yield node.regions[0], 1
+                return Runs((node.regions[0 if taken else 1],))
+            return Runs(node.regions, is_choice=len(node.regions) > 1)
         case "loop":
-            yield node.regions[0], _trip_count(node)
+            return _surely(node.regions, _trip_count(node), _starts(node))
         case "scan":
-            yield node.regions[0], _scan_count(node)
+            return _surely(node.regions, _scan_count(node))
+        case "sequence_map":
+            return _surely(node.regions, _sequence_length(node))
         case _:
-            for region in node.regions:
-                yield region, 1
+            return Runs(node.regions)
 
 
-def _trip_count(node: Node) -> Dim:
-    """Trip count, from the limit or the length of a stacked result; at least its lower limit."""
+def _surely(regions: tuple[Graph, ...], count: Dim | None, least: int = 0) -> Runs:
+    if count is None:
+        return Runs(regions, least, is_certain=False)
+    lo, hi = interval(count)
+    if isinstance(count, int) or (lo is not None and lo > 0) or hi is not None:
+        return Runs(regions, count)
+    return Runs(regions, max(lo or 0, least), is_certain=False)
+
+
+def _starts(node: Node) -> int:
+    """1 where the first iteration surely runs."""
+    limit, condition = (node.inputs[i] if i < len(node.inputs) else None for i in (0, 1))
+    begins = condition is None or (condition.known is not None and condition.known.item is True)
+    return int(limit is None and begins)
+
+
+def _trip_count(node: Node) -> Dim | None:
+    """Trip count, from the limit or the length of a stacked result; None where nobody knows."""
     carried = len(node.inputs) - 2
     for v in node.outputs[max(carried, 0) :]:
         if v is not None and isinstance(v.type, TensorType) and v.type.shape:
-            return _surely(v.type.shape[0])
-    limit = node.inputs[0].known if node.inputs and node.inputs[0] else None
-    condition = node.inputs[1] if len(node.inputs) > 1 else None
-    if limit is not None and (condition is None or condition.known is not None):
-        item = limit.dims[0] if limit.items else None
-        if item is not None:
-            return item
-    return 0
-
-
-def _surely(extent: Dim) -> Dim:
-    lo, hi = interval(extent)
-    return extent if hi is not None or lo is None or lo > 0 else lo
-
-
-def _scan_count(node: Node) -> Dim:
-    outs = [v for v in node.results if isinstance(v.type, TensorType)]
-    last = outs[-1].type if outs else None
-    n_scan = getattr(node.op, "num_scan_inputs", 0)
-    for v in node.inputs[len(node.inputs) - n_scan :]:
-        if v is not None and isinstance(v.type, TensorType) and v.type.shape:
             return v.type.shape[0]
-    return last.shape[0] if isinstance(last, TensorType) and last.shape else 1
+    limit = node.inputs[0].known if node.inputs and node.inputs[0] else None
+    if limit is None or not limit.items or not _goes_on(node):
+        return None
+    item = limit.dims[0]
+    return max(item, 0) if isinstance(item, int) else item
+
+
+def _goes_on(node: Node) -> bool:
+    """Whether no condition ends the loop before its limit."""
+    condition = node.inputs[1] if len(node.inputs) > 1 else None
+    if condition is not None and (condition.known is None or not condition.known.item):
+        return False
+    body = node.regions[0]
+    if not body.outputs:
+        return False
+    again = body.outputs[0]
+    source = body.producers.get(again)
+    while source is not None and source.op.mnemonic == "identity" and source.inputs[0]:
+        again = source.inputs[0]
+        source = body.producers.get(again)
+    if again.known is not None:
+        return bool(again.known.item)
+    return len(body.inputs) > 1 and again is body.inputs[1]
+
+
+def _scan_count(node: Node) -> Dim | None:
+    n_scan: object = getattr(node.op, "num_scan_inputs", 0)
+    axes: object = getattr(node.op, "scan_input_axes", ())
+    has_batch: object = getattr(node.op, "has_batch", False)
+    if not isinstance(n_scan, int) or not isinstance(axes, tuple):
+        return None
+    for i, v in enumerate(node.inputs[len(node.inputs) - n_scan :]):
+        if v is None or not isinstance(v.type, TensorType) or not v.type.shape:
+            continue
+        shape = v.type.shape
+        if has_batch:
+            return shape[0] * shape[1] if len(shape) > 1 else None
+        axis = axes[i] if i < len(axes) else 0
+        if -len(shape) <= axis < len(shape):
+            return shape[axis]
+    return None
+
+
+def _sequence_length(node: Node) -> Dim | None:
+    lengths = (v.type.length for v in node.inputs if v and isinstance(v.type, SequenceType))
+    return next((d for d in lengths if d is not None), None)

@@ -81,13 +81,28 @@ class Kernel:
         return DType.F32
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class Alternative:
+    """Kernels that run in place of those from ``first`` up to ``last``, if a branch goes so."""
+
+    first: int
+    last: int
+    kernels: tuple[Kernel, ...]
+    alternatives: tuple[Alternative, ...] = ()
+
+
 @dataclass(frozen=True)
 class KernelTable:
-    """The kernels of one run, in an order that can run, and the nodes that launch nothing."""
+    """The kernels of one run, in an order that can run, and the nodes that launch nothing.
+
+    Where nobody can decide a branch before running, ``kernels`` has the cheaper side and
+    ``alternatives`` the other, inner branches before outer ones.
+    """
 
     runtime: Runtime
     kernels: tuple[Kernel, ...]
     host: tuple[Node, ...]
+    alternatives: tuple[Alternative, ...] = ()
 
     def facts(self) -> dict[Node, dict[str, object]]:
         """Which kernel each node belongs to."""
@@ -114,4 +129,9 @@ class Fuse(Analysis[KernelTable]):
         table = runtime(self.runtime)
         grouping = Grouping(table, cost)
         grouping.graph(module.graph)
-        return KernelTable(table, tuple(grouping.kernels), tuple(grouping.host))
+        return KernelTable(
+            table,
+            tuple(grouping.kernels),
+            tuple(grouping.host),
+            tuple(grouping.alternatives),
+        )

@@ -10,8 +10,8 @@ from perfc.ir.graph import Graph, Node, Value, captured
 from perfc.ir.op import Kind
 
 from .charges import Charging
-from .cost import CostTable
-from .fuse import HOST, Kernel
+from .cost import CostTable, NodeCost
+from .fuse import HOST, Alternative, Kernel
 from .neighbourhood import Neighbourhood
 from .patterns import SLICE_UPDATE, Unit, find_patterns
 from .product_patterns import is_dequantize
@@ -95,7 +95,14 @@ class Grouping:
     cost: CostTable
     kernels: list[Kernel] = field(default_factory=list[Kernel])
     host: list[Node] = field(default_factory=list[Node])
+    alternatives: list[Alternative] = field(default_factory=list[Alternative])
     shows: dict[Value, Value] = field(default_factory=dict[Value, Value])
+    costs: Mapping[Node, NodeCost] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.costs = self.cost.nodes
+        if self.cost.others:
+            self.costs = {**self.cost.others, **self.cost.nodes}
 
     def graph(self, graph: Graph) -> None:
         """Append the kernels of ``graph``, those of regions where they run."""
@@ -106,13 +113,30 @@ class Grouping:
             if node.regions:
                 runs[-1] = (runs[-1][0], node)
                 runs.append(([], None))
-            elif node in self.cost.nodes:
+            elif node in self.costs:
                 runs[-1][0].append(node)
         kept = self.crossing(graph, runs)
         for nodes, control in runs:
             self.segment(graph, nodes, kept)
-            for region in control.regions if control else ():
+            if control is not None:
+                self.regions(control)
+
+    def regions(self, control: Node) -> None:
+        """Append the kernels of a node's regions; one side of a branch that nobody can decide."""
+        taken = self.cost.undecided.get(control)
+        if taken is None or len(control.regions) == 1:
+            for region in control.regions:
                 self.graph(region)
+            return
+        first = len(self.kernels)
+        self.graph(control.regions[taken])
+        for i, region in enumerate(control.regions):
+            if i != taken:
+                other = Grouping(self.table, self.cost, shows=self.shows)
+                other.graph(region)
+                nested = tuple(other.alternatives)
+                found = Alternative(first, len(self.kernels), tuple(other.kernels), nested)
+                self.alternatives.append(found)
 
     def crossing(self, graph: Graph, runs: Sequence[tuple[list[Node], Node | None]]) -> set[Value]:
         """Values that must be in memory between runs of nodes, or when the graph ends."""
@@ -146,7 +170,7 @@ class Grouping:
         self.attach(segment, schedule, graph)
         makers = {v: n for n in nodes for v in n.results}
         written = kept | self.outside(nodes, segment)
-        charging = Charging(self.cost, self.table, self.shows, makers, written)
+        charging = Charging(self.costs, self.table, self.shows, makers, written)
         for group in schedule:
             group.nodes.sort(key=order.__getitem__)
             if group.is_host:

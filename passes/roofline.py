@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar
 
@@ -17,6 +16,10 @@ from perfc.ir.types import DType, TensorType
 from perfc.machine import Machine, Peak, Unit, load_machine
 
 from . import Analysis
+from .ceilings import Ceiling as Ceiling
+from .ceilings import Counts as Counts
+from .ceilings import KernelBound as KernelBound
+from .ceilings import lowered
 from .efficiency import TILE as TILE
 from .efficiency import is_depthwise, wave_efficiency, winograd_gain
 from .fuse import Fuse, Kernel, KernelTable
@@ -30,107 +33,8 @@ if TYPE_CHECKING:
 NOTHING: Mapping[str, int] = MappingProxyType({})
 
 
-class Ceiling(Enum):
-    """What can bind a kernel."""
-
-    MATRIX = "matrix"
-    VECTOR = "vector"
-    SPECIAL = "special function"
-    INTEGER = "integer"
-    L1 = "L1"
-    L2 = "L2"
-    DEVICE = "device memory"
-    WAVES = "wave quantisation"
-    LAUNCH = "launch"
-
-    __hash__ = object.__hash__
-
-
 GRAPH_GAP = 0.25
 """Gap between kernels of a recorded graph as a share of an eager launch; assumed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """Operations and bytes of one launch as numbers."""
-
-    mac: float
-    floor_mac: float
-    alu: float
-    sfu: float
-    integer: float
-    read_bytes: float
-    write_bytes: float
-
-    @property
-    def flop(self) -> float:
-        """Floating-point operations."""
-        return 2 * self.mac + self.alu + self.sfu
-
-    @property
-    def nbytes(self) -> float:
-        """Compulsory bytes."""
-        return self.read_bytes + self.write_bytes
-
-
-@dataclass(frozen=True, slots=True)
-class KernelBound:
-    """Times of one kernel; all launches of one run together.
-
-    Args:
-        kernel: what runs.
-        counts: of one launch.
-        launches: in one run.
-        floor: seconds each ceiling takes at the best rate the hardware can ever give.
-        sustained: seconds each ceiling takes at measured rates (rated ones where none is).
-        launch_gap_s: what launching adds where the kernel is shorter than its launch.
-        device_bytes: bytes charged to device memory in ``sustained``.
-        dtype: element type of the multiply–accumulates.
-    """
-
-    kernel: Kernel
-    counts: Counts
-    launches: float
-    floor: Mapping[Ceiling, float]
-    sustained: Mapping[Ceiling, float]
-    launch_gap_s: float
-    device_bytes: float
-    dtype: DType
-
-    @property
-    def floor_s(self) -> float:
-        """Lower bound of the kernel's time."""
-        return max(self.floor.values(), default=0.0)
-
-    @property
-    def sustained_s(self) -> float:
-        """Time at measured rates, without launching."""
-        return max(self.sustained.values(), default=0.0)
-
-    @property
-    def time_s(self) -> float:
-        """Time at measured rates with its launch."""
-        return self.sustained_s + self.launch_gap_s
-
-    @property
-    def binding(self) -> Ceiling:
-        """The ceiling that binds at measured rates; launching where it takes longer."""
-        if self.launch_gap_s > self.sustained_s:
-            return Ceiling.LAUNCH
-        if not self.sustained:
-            return Ceiling.LAUNCH
-        return max(self.sustained, key=self.sustained.__getitem__)
-
-    @property
-    def margin(self) -> float:
-        """How many times longer the binding ceiling takes than the next."""
-        times = sorted((*self.sustained.values(), 0.0), reverse=True)
-        return times[0] / times[1] if len(times) > 1 and times[1] > 0 else math.inf
-
-    @property
-    def intensity_flop_per_byte(self) -> float | None:
-        """Flop per compulsory byte, None where nothing moves."""
-        return self.counts.flop / self.counts.nbytes if self.counts.nbytes else None
 
 
 @dataclass(frozen=True)
@@ -226,11 +130,16 @@ def bounds(
     if table.runtime.launch is Launch.GRAPH:
         gap_s *= GRAPH_GAP
     rates = Rates(machine, tf32)
-    found = tuple(
+    found = [
         rates.bound(k, c, at(k.repeat), charge, gap_s, env)
         for k, c, charge in zip(table.kernels, counts, charged, strict=True)
-    )
-    return RooflineTable(machine, found, weight_floor(table, sizes, machine, env), dict(env))
+    ]
+    for other in table.alternatives:
+        inner = KernelTable(table.runtime, other.kernels, (), other.alternatives)
+        least = math.fsum(k.floor_s for k in bounds(inner, machine, env, tf32=tf32).kernels)
+        found[other.first : other.last] = lowered(found[other.first : other.last], least)
+    weights_s = weight_floor(table, sizes, machine, env)
+    return RooflineTable(machine, tuple(found), weights_s, dict(env))
 
 
 def _nbytes(v: Value) -> Dim:
@@ -278,9 +187,10 @@ def weight_floor(
     if device is None:
         return 0.0
     at = Numbers(env)
+    unsure = {i for a in table.alternatives for i in range(a.first, a.last)}
     parts: dict[Value, float] = {}
-    for k in table.kernels:
-        if k.repeat == 1:
+    for i, k in enumerate(table.kernels):
+        if k.repeat == 1 and i not in unsure:
             for v, part in zip(k.reads, k.read_parts, strict=True):
                 if v.weight is not None:
                     parts[v] = max(parts.get(v, 0.0), min(at(part), sizes[v]))

@@ -1,0 +1,120 @@
+"""Ceilings of a roofline, and what they say of one kernel."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from perfc.ir.types import DType
+
+from .fuse import Kernel
+
+
+class Ceiling(Enum):
+    """What can bind a kernel."""
+
+    MATRIX = "matrix"
+    VECTOR = "vector"
+    SPECIAL = "special function"
+    INTEGER = "integer"
+    L1 = "L1"
+    L2 = "L2"
+    DEVICE = "device memory"
+    WAVES = "wave quantisation"
+    LAUNCH = "launch"
+
+    __hash__ = object.__hash__
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Operations and bytes of one launch as numbers."""
+
+    mac: float
+    floor_mac: float
+    alu: float
+    sfu: float
+    integer: float
+    read_bytes: float
+    write_bytes: float
+
+    @property
+    def flop(self) -> float:
+        """Floating-point operations."""
+        return 2 * self.mac + self.alu + self.sfu
+
+    @property
+    def nbytes(self) -> float:
+        """Compulsory bytes."""
+        return self.read_bytes + self.write_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class KernelBound:
+    """Times of one kernel; all launches of one run together.
+
+    Args:
+        kernel: what runs.
+        counts: of one launch.
+        launches: in one run.
+        floor: seconds each ceiling takes at the best rate the hardware can ever give.
+        sustained: seconds each ceiling takes at measured rates (rated ones where none is).
+        launch_gap_s: what launching adds where the kernel is shorter than its launch.
+        device_bytes: bytes charged to device memory in ``sustained``.
+        dtype: element type of the multiply–accumulates.
+    """
+
+    kernel: Kernel
+    counts: Counts
+    launches: float
+    floor: Mapping[Ceiling, float]
+    sustained: Mapping[Ceiling, float]
+    launch_gap_s: float
+    device_bytes: float
+    dtype: DType
+
+    @property
+    def floor_s(self) -> float:
+        """Lower bound of the kernel's time."""
+        return max(self.floor.values(), default=0.0)
+
+    @property
+    def sustained_s(self) -> float:
+        """Time at measured rates, without launching."""
+        return max(self.sustained.values(), default=0.0)
+
+    @property
+    def time_s(self) -> float:
+        """Time at measured rates with its launch."""
+        return self.sustained_s + self.launch_gap_s
+
+    @property
+    def binding(self) -> Ceiling:
+        """The ceiling that binds at measured rates; launching where it takes longer."""
+        if self.launch_gap_s > self.sustained_s:
+            return Ceiling.LAUNCH
+        if not self.sustained:
+            return Ceiling.LAUNCH
+        return max(self.sustained, key=self.sustained.__getitem__)
+
+    @property
+    def margin(self) -> float:
+        """How many times longer the binding ceiling takes than the next."""
+        times = sorted((*self.sustained.values(), 0.0), reverse=True)
+        return times[0] / times[1] if len(times) > 1 and times[1] > 0 else math.inf
+
+    @property
+    def intensity_flop_per_byte(self) -> float | None:
+        """Flop per compulsory byte, None where nothing moves."""
+        return self.counts.flop / self.counts.nbytes if self.counts.nbytes else None
+
+
+def lowered(side: Sequence[KernelBound], least_s: float) -> list[KernelBound]:
+    """One side of a branch with floors such that the other side cannot be below them."""
+    total_s = math.fsum(k.floor_s for k in side)
+    if total_s <= least_s:
+        return list(side)
+    share = least_s / total_s
+    return [replace(k, floor={c: t * share for c, t in k.floor.items()}) for k in side]
