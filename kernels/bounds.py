@@ -8,7 +8,8 @@ sustained stands beside them.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from .target import Number
@@ -146,19 +147,41 @@ def device_numbers(
     clock = device.clock_max_hz or UNKNOWN_CLOCK_HZ
     yield Number("device.clock_max_hz", clock, "system", "highest clock the driver states")
     yield Number("memory.device.capacity_bytes", device.memory_bytes, "system")
+    yield from unlisted(device, ceilings, levels, {})
+
+
+def unlisted(
+    device: Device,
+    ceilings: dict[str, Ceiling],
+    levels: tuple[Level, ...],
+    sheet: Mapping[str, Number],
+) -> Iterator[Number]:
+    """Peaks of the tables that were measured and the data sheet does not have.
+
+    A product of a type that the matrix unit lacks runs on the vector unit: it gets that one's.
+    """
+    tables = {key.rpartition(".")[0] for key in sheet}
     for key, ceiling in ceilings.items():
         head, _, last = key.rpartition(".")
-        if last.startswith("sustained_") and head.split(".")[0] in ("compute", "memory"):
-            name = last.removeprefix("sustained_")
-            name = name if name.startswith("bandwidth") else f"peak_{name}"
-            headroom = MEMORY_HEADROOM if head == "memory.device" else COMPUTE_HEADROOM
-            value = _rounded_up(ceiling.extreme * headroom)
-            yield Number(f"{head}.{name}", value, "bound", f"best sample × {headroom:g}")
+        known = head in tables or not head.startswith(("compute", "memory"))
+        if known or not last.startswith("sustained_"):
+            continue
+        vector = head.replace(".matrix.", ".vector.")
+        if vector in tables:
+            for name in ("peak_flop_per_s", "flop_per_clock_per_sm"):
+                if (listed := sheet.get(f"{vector}.{name}")) is not None:
+                    yield replace(listed, key=f"{head}.{name}", note="of the vector unit")
+            continue
+        name = last.removeprefix("sustained_")
+        name = name if name.startswith("bandwidth") else f"peak_{name}"
+        headroom = MEMORY_HEADROOM if head == "memory.device" else COMPUTE_HEADROOM
+        value = _rounded_up(ceiling.extreme * headroom)
+        yield Number(f"{head}.{name}", value, "bound", f"best sample × {headroom:g}")
     for level in levels:
-        if level.name != "device":
-            known = device.caches.get(level.name, 0)
-            source = "system" if known >= level.capacity else "lab"
-            capacity = max(known, math.ceil(level.capacity / 4096) * 4096)
+        if level.name != "device" and f"memory.{level.name}" not in tables:
+            stated = device.caches.get(level.name, 0)
+            source = "system" if stated >= level.capacity else "lab"
+            capacity = max(stated, math.ceil(level.capacity / 4096) * 4096)
             note = f"step seen at {level.capacity / 1024:.0f} KiB"
             yield Number(f"memory.{level.name}.capacity_bytes", capacity, source, note)
 

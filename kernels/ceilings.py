@@ -36,7 +36,7 @@ class Ceiling:
 
     Args:
         key: the file's key.
-        rounds: the value of each round.
+        rounds: the value of each round in which nothing disturbed it.
         extreme: the best single sample behind it.
         n: samples behind it.
         iqr: distance between the quartiles of all samples, in the key's unit.
@@ -57,7 +57,7 @@ class Ceiling:
     def value(self) -> float:
         """Mean of the two best rounds."""
         best = self._best()
-        return sum(best) / len(best)
+        return sum(best) / len(best) if best else math.nan
 
     @property
     def gap(self) -> float:
@@ -93,14 +93,14 @@ class Level:
 Samples = Mapping[tuple[Case, int], "Sample"]
 
 
-def levels(samples: Samples) -> tuple[Level, ...]:
-    """Memory levels, found in the read sweep of all cores."""
+def levels(samples: Samples, device: Device) -> tuple[Level, ...]:
+    """Memory levels, found in the read sweep of all cores; an accelerator has two caches."""
     curve: dict[int, float] = {}
     for (case, _), sample in samples.items():
         if case.probe == "stream.read" and case.scope is Scope.ALL:
             curve[case.size] = max(curve.get(case.size, 0.0), sample.best)
     sizes = sorted(curve)
-    found = plateaus(sizes, [curve[s] for s in sizes])
+    found = plateaus(sizes, [curve[s] for s in sizes], most=3 if device.kind == "cuda" else 4)
     names = _NAMES.get(len(found), ())
     return tuple(
         Level(name, p.capacity, p.sizes[0], p.sizes[-1])
@@ -111,7 +111,7 @@ def levels(samples: Samples) -> tuple[Level, ...]:
 def ceilings(samples: Samples, device: Device) -> tuple[Ceiling, ...]:
     """Everything measured, by key."""
     found = [*_rates(samples), *_links(samples)]
-    steps = levels(samples)
+    steps = levels(samples, device)
     found += _bandwidths(samples, steps, device.cores)
     found += _latencies(samples, steps, device)
     return tuple(found)
@@ -130,18 +130,20 @@ def _ceiling(key: str, chosen: Iterable[Sample], note: str = "") -> Ceiling | No
     pick = min if is_time else max
     by_round: dict[int, list[float]] = {}
     for sample in chosen:
-        by_round.setdefault(sample.round, []).append(sample.best)
+        if not sample.is_disturbed:
+            by_round.setdefault(sample.round, []).append(sample.best)
     best = pick(chosen, key=lambda s: s.best)
     same = [s for s in chosen if s.case == best.case]
     rates = [s.rate(t) for s in same for t in s.series.seconds]
+    is_product = best.case.probe.startswith("matrix.")
     return Ceiling(
         key,
         tuple(pick(v) for v in by_round.values()),
         pick(s.extreme for s in chosen),
         len(rates),
         _iqr(rates),
-        (best.case,),
-        f"n = {best.case.size}" if best.case.probe.startswith("matrix.") else note,
+        tuple(dict.fromkeys(s.case for s in chosen)) if is_product else (best.case,),
+        f"n = {best.case.size}" if is_product else note,
         is_time,
     )
 

@@ -133,6 +133,15 @@ def digest() -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
+def busy_s() -> float | None:
+    """Processor time used since the start, by everybody, and stolen by other virtual machines."""
+    fields = _text(Path("/proc/stat")).partition("\n")[0].split()
+    if len(fields) < 9 or fields[0] != "cpu" or not hasattr(os, "sysconf"):
+        return None
+    user, nice, system, _idle, _wait, irq, softirq, steal = map(int, fields[1:9])
+    return (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
+
+
 def energy_j() -> float | None:
     """Energy counter of all processor packages by RAPL, in joules; None where not readable."""
     total, found = 0.0, False

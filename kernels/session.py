@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from . import host
 from .backend import MeasurementError
 from .probe import PROBES, Case, Scope, cases
 from .timing import Clocks, Series, Settings, measure
@@ -21,6 +23,10 @@ LARGE_BYTES = 1 << 30
 LONG_CHASE_BYTES = 64 << 20
 """Working sets above are measured in the first two rounds only: preparing them takes time."""
 LONG_S = 1.0
+OTHERS = 0.1
+"""Share of the processors that other programs may use while long runs are measured."""
+UNDIVIDED_S = 3e-3
+"""Shorter runs are done between two turns of a scheduler."""
 MAX_LINE_BYTES = 1 << 16
 MAX_LINES = 200_000
 
@@ -53,9 +59,38 @@ class Sample:
         return self.rate(self.series.best_s)
 
     @property
+    def is_disturbed(self) -> bool:
+        """Whether other programs ran, and a repeat is too long to fit between them."""
+        return self.state.get("others", 0.0) > OTHERS and self.series.best_s > UNDIVIDED_S
+
+    @property
     def extreme(self) -> float:
         """From the single best sample: what bounds are made of."""
         return self.rate(min(self.series.seconds))
+
+
+def settings_for(kind: str, quick: bool) -> Settings:
+    """On an accelerator samples are longer: a launch must not count in them."""
+    samples = 9 if quick else 15
+    if kind == "cuda":
+        return Settings(sample_s=2e-3, samples=samples, budget_s=0.2, warm_up_s=0.1)
+    return Settings(samples=samples)
+
+
+class Others:
+    """How much of the host's processors other programs use while something is measured."""
+
+    def __init__(self) -> None:
+        self.busy, self.own, self.start = host.busy_s(), time.process_time(), time.monotonic()
+
+    def share(self) -> dict[str, float]:
+        """``others``: 1 is all processors; nothing where the system does not say."""
+        now, elapsed = host.busy_s(), time.monotonic() - self.start
+        # The system counts in ticks of 10 ms: short stretches say nothing.
+        if now is None or self.busy is None or elapsed < 0.05:
+            return {}
+        used = now - self.busy - (time.process_time() - self.own)
+        return {"others": max(used, 0.0) / (elapsed * (os.cpu_count() or 1))}
 
 
 class Session:
@@ -78,7 +113,7 @@ class Session:
         tell: Callable[[str, int, int], None] | None = None,
     ) -> None:
         self.backend = backend
-        self.settings = settings or Settings(samples=9 if quick else 15)
+        self.settings = settings or settings_for(backend.device.kind, quick)
         self.path, self.tell = path, tell
         self.samples: dict[tuple[Case, int], Sample] = {}
         self.loads: dict[str, Load] = {}
@@ -91,7 +126,6 @@ class Session:
             "quick": quick,
             "unit": "seconds of one repeat",
         }
-        self.clocks = Clocks()
         self._open(resume)
 
     def _plan(self, quick: bool) -> tuple[Case, ...]:
@@ -193,8 +227,9 @@ class Session:
             self.refused[str(case)] = "not enough memory"
             return
         try:
-            self.clocks = Clocks()
-            series = measure(run, self.settings, self.clocks)
+            others = Others()
+            series = measure(run, self.settings, Clocks())
+            state = {**state, **others.share()}
             sample = Sample(case, index, run.count, series, state)
         except MeasurementError as error:
             raise MeasurementError(error.message, hint=error.hint, where=str(case)) from None
@@ -252,4 +287,7 @@ def _sample(line: dict[str, object], known: Mapping[str, Case]) -> Sample | None
     )
     if len(numbers) != len(seconds) or not 0 <= index < 100 or not count > 0:
         return None
-    return Sample(case, index, float(count), Series(repeats, numbers))
+    state = line.get("state")
+    known_state = cast("dict[str, object]", state) if isinstance(state, dict) else {}
+    readings = {k: float(v) for k, v in known_state.items() if isinstance(v, int | float)}
+    return Sample(case, index, float(count), Series(repeats, numbers), readings)

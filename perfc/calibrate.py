@@ -125,7 +125,7 @@ def calibrate(
     session.verify()
     _measure(session, _QUICK if quick else _BUDGETS[backend.device.kind])
     found = ceilings(session.samples, backend.device)
-    steps = levels(session.samples)
+    steps = levels(session.samples, backend.device)
     _demand(found, steps)
     session.power(POWER_S)
     text = _text(name, session, found, steps, samples.name)
@@ -153,6 +153,8 @@ def _measure(session: Session, budget: Budget) -> None:
         now = time.monotonic()
         if index >= 2 and now - start + (now - began) > budget.seconds:
             break
+    # a resumed run has such rounds already
+    index = max((r + 1 for _, r in session.samples), default=index)
     for again in range(index, index + budget.again):
         if time.monotonic() - start > budget.seconds:
             return
@@ -175,13 +177,20 @@ def _demand(found: tuple[Ceiling, ...], steps: tuple[Level, ...]) -> None:
     if not wide:
         return
     worst = wide[0]
+    hint = "end what else runs on the machine, then run again with --resume"
+    more = f"; {len(wide) - 1} more" if len(wide) > 1 else ""
+    if len(worst.rounds) < 2:
+        raise MeasurementError(
+            f"not written: other programs kept the processors busy while {worst.key} was "
+            f"measured{more}",
+            hint=hint,
+        )
     best = sorted(worst.rounds, reverse=not worst.less_is_better)[:2]
     told = " and ".join(f"{v:.4g}" for v in best)
-    more = f"; {len(wide) - 1} more" if len(wide) > 1 else ""
     raise MeasurementError(
         f"not written: {worst.key} spreads too widely, the two best of {len(worst.rounds)} rounds "
         f"are {told}, {worst.gap:.0%} apart where {AGREEMENT:.0%} is allowed{more}",
-        hint="end what else runs on the machine, then run again with --resume",
+        hint=hint,
     )
 
 
@@ -248,7 +257,8 @@ def _text(
             texts = {"origin": source.origin.name.lower(), "title": source.title}
             # a file that was itself calibrated has sources of our names
             sources.setdefault(source.name, {**texts, "date": source.date, "note": source.note})
-        numbers += (Number(r.key, r.value, r.source, r.note) for r in base.facts.values())
+        sheet = {r.key: Number(r.key, r.value, r.source, r.note) for r in base.facts.values()}
+        numbers += (*sheet.values(), *bounds.unlisted(device, by_key, steps, sheet))
     elif device.kind == "cpu":
         numbers += bounds.cpu_numbers(device, by_key, steps)
     else:
@@ -358,7 +368,6 @@ def _unmeasured(refused: Mapping[str, str]) -> Iterator[str]:
     """What was not measured, by reason."""
     by_reason: dict[str, list[str]] = {}
     for case, reason in refused.items():
-        probe = case.removesuffix("/all")
-        by_reason.setdefault(reason, []).append(probe)
+        by_reason.setdefault(reason, []).append(case.partition("/")[0])
     for reason, probes in by_reason.items():
-        yield f"not measured: {', '.join(probes)}: {reason}"
+        yield f"not measured: {', '.join(dict.fromkeys(probes))}: {reason}"

@@ -90,8 +90,10 @@ double dispatch(int count, int blocks, int64_t repeats) {
     pthread_t *threads = calloc((size_t)count, sizeof *threads);
     if (!threads) return -1;
     while (made < others && !pthread_create(threads + made, NULL, serve, &pool)) made++;
-    double start = seconds_now();
-    for (int64_t r = 0; made == others && r < repeats; r++) {
+    double start = 0;
+    /* The first round waits until all have started: it is not timed. */
+    for (int64_t r = 0; made == others && r < repeats + 1; r++) {
+        if (r == 1) start = seconds_now();
         release(&pool);
         for (long spins = 0; atomic_load(&pool.done) < (r + 1) * others; spins++)
             if (spins > 1000000) sched_yield();

@@ -1,0 +1,168 @@
+"""Compiled kernels answer rightly, are compiled once, and are not needed."""
+
+from __future__ import annotations
+
+import shutil
+import stat
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from perfc.errors import TargetError
+from perfc.kernels import compiled
+from perfc.kernels.cpu import Cpu
+from perfc.kernels.probe import PROBES, Case, Probe, Quantity, Scope, cases
+from perfc.kernels.timing import Settings, measure
+
+VERIFIED = [p for p in PROBES.values() if p.expected is not None]
+BRIEF = Settings(samples=5, budget_s=0.02, warm_up_s=0.005)
+needs_compiler = pytest.mark.skipif(
+    not any(shutil.which(c) for c in compiled.COMPILERS), reason="no C compiler"
+)
+
+
+@pytest.fixture(scope="module")
+def cpu(tmp_path_factory: pytest.TempPathFactory) -> Cpu:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        return Cpu()
+
+
+@pytest.fixture(scope="module")
+def fallback() -> Cpu:
+    return Cpu(compiler=False)
+
+
+def verify(backend: Cpu, probe: Probe) -> None:
+    if backend.refuses(Case(probe.id, 0, Scope.ALL)):
+        pytest.skip("not on this processor")
+    assert probe.inputs is not None
+    assert probe.expected is not None
+    for seed in range(3):
+        given = probe.inputs(seed)
+        expected = probe.expected(given)
+        assert expected.error(backend.answer(probe, given)) <= expected.tolerance
+
+
+@needs_compiler
+@pytest.mark.parametrize("probe", VERIFIED, ids=lambda p: p.id)
+def test_compiled_kernels_answer_rightly(cpu: Cpu, probe: Probe) -> None:
+    verify(cpu, probe)
+
+
+@pytest.mark.parametrize("probe", VERIFIED, ids=lambda p: p.id)
+def test_the_fallback_answers_rightly(fallback: Cpu, probe: Probe) -> None:
+    verify(fallback, probe)
+
+
+@needs_compiler
+def test_every_kind_of_case_can_be_timed(cpu: Cpu) -> None:
+    plan = [c for c in cases(cpu.device, True) if not cpu.refuses(c) and c.size <= 1 << 20]
+    first = {(c.probe, c.scope): c for c in reversed(plan)}
+    assert {PROBES[p].quantity for p, _ in first} >= set(Quantity) - {
+        Quantity.LINK,
+        Quantity.DOT,
+    }
+    for case in first.values():
+        run = cpu.prepare(case)
+        assert run.count > 0
+        assert run.sample(2) > 0
+        run.close()
+
+
+def test_the_fallback_times_streams_and_products(fallback: Cpu) -> None:
+    assert "no C compiler" in fallback.device.notes[0] or "off" in fallback.device.notes[0]
+    for name in ("stream.read", "stream.triad", "stream.write", "matrix.f32", "special.exp"):
+        run = fallback.prepare(Case(name, 1 << 18 if "stream" in name else 128, Scope.ALL))
+        assert run.sample(2) > 0
+        run.close()
+    assert fallback.refuses(Case("chase", 1 << 15, Scope.ONE)) == "needs a C compiler"
+
+
+@needs_compiler
+def test_the_multiply_add_peak_is_above_what_a_product_reaches(cpu: Cpu) -> None:
+    def rate(name: str, size: int) -> float:
+        case = Case(name, size, Scope.ONE)
+        if cpu.refuses(case):
+            pytest.skip("this BLAS cannot be told to use one thread")
+        run = cpu.prepare(case)
+        series = measure(run, BRIEF)
+        run.close()
+        return 2 * run.count / min(series.seconds)
+
+    assert rate("fma.f32", 0) > 0.9 * rate("matrix.f32", 256)
+
+
+@needs_compiler
+def test_a_chase_goes_on_where_it_ended(cpu: Cpu) -> None:
+    run = cpu.prepare(Case("chase", 1 << 20, Scope.ONE))
+    before = run.tasks[0].b  # type: ignore[attr-defined]
+    run.sample(1000)
+    assert run.tasks[0].b != before  # type: ignore[attr-defined]
+    run.close()
+
+
+@needs_compiler
+def test_kernels_are_compiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    compiled.load()
+    (library,) = compiled.cache_folder().iterdir()
+    monkeypatch.setattr(compiled, "_build", lambda *_: pytest.fail("compiled again"))
+    compiled.load()
+    assert [library] == list(compiled.cache_folder().iterdir())
+
+
+@needs_compiler
+def test_other_flags_make_another_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    compiled.load()
+    monkeypatch.setattr(compiled, "FLAGS", (*compiled.FLAGS, "-DANOTHER"))
+    compiled.load()
+    assert len(list(compiled.cache_folder().iterdir())) == 2
+
+
+def test_without_a_compiler_there_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("CC", raising=False)
+    with pytest.raises(compiled.NoCompilerError, match="no C compiler"):
+        compiled.load()
+    device = Cpu().device
+    assert device.notes
+    assert "compiler" not in device.state
+
+
+def test_a_compiler_that_fails_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = tmp_path / "cc"
+    broken.write_text("#!/bin/sh\n[ $1 = --version ] && exit 0\necho error: broken >&2\nexit 1\n")
+    broken.chmod(broken.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv("CC", raising=False)
+    with pytest.raises(compiled.NoCompilerError, match="fails: error: broken"):
+        compiled.load()
+    assert not list(compiled.cache_folder().iterdir())
+
+
+def test_more_threads_than_processors_are_refused() -> None:
+    with pytest.raises(TargetError, match="100000 threads asked for"):
+        Cpu(100_000)
+
+
+def test_one_thread_is_a_machine_of_one_core() -> None:
+    device = Cpu(1, compiler=False).device
+    assert device.cores == 1
+    assert device.caches.keys() <= {"l1", "l2", "l3", "l4"}
+
+
+@needs_compiler
+def test_buffers_of_a_stream_hold_different_data(cpu: Cpu) -> None:
+    run = cpu.prepare(Case("stream.read", 1 << 20, Scope.ONE))
+    task = run.tasks[0]  # type: ignore[attr-defined]
+    words = np.ctypeslib.as_array((np.ctypeslib.ctypes.c_uint32 * 4096).from_address(task.b))
+    assert len(np.unique(words)) > 4000
+    run.close()
