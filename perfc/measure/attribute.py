@@ -1,0 +1,169 @@
+"""Charges the times of a runtime's kernels to ONNX nodes, and from there to our kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from perfc.ir.graph import Node, walk
+
+from .profile import Profile, RuntimeKernel
+from .trace import How, Names, Origin
+
+if TYPE_CHECKING:
+    from perfc.api import Report
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Kernels of ours and of the runtime that execute the same nodes.
+
+    Args:
+        kernels: indices of ours; empty for nodes that launch nothing in our reading.
+        runtime: the runtime's kernels, in order.
+        nodes: names of the ONNX nodes, in order.
+        time_s: measured.
+        iqr_s: of that.
+        best_s: sum of the shortest times of the runtime's kernels.
+        inserted_s: time of those that stand for no node: copies and changes of layout.
+    """
+
+    kernels: tuple[int, ...]
+    runtime: tuple[RuntimeKernel, ...]
+    nodes: tuple[str, ...]
+    time_s: float
+    iqr_s: float
+    best_s: float = 0.0
+    inserted_s: float = 0.0
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether it is one kernel of ours, so that its time is not shared out."""
+        return len(self.kernels) == 1
+
+
+@dataclass(frozen=True, slots=True)
+class Attribution:
+    """Where the measured time went.
+
+    Args:
+        parts: by kernel of ours, in order; what launches nothing is one part for each node.
+        lost: kernels of the runtime that no ONNX node was found for.
+        total_s: time of all kernels.
+    """
+
+    parts: tuple[Part, ...]
+    lost: tuple[RuntimeKernel, ...]
+    total_s: float
+
+    @property
+    def share(self) -> float:
+        """Share of the measured kernel time that ONNX nodes were found for."""
+        return 1 - sum(k.time_s for k in self.lost) / self.total_s if self.total_s > 0 else 0.0
+
+
+def by_names(profile: Profile, report: Report) -> dict[str, Origin]:
+    """Nodes behind kernels by their names alone, for a profile without its graph."""
+    names = Names.of(report.source.graph)
+    found: dict[str, Origin] = {}
+    for k in profile.kernels:
+        members = [n for m in k.members for n in nodes_called(names, m)]
+        single = names.find(k.name)
+        if not members and single is not None:
+            members = [single]
+        if not members:
+            members = nodes_called(names, k.name)
+        if members:
+            found[k.name] = Origin(frozenset(members), How.NAMED)
+    return found
+
+
+def nodes_called(names: Names, name: str) -> list[Node]:
+    """Nodes of that name, or those below a call or a module of that name."""
+    own = names.by_name.get(name) or names.made.get(name)
+    if own is not None:
+        return [own]
+    if name in names.below:
+        return list(names.below[name])
+    return []
+
+
+def attribute(
+    profile: Profile, origins: Mapping[str, Origin], report: Report
+) -> Attribution:
+    """Charge each runtime kernel's time to the kernels of ours that share nodes with it."""
+    home = kernel_of(report)
+    order = {n: i for i, n in enumerate(walk(report.source.graph))}
+    union = Union(len(report.kernels.kernels))
+    reached: list[tuple[RuntimeKernel, Origin, int | None]] = []
+    lost: list[RuntimeKernel] = []
+    for k in profile.kernels:
+        origin = origins.get(k.name)
+        if origin is None:
+            lost.append(k)
+            continue
+        homes = sorted({home[n] for n in origin.nodes if n in home})
+        for other in homes[1:]:
+            union.join(homes[0], other)
+        reached.append((k, origin, homes[0] if homes else None))
+    groups: dict[int, list[tuple[RuntimeKernel, Origin]]] = {}
+    hosts: list[Part] = []
+    for k, origin, first in reached:
+        if first is None:
+            hosts.append(part((), [(k, origin)], order))
+        else:
+            groups.setdefault(union.root(first), []).append((k, origin))
+    members: dict[int, list[int]] = {}
+    for i in range(len(report.kernels.kernels)):
+        members.setdefault(union.root(i), []).append(i)
+    parts = [part(tuple(members[r]), groups.get(r, []), order) for r in sorted(members)]
+    total = sum(k.time_s for k in profile.kernels)
+    return Attribution((*parts, *hosts), tuple(lost), total)
+
+
+def part(
+    kernels: tuple[int, ...],
+    timed: Sequence[tuple[RuntimeKernel, Origin]],
+    order: Mapping[Node, int],
+) -> Part:
+    """One part with its nodes in the order of the file."""
+    nodes = sorted({n for _, o in timed for n in o.nodes}, key=lambda n: order.get(n, 0))
+    names = tuple(dict.fromkeys(n.name for n in nodes))
+    time_s = sum(k.time_s for k, _ in timed)
+    iqr_s = sum(k.iqr_s**2 for k, _ in timed) ** 0.5
+    best_s = sum(k.best_s for k, _ in timed)
+    inserted_s = sum(k.time_s for k, o in timed if o.how is How.INSERTED)
+    runtime = tuple(k for k, _ in timed)
+    return Part(kernels, runtime, names, time_s, iqr_s, best_s, inserted_s)
+
+
+def kernel_of(report: Report) -> dict[Node, int]:
+    """Kernel of ours by node of the file; nodes are the same where they give the same value."""
+    made = {v.name: n for n in walk(report.source.graph) for v in n.results}
+    found: dict[Node, int] = {}
+    for i, kernel in enumerate(report.kernels.kernels):
+        for node in kernel.nodes:
+            for v in node.results:
+                if v.name in made:
+                    found.setdefault(made[v.name], i)
+    return found
+
+
+class Union:
+    """Disjoint sets of numbers. Source: Tarjan 1975."""
+
+    def __init__(self, count: int) -> None:
+        self.parent = list(range(count))
+
+    def root(self, i: int) -> int:
+        """The set's smallest member."""
+        while self.parent[i] != i:
+            self.parent[i] = self.parent[self.parent[i]]
+            i = self.parent[i]
+        return i
+
+    def join(self, a: int, b: int) -> None:
+        """Make two sets one."""
+        a, b = self.root(a), self.root(b)
+        self.parent[max(a, b)] = min(a, b)

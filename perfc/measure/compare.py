@@ -1,0 +1,173 @@
+"""Predicted against measured, kernel by kernel and in total."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from perfc.passes.roofline import KernelBound
+
+from .attribute import Attribution, Part
+
+if TYPE_CHECKING:
+    from perfc.api import Report
+
+    from .fit import Efficiencies
+
+FASTER = "faster than its floor"
+"""Impossible: a bug of ours or of the clock."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What ran, on what.
+
+    Args:
+        runtime: ``ort``, ``torch`` or ``tensorrt``.
+        version: of the runtime, with its name.
+        device: ``cpu``, ``cuda:0`` or a name.
+        threads: of the runtime's pool, 0 where nobody knows.
+    """
+
+    runtime: str
+    version: str
+    device: str
+    threads: int
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """One kernel of ours, or several that the runtime's kernels overlap with.
+
+    Args:
+        part: what was measured.
+        bounds: of the kernels, by our analysis; empty for what launches nothing in our reading.
+        prediction_s: by fitted efficiencies where there are some, else at measured rates.
+    """
+
+    part: Part
+    bounds: tuple[KernelBound, ...]
+    prediction_s: float
+
+    @property
+    def floor_s(self) -> float:
+        """No time can be below it."""
+        return math.fsum(b.floor_s for b in self.bounds)
+
+    @property
+    def time_s(self) -> float:
+        """Measured."""
+        return self.part.time_s
+
+    @property
+    def residual_s(self) -> float:
+        """Measured time that the prediction lacks; negative where it has too much."""
+        return self.time_s - self.prediction_s
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether the runtime timed anything of it; what it merged away has no time of its own."""
+        return bool(self.part.runtime)
+
+    @property
+    def badge(self) -> str:
+        """Always shown when a kernel was faster than is possible."""
+        if self.is_measured and self.time_s + self.part.iqr_s < self.floor_s:
+            return FASTER
+        return ""
+
+    @property
+    def label(self) -> str:
+        """Operators it executes."""
+        if not self.bounds:
+            return " + ".join(dict.fromkeys(k.op or k.name for k in self.part.runtime))
+        return " | ".join(b.kernel.label for b in self.bounds)
+
+    @property
+    def kind(self) -> str:
+        """Class of its longest kernel; ``host`` for what launches nothing in our reading."""
+        if not self.bounds:
+            return "host"
+        return max(self.bounds, key=lambda b: b.time_s).kernel.kind.value
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One model, measured, beside what the analysis says of it.
+
+    Args:
+        report: the analysis at the values that were measured.
+        setting: what ran, on what.
+        rows: by kernel in execution order, then what launches nothing in our reading.
+        attribution: where the kernel time went.
+        total_s: median of whole runs; of kernels alone where only a profile was given.
+        total_iqr_s: of that.
+        best_s: shortest run.
+        runs: that the total is the median of.
+        peak_rss_bytes: highest memory of the process, 0 where nobody knows.
+        base_rss_bytes: memory of the process without a model.
+        prediction_s: of the whole run.
+        notes: what a reader must know.
+    """
+
+    report: Report
+    setting: Setting
+    rows: tuple[Compared, ...]
+    attribution: Attribution
+    total_s: float
+    total_iqr_s: float
+    best_s: float
+    runs: int
+    peak_rss_bytes: int
+    base_rss_bytes: int
+    prediction_s: float
+    is_whole: bool = True
+    notes: tuple[str, ...] = ()
+
+    @property
+    def floor_s(self) -> float:
+        """Lower bound of the whole run."""
+        return self.report.roofline.floor_s
+
+    @property
+    def kernel_s(self) -> float:
+        """Measured time inside kernels."""
+        return self.attribution.total_s
+
+    @property
+    def residual_s(self) -> float:
+        """Measured time of the run that the prediction lacks."""
+        return self.total_s - self.prediction_s
+
+    @property
+    def badge(self) -> str:
+        """Always shown when the run was faster than is possible."""
+        return FASTER if self.total_s + self.total_iqr_s < self.floor_s else ""
+
+
+def compared(
+    attribution: Attribution, report: Report, efficiencies: Efficiencies | None = None
+) -> tuple[Compared, ...]:
+    """Every part beside what the analysis says of it."""
+    bounds = report.roofline.kernels
+    rows: list[Compared] = []
+    for part in attribution.parts:
+        own = tuple(bounds[i] for i in part.kernels)
+        rows.append(Compared(part, own, predicted(own, report, efficiencies, len(part.runtime))))
+    return tuple(rows)
+
+
+def predicted(
+    bounds: Sequence[KernelBound],
+    report: Report,
+    efficiencies: Efficiencies | None,
+    launches: int,
+) -> float:
+    """Time of some kernels; of nodes that launch nothing in our reading, of their dispatch."""
+    if efficiencies is None:
+        return math.fsum(b.time_s for b in bounds)
+    if not bounds:
+        return efficiencies.host_s * launches
+    return math.fsum(efficiencies.predict(b, report.env) for b in bounds)

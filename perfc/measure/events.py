@@ -1,0 +1,208 @@
+"""Reads JSON profiles piece by piece: memory stays bounded whatever the file's size."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import zlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import IO, cast
+
+from perfc.errors import ParseError
+
+CHUNK = 1 << 20
+LARGEST_ITEM = 8 << 20
+"""Characters of one event at most."""
+LARGEST_FILE = 4 << 30
+"""Characters of a profile, unpacked, at most."""
+MOST_ITEMS = 20_000_000
+
+Event = Mapping[str, object]
+
+
+def open_text(path: str | os.PathLike[str]) -> IO[bytes]:
+    """The bytes of a profile, unpacked where it is gzipped.
+
+    Raises:
+        ParseError: it cannot be opened.
+    """
+    try:
+        with open(path, "rb") as stream:
+            is_packed = stream.read(2) == b"\x1f\x8b"
+        return cast("IO[bytes]", gzip.open(path, "rb") if is_packed else open(path, "rb"))
+    except OSError as error:
+        raise ParseError(error.strerror or "cannot be read", where=os.fspath(path)) from None
+
+
+def head(path: str | os.PathLike[str], size: int = 1 << 16) -> str:
+    """The beginning of a profile."""
+    with open_text(path) as stream:
+        return _read(stream, size, os.fspath(path)).decode("utf-8", "replace")
+
+
+def _read(stream: IO[bytes], size: int, where: str) -> bytes:
+    try:
+        return stream.read(size)
+    except (OSError, EOFError, zlib.error) as error:
+        raise ParseError(f"cannot be unpacked: {error}", where=where) from None
+
+
+class Items:
+    """The objects of one array in a JSON file, decoded one at a time."""
+
+    def __init__(self, stream: IO[bytes], where: str) -> None:
+        self.stream = stream
+        self.where = where
+        self.buffer = ""
+        self.position = 0
+        self.total = 0
+        self.is_over = False
+        self.rest = b""
+        self.decoder = json.JSONDecoder()
+
+    def more(self) -> bool:
+        """Read another piece; False at the end of the file."""
+        data = _read(self.stream, CHUNK, self.where)
+        self.total += len(data)
+        if self.total > LARGEST_FILE:
+            raise ParseError("larger than 4 GiB", where=self.where, hint="record fewer runs")
+        data = self.rest + data
+        cut = len(data)
+        # a character may be cut in the middle: keep its bytes for the next piece
+        while cut and len(data) - cut < 4 and data[cut - 1] & 0xC0 == 0x80:
+            cut -= 1
+        if cut and data[cut - 1] >= 0xC0:
+            cut -= 1
+        if len(data) == len(self.rest):
+            cut = len(data)
+        self.rest = data[cut:]
+        self.buffer = self.buffer[self.position :] + data[:cut].decode("utf-8", "replace")
+        self.position = 0
+        self.is_over = len(data) == cut == 0
+        return not self.is_over
+
+    def seek(self, key: str) -> bool:
+        """Go behind the ``[`` of ``"key": [``, or of the top array for an empty key."""
+        pattern = f'"{key}"'
+        while True:
+            if key:
+                at = self.buffer.find(pattern, self.position)
+                if at >= 0:
+                    opening = self.buffer.find("[", at)
+                    if opening >= 0 and not self.buffer[at + len(pattern) : opening].strip(" \t\r\n:"):
+                        self.position = opening + 1
+                        return True
+                    self.position = at if opening < 0 else opening
+                else:
+                    self.position = max(len(self.buffer) - len(pattern), 0)
+            elif self.buffer.lstrip()[:1] == "[":
+                self.position = self.buffer.index("[") + 1
+                return True
+            elif self.buffer.lstrip():
+                return False
+            if not self.more():
+                return False
+
+    def __iter__(self) -> Iterator[Event]:
+        count = 0
+        while True:
+            self.skip()
+            if self.position >= len(self.buffer):
+                if not self.more():
+                    return  # a profile of a process that was killed ends in the middle
+                continue
+            if self.buffer[self.position] == "]":
+                return
+            item = self.item()
+            if item is None:
+                return
+            count += 1
+            if count > MOST_ITEMS:
+                raise ParseError("more than 20 million events", where=self.where)
+            if isinstance(item, dict):
+                yield cast("Event", item)
+
+    def skip(self) -> None:
+        """Go over blanks and commas."""
+        while self.position < len(self.buffer) and self.buffer[self.position] in " \t\r\n,":
+            self.position += 1
+
+    def item(self) -> object:
+        """The next value; None where the file ends in the middle of it."""
+        while True:
+            try:
+                value, end = self.decoder.raw_decode(self.buffer, self.position)
+            except RecursionError:
+                raise ParseError("nested too deeply", where=self.where) from None
+            except ValueError as error:
+                waiting = len(self.buffer) - self.position
+                at_end = getattr(error, "pos", 0) >= len(self.buffer) - 64
+                is_open = at_end or "Unterminated" in str(error)
+                if waiting > LARGEST_ITEM or not is_open:
+                    raise ParseError(f"not JSON: {error}", where=self.where) from None
+                if not self.more():
+                    return None
+                continue
+            if end >= len(self.buffer) and not isinstance(value, dict | list) and self.more():
+                continue
+            self.position = end
+            return value
+
+
+def events(path: str | os.PathLike[str], key: str = "") -> Iterator[Event]:
+    """Objects of the array under ``key``, or of the top one.
+
+    Raises:
+        ParseError: no such array, or not JSON.
+    """
+    where = os.fspath(path)
+    with open_text(path) as stream:
+        items = Items(stream, where)
+        if not items.seek(key):
+            raise ParseError("no list of events in it", where=where)
+        yield from items
+
+
+def whole(path: str | os.PathLike[str], largest: int = 64 << 20) -> object:
+    """A small JSON file at once.
+
+    Raises:
+        ParseError: too large, or not JSON.
+    """
+    where = os.fspath(path)
+    with open_text(path) as stream:
+        data = _read(stream, largest + 1, where)
+    if len(data) > largest:
+        raise ParseError(f"larger than {largest >> 20} MiB", where=where)
+    try:
+        return cast("object", json.loads(data))
+    except (ValueError, RecursionError) as error:
+        raise ParseError(f"not JSON: {str(error)[:100]}", where=where) from None
+
+
+def number(event: Event, key: str) -> float | None:
+    """A finite number in an event, None for anything else."""
+    value = event.get(key)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    value = float(value) if abs(value) < 1e30 else None
+    return value if value is not None and value == value else None
+
+
+def text(event: Event, key: str) -> str:
+    """A text in an event, "" for anything else."""
+    value = event.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def inner(event: Event, key: str) -> Event:
+    """An object in an event, empty for anything else."""
+    value = event.get(key)
+    return cast("Event", value) if isinstance(value, dict) else {}
+
+
+def stem(path: str | os.PathLike[str]) -> str:
+    """The file's name, for messages."""
+    return Path(path).name

@@ -1,0 +1,154 @@
+"""Inputs for a model: random numbers, ids within the vocabulary, masks of ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from perfc.errors import ModelError
+from perfc.ir.evaluate import evaluate
+from perfc.ir.graph import Graph, Module, Value
+from perfc.ir.types import DType, TensorType
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Array = npt.NDArray[np.generic]
+
+LARGEST_BYTES = 8 << 30
+_PASSING = frozenset(
+    {"cast", "reshape", "unsqueeze", "squeeze", "identity", "flatten", "expand", "transpose"}
+)
+"""Operators that hand ids on as they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """What one input gets.
+
+    Args:
+        name: of the input.
+        dtype: its element type.
+        shape: its extents.
+        limit: ids lie below it; None where no table says.
+    """
+
+    name: str
+    dtype: DType
+    shape: tuple[int, ...]
+    limit: int | None
+
+    @property
+    def nbytes(self) -> int:
+        """Size of its content."""
+        count = self.dtype.bits
+        for d in self.shape:
+            count *= d
+        return count // 8
+
+
+def inputs_of(module: Module, env: Mapping[str, int]) -> tuple[Input, ...]:
+    """What a run needs, with symbols at ``env``.
+
+    Raises:
+        ModelError: an input is no tensor of numbers, or its extents are not known.
+    """
+    graph = module.graph
+    stored = set(graph.weights)
+    found: list[Input] = []
+    for v in graph.inputs:
+        if v in stored or v.weight is not None:
+            continue
+        type_ = v.type
+        if not isinstance(type_, TensorType) or type_.dtype in (DType.STR, DType.UNKNOWN):
+            raise ModelError(f"cannot make up an input of type {v.type}", where=v.name)
+        if type_.shape is None:
+            raise ModelError("its rank is not declared", where=v.name)
+        shape = tuple(int(evaluate(d, env)) for d in type_.shape)
+        found.append(Input(v.name, type_.dtype, shape, id_limit(graph, v, env)))
+    total = sum(i.nbytes for i in found)
+    if total > LARGEST_BYTES:
+        raise ModelError(f"the inputs take {total / 2**30:.1f} GiB", hint="set smaller --dim")
+    return tuple(found)
+
+
+def id_limit(graph: Graph, value: Value, env: Mapping[str, int]) -> int | None:
+    """The smallest table that ``value`` indexes, through operators that hand ids on."""
+    limits: list[int] = []
+    waiting, seen = [value], {value}
+    while waiting:
+        v = waiting.pop()
+        for node in graph.users.get(v, ()):
+            op = node.op
+            if op.mnemonic == "gather" and len(node.inputs) > 1 and node.inputs[1] is v:
+                table = node.inputs[0]
+                if table is not None and isinstance(table.type, TensorType) and table.type.shape:
+                    axis = getattr(op, "axis", 0)
+                    limits.append(int(evaluate(table.type.shape[axis], env)))
+            elif op.mnemonic in _PASSING and node.inputs and node.inputs[0] is v:
+                waiting += [r for r in node.results if r not in seen]
+                seen.update(node.results)
+    return min(limits, default=None)
+
+
+def contents(inputs: tuple[Input, ...], seed: int) -> dict[str, Array]:
+    """Contents by name; bfloat16 and narrower floats as the integers of their bits.
+
+    Floats are normal with deviation one, ids uniform below their limit; other integers and truth
+    values are ones, as an attention mask that hides nothing.
+    """
+    import numpy as np
+
+    rng = np.random.default_rng(seed)
+    made: dict[str, Array] = {}
+    for i in inputs:
+        kind = numpy_type(i.dtype)
+        if i.dtype in (DType.F32, DType.F16, DType.F64):
+            made[i.name] = rng.standard_normal(i.shape, dtype=np.float32).astype(kind)
+        elif i.dtype is DType.BF16:
+            high = rng.standard_normal(i.shape, dtype=np.float32).view(np.uint32) >> 16
+            made[i.name] = high.astype(kind)
+        elif i.dtype.is_float:
+            made[i.name] = rng.integers(0x28, 0x38, i.shape, dtype=np.uint8)
+        elif i.limit is not None and i.dtype.bits >= 16:
+            made[i.name] = rng.integers(0, max(i.limit, 1), i.shape).astype(kind)
+        else:
+            made[i.name] = np.ones(i.shape, kind)
+    return made
+
+
+def numpy_type(dtype: DType) -> type[np.generic]:
+    """The NumPy type that stores ``dtype``.
+
+    Raises:
+        ModelError: there is none.
+    """
+    import numpy as np
+
+    match dtype:
+        case DType.BOOL:
+            return np.bool_
+        case DType.BF16:
+            return np.uint16
+        case DType.F16 | DType.F32 | DType.F64:
+            return {16: np.float16, 32: np.float32, 64: np.float64}[dtype.bits]
+        case DType.C64:
+            return np.complex64
+        case _ if dtype.bits >= 8 and (dtype.is_integer or dtype.is_float):
+            width = dtype.bits
+            names = {8: np.int8, 16: np.int16, 32: np.int32, 64: np.int64}
+            plain = {8: np.uint8, 16: np.uint16, 32: np.uint32, 64: np.uint64}
+            return names[width] if dtype.is_signed and dtype.is_integer else plain[width]
+        case _:
+            raise ModelError(f"cannot make up elements of type {dtype}")
+
+
+def write(inputs: tuple[Input, ...], path: Path, seed: int) -> None:
+    """Write the contents for one run; names are the inputs' positions, as names may be anything."""
+    import numpy as np
+
+    arrays = contents(inputs, seed)
+    np.savez(path, **{f"i{n}": arrays[i.name] for n, i in enumerate(inputs)})  # type: ignore[arg-type]

@@ -1,0 +1,108 @@
+"""ONNX Runtime in the worker process: loads, feeds, runs, profiles."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+OPTIMISED = "optimised.onnx"
+PROVIDERS = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider"}
+
+
+class OrtRun:
+    """One session and what is bound to it."""
+
+    def __init__(self, request: dict[str, Any]) -> None:
+        import onnxruntime
+
+        self.request = request
+        self.ort: Any = onnxruntime
+        self.version = f"onnxruntime {onnxruntime.__version__}"
+        self.session: Any = None
+        self.feeds: dict[str, Any] = {}
+        self.outputs: list[Any] = []
+        self.binding: Any = None
+        kind, _, number = str(request["device"]).partition(":")
+        self.is_cpu = kind == "cpu"
+        self.index = int(number or 0)
+        self.provider = PROVIDERS[kind]
+        if self.provider not in onnxruntime.get_available_providers():
+            raise RuntimeError(f"this onnxruntime has no {self.provider}")
+
+    def load(self, *, profile: bool) -> None:
+        """Make the session; one with ``profile`` also writes the graph it runs."""
+        ort, folder = self.ort, Path(self.request["folder"])
+        options = ort.SessionOptions()
+        options.log_severity_level = 4
+        options.intra_op_num_threads = self.request["threads"]
+        options.inter_op_num_threads = 1
+        if profile:
+            options.enable_profiling = True
+            options.profile_file_prefix = str(folder / "profile")
+            options.optimized_model_filepath = str(folder / OPTIMISED)
+            external = "session.optimized_model_external_initializers_"
+            options.add_session_config_entry(external + "file_name", "optimised.bin")
+            options.add_session_config_entry(external + "min_size_in_bytes", "256")
+        own = {} if self.is_cpu else {"device_id": str(self.index)}
+        providers: list[Any] = [(self.provider, own)]
+        if not self.is_cpu:
+            providers.append(PROVIDERS["cpu"])
+        self.session = ort.InferenceSession(self.request["model"], options, providers=providers)
+        if self.provider not in self.session.get_providers():
+            raise RuntimeError(f"{self.provider} could not be initialised")
+        if profile:
+            (folder / "optimised.bin").unlink(missing_ok=True)
+
+    def feed(self, path: str) -> None:
+        """Take the inputs of a case from a file."""
+        import numpy as np
+
+        arrays = np.load(path, allow_pickle=False)
+        names = [n for n, _, _ in self.request["inputs"]]
+        self.feeds = {}
+        for i, (name, number, is_plain) in enumerate(self.request["inputs"]):
+            make = self.ort.OrtValue
+            array = arrays[f"i{i}"]
+            self.feeds[name] = (
+                make.ortvalue_from_numpy(array)
+                if is_plain
+                else make.ortvalue_from_numpy_with_onnx_type(array, number)
+            )
+        self.outputs = []
+        if not self.is_cpu:
+            self.binding = self.session.io_binding()
+            for name in names:
+                on_device = self.ort.OrtValue.ortvalue_from_numpy(
+                    self.feeds[name].numpy(), "cuda", self.index
+                )
+                self.binding.bind_ortvalue_input(name, on_device)
+            for out in self.session.get_outputs():
+                self.binding.bind_output(out.name, "cuda", self.index)
+
+    def step(self) -> None:
+        """Run once; results stay where they are made."""
+        if self.binding is not None:
+            self.session.run_with_iobinding(self.binding)
+            self.binding.synchronize_outputs()
+            return
+        self.outputs = self.session.run_with_ort_values(None, self.feeds)
+
+    def is_finite(self) -> bool:
+        """Whether the last results hold no NaN and no infinity."""
+        import numpy as np
+
+        for value in self.outputs:
+            if not value.is_tensor() or value.data_type() not in ("tensor(float)", "tensor(double)"):
+                continue
+            if not np.isfinite(value.numpy()).all():
+                return False
+        return True
+
+    def close(self) -> str:
+        """Drop the session; the file of its profile if it made one."""
+        made = ""
+        if self.session is not None and self.session.get_session_options().enable_profiling:
+            made = os.path.basename(self.session.end_profiling())
+        self.feeds, self.outputs, self.binding, self.session = {}, [], None, None
+        return made

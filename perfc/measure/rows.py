@@ -1,0 +1,451 @@
+"""Measurements as rows of a dataset: one per kernel of ours, one per run of a model."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import os
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar, cast
+
+from perfc.errors import MissingExtraError, ParseError
+from perfc.ir.evaluate import evaluate
+from perfc.ir.graph import Value
+from perfc.ir.op import Kind
+from perfc.ir.types import TensorType
+
+if TYPE_CHECKING:
+    from perfc.passes.fuse import Kernel
+
+    from .compare import Compared, Measurement
+
+SCHEMA = 1
+"""Version of the columns; a reader refuses another."""
+LARGEST_ROWS = 20_000_000
+MOST_NODES = 24
+"""Names of nodes listed for one kernel; the rest are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class KernelRow:
+    """One kernel of ours in one measured run; times of one run.
+
+    Args:
+        schema: version of the columns.
+        digest: first 16 hexadecimal digits of the SHA-256 of the model file.
+        model: file name without its endings.
+        runtime: ``ort``, ``torch`` or ``tensorrt``.
+        version: of the runtime, with its name.
+        device: ``cpu`` or ``cuda:0``.
+        threads: of the runtime's pool.
+        dims: values of the symbols, ``batch=4 seq=128``.
+        kernel: index in execution order; -1 for what launches nothing in our reading.
+        part: rows of one run with the same part were timed together.
+        part_s: measured time of the whole part.
+        time_s: measured; the part's time shared out by prediction where it has several kernels.
+        iqr_s: distance of the quartiles of the part's time.
+        best_s: shortest time of the part.
+        inserted_s: what of the part's time went to copies and changes of layout.
+        floor_s: lower bound on ``target``.
+        sustained_s: at the measured or nominal rates of ``target``, launches included.
+        target: machine of the two.
+        label: operators.
+        kind: class of the kernel; ``host`` for what launches nothing in our reading.
+        dtype: element type of the multiply-accumulates.
+        ops: ONNX operators that are not views, in order, joined by ``+``.
+        views: nodes that move nothing.
+        runtime_ops: operators of the runtime's kernels, with how often each occurs.
+        nodes: names of the ONNX nodes, separated by blanks.
+        launches: in one run.
+        mac: multiply-accumulates of one launch.
+        alu: other arithmetic of one launch.
+        sfu: special functions of one launch.
+        integer: integer operations of one launch.
+        read_bytes: compulsory, of one launch.
+        write_bytes: compulsory, of one launch.
+        op: operator the kernel is named after, with its attributes, as the text form writes it.
+        operands: types of that operator's inputs; ``w`` after stored ones.
+        results: types of what the kernel writes.
+    """
+
+    schema: int
+    digest: str
+    model: str
+    runtime: str
+    version: str
+    device: str
+    threads: int
+    dims: str
+    kernel: int
+    part: int
+    part_s: float
+    time_s: float
+    iqr_s: float
+    best_s: float
+    inserted_s: float
+    floor_s: float
+    sustained_s: float
+    target: str
+    label: str
+    kind: str
+    dtype: str
+    ops: str
+    views: int
+    runtime_ops: str
+    nodes: str
+    launches: float
+    mac: float
+    alu: float
+    sfu: float
+    integer: float
+    read_bytes: float
+    write_bytes: float
+    op: str
+    operands: str
+    results: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRow:
+    """One measured run of a model.
+
+    Args:
+        schema: version of the columns.
+        digest: first 16 hexadecimal digits of the SHA-256 of the model file.
+        model: file name without its endings.
+        runtime: ``ort``, ``torch`` or ``tensorrt``.
+        version: of the runtime, with its name.
+        device: ``cpu`` or ``cuda:0``.
+        threads: of the runtime's pool.
+        dims: values of the symbols.
+        time_s: median of whole runs, without profiling.
+        iqr_s: distance of their quartiles.
+        best_s: shortest of them.
+        runs: that the median is of.
+        kernel_s: time inside kernels, in the profiled session.
+        attributed: share of it that ONNX nodes were found for.
+        peak_rss_bytes: highest memory of the process; with several bindings, up to this one.
+        base_rss_bytes: memory of the process before it had a model.
+        floor_s: lower bound on ``target``.
+        sustained_s: at the rates of ``target``.
+        target: machine of the two.
+        nodes: of the file.
+        kernels: of ours.
+        runtime_kernels: of the runtime.
+        mac: multiply-accumulates.
+        flop: floating-point operations.
+        read_bytes: compulsory, kernel by kernel.
+        write_bytes: compulsory, kernel by kernel.
+        weight_bytes: stored tensors.
+        activation_bytes: highest sum of live activations.
+        date: of the measurement.
+    """
+
+    schema: int
+    digest: str
+    model: str
+    runtime: str
+    version: str
+    device: str
+    threads: int
+    dims: str
+    time_s: float
+    iqr_s: float
+    best_s: float
+    runs: int
+    kernel_s: float
+    attributed: float
+    peak_rss_bytes: int
+    base_rss_bytes: int
+    floor_s: float
+    sustained_s: float
+    target: str
+    nodes: int
+    kernels: int
+    runtime_kernels: int
+    mac: float
+    flop: float
+    read_bytes: float
+    write_bytes: float
+    weight_bytes: float
+    activation_bytes: int
+    date: str
+
+
+Row = KernelRow | ModelRow
+R = TypeVar("R", KernelRow, ModelRow)
+
+
+def model_name(path: str) -> str:
+    """A file's name without folder and endings."""
+    name = Path(path).name
+    for ending in (".gz", ".onnx"):
+        name = name.removesuffix(ending)
+    return name
+
+
+def kernel_rows(m: Measurement) -> list[KernelRow]:
+    """A row for every kernel of ours that the runtime timed."""
+    head = heading(m)
+    found: list[KernelRow] = []
+    for number, c in enumerate(m.rows):
+        if not c.is_measured:
+            continue
+        if not c.bounds:
+            found.append(host_row(head, number, c, m))
+            continue
+        whole_s = sum(b.time_s for b in c.bounds)
+        for index, b in zip(c.part.kernels, c.bounds, strict=True):
+            share = b.time_s / whole_s if whole_s > 0 else 1 / len(c.bounds)
+            k, n = b.kernel, b.counts
+            found.append(
+                KernelRow(
+                    **head, kernel=index, part=number, part_s=c.time_s,
+                    time_s=c.time_s * share, iqr_s=c.part.iqr_s, best_s=c.part.best_s,
+                    inserted_s=c.part.inserted_s, floor_s=b.floor_s,
+                    sustained_s=b.time_s, label=k.label, kind=k.kind.value, dtype=b.dtype.code,
+                    ops=operators(k), views=sum(o.op.kind is Kind.VIEW for o in k.nodes),
+                    runtime_ops=runtime_operators(c), nodes=names(o.name for o in k.nodes),
+                    launches=b.launches, mac=n.mac, alu=n.alu, sfu=n.sfu, integer=n.integer,
+                    read_bytes=n.read_bytes, write_bytes=n.write_bytes,
+                    op=str(k.anchor.op)[:400], operands=types(k.anchor.inputs, m.report.env),
+                    results=types(k.writes, m.report.env),
+                )  # type: ignore[arg-type]
+            )  # fmt: skip
+    return found
+
+
+def heading(m: Measurement) -> dict[str, object]:
+    """The columns that all rows of a run share."""
+    return {
+        "schema": SCHEMA,
+        "digest": m.report.source.origin.digest[:16],
+        "model": model_name(m.report.path),
+        "runtime": m.setting.runtime,
+        "version": m.setting.version,
+        "device": m.setting.device,
+        "threads": m.setting.threads,
+        "dims": " ".join(f"{k}={v}" for k, v in m.report.env.items()),
+        "target": m.report.machine.name,
+    }
+
+
+def host_row(head: Mapping[str, object], number: int, c: Compared, m: Measurement) -> KernelRow:
+    """The row of nodes that launch nothing in our reading."""
+    return KernelRow(
+        **head, kernel=-1, part=number, part_s=c.time_s, time_s=c.time_s, iqr_s=c.part.iqr_s,
+        best_s=c.part.best_s, inserted_s=c.part.inserted_s, floor_s=0.0, sustained_s=0.0, label=c.label, kind="host", dtype="", ops="", views=0,
+        runtime_ops=runtime_operators(c), nodes=names(c.part.nodes), launches=1.0, mac=0.0,
+        alu=0.0, sfu=0.0, integer=0.0, read_bytes=0.0, write_bytes=0.0, op="", operands="",
+        results="",
+    )  # type: ignore[arg-type]  # fmt: skip
+
+
+def model_row(m: Measurement, date: str) -> ModelRow:
+    """The row of a whole run."""
+    from perfc.ir.graph import walk
+
+    report, env = m.report, m.report.env
+    work = report.cost.work
+    kernels = report.roofline.kernels
+    return ModelRow(
+        **heading(m), time_s=m.total_s, iqr_s=m.total_iqr_s, best_s=m.best_s, runs=m.runs, kernel_s=m.kernel_s,
+        attributed=m.attribution.share, peak_rss_bytes=m.peak_rss_bytes,
+        base_rss_bytes=m.base_rss_bytes, floor_s=m.floor_s, sustained_s=report.roofline.time_s,
+        nodes=sum(1 for _ in walk(report.source.graph)), kernels=len(kernels),
+        runtime_kernels=sum(len(c.part.runtime) for c in m.rows),
+        mac=evaluate(work.mac, env), flop=evaluate(work.flop, env),
+        read_bytes=sum(b.launches * b.counts.read_bytes for b in kernels),
+        write_bytes=sum(b.launches * b.counts.write_bytes for b in kernels),
+        weight_bytes=evaluate(report.cost.weight_bytes, env),
+        activation_bytes=report.liveness.peak(env)[0], date=date,
+    )  # type: ignore[arg-type]  # fmt: skip
+
+
+def operators(kernel: Kernel) -> str:
+    """ONNX operators of a kernel that are not views."""
+    real = [n for n in kernel.nodes if n.op.kind is not Kind.VIEW and n not in kernel.folded]
+    return "+".join(n.loc.op_type or n.op.mnemonic for n in real)
+
+
+def runtime_operators(c: Compared) -> str:
+    """Operators of the runtime's kernels with their counts: ``Conv+ReorderOutput*2``."""
+    counts: dict[str, int] = {}
+    for k in c.part.runtime:
+        counts[k.op or k.name] = counts.get(k.op or k.name, 0) + 1
+    return "+".join(f"{op}*{n}" if n > 1 else op for op, n in counts.items())
+
+
+def names(found: Iterable[str]) -> str:
+    """Names of nodes in one cell; blanks in them become underscores."""
+    listed = [n.replace(" ", "_") for n in found]
+    more = len(listed) - MOST_NODES
+    return " ".join([*listed[:MOST_NODES], *([f"+{more}"] if more > 0 else [])])
+
+
+def types(values: Iterable[Value | None], env: Mapping[str, int]) -> str:
+    """Types in one cell, ``f32[1,64,56,56] f32[64,64,3,3]w``; ``-`` for what is missing."""
+    cells: list[str] = []
+    for v in list(values)[:8]:
+        if v is None or not isinstance(v.type, TensorType) or v.type.shape is None:
+            cells.append("-")
+            continue
+        shape = ",".join(str(int(evaluate(d, env))) for d in v.type.shape)
+        is_stored = v.weight is not None or v.known is not None
+        cells.append(f"{v.type.dtype.code}[{shape}]{'w' if is_stored else ''}")
+    return " ".join(cells)
+
+
+def append(path: Path, rows: Sequence[Row]) -> None:
+    """Add rows to a dataset in one step: ``.csv``, ``.csv.gz`` or ``.parquet`` by its ending.
+
+    Raises:
+        ParseError: no such format, or a file of other columns.
+        MissingExtraError: Parquet without pyarrow.
+    """
+    if not rows:
+        return
+    kind = type(rows[0])
+    old = read(path, kind) if path.exists() else []
+    write(path, [*old, *rows])  # type: ignore[list-item]
+
+
+def write(path: Path, rows: Sequence[KernelRow] | Sequence[ModelRow]) -> None:
+    """Write a dataset in one step.
+
+    Raises:
+        ParseError: no such format.
+        MissingExtraError: Parquet without pyarrow.
+    """
+    data = encoded(path, rows)
+    handle, name = tempfile.mkstemp(dir=path.parent or ".", prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(data)
+        os.chmod(name, 0o644)
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def encoded(path: Path, rows: Sequence[KernelRow] | Sequence[ModelRow]) -> bytes:
+    """The bytes of a dataset in the format of its ending."""
+    columns = [f.name for f in fields(rows[0])] if rows else []
+    if path.name.endswith(".parquet"):
+        arrow, parquet = pyarrow(path)
+        table = arrow.table({c: [getattr(r, c) for r in rows] for c in columns})
+        sink = io.BytesIO()
+        parquet.write_table(table, sink, compression="zstd")
+        return sink.getvalue()
+    if not path.name.endswith((".csv", ".csv.gz")):
+        raise ParseError(
+            "rows are written as .csv, .csv.gz or .parquet", where=str(path), hint="name it so"
+        )
+    sink_text = io.StringIO()
+    writer = csv.writer(sink_text, lineterminator="\n")
+    writer.writerow(columns)
+    for r in rows:
+        writer.writerow([cell(getattr(r, c)) for c in columns])
+    data = sink_text.getvalue().encode("utf-8")
+    return gzip.compress(data, mtime=0) if path.name.endswith(".gz") else data
+
+
+def cell(value: object) -> object:
+    """Numbers with five digits more than any clock gives."""
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() and abs(value) < 1e15 else f"{value:.5g}"
+    return value
+
+
+def read(path: Path, kind: type[R]) -> list[R]:
+    """The rows of a dataset.
+
+    Raises:
+        ParseError: not such rows.
+        MissingExtraError: Parquet without pyarrow.
+    """
+    columns = fields(kind)
+    try:
+        found = list(records(path))
+    except (OSError, EOFError, UnicodeDecodeError, csv.Error) as error:
+        raise ParseError(f"cannot be read: {error}", where=str(path)) from None
+    rows: list[R] = []
+    for n, record in enumerate(found):
+        missing = [f.name for f in columns if record.get(f.name) is None]
+        if missing:
+            raise ParseError(
+                f"no column {missing[0]}", where=str(path), hint=f"{kind.__name__} has {len(columns)}"
+            )
+        try:
+            values = {f.name: _typed(record[f.name], str(f.type)) for f in columns}
+        except ValueError as error:
+            raise ParseError(str(error), where=f"{path}:{n + 2}") from None
+        if values["schema"] != SCHEMA:
+            told = f"rows of schema {values['schema']}, this perfc reads {SCHEMA}"
+            raise ParseError(told, where=str(path))
+        rows.append(kind(**values))  # type: ignore[arg-type]
+    return rows
+
+
+def records(path: Path) -> Iterable[Mapping[str, object]]:
+    """Rows as mappings."""
+    if path.name.endswith(".parquet"):
+        _, parquet = pyarrow(path)
+        yield from cast("list[dict[str, object]]", parquet.read_table(path).to_pylist())
+        return
+    opened = gzip.open(path, "rt", encoding="utf-8", newline="") if path.name.endswith(
+        ".gz"
+    ) else path.open(encoding="utf-8", newline="")  # fmt: skip
+    with opened as stream:
+        for n, record in enumerate(csv.DictReader(stream)):
+            if n >= LARGEST_ROWS:
+                raise ParseError("more than 20 million rows", where=str(path))
+            yield cast("dict[str, object]", record)
+
+
+def _typed(value: object, type_: str) -> object:
+    if type_ == "str":
+        return str(value)
+    if type_ == "int":
+        return int(float(str(value)))
+    number = float(str(value))
+    if number != number or abs(number) == float("inf"):
+        raise ValueError(f"{value} is no measurement")
+    return number
+
+
+def pyarrow(path: Path) -> tuple[_Arrow, _Parquet]:
+    """The libraries that read and write Parquet.
+
+    Raises:
+        MissingExtraError: they are not installed.
+    """
+    try:
+        from importlib import import_module
+
+        return import_module("pyarrow"), import_module("pyarrow.parquet")  # type: ignore[return-value]
+    except ImportError:
+        raise MissingExtraError(
+            "Parquet needs pyarrow", hint="pip install 'perfc[data]', or use .csv.gz",
+            where=str(path),
+        ) from None  # fmt: skip
+
+
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    class _Table(Protocol):
+        def to_pylist(self) -> list[object]: ...
+
+    class _Arrow(Protocol):
+        def table(self, columns: Mapping[str, Sequence[object]]) -> _Table: ...
+
+    class _Parquet(Protocol):
+        def write_table(self, table: _Table, where: io.BytesIO, compression: str) -> None: ...
+
+        def read_table(self, where: Path) -> _Table: ...

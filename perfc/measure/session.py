@@ -1,0 +1,293 @@
+"""Measures a model, or reads a profile of it made elsewhere."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from perfc.api import analyze
+from perfc.errors import ParseError
+from perfc.ir.graph import walk
+
+from . import ort_profile
+from .attribute import Attribution, attribute, by_names
+from .compare import Compared, Measurement, Setting, compared
+from .feeds import inputs_of
+from .process import Case, Outcome, Protocol, all_threads, execute, workspace
+from .profile import Profile, Source, read
+from .trace import OptimisedNode, Origin, optimised_nodes, trace
+from .weights import Runnable, runnable
+
+if TYPE_CHECKING:
+    from perfc.api import Report
+
+    from .fit import Efficiencies
+
+TABLES = {"cpu": "ort-cpu-blocked", "cuda": "ort"}
+Optimised: TypeAlias = "tuple[tuple[OptimisedNode, ...], frozenset[str]]"
+"""Nodes of a runtime's graph, and its stored tensors."""
+LEAST_SHARE = 0.5
+"""A profile of whose time less is found in the model is another model's."""
+
+
+def measure(
+    model: str | os.PathLike[str],
+    target: str = "",
+    *,
+    dims: Mapping[str, int] | None = None,
+    protocol: Protocol | None = None,
+) -> Measurement:
+    """Run a model and compare the times of its kernels with the analysis.
+
+    Args:
+        model: path of the file; missing weights get random values.
+        target: name or file of the machine it runs on; a generic processor by default.
+        dims: values of symbolic extents.
+        protocol: runtime, device, threads, repetitions, limits.
+
+    Raises:
+        PerfcError: the model cannot be read or run.
+    """
+    found = measure_cases(model, target, [dict(dims or {})], protocol or Protocol())
+    return found[0]
+
+
+def measure_cases(
+    model: str | os.PathLike[str],
+    target: str,
+    bindings: Sequence[Mapping[str, int]],
+    protocol: Protocol,
+    *,
+    reports: Sequence[Report] = (),
+    folder: Path | None = None,
+    stand_in: Runnable | None = None,
+) -> list[Measurement]:
+    """Measure several bindings of a model's symbols in one process, smallest first.
+
+    Args:
+        model: path of the file.
+        target: name or file of the machine.
+        bindings: values of symbols, each a case.
+        protocol: how to measure.
+        reports: the analyses of the bindings, where they are there already.
+        folder: where files go; a temporary one by default.
+        stand_in: the runnable copy, where it is there already.
+
+    Returns:
+        One measurement for each case that was reached within the limit.
+    """
+    target = target or default_target(protocol.device)
+    done = list(reports) or [
+        analyze(model, target, dims=b, runtime=table_of(protocol)) for b in bindings
+    ]
+    nodes = sum(1 for _ in walk(done[0].source.graph))
+    activations = max(live_bytes(r) for r in done)
+    with nullcontext(folder) if folder is not None else workspace() as place:
+        ready = stand_in or runnable(model, place, protocol.seed)
+        cases = [inputs_of(r.source, r.env) for r in done]
+        outcome = execute(ready, place, cases, protocol, nodes, activations)
+        profiles = profiles_of(outcome)
+        optimised = None
+        if outcome.optimised is not None:
+            optimised = optimised_nodes(str(outcome.optimised))
+        notes = notes_of(ready, outcome)
+        return [
+            together(report, case, profile, optimised, outcome, protocol, notes)
+            for report, case, profile in zip(done, outcome.cases, profiles, strict=False)
+        ]
+
+
+def default_target(device: str) -> str:
+    """The machine assumed where none is named."""
+    if device.startswith("cpu"):
+        return "generic-x86-64"
+    raise ParseError(f"which machine is {device}?", where="--target", hint="as in --target h100")
+
+
+def table_of(protocol: Protocol) -> str:
+    """The fusion table of what will run."""
+    if protocol.runtime == "torch":
+        return "eager"
+    return TABLES[protocol.device.partition(":")[0]]
+
+
+def live_bytes(report: Report) -> int:
+    """Most bytes of activations alive at once."""
+    return report.liveness.peak(report.env)[0]
+
+
+def profiles_of(outcome: Outcome) -> tuple[Profile | None, ...]:
+    """The kernel times of each case, None where the profile was not reached."""
+    missing: tuple[Profile | None, ...] = tuple(None for _ in outcome.cases)
+    if outcome.profile is None or len(outcome.profiled) < len(outcome.cases):
+        return missing
+    if outcome.version.startswith("torch"):
+        from . import torch_profile
+
+        return torch_profile.segments(outcome.profile, outcome.profiled)
+    return ort_profile.segments(outcome.profile, outcome.profiled)
+
+
+def origins_of(optimised: Optimised | None, profile: Profile, report: Report) -> dict[str, Origin]:
+    """The ONNX nodes behind the runtime's kernels; by name where it wrote no graph."""
+    if optimised is None:
+        return by_names(profile, report)
+    return trace(*optimised, report.source.graph)
+
+
+def notes_of(model: Runnable, outcome: Outcome) -> tuple[str, ...]:
+    """What a reader must know of how it ran."""
+    notes = []
+    if model.is_random:
+        notes.append("weights that the file does not hold are random")
+    if any(not c.is_finite for c in outcome.cases):
+        notes.append("with these weights results are not finite")
+    if outcome.error:
+        notes.append(f"not all was measured: {outcome.error}")
+    return tuple(notes)
+
+
+def together(
+    report: Report,
+    case: Case,
+    profile: Profile | None,
+    optimised: Optimised | None,
+    outcome: Outcome,
+    protocol: Protocol,
+    notes: tuple[str, ...],
+) -> Measurement:
+    """The measurement of one case."""
+    setting = Setting(protocol.runtime, outcome.version, protocol.device, protocol.threads)
+    if profile is None:
+        attribution = Attribution((), (), 0.0)
+    else:
+        attribution = attribute(profile, origins_of(optimised, profile, report), report)
+    efficiencies = fitted(report)
+    rows = compared(attribution, report, efficiencies)
+    return Measurement(
+        report,
+        setting,
+        rows,
+        attribution,
+        case.time_s,
+        case.iqr_s,
+        min(case.times_s),
+        len(case.times_s),
+        case.peak_rss_bytes,
+        outcome.base_rss_bytes,
+        whole(report, efficiencies),
+        notes=notes,
+    )
+
+
+def fitted(report: Report) -> Efficiencies | None:
+    """The fitted efficiencies of the machine, None where it has none."""
+    from .fit import of_machine
+
+    return of_machine(report.machine)
+
+
+def whole(report: Report, efficiencies: Efficiencies | None) -> float:
+    """Predicted time of a whole run."""
+    if efficiencies is None:
+        return report.roofline.time_s
+    return efficiencies.total(report)
+
+
+def read_profile(
+    model: str | os.PathLike[str],
+    path: str | os.PathLike[str],
+    target: str = "",
+    *,
+    dims: Mapping[str, int] | None = None,
+    layers: str | os.PathLike[str] | None = None,
+) -> Measurement:
+    """Compare a profile made elsewhere with the analysis.
+
+    Args:
+        model: the file that was profiled.
+        path: of the profile: onnxruntime, PyTorch or TensorRT; its content tells which.
+        target: name or file of the machine it was made on.
+        dims: values of symbolic extents when it was made.
+        layers: TensorRT's layer information, which names the nodes of each layer.
+
+    Raises:
+        PerfcError: no profile, or one of another model.
+    """
+    profile = read(path, layers)
+    device = "cuda" if "CUDA" in profile.device or profile.source is not Source.ORT else "cpu"
+    table = {Source.ORT: TABLES[device], Source.KINETO: "eager", Source.TENSORRT: "tensorrt"}
+    target = target or default_target("cpu" if device == "cpu" else device)
+    report = analyze(model, target, dims=dims, runtime=table[profile.source])
+    if profile.source is Source.KINETO:
+        from . import align
+
+        profile, origins = align.aligned(profile, report)
+    else:
+        origins = by_names(profile, report)
+        origins = neighbours(profile, origins)
+    attribution = attribute(profile, origins, report)
+    if certain_share(profile, origins) < LEAST_SHARE:
+        share = certain_share(profile, origins)
+        raise ParseError(
+            f"a profile of another model: {share:.0%} of its time is found in {Path(model).name}",
+            where=os.fspath(path),
+        )
+    efficiencies = fitted(report)
+    total = profile.run_s if profile.run_s is not None else profile.kernel_s
+    setting = Setting(
+        {Source.ORT: "ort", Source.KINETO: "torch", Source.TENSORRT: "tensorrt"}[profile.source],
+        profile.source.value,
+        profile.device or device,
+        0,
+    )
+    rows: tuple[Compared, ...] = compared(attribution, report, efficiencies)
+    predicted_s = whole(report, efficiencies)
+    return Measurement(
+        report, setting, rows, attribution, total, 0.0, total, profile.runs, 0, 0, predicted_s,
+        is_whole=profile.run_s is not None, notes=(f"times are from {os.fspath(path)}",),
+    )  # fmt: skip
+
+
+def certain_share(profile: Profile, origins: Mapping[str, Origin]) -> float:
+    """Share of a profile's time whose nodes are named in the model."""
+    from .trace import How
+
+    found = sum(
+        k.time_s
+        for k in profile.kernels
+        if k.name in origins and origins[k.name].how is not How.INSERTED
+    )
+    return found / profile.kernel_s
+
+
+def neighbours(profile: Profile, origins: Mapping[str, Origin]) -> dict[str, Origin]:
+    """Charge kernels that stand for no node to the one that ran before, else to the next."""
+    from .trace import How
+
+    found = dict(origins)
+    for order in (profile.kernels, tuple(reversed(profile.kernels))):
+        last: Origin | None = None
+        for k in order:
+            if k.name in found:
+                last = found[k.name]
+            elif last is not None:
+                found[k.name] = replace(last, how=How.INSERTED)
+    return found
+
+
+def threads_of(text: str) -> int:
+    """A number of threads, or ``all``.
+
+    Raises:
+        ParseError: neither.
+    """
+    if text == "all":
+        return all_threads()
+    if not text.isdecimal() or not 1 <= int(text[:6]) <= 4096:
+        raise ParseError(f"{text!r} is neither a number of threads nor 'all'", where="--threads")
+    return int(text)

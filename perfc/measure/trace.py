@@ -1,0 +1,267 @@
+"""Which ONNX nodes each node of a runtime's optimised graph stands for.
+
+A runtime fuses, renames and moves nodes, but values that survive keep their names. So the nodes
+between the values that an optimised node reads and those it writes are what it executes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+
+from perfc.ir.graph import Graph, Node, walk
+
+
+class How(Enum):
+    """How the nodes behind a runtime's kernel were found."""
+
+    TRACED = "traced"
+    """By the values it reads and writes."""
+    NAMED = "named"
+    """By its name."""
+    INSERTED = "inserted"
+    """It stands for none: a copy or change of layout, charged to the node whose value it moves."""
+
+
+@dataclass(frozen=True, slots=True)
+class OptimisedNode:
+    """A node of the graph that a runtime really runs."""
+
+    name: str
+    op: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The ONNX nodes behind one kernel of a runtime."""
+
+    nodes: frozenset[Node]
+    how: How
+
+
+_MOVES = frozenset({"ReorderInput", "ReorderOutput", "MemcpyToHost", "MemcpyFromHost", "Cast"})
+"""Operators that runtimes insert; the value they give is the one they read."""
+_TOKEN = re.compile(r"_token_\d+$")
+_EPILOGUES = frozenset(
+    {"BatchNormalization", "Relu", "Clip", "LeakyRelu", "Sigmoid", "Tanh", "HardSigmoid", "Add", "Mul"}
+)
+"""What runtimes merge into what runs before."""
+MAX_MERGED = 5
+MAX_ROUNDS = 4
+
+
+def optimised_nodes(path: str) -> tuple[tuple[OptimisedNode, ...], frozenset[str]]:
+    """Nodes of an optimised graph in order, those of regions included, and its stored tensors."""
+    import onnx
+
+    graph = onnx.load(path, load_external_data=False).graph
+    nodes: list[OptimisedNode] = []
+    stored: set[str] = set()
+
+    def visit(g: onnx.GraphProto) -> None:
+        stored.update(t.name for t in g.initializer)
+        for n in g.node:
+            nodes.append(OptimisedNode(n.name, n.op_type, tuple(n.input), tuple(n.output)))
+            for a in n.attribute:
+                if a.HasField("g"):
+                    visit(a.g)
+
+    visit(graph)
+    return tuple(nodes), frozenset(stored)
+
+
+@dataclass(slots=True)
+class Names:
+    """Nodes of the source graph by the names a runtime may know them under."""
+
+    by_name: dict[str, Node] = field(default_factory=dict[str, Node])
+    made: dict[str, Node] = field(default_factory=dict[str, Node])
+    below: dict[str, set[Node]] = field(default_factory=dict[str, "set[Node]"])
+
+    @staticmethod
+    def of(graph: Graph) -> Names:
+        """Index a graph; a name that two nodes have is no name."""
+        found = Names()
+        twice: set[str] = set()
+        for node in walk(graph):
+            for v in node.results:
+                found.made.setdefault(v.name, node)
+            name = node.loc.name
+            if name:
+                found.below.setdefault(name, set()).add(node)
+                if name in found.by_name:
+                    twice.add(name)
+                found.by_name.setdefault(name, node)
+        for name in twice:
+            del found.by_name[name]
+        return found
+
+    def find(self, name: str) -> Node | None:
+        """The node a name derives from: its own, its value's, or that of what it was fused from."""
+        for candidate in candidates(name):
+            node = self.by_name.get(candidate) or self.made.get(candidate)
+            if node is not None:
+                return node
+        return None
+
+
+def candidates(name: str) -> Iterable[str]:
+    """A name, and what is left of it without what runtimes append."""
+    yield name
+    bare = _TOKEN.sub("", name)
+    yield bare
+    if bare.endswith("_nchwc"):
+        bare = bare.removesuffix("_nchwc")
+        yield bare
+        yield bare.removesuffix("_bn")
+    cut = bare.rstrip("/")
+    for _ in range(3):
+        cut, slash, _ = cut.rpartition("/")
+        if not slash:
+            return
+        yield cut
+
+
+@dataclass(slots=True)
+class Tracing:
+    """Finds the values of the source graph that values of the optimised one are equal to."""
+
+    nodes: Sequence[OptimisedNode]
+    stored: frozenset[str]
+    names: Names
+    inputs: frozenset[str]
+    same: dict[str, str] = field(default_factory=dict[str, str])
+    anchors: dict[int, Node] = field(default_factory=dict[int, Node])
+
+    def run(self) -> None:
+        """Match names, then go on through what is known until nothing new is found."""
+        for n in self.nodes:
+            for v in (*n.inputs, *n.outputs):
+                if v in self.names.made or v in self.inputs:
+                    self.same[v] = v
+        for i, n in enumerate(self.nodes):
+            own = next((self.names.made[v] for v in n.outputs if v in self.names.made), None)
+            anchor = own or self.names.find(n.name)
+            if anchor is not None:
+                self.anchors[i] = anchor
+        for _ in range(MAX_ROUNDS):
+            before = len(self.same)
+            for i, n in enumerate(self.nodes):
+                self.step(i, n)
+            if len(self.same) == before:
+                break
+        for i, n in enumerate(self.nodes):
+            self.last_resort(i, n)
+
+    def step(self, i: int, n: OptimisedNode) -> None:
+        """What one node tells of its operands."""
+        if n.op in _MOVES and i not in self.anchors and n.inputs and n.outputs:
+            source, target = n.inputs[0], n.outputs[0]
+            if source in self.same:
+                self.same.setdefault(target, self.same[source])
+            elif target in self.same:
+                self.same[source] = self.same[target]
+            return
+        anchor = self.head(i, n)
+        if anchor is None:
+            return
+        is_whole = anchor.loc.op_type == n.op and len(anchor.inputs) == len(n.inputs)
+        for k, name in enumerate(n.inputs):
+            operand = anchor.inputs[k] if k < len(anchor.inputs) else None
+            if operand is None or name in self.same or name in self.stored or not name:
+                continue
+            is_scaled = n.op == "Conv" and anchor.loc.op_type == "BatchNormalization"
+            if (k == 0 and (anchor.loc.op_type == n.op or is_scaled)) or is_whole:
+                self.same[name] = operand.name
+
+    def head(self, i: int, n: OptimisedNode) -> Node | None:
+        """The node that a kernel begins with, where it is named after the last that it merges."""
+        node = self.anchors.get(i)
+        for _ in range(MAX_MERGED):
+            if node is None or node.loc.op_type == n.op:
+                return node
+            before = next((v for v in node.inputs if v is not None and v.weight is None), None)
+            if node.loc.op_type not in _EPILOGUES or before is None:
+                break
+            node = self.names.made.get(before.name)
+        return self.anchors.get(i)
+
+    def last_resort(self, i: int, n: OptimisedNode) -> None:
+        """Results that nobody reads by name are those of the node it is named after."""
+        anchor = self.anchors.get(i)
+        if anchor is None or any(v in self.same for v in n.outputs):
+            return
+        results = anchor.results
+        if n.outputs and results:
+            self.same.setdefault(n.outputs[0], results[0].name)
+
+
+def trace(
+    nodes: Sequence[OptimisedNode], stored: frozenset[str], graph: Graph
+) -> dict[str, Origin]:
+    """The ONNX nodes behind each node of an optimised graph, by its name."""
+    names = Names.of(graph)
+    inputs = frozenset(v.name for v in graph.inputs)
+    tracing = Tracing(nodes, stored, names, inputs)
+    tracing.run()
+    same = tracing.same
+    borders = {same[v] for n in nodes for v in (*n.inputs, *n.outputs) if v in same} | stored
+    found: dict[str, Origin] = {}
+    taken: set[Node] = set()
+    for i, n in enumerate(nodes):
+        targets = [same[v] for v in n.outputs if v in same]
+        own = {same[v] for v in n.inputs if v in same}
+        if n.op in _MOVES and i not in tracing.anchors:
+            continue
+        group = between(targets, (borders - set(targets)) | own, names.made)
+        anchor = tracing.anchors.get(i)
+        if anchor is not None and not group:
+            group = {anchor}
+        fresh = frozenset(group - taken)
+        if fresh:
+            taken |= fresh
+            found[n.name] = Origin(fresh, How.TRACED if targets else How.NAMED)
+    attach(nodes, found, {v: i for i, n in enumerate(nodes) for v in n.outputs})
+    return found
+
+
+def between(
+    targets: Iterable[str], borders: set[str], made: Mapping[str, Node]
+) -> set[Node]:
+    """Nodes that lead to ``targets`` without passing a border."""
+    found: set[Node] = set()
+    waiting = [t for t in targets if t in made]
+    while waiting:
+        node = made[waiting.pop()]
+        if node in found:
+            continue
+        found.add(node)
+        waiting += [
+            v.name
+            for v in node.inputs
+            if v is not None and v.weight is None and v.name in made and v.name not in borders
+        ]
+    return found
+
+
+def attach(
+    nodes: Sequence[OptimisedNode], found: dict[str, Origin], maker: Mapping[str, int]
+) -> None:
+    """Charge what stands for nothing to the node that made its operand, else to its reader."""
+    readers: dict[str, list[int]] = {}
+    for i, n in enumerate(nodes):
+        for v in n.inputs:
+            readers.setdefault(v, []).append(i)
+    for order in (nodes, list(reversed(nodes))):
+        for n in order:
+            if n.name in found:
+                continue
+            before = [maker[v] for v in n.inputs if v in maker]
+            after = [r for v in n.outputs for r in readers.get(v, ())]
+            near = next((nodes[k].name for k in (*before, *after) if nodes[k].name in found), None)
+            if near is not None:
+                found[n.name] = Origin(found[near].nodes, How.INSERTED)
