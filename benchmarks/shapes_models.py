@@ -191,7 +191,8 @@ def main() -> int:
         f"SUMMARY shapes_models: {complete} of {values} values"
         f" ({100 * complete / max(1, values):.3f} %) with full shapes, all of them in {whole} of"
         f" {len(some)} models, {invalid} are refused as onnxruntime refuses them; {ran} models"
-        f" executed by onnxruntime: {compared - len(bad)} of {compared} values agree, {len(not_run)} models could not be run"
+        f" executed by onnxruntime: {compared - len(bad)} of {compared} values agree,"
+        f" {len(not_run)} models could not be run"
     )
     return 1 if lacking or bad else 0
 
