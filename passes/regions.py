@@ -92,6 +92,9 @@ def _loop(inference: Inference, node: Node, ins: Inputs, env: Mapping[Value, Val
     body = node.regions[0]
     carried = _initial(ins, 2)
     n_carried = len(carried)
+    if len(body.outputs) < 1 + n_carried:
+        given = max(len(body.outputs) - 1, 0)
+        raise ShapeError(f"the body gives {given} of {n_carried} carried values")
     limit, start = known(ins, 0), known(ins, 1)
     trip = limit.item if limit is not None else None
     has_condition = len(ins) > 1 and ins[1] is not None

@@ -95,6 +95,36 @@ class Signature:
     renamed: Mapping[str, str]
     adapt: Callable[..., dict[str, object]] | None
     counts_outputs: bool
+    expected: Mapping[str, Expected]
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What a field takes: the element types of a number, a text or a list of them."""
+
+    words: str
+    types: tuple[type, ...]
+    is_list: bool = False
+
+    def takes(self, value: object) -> bool:
+        """Whether ``value`` is of this sort."""
+        if not self.is_list:
+            return isinstance(value, self.types)
+        return isinstance(value, tuple) and all(isinstance(v, self.types) for v in value)
+
+
+_EXPECTED: Mapping[str, Expected] = {
+    "int": Expected("an integer", (int,)),
+    "bool": Expected("an integer", (int,)),
+    "float": Expected("a number", (int, float)),
+    "str": Expected("a text", (str,)),
+    "DType": Expected("an element type", (int, DType)),
+    "int | DType": Expected("an element type", (int, DType)),
+    "tuple[int, ...]": Expected("a list of integers", (int,), is_list=True),
+    "tuple[float, ...]": Expected("a list of numbers", (int, float), is_list=True),
+    "tuple[str, ...]": Expected("a list of texts", (str,), is_list=True),
+}
+"""By the annotation of the field, ``| None`` taken off; other fields take anything."""
 
 
 _SIGNATURES: dict[type[Op], Signature] = {}
@@ -107,7 +137,9 @@ def signature(cls: type[Op]) -> Signature:
         names = frozenset(f.name for f in fields(cls))
         renamed: Mapping[str, str] = getattr(cls, "renamed", {})
         adapt: Callable[..., dict[str, object]] | None = getattr(cls, "adapt", None)
-        found = Signature(names, cls.operands, renamed, adapt, "num_outputs" in names)
+        sorts = {f.name: _EXPECTED.get(str(f.type).removesuffix(" | None")) for f in fields(cls)}
+        expected = {name: e for name, e in sorts.items() if e is not None}
+        found = Signature(names, cls.operands, renamed, adapt, "num_outputs" in names, expected)
         _SIGNATURES[cls] = found
     return found
 
@@ -163,6 +195,10 @@ def build(
     extra: list[tuple[int, Content]] = []
     kept: dict[str, Any] = {}
     for name, value in attrs.items():
+        expected = sig.expected.get(name)
+        if expected is not None and value is not None and not expected.takes(value):
+            shown = "a tensor" if isinstance(value, Content) else f"{value!r:.60}"
+            raise TypeError(f"{name} is {shown}, not {expected.words}")
         if isinstance(value, Content) and name in sig.names:
             kept[name] = value.known
             if f"{name}_dtype" in sig.names:

@@ -61,7 +61,10 @@ EXPANDED = "expanded by perfc"
 def expansion(
     node: proto.Node, domain: str, version: int, inputs: Sequence[Value | None]
 ) -> proto.Function | None:
-    """The body ONNX defines for a standard operator that we have none of our own for."""
+    """The body ONNX defines for a standard operator that we have none of our own for.
+
+    None where it defines none, or none that goes with these inputs and attributes.
+    """
     import onnx
 
     schema: Any

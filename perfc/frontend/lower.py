@@ -10,21 +10,24 @@ from perfc.errors import ModelError
 from perfc.ir.graph import Graph, Loc, ModelOrigin, Module, Node, Value, Weight
 from perfc.ir.known import Known
 from perfc.ir.op import BY_ONNX as OPERATORS
-from perfc.ir.op import Op
+from perfc.ir.op import Kind, Op
 from perfc.ir.ops import operator_for
 from perfc.ir.ops.opaque import Opaque
-from perfc.ir.types import UNKNOWN, TensorType, Type
+from perfc.ir.types import UNKNOWN, Type
 
 from . import proto
 from .attributes import Built, Content, attribute_value, build, sparse_content, tensor_content
 from .functions import Functions, expansion
-from .order import topological
+from .order import label, topological
 from .symbols import SymbolTable
 
 MAX_INLINED = 100_000
 """Nodes that come from functions; functions that call each other can grow without end."""
 MAX_DEPTH = 48
 """Nesting of subgraphs and function calls."""
+
+NEWEST = 1 << 16
+"""Version of a domain that the model should import and does not."""
 
 Attributes = dict[str, object]
 
@@ -42,6 +45,11 @@ class Scope:
     call: Loc | None = None
     depth: int = 0
     call_depth: int = 0
+    declared: dict[str, Type] = field(default_factory=dict[str, Type])
+
+    def version(self, domain: str) -> int:
+        """The version of the operators of a domain; one the file does not import has its newest."""
+        return self.opsets.get(domain, NEWEST)
 
     def full(self, name: str) -> str:
         """The name of a value made here: a function's result is called as its caller calls it."""
@@ -66,7 +74,6 @@ class Lowering:
     contents: Mapping[str, Known]
     functions: Functions
     cache: dict[tuple[object, ...], Built] = field(default_factory=dict[tuple[object, ...], Built])
-    declared: dict[str, Type] = field(default_factory=dict[str, Type])
     inlined: int = 0
 
     def module(self) -> Module:
@@ -102,19 +109,19 @@ class Lowering:
             value = Value(info.name, type_, known)
             scope.values[info.name] = value
             inputs.append(value)
-        self.declare(source)
+        self.declare(source, scope)
         nodes: list[Node] = []
         for node in topological(source.node, scope.find):
             self.node(node, scope, nodes, weights)
         outputs = tuple(self.output(info, scope) for info in source.output)
         return Graph(source.name or "main", tuple(inputs), outputs, tuple(nodes), tuple(weights))
 
-    def declare(self, source: proto.Graph) -> None:
+    def declare(self, source: proto.Graph, scope: Scope) -> None:
         """Remember declared types: they help where inference knows less."""
         table = SymbolTable(self.symbols.given, dict(self.symbols.seen))
         for info in chain(source.value_info, source.output):
-            if info.type is not None and info.name not in self.declared:
-                self.declared[info.name] = table.type(info.type, info.name)
+            if info.type is not None and info.name not in scope.declared:
+                scope.declared[info.name] = table.type(info.type, info.name)
 
     def output(self, info: proto.ValueInfo, scope: Scope) -> Value:
         """The value a graph gives back."""
@@ -157,6 +164,8 @@ class Lowering:
             self.inlined += 1
             if self.inlined > MAX_INLINED:
                 raise ModelError(f"functions expand to more than {MAX_INLINED} nodes")
+        if not source.op_type:
+            raise ModelError("a node names no operator", where=f"node {label(source)!r}")
         domain = _domain(source.domain)
         key = f"{domain}::{source.op_type}" if domain else source.op_type
         function = self.functions.find(domain, source.op_type, source.overload)
@@ -170,23 +179,23 @@ class Lowering:
         cls = OPERATORS.get(key) or operator_for(domain, source.op_type)
         inputs = [self.input(name, source, scope) for name in source.input]
         if cls is None:
-            body = expansion(source, domain, scope.opsets.get(domain, 0), inputs)
+            body = expansion(source, domain, scope.version(domain), inputs)
             if body is not None:
                 self.inline(source, body, scope, nodes, weights)
                 return
             cls = Opaque
             attributes = {"name": key}
-        version = scope.opsets.get(domain, 1)
+        version = scope.version(domain)
         built = self.operator(
             cls, key, attributes, version, len(inputs), len(source.output), source
         )
         for index, content in built.extra_inputs:
             inputs += [None] * (index + 1 - len(inputs))
             if inputs[index] is None:
-                name = f"{_label(source)}.{cls.operands[index]}"
+                name = f"{label(source)}.{cls.operands[index]}"
                 inputs[index] = self._store(name, content, scope, is_parameter=False)
                 weights.append(inputs[index])  # type: ignore[arg-type]
-        regions = tuple(self.region(a, scope) for a in _subgraphs(source))
+        regions = self.regions(cls, source, scope)
         outputs = tuple(self.result(name, source, scope) for name in source.output)
         loc = scope.call or Loc(scope.prefix + source.name, source.op_type)
         nodes.append(Node(built.op, tuple(inputs), outputs, regions, loc))
@@ -210,7 +219,7 @@ class Lowering:
             except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
                 raise ModelError(
                     f"attributes of {source.op_type} do not fit it: {error}",
-                    where=f"node {_label(source)!r}",
+                    where=f"node {label(source)!r}",
                     hint="re-export the model, or mend the attribute",
                 ) from error
             self.cache[identity] = built
@@ -235,7 +244,7 @@ class Lowering:
         if value is None:
             raise ModelError(
                 f"input {name!r} of {source.op_type} is made by no node",
-                where=f"node {_label(source)!r}",
+                where=f"node {label(source)!r}",
                 hint="the graph is cut short, or a name is misspelt",
             )
         return value
@@ -246,12 +255,25 @@ class Lowering:
             return None
         if name in scope.values:
             raise ModelError(
-                f"{name!r} is made twice", where=f"node {_label(source)!r} ({source.op_type})"
+                f"{name!r} is made twice", where=f"node {label(source)!r} ({source.op_type})"
             )
         full = scope.full(name)
-        value = Value(full, self.declared.get(full, UNKNOWN))
+        value = Value(full, scope.declared.get(name, UNKNOWN))
         scope.values[name] = value
         return value
+
+    def regions(self, cls: type[Op], source: proto.Node, scope: Scope) -> tuple[Graph, ...]:
+        """The subgraphs of a node.
+
+        Raises:
+            ModelError: the operator needs one that is missing, or cannot have one.
+        """
+        found = tuple(self.region(a, scope) for a in _subgraphs(source))
+        least = _REGIONS.get(cls.mnemonic, 0)
+        if len(found) < least or (found and cls.kind in _FLAT):
+            what = "lacks a subgraph" if len(found) < least else "cannot have a subgraph"
+            raise ModelError(f"{source.op_type} {what}", where=f"node {label(source)!r}")
+        return found
 
     def region(self, source: proto.Graph, scope: Scope) -> Graph:
         """A subgraph of a node; it sees the names around it."""
@@ -275,9 +297,7 @@ class Lowering:
         if not source.output or not source.output[0]:
             return
         if source.output[0] in scope.values:
-            raise ModelError(
-                f"{source.output[0]!r} is made twice", where=f"node {_label(source)!r}"
-            )
+            raise ModelError(f"{source.output[0]!r} is made twice", where=f"node {label(source)!r}")
         weights.append(self._store(source.output[0], content, scope, is_parameter=False))
 
     def inline(
@@ -289,16 +309,21 @@ class Lowering:
         weights: list[Value],
     ) -> None:
         """Put a function's nodes in place of its call."""
-        label = _label(source)
+        name = label(source)
         if scope.depth > MAX_DEPTH:
             raise ModelError(f"functions call each other deeper than {MAX_DEPTH}: {source.op_type}")
         inner = Scope(
             {_domain(d): v for d, v in function.opset_import} or scope.opsets,
-            prefix=f"{scope.prefix}{label}/",
+            prefix=f"{scope.prefix}{name}/",
             renamed={
                 formal: scope.full(actual)
                 for formal, actual in zip(function.output, source.output, strict=False)
                 if actual
+            },
+            declared={
+                formal: scope.declared[actual]
+                for formal, actual in zip(function.output, source.output, strict=False)
+                if actual in scope.declared
             },
             arguments=self.functions.arguments(function, source, scope.arguments),
             call=self.functions.location(function, source, scope.prefix, scope.call),
@@ -322,6 +347,12 @@ class Lowering:
                 scope.values[actual] = value
 
 
+_REGIONS = {"if": 2, "loop": 1, "scan": 1, "sequence_map": 1}
+"""Subgraphs that an operator needs."""
+_FLAT = frozenset(Kind) - {Kind.CONTROL, Kind.OPAQUE, Kind.ATTENTION, Kind.OPTIMIZER}
+"""Kinds of operators that never have any; attention may be given its scores as a subgraph."""
+
+
 def _without(node: proto.Node, missing: set[str]) -> proto.Node:
     if not missing or missing.isdisjoint(node.input):
         return node
@@ -333,10 +364,6 @@ def _without(node: proto.Node, missing: set[str]) -> proto.Node:
 
 def _domain(name: str) -> str:
     return "" if name == "ai.onnx" else name
-
-
-def _label(source: proto.Node) -> str:
-    return source.name or next((o for o in source.output if o), source.op_type)
 
 
 def _subgraphs(source: proto.Node) -> Iterable[proto.Graph]:
@@ -353,11 +380,3 @@ def _literal(value: object) -> Content:
     from .attributes import constant_content
 
     return constant_content(value)
-
-
-def declared_bytes(value: Value) -> int | None:
-    """Bytes of a static tensor value."""
-    if isinstance(value.type, TensorType) and value.type.is_static:
-        nbytes = value.type.nbytes
-        return nbytes if isinstance(nbytes, int) else None
-    return None

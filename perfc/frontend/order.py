@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
 
 from perfc.errors import ModelError
@@ -45,6 +46,11 @@ def needs(node: Node) -> set[str]:
     return names
 
 
+def label(node: Node) -> str:
+    """What a node is called in messages."""
+    return node.name or next((o for o in node.output if o), node.op_type)
+
+
 def subgraphs(attribute: Attribute) -> tuple[Graph, ...]:
     """The graphs that an attribute holds."""
     return (attribute.g, *attribute.graphs) if attribute.g else tuple(attribute.graphs)
@@ -62,7 +68,7 @@ def _sorted(
 ) -> Iterator[Node]:
     blockers: dict[int, int] = {}
     readers: dict[str, list[Node]] = {}
-    ready: list[Node] = []
+    ready: deque[Node] = deque()
     for node in waiting:
         missing = {n for n in needs(node) if n in made and defined(n) is None and n not in known}
         blockers[id(node)] = len(missing)
@@ -72,7 +78,7 @@ def _sorted(
             ready.append(node)
     done = 0
     while ready:
-        node = ready.pop(0)
+        node = ready.popleft()
         done += 1
         yield node
         for name in node.output:
@@ -84,6 +90,6 @@ def _sorted(
         stuck = next(n for n in waiting if blockers[id(n)])
         raise ModelError(
             "the graph has a cycle",
-            where=f"node {stuck.name or stuck.output[0] if stuck.output else stuck.op_type!r}",
+            where=f"node {label(stuck)!r}",
             hint="a node reads, through others, what it makes itself",
         )
