@@ -1,0 +1,83 @@
+"""A chart before it is drawn: ceilings, points and the window that holds them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from perfc.machine import Unit
+
+from .marks import Basis, Mark, Point, points_of
+from .roofs import Level, Roofs
+
+DECADES = 4.0
+"""Width of a window with no points in it, in powers of ten around the ridges."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Limits of both axes."""
+
+    x: tuple[float, float]
+    y: tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A hierarchical roofline.
+
+    Args:
+        title: what it shows.
+        roofs: the ceilings drawn.
+        marks: kernels, predicted ones before measured ones, slowest first.
+        points: of the marks, one per level.
+        window: limits of the axes.
+        notes: what a reader must know: kernels left out, values assumed.
+    """
+
+    title: str
+    roofs: Roofs
+    marks: tuple[Mark, ...]
+    points: tuple[Point, ...]
+    window: Window
+    notes: tuple[str, ...] = ()
+
+    @property
+    def above(self) -> tuple[Point, ...]:
+        """Points that no machine of this kind can reach."""
+        return tuple(p for p in self.points if p.above_peak)
+
+
+def chart(title: str, roofs: Roofs, marks: Iterable[Mark] = (), notes: Sequence[str] = ()) -> Chart:
+    """The chart of ``marks``; only ceilings that some mark runs under are kept."""
+    shown = tuple(sorted(marks, key=lambda m: (m.basis is Basis.MEASURED, -m.time_s * m.count)))
+    points = tuple(points_of(roofs, shown))
+    if shown:
+        used = {(m.unit, m.dtype) for m in shown}
+        kept = roofs.only(used | {(Unit.VECTOR, "f32")} if used else used)
+    else:
+        kept = roofs
+    return Chart(title, kept, shown, points, window(kept, points), tuple(notes))
+
+
+def window(roofs: Roofs, points: Sequence[Point]) -> Window:
+    """Limits that hold the points, every ridge and half a decade around them."""
+    tops = [r.peak.value for r in roofs.roofs]
+    ridges = [t / s.peak.value for t in tops for s in roofs.slopes]
+    xs = [*ridges, *(p.intensity for p in points)]
+    if not xs:
+        xs = [10 ** (-DECADES / 2), 10 ** (DECADES / 2)]
+    x = (rounded(min(xs) / 3, up=False), rounded(max(xs) * 3, up=True))
+    entry = [s.reached.value * x[0] for s in roofs.slopes if s.level is not Level.L1]
+    ys = [*tops, *(p.flop_per_s for p in points), *entry]
+    if not ys:
+        ys = [1e9, 1e12]
+    return Window(x, (rounded(min(ys) / 1.5, up=False), rounded(max(ys) * 1.5, up=True)))
+
+
+def rounded(value: float, *, up: bool) -> float:
+    """The next value of 1, 2, 5 times a power of ten."""
+    power = 10.0 ** math.floor(math.log10(value))
+    steps = [power * s for s in (1, 2, 5, 10)]
+    return next(s for s in steps if s >= value) if up else max(s for s in steps if s <= value)

@@ -1,0 +1,148 @@
+"""The ceilings of a machine: what arithmetic can give, and what each memory level lets through.
+
+Source: Williams et al. 2009 (roofline); Yang et al. 2020 (hierarchical roofline, one slope per
+memory level).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from enum import Enum
+
+from perfc.machine import Machine, MemoryLevel, Peak, Rate, Unit
+
+
+class Level(Enum):
+    """Levels of the memory hierarchy; the value is the target file's name."""
+
+    L1 = "l1"
+    L2 = "l2"
+    DEVICE = "device"
+
+    @property
+    def title(self) -> str:
+        """As people read it."""
+        return self.value.upper() if self is not Level.DEVICE else "device"
+
+
+FLOAT_UNITS = (Unit.MATRIX, Unit.VECTOR)
+"""Units whose rates count operations of the vertical axis; special functions have their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Roof:
+    """A horizontal ceiling: one arithmetic unit at one or more element types of equal rate.
+
+    Args:
+        unit: matrix or vector.
+        dtypes: element types, as the target file lists them.
+        peak: the most the hardware can ever give.
+        sustained: what was measured, None where nobody did.
+    """
+
+    unit: Unit
+    dtypes: tuple[str, ...]
+    peak: Rate
+    sustained: Rate | None = None
+
+    @property
+    def title(self) -> str:
+        """``f16 matrix``."""
+        return f"{'/'.join(self.dtypes)} {self.unit.value}"
+
+    @property
+    def reached(self) -> Rate:
+        """The measured rate, the rated one where nobody measured."""
+        return self.sustained or self.peak
+
+
+@dataclass(frozen=True, slots=True)
+class Slope:
+    """A diagonal ceiling: bytes a second of one memory level."""
+
+    level: Level
+    peak: Rate
+    sustained: Rate | None = None
+
+    @property
+    def reached(self) -> Rate:
+        """The measured bandwidth, the rated one where nobody measured."""
+        return self.sustained or self.peak
+
+
+@dataclass(frozen=True, slots=True)
+class Roofs:
+    """Every ceiling of one machine.
+
+    Args:
+        target: name of the target.
+        description: of the machine, in words.
+        roofs: horizontal, fastest first.
+        slopes: diagonal, innermost level first.
+    """
+
+    target: str
+    description: str
+    roofs: tuple[Roof, ...]
+    slopes: tuple[Slope, ...]
+
+    def roof(self, unit: Unit, dtype: str) -> Roof | None:
+        """The horizontal ceiling of a unit and element type."""
+        found = (r for r in self.roofs if r.unit is unit and dtype in r.dtypes)
+        return next(found, None)
+
+    def slope(self, level: Level) -> Slope | None:
+        """The diagonal ceiling of a level."""
+        return next((s for s in self.slopes if s.level is level), None)
+
+    def attainable_flop_per_s(
+        self, roof: Roof, level: Level, intensity: float, *, peak: bool = False
+    ) -> float:
+        """The roofline: ``min(rate, bandwidth * intensity)``.
+
+        Source: Williams et al. 2009; equation 3.1 of the thesis cited in `docs/ncu.md`.
+        """
+        top = (roof.peak if peak else roof.reached).value
+        slope = self.slope(level)
+        if slope is None:
+            return top
+        return min(top, (slope.peak if peak else slope.reached).value * intensity)
+
+    def only(self, wanted: Collection[tuple[Unit, str]]) -> Roofs:
+        """The same machine with those horizontal ceilings alone; all of them where none is left."""
+        kept = tuple(r for r in self.roofs if any((r.unit, d) in wanted for d in r.dtypes))
+        return Roofs(self.target, self.description, kept or self.roofs, self.slopes)
+
+
+def roofs_of(machine: Machine) -> Roofs:
+    """The ceilings of ``machine``; element types of one unit that run equally fast share one."""
+    merged: dict[tuple[Unit, float, float | None], list[tuple[str, Peak]]] = {}
+    for (unit, dtype), peak in machine.compute.items():
+        if unit in FLOAT_UNITS and is_drawn(unit, dtype):
+            sustained = peak.sustained.value if peak.sustained else None
+            merged.setdefault((unit, peak.peak.value, sustained), []).append((dtype, peak))
+    roofs = [
+        Roof(key[0], tuple(d for d, _ in same), same[0][1].peak, same[0][1].sustained)
+        for key, same in merged.items()
+    ]
+    roofs.sort(key=lambda r: -r.peak.value)
+    slopes = tuple(_slope(m) for m in machine.memory if m.name in {x.value for x in Level})
+    return Roofs(machine.name, machine.description, tuple(roofs), slopes)
+
+
+def is_drawn(unit: Unit, dtype: str) -> bool:
+    """Whether a rate belongs on a chart of floating-point work: not the vector unit's integers."""
+    return unit is Unit.MATRIX or not dtype.startswith(("i", "u", "b1"))
+
+
+def _slope(level: MemoryLevel) -> Slope:
+    return Slope(Level(level.name), level.bandwidth, level.sustained)
+
+
+def listed(machine: Machine, peak: Peak, unit: Unit, dtype: str) -> tuple[Unit, str]:
+    """The unit and element type under which the target lists a rate that stands in for another."""
+    for (u, d), p in machine.compute.items():
+        if p is peak:
+            return u, d
+    return unit, dtype

@@ -1,0 +1,101 @@
+"""``perfc ncu``: the hierarchical roofline that Nsight Compute's counters tell."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from perfc.errors import ParseError
+
+from ._options import output_option
+from ._report import PIPED_WIDTH, is_colourful, parse_top, write_whole
+
+if TYPE_CHECKING:
+    from perfc.ncu.output import Shown
+
+FINDINGS = 1
+
+
+@click.command("ncu", context_settings={"ignore_unknown_options": True})
+@click.argument("words", nargs=-1, metavar="REPORT.csv | SCRIPT...", type=click.UNPROCESSED)
+@click.option("--command", "prints", is_flag=True, help="Print ncu's command line for SCRIPT.")
+@click.option("-t", "--target", default="", help="Compare with the ceilings of this target.")
+@click.option("--arch", default="", help="Architecture, as in sm_80, where nothing else tells it.")
+@click.option("--process", default="", metavar="PID", help="Keep the kernels of one process.")
+@click.option("--marked", is_flag=True, help="With --command: only between cudaProfilerStart/Stop.")
+@click.option(
+    "--output-format",
+    "form",
+    type=click.Choice(["text", "json", "csv"]),
+    default="text",
+    show_default=True,
+)
+@output_option
+@click.option("--top", default="20", show_default=True, help="Kernels shown, or 'all'.")
+def command(
+    words: tuple[str, ...],
+    prints: bool,
+    target: str,
+    arch: str,
+    process: str,
+    marked: bool,
+    form: str,
+    output: Path | None,
+    top: str,
+) -> int:
+    """Read REPORT.csv: time, flop and bytes of each kernel, and how near to each ceiling it comes.
+
+    The report is what `perfc ncu --command SCRIPT` makes ncu print, or any CSV of ncu with those
+    counters. Exits with 1 where a kernel is above what the target can give.
+    """
+    from perfc.machine import load_machine
+
+    limit = parse_top(top)
+    if arch and not re.fullmatch(r"sm_\d{2,3}[af]?", arch):
+        raise ParseError(f"{arch!r} is no architecture", where="--arch", hint="as in sm_80")
+    machine = load_machine(target) if target else None
+    if prints:
+        from perfc.ncu.command import command_line
+
+        chip = arch or (machine.arch if machine else "sm_80")
+        click.echo(command_line(words, chip, output=str(output or "report.csv"), marked=marked))
+        return 0
+    if len(words) != 1 or words[0].startswith("-"):
+        hint = "give one REPORT.csv, or --command SCRIPT"
+        unknown = next((w for w in words if w.startswith("-")), None)
+        raise click.UsageError(f"no such option {unknown!r}; {hint}" if unknown else hint)
+    from perfc.ncu.output import shown
+    from perfc.ncu.report import load
+
+    report = load(Path(words[0]), arch=arch, process=process)
+    found = shown(report, machine)
+    _show(found, form, output, limit)
+    return FINDINGS if found.has_errors else 0
+
+
+def _show(found: Shown, form: str, output: Path | None, top: int | None) -> None:
+    from perfc.ncu.output import document, to_csv, to_json
+    from perfc.report import text
+
+    size = shutil.get_terminal_size((PIPED_WIDTH, 40))
+    if form == "text" and output is None and is_colourful():
+        from perfc.report import terminal
+
+        terminal.write(document(found, top), sys.stdout, size.columns)
+        return
+    match form:
+        case "json":
+            content = to_json(found)
+        case "csv":
+            content = to_csv(found)
+        case _:
+            content = text.render(document(found, top), size.columns)
+    if output is not None:
+        write_whole(output, content)
+    else:
+        sys.stdout.write(text.encodable(content, sys.stdout.encoding or "utf-8"))

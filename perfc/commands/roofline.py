@@ -1,0 +1,184 @@
+"""``perfc roofline``: the hierarchical roofline of a machine, with kernels as points."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from perfc.errors import MissingExtraError
+
+from ._options import dim_option, output_option, parse_dims
+from ._report import DTYPES, PIPED_WIDTH, is_colourful, parse_top, parse_values, write_whole
+
+if TYPE_CHECKING:
+    from perfc.api import Report
+    from perfc.chart import Chart, Mark
+
+FORMATS = ("text", "svg", "html", "json")
+FINDINGS = 1
+
+
+@click.command("roofline")
+@click.argument("target")
+@click.option("--model", type=click.Path(), help="Draw the kernels of this model.")
+@dim_option
+@click.option("--value", "values", multiple=True, metavar="NAME=N,...", help="Content of an input.")
+@click.option("--runtime", default="ort", show_default=True, help="eager, ort, tensorrt, inductor.")
+@click.option("--dtype", default="", help="What if: f16, bf16, tf32, i8, fp8.")
+@click.option("--no-tf32", is_flag=True, help="f32 products do not use TF32.")
+@click.option(
+    "--measured",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Draw measured kernels too: an ncu CSV, or JSON of `perfc ncu` or `perfc measure`.",
+)
+@click.option(
+    "--output-format",
+    "form",
+    type=click.Choice(FORMATS),
+    default=None,
+    help="By default what the output file's name says, else text.",
+)
+@output_option
+@click.option("--top", default="20", show_default=True, help="Kernels in the table, or 'all'.")
+def command(
+    target: str,
+    model: str | None,
+    dims: tuple[str, ...],
+    values: tuple[str, ...],
+    runtime: str,
+    dtype: str,
+    no_tf32: bool,
+    measured: tuple[Path, ...],
+    form: str | None,
+    output: Path | None,
+    top: str,
+) -> int:
+    """Draw the ceilings of TARGET: L1, L2 and device memory, each unit and element type.
+
+    TARGET is a name or a file that `perfc calibrate` wrote. Peaks are dashed, measured ceilings
+    solid. Each kernel has one point per memory level, at its intensity against the bytes there.
+    """
+    from perfc.chart import chart, marks_of, roofs_of
+    from perfc.machine import load_machine
+
+    limit = parse_top(top)
+    notes: list[str] = []
+    marks: list[Mark] = []
+    machine = load_machine(target)
+    title = machine.name
+    if model is not None:
+        report = _analysed(model, target, dims, values, runtime, dtype, tf32=not no_tf32)
+        found = marks_of(report.roofline, tf32=not no_tf32)
+        marks += found.marks
+        title = _title(report)
+        notes += _model_notes(found.moving)
+    elif dims or values:
+        raise click.UsageError("--dim and --value need a --model")
+    for path in measured:
+        from perfc.chart.overlay import read
+
+        overlay = read(path, machine)
+        marks += overlay.marks
+        notes += overlay.notes
+    drawn = chart(title, roofs_of(machine), marks, notes)
+    _show(drawn, form or _form_of(output), output, limit)
+    return FINDINGS if drawn.above else 0
+
+
+def _analysed(
+    model: str,
+    target: str,
+    dims: tuple[str, ...],
+    values: tuple[str, ...],
+    runtime: str,
+    dtype: str,
+    *,
+    tf32: bool,
+) -> Report:
+    from perfc.api import analyze
+
+    return analyze(
+        model,
+        target,
+        dims=parse_dims(dims),
+        values=parse_values(values),
+        runtime=runtime,
+        dtype=DTYPES.get(dtype.lower(), dtype.lower()),
+        tf32=tf32,
+    )
+
+
+def _title(report: Report) -> str:
+    symbols = "".join(f", {name} = {value}" for name, value in report.env.items())
+    precision = f", {report.dtype}" if report.dtype else ""
+    runtime = report.kernels.runtime.name
+    return f"{Path(report.path).name} on {report.machine.name}{symbols}, {runtime}{precision}"
+
+
+def _model_notes(moving: int) -> Iterator[str]:
+    yield "L1 and L2 bytes: compulsory, equal by definition; device bytes: what L2 does not hold"
+    if moving:
+        yield f"{moving} kernels only move bytes: without arithmetic they have no intensity"
+
+
+def _form_of(output: Path | None) -> str:
+    suffix = output.suffix.lower().lstrip(".") if output is not None else ""
+    return {"htm": "html"}.get(suffix, suffix if suffix in FORMATS else "text")
+
+
+def _show(drawn: Chart, form: str, output: Path | None, top: int | None) -> None:
+    if form == "text" and output is None and sys.stdout.isatty():
+        _to_terminal(drawn, top)
+        return
+    text = "".join(_rendered(drawn, form, top))
+    if output is not None:
+        write_whole(output, text)
+        return
+    from perfc.report.text import encodable
+
+    encoding = sys.stdout.encoding or "utf-8"
+    sys.stdout.write(encodable(text, encoding) if form == "text" else text)
+
+
+def _rendered(drawn: Chart, form: str, top: int | None) -> Iterator[str]:
+    match form:
+        case "json":
+            from perfc.chart.json_form import render
+
+            yield render(drawn)
+        case "svg":
+            from perfc.chart.drawing import svg
+
+            yield svg(drawn)
+        case "html":
+            from perfc.chart.drawing import page
+
+            yield page(drawn)
+        case _:
+            from perfc.chart.table import document
+            from perfc.report import text
+
+            width = shutil.get_terminal_size((PIPED_WIDTH, 40)).columns
+            yield text.render(document(drawn, top), width)
+
+
+def _to_terminal(drawn: Chart, top: int | None) -> None:
+    """The plot, where the terminal has room and plotext is installed, and the table."""
+    from perfc.chart.plot import LEAST_HEIGHT, LEAST_WIDTH, plotted
+    from perfc.chart.table import document
+    from perfc.report import terminal
+
+    size = shutil.get_terminal_size((PIPED_WIDTH, 40))
+    if size.columns >= LEAST_WIDTH and size.lines >= LEAST_HEIGHT:
+        try:
+            click.echo(plotted(drawn, size.columns, size.lines - 2, colour=is_colourful()))
+        except MissingExtraError as error:
+            click.echo(f"no plot: {error}", err=True)
+    terminal.write(document(drawn, top), sys.stdout, size.columns)

@@ -1,0 +1,1 @@
+"""Nsight Compute reports as hierarchical rooflines: counters to flop, seconds and bytes."""

@@ -1,0 +1,166 @@
+"""Names of counters, and how many operations an instruction of the tensor pipe does.
+
+Sources: equations 3.3 to 3.6 of the thesis cited in `docs/ncu.md`; Nsight Compute's own roofline
+sections; shapes of warp-level products from the PTX ISA, section "Matrix multiply-accumulate
+operation using mma instruction"; Jia et al. 2018 (HMMA.884 in four steps on Volta) and 2019
+(HMMA.1688 on Turing).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+CYCLES = ("sm__cycles_elapsed.avg", "smsp__cycles_elapsed.avg", "Elapsed Cycles")
+CYCLES_PER_S = (
+    "sm__cycles_elapsed.avg.per_second",
+    "smsp__cycles_elapsed.avg.per_second",
+    "SM Frequency",
+)
+DURATION = ("gpu__time_duration.sum", "gpu__time_duration.avg", "Duration")
+LEVELS = {
+    "l1": ("l1tex__t_bytes.sum",),
+    "l2": ("lts__t_bytes.sum",),
+    "device": ("dram__bytes.sum",),
+}
+SECTORS = {"l1": "l1tex__t_sectors.sum", "l2": "lts__t_sectors.sum"}
+SECTOR_BYTES = 32
+DRAM_PARTS = ("dram__bytes_read.sum", "dram__bytes_write.sum")
+DEVICE_NAME = "device__attribute_display_name"
+
+SCALAR = {"f32": "f", "f16": "h", "f64": "d"}
+"""Letter of ``fadd``, ``ffma`` and ``fmul`` for each element type."""
+SCALAR_PATTERN = "{unit}__sass_thread_inst_executed_op_{letter}{op}_pred_on.sum"
+PER_CYCLE = ".per_cycle_elapsed"
+SCALAR_OPS = {"add": 1, "fma": 2, "mul": 1}
+"""Flop of each instruction: equations 3.4 and 3.5."""
+
+PIPE_TENSOR = "sm__inst_executed_pipe_tensor.sum"
+PIPE_TENSOR_OPS = {
+    "hmma": "sm__inst_executed_pipe_tensor_op_hmma.sum",
+    "imma": "sm__inst_executed_pipe_tensor_op_imma.sum",
+    "dmma": "sm__inst_executed_pipe_tensor_op_dmma.sum",
+    "gmma": "sm__inst_executed_pipe_tensor_op_gmma.sum",
+}
+OPS_PATH = re.compile(
+    r"sm__ops_path_tensor_(?:op_[a-z]+_)?src_(?P<src>[a-z]+\d*(?:_fp\d+)?)"
+    r"(?:_dst_(?P<dst>[a-z]+\d+))?(?P<sparsity>_sparsity_(?:on|off))?\.sum(?P<rate>\.per_cycle_elapsed)?$"
+)
+OPS_PATH_TYPES = {
+    "fp16": "f16",
+    "bf16": "bf16",
+    "tf32": "tf32",
+    "fp64": "f64",
+    "fp8": "f8e4m3",
+    "fp4": "f4e2m1",
+    "fp6": "f8e4m3",
+    "fp4_fp6": "f8e4m3",
+    "int8": "i8",
+    "int4": "i4",
+    "int1": "b1",
+}
+"""Source types of ``sm__ops_path_tensor_src_…`` as target files write them."""
+
+
+@dataclass(frozen=True, slots=True)
+class TensorInstruction:
+    """What one warp-level instruction of the tensor pipe does.
+
+    Args:
+        flop: a multiply–accumulate counted as two.
+        dtype: of the operands.
+        shape: in the name that the assembler gives it.
+        source: where the shape is from.
+    """
+
+    flop: int
+    dtype: str
+    shape: str
+    source: str
+
+
+_PTX = "PTX ISA, shapes of mma instructions"
+_VOLTA = "HMMA.884 is four steps of m8n8k4 over quad pairs (Jia et al. 2018); equation 3.6"
+_TURING = "HMMA.1688 (Jia et al. 2019)"
+_H884 = TensorInstruction(512, "f16", "HMMA.884, one of four steps", _VOLTA)
+_H1688 = TensorInstruction(2048, "f16", "HMMA.1688", _TURING)
+_H16816 = TensorInstruction(4096, "f16", "HMMA.16816", _PTX)
+_TF32 = TensorInstruction(2048, "tf32", "HMMA.1688.TF32", _PTX)
+_I8816 = TensorInstruction(2048, "i8", "IMMA.8816", _PTX)
+_I16832 = TensorInstruction(8192, "i8", "IMMA.16832", _PTX)
+_D884 = TensorInstruction(512, "f64", "DMMA.884", _PTX)
+
+VOLTA = {"hmma": _H884, "tensor": _H884}
+TURING = {"hmma": _H1688, "tensor": _H1688, "imma": _I8816}
+AMPERE = {"hmma": _H16816, "tensor": _H16816, "imma": _I16832, "dmma": _D884}
+HOPPER = {"hmma": _H16816, "imma": _I16832, "dmma": _D884}
+"""No entry for ``gmma``: a warp-group product is as wide as its program says, 8 to 256 columns,
+so its instructions do not tell its operations. Nor for all of the pipe together."""
+ARCHITECTURES = {
+    "sm_70": VOLTA,
+    "sm_72": VOLTA,
+    "sm_75": TURING,
+    "sm_80": AMPERE,
+    "sm_86": AMPERE,
+    "sm_87": AMPERE,
+    "sm_89": AMPERE,
+    "sm_90": HOPPER,
+    "sm_120": AMPERE,
+}
+"""Instructions of the tensor pipe by architecture; one that is not here has no table yet."""
+
+_NAMED = (
+    (re.compile(r"(?<!\d)16816"), _H16816),
+    (re.compile(r"(?<!\d)16832"), _I16832),
+    (re.compile(r"h1688|f16.*1688|1688.*f16|fp16"), _H1688),
+    (re.compile(r"(?<!\d)1688(?!\d)|tf32f32"), _TF32),
+)
+
+
+def instruction(arch: str, pipe: str, kernel: str) -> tuple[TensorInstruction | None, bool]:
+    """What an instruction of ``pipe`` does, and whether that is certain.
+
+    On Volta and Turing there is one shape. From Ampere on there are several; cuBLAS and cuDNN write
+    theirs into the kernel's name (``s16816gemm``), else the widest is assumed.
+    """
+    table = ARCHITECTURES.get(arch, {})
+    found = table.get(pipe)
+    if found is None or table in (VOLTA, TURING):
+        return found, True
+    if pipe in ("hmma", "tensor"):
+        for pattern, named in _NAMED:
+            if pattern.search(kernel):
+                return named, True
+    return found, pipe not in ("hmma", "tensor", "imma")
+
+
+def generation(arch: str) -> int:
+    """``sm_80`` as 80; 0 where it is not known."""
+    return int(re.sub(r"\D", "", arch) or 0)
+
+
+def has_tensor_pipe(arch: str) -> bool:
+    """Whether an architecture has one, or is not known."""
+    return not 0 < generation(arch) < 70
+
+
+def collected(arch: str) -> tuple[str, ...]:
+    """The counters to ask ncu for on an architecture: all that the equations need, no more."""
+    names = [CYCLES[0], CYCLES_PER_S[0], DURATION[0]]
+    for letter in SCALAR.values():
+        names += [SCALAR_PATTERN.format(unit="sm", letter=letter, op=op) for op in SCALAR_OPS]
+    names += tensor_counters(arch)
+    names += [LEVELS["l1"][0], LEVELS["l2"][0], *DRAM_PARTS]
+    return tuple(names)
+
+
+def tensor_counters(arch: str) -> list[str]:
+    """Counters of the tensor pipe: operations where the chip counts them, else instructions."""
+    if not has_tensor_pipe(arch):
+        return []
+    if generation(arch) < 80:
+        return [PIPE_TENSOR]
+    sources = ["fp16_dst_fp16", "fp16_dst_fp32", "bf16_dst_fp32", "tf32_dst_fp32", "int8", "fp64"]
+    if generation(arch) in (86, 87, 89) or generation(arch) >= 120:
+        sources.remove("fp64")
+    return [PIPE_TENSOR, *(f"sm__ops_path_tensor_src_{s}.sum" for s in sources)]

@@ -1,0 +1,126 @@
+"""Numbers and units as ncu prints them: prefixes, thousands separators, the user's locale.
+
+Source: Nsight Compute CLI manual, ``--print-units`` (automatic scaling; ``base`` turns it off).
+Byte prefixes are decimal: ``Kbyte`` is 1000 bytes.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from enum import Enum
+
+MISSING = frozenset({"", "n/a", "nan", "-nan", "inf", "-inf", "no data", "(!) n/a"})
+"""What stands in a value's place where there is none."""
+
+_PREFIXES = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12, "p": 1e15}
+_BINARY = {"ki": 2.0**10, "mi": 2.0**20, "gi": 2.0**30, "ti": 2.0**40}
+_TIMES = {
+    "second": 1.0,
+    "msecond": 1e-3,
+    "usecond": 1e-6,
+    "nsecond": 1e-9,
+    "s": 1.0,
+    "ms": 1e-3,
+    "us": 1e-6,
+    "µs": 1e-6,
+    "ns": 1e-9,
+}
+_COUNTS = ("inst", "instruction", "cycle", "op", "ops", "flop", "sector", "request", "warp", "")
+_WORD = re.compile(r"(?P<prefix>[kmgtp]i?)?(?P<word>byte|b|hz)s?$", re.IGNORECASE)
+
+
+class Convention(Enum):
+    """How a locale writes 1234.5."""
+
+    POINT = "1,234.5"
+    COMMA = "1.234,5"
+
+    @property
+    def decimal(self) -> str:
+        """The character before the fraction."""
+        return "." if self is Convention.POINT else ","
+
+
+_SPACES = dict.fromkeys(map(ord, " \N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}\N{THIN SPACE}'’"))
+_POINTED = re.compile(r"-?(\d{1,3}(,\d{3})+|\d+)\.\d+$")
+_COMMAED = re.compile(r"-?(\d{1,3}(\.\d{3})+|\d+),\d+$")
+_GROUPS = {
+    Convention.POINT: re.compile(r"-?\d{1,3}(,\d{3}){2,}$"),
+    Convention.COMMA: re.compile(r"-?\d{1,3}(\.\d{3}){2,}$"),
+}
+_LONG_FRACTION = {
+    Convention.POINT: re.compile(r"-?\d+\.(\d{1,2}|\d{4,})$"),
+    Convention.COMMA: re.compile(r"-?\d+,(\d{1,2}|\d{4,})$"),
+}
+_EXPONENT = re.compile(r"e[+-]?\d+$", re.IGNORECASE)
+
+
+def convention_of(texts: Iterable[str]) -> Convention | None:
+    """The convention that all ``texts`` follow, None where they contradict each other.
+
+    ``1,234`` alone may be either; what is not decided anywhere is read as ``1,234.5`` would be.
+    """
+    seen: set[Convention] = set()
+    for text in texts:
+        found = evidence(_EXPONENT.sub("", text.strip().translate(_SPACES)))
+        if found is not None:
+            seen.add(found)
+            if len(seen) > 1:
+                return None
+    return seen.pop() if seen else Convention.POINT
+
+
+def evidence(text: str) -> Convention | None:
+    """The convention one number shows, None where it fits both."""
+    if "," in text and "." in text:
+        if _POINTED.match(text):
+            return Convention.POINT
+        return Convention.COMMA if _COMMAED.match(text) else None
+    for convention in Convention:
+        if _GROUPS[convention].match(text) or _LONG_FRACTION[convention].match(text):
+            return convention
+    return None
+
+
+def number(text: str, convention: Convention) -> float | None:
+    """A value as printed; None where there is none, or it is no number."""
+    text = text.strip()
+    if text.lower() in MISSING:
+        return None
+    plain = text.translate(_SPACES).rstrip("%")
+    group = "," if convention is Convention.POINT else "."
+    try:
+        value = float(plain.replace(group, "").replace(convention.decimal, "."))
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
+
+
+def factor(unit: str) -> float | None:
+    """What a value in ``unit`` is multiplied by for bytes, seconds, hertz or a count.
+
+    None for a unit that nobody knows: its value must not be used.
+    """
+    unit = unit.strip()
+    head, slash, per = unit.partition("/")
+    if slash:
+        above, below = factor(head), factor(per)
+        return None if above is None or below is None else above / below
+    if unit.lower() in _TIMES:
+        return _TIMES[unit.lower()]
+    if unit == "%":
+        return 0.01
+    match = _WORD.match(unit)
+    if match:
+        prefix = (match["prefix"] or "").lower()
+        return _BINARY[prefix] if prefix in _BINARY else _PREFIXES[prefix]
+    return _count(unit.lower())
+
+
+def _count(unit: str) -> float | None:
+    """Counts: ``inst``, and ``Kinst`` where a version scales them."""
+    if unit in _COUNTS:
+        return 1.0
+    return _PREFIXES.get(unit[:1]) if unit[1:] in _COUNTS and unit[1:] else None
