@@ -56,6 +56,8 @@ class Functions:
 
 
 EXPANDED = "expanded by perfc"
+STANDARD = frozenset({"", "ai.onnx.ml", "ai.onnx.preview.training"})
+"""Domains whose operators ONNX itself describes."""
 
 
 def expansion(
@@ -65,6 +67,8 @@ def expansion(
 
     None where it defines none, or none that goes with these inputs and attributes.
     """
+    if domain not in STANDARD:
+        return None
     import onnx
 
     schema: Any
@@ -73,19 +77,23 @@ def expansion(
     since = version if 0 < version <= newest else newest
     try:
         schema = onnx.defs.get_schema(node.op_type, since, domain)
-    except onnx.defs.SchemaError:
+        body = _body(schema, node, inputs)
+    except (onnx.defs.SchemaError, RuntimeError, TypeError, ValueError):
         return None
+    return None if body is None else _decoded(body, since)
+
+
+def _body(schema: Any, node: proto.Node, inputs: Sequence[Value | None]) -> object | None:
+    import onnx
+
     if schema.has_function:
-        body = schema.function_body
-    elif schema.has_context_dependent_function:
-        types = [_type_message(v) for v in inputs]
-        data = schema.get_context_dependent_function(_node_message(node), types)
-        body = onnx.FunctionProto.FromString(data) if data else None
-    else:
+        body: object = schema.function_body
+        return body
+    if not schema.has_context_dependent_function:
         return None
-    if body is None:
-        return None
-    return _decoded(body, version)
+    types = [_type_message(v) for v in inputs]
+    data = schema.get_context_dependent_function(_node_message(node), types)
+    return onnx.FunctionProto.FromString(data) if data else None
 
 
 def _decoded(body: object, version: int) -> proto.Function:
