@@ -14,6 +14,7 @@ import time
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
 import adapter
@@ -22,6 +23,14 @@ import onnx
 from truth import Judgement, Sequence, Tally, Tensor, Type, Verdict, judge_all, type_of
 
 BOUND_ELEMENTS = 1024
+
+
+class Reach(StrEnum):
+    """Which small inputs a run binds: of integer type, holding whole numbers, or all numbers."""
+
+    INTEGERS = "integer"
+    WHOLE = "whole-number"
+    FLOATS = "numeric"
 
 
 @dataclass(frozen=True)
@@ -36,7 +45,7 @@ class NodeTest:
     tensors: frozenset[str]
 
 
-def load(kinds: tuple[str, ...] = ("node",), floats: bool = False) -> Iterator[NodeTest]:
+def load(kinds: tuple[str, ...] = ("node",), reach: Reach = Reach.INTEGERS) -> Iterator[NodeTest]:
     """Tests of the given kinds; `node` alone is 1,884 tests with onnx 1.23."""
     from onnx.backend.test.loader import load_model_tests
 
@@ -45,10 +54,10 @@ def load(kinds: tuple[str, ...] = ("node",), floats: bool = False) -> Iterator[N
         found = [t for kind in kinds for t in load_model_tests(kind=kind)]
     for test in sorted(found, key=lambda t: t.name):
         if test.model is not None and test.data_sets:
-            yield prepare(test.name, test.model, *test.data_sets[0], floats)
+            yield prepare(test.name, test.model, *test.data_sets[0], reach)
 
 
-def prepare(name: str, model: onnx.ModelProto, inputs: Any, outputs: Any, floats: bool) -> NodeTest:
+def prepare(name: str, model: onnx.ModelProto, inputs: Any, outputs: Any, reach: Reach) -> NodeTest:
     """Strip a test's model and pair its data with names."""
     truths: dict[str, Type] = {}
     tensors = set()
@@ -57,7 +66,7 @@ def prepare(name: str, model: onnx.ModelProto, inputs: Any, outputs: Any, floats
         if isinstance(truths[info.name], Tensor):
             tensors.add(info.name)
     fed = zip(model.graph.input, inputs, strict=False)
-    values = {info.name: v for info, v in fed if bindable(v, floats)}
+    values = {info.name: v for info, v in fed if bindable(v, reach)}
     op = model.graph.node[0].op_type if len(model.graph.node) == 1 else name.split("_")[1]
     return NodeTest(name, op, strip(model), values, truths, frozenset(tensors))
 
@@ -72,12 +81,18 @@ def declared_kind(declared: onnx.TypeProto, seen: Type) -> Type:
     return seen
 
 
-def bindable(value: Any, floats: bool) -> bool:
-    """Whether a user would bind this input by `--value`: a small integer or bool tensor."""
+def bindable(value: Any, reach: Reach) -> bool:
+    """Whether a user would bind this input by `--value`: a small tensor of what `reach` says."""
     if isinstance(value, (list, dict)) or value is None or hasattr(value, "dims"):
         return False
-    kinds = "iub" + ("f" if floats else "")
-    return np.asarray(value).dtype.kind in kinds and np.size(value) <= BOUND_ELEMENTS
+    array = np.asarray(value)
+    if array.size > BOUND_ELEMENTS:
+        return False
+    if array.dtype.kind in "iub":
+        return True
+    if array.dtype.kind != "f" or reach is Reach.INTEGERS:
+        return False
+    return reach is Reach.FLOATS or bool(np.all(np.mod(array, 1) == 0))
 
 
 def strip(model: onnx.ModelProto) -> onnx.ModelProto:
@@ -123,11 +138,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--peer", choices=sorted(adapter.ENGINES), default="perfc")
     parser.add_argument("--only", default="", help="tests whose name contains this")
-    parser.add_argument("--floats", action="store_true", help="bind small float inputs as well")
+    parser.add_argument(
+        "--bind", type=Reach, choices=list(Reach), default=Reach.INTEGERS, help="what is bound"
+    )
     parser.add_argument("--quiet", action="store_true", help="no table, only the totals")
     parser.add_argument("--examples", type=int, default=2)
     args = parser.parse_args()
-    tests = [t for t in load(floats=args.floats) if args.only in t.name]
+    tests = [t for t in load(reach=args.bind) if args.only in t.name]
     outputs = sum(len(t.truths) for t in tests)
     print(f"{len(tests)} tests, {outputs} outputs, onnx {onnx.__version__}, engine {args.peer}")
     wrong, summary = 0, []
@@ -135,7 +152,7 @@ def main() -> int:
         began = time.perf_counter()
         tensors, others = run(args.peer, tests, bound)
         seconds = time.perf_counter() - began
-        mode = "integer inputs bound" if bound else "no input values"
+        mode = f"small {args.bind} inputs bound" if bound else "no input values"
         print(f"\n== {mode} ({seconds:.1f} s)\ntensors: {tensors.line()}\nothers:  {others.line()}")
         if not args.quiet:
             shown = [Verdict.WRONG, Verdict.FAILED, Verdict.UNKNOWN, Verdict.BOUNDED]
