@@ -45,11 +45,10 @@ class Folding:
         nodes: list[Node] = []
         for node in graph.nodes:
             self.node(node, nodes, weights)
-        outputs = tuple(self.replaced.get(v, v) for v in graph.outputs)
-        alive = _alive(nodes, outputs)
-        used = {v for n in alive for v in (*n.inputs, *captured(n)) if v is not None}
-        kept = tuple(w for w in dict.fromkeys(weights) if w in used or w in outputs)
-        if len(alive) == len(graph.nodes) and kept == graph.weights and outputs == graph.outputs:
+        outputs = tuple([self.replaced.get(v, v) for v in graph.outputs])
+        alive, used = _alive(nodes, outputs)
+        kept = tuple([w for w in dict.fromkeys(weights) if w in used])
+        if kept == graph.weights and outputs == graph.outputs and alive == list(graph.nodes):
             return graph
         return Graph(graph.name, graph.inputs, outputs, tuple(alive), kept)
 
@@ -102,12 +101,16 @@ class Folding:
         return None if taken is None else node.regions[0 if taken else 1]
 
 
-def _alive(nodes: list[Node], outputs: tuple[Value, ...]) -> list[Node]:
+def _alive(nodes: list[Node], outputs: tuple[Value, ...]) -> tuple[list[Node], set[Value]]:
+    """The nodes whose results somebody reads, and every value that is read."""
     needed = set(outputs)
     alive: list[Node] = []
     for node in reversed(nodes):
-        if not needed.isdisjoint(node.results):
-            alive.append(node)
-            needed.update(v for v in node.inputs if v is not None)
-            needed |= captured(node)
-    return alive[::-1]
+        for v in node.outputs:
+            if v in needed and v is not None:
+                alive.append(node)
+                needed.update([v for v in node.inputs if v is not None])
+                if node.regions:
+                    needed |= captured(node)
+                break
+    return alive[::-1], needed

@@ -1,0 +1,152 @@
+"""Folding removes what runs before the model does, and keeps what the model means."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+
+from perfc.ir.cost import dim_sum
+from perfc.ir.evaluate import evaluate
+from perfc.ir.graph import Graph, Loc, Module, Node, Value, walk
+from perfc.ir.known import Known
+from perfc.ir.types import DType, TensorType
+from perfc.ir.verify import verify
+from perfc.passes.canonicalize import Canonicalize
+from perfc.passes.cost import Cost
+from perfc.passes.manager import Analyses
+from tests.passes.random_graphs import Builder, modules, op
+
+ENV = {"N": 3}
+
+
+def canonical(module: Module) -> Module:
+    return Analyses().apply(Canonicalize(), module)
+
+
+@settings(max_examples=150, deadline=None)
+@given(modules())
+def test_the_result_verifies_and_is_settled(module: Module) -> None:
+    once = canonical(module)
+    verify(once)
+    assert canonical(once) is once
+
+
+@settings(max_examples=100, deadline=None)
+@given(modules())
+def test_work_only_shrinks_and_outputs_keep_their_types(module: Module) -> None:
+    small = canonical(module)
+    before, after = (Analyses().get(Cost(), m) for m in (module, small))
+    for unit in ("mac", "alu", "sfu"):
+        assert evaluate(getattr(after.work, unit), ENV) <= evaluate(getattr(before.work, unit), ENV)
+    assert [v.type for v in small.graph.outputs] == [v.type for v in module.graph.outputs]
+    assert small.graph.inputs == module.graph.inputs
+
+
+def build(*outputs: Value, builder: Builder) -> Module:
+    inputs = tuple(v for v in builder.values if v.weight is None)
+    return Module(Graph("g", inputs, outputs, tuple(builder.nodes), tuple(builder.weights)))
+
+
+def test_nobody_reads_what_is_dropped() -> None:
+    b = Builder(2, [Value("x", Builder(2).square)])
+    b.add(op("relu"), b.values[0])
+    y = b.add(op("sigmoid"), b.values[0])
+    assert [n.op.mnemonic for n in canonical(build(y, builder=b)).graph] == ["sigmoid"]
+
+
+def test_what_reads_only_stored_tensors_becomes_one() -> None:
+    b = Builder(2, [Value("x", Builder(2).square)])
+    w = b.weight((2, 4, 4))
+    scaled = b.add(op("mul"), w, b.weight(()))
+    y = b.add(op("add"), b.values[0], scaled)
+    small = canonical(build(y, builder=b))
+    assert [n.op.mnemonic for n in small.graph] == ["add"]
+    (stored,) = small.graph.weights
+    assert stored.weight is not None
+    assert not stored.weight.is_parameter
+    assert small.graph.nodes[0].inputs[1] is stored
+
+
+def test_quantised_weights_stay_as_they_are_stored() -> None:
+    b = Builder(2, [Value("x", Builder(2).square)])
+    narrow = Value("w", TensorType(DType.I8, (4, 4)), None, b.weight((1,)).weight)
+    b.weights.append(narrow)
+    wide = b.add(
+        op("dequantize_linear"), narrow, b.weight(()), types=(TensorType(DType.F32, (4, 4)),)
+    )
+    y = b.add(op("matmul"), b.values[0], wide)
+    small = canonical(build(y, builder=b))
+    assert [n.op.mnemonic for n in small.graph] == ["dequantize_linear", "matmul"]
+
+
+def test_random_tensors_are_drawn_every_run() -> None:
+    b = Builder(2, [])
+    y = b.add(op("random_normal", shape=(2, 4, 4)))
+    assert len(canonical(build(y, builder=b)).graph.nodes) == 1
+
+
+def test_an_identity_hands_on_even_an_input_to_an_output() -> None:
+    b = Builder(2, [Value("x", Builder(2).square)])
+    y = b.add(op("identity"), b.add(op("identity"), b.values[0]))
+    small = canonical(build(y, builder=b))
+    assert not small.graph.nodes
+    assert small.graph.outputs == small.graph.inputs
+
+
+def branching(known: bool | None) -> Module:
+    b = Builder(2, [Value("x", Builder(2).square)])
+    content = None if known is None else Known.scalar(known)
+    condition = Value("c", TensorType(DType.BOOL, ()), content)
+    sides = []
+    for prefix, name in (("t", "relu"), ("e", "sigmoid")):
+        inner = Builder(2, [], prefix=prefix)
+        weight = inner.weight((4,))
+        out = inner.add(op(name), inner.add(op("add"), b.values[0], weight))
+        sides.append(Graph(prefix, (), (out,), tuple(inner.nodes), tuple(inner.weights)))
+    y = Value("y", b.square)
+    b.nodes.append(Node(op("if"), (condition,), (y,), tuple(sides), Loc("if", "If")))
+    z = b.add(op("abs"), y)
+    return Module(Graph("g", (b.values[0], condition), (z, y), tuple(b.nodes)))
+
+
+def test_a_decided_branch_is_put_in_place() -> None:
+    for known, name in ((True, "relu"), (False, "sigmoid")):
+        small = canonical(branching(known))
+        assert [n.op.mnemonic for n in small.graph] == ["add", name, "abs"]
+        assert len(small.graph.weights) == 1
+        assert small.graph.outputs[1] is small.graph.nodes[1].results[0]
+        verify(small)
+
+
+def test_an_undecided_branch_stays() -> None:
+    module = branching(None)
+    assert canonical(module) is module
+
+
+def test_regions_are_folded_too() -> None:
+    module = branching(None)
+    inner = module.graph.nodes[0].regions[0]
+    copied = Value("copied", inner.outputs[0].type)
+    identity = Node(op("identity"), inner.outputs, (copied,))
+    then = Graph("t", (), (copied,), (*inner.nodes, identity), inner.weights)
+    branch = module.graph.nodes[0]
+    wrapped = Node(branch.op, branch.inputs, branch.outputs, (then, branch.regions[1]), branch.loc)
+    graph = Graph(
+        "g", module.graph.inputs, module.graph.outputs, (wrapped, *module.graph.nodes[1:])
+    )
+    small = canonical(Module(graph))
+    assert [n.op.mnemonic for n in walk(small.graph)] == [
+        "if",
+        "add",
+        "relu",
+        "add",
+        "sigmoid",
+        "abs",
+    ]
+
+
+def test_stored_bytes_after_folding_are_those_that_are_read() -> None:
+    b = Builder(2, [Value("x", Builder(2).square)])
+    b.weight((1000, 1000))
+    y = b.add(op("add"), b.values[0], b.weight((4,)))
+    small = canonical(build(y, builder=b))
+    assert dim_sum(w.type.nbytes or 0 for w in small.graph.weights) == 16  # type: ignore[union-attr]
