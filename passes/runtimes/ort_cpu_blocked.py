@@ -6,7 +6,7 @@ from perfc.ir.op import Kind
 
 from . import ort_cpu
 
-_ADDED = frozenset({"add", "sum", "add_relu"})
+_ADDED = frozenset({"add", "sum", "add_relu", "hard_swish"})
 
 TABLE = replace(
     ort_cpu.TABLE,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -152,22 +151,11 @@ def compared(
 ) -> tuple[Compared, ...]:
     """Every part beside what the analysis says of it."""
     bounds = report.roofline.kernels
+    times = [b.time_s for b in bounds] if efficiencies is None else efficiencies.times(report)
+    host_s = efficiencies.host_s if efficiencies is not None else 0.0
     rows: list[Compared] = []
     for part in attribution.parts:
         own = tuple(bounds[i] for i in part.kernels)
-        rows.append(Compared(part, own, predicted(own, report, efficiencies, len(part.runtime))))
+        time_s = math.fsum(times[i] for i in part.kernels) if own else host_s * len(part.runtime)
+        rows.append(Compared(part, own, time_s))
     return tuple(rows)
-
-
-def predicted(
-    bounds: Sequence[KernelBound],
-    report: Report,
-    efficiencies: Efficiencies | None,
-    launches: int,
-) -> float:
-    """Time of some kernels; of nodes that launch nothing in our reading, of their dispatch."""
-    if efficiencies is None:
-        return math.fsum(b.time_s for b in bounds)
-    if not bounds:
-        return efficiencies.host_s * launches
-    return math.fsum(efficiencies.predict(b, report.env) for b in bounds)

@@ -1,20 +1,205 @@
-"""Fitted efficiencies (placeholder to be filled)."""
+"""Fits what a machine and a runtime sustain, class by class, to measured kernels.
+
+The time of a kernel is a sum of terms (``classes``); their rates are fitted by least squares of
+relative errors with coefficients that are not negative, so that more work never takes less time.
+"""
+
 from __future__ import annotations
-from collections.abc import Mapping
-from dataclasses import dataclass
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import median
 from typing import TYPE_CHECKING
-from perfc.machine import Machine
-from perfc.passes.roofline import KernelBound
+
+from perfc.errors import ParseError
+from perfc.ir.graph import walk
+
+from .classes import Term, classify
+from .layout import moved_in
+from .rows import KernelRow, ModelRow
+from .subject import Subject, of_bound, of_row
+
 if TYPE_CHECKING:
     from perfc.api import Report
 
+LEAST_SAMPLES = 6
+"""A class with fewer kernels falls back on its wider kin."""
+SMALL_S = 2e-5
+"""Errors of kernels far below this count absolutely, not relatively."""
+MOVES = "move"
+"""The class of copies that change layout."""
+HOST = "host"
+"""The class of nodes that launch nothing in our reading."""
+MOST_OVERHEAD_S = 8e-6
+
+Key = tuple[str, str, int]
+"""Model digest, values of the symbols, threads: one measured run."""
+
+
 @dataclass(frozen=True)
 class Efficiencies:
-    host_s: float = 0.0
-    def predict(self, bound: KernelBound, env: Mapping[str, int]) -> float:
-        return bound.time_s
-    def total(self, report: Report) -> float:
-        return report.roofline.time_s
+    """Fitted rates.
 
-def of_machine(machine: Machine) -> Efficiencies | None:
+    Args:
+        seconds: by class, what one unit of each term takes.
+        samples: by class, kernels it was fitted to.
+    """
+
+    seconds: Mapping[str, Mapping[Term, float]]
+    samples: Mapping[str, int] = field(default_factory=dict[str, int])
+
+    @property
+    def host_s(self) -> float:
+        """What a node takes that launches nothing in our reading."""
+        return self.seconds.get(HOST, {}).get(Term.LAUNCH, 0.0)
+
+    def kernel_s(self, subject: Subject) -> float | None:
+        """Time of one kernel, all launches; None where no class of it was ever measured."""
+        found = classify(subject)
+        for name in found.names:
+            rates = self.seconds.get(name)
+            if rates is not None:
+                time_s = sum(q * rates.get(t, 0.0) for t, q in found.terms.items())
+                return time_s * subject.launches + self.moved_s(subject.moved_bytes)
+        return None
+
+    def moved_s(self, nbytes: float) -> float:
+        """Time of copies that change layout."""
+        rates = self.seconds.get(MOVES, {})
+        if nbytes <= 0:
+            return 0.0
+        return rates.get(Term.LAUNCH, 0.0) + nbytes * rates.get(Term.MOVED_BYTE, 0.0)
+
+    def times(self, report: Report) -> list[float]:
+        """Time of every kernel; at measured rates where no class of it was ever measured."""
+        found: list[float] = []
+        for bound, moved in zip(report.roofline.kernels, moved_in(report), strict=True):
+            fitted = self.kernel_s(of_bound(bound, report.env, moved))
+            # no prediction is below the floor
+            found.append(bound.time_s if fitted is None else max(fitted, bound.floor_s))
+        return found
+
+    def total(self, report: Report) -> float:
+        """Time of a whole run."""
+        return math.fsum(self.times(report)) + self.host_s * host_nodes(report)
+
+
+def host_nodes(report: Report) -> int:
+    """Nodes of the file that run and launch nothing in our reading: what computes shapes."""
+    kept = {v.name for k in report.kernels.kernels for n in k.nodes for v in n.results}
+    live = {v for v in report.source.graph.inputs if v.weight is None}
+    count = 0
+    for node in walk(report.source.graph):
+        if not any(v in live for v in node.inputs if v is not None):
+            continue
+        live.update(node.results)
+        count += not any(v.name in kept for v in node.results)
+    return count
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One timed kernel: what it is, and its time without copies."""
+
+    run: Key
+    subject: Subject
+    time_s: float
+    copied_s: float
+
+
+def key_of(row: KernelRow | ModelRow) -> Key:
+    """The run that a row belongs to."""
+    return row.digest, row.dims, row.threads
+
+
+def samples_of(
+    kernels: Iterable[KernelRow], models: Iterable[ModelRow], *, best: bool = False
+) -> tuple[list[Sample], list[float]]:
+    """Kernels that were timed alone, and the times of nodes that launch nothing in our reading.
+
+    What profiling added to each kernel, as the whole runs tell, is taken off.
+
+    Args:
+        kernels: rows.
+        models: rows of the same runs.
+        best: shortest times instead of medians, for a machine that others use too.
+    """
+    runs = {key_of(m): m for m in models}
+    parts: dict[tuple[Key, int], list[KernelRow]] = {}
+    for r in kernels:
+        parts.setdefault((key_of(r), r.part), []).append(r)
+    found: list[Sample] = []
+    host: list[float] = []
+    for (key, _), rows in parts.items():
+        r = rows[0]
+        run = runs.get(key)
+        time_s = r.best_s if best else r.part_s
+        if run is None or time_s <= 0:
+            continue
+        scale = time_s / r.part_s if r.part_s > 0 else 1.0
+        count = runtime_count(r.runtime_ops)
+        extra = overhead_s(run) * count
+        time_s = max(time_s - extra, 0.2 * time_s)
+        if r.kernel < 0:
+            host.append(time_s / max(count, 1))
+        elif len(rows) == 1:
+            copied = min(r.inserted_s * scale, time_s)
+            found.append(Sample(key, of_row(r), max(time_s - copied, 0.1 * time_s), copied))
+    return found, host
+
+
+def runtime_count(runtime_ops: str) -> int:
+    """Kernels of the runtime in a cell such as ``Conv+ReorderOutput*2``."""
+    total = 0
+    for word in runtime_ops.split("+"):
+        _, _, times = word.partition("*")
+        total += int(times) if times.isdigit() else 1
+    return total
+
+
+def overhead_s(run: ModelRow) -> float:
+    """What profiling added to each kernel of a run."""
+    extra = (run.kernel_s - run.time_s) / max(run.runtime_kernels, 1)
+    return min(max(extra, 0.0), MOST_OVERHEAD_S)
+
+
+def fit(samples: Sequence[Sample], host: Sequence[float] = ()) -> Efficiencies:
+    """Rates of every class that has enough kernels.
+
+    Raises:
+        ParseError: there is nothing to fit.
+    """
+    from .nnls import robust
+
+    if not samples:
+        raise ParseError("no kernel was timed alone: nothing to fit")
+    groups: dict[str, list[tuple[Mapping[Term, float], float]]] = {}
+    for s in samples:
+        found = classify(s.subject)
+        for name in found.names:
+            groups.setdefault(name, []).append((found.terms, s.time_s / s.subject.launches))
+    groups[MOVES] = [
+        ({Term.LAUNCH: 1.0, Term.MOVED_BYTE: s.subject.moved_bytes}, s.copied_s)
+        for s in samples
+        if s.copied_s > 0 and s.subject.moved_bytes > 0
+    ]
+    seconds: dict[str, Mapping[Term, float]] = {}
+    for name, group in groups.items():
+        if len(group) < LEAST_SAMPLES:
+            continue
+        terms = sorted({t for q, _ in group for t in q}, key=list(Term).index)
+        table = [[q.get(t, 0.0) for t in terms] for q, _ in group]
+        times = [t for _, t in group]
+        weights = [1 / (t + SMALL_S) ** 2 for t in times]
+        fitted = robust(table, times, weights)
+        seconds[name] = {t: c for t, c in zip(terms, fitted, strict=True) if c > 0}
+    if host:
+        seconds[HOST] = {Term.LAUNCH: median(host)}
+    counts = {name: len(group) for name, group in groups.items() if name in seconds}
+    return Efficiencies(seconds, counts)
+
+
+def of_machine(machine: object) -> Efficiencies | None:
+    """The efficiencies in a target file, None where it has none."""
     return None

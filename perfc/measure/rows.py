@@ -19,6 +19,7 @@ from perfc.ir.op import Kind
 from perfc.ir.types import TensorType
 
 if TYPE_CHECKING:
+    from perfc.api import Report
     from perfc.passes.fuse import Kernel
 
     from .compare import Compared, Measurement
@@ -67,6 +68,7 @@ class KernelRow:
         integer: integer operations of one launch.
         read_bytes: compulsory, of one launch.
         write_bytes: compulsory, of one launch.
+        moved_bytes: expected to change layout beside it, read and written; see ``layout``.
         op: operator the kernel is named after, with its attributes, as the text form writes it.
         operands: types of that operator's inputs; ``w`` after stored ones.
         results: types of what the kernel writes.
@@ -104,6 +106,7 @@ class KernelRow:
     integer: float
     read_bytes: float
     write_bytes: float
+    moved_bytes: float
     op: str
     operands: str
     results: str
@@ -192,6 +195,9 @@ def kernel_rows(m: Measurement) -> list[KernelRow]:
     """A row for every kernel of ours that the runtime timed."""
     head = heading(m)
     found: list[KernelRow] = []
+    from .layout import moved_in
+
+    moved = moved_in(m.report)
     for number, c in enumerate(m.rows):
         if not c.is_measured:
             continue
@@ -212,7 +218,7 @@ def kernel_rows(m: Measurement) -> list[KernelRow]:
                     runtime_ops=runtime_operators(c), nodes=names(o.name for o in k.nodes),
                     launches=b.launches, mac=n.mac, alu=n.alu, sfu=n.sfu, integer=n.integer,
                     read_bytes=n.read_bytes, write_bytes=n.write_bytes,
-                    op=str(k.anchor.op)[:400], operands=types(k.anchor.inputs, m.report.env),
+                    moved_bytes=moved[index], op=str(k.anchor.op)[:400], operands=types(k.anchor.inputs, m.report.env),
                     results=types(k.writes, m.report.env),
                 )  # type: ignore[arg-type]
             )  # fmt: skip
@@ -240,7 +246,7 @@ def host_row(head: Mapping[str, object], number: int, c: Compared, m: Measuremen
         **head, kernel=-1, part=number, part_s=c.time_s, time_s=c.time_s, iqr_s=c.part.iqr_s,
         best_s=c.part.best_s, inserted_s=c.part.inserted_s, floor_s=0.0, sustained_s=0.0, label=c.label, kind="host", dtype="", ops="", views=0,
         runtime_ops=runtime_operators(c), nodes=names(c.part.nodes), launches=1.0, mac=0.0,
-        alu=0.0, sfu=0.0, integer=0.0, read_bytes=0.0, write_bytes=0.0, op="", operands="",
+        alu=0.0, sfu=0.0, integer=0.0, read_bytes=0.0, write_bytes=0.0, moved_bytes=0.0, op="", operands="",
         results="",
     )  # type: ignore[arg-type]  # fmt: skip
 

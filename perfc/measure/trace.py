@@ -43,13 +43,17 @@ class Origin:
     how: How
 
 
-_MOVES = frozenset({"ReorderInput", "ReorderOutput", "MemcpyToHost", "MemcpyFromHost", "Cast"})
-"""Operators that runtimes insert; the value they give is the one they read."""
+_COPIES = frozenset({"ReorderInput", "ReorderOutput", "MemcpyToHost", "MemcpyFromHost"})
+"""Operators that only runtimes have; the value they give is the one they read."""
 _TOKEN = re.compile(r"_token_\d+$")
 _EPILOGUES = frozenset(
     {"BatchNormalization", "Relu", "Clip", "LeakyRelu", "Sigmoid", "Tanh", "HardSigmoid", "Add", "Mul"}
 )
 """What runtimes merge into what runs before."""
+BLOCKED = "_nchwc"
+"""Ends the name of an operator on blocked channels, which begins with the value it gives."""
+SCALED = "_bn_nchwc"
+"""That of a normalisation that became a convolution."""
 MAX_MERGED = 5
 MAX_ROUNDS = 4
 
@@ -114,8 +118,8 @@ def candidates(name: str) -> Iterable[str]:
     yield name
     bare = _TOKEN.sub("", name)
     yield bare
-    if bare.endswith("_nchwc"):
-        bare = bare.removesuffix("_nchwc")
+    if bare.endswith(BLOCKED):
+        bare = bare.removesuffix(BLOCKED)
         yield bare
         yield bare.removesuffix("_bn")
     cut = bare.rstrip("/")
@@ -159,7 +163,7 @@ class Tracing:
 
     def step(self, i: int, n: OptimisedNode) -> None:
         """What one node tells of its operands."""
-        if n.op in _MOVES and i not in self.anchors and n.inputs and n.outputs:
+        if self.is_move(i, n) and n.inputs and n.outputs:
             source, target = n.inputs[0], n.outputs[0]
             if source in self.same:
                 self.same.setdefault(target, self.same[source])
@@ -178,9 +182,18 @@ class Tracing:
             if (k == 0 and (anchor.loc.op_type == n.op or is_scaled)) or is_whole:
                 self.same[name] = operand.name
 
+    def is_move(self, i: int, n: OptimisedNode) -> bool:
+        """Whether a node was inserted; a copy may also stand for a transposition."""
+        anchor = self.anchors.get(i)
+        if n.op in _COPIES:
+            return anchor is None or anchor.loc.op_type != "Transpose"
+        return n.op == "Cast" and anchor is None
+
     def head(self, i: int, n: OptimisedNode) -> Node | None:
         """The node that a kernel begins with, where it is named after the last that it merges."""
         node = self.anchors.get(i)
+        if SCALED in n.name:
+            return node
         for _ in range(MAX_MERGED):
             if node is None or node.loc.op_type == n.op:
                 return node
@@ -215,7 +228,7 @@ def trace(
     for i, n in enumerate(nodes):
         targets = [same[v] for v in n.outputs if v in same]
         own = {same[v] for v in n.inputs if v in same}
-        if n.op in _MOVES and i not in tracing.anchors:
+        if tracing.is_move(i, n):
             continue
         group = between(targets, (borders - set(targets)) | own, names.made)
         anchor = tracing.anchors.get(i)
