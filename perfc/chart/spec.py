@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from perfc.ir.facts import Origin
+from perfc.report.text import printable
 from perfc.report.units import DASH, Unit, quantity, share
 
 from .chart import Chart
@@ -25,8 +26,29 @@ LABEL_HEIGHT = 11
 LONGEST_NAME = 90
 
 
-def spec(chart: Chart, *, interactive: bool) -> dict[str, Json]:
-    """The specification; ``interactive`` adds panning and a legend that filters."""
+def spec(chart: Chart, *, interactive: bool) -> Json:
+    """The specification; ``interactive`` adds panning and a legend that filters.
+
+    Names come from files nobody vouches for: characters that XML cannot hold end the compiler's
+    whole process, so none is left.
+    """
+    return clean(_spec(chart, interactive))
+
+
+def clean(value: Json) -> Json:
+    """The same tree with only printable characters in its texts."""
+    match value:
+        case str():
+            return printable(value)
+        case Mapping():
+            return {name: clean(v) for name, v in value.items()}
+        case list() | tuple():
+            return [clean(v) for v in value]
+        case _:
+            return value
+
+
+def _spec(chart: Chart, interactive: bool) -> Json:
     layers: list[Json] = [_lines(chart, sustained) for sustained in (False, True)]
     layers += [_roof_labels(chart), _slope_labels(chart)]
     if chart.points:

@@ -29,8 +29,8 @@ class Phase(Enum):
 
 
 _PHASES = (
-    (Phase.BACKWARD, re.compile(r"backward|bwd|backprop|gradient|(?<![a-z])grad(?![a-z])", re.I)),
     (Phase.OPTIMISER, re.compile(r"optimi[sz]er|optim|apply_?grad|weight_?update|adam|sgd", re.I)),
+    (Phase.BACKWARD, re.compile(r"backward|bwd|backprop|gradient|(?<![a-z])grad(?![a-z])", re.I)),
     (Phase.FORWARD, re.compile(r"forward|fwd|inference|predict", re.I)),
 )
 
