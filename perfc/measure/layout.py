@@ -24,7 +24,7 @@ BLOCK = 16
 ALIGNMENT = 4
 """Copies into blocks take multiples of so many channels."""
 _POOLS = frozenset({"max_pool", "average_pool", "global_max_pool", "global_average_pool"})
-_PASSING = frozenset({"relu", "sigmoid", "tanh", "batch_normalization"})
+_PASSING = frozenset({"relu", "sigmoid", "tanh", "batch_norm"})
 """Operators of one tensor that work on either form and keep it."""
 _UNITS = frozenset({"quick_gelu", "gelu", "fast_gelu"})
 """Patterns that do."""

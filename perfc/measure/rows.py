@@ -306,6 +306,29 @@ def types(values: Iterable[Value | None], env: Mapping[str, int]) -> str:
     return " ".join(cells)
 
 
+def beside(path: Path) -> Path:
+    """The file for the rows of whole runs: ``rows-models.csv.gz`` beside ``rows.csv.gz``."""
+    stem, dot, endings = path.name.partition(".")
+    return path.with_name(f"{stem}-models{dot}{endings}")
+
+
+def check_writable(path: Path) -> None:
+    """Refuse a dataset that could not be written, before anything is measured.
+
+    Raises:
+        ParseError: no such format, or no such folder.
+        MissingExtraError: Parquet without pyarrow.
+    """
+    if path.name.endswith(".parquet"):
+        pyarrow(path)
+    elif not path.name.endswith((".csv", ".csv.gz")):
+        raise ParseError(
+            "rows are written as .csv, .csv.gz or .parquet", where=str(path), hint="name it so"
+        )
+    if not path.absolute().parent.is_dir():
+        raise ParseError("no such folder", where=str(path.parent))
+
+
 def append(path: Path, rows: Sequence[Row]) -> None:
     """Add rows to a dataset in one step: ``.csv``, ``.csv.gz`` or ``.parquet`` by its ending.
 

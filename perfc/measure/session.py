@@ -280,6 +280,19 @@ def neighbours(profile: Profile, origins: Mapping[str, Origin]) -> dict[str, Ori
     return found
 
 
+def check_device(device: str) -> None:
+    """Refuse what names no device.
+
+    Raises:
+        ParseError: neither ``cpu`` nor ``cuda:N``.
+    """
+    kind, colon, number = device.partition(":")
+    if kind == "cpu" and not colon:
+        return
+    if kind != "cuda" or (colon and not (number.isdecimal() and len(number) < 4)):
+        raise ParseError(f"no device {device!r}", where="--device", hint="cpu, cuda:0, cuda:1, …")
+
+
 def threads_of(text: str) -> int:
     """A number of threads, or ``all``.
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -46,8 +46,10 @@ class Role:
 
 SCALE = Role(1.0, 0.02, True)
 SHIFT = Role(0.0, 0.02)
+VARIANCE = Role(1.0, 0.1, True)
+LEAST_REFILLED = 4
 _NORMS: dict[str, tuple[Role, ...]] = {
-    "BatchNormalization": (SHIFT, SCALE, SHIFT, SHIFT, Role(1.0, 0.1, True)),
+    "BatchNormalization": (SHIFT, SCALE, SHIFT, SHIFT, VARIANCE),
     "LayerNormalization": (SHIFT, SCALE, SHIFT),
     "SkipLayerNormalization": (SHIFT, SHIFT, SCALE, SHIFT),
     "InstanceNormalization": (SHIFT, SCALE, SHIFT),
@@ -99,6 +101,8 @@ def runnable(path: str | os.PathLike[str], folder: Path, seed: int = 0) -> Runna
     nbytes = sum(_nbytes(t) for t in outside)
     _check_disk(folder, nbytes)
     roles = find_roles(model.graph)
+    if outside:
+        refill(model.graph, roles, seed)
     with (folder / WEIGHTS).open("wb") as stream:
         for tensor in outside:
             fill(tensor, roles.get(tensor.name, Role()), stream, seed)
@@ -197,20 +201,42 @@ def _check_disk(folder: Path, nbytes: int) -> None:
 
 
 def find_roles(graph: onnx.GraphProto) -> dict[str, Role]:
-    """Mean and spread for each stored tensor by its first reader."""
+    """Mean and spread for each stored tensor by what reads it."""
     shapes = {t.name: tuple(t.dims) for t in graph.initializer}
     roles: dict[str, Role] = {}
     renamed: dict[str, str] = {}
     for node in graph.node:
         for i, name in enumerate(node.input):
             root = renamed.get(name, name)
-            if root not in shapes or root in roles:
+            if root not in shapes:
                 continue
             if node.op_type in _PASSING and i == 0:
                 renamed[node.output[0]] = root
-            else:
-                roles[root] = role_of(node, i, shapes[root])
+                continue
+            role = role_of(node, i, shapes[root])
+            # exporters store equal tensors once: where one reader needs positive values, all do
+            if root not in roles or (role.is_positive and not roles[root].is_positive):
+                roles[root] = role
     return roles
+
+
+def refill(graph: onnx.GraphProto, roles: Mapping[str, Role], seed: int) -> None:
+    """Give short tensors of floats inside the model sane values too.
+
+    A model stripped of its weights may keep short ones that nobody ever initialised.
+    """
+    import onnx
+
+    layers = (n for n in graph.node if n.op_type in _NORMS or n.op_type in ("Conv", "Gemm"))
+    learnt = {name for n in layers for name in n.input[1:]}
+    for tensor in graph.initializer:
+        role = roles.get(tensor.name)
+        is_plain = tensor.data_type == onnx.TensorProto.FLOAT and len(tensor.dims) == 1
+        if role is None or not is_plain or tensor.data_location == onnx.TensorProto.EXTERNAL:
+            continue
+        if tensor.name in learnt and math.prod(tensor.dims) >= LEAST_REFILLED:
+            del tensor.float_data[:]
+            tensor.raw_data = b"".join(pieces(tensor, role, seed))
 
 
 def role_of(node: onnx.NodeProto, index: int, shape: tuple[int, ...]) -> Role:

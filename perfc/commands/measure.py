@@ -1,0 +1,136 @@
+"""``perfc measure``: predicted against measured, kernel by kernel, on a real runtime."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from perfc.errors import ParseError
+
+from ._options import dim_option, output_option, parse_dims
+from ._report import PIPED_WIDTH, parse_top, write_whole
+
+if TYPE_CHECKING:
+    from perfc.measure.compare import Measurement
+
+
+@click.command("measure")
+@click.argument("model", type=click.Path())
+@click.option(
+    "--runtime", type=click.Choice(["ort", "torch"]), default="ort", show_default=True,
+    help="What runs the model.",
+)  # fmt: skip
+@click.option("--device", default="cpu", show_default=True, metavar="cpu|cuda:N")
+@click.option("--threads", default="all", show_default=True, metavar="N|all")
+@dim_option
+@click.option("-t", "--target", default="", help="The machine it runs on; name or file of a target.")
+@click.option("--repeat", type=click.IntRange(1, 100_000), default=10, show_default=True)
+@click.option(
+    "--min-time", type=click.FloatRange(0, 3600), default=1.0, show_default=True,
+    help="Seconds of runs at least.",
+)  # fmt: skip
+@click.option(
+    "--limit", type=click.FloatRange(1, 86400), default=300.0, show_default=True,
+    help="Seconds after which the process is killed.",
+)  # fmt: skip
+@click.option("--seed", type=click.IntRange(0), default=0, help="Of weights and inputs.")
+@click.option(
+    "--profile", "profiles", multiple=True, type=click.Path(),
+    help="A profile made elsewhere, instead of running; with TensorRT's layer file a second time.",
+)  # fmt: skip
+@click.option(
+    "--append", "dataset", type=click.Path(path_type=Path),
+    help="Add a row for each kernel to this .parquet, .csv or .csv.gz, and one for the run to "
+    "the file of the same name with -models.",
+)  # fmt: skip
+@click.option(
+    "--output-format", "form", type=click.Choice(["text", "json", "csv"]), default="text",
+    show_default=True,
+)  # fmt: skip
+@output_option
+@click.option("--top", default="20", show_default=True, help="Kernels shown by time, or 'all'.")
+def command(
+    model: str,
+    runtime: str,
+    device: str,
+    threads: str,
+    dims: tuple[str, ...],
+    target: str,
+    repeat: int,
+    min_time: float,
+    limit: float,
+    seed: int,
+    profiles: tuple[str, ...],
+    dataset: Path | None,
+    form: str,
+    output: Path | None,
+    top: str,
+) -> int:
+    """Run MODEL for real and compare every kernel with its floor and its prediction.
+
+    Missing weights get random values. The runtime's fused kernels are traced back to the nodes of
+    the model. Nothing is written before everything is measured.
+    """
+    from perfc.measure import rows
+    from perfc.measure.process import Protocol
+    from perfc.measure.session import check_device, measure, threads_of
+    from perfc.measure.views import render
+
+    limit_rows = parse_top(top)
+    if dataset is not None:
+        rows.check_writable(dataset)
+    if profiles:
+        found = from_profiles(model, profiles, target, parse_dims(dims))
+    else:
+        check_device(device)
+        protocol = Protocol(
+            runtime=runtime, device=device, threads=threads_of(threads), repeat=repeat,
+            min_time_s=min_time, max_time_s=max(20.0, 3 * min_time), limit_s=limit, seed=seed,
+        )  # fmt: skip
+        found = measure(model, target, dims=parse_dims(dims), protocol=protocol)
+    text = render(found, form, limit_rows, width())
+    if dataset is not None:
+        append(found, dataset)
+    if output is not None:
+        write_whole(output, text)
+    else:
+        click.echo(text, nl=False)
+    return 0
+
+
+def from_profiles(
+    model: str, profiles: tuple[str, ...], target: str, dims: dict[str, int]
+) -> Measurement:
+    """Read one profile, or a TensorRT profile with its layer information.
+
+    Raises:
+        ParseError: more files than that.
+    """
+    from perfc.measure.session import read_profile
+
+    if len(profiles) > 2:
+        raise ParseError(
+            f"{len(profiles)} files", where="--profile", hint="one, or TensorRT's profile and layers"
+        )
+    layers = profiles[1] if len(profiles) == 2 else None
+    return read_profile(model, profiles[0], target, dims=dims, layers=layers)
+
+
+def append(found: Measurement, dataset: Path) -> None:
+    """Add the rows of a measurement to a dataset."""
+    import datetime
+
+    from perfc.measure import rows
+
+    date = datetime.datetime.now(datetime.UTC).date().isoformat()
+    rows.append(dataset, rows.kernel_rows(found))
+    rows.append(rows.beside(dataset), [rows.model_row(found, date)])
+
+
+def width() -> int:
+    """Columns of the terminal."""
+    import shutil
+
+    return shutil.get_terminal_size((PIPED_WIDTH, 40)).columns
