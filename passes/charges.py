@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from perfc.ir.cost import Traffic, Work, dim_sum, total_work
+from perfc.ir.cost import NO_TRAFFIC, Traffic, Work, dim_sum, total_work
 from perfc.ir.dim import Dim, Poly, dim_max, dim_min
 from perfc.ir.graph import Node, Value
 from perfc.ir.op import Kind
-from perfc.ir.types import DType, TensorType
+from perfc.ir.types import DType, TensorType, Type
 
 from .cost import NodeCost, Tier
 from .fuse import Kernel
@@ -24,23 +24,40 @@ TIERS = {tier: i for i, tier in enumerate(Tier)}
 MATRIX = frozenset({Kind.MATMUL, Kind.CONV})
 
 
-@dataclass(slots=True)
+class Sizes(dict[Type, Dim]):
+    """Bytes of values by their type, 0 where nobody knows them."""
+
+    def __missing__(self, type_: Type) -> Dim:
+        nbytes = type_.nbytes if isinstance(type_, TensorType) else None
+        self[type_] = found = nbytes or 0
+        return found
+
+
 class Charging:
-    """Turns groups of one run of nodes into kernels.
+    """Turns groups of one run of nodes into kernels."""
 
-    Args:
-        cost: counts by node.
-        table: the runtime.
-        shows: values to those whose bytes they are.
-        makers: the nodes that make values of this run.
-        written: values that somebody outside their group reads.
-    """
+    def __init__(
+        self,
+        cost: Mapping[Node, NodeCost],
+        table: Runtime,
+        shows: Mapping[Value, Value],
+        makers: Mapping[Value, Node],
+        written: Collection[Value],
+    ) -> None:
+        """Remember what all kernels share.
 
-    cost: Mapping[Node, NodeCost]
-    table: Runtime
-    shows: Mapping[Value, Value]
-    makers: Mapping[Value, Node]
-    written: Collection[Value]
+        Args:
+            cost: counts by node.
+            table: the runtime.
+            shows: values to those whose bytes they are.
+            makers: the nodes that make values of this run.
+            written: values that somebody outside their group reads.
+        """
+        self.cost, self.table, self.shows = cost, table, shows
+        self.makers, self.written = makers, written
+        self.sizes = Sizes()
+        # equal applications share their counts, so that these are looked up by identity
+        self.parts: dict[int, tuple[tuple[int, Dim], ...]] = {}
 
     def kernel(self, group: Group) -> Kernel:
         """Costs of a finished group.
@@ -48,29 +65,24 @@ class Charging:
         Of a value from outside the largest part that one node reads counts, of a value that is
         read outside all of it.
         """
+        folded, is_view = group.folded, self.table.is_view
         nodes = tuple(group.nodes)
-        real = [n for n in nodes if not self.table.is_view(n)]
-        counted = [n for n in real if n not in group.folded] if group.folded else real
+        real = [n for n in nodes if not is_view(n)]
+        counted = [n for n in real if n not in folded] if folded else real
         costs = [self.cost[n] for n in counted]
-        own = {v for n in real for v in n.results}
+        own = {v: None for n in real for v in n.outputs if v is not None}
         if group.assigned:
-            costs = [
-                _assigned(n, c) if n in group.assigned else c
-                for n, c in zip(counted, costs, strict=True)
-            ]
-        reads = self._reads(counted, costs, own, group.assigned)
-        writes = tuple(v for v in own if v in self.written)
-        if len(real) == 1 and real[0].results and not self._looks_through(real[0]):
+            costs = [self._assigned(n, c, group) for n, c in zip(counted, costs, strict=True)]
+        reads, is_shown = self._reads(counted, costs, own, group.assigned)
+        writes = tuple([v for v in own if v in self.written])
+        if len(real) == 1 and writes and not is_shown:
             traffic = costs[0].traffic
         else:
-            written = (self._written(n, c, writes) for n, c in zip(counted, costs, strict=True))
-            merged = (_nbytes(v) for n in group.folded for v in n.results if v in self.written)
-            traffic = Traffic(
-                dim_sum(reads.values()),
-                dim_sum((*written, *merged)),
-                any(c.traffic.is_bound for c in costs),
-            )
-        work = costs[0].work if len(costs) == 1 else total_work(c.work for c in costs)
+            written = [self._written(n, c) for n, c in zip(counted, costs, strict=True)]
+            written += [self.sizes[v.type] for n in folded for v in n.results if v in self.written]
+            is_bound = any(c.traffic.is_bound for c in costs)
+            traffic = Traffic(added(list(reads.values())), added(written), is_bound)
+        work = costs[0].work if len(costs) == 1 else total_work([c.work for c in costs])
         return Kernel(
             nodes,
             group.anchor,
@@ -79,8 +91,8 @@ class Charging:
             tuple(reads),
             writes,
             self.cost[group.anchor].repeat,
-            max((c.tier for c in costs), key=TIERS.__getitem__),
-            tuple(n for n in nodes if n in group.folded),
+            max([c.tier for c in costs], key=TIERS.__getitem__),
+            tuple([n for n in nodes if n in folded]) if folded else (),
             group.pattern,
             tuple(reads.values()),
         )
@@ -91,32 +103,50 @@ class Charging:
         costs: list[NodeCost],
         own: Collection[Value],
         assigned: Collection[Node],
-    ) -> dict[Value, Dim]:
-        """Bytes read of each value that comes from outside."""
+    ) -> tuple[dict[Value, Dim], bool]:
+        """Bytes read of each value from outside, and whether any is read through a view."""
         reads: dict[Value, Dim] = {}
+        is_shown = False
         for node, cost in zip(nodes, costs, strict=True):
-            for v, nbytes in shares(node, cost.traffic.read_bytes, is_assigned=node in assigned):
-                root = self.shows.get(v, v)
-                if root in own:
+            inputs = node.inputs
+            parts = ((2, cost.traffic.read_bytes),) if node in assigned else self._parts(node, cost)
+            for i, nbytes in parts:
+                v = inputs[i]
+                root = v and self.shows.get(v, v)
+                if root is None or root in own:
                     continue
                 if root is not v:
-                    nbytes = _smaller(nbytes, _nbytes(root))
+                    is_shown = True
+                    nbytes = _smaller(nbytes, self.sizes[root.type])
                 before = reads.get(root)
                 if before is not None and before != nbytes:
                     nbytes = dim_max(before, nbytes)
                 reads[root] = nbytes
-        return reads
+        return reads, is_shown
 
-    def _written(self, node: Node, cost: NodeCost, writes: Collection[Value]) -> Dim:
+    def _parts(self, node: Node, cost: NodeCost) -> tuple[tuple[int, Dim], ...]:
+        """Positions of a node's operands, and how much of each it reads."""
+        traffic = cost.traffic
+        found = self.parts.get(id(traffic))
+        if found is None or traffic is NO_TRAFFIC:
+            found = self.parts[id(traffic)] = tuple(shares(node, traffic.read_bytes, self.sizes))
+        return found
+
+    def _written(self, node: Node, cost: NodeCost) -> Dim:
         """Bytes that a node's part of the kernel writes."""
-        results = node.results
-        outside = [v for v in results if v in writes]
-        if len(outside) == len(results):
+        outputs = [v for v in node.outputs if v is not None]
+        outside = [v for v in outputs if v in self.written]
+        if len(outside) == len(outputs):
             return cost.traffic.write_bytes
-        return dim_sum(_nbytes(v) for v in outside)
+        return added([self.sizes[v.type] for v in outside])
 
-    def _looks_through(self, node: Node) -> bool:
-        return any(v is not None and self.shows.get(v, v) is not v for v in node.inputs)
+    def _assigned(self, node: Node, cost: NodeCost, group: Group) -> NodeCost:
+        """An assignment in place: what is assigned is read and written, and no index is."""
+        source = node.inputs[2] if node in group.assigned else None
+        if source is None:
+            return cost
+        nbytes = self.sizes[source.type]
+        return replace(cost, traffic=Traffic(nbytes, nbytes, cost.traffic.is_bound))
 
     def _typed(self, work: Work, anchor: Node) -> Work:
         """Work with the element type that its multiply–accumulates are done in."""
@@ -139,42 +169,39 @@ class Charging:
         return max(types, key=lambda d: d.bits) if types else None
 
 
-def _assigned(node: Node, cost: NodeCost) -> NodeCost:
-    """An assignment in place: what is assigned is read and written, and no index is."""
-    nbytes = _nbytes(node.inputs[2]) if node.inputs[2] is not None else 0
-    return replace(cost, traffic=Traffic(nbytes, nbytes, cost.traffic.is_bound))
-
-
-def shares(
-    node: Node, read_bytes: Dim, *, is_assigned: bool = False
-) -> Iterator[tuple[Value, Dim]]:
-    """How much of its operands' bytes a node reads, operand by operand.
+def shares(node: Node, read_bytes: Dim, sizes: Sizes) -> Iterator[tuple[int, Dim]]:
+    """How much of its operands' bytes a node reads, by position.
 
     Where it does not read all of everything, the first operand is the one read in part; a
-    movement's other operands are parameters that no kernel loads. Of an assignment in place it
-    is what is assigned.
+    movement's other operands are parameters that no kernel loads.
     """
-    operands = list(dict.fromkeys(v for v in node.inputs if v is not None))
-    if is_assigned:
-        operands = operands[-1:]
-    if len(operands) == 1:
-        yield operands[0], read_bytes
+    first: dict[Value, int] = {}
+    for i, v in enumerate(node.inputs):
+        if v is not None:
+            first.setdefault(v, i)
+    if len(first) == 1:
+        yield next(iter(first.values())), read_bytes
         return
-    sizes = [_nbytes(v) for v in operands]
-    if dim_sum(sizes) == read_bytes:
-        yield from zip(operands, sizes, strict=True)
+    parts = [sizes[v.type] for v in first]
+    if added(parts) == read_bytes:
+        yield from zip(first.values(), parts, strict=True)
         return
     if node.op.kind is Kind.MOVEMENT:
-        sizes = [0] * len(sizes)
-    others = dim_sum(sizes[1:])
-    for i, v in enumerate(operands):
-        rest = read_bytes - others if i == 0 else sizes[i]
-        yield v, rest if isinstance(rest, Poly) else max(rest, 0)
+        parts = [0] * len(parts)
+    others = added(parts[1:])
+    for at, (i, part) in enumerate(zip(first.values(), parts, strict=True)):
+        rest = read_bytes - others if at == 0 else part
+        yield i, rest if isinstance(rest, Poly) else max(rest, 0)
+
+
+def added(parts: list[Dim]) -> Dim:
+    """Sum of a few extents."""
+    if len(parts) == 1:
+        return parts[0]
+    if len(parts) == 2:
+        return parts[0] + parts[1]
+    return dim_sum(parts)
 
 
 def _smaller(a: Dim, b: Dim) -> Dim:
     return a if a == b else dim_min(a, b)
-
-
-def _nbytes(v: Value) -> Dim:
-    return (v.type.nbytes or 0) if isinstance(v.type, TensorType) else 0

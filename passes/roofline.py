@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar
 
-from perfc.ir.dim import Dim
 from perfc.ir.evaluate import Numbers
 from perfc.ir.graph import Module, Value
 from perfc.ir.op import Kind
-from perfc.ir.types import DType, TensorType
+from perfc.ir.types import DType
 from perfc.machine import Machine, Peak, Unit, load_machine
 
 from . import Analysis
@@ -20,6 +19,7 @@ from .ceilings import Ceiling as Ceiling
 from .ceilings import Counts as Counts
 from .ceilings import KernelBound as KernelBound
 from .ceilings import lowered
+from .charges import Sizes
 from .efficiency import TILE as TILE
 from .efficiency import is_depthwise, wave_efficiency, winograd_gain
 from .fuse import Fuse, Kernel, KernelTable
@@ -118,11 +118,12 @@ def bounds(
 ) -> RooflineTable:
     """Bounds of every kernel with symbols at ``env``."""
     at = Numbers(env)
+    nbytes = Sizes()
     sizes: dict[Value, float] = {}
     for k in table.kernels:
         for v in (*k.reads, *k.writes):
             if v not in sizes:
-                sizes[v] = at(_nbytes(v))
+                sizes[v] = at(nbytes[v.type])
     counts = [counts_at(k, at) for k in table.kernels]
     charged = device_traffic(table.kernels, counts, sizes, machine)
     overhead = machine.launch_overhead_s
@@ -140,10 +141,6 @@ def bounds(
         found[other.first : other.last] = lowered(found[other.first : other.last], least)
     weights_s = weight_floor(table, sizes, machine, env)
     return RooflineTable(machine, tuple(found), weights_s, dict(env))
-
-
-def _nbytes(v: Value) -> Dim:
-    return (v.type.nbytes or 0) if isinstance(v.type, TensorType) else 0
 
 
 def counted(kernel: Kernel, env: Mapping[str, int]) -> Counts:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 
@@ -268,7 +268,7 @@ class Lowering:
         Raises:
             ModelError: the operator needs one that is missing, or cannot have one.
         """
-        found = tuple(self.region(a, scope) for a in _subgraphs(source))
+        found = tuple([self.region(a, scope) for a in _subgraphs(source)])
         least = _REGIONS.get(cls.mnemonic, 0)
         if len(found) < least or (found and cls.kind in _FLAT):
             what = "lacks a subgraph" if len(found) < least else "cannot have a subgraph"
@@ -366,13 +366,14 @@ def _domain(name: str) -> str:
     return "" if name == "ai.onnx" else name
 
 
-def _subgraphs(source: proto.Node) -> Iterable[proto.Graph]:
+def _subgraphs(source: proto.Node) -> list[proto.Graph]:
     graphs = {a.name: a.g for a in source.attribute if a.g is not None}
     # If keeps its branches in the order then, else, whatever the file's order
-    for name in sorted(graphs, key=lambda n: (n != "then_branch", n)):
-        yield graphs[name]
+    found = [graphs[name] for name in sorted(graphs, key=lambda n: (n != "then_branch", n))]
     for a in source.attribute:
-        yield from a.graphs
+        if a.graphs:
+            found += a.graphs
+    return found
 
 
 def _literal(value: object) -> Content:

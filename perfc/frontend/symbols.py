@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from perfc.errors import ParseError
 from perfc.ir.dim import Atom, Dim, Poly, symbol, symbols
@@ -67,16 +68,19 @@ class SymbolTable:
     places: dict[str, tuple[int, int, bool]] = field(
         default_factory=dict[str, tuple[int, int, bool]]
     )
+    read: dict[str, Dim] = field(default_factory=dict[str, Dim])
 
     def extent(self, dim: int | str | None, unnamed: str) -> Dim:
         """A declared dimension; what has no number and no name becomes the symbol ``unnamed``."""
         if isinstance(dim, int) and dim >= 0:
             return dim
-        if isinstance(dim, str) and dim:
-            if EXPRESSION.match(dim):
-                return self._expression(dim)
-            return self._symbol(dim)
-        return self._symbol(unnamed)
+        name = dim if isinstance(dim, str) and dim else unnamed
+        found = self.read.get(name)
+        if found is None:
+            is_expression = name is dim and EXPRESSION.match(name)
+            found = self._expression(name) if is_expression else self._symbol(name)
+            self.read[name] = found
+        return found
 
     def _symbol(self, name: str) -> Poly:
         lo = 0 if "past" in name.lower() or self.given.get(name) == 0 else 1
@@ -88,10 +92,8 @@ class SymbolTable:
         from perfc.ir.parse import parse_dim
 
         try:
-            for name in re.findall(r"[A-Za-z_][\w.]*", text):
-                self._symbol(name)
-            known = {key: Poly((((atom,), 1),)) for key, atom in self.seen.items()}
-            return parse_dim(text, known)
+            made = [self._symbol(name) for name in re.findall(r"[A-Za-z_][\w.]*", text)]
+            return parse_dim(text, {atom.key: p for p in made for atom in p.atoms()})
         except (ParseError, ZeroDivisionError):
             return self._symbol(text)
 
@@ -121,7 +123,8 @@ class SymbolTable:
         for axis, d in enumerate(dims):
             before = len(self.seen)
             extents.append(self.extent(d, f"{name}_d{axis}"))
-            for key in list(self.seen)[before:]:
+            new = len(self.seen) - before
+            for key in islice(reversed(self.seen), new):
                 self.places[key] = (axis, len(dims), dtype.is_float)
         return tuple(extents)
 

@@ -53,8 +53,10 @@ def test_no_floor_is_above_the_sustained_time(
 def test_floors_rise_with_the_batch(module: Module, target: str, n: int, more: int) -> None:
     machine = load_machine(target)
     few, many = (bound(module, machine, N=b) for b in (n, n + more))
-    for a, b in zip(few.kernels, many.kernels, strict=True):
-        assert a.floor_s <= b.floor_s * (1 + 1e-12)
+    assert few.floor_s <= many.floor_s * (1 + 1e-12)
+    if not Analyses().get(Fuse("eager"), module).alternatives:
+        for a, b in zip(few.kernels, many.kernels, strict=True):
+            assert a.floor_s <= b.floor_s * (1 + 1e-12)
 
 
 def faster(machine: Machine, factor: float) -> Machine:
