@@ -58,7 +58,8 @@ def compare(runs: list[dict[str, float]]) -> float:
         values = [r[key] for r in runs if key in r]
         middle = statistics.median(values)
         gap = max(abs(v / middle - 1) for v in values)
-        worst = max(worst, gap)
+        if "launch_" not in key:  # no ceiling: it depends on where the system puts threads
+            worst = max(worst, gap)
         shown = "  ".join(f"{v:.4g}" for v in values)
         print(f"{key:58} {middle:10.4g}  {gap:6.1%}{' !' if gap > LIMIT else '  '}  {shown}")
     return worst

@@ -9,6 +9,7 @@ measured again. Source of the idea that interference only adds time: Chen & Reve
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -42,6 +43,7 @@ class Ceiling:
         iqr: distance between the quartiles of all samples, in the key's unit.
         cases: what to measure again when rounds disagree.
         less_is_better: a time.
+        varies: no ceiling, but what depends on where the system puts threads: launches.
     """
 
     key: str
@@ -52,10 +54,13 @@ class Ceiling:
     cases: tuple[Case, ...] = ()
     note: str = ""
     less_is_better: bool = False
+    varies: bool = False
 
     @property
     def value(self) -> float:
-        """Mean of the two best rounds."""
+        """Mean of the two best rounds; median of all where nothing is demanded."""
+        if self.varies and self.rounds:
+            return statistics.median(self.rounds)
         best = self._best()
         return sum(best) / len(best) if best else math.nan
 
@@ -68,7 +73,7 @@ class Ceiling:
     @property
     def agrees(self) -> bool:
         """Whether it was reached twice."""
-        return self.gap <= AGREEMENT
+        return self.gap <= AGREEMENT or (self.varies and bool(self.rounds))
 
     def _best(self) -> list[float]:
         return sorted(self.rounds, reverse=not self.less_is_better)[:2]
@@ -95,12 +100,13 @@ Samples = Mapping[tuple[Case, int], "Sample"]
 
 def levels(samples: Samples, device: Device) -> tuple[Level, ...]:
     """Memory levels, found in the read sweep of all cores; an accelerator has two caches."""
-    curve: dict[int, float] = {}
+    curve: dict[int, list[Sample]] = {}
     for (case, _), sample in samples.items():
         if case.probe == "stream.read" and case.scope is Scope.ALL:
-            curve[case.size] = max(curve.get(case.size, 0.0), sample.best)
+            curve.setdefault(case.size, []).append(sample)
     sizes = sorted(curve)
-    found = plateaus(sizes, [curve[s] for s in sizes], most=3 if device.kind == "cuda" else 4)
+    rates = [max(s.best for s in _undisturbed(curve[size])) for size in sizes]
+    found = plateaus(sizes, rates, most=3 if device.kind == "cuda" else 4)
     names = _NAMES.get(len(found), ())
     return tuple(
         Level(name, p.capacity, p.sizes[0], p.sizes[-1])
@@ -115,6 +121,11 @@ def ceilings(samples: Samples, device: Device) -> tuple[Ceiling, ...]:
     found += _bandwidths(samples, steps, device.cores)
     found += _latencies(samples, steps, device)
     return tuple(found)
+
+
+def _undisturbed(samples: list[Sample]) -> list[Sample]:
+    """Those that nothing disturbed, all if there are none."""
+    return [s for s in samples if not s.is_disturbed] or samples
 
 
 def _of(samples: Samples, probe: str, scope: Scope) -> list[Sample]:
@@ -145,6 +156,7 @@ def _ceiling(key: str, chosen: Iterable[Sample], note: str = "") -> Ceiling | No
         tuple(dict.fromkeys(s.case for s in chosen)) if is_product else (best.case,),
         f"n = {best.case.size}" if is_product else note,
         is_time,
+        PROBES[best.case.probe].quantity is Quantity.LAUNCH,
     )
 
 
@@ -207,28 +219,37 @@ def _links(samples: Samples) -> Iterator[Ceiling]:
 def _bandwidths(samples: Samples, steps: tuple[Level, ...], cores: int) -> Iterator[Ceiling]:
     """Each level's best kind of stream; reads alone on one core."""
     for scope, prefix in ((Scope.ALL, "sustained_"), (Scope.ONE, "one_core_")):
+        inner = 0.0
         for level in steps:
-            own = scope is Scope.ONE and level.name in PRIVATE
-            shrink = cores if own else 1
+            own = cores if scope is Scope.ONE and level.name in PRIVATE else 1
+            capacity = level.capacity / own
             key = f"memory.{level.name}.{prefix}bandwidth_bytes_per_s"
             found = list[Ceiling]()
             for kind in STREAMS:
-                chosen = [
-                    s
-                    for s in _of(samples, f"stream.{kind}", scope)
-                    if level.first / shrink <= s.case.size <= level.last / shrink
-                ]
+                chosen = _within(_of(samples, f"stream.{kind}", scope), inner, capacity)
                 if chosen:
                     found.append(_plateau(key, chosen, kind))
+            inner = capacity
             if found:
-                yield max(found, key=lambda c: c.value)
+                yield max(found, key=lambda c: c.value if c.rounds else 0.0)
+
+
+def _within(samples: list[Sample], inner: float, outer: float) -> list[Sample]:
+    """Those of sizes that neither the level before nor the one behind answers in part."""
+    low = 1.5 * inner if outer < math.inf else 2 * inner
+    for share in (0.75, 1.0):
+        found = [s for s in samples if low <= s.case.size <= share * outer]
+        if found:
+            return found
+    return [s for s in samples if inner < s.case.size <= outer]
 
 
 def _plateau(key: str, chosen: list[Sample], kind: str) -> Ceiling:
     """A round's value is the median of the best third of the sizes of the level."""
     by_round: dict[int, list[float]] = {}
     for sample in chosen:
-        by_round.setdefault(sample.round, []).append(sample.best)
+        if not sample.is_disturbed:
+            by_round.setdefault(sample.round, []).append(sample.best)
     rounds = tuple(_upper(v) for v in by_round.values())
     at = sorted(chosen, key=lambda s: -s.best)[: max(len(chosen) // 3, 1)]
     rates = [s.rate(t) for s in at for t in s.series.seconds]

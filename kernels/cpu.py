@@ -61,7 +61,10 @@ class Arena:
 
 def _mapped(nbytes: int) -> mmap.mmap:
     """Zeroed memory, in large pages where the kernel has them."""
-    memory = mmap.mmap(-1, nbytes)
+    if not hasattr(mmap, "MAP_PRIVATE"):
+        return mmap.mmap(-1, nbytes)
+    # Shared memory, the default, would get small pages.
+    memory = mmap.mmap(-1, nbytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     if hasattr(mmap, "MADV_HUGEPAGE"):
         with suppress(OSError):
             memory.madvise(mmap.MADV_HUGEPAGE)

@@ -229,7 +229,8 @@ class Session:
         try:
             others = Others()
             series = measure(run, self.settings, Clocks())
-            state = {**state, **others.share()}
+            if self.backend.device.kind == "cpu":
+                state = {**state, **others.share()}
             sample = Sample(case, index, run.count, series, state)
         except MeasurementError as error:
             raise MeasurementError(error.message, hint=error.hint, where=str(case)) from None

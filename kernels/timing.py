@@ -118,7 +118,18 @@ def measure(run: Run, settings: Settings, clocks: Clocks | None = None) -> Serie
         MeasurementError: the clock stands still, goes backwards or jumps.
     """
     clocks = clocks or Clocks()
-    repeats, last = _enough(run, settings)
+    series = _measured(run, settings, *_enough(run, settings, 1))
+    for _ in range(3):
+        shortest = min(series.seconds) * series.repeats
+        if shortest >= _needed(settings) / 2:
+            break
+        # What was seen first was an interruption, not the run.
+        series = _measured(run, settings, *_enough(run, settings, series.repeats + 1))
+    clocks.check()
+    return series
+
+
+def _measured(run: Run, settings: Settings, repeats: int, last: float) -> Series:
     recent = [last]
     spent = last * repeats
     while spent < settings.warm_up_s:
@@ -129,15 +140,17 @@ def measure(run: Run, settings: Settings, clocks: Clocks | None = None) -> Serie
             break
     fitting = int(settings.budget_s / max(last * repeats, 1e-9))
     count = max(3, min(settings.samples, fitting))
-    seconds = tuple(_timed(run, repeats) for _ in range(count))
-    clocks.check()
-    return Series(repeats, seconds)
+    return Series(repeats, tuple(_timed(run, repeats) for _ in range(count)))
 
 
-def _enough(run: Run, settings: Settings) -> tuple[int, float]:
+def _needed(settings: Settings) -> float:
+    """Seconds a sample must last."""
+    return max(settings.sample_s, CLOCK_RESOLUTIONS * _resolution())
+
+
+def _enough(run: Run, settings: Settings, repeats: int) -> tuple[int, float]:
     """Repeats that make a sample long enough, and what one takes then."""
-    needed = max(settings.sample_s, CLOCK_RESOLUTIONS * _resolution())
-    repeats = 1
+    needed = _needed(settings)
     for _ in range(40):
         elapsed = run.sample(repeats)
         if elapsed >= needed * 0.8:
