@@ -71,9 +71,8 @@ def find_library() -> ctypes.CDLL | None:
     """The library, from where CuPy finds its own, from this process, or from the system."""
     try:
         # CuPy 14 and later load NVIDIA's wheels through this package
-        from cuda.pathfinder import load_nvidia_dynamic_lib
-
-        return ctypes.CDLL(load_nvidia_dynamic_lib("cublasLt").abs_path)
+        pathfinder = import_module("cuda.pathfinder")
+        return ctypes.CDLL(pathfinder.load_nvidia_dynamic_lib("cublasLt").abs_path)
     except (ImportError, RuntimeError, OSError):
         pass  # an older CuPy, or no wheel
     with suppress(ImportError, RuntimeError, OSError):

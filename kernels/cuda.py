@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from perfc.errors import MissingExtraError, TargetError
@@ -216,7 +217,7 @@ def open_cuda(index: int) -> Backend:
     """
     where = f"cuda:{index}"
     try:
-        import cupy
+        cupy = import_module("cupy")
     except ModuleNotFoundError:
         raise MissingExtraError(
             "needs CuPy",

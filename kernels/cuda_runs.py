@@ -251,7 +251,7 @@ class GraphRun:
             cuda.stream.begin_capture()
             for _ in range(GRAPH_NODES):
                 kernel((1,), (32,), ())
-            self.graph = cuda.stream.end_capture()
+            self.graph: Any = cuda.stream.end_capture()
 
     def sample(self, repeats: int) -> float:
         """Replays in a row."""
@@ -283,7 +283,7 @@ class LinkRun:
         else:
             self.host = np.empty(words, np.uint64)
         self.host[:] = np.random.default_rng(nbytes).integers(0, 1 << 62, words)
-        self.device = cuda.cupy.asarray(self.host)
+        self.device: Any = cuda.cupy.asarray(self.host)
         self.to_device = way == "h2d"
         self.is_pinned = memory == "pinned"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import import_module
 from typing import Any
 
 
@@ -17,8 +18,7 @@ class Nvml:
         self.library: Any = None
         self.handle: Any = None
         try:
-            import pynvml
-
+            pynvml = import_module("pynvml")
             pynvml.nvmlInit()
             self.handle = pynvml.nvmlDeviceGetHandleByPciBusId(bus_id.encode())
             self.library = pynvml
