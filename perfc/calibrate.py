@@ -7,7 +7,7 @@ import os
 import re
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -138,7 +138,7 @@ def calibrate(
         tuple(_rows(machine, found)),
         tuple(_changes(before, machine)),
         before is not None,
-        (*backend.device.notes, *_unmeasured(session.refused)),
+        (*backend.device.notes, *_unmeasured(session)),
     )
 
 
@@ -364,10 +364,12 @@ def _changes(before: Machine | None, after: Machine) -> Iterator[Change]:
             yield Change(key, old, new)
 
 
-def _unmeasured(refused: Mapping[str, str]) -> Iterator[str]:
+def _unmeasured(session: Session) -> Iterator[str]:
     """What was not measured, by reason."""
     by_reason: dict[str, list[str]] = {}
-    for case, reason in refused.items():
+    if not session.loads:
+        by_reason["no power or energy counter can be read"] = ["power", "energy"]
+    for case, reason in session.refused.items():
         by_reason.setdefault(reason, []).append(case.partition("/")[0])
     for reason, probes in by_reason.items():
         yield f"not measured: {', '.join(dict.fromkeys(probes))}: {reason}"
