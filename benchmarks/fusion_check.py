@@ -6,6 +6,7 @@ it stands for. The share of its kernels that the table predicts exactly is print
 how the others differ.
 
     python benchmarks/fusion_check.py --models ../shared/models
+    python benchmarks/fusion_check.py --quantized timm__mobilenetv2_100__224
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ import numpy as np
 import onnx
 import onnxruntime
 from onnx import numpy_helper
+from onnxruntime.quantization import CalibrationDataReader, quantize_static
+from onnxruntime.quantization.shape_inference import quant_pre_process
 
 from perfc.api import typed
 from perfc.errors import PerfcError
@@ -114,9 +117,38 @@ def fused(path: Path, runtime: str) -> tuple[Module, KernelTable]:
     return module, am.get(Fuse(runtime), module)
 
 
+class OneSample(CalibrationDataReader):  # type: ignore[misc]
+    """A random image to calibrate with."""
+
+    def __init__(self, model: onnx.ModelProto) -> None:
+        x = model.graph.input[0]
+        shape = [d.dim_value or 1 for d in x.type.tensor_type.shape.dim]
+        values = np.random.default_rng(1).random(shape, dtype=np.float32)
+        self.samples = iter([{x.name: values}])
+
+    def get_next(self) -> dict[str, np.ndarray] | None:
+        """The next sample."""
+        return next(self.samples, None)
+
+
+def quantized(path: Path, folder: Path) -> Path:
+    """The model as ONNX Runtime quantises it, between pairs of Q and DQ."""
+    model = filled(path)
+    for tensor in model.graph.initializer:
+        if tensor.data_type == onnx.TensorProto.FLOAT and len(tensor.dims) > 1:
+            values = (numpy_helper.to_array(tensor) - np.float32(0.5)) / np.float32(10)
+            tensor.CopyFrom(numpy_helper.from_array(values, tensor.name))
+    source, target = folder / "model.onnx", folder / "quantised.onnx"
+    onnx.save(model, source)
+    quant_pre_process(source, folder / "prepared.onnx", skip_symbolic_shape=True)
+    quantize_static(folder / "prepared.onnx", target, OneSample(model))
+    return target
+
+
 def executed(node: Node) -> bool:
-    """Whether a node does anything at run time."""
-    return node.op.kind not in (Kind.VIEW, Kind.SHAPE)
+    """Whether a node does anything at run time; Q and DQ may belong to several kernels."""
+    mnemonic = node.op.mnemonic
+    return node.op.kind not in (Kind.VIEW, Kind.SHAPE) and not mnemonic.endswith("quantize_linear")
 
 
 def stands_for(
@@ -139,7 +171,7 @@ def stands_for(
 def compared(path: Path, runtime: str) -> Outcome:
     """Our kernels of one model against ONNX Runtime's."""
     module, table = fused(path, runtime)
-    theirs = optimised(filled(path))
+    theirs = optimised(filled(path) if path.suffix == ".gz" else onnx.load(path))
     made = {v.name: n for n in module.graph.nodes for v in n.results}
     borders = frozenset(name for n in theirs.node for name in n.output)
     ours = [frozenset(n for n in k.nodes if executed(n)) for k in table.kernels]
@@ -147,6 +179,8 @@ def compared(path: Path, runtime: str) -> Outcome:
     outcome = Outcome()
     seen: set[Node] = set()
     for written in theirs.node:
+        if written.op_type.endswith("quantizeLinear") or written.op_type == "QuantizeLinear":
+            continue
         group = stands_for(written, made, borders)
         if not group or not group.isdisjoint(seen):
             continue
@@ -183,13 +217,16 @@ def main() -> int:
     parser.add_argument("names", nargs="*", help="models; a mixed list by default")
     parser.add_argument("--models", type=Path, default=Path("../shared/models"))
     parser.add_argument("--runtime", default="ort-cpu")
+    parser.add_argument("--quantized", action="store_true", help="quantise the models first")
     parser.add_argument("--top", type=int, default=6, help="differences shown a model")
     args = parser.parse_args()
     total = Outcome()
     print(f"{'model':44} {'theirs':>7} {'ours':>6} {'exact':>6} {'share':>7}")
     for path in paths(args.models, args.names):
         try:
-            found = compared(path, args.runtime)
+            with tempfile.TemporaryDirectory() as folder:
+                source = quantized(path, Path(folder)) if args.quantized else path
+                found = compared(source, args.runtime)
         except (PerfcError, onnxruntime.capi.onnxruntime_pybind11_state.Fail) as error:
             print(f"{path.name}: {error}", file=sys.stderr)
             continue

@@ -119,6 +119,14 @@ def is_scaled(node: Node, near: Neighbourhood) -> bool:
     return len(constants) == 1 and is_scalar(constants[0])
 
 
+def is_stated(node: Node, near: Neighbourhood) -> bool:
+    """Whether the file itself states the stored operands of a node.
+
+    What follows from extents that are symbols is computed by a runtime, though it is known here.
+    """
+    return all(v.weight is not None and v.weight.nbytes is not None for v in near.stored(node))
+
+
 def is_channelwise(v: Value, axis: int = -1) -> bool:
     """Whether a stored operand has one element for each position of ``axis`` of a result."""
     if v.weight is None or not isinstance(v.type, TensorType) or v.type.shape is None:

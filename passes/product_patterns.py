@@ -6,7 +6,7 @@ from perfc.ir.graph import Node, Value
 from perfc.ir.op import Kind
 from perfc.ir.types import TensorType
 
-from .neighbourhood import Neighbourhood, is_channelwise, is_scaled
+from .neighbourhood import Neighbourhood, is_channelwise, is_scaled, is_stated
 
 Nodes = list[Node]
 
@@ -55,12 +55,16 @@ def scaled(node: Node, near: Neighbourhood) -> Nodes | None:
         maker = near.maker(v)
         if v is None or maker is None or near.lone(near.root(v)) is not node:
             continue
-        if is_scaled(maker, near) or (_swaps_last(maker) and v in maker.results):
+        if _states_scale(maker, near) or (_swaps_last(maker) and v in maker.results):
             members.append(maker)
     after = near.lone(node.results[0]) if node.results else None
-    if after is not None and is_scaled(after, near):
+    if after is not None and _states_scale(after, near):
         members.append(after)
     return members
+
+
+def _states_scale(node: Node, near: Neighbourhood) -> bool:
+    return is_scaled(node, near) and is_stated(node, near)
 
 
 def _swaps_last(node: Node) -> bool:
