@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -194,7 +194,7 @@ def shares(node: Node, read_bytes: Dim, sizes: Sizes) -> Iterator[tuple[int, Dim
         yield i, rest if isinstance(rest, Poly) else max(rest, 0)
 
 
-def added(parts: list[Dim]) -> Dim:
+def added(parts: Sequence[Dim]) -> Dim:
     """Sum of a few extents."""
     if len(parts) == 1:
         return parts[0]

@@ -1,4 +1,4 @@
-"""ONNX Runtime with all graph optimisations on its CPU provider: convolutions on blocked channels."""
+"""ONNX Runtime with all graph optimisations on its CPU provider: blocked channels."""
 
 from dataclasses import replace
 
@@ -18,5 +18,6 @@ TABLE = replace(
         Kind.NORMALIZATION: frozenset({"relu"}),
     },
     source="onnxruntime nchwc_transformer.cc: on blocked channels a convolution also adds another "
-    "result before its activation, and batch normalisation is one with a kernel of 1; the default of its sessions on x86-64 and arm64",
+    "result before its activation, and batch normalisation is one with a kernel of 1; "
+    "the default of its sessions on x86-64 and arm64",
 )

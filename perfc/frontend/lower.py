@@ -204,7 +204,7 @@ class Lowering:
         self,
         cls: type[Op],
         key: str,
-        attributes: Attributes,
+        attributes: Mapping[str, object],
         version: int,
         n_inputs: int,
         n_outputs: int,
