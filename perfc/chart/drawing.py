@@ -24,6 +24,7 @@ body { font: 14px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 1100
 table { border-collapse: collapse; font-size: 12px; margin-top: 1.5rem; }
 th, td { padding: 2px 10px; text-align: right; border-bottom: 1px solid #eee; }
 th:first-child, td:first-child { text-align: left; max-width: 34rem; overflow-wrap: anywhere; }
+td:not(:first-child) { white-space: nowrap; }
 .above { color: #b00020; font-weight: 600; }
 footer { color: #666; margin-top: 1.5rem; font-size: 12px; }
 """

@@ -109,10 +109,10 @@ def derive(launch: Launch, arch: str) -> Counted:
     flop: dict[tuple[Unit, str], float] = {}
     for dtype in SCALAR:
         found = scalar(m, dtype, cycles)
-        if isinstance(found, float):
-            flop[Unit.VECTOR, dtype] = found
-        else:
+        if isinstance(found, tuple):
             missing[f"FP{dtype[1:]}"] = found
+        else:
+            flop[Unit.VECTOR, dtype] = found
     for key, value in tensor(launch, arch, cycles, missing, assumed).items():
         flop[key] = flop.get(key, 0.0) + value
     nbytes: dict[Level, float] = {}

@@ -1,0 +1,83 @@
+"""Level 2, training: one epoch of the MTD network on V100 and A100, table 3.2.
+
+    python examples/mtd/training.py
+
+The training step is a graph of its own: forward, loss, backward as further operators, Adam
+(training_graph.py). Its kernel time by the roofline, times the steps of an epoch, stands beside the
+epoch that the dissertation measured; their ratio is the share of the epoch in which the GPU is
+busy, beside its measured GPU usage.
+"""
+
+from __future__ import annotations
+
+import network
+import tables
+import thesis
+
+import perfc
+
+
+def main() -> None:
+    """Print parameters, one step by phase, and epochs."""
+    trainable, others = network.parameters()
+    print(f"parameters: {trainable:,} trainable, {others:,} others, counted on the IR")
+    print(f"thesis:     {thesis.TRAINABLE:,} trainable, {thesis.NON_TRAINABLE:,} others (3.4.2)")
+    rows = []
+    epochs = []
+    for gpu, batch, precision in tables.pairs():
+        report = tables.step(gpu, batch, precision)
+        seconds = tables.phases(report)
+        total = report.roofline.time_s
+        rows.append(
+            (
+                f"{gpu} {precision} {batch}",
+                *(f"{1e3 * seconds[p]:.2f}" for p in tables.PHASES),
+                f"{1e3 * total:.2f}",
+                f"{1e3 * report.roofline.floor_s:.2f}",
+                tables.percent(tables.matrix_share(report)),
+            )
+        )
+        measured = thesis.TRAINING[gpu, batch, precision]
+        busy_s = total * thesis.TIME_STEPS / batch
+        epochs.append(
+            (
+                f"{gpu} {precision} {batch}",
+                f"{report.roofline.floor_s * thesis.TIME_STEPS / batch:.1f}",
+                f"{busy_s:.1f}",
+                f"{measured.epoch_s:.2f}",
+                tables.percent(busy_s / measured.epoch_s),
+                tables.percent(measured.gpu_usage),
+                f"{measured.gpu_usage * measured.epoch_s:.1f}",
+                f"{measured.power_w:.0f}",
+            )
+        )
+    header = ["GPU, precision, batch", *tables.PHASES, "step ms", "floor ms", "in products"]
+    tables.show("One step by our roofline (ms of kernels, sustained)", header, rows)
+    header = [
+        "GPU, precision, batch",
+        "floor s",
+        "busy s",
+        "epoch s",
+        "busy",
+        "usage",
+        "usage s",
+        "W",
+    ]
+    title = f"One epoch of {thesis.TIME_STEPS:,} samples: floor and busy time are ours"
+    tables.show(f"{title}; epoch, usage, power: table 3.2", header, epochs)
+    forward = perfc.analyze(network.PATH, thesis.TARGETS["V100"]).cost.work.mac
+    whole = tables.step("V100", 32, "single").cost.work.mac
+    print(f"\nmultiply-accumulates: forward {forward}, a step {whole}")
+    tables.say(
+        "The floor is below every measured time. On V100 in single precision kernels take the "
+        "whole epoch by our reading too; more than all of it, for the sustained line counts every "
+        "convolution directly and cuDNN may use minimal filtering, as the floor allows. The A100's "
+        "epoch is bound by its host: kernels fill a fifth to two fifths of it, by our roofline as "
+        "by the measured usage. Left out: data loading; casts, layout changes and f32 master "
+        "weights of mixed precision (most of all in the V100's mixed rows); TensorFlow's bias "
+        "kernels; workspace."
+    )
+
+
+if __name__ == "__main__":
+    main()
