@@ -83,11 +83,11 @@ def expansion(
     return None if body is None else _decoded(body, since)
 
 
-def _body(schema: Any, node: proto.Node, inputs: Sequence[Value | None]) -> object | None:
+def _body(schema: Any, node: proto.Node, inputs: Sequence[Value | None]) -> Any:
     import onnx
 
     if schema.has_function:
-        body: object = schema.function_body
+        body = schema.function_body
         return body
     if not schema.has_context_dependent_function:
         return None
@@ -96,12 +96,11 @@ def _body(schema: Any, node: proto.Node, inputs: Sequence[Value | None]) -> obje
     return onnx.FunctionProto.FromString(data) if data else None
 
 
-def _decoded(body: object, version: int) -> proto.Function:
+def _decoded(body: Any, version: int) -> proto.Function:
     import onnx
 
     from .source import open_model
 
-    assert isinstance(body, onnx.FunctionProto)
     model = onnx.ModelProto(ir_version=10, functions=[body])
     model.opset_import.add(domain="", version=version)
     model.graph.name = body.name
