@@ -295,8 +295,8 @@ def main() -> None:
     tables.say(
         f"{agreed} of {len(found)} follow from counts and ceilings alone. The others are choices "
         "of cuDNN (algorithm, tile, split) and its cache misses: a static analysis has L1 and L2 "
-        "pass the compulsory bytes, so their points coincide. `perfc ncu` reads the counters that tell "
-        "them apart."
+        "pass the compulsory bytes, so their points coincide. `perfc ncu` reads the counters that "
+        "tell them apart."
     )
     if len(sys.argv) == 3 and sys.argv[1] == "--svg":
         draw(Path(sys.argv[2]))

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from perfc.errors import ParseError
 from perfc.machine import Machine, Unit
 
 from .marks import Basis, Mark
 from .roofs import Level, listed
+
+if TYPE_CHECKING:
+    from perfc.passes.roofline import RooflineTable
 
 MAX_BYTES = 256 << 20
 
@@ -25,8 +30,14 @@ class Overlay:
     notes: tuple[str, ...] = ()
 
 
-def read(path: Path, machine: Machine) -> Overlay:
-    """Measured marks: an ncu CSV, or JSON that `perfc ncu` or `perfc measure` wrote.
+def read(path: Path, machine: Machine, table: RooflineTable | None = None) -> Overlay:
+    """Measured marks: an ncu CSV, or JSON or rows that `perfc ncu` or `perfc measure` wrote.
+
+    Args:
+        path: the file.
+        machine: under whose ceilings the marks go.
+        table: the analysis of the model measured; rows that state no operations of their own get
+            those of the kernels that execute the same nodes.
 
     Raises:
         ParseError: none of these.
@@ -34,6 +45,8 @@ def read(path: Path, machine: Machine) -> Overlay:
     try:
         with path.open("rb") as stream:
             start = stream.read(64).lstrip(b"\xef\xbb\xbf \t\r\n")
+        if start.startswith(b"schema,digest,model"):
+            return _drawn(path, machine, [_measured_mark(r) for r in _csv_rows(path)])
         if start[:1] != b"{":
             return _of_csv(path, machine)
         size = path.stat().st_size
@@ -52,9 +65,18 @@ def read(path: Path, machine: Machine) -> Overlay:
         )
     is_ncu = str(schema).startswith("perfc-ncu/")
     try:
-        marks = tuple(_ncu_mark(r) if is_ncu else _measured_mark(r) for r in rows)
+        if is_ncu:
+            marks = [_ncu_mark(r) for r in rows]
+        elif rows and all("mac" not in r and "nodes" in r for r in rows):
+            marks = _joined(path, rows, table)
+        else:
+            marks = [_measured_mark(r) for r in rows]
     except (KeyError, TypeError, ValueError) as error:
         raise ParseError(f"a kernel without {error}", where=str(path)) from None
+    return _drawn(path, machine, marks)
+
+
+def _drawn(path: Path, machine: Machine, marks: Sequence[Mark | None]) -> Overlay:
     shown = tuple(placed(m, machine) for m in marks if m is not None)
     left = len(marks) - len(shown)
     note = f"{path.name}: {left} rows without arithmetic or without a time are not drawn"
@@ -124,6 +146,61 @@ def _measured_mark(row: Mapping[str, object]) -> Mark | None:
         str(row.get("dtype", "f32")),
         nodes=tuple(names),
     )
+
+
+def _csv_rows(path: Path) -> list[Mapping[str, object]]:
+    """The rows of kernels that `perfc measure` appends to a data set."""
+    texts = {"label", "dtype", "nodes"}
+    numbers = {"launches", "mac", "alu", "sfu", "time_s", "read_bytes", "write_bytes"}
+    with path.open(encoding="utf-8", newline="") as stream:
+        found: list[Mapping[str, object]] = []
+        try:
+            for row in csv.DictReader(stream):
+                kept: dict[str, object] = {name: row[name] for name in texts}
+                kept.update({name: float(row[name]) for name in numbers})
+                found.append(kept)
+        except (KeyError, TypeError, ValueError, csv.Error) as error:
+            raise ParseError(f"a kernel without {error}", where=str(path)) from None
+    return found
+
+
+def _joined(
+    path: Path, rows: Sequence[Mapping[str, object]], table: RooflineTable | None
+) -> list[Mark | None]:
+    """Times of `perfc measure` with the operations and bytes that the analysis counts."""
+    if table is None:
+        raise ParseError(
+            "these times state no operations", where=str(path), hint="give the model as --model"
+        )
+    by_node = {n.name: i for i, k in enumerate(table.kernels) for n in k.kernel.nodes}
+    found: list[Mark | None] = []
+    for row in rows:
+        names = [str(n) for n in _listed(row["nodes"])]
+        indices = sorted({by_node[n] for n in names if n in by_node})
+        kernels = [table.kernels[i] for i in indices]
+        flop = sum(k.counts.flop * k.launches for k in kernels)
+        time_s = _number(row["time_s"])
+        if not flop or not time_s:
+            found.append(None)
+            continue
+        moved = sum(k.counts.nbytes * k.launches for k in kernels)
+        device = sum(k.device_bytes for k in kernels)
+        nbytes = {Level.L1: moved, Level.L2: moved, Level.DEVICE: device}
+        heaviest = max(kernels, key=lambda k: k.counts.flop * k.launches)
+        others = heaviest.counts.alu + heaviest.counts.sfu
+        found.append(
+            Mark(
+                str(row["label"]),
+                Basis.MEASURED,
+                flop,
+                time_s,
+                {x: b for x, b in nbytes.items() if b > 0},
+                Unit.MATRIX if 2 * heaviest.counts.mac >= others else Unit.VECTOR,
+                heaviest.dtype.code,
+                nodes=tuple(names),
+            )
+        )
+    return found
 
 
 def _listed(value: object) -> list[object]:

@@ -10,7 +10,7 @@ from perfc.report.units import Unit, quantity
 
 from .chart import Chart
 from .lines import is_float
-from .marks import Mark
+from .marks import Basis, Mark
 from .roofs import Level, Roof, Slope
 
 TOP = 20
@@ -62,7 +62,7 @@ def _source(ceiling: Roof | Slope) -> str:
 
 
 def _kernels(chart: Chart, top: int | None) -> Iterator[Part]:
-    marks = chart.marks if top is None else chart.marks[:top]
+    marks = [m for basis in Basis for m in [x for x in chart.marks if x.basis is basis][:top]]
     yield Table(columns(), tuple(row(chart, m) for m in marks))
     hidden = len(chart.marks) - len(marks)
     if hidden:

@@ -36,7 +36,7 @@ FINDINGS = 1
     multiple=True,
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Draw measured kernels too: an ncu CSV, or JSON of `perfc ncu` or `perfc measure`.",
+    help="Draw measured kernels too: an ncu CSV, or what `perfc ncu` or `perfc measure` wrote.",
 )
 @click.option(
     "--output-format",
@@ -73,9 +73,11 @@ def command(
     marks: list[Mark] = []
     machine = load_machine(target)
     title = machine.name
+    table = None
     if model is not None:
         report = _analysed(model, target, dims, values, runtime, dtype, tf32=not no_tf32)
-        found = marks_of(report.roofline, tf32=not no_tf32)
+        table = report.roofline
+        found = marks_of(table, tf32=not no_tf32)
         marks += found.marks
         title = _title(report)
         notes += _model_notes(found.moving)
@@ -84,7 +86,7 @@ def command(
     for path in measured:
         from perfc.chart.overlay import read
 
-        overlay = read(path, machine)
+        overlay = read(path, machine, table)
         marks += overlay.marks
         notes += overlay.notes
     drawn = chart(title, roofs_of(machine), marks, notes)

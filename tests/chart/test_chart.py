@@ -217,6 +217,34 @@ def test_measured_rows_of_a_runtime_are_drawn(
     assert kernels[0]["nodes"] == ["/a", "/b"]
 
 
+def measured_json(tmp_path: Path, names: list[list[str]]) -> Path:
+    """What `perfc measure` writes: times and nodes, no operations."""
+    rows = [{"label": "Conv", "time_s": 1e-3, "nodes": found} for found in names]
+    path = tmp_path / "measured.json"
+    path.write_text(json.dumps({"version": 1, "kernels": rows}), encoding="utf-8")
+    return path
+
+
+def test_measured_times_take_the_operations_of_the_same_nodes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report = perfc.analyze(MODEL, "v100", dims={"batch": 1})
+    first, second = [k for k in report.roofline.kernels if k.counts.mac][:2]
+    names = [[n.name for n in k.kernel.nodes] for k in (first, second)]
+    path = measured_json(tmp_path, [names[0], [*names[0], *names[1]], ["no such node"]])
+    args = ["roofline", "v100", "--output-format", "json", "--measured", str(path)]
+    assert cli.run([*args, "--model", str(MODEL), "--dim", "batch=1"]) == 0
+    tree = json.loads(capsys.readouterr().out)
+    measured = [k for k in tree["kernels"] if k["basis"] == "measured"]
+    assert sorted(k["flop"] for k in measured) == [
+        first.counts.flop,
+        first.counts.flop + second.counts.flop,
+    ]
+    assert any("1 rows without arithmetic" in note for note in tree["notes"])
+    assert cli.run(args) == 2
+    assert "give the model as --model" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
