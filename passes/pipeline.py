@@ -146,7 +146,7 @@ class _Reader:
         kind, text = self.next()
         match kind:
             case "number":
-                return int(text) if text.lstrip("-").isdigit() and len(text) < 40 else float(text)
+                return int(text) if text.lstrip("-").isdigit() and len(text) < 4000 else float(text)
             case "string":
                 try:
                     return str(json.loads(text))

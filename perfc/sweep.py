@@ -22,6 +22,7 @@ from perfc.passes.roofline import (
     Counts,
     KernelBound,
     Rates,
+    bounds,
     counted,
     device_traffic,
     weight_floor,
@@ -147,6 +148,9 @@ class Evaluator:
 
         Kernels alike share one result, so ``bound.kernel`` is one of those alike.
         """
+        if self.table.alternatives:
+            table = bounds(self.table, self.machine, env, tf32=self.report.tf32)
+            return table.kernels, table.weight_floor_s
         numbers: dict[Dim, float] = {}
         sizes = {v: _at(d, env, numbers) for v, d in self.sizes.items()}
         by_group: dict[int, Counts] = {}
@@ -165,7 +169,7 @@ class Evaluator:
                 bound = self.rates.bound(k, c, launches, charge, gap_s, env)
                 memo[g, charge] = bound
             found.append(bound)
-        return tuple(found), weight_floor(self.table, sizes, self.machine)
+        return tuple(found), weight_floor(self.table, sizes, self.machine, env)
 
     @property
     def gap_s(self) -> float:
