@@ -14,6 +14,7 @@ from perfc.chart import Basis, Chart, Level, Mark, chart, roofs_of
 from perfc.chart.plot import plotted
 from perfc.machine import Unit, load_machine
 
+ROOT = Path(__file__).parent.parent.parent
 HOSTILE = '</script><script>alert(1)</script> "gemm<float>" & \x1b[31m \ufffe\u202e'
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -100,3 +101,18 @@ def test_the_file_name_says_the_format(tmp_path: Path) -> None:
         path = tmp_path / name
         assert cli.run(["roofline", "v100", "-o", str(path)]) == 0
         assert path.read_text(encoding="utf-8").startswith(start)
+
+
+def test_the_first_commands_of_the_page_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("vl_convert")
+    page = (ROOT / "docs" / "roofline.md").read_text(encoding="utf-8")
+    block = page.partition("```sh\n")[2].partition("```")[0]
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    monkeypatch.chdir(tmp_path)
+    lines = block.splitlines()
+    assert len(lines) == 4
+    for line in lines:
+        assert cli.run(line.split()[1:]) == 0, capsys.readouterr().err
+    assert {p.name for p in tmp_path.iterdir()} == {"examples", "roofline.svg", "roofline.html"}
