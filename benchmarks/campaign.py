@@ -1,6 +1,6 @@
 """Measures many models on this machine's CPU under ONNX Runtime, and writes the rows as a dataset.
 
-    python benchmarks/campaign.py --models ../shared/models --out datasets/cpu-zen5-2c --budget-s 3600
+    python benchmarks/campaign.py --models ../shared/models --out datasets/cpu-zen5-2c
 
 Run it again to go on: what is measured lies in the state folder, one file for each model and
 number of threads. Models go in turn over families, all threads first, so that a part is already
@@ -30,7 +30,7 @@ from perfc.errors import PerfcError
 from perfc.ir.dim import Poly
 from perfc.ir.evaluate import evaluate
 from perfc.ir.types import TensorType
-from perfc.measure import rows
+from perfc.measure import dataset, rows
 from perfc.measure.process import Protocol, all_threads, workspace
 from perfc.measure.session import measure_cases
 from perfc.measure.weights import runnable
@@ -208,15 +208,20 @@ class Campaign:
         if not models:
             print("nothing is measured yet")
             return
-        rows.write(out / "kernels.csv.gz", kernels)
-        rows.write(out / "models.csv.gz", models)
-        (out / "README.md").write_text(self.readme(kernels, models, failed, len(legacy)), encoding="utf-8")
+        dataset.write(out / "kernels.csv.gz", kernels)
+        dataset.write(out / "models.csv.gz", models)
+        (out / "README.md").write_text(
+            self.readme(kernels, models, failed, len(legacy)), encoding="utf-8"
+        )
         sizes = ", ".join(f"{p.name} {p.stat().st_size / 2**20:.2f} MiB" for p in out.iterdir())
         print(f"{out}: {len(models)} runs, {len(kernels)} kernels; {sizes}")
 
     def readme(
-        self, kernels: list[rows.KernelRow], models: list[rows.ModelRow],
-        failed: dict[str, str], legacy: int,
+        self,
+        kernels: list[rows.KernelRow],
+        models: list[rows.ModelRow],
+        failed: dict[str, str],
+        legacy: int,
     ) -> str:
         """What the rows are, and how they were measured."""
         names = {m.model for m in models}
@@ -248,7 +253,7 @@ Versions: {versions}. Measured {dates} by `benchmarks/campaign.py`.
 | file | rows | one row is |
 | --- | --- | --- |
 | `models.csv.gz` | {runs} | one run: a model at one batch and number of threads |
-| `kernels.csv.gz` | {kernels} | one kernel of perfc's in one run, with the time that ONNX Runtime spent in it |
+| `kernels.csv.gz` | {kernels} | a kernel of perfc's in one run, with its time in ONNX Runtime |
 
 {models} models, {legacy} of them from the TorchScript exporter; batch 1 and 4 where the batch is
 symbolic, {threads} threads of the runtime's pool. The columns are those of
@@ -257,8 +262,9 @@ symbolic, {threads} threads of the runtime's pool. The columns are those of
 ## Protocol
 - Weights are random with the deviation that keeps activations at their size; inputs are random,
   ids within the vocabulary, masks of ones. Default session options, CPU provider.
-- `time_s` of a model: median of at least 7 runs and {min_time:g} s after warming up, or of what fits
-  in {slowest:g} s; no profiling, results stay in the runtime's memory. `iqr_s`: distance of the quartiles.
+- `time_s` of a model: median of at least 7 runs and {min_time:g} s after warming up, or of what
+  fits in {slowest:g} s; no profiling, results stay in the runtime's memory. `iqr_s`: distance of
+  the quartiles, `best_s`: the shortest.
 - Kernels: medians from a second session with the runtime's profiler on. Their sum is `kernel_s`;
   it contains what profiling costs. Half a microsecond is added to each event, as the profiler cuts
   durations to whole ones. {share:.2%} of the time was traced to ONNX nodes.
@@ -268,8 +274,8 @@ symbolic, {threads} threads of the runtime's pool. The columns are those of
   process, smallest first, so a later one includes the earlier; `base_rss_bytes` is the process
   without a model.
 - `floor_s` and `sustained_s` are those of the target `{target}`, for orientation.
-- Left out: {left_out} runs of models with more than {largest:g} G multiply-accumulates or 3 GiB of weights,
-  and {failed} that failed or took longer than {limit:g} s.
+- Left out: {left_out} runs of models with more than {largest:g} G multiply-accumulates or 3 GiB
+  of weights, and {failed} that failed or took longer than {limit:g} s.
 """
 
 

@@ -21,6 +21,7 @@ from .machine import Machine, MemoryLevel, Peak, Rate, Source, Unit
 
 NAME = re.compile(r"[a-z0-9]+(?:[.-][a-z0-9]+)*")
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_CLASS = re.compile(r"[A-Za-z0-9_.+-]{1,80}")
 _ORIGINS = {o.name.lower(): o for o in (Origin.VENDOR, Origin.MEASURED, Origin.ASSUMED)}
 _KINDS = ("cuda", "cpu")
 
@@ -73,6 +74,12 @@ _LINK = (
     "sustained_bandwidth_bytes_per_s",
     "pageable_bandwidth_bytes_per_s",
 )
+EFFICIENCY = (
+    *("launch_s", "view_s", "mac_per_s", "element_per_s", "special_per_s", "bytes_per_s"),
+    *("mid_bytes_per_s", "far_bytes_per_s", "weight_bytes_per_s", "store_bytes_per_s"),
+    *("row_per_s", "moved_bytes_per_s"),
+)
+"""Rates of ``[efficiency."CLASS"]``, fitted to measured kernels; see perfc/measure/classes.py."""
 LEVELS = ("l1", "l2_private", "l2", "device")
 """In order of distance; ``l2`` is the last cache before memory, whatever its maker calls it."""
 _MATRIX_TYPES = ["f64", "f32", "tf32", "f16", "bf16", "f8e4m3", "f8e5m2", "i8", "i4", "f4e2m1"]
@@ -118,7 +125,9 @@ class _Reader:
         for key, value in self.data.items():
             if key in ("schema", "aliases", "source", *_TOP):
                 continue
-            if key not in ("device", "compute", "memory", "link"):
+            if key == "efficiency":
+                self._read_efficiency(value)
+            elif key not in ("device", "compute", "memory", "link"):
                 self.problems.append(f"{key}: unknown key")
             else:
                 self._read_section(key, value)
@@ -186,6 +195,17 @@ class _Reader:
             parent = at.rpartition(".")[0]
             choices = [s.removeprefix(f"{parent}.") for s in _SECTIONS if s.startswith(parent)]
             self.problems.append(f"{at[:80]}: unknown table, one of {' '.join(choices)}")
+
+    def _read_efficiency(self, tables: object) -> None:
+        if not isinstance(tables, dict):
+            self.problems.append("efficiency must be tables [efficiency.CLASS]")
+            return
+        for name, table in cast("dict[str, object]", tables).items():
+            if not _CLASS.fullmatch(name) or not isinstance(table, dict):
+                self.problems.append(f"efficiency.{name[:80]}: must be a table with a plain name")
+                continue
+            for key, value in cast("dict[str, object]", table).items():
+                self._read_number(f"efficiency.{name}", key, value, EFFICIENCY)
 
     def _read_number(self, at: str, key: str, entry: object, known: tuple[str, ...]) -> None:
         full = f"{at}.{key}"[:120]

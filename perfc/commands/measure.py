@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 @click.option("--device", default="cpu", show_default=True, metavar="cpu|cuda:N")
 @click.option("--threads", default="all", show_default=True, metavar="N|all")
 @dim_option
-@click.option("-t", "--target", default="", help="The machine it runs on; name or file of a target.")
+@click.option(
+    "-t", "--target", default="", help="The machine it runs on; name or file of a target."
+)
 @click.option("--repeat", type=click.IntRange(1, 100_000), default=10, show_default=True)
 @click.option(
     "--min-time", type=click.FloatRange(0, 3600), default=1.0, show_default=True,
@@ -73,14 +75,14 @@ def command(
     Missing weights get random values. The runtime's fused kernels are traced back to the nodes of
     the model. Nothing is written before everything is measured.
     """
-    from perfc.measure import rows
+    from perfc.measure import dataset as files
     from perfc.measure.process import Protocol
     from perfc.measure.session import check_device, measure, threads_of
     from perfc.measure.views import render
 
     limit_rows = parse_top(top)
     if dataset is not None:
-        rows.check_writable(dataset)
+        files.check_writable(dataset)
     if profiles:
         found = from_profiles(model, profiles, target, parse_dims(dims))
     else:
@@ -112,7 +114,9 @@ def from_profiles(
 
     if len(profiles) > 2:
         raise ParseError(
-            f"{len(profiles)} files", where="--profile", hint="one, or TensorRT's profile and layers"
+            f"{len(profiles)} files",
+            where="--profile",
+            hint="one, or TensorRT's profile and layers",
         )
     layers = profiles[1] if len(profiles) == 2 else None
     return read_profile(model, profiles[0], target, dims=dims, layers=layers)
@@ -122,11 +126,12 @@ def append(found: Measurement, dataset: Path) -> None:
     """Add the rows of a measurement to a dataset."""
     import datetime
 
+    from perfc.measure import dataset as files
     from perfc.measure import rows
 
     date = datetime.datetime.now(datetime.UTC).date().isoformat()
-    rows.append(dataset, rows.kernel_rows(found))
-    rows.append(rows.beside(dataset), [rows.model_row(found, date)])
+    files.append(dataset, rows.kernel_rows(found))
+    files.append(files.beside(dataset), [rows.model_row(found, date)])
 
 
 def width() -> int:

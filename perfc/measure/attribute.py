@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from perfc.ir.graph import Node, walk
 
 from .profile import Profile, RuntimeKernel
+from .tensorrt import RANGE
 from .trace import How, Names, Origin
 
 if TYPE_CHECKING:
@@ -66,9 +67,11 @@ class Attribution:
 def by_names(profile: Profile, report: Report) -> dict[str, Origin]:
     """Nodes behind kernels by their names alone, for a profile without its graph."""
     names = Names.of(report.source.graph)
+    order = list(walk(report.source.graph))
     found: dict[str, Origin] = {}
     for k in profile.kernels:
         members = [n for m in k.members for n in nodes_called(names, m)]
+        members += [n for m in k.members if RANGE in m for n in nodes_from(names, m, order)]
         single = names.find(k.name)
         if not members and single is not None:
             members = [single]
@@ -77,6 +80,13 @@ def by_names(profile: Profile, report: Report) -> dict[str, Origin]:
         if members:
             found[k.name] = Origin(frozenset(members), How.NAMED)
     return found
+
+
+def nodes_from(names: Names, text: str, order: Sequence[Node]) -> list[Node]:
+    """Nodes of the file from one to another, ``a...b``, as TensorRT names what it compiles."""
+    first, _, last = text.partition(RANGE)
+    ends = [order.index(n) for name in (first, last) for n in nodes_called(names, name)]
+    return list(order[min(ends) : max(ends) + 1]) if len(ends) > 1 else []
 
 
 def nodes_called(names: Names, name: str) -> list[Node]:
@@ -89,9 +99,7 @@ def nodes_called(names: Names, name: str) -> list[Node]:
     return []
 
 
-def attribute(
-    profile: Profile, origins: Mapping[str, Origin], report: Report
-) -> Attribution:
+def attribute(profile: Profile, origins: Mapping[str, Origin], report: Report) -> Attribution:
     """Charge each runtime kernel's time to the kernels of ours that share nodes with it."""
     home = kernel_of(report)
     order = {n: i for i, n in enumerate(walk(report.source.graph))}

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
+from itertools import pairwise
 
 from .subject import Subject
 
@@ -102,11 +103,15 @@ def _conv(s: Subject) -> Class:
         terms[Term.ROW] = rows * padded(made) / BLOCK
         return Class((f"conv.depthwise.{w.shape[2]}", "conv.depthwise", "conv"), terms)
     if groups > 1:
-        is_narrow = depth % BLOCK > 0 or (made // groups) % BLOCK > 0
         terms[Term.MAC] = s.mac
+        if depth % BLOCK or (made // groups) % BLOCK:
+            # not on blocked channels: a product for each group, of columns gathered before
+            terms[Term.ROW] = float(batch * groups)
+            terms[Term.STORE_BYTE] = 4.0 * sites * window * depth * groups
+            return Class(("conv.narrow", "conv"), terms)
         terms[Term.ROW] = rows * groups * -(-depth // BLOCK)
         terms[Term.STORE_BYTE] = 4.0 * sites * made * -(-depth // BLOCK)
-        return Class(("conv.narrow" if is_narrow else "conv.grouped", "conv"), terms)
+        return Class(("conv.grouped", "conv"), terms)
     terms[Term.MAC] = sites * window * padded(made) * padded(depth)
     if depth < BLOCK:
         terms[Term.MAC] = sites * window * padded(made) * depth
@@ -151,24 +156,41 @@ def _elementwise(s: Subject) -> Class:
     y = s.result
     elements = float(y.numel) if y is not None else s.write_bytes / 4
     name = "+".join(s.ops)[:60] or s.op
-    form = broadcast(s)
-    general = f"elementwise.{form}"
-    terms = {Term.ELEMENT: elements, Term.SPECIAL: s.sfu, **traffic(s.nbytes)}
-    return Class((f"elementwise.{name}.{form}", f"elementwise.{name}", general, "elementwise"), terms)
+    form, spans = broadcast(s)
+    terms = {
+        Term.ELEMENT: elements,
+        Term.SPECIAL: s.sfu,
+        Term.ROW: spans if form != "same" else 0.0,
+        **traffic(s.nbytes),
+    }
+    own = (f"elementwise.{name}.{form}", f"elementwise.{name}", f"elementwise.{form}")
+    return Class((*own, "elementwise", "memory"), terms)
 
 
-def broadcast(s: Subject) -> str:
-    """How the operands of an elementwise kernel fit: all alike, by rows, or along outer axes."""
-    shapes = [o.shape for o in s.operands if o is not None and o.numel > 1]
+def broadcast(s: Subject) -> tuple[str, float]:
+    """How the operands of an elementwise kernel fit, and the spans it works on.
+
+    A span is the longest run of elements in which no operand starts over: all operands vary in it
+    (``vector``), or one stays the same (``scalar``); ``same`` where nothing is broadcast.
+    """
     y = s.result
-    if y is None or len(s.operands) < 2:
-        return "same"
-    others = [x for x in shapes if math.prod(x) < y.numel]
-    if not others:
-        return "same"
-    if all(x and y.shape and x[-1] == y.shape[-1] for x in others):
-        return "row"
-    return "outer"
+    shapes = [o.shape for o in s.operands if o is not None and o.numel > 1]
+    if y is None or len(s.operands) < 2 or not y.shape:
+        return "same", 1.0
+    forms: list[tuple[str, float]] = []
+    for shape in shapes:
+        full = (1,) * (len(y.shape) - len(shape)) + shape
+        axes = [(a, b) for a, b in zip(full, y.shape, strict=False) if b > 1]
+        if len(full) != len(y.shape) or all(a == b for a, b in axes):
+            continue
+        is_constant = axes[-1][0] == 1
+        span = 1
+        for a, b in reversed(axes):
+            if (a == 1) != is_constant:
+                break
+            span *= b
+        forms.append(("scalar" if is_constant else "vector", y.numel / span))
+    return max(forms, key=lambda f: f[1], default=("same", 1.0))
 
 
 def _rows(s: Subject, name: str) -> Class:
@@ -184,9 +206,9 @@ def _rows(s: Subject, name: str) -> Class:
     }
     op = "+".join(s.ops)[:60] or s.op
     if name != "reduction":
-        return Class((f"{name}.{op}", name), terms)
+        return Class((f"{name}.{op}", name, "memory"), terms)
     form = "inner" if is_inner else "outer"
-    return Class((f"{name}.{op}.{form}", f"{name}.{form}", name), terms)
+    return Class((f"{name}.{op}.{form}", f"{name}.{form}", name, "memory"), terms)
 
 
 def _softmax(s: Subject) -> Class:
@@ -207,7 +229,10 @@ def _pool(s: Subject) -> Class:
     made = float(y.numel) if y is not None else 0.0
     if s.op.startswith("global"):
         window, made = 1, float(x.numel) if x is not None else 0.0
-    return Class((f"pool.{s.op}", "pool"), {Term.ELEMENT: made * window, **traffic(s.nbytes)})
+    mode = f".{s.words['mode']}" if "mode" in s.words else ""
+    return Class(
+        (f"pool.{s.op}{mode}", "pool", "memory"), {Term.ELEMENT: made * window, **traffic(s.nbytes)}
+    )
 
 
 def permutation(shape: tuple[int, ...], perm: tuple[int, ...]) -> tuple[str, int]:
@@ -221,7 +246,7 @@ def permutation(shape: tuple[int, ...], perm: tuple[int, ...]) -> tuple[str, int
         return "0", 1
     runs: list[list[int]] = []
     alive = sorted(kept)
-    after = {a: b for a, b in zip(alive, alive[1:], strict=False)}
+    after = dict(pairwise(alive))
     for p in kept:
         if runs and after.get(runs[-1][-1]) == p:
             runs[-1].append(p)
@@ -245,11 +270,28 @@ def _movement(s: Subject) -> Class:
             pattern, inner = permutation(x.shape, perm)
             terms[Term.ROW] = elements / max(inner, 1)
             form = "block" if inner > 1 else "scatter"
-            general = f"movement.{op}.{form}"
-            return Class((f"movement.{op}.{pattern}", general, f"movement.{op}", "movement"), terms)
-    if x is not None and x.shape:
-        terms[Term.ROW] = elements / max(x.shape[-1], 1)
-    return Class((f"movement.{op}", "movement"), terms)
+            general = (f"movement.{op}.{form}", f"movement.{op}", "movement", "memory")
+            return Class((f"movement.{op}.{pattern}", *general), terms)
+    terms[Term.ROW] = copies(s)
+    return Class((f"movement.{op}", "movement", "memory"), terms)
+
+
+def copies(s: Subject) -> float:
+    """Contiguous pieces that a kernel copies: extents before the last axis that it cuts."""
+    x, y = s.operand(0), s.result
+    if x is None or y is None or not y.shape:
+        return 1.0
+    if len(x.shape) != len(y.shape):
+        return y.numel / max(y.shape[-1], 1)
+    cut = [i for i, (a, b) in enumerate(zip(x.shape, y.shape, strict=True)) if a != b]
+    if not cut:
+        return 1.0
+    shape = x.shape if x.numel > y.numel else y.shape
+    many = sum(o is not None for o in (s.operands if s.op == "concat" else s.results))
+    if s.op == "expand":
+        inner = math.prod(y.shape[cut[-1] + 1 :])
+        return y.numel / max(inner, 1)
+    return float(math.prod(shape[: cut[-1]]) * many)
 
 
 def _other(s: Subject) -> Class:
@@ -257,7 +299,10 @@ def _other(s: Subject) -> Class:
     elements = float(y.numel) if y is not None else s.write_bytes / 4
     op = "+".join(s.ops)[:60] or s.op
     terms = {Term.ELEMENT: elements, Term.MAC: s.mac, **traffic(s.nbytes)}
-    return Class((f"{s.kind}.{op}", s.kind, "other"), terms)
+    if s.kind == "gather":
+        index = s.operand(1)
+        terms[Term.ROW] = float(index.numel) if index is not None else 0.0
+    return Class((f"{s.kind}.{op}", s.kind, "memory"), terms)
 
 
 _FAMILIES: dict[str, Callable[[Subject], Class]] = {
@@ -271,5 +316,3 @@ _FAMILIES: dict[str, Callable[[Subject], Class]] = {
     "pool": _pool,
     "movement": _movement,
 }
-
-

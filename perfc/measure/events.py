@@ -91,7 +91,9 @@ class Items:
                 at = self.buffer.find(pattern, self.position)
                 if at >= 0:
                     opening = self.buffer.find("[", at)
-                    if opening >= 0 and not self.buffer[at + len(pattern) : opening].strip(" \t\r\n:"):
+                    if opening >= 0 and not self.buffer[at + len(pattern) : opening].strip(
+                        " \t\r\n:"
+                    ):
                         self.position = opening + 1
                         return True
                     self.position = at if opening < 0 else opening

@@ -134,14 +134,18 @@ def numpy_type(dtype: DType) -> type[np.generic]:
         case DType.BF16:
             return np.uint16
         case DType.F16 | DType.F32 | DType.F64:
-            return {16: np.float16, 32: np.float32, 64: np.float64}[dtype.bits]
+            floats: dict[int, type[np.generic]]
+            floats = {16: np.float16, 32: np.float32, 64: np.float64}
+            return floats[dtype.bits]
         case DType.C64:
             return np.complex64
         case _ if dtype.bits >= 8 and (dtype.is_integer or dtype.is_float):
             width = dtype.bits
-            names = {8: np.int8, 16: np.int16, 32: np.int32, 64: np.int64}
+            signed: dict[int, type[np.generic]]
+            signed = {8: np.int8, 16: np.int16, 32: np.int32, 64: np.int64}
+            plain: dict[int, type[np.generic]]
             plain = {8: np.uint8, 16: np.uint16, 32: np.uint32, 64: np.uint64}
-            return names[width] if dtype.is_signed and dtype.is_integer else plain[width]
+            return signed[width] if dtype.is_signed and dtype.is_integer else plain[width]
         case _:
             raise ModelError(f"cannot make up elements of type {dtype}")
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from perfc.errors import ParseError
 from perfc.ir.graph import walk
+from perfc.machine import Machine
 
 from .classes import Term, classify
 from .layout import moved_in
@@ -32,6 +33,22 @@ MOVES = "move"
 HOST = "host"
 """The class of nodes that launch nothing in our reading."""
 MOST_OVERHEAD_S = 8e-6
+RIDGE = 0.02
+USUAL: Mapping[Term, float] = {
+    Term.LAUNCH: 2e-5,
+    Term.VIEW: 2e-6,
+    Term.MAC: 1e-9,
+    Term.ELEMENT: 5e-9,
+    Term.SPECIAL: 5e-9,
+    Term.BYTE: 1e-9,
+    Term.MID_BYTE: 1e-9,
+    Term.FAR_BYTE: 1e-9,
+    Term.WEIGHT_BYTE: 1e-9,
+    Term.STORE_BYTE: 1e-9,
+    Term.ROW: 3e-7,
+    Term.MOVED_BYTE: 1e-9,
+}
+"""Seconds that a unit of each term takes at most on slow processors."""
 
 Key = tuple[str, str, int]
 """Model digest, values of the symbols, threads: one measured run."""
@@ -189,10 +206,7 @@ def fit(samples: Sequence[Sample], host: Sequence[float] = ()) -> Efficiencies:
         if len(group) < LEAST_SAMPLES:
             continue
         terms = sorted({t for q, _ in group for t in q}, key=list(Term).index)
-        table = [[q.get(t, 0.0) for t in terms] for q, _ in group]
-        times = [t for _, t in group]
-        weights = [1 / (t + SMALL_S) ** 2 for t in times]
-        fitted = robust(table, times, weights)
+        fitted = robust(*tabled(group, terms))
         seconds[name] = {t: c for t, c in zip(terms, fitted, strict=True) if c > 0}
     if host:
         seconds[HOST] = {Term.LAUNCH: median(host)}
@@ -200,6 +214,38 @@ def fit(samples: Sequence[Sample], host: Sequence[float] = ()) -> Efficiencies:
     return Efficiencies(seconds, counts)
 
 
-def of_machine(machine: object) -> Efficiencies | None:
-    """The efficiencies in a target file, None where it has none."""
-    return None
+def tabled(
+    group: Sequence[tuple[Mapping[Term, float], float]], terms: Sequence[Term]
+) -> tuple[list[list[float]], list[float], list[float]]:
+    """Quantities, times and weights of a class's kernels.
+
+    For each term a sample is added that says it costs nothing, weak where the cost is usual, so
+    that what the kernels do not tell apart is not blamed on a term that grows out of their range.
+    Source: Hoerl & Kennard 1970, ridge regression.
+    """
+    table = [[q.get(t, 0.0) for t in terms] for q, _ in group]
+    times = [time_s for _, time_s in group]
+    weights = [1 / (t + SMALL_S) ** 2 for t in times]
+    for i, t in enumerate(terms):
+        table.append([1.0 if i == j else 0.0 for j in range(len(terms))])
+        times.append(0.0)
+        weights.append(RIDGE / USUAL[t] ** 2)
+    return table, times, weights
+
+
+def source_of(runtime: str) -> str:
+    """Name of the source of rates fitted under the fusion table of that name."""
+    return f"fit-{runtime}"
+
+
+def of_machine(machine: Machine, runtime: str) -> Efficiencies | None:
+    """The efficiencies in a target file, None where it has none for that fusion table."""
+    terms = {t.value: t for t in Term}
+    seconds: dict[str, dict[Term, float]] = {}
+    for key, rate in machine.facts.items():
+        if not key.startswith("efficiency.") or rate.source != source_of(runtime):
+            continue
+        name, _, term = key.removeprefix("efficiency.").rpartition(".")
+        found = terms[term]
+        seconds.setdefault(name, {})[found] = rate.value if found.is_time else 1 / rate.value
+    return Efficiencies(seconds) if seconds else None

@@ -109,9 +109,7 @@ def profile(found: Reading, runs: Sequence[int]) -> Profile:
         )
     run_s = [found.run_s[r] for r in runs if r < len(found.run_s)]
     device = max(found.providers, key=found.providers.__getitem__, default="")
-    return Profile(
-        Source.ORT, tuple(kernels), len(runs), median(run_s) if run_s else None, device
-    )
+    return Profile(Source.ORT, tuple(kernels), len(runs), median(run_s) if run_s else None, device)
 
 
 def segments(

@@ -93,7 +93,10 @@ class OrtRun:
         import numpy as np
 
         for value in self.outputs:
-            if not value.is_tensor() or value.data_type() not in ("tensor(float)", "tensor(double)"):
+            if not value.is_tensor() or value.data_type() not in (
+                "tensor(float)",
+                "tensor(double)",
+            ):
                 continue
             if not np.isfinite(value.numpy()).all():
                 return False

@@ -107,7 +107,12 @@ def recognise(path: str | os.PathLike[str]) -> Source:
         )
     if '"traceEvents"' in start or '"deviceProperties"' in start or '"schemaVersion"' in start:
         return Source.KINETO
-    if '"averageMs"' in start or '"timeMs"' in start or '"medianMs"' in start or '"Layers"' in start:
+    if (
+        '"averageMs"' in start
+        or '"timeMs"' in start
+        or '"medianMs"' in start
+        or '"Layers"' in start
+    ):
         return Source.TENSORRT
     if '"model_loading' in start or '_kernel_time"' in start or '"session_initialization"' in start:
         return Source.ORT
@@ -133,17 +138,17 @@ def read(path: str | os.PathLike[str], layers: str | os.PathLike[str] | None = N
     source = recognise(path)
     match source:
         case Source.ORT:
-            from . import ort_profile
+            from .ort_profile import read as read_ort
 
-            found = ort_profile.read(path)
+            found = read_ort(path)
         case Source.KINETO:
-            from . import kineto
+            from .kineto import read as read_kineto
 
-            found = kineto.read(path)
+            found = read_kineto(path)
         case Source.TENSORRT:
-            from . import tensorrt
+            from .tensorrt import read as read_tensorrt
 
-            found = tensorrt.read(path, layers)
+            found = read_tensorrt(path, layers)
     if not found.kernels or found.kernel_s <= 0:
         raise ParseError("a profile in which nothing ran", where=os.fspath(path))
     return found

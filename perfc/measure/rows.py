@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
-import io
-import os
-import tempfile
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING
 
-from perfc.errors import MissingExtraError, ParseError
 from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Value
 from perfc.ir.op import Kind
 from perfc.ir.types import TensorType
 
 if TYPE_CHECKING:
-    from perfc.api import Report
     from perfc.passes.fuse import Kernel
+    from perfc.passes.roofline import KernelBound
 
     from .compare import Compared, Measurement
 
 SCHEMA = 1
 """Version of the columns; a reader refuses another."""
-LARGEST_ROWS = 20_000_000
+LONGEST_OP = 400
 MOST_NODES = 24
 """Names of nodes listed for one kernel; the rest are counted."""
 
@@ -179,10 +173,6 @@ class ModelRow:
     date: str
 
 
-Row = KernelRow | ModelRow
-R = TypeVar("R", KernelRow, ModelRow)
-
-
 def model_name(path: str) -> str:
     """A file's name without folder and endings."""
     name = Path(path).name
@@ -191,85 +181,114 @@ def model_name(path: str) -> str:
     return name
 
 
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The columns that all rows of a run share."""
+
+    digest: str
+    model: str
+    runtime: str
+    version: str
+    device: str
+    threads: int
+    dims: str
+    target: str
+
+    @staticmethod
+    def of(m: Measurement) -> Run:
+        """Those of a measurement."""
+        dims = " ".join(f"{k}={v}" for k, v in m.report.env.items())
+        digest, model = m.report.source.origin.digest[:16], model_name(m.report.path)
+        s = m.setting
+        target = m.report.machine.name
+        return Run(digest, model, s.runtime, s.version, s.device, s.threads, dims, target)
+
+
 def kernel_rows(m: Measurement) -> list[KernelRow]:
     """A row for every kernel of ours that the runtime timed."""
-    head = heading(m)
-    found: list[KernelRow] = []
     from .layout import moved_in
 
+    run = Run.of(m)
+    found: list[KernelRow] = []
     moved = moved_in(m.report)
     for number, c in enumerate(m.rows):
         if not c.is_measured:
             continue
         if not c.bounds:
-            found.append(host_row(head, number, c, m))
+            found.append(host_row(run, number, c))
             continue
         whole_s = sum(b.time_s for b in c.bounds)
         for index, b in zip(c.part.kernels, c.bounds, strict=True):
             share = b.time_s / whole_s if whole_s > 0 else 1 / len(c.bounds)
-            k, n = b.kernel, b.counts
-            found.append(
-                KernelRow(
-                    **head, kernel=index, part=number, part_s=c.time_s,
-                    time_s=c.time_s * share, iqr_s=c.part.iqr_s, best_s=c.part.best_s,
-                    inserted_s=c.part.inserted_s, floor_s=b.floor_s,
-                    sustained_s=b.time_s, label=k.label, kind=k.kind.value, dtype=b.dtype.code,
-                    ops=operators(k), views=sum(o.op.kind is Kind.VIEW for o in k.nodes),
-                    runtime_ops=runtime_operators(c), nodes=names(o.name for o in k.nodes),
-                    launches=b.launches, mac=n.mac, alu=n.alu, sfu=n.sfu, integer=n.integer,
-                    read_bytes=n.read_bytes, write_bytes=n.write_bytes,
-                    moved_bytes=moved[index], op=str(k.anchor.op)[:400], operands=types(k.anchor.inputs, m.report.env),
-                    results=types(k.writes, m.report.env),
-                )  # type: ignore[arg-type]
-            )  # fmt: skip
+            found.append(timed_row(run, number, c, index, b, share, moved[index], m.report.env))
     return found
 
 
-def heading(m: Measurement) -> dict[str, object]:
-    """The columns that all rows of a run share."""
-    return {
-        "schema": SCHEMA,
-        "digest": m.report.source.origin.digest[:16],
-        "model": model_name(m.report.path),
-        "runtime": m.setting.runtime,
-        "version": m.setting.version,
-        "device": m.setting.device,
-        "threads": m.setting.threads,
-        "dims": " ".join(f"{k}={v}" for k, v in m.report.env.items()),
-        "target": m.report.machine.name,
-    }
+def timed_row(
+    run: Run,
+    number: int,
+    c: Compared,
+    index: int,
+    b: KernelBound,
+    share: float,
+    moved_bytes: float,
+    env: Mapping[str, int],
+) -> KernelRow:
+    """The row of one kernel that has ``share`` of its part's time."""
+    k, n = b.kernel, b.counts
+    return KernelRow(
+        schema=SCHEMA, digest=run.digest, model=run.model, runtime=run.runtime,
+        version=run.version, device=run.device, threads=run.threads, dims=run.dims,
+        kernel=index, part=number, part_s=c.time_s, time_s=c.time_s * share, iqr_s=c.part.iqr_s,
+        best_s=c.part.best_s, inserted_s=c.part.inserted_s, floor_s=b.floor_s,
+        sustained_s=b.time_s, target=run.target, label=k.label, kind=k.kind.value,
+        dtype=b.dtype.code, ops=operators(k), views=views(k), runtime_ops=runtime_operators(c),
+        nodes=names(o.name for o in k.nodes), launches=b.launches, mac=n.mac, alu=n.alu, sfu=n.sfu,
+        integer=n.integer, read_bytes=n.read_bytes, write_bytes=n.write_bytes,
+        moved_bytes=moved_bytes, op=str(k.anchor.op)[:LONGEST_OP],
+        operands=types(k.anchor.inputs, env), results=types(k.writes, env),
+    )  # fmt: skip
 
 
-def host_row(head: Mapping[str, object], number: int, c: Compared, m: Measurement) -> KernelRow:
+def host_row(run: Run, number: int, c: Compared) -> KernelRow:
     """The row of nodes that launch nothing in our reading."""
     return KernelRow(
-        **head, kernel=-1, part=number, part_s=c.time_s, time_s=c.time_s, iqr_s=c.part.iqr_s,
-        best_s=c.part.best_s, inserted_s=c.part.inserted_s, floor_s=0.0, sustained_s=0.0, label=c.label, kind="host", dtype="", ops="", views=0,
-        runtime_ops=runtime_operators(c), nodes=names(c.part.nodes), launches=1.0, mac=0.0,
-        alu=0.0, sfu=0.0, integer=0.0, read_bytes=0.0, write_bytes=0.0, moved_bytes=0.0, op="", operands="",
-        results="",
-    )  # type: ignore[arg-type]  # fmt: skip
+        schema=SCHEMA, digest=run.digest, model=run.model, runtime=run.runtime,
+        version=run.version, device=run.device, threads=run.threads, dims=run.dims, kernel=-1,
+        part=number, part_s=c.time_s, time_s=c.time_s, iqr_s=c.part.iqr_s, best_s=c.part.best_s,
+        inserted_s=c.part.inserted_s, floor_s=0.0, sustained_s=0.0, target=run.target,
+        label=c.label, kind="host", dtype="", ops="", views=0, runtime_ops=runtime_operators(c),
+        nodes=names(c.part.nodes), launches=1.0, mac=0.0, alu=0.0, sfu=0.0, integer=0.0,
+        read_bytes=0.0, write_bytes=0.0, moved_bytes=0.0, op="", operands="", results="",
+    )  # fmt: skip
 
 
 def model_row(m: Measurement, date: str) -> ModelRow:
     """The row of a whole run."""
     from perfc.ir.graph import walk
 
-    report, env = m.report, m.report.env
+    report, env, run = m.report, m.report.env, Run.of(m)
     work = report.cost.work
     kernels = report.roofline.kernels
     return ModelRow(
-        **heading(m), time_s=m.total_s, iqr_s=m.total_iqr_s, best_s=m.best_s, runs=m.runs, kernel_s=m.kernel_s,
+        schema=SCHEMA, digest=run.digest, model=run.model, runtime=run.runtime,
+        version=run.version, device=run.device, threads=run.threads, dims=run.dims,
+        time_s=m.total_s, iqr_s=m.total_iqr_s, best_s=m.best_s, runs=m.runs, kernel_s=m.kernel_s,
         attributed=m.attribution.share, peak_rss_bytes=m.peak_rss_bytes,
         base_rss_bytes=m.base_rss_bytes, floor_s=m.floor_s, sustained_s=report.roofline.time_s,
-        nodes=sum(1 for _ in walk(report.source.graph)), kernels=len(kernels),
+        target=run.target, nodes=sum(1 for _ in walk(report.source.graph)), kernels=len(kernels),
         runtime_kernels=sum(len(c.part.runtime) for c in m.rows),
         mac=evaluate(work.mac, env), flop=evaluate(work.flop, env),
         read_bytes=sum(b.launches * b.counts.read_bytes for b in kernels),
         write_bytes=sum(b.launches * b.counts.write_bytes for b in kernels),
         weight_bytes=evaluate(report.cost.weight_bytes, env),
         activation_bytes=report.liveness.peak(env)[0], date=date,
-    )  # type: ignore[arg-type]  # fmt: skip
+    )  # fmt: skip
+
+
+def views(kernel: Kernel) -> int:
+    """Nodes of a kernel that move nothing."""
+    return sum(n.op.kind is Kind.VIEW for n in kernel.nodes)
 
 
 def operators(kernel: Kernel) -> str:
@@ -304,177 +323,3 @@ def types(values: Iterable[Value | None], env: Mapping[str, int]) -> str:
         is_stored = v.weight is not None or v.known is not None
         cells.append(f"{v.type.dtype.code}[{shape}]{'w' if is_stored else ''}")
     return " ".join(cells)
-
-
-def beside(path: Path) -> Path:
-    """The file for the rows of whole runs: ``rows-models.csv.gz`` beside ``rows.csv.gz``."""
-    stem, dot, endings = path.name.partition(".")
-    return path.with_name(f"{stem}-models{dot}{endings}")
-
-
-def check_writable(path: Path) -> None:
-    """Refuse a dataset that could not be written, before anything is measured.
-
-    Raises:
-        ParseError: no such format, or no such folder.
-        MissingExtraError: Parquet without pyarrow.
-    """
-    if path.name.endswith(".parquet"):
-        pyarrow(path)
-    elif not path.name.endswith((".csv", ".csv.gz")):
-        raise ParseError(
-            "rows are written as .csv, .csv.gz or .parquet", where=str(path), hint="name it so"
-        )
-    if not path.absolute().parent.is_dir():
-        raise ParseError("no such folder", where=str(path.parent))
-
-
-def append(path: Path, rows: Sequence[Row]) -> None:
-    """Add rows to a dataset in one step: ``.csv``, ``.csv.gz`` or ``.parquet`` by its ending.
-
-    Raises:
-        ParseError: no such format, or a file of other columns.
-        MissingExtraError: Parquet without pyarrow.
-    """
-    if not rows:
-        return
-    kind = type(rows[0])
-    old = read(path, kind) if path.exists() else []
-    write(path, [*old, *rows])  # type: ignore[list-item]
-
-
-def write(path: Path, rows: Sequence[KernelRow] | Sequence[ModelRow]) -> None:
-    """Write a dataset in one step.
-
-    Raises:
-        ParseError: no such format.
-        MissingExtraError: Parquet without pyarrow.
-    """
-    data = encoded(path, rows)
-    handle, name = tempfile.mkstemp(dir=path.parent or ".", prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(data)
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
-def encoded(path: Path, rows: Sequence[KernelRow] | Sequence[ModelRow]) -> bytes:
-    """The bytes of a dataset in the format of its ending."""
-    columns = [f.name for f in fields(rows[0])] if rows else []
-    if path.name.endswith(".parquet"):
-        arrow, parquet = pyarrow(path)
-        table = arrow.table({c: [getattr(r, c) for r in rows] for c in columns})
-        sink = io.BytesIO()
-        parquet.write_table(table, sink, compression="zstd")
-        return sink.getvalue()
-    if not path.name.endswith((".csv", ".csv.gz")):
-        raise ParseError(
-            "rows are written as .csv, .csv.gz or .parquet", where=str(path), hint="name it so"
-        )
-    sink_text = io.StringIO()
-    writer = csv.writer(sink_text, lineterminator="\n")
-    writer.writerow(columns)
-    for r in rows:
-        writer.writerow([cell(getattr(r, c)) for c in columns])
-    data = sink_text.getvalue().encode("utf-8")
-    return gzip.compress(data, mtime=0) if path.name.endswith(".gz") else data
-
-
-def cell(value: object) -> object:
-    """Numbers with five digits more than any clock gives."""
-    if isinstance(value, float):
-        return str(int(value)) if value.is_integer() and abs(value) < 1e15 else f"{value:.5g}"
-    return value
-
-
-def read(path: Path, kind: type[R]) -> list[R]:
-    """The rows of a dataset.
-
-    Raises:
-        ParseError: not such rows.
-        MissingExtraError: Parquet without pyarrow.
-    """
-    columns = fields(kind)
-    try:
-        found = list(records(path))
-    except (OSError, EOFError, UnicodeDecodeError, csv.Error) as error:
-        raise ParseError(f"cannot be read: {error}", where=str(path)) from None
-    rows: list[R] = []
-    for n, record in enumerate(found):
-        missing = [f.name for f in columns if record.get(f.name) is None]
-        if missing:
-            raise ParseError(
-                f"no column {missing[0]}", where=str(path), hint=f"{kind.__name__} has {len(columns)}"
-            )
-        try:
-            values = {f.name: _typed(record[f.name], str(f.type)) for f in columns}
-        except ValueError as error:
-            raise ParseError(str(error), where=f"{path}:{n + 2}") from None
-        if values["schema"] != SCHEMA:
-            told = f"rows of schema {values['schema']}, this perfc reads {SCHEMA}"
-            raise ParseError(told, where=str(path))
-        rows.append(kind(**values))  # type: ignore[arg-type]
-    return rows
-
-
-def records(path: Path) -> Iterable[Mapping[str, object]]:
-    """Rows as mappings."""
-    if path.name.endswith(".parquet"):
-        _, parquet = pyarrow(path)
-        yield from cast("list[dict[str, object]]", parquet.read_table(path).to_pylist())
-        return
-    opened = gzip.open(path, "rt", encoding="utf-8", newline="") if path.name.endswith(
-        ".gz"
-    ) else path.open(encoding="utf-8", newline="")  # fmt: skip
-    with opened as stream:
-        for n, record in enumerate(csv.DictReader(stream)):
-            if n >= LARGEST_ROWS:
-                raise ParseError("more than 20 million rows", where=str(path))
-            yield cast("dict[str, object]", record)
-
-
-def _typed(value: object, type_: str) -> object:
-    if type_ == "str":
-        return str(value)
-    if type_ == "int":
-        return int(float(str(value)))
-    number = float(str(value))
-    if number != number or abs(number) == float("inf"):
-        raise ValueError(f"{value} is no measurement")
-    return number
-
-
-def pyarrow(path: Path) -> tuple[_Arrow, _Parquet]:
-    """The libraries that read and write Parquet.
-
-    Raises:
-        MissingExtraError: they are not installed.
-    """
-    try:
-        from importlib import import_module
-
-        return import_module("pyarrow"), import_module("pyarrow.parquet")  # type: ignore[return-value]
-    except ImportError:
-        raise MissingExtraError(
-            "Parquet needs pyarrow", hint="pip install 'perfc[data]', or use .csv.gz",
-            where=str(path),
-        ) from None  # fmt: skip
-
-
-if TYPE_CHECKING:
-    from typing import Protocol
-
-    class _Table(Protocol):
-        def to_pylist(self) -> list[object]: ...
-
-    class _Arrow(Protocol):
-        def table(self, columns: Mapping[str, Sequence[object]]) -> _Table: ...
-
-    class _Parquet(Protocol):
-        def write_table(self, table: _Table, where: io.BytesIO, compression: str) -> None: ...
-
-        def read_table(self, where: Path) -> _Table: ...

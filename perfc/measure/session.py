@@ -13,10 +13,10 @@ from perfc.api import analyze
 from perfc.errors import ParseError
 from perfc.ir.graph import walk
 
-from . import ort_profile
 from .attribute import Attribution, attribute, by_names
 from .compare import Compared, Measurement, Setting, compared
 from .feeds import inputs_of
+from .ort_profile import segments
 from .process import Case, Outcome, Protocol, all_threads, execute, workspace
 from .profile import Profile, Source, read
 from .trace import OptimisedNode, Origin, optimised_nodes, trace
@@ -125,11 +125,7 @@ def profiles_of(outcome: Outcome) -> tuple[Profile | None, ...]:
     missing: tuple[Profile | None, ...] = tuple(None for _ in outcome.cases)
     if outcome.profile is None or len(outcome.profiled) < len(outcome.cases):
         return missing
-    if outcome.version.startswith("torch"):
-        from . import torch_profile
-
-        return torch_profile.segments(outcome.profile, outcome.profiled)
-    return ort_profile.segments(outcome.profile, outcome.profiled)
+    return segments(outcome.profile, outcome.profiled)
 
 
 def origins_of(optimised: Optimised | None, profile: Profile, report: Report) -> dict[str, Origin]:
@@ -188,7 +184,7 @@ def fitted(report: Report) -> Efficiencies | None:
     """The fitted efficiencies of the machine, None where it has none."""
     from .fit import of_machine
 
-    return of_machine(report.machine)
+    return of_machine(report.machine, report.kernels.runtime.name)
 
 
 def whole(report: Report, efficiencies: Efficiencies | None) -> float:
@@ -224,9 +220,9 @@ def read_profile(
     target = target or default_target("cpu" if device == "cpu" else device)
     report = analyze(model, target, dims=dims, runtime=table[profile.source])
     if profile.source is Source.KINETO:
-        from . import align
+        from .align import aligned
 
-        profile, origins = align.aligned(profile, report)
+        profile, origins = aligned(profile, report, path)
     else:
         origins = by_names(profile, report)
         origins = neighbours(profile, origins)

@@ -47,7 +47,17 @@ _COPIES = frozenset({"ReorderInput", "ReorderOutput", "MemcpyToHost", "MemcpyFro
 """Operators that only runtimes have; the value they give is the one they read."""
 _TOKEN = re.compile(r"_token_\d+$")
 _EPILOGUES = frozenset(
-    {"BatchNormalization", "Relu", "Clip", "LeakyRelu", "Sigmoid", "Tanh", "HardSigmoid", "Add", "Mul"}
+    {
+        "BatchNormalization",
+        "Relu",
+        "Clip",
+        "LeakyRelu",
+        "Sigmoid",
+        "Tanh",
+        "HardSigmoid",
+        "Add",
+        "Mul",
+    }
 )
 """What runtimes merge into what runs before."""
 BLOCKED = "_nchwc"
@@ -242,9 +252,7 @@ def trace(
     return found
 
 
-def between(
-    targets: Iterable[str], borders: set[str], made: Mapping[str, Node]
-) -> set[Node]:
+def between(targets: Iterable[str], borders: set[str], made: Mapping[str, Node]) -> set[Node]:
     """Nodes that lead to ``targets`` without passing a border."""
     found: set[Node] = set()
     waiting = [t for t in targets if t in made]

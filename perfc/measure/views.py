@@ -46,7 +46,9 @@ def title(m: Measurement) -> str:
     dims = ", ".join(f"{k} = {v}" for k, v in m.report.env.items())
     threads = f", {m.setting.threads} threads" if m.setting.threads else ""
     where = f"{m.setting.version} on {m.setting.device}{threads}"
-    return ", ".join(t for t in (m.report.path, dims, f"{where}, target {m.report.machine.name}") if t)
+    return ", ".join(
+        t for t in (m.report.path, dims, f"{where}, target {m.report.machine.name}") if t
+    )
 
 
 def document(m: Measurement, top: int | None) -> Document:
@@ -69,18 +71,22 @@ def summary(m: Measurement) -> Section:
     spread = f", iqr {quantity(m.total_iqr_s, Unit.SECOND)}" if m.total_iqr_s else ""
     facts = [
         Fact("floor", seconds(m.floor_s), "no run can be faster"),
-        Fact("predicted", seconds(m.prediction_s), f"{signed(m.prediction_s, m.total_s)} of measured"),
+        Fact(
+            "predicted", seconds(m.prediction_s), f"{signed(m.prediction_s, m.total_s)} of measured"
+        ),
         Fact("measured", seconds(m.total_s), f"{what}{spread}"),
         Fact("residual", seconds(m.residual_s), "measured less predicted"),
         Fact("in kernels", seconds(m.kernel_s), "with what profiling adds to each"),
-        Fact(
-            "attributed", Amount(m.attribution.share, Unit.SHARE), "of it, to nodes of the model"
-        ),
+        Fact("attributed", Amount(m.attribution.share, Unit.SHARE), "of it, to nodes of the model"),
     ]
     if m.peak_rss_bytes:
         base = quantity(m.base_rss_bytes, Unit.BYTE)
         facts.append(
-            Fact("peak memory", Amount(m.peak_rss_bytes, Unit.BYTE), f"resident, {base} before loading")
+            Fact(
+                "peak memory",
+                Amount(m.peak_rss_bytes, Unit.BYTE),
+                f"resident, {base} before loading",
+            )
         )
     notes: list[Note] = [Note(n) for n in m.notes]
     faster = [c for c in m.rows if c.badge]

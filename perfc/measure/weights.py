@@ -185,7 +185,8 @@ def _nbytes(tensor: onnx.TensorProto) -> int:
     from perfc.ir.types import BY_ONNX, DType
 
     bits = BY_ONNX.get(tensor.data_type, DType.F32).bits
-    return (math.prod(tensor.dims) * bits + 7) // 8
+    count: int = math.prod(int(d) for d in tensor.dims)
+    return (count * bits + 7) // 8
 
 
 def _check_disk(folder: Path, nbytes: int) -> None:

@@ -26,10 +26,6 @@ def main(request_path: str) -> int:
     """Serve one request."""
     request = json.loads(Path(request_path).read_text(encoding="utf-8"))
     folder = Path(request["folder"])
-    if request["runtime"] == "torch":
-        from .torch_runtime import TorchRun as Run
-    else:
-        from .ort_runtime import OrtRun as Run
     result: dict[str, Any] = {"cases": [], "profiles": [], "error": ""}
 
     def save(stage: str) -> None:
@@ -39,7 +35,7 @@ def main(request_path: str) -> int:
         os.replace(part, folder / "result.json")
 
     save("start")
-    run = Run(request)
+    run = runtime(request)
     result["version"] = run.version
     result["base_rss_bytes"] = memory("VmRSS")
     start = time.perf_counter()
@@ -59,6 +55,17 @@ def main(request_path: str) -> int:
         result["profile"] = run.close()
         save("profiled")
     return 0
+
+
+def runtime(request: dict[str, Any]) -> Any:
+    """What runs the model."""
+    if request["runtime"] == "torch":
+        from .torch_runtime import TorchRun
+
+        return TorchRun(request)
+    from .ort_runtime import OrtRun
+
+    return OrtRun(request)
 
 
 def measured(run: Any, case: dict[str, Any], request: dict[str, Any]) -> dict[str, Any]:

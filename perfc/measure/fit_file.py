@@ -1,0 +1,198 @@
+"""Writes fitted efficiencies into a target file, beside the ceilings that are there."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from perfc.errors import ParseError, TargetError
+from perfc.machine import Machine, load_machine, validate
+
+from .dataset import beside, read
+from .evaluate import Outcome, leave_one_out
+from .fit import Efficiencies, fit, samples_of, source_of
+from .rows import KernelRow, ModelRow
+
+_SECTION = re.compile(r"\s*\[")
+_FITTED = re.compile(r'\s*\[\s*(?:efficiency\b|source\.(?:"?)fit-)')
+LEAST_MODELS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """What was fitted.
+
+    Args:
+        machine: as it now stands in the file.
+        efficiencies: the rates.
+        outcomes: each model, predicted by a fit to the others.
+        version: of the runtime.
+        threads: of its pool.
+    """
+
+    machine: Machine
+    efficiencies: Efficiencies
+    outcomes: tuple[Outcome, ...]
+    version: str
+    threads: int
+
+    @property
+    def error(self) -> float:
+        """Mean absolute relative error of total times, leaving one model out."""
+        return sum(abs(o.error) for o in self.outcomes) / max(len(self.outcomes), 1)
+
+
+def fit_from(
+    rows: Path,
+    target: str,
+    output: Path,
+    *,
+    threads: int | None = None,
+    runtime: str = "ort-cpu-blocked",
+) -> Fitted:
+    """Fit efficiencies to the rows of a dataset and write them into a copy of a target file.
+
+    Args:
+        rows: of kernels (``perfc measure --append``); those of whole runs lie beside, in
+            ``…-models`` or, in a folder's ``kernels.csv.gz``, in ``models.csv.gz``.
+        target: name or file of the machine they were measured on.
+        output: the file to write.
+        threads: whose rows are used; those with most runs by default.
+        runtime: fusion table that the rows speak of.
+
+    Raises:
+        ParseError: no such rows, or too few models.
+        TargetError: the file would not be valid.
+    """
+    kernels = read(rows, KernelRow)
+    models = read(models_beside(rows), ModelRow)
+    chosen = threads or most_common(m.threads for m in models)
+    models = [m for m in models if m.threads == chosen]
+    kernels = [k for k in kernels if k.threads == chosen]
+    if len({m.digest for m in models}) < LEAST_MODELS:
+        raise ParseError(
+            f"{len({m.digest for m in models})} models at {chosen} threads",
+            where=str(rows), hint=f"measure {LEAST_MODELS} at least, better 20",
+        )  # fmt: skip
+    samples, host = samples_of(kernels, models)
+    efficiencies = fit(samples, host)
+    outcomes = leave_one_out(kernels, models, samples, host)
+    version = models[0].version
+    error = sum(abs(o.error) for o in outcomes) / max(len(outcomes), 1)
+    date = max(m.date for m in models)
+    source = {
+        "origin": "measured",
+        "title": f"perfc fit to {len(samples)} kernels of {len({m.digest for m in models})} models",
+        "tool": version,
+        "date": date,
+        "threads": str(chosen),
+        "note": f"total time of a model left out: {error:.1%} mean absolute error",
+    }
+    machine = write(load_machine(target), output, efficiencies, runtime, source)
+    return Fitted(machine, efficiencies, tuple(outcomes), version, chosen)
+
+
+def models_beside(rows: Path) -> Path:
+    """The file with the rows of whole runs.
+
+    Raises:
+        ParseError: there is none.
+    """
+    named = rows.with_name(rows.name.replace("kernels", "models", 1))
+    for path in (beside(rows), named):
+        if path != rows and path.is_file():
+            return path
+    raise ParseError("no rows of whole runs beside it", where=str(rows), hint=str(beside(rows)))
+
+
+def most_common(numbers: Iterable[int]) -> int:
+    """The number that occurs most often, the largest of them.
+
+    Raises:
+        ParseError: there is none.
+    """
+    counts: dict[int, int] = {}
+    for n in numbers:
+        counts[n] = counts.get(n, 0) + 1
+    if not counts:
+        raise ParseError("no row of a whole run")
+    return max(counts, key=lambda n: (counts[n], n))
+
+
+def write(
+    base: Machine,
+    output: Path,
+    efficiencies: Efficiencies,
+    runtime: str,
+    source: dict[str, str],
+) -> Machine:
+    """Write the target file of ``base`` with these efficiencies in place of earlier ones.
+
+    Raises:
+        TargetError: the file would not be valid, or cannot be written.
+    """
+    name = source_of(runtime)
+    kept = without_fit(base.path.read_text(encoding="utf-8"))
+    if efficiencies.host_s > 0:
+        kept = with_launch(kept, efficiencies.host_s, name)
+    text = kept.rstrip() + "\n" + rendered(efficiencies, name, source)
+    try:
+        handle, part = tempfile.mkstemp(dir=output.parent, prefix=".fit.", suffix=".toml")
+    except OSError as error:
+        raise TargetError(error.strerror or "cannot be written", where=str(output)) from None
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            stream.write(text)
+        problems = validate(part)
+        if problems:
+            raise TargetError(problems[0], where=str(output))
+        os.chmod(part, 0o644)
+        os.replace(part, output)
+    except BaseException:
+        Path(part).unlink(missing_ok=True)
+        raise
+    return load_machine(output)
+
+
+def without_fit(text: str) -> str:
+    """A target file without the tables of an earlier fit."""
+    lines: list[str] = []
+    is_fitted = False
+    for line in text.splitlines():
+        if _SECTION.match(line):
+            is_fitted = bool(_FITTED.match(line))
+        if not is_fitted:
+            lines.append(line)
+    return "\n".join(lines) + "\n"
+
+
+def with_launch(text: str, seconds: float, source: str) -> str:
+    """A target file whose launch overhead is the fitted one."""
+    line = f'launch_overhead_s = {{ value = {seconds:.4g}, from = "{source}" }}'
+    found = re.sub(r"(?m)^\s*launch_overhead_s\s*=.*$", line, text, count=1)
+    if found != text:
+        return found
+    return re.sub(r"(?m)^\[device\]\s*$", f"[device]\n{line}", text, count=1)
+
+
+def rendered(efficiencies: Efficiencies, name: str, source: dict[str, str]) -> str:
+    """The tables of a fit as TOML."""
+    lines = ["", f"[source.{name}]"]
+    lines += [f'{k} = "{plain(v)}"' for k, v in source.items()]
+    for group, rates in sorted(efficiencies.seconds.items()):
+        lines += ["", f'[efficiency."{group}"]']
+        count = efficiencies.samples.get(group, 0)
+        for term, seconds in rates.items():
+            value = seconds if term.is_time else 1 / seconds
+            extra = f", n = {count}" if count else ""
+            lines.append(f'{term.value} = {{ value = {value:.4e}, from = "{name}"{extra} }}')
+    return "\n".join(lines) + "\n"
+
+
+def plain(text: str) -> str:
+    """What the schema allows in a text."""
+    return "".join(c if c.isprintable() and c not in '|`"\\' else " " for c in text)[:400]

@@ -1,0 +1,100 @@
+"""TensorRT's profile of layers (``trtexec --exportProfile``) and its layer information."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from typing import cast
+
+from perfc.errors import ParseError
+
+from .events import Event, number, text, whole
+from .profile import Profile, RuntimeKernel, Source
+
+MOST_LAYERS = 200_000
+_ONNX = re.compile(r"\[ONNX Layer: ([^\]]+)\]")
+_FOREIGN = re.compile(r"ForeignNode\[(.+?)\.\.\.(.+?)\]")
+_WRAPPED = re.compile(r"^(?:PWN|Reformat|ShapeHostToDeviceCopy)?\((.*)\)$")
+_REFORMAT = re.compile(r"^Reformatting CopyNode\b")
+RANGE = "..."
+
+
+def read(path: str | os.PathLike[str], layers: str | os.PathLike[str] | None = None) -> Profile:
+    """The profile, its layers named by what they were built from.
+
+    Args:
+        path: of the profile, or of the layer information where ``layers`` is the profile.
+        layers: the other of the two files; without it, names of layers must do.
+
+    Raises:
+        ParseError: no times in it.
+    """
+    content, other = whole(path), whole(layers) if layers is not None else None
+    if is_layers(content):
+        content, other = other, content
+    if not isinstance(content, list):
+        raise ParseError(
+            "layer information without times",
+            where=os.fspath(path),
+            hint="give the file of trtexec --exportProfile too",
+        )
+    named = members_by_layer(other)
+    kernels: list[RuntimeKernel] = []
+    runs = 1
+    for item in cast("list[object]", content)[:MOST_LAYERS]:
+        if not isinstance(item, dict):
+            continue
+        layer = cast("Event", item)
+        count = number(layer, "count")
+        if count is not None and "name" not in layer:
+            runs = max(int(count), 1)
+            continue
+        name = text(layer, "name")
+        time_ms = number(layer, "medianMs")
+        if time_ms is None:
+            time_ms = number(layer, "averageMs")
+        if time_ms is None:
+            continue
+        members = named.get(name) or members_of(name)
+        time_s = max(time_ms, 0.0) * 1e-3
+        unique = name if all(k.name != name for k in kernels[-4:]) else f"{name}#{len(kernels)}"
+        kernels.append(RuntimeKernel(unique, "", time_s, members=members))
+    return Profile(Source.TENSORRT, tuple(kernels), runs, None, "cuda")
+
+
+def is_layers(content: object) -> bool:
+    """Whether a file is layer information."""
+    return isinstance(content, dict) and "Layers" in content
+
+
+def members_by_layer(content: object) -> Mapping[str, tuple[str, ...]]:
+    """Names of the ONNX nodes of each layer, from its metadata."""
+    if not isinstance(content, dict):
+        return {}
+    found: dict[str, tuple[str, ...]] = {}
+    layers = cast("dict[str, object]", content).get("Layers")
+    for item in cast("list[object]", layers)[:MOST_LAYERS] if isinstance(layers, list) else ():
+        if isinstance(item, dict):
+            layer = cast("Event", item)
+            members = tuple(m.strip() for m in _ONNX.findall(text(layer, "Metadata")))
+            found[text(layer, "Name")] = members or members_of(text(layer, "Name"))
+    return found
+
+
+def members_of(name: str) -> tuple[str, ...]:
+    """Names of the ONNX nodes that a layer's name lists; ``a...b`` for all from one to another."""
+    if _REFORMAT.match(name):
+        return ()
+    found: list[str] = []
+    for begin, end in _FOREIGN.findall(name):
+        found.append(f"{begin.strip()}{RANGE}{end.strip()}")
+    rest = _FOREIGN.sub("", name)
+    for part in re.split(r" \+ |, |\|\|", rest):
+        word = part.strip(" {}")
+        wrapped = _WRAPPED.match(word)
+        if wrapped:
+            found += members_of(wrapped.group(1))
+        elif word:
+            found.append(word)
+    return tuple(found)

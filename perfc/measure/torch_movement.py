@@ -1,0 +1,134 @@
+"""ONNX operators that move data, in terms of PyTorch's."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .torch_ops import Attributes, ints, operator, together
+
+
+def listed(at: Attributes, name: str, given: Any) -> list[int]:
+    """Integers that older versions state as an attribute and newer ones as an operand."""
+    return ints(at.get(name, []) if given is None else given)
+
+
+@operator("Reshape")
+def _reshape(torch: Any, at: Attributes, x: Any, shape: Any) -> Any:
+    sizes = ints(shape)
+    if not at.get("allowzero"):
+        sizes = [x.shape[i] if n == 0 else n for i, n in enumerate(sizes)]
+    return x.reshape(sizes)
+
+
+@operator("Flatten")
+def _flatten(torch: Any, at: Attributes, x: Any) -> Any:
+    return x.reshape(math.prod(x.shape[: at.get("axis", 1)]), -1)
+
+
+@operator("Transpose")
+def _transpose(torch: Any, at: Attributes, x: Any) -> Any:
+    return x.permute(at.get("perm", list(reversed(range(x.dim())))))
+
+
+@operator("Unsqueeze")
+def _unsqueeze(torch: Any, at: Attributes, x: Any, axes: Any = None) -> Any:
+    given = listed(at, "axes", axes)
+    rank = x.dim() + len(given)
+    for axis in sorted(a % rank for a in given):
+        x = x.unsqueeze(axis)
+    return x
+
+
+@operator("Squeeze")
+def _squeeze(torch: Any, at: Attributes, x: Any, axes: Any = None) -> Any:
+    given = at.get("axes") if axes is None else ints(axes)
+    return x.squeeze() if given is None else x.squeeze(tuple(given))
+
+
+@operator("Concat")
+def _concat(torch: Any, at: Attributes, *inputs: Any) -> Any:
+    first = next((i for i in inputs if i.device.type != "cpu"), inputs[0])
+    return torch.cat([i.to(first.device) for i in inputs], dim=at["axis"])
+
+
+@operator("Split")
+def _split(torch: Any, at: Attributes, x: Any, sizes: Any = None) -> Any:
+    axis = at.get("axis", 0)
+    given = at.get("split") if sizes is None else ints(sizes)
+    if given is None:
+        count = at.get("num_outputs", at["_outputs"])
+        given = -(-x.shape[axis] // count)
+    return tuple(torch.split(x, given, axis))
+
+
+@operator("Slice")
+def _slice(torch: Any, at: Attributes, x: Any, *rest: Any) -> Any:
+    starts = at["starts"] if "starts" in at else ints(rest[0])
+    ends = at["ends"] if "ends" in at else ints(rest[1])
+    axes = at.get("axes") or (ints(rest[2]) if len(rest) > 2 and rest[2] is not None else None)
+    steps = ints(rest[3]) if len(rest) > 3 and rest[3] is not None else [1] * len(starts)
+    found: list[Any] = [slice(None)] * x.dim()
+    flipped: list[int] = []
+    for axis, a, b, step in zip(axes or range(len(starts)), starts, ends, steps, strict=True):
+        n = x.shape[axis]
+        if step < 0:
+            flipped.append(axis)
+            a, b, step = n - 1 - (a + n if a < 0 else min(a, n - 1)), n - 1 - (
+                -1 if b < -n else b + n if b < 0 else b), -step  # fmt: skip
+        found[axis] = slice(a, b, step)
+    return (x.flip(flipped) if flipped else x)[tuple(found)]
+
+
+@operator("Gather")
+def _gather(torch: Any, at: Attributes, x: Any, index: Any) -> Any:
+    axis = at.get("axis", 0) % x.dim()
+    index = torch.where(index < 0, index + x.shape[axis], index).to(x.device)
+    if axis == 0 and x.dim() == 2 and x.is_floating_point():
+        return torch.nn.functional.embedding(index, x)
+    flat = torch.index_select(x, axis, index.reshape(-1))
+    return flat.reshape(*x.shape[:axis], *index.shape, *x.shape[axis + 1 :])
+
+
+@operator("Where")
+def _where(torch: Any, _: Attributes, condition: Any, a: Any, b: Any) -> Any:
+    a, b = together(a, b)
+    condition, a = together(condition, a)
+    return torch.where(condition, *together(a, b))
+
+
+@operator("Expand")
+def _expand(torch: Any, _: Attributes, x: Any, shape: Any) -> Any:
+    return x.broadcast_to(torch.broadcast_shapes(tuple(x.shape), tuple(ints(shape))))
+
+
+@operator("Tile")
+def _tile(torch: Any, _: Attributes, x: Any, repeats: Any) -> Any:
+    return x.tile(ints(repeats))
+
+
+@operator("Pad")
+def _pad(torch: Any, at: Attributes, x: Any, pads: Any = None, value: Any = None, *_: Any) -> Any:
+    given = listed(at, "pads", pads)
+    rank = len(given) // 2
+    turned = [p for i in reversed(range(rank)) for p in (given[i], given[rank + i])]
+    mode = {"edge": "replicate"}.get(
+        str(at.get("mode", "constant")), str(at.get("mode", "constant"))
+    )
+    while mode != "constant" and turned[-2:] == [0, 0]:
+        turned = turned[:-2]
+    fill = 0.0 if value is None else value.item()
+    if mode == "constant":
+        return torch.nn.functional.pad(x, turned, mode, fill)
+    return torch.nn.functional.pad(x, turned, mode)
+
+
+@operator("Resize")
+def _resize(torch: Any, at: Attributes, x: Any, *rest: Any) -> Any:
+    sizes = ints(rest[2])[2:] if len(rest) > 2 and rest[2] is not None else None
+    scales = None if sizes is not None else [float(s) for s in rest[1].tolist()][2:]
+    mode = {"linear": "bilinear", "cubic": "bicubic"}.get(str(at.get("mode", "nearest")), "nearest")
+    f = torch.nn.functional
+    corners = at.get("coordinate_transformation_mode") == "align_corners"
+    more = {} if mode == "nearest" else {"align_corners": corners}
+    return f.interpolate(x, size=sizes, scale_factor=scales, mode=mode, **more)

@@ -1,0 +1,318 @@
+"""ONNX operators in terms of PyTorch's: those that image and language models consist of."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+OPERATORS: dict[str, Callable[..., Any]] = {}
+Attributes = dict[str, Any]
+_TYPES = {
+    1: "float32", 2: "uint8", 3: "int8", 5: "int16", 6: "int32", 7: "int64", 9: "bool",
+    10: "float16", 11: "float64", 16: "bfloat16",
+}  # fmt: skip
+
+
+def operator(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Register a function for ONNX operators."""
+
+    def register(call: Callable[..., Any]) -> Callable[..., Any]:
+        OPERATORS.update(dict.fromkeys(names, call))
+        return call
+
+    return register
+
+
+def ints(t: Any) -> list[int]:
+    """The content of a tensor of integers, or a list as it is."""
+    return [int(x) for x in (t.reshape(-1).tolist() if hasattr(t, "tolist") else t)]
+
+
+def _simple() -> None:
+    """Operators that have the same meaning there."""
+    unary = (
+        "Relu relu", "Sigmoid sigmoid", "Tanh tanh", "Erf erf", "Exp exp", "Log log", "Sqrt sqrt",
+        "Neg neg", "Abs abs", "Floor floor", "Ceil ceil", "Round round", "Sin sin", "Cos cos",
+        "Not logical_not", "Reciprocal reciprocal", "Sign sign", "IsNaN isnan", "IsInf isinf",
+        "Softplus nn.functional.softplus", "Mish nn.functional.mish", "Identity clone",
+        "HardSwish nn.functional.hardswish",
+    )  # fmt: skip
+    binary = (
+        "Add add", "Sub sub", "Mul mul", "Pow pow", "MatMul matmul", "Equal eq", "Greater gt",
+        "GreaterOrEqual ge", "Less lt", "LessOrEqual le", "And logical_and", "Or logical_or",
+        "Max maximum", "Min minimum", "Mod remainder",
+    )  # fmt: skip
+    for entry in (*unary, *binary):
+        onnx_name, _, path = entry.partition(" ")
+        OPERATORS[onnx_name] = _named(path, len(entry.split()) == 2 and entry in binary)
+
+
+def _named(path: str, is_binary: bool) -> Callable[..., Any]:
+    def call(torch: Any, _: Attributes, *inputs: Any) -> Any:
+        function = torch
+        for part in path.split("."):
+            function = getattr(function, part)
+        if is_binary:
+            a, b = together(inputs[0], inputs[1])
+            return function(a, b)
+        return function(inputs[0])
+
+    return call
+
+
+def together(a: Any, b: Any) -> tuple[Any, Any]:
+    """Two operands on one device: small integers live on the host."""
+    if a.device == b.device:
+        return a, b
+    return (a.to(b.device), b) if a.device.type == "cpu" else (a, b.to(a.device))
+
+
+_simple()
+
+
+@operator("Div")
+def _div(torch: Any, _: Attributes, a: Any, b: Any) -> Any:
+    a, b = together(a, b)
+    return torch.div(a, b, rounding_mode=None if a.is_floating_point() else "trunc")
+
+
+@operator("Conv")
+def _conv(torch: Any, at: Attributes, x: Any, w: Any, b: Any = None) -> Any:
+    f = torch.nn.functional
+    rank = w.dim() - 2
+    strides, dilations = at.get("strides", [1] * rank), at.get("dilations", [1] * rank)
+    pads = at.get("pads", [0] * 2 * rank)
+    if str(at.get("auto_pad", "NOTSET")).startswith("SAME"):
+        pads = _same(x.shape[2:], w.shape[2:], strides, dilations, str(at["auto_pad"]))
+    if pads[:rank] != pads[rank:]:
+        x = f.pad(x, [p for i in reversed(range(rank)) for p in (pads[i], pads[rank + i])])
+        pads = [0] * rank
+    call = (f.conv1d, f.conv2d, f.conv3d)[rank - 1]
+    return call(x, w, b, strides, list(pads[:rank]), dilations, at.get("group", 1))
+
+
+def _same(x: Any, w: Any, strides: Any, dilations: Any, mode: str) -> list[int]:
+    begins, ends = [], []
+    for n, k, s, d in zip(x, w, strides, dilations, strict=True):
+        total = max((math.ceil(n / s) - 1) * s + (k - 1) * d + 1 - n, 0)
+        small, large = total // 2, total - total // 2
+        begins.append(large if mode == "SAME_LOWER" else small)
+        ends.append(small if mode == "SAME_LOWER" else large)
+    return begins + ends
+
+
+@operator("ConvTranspose")
+def _conv_transpose(torch: Any, at: Attributes, x: Any, w: Any, b: Any = None) -> Any:
+    f = torch.nn.functional
+    rank = w.dim() - 2
+    pads = at.get("pads", [0] * 2 * rank)
+    call = (f.conv_transpose1d, f.conv_transpose2d, f.conv_transpose3d)[rank - 1]
+    more = at.get("output_padding", [0] * rank)
+    strides, dilations = at.get("strides", [1] * rank), at.get("dilations", [1] * rank)
+    return call(x, w, b, strides, list(pads[:rank]), more, at.get("group", 1), dilations)
+
+
+@operator("Gemm")
+def _gemm(torch: Any, at: Attributes, a: Any, b: Any, c: Any = None) -> Any:
+    a = a.t() if at.get("transA") else a
+    b = b.t() if at.get("transB") else b
+    alpha, beta = at.get("alpha", 1.0), at.get("beta", 1.0)
+    if c is None:
+        return torch.mm(a, b) * alpha if alpha != 1 else torch.mm(a, b)
+    return torch.addmm(c, a, b, beta=beta, alpha=alpha)
+
+
+@operator("BatchNormalization")
+def _batch_norm(torch: Any, at: Attributes, x: Any, s: Any, b: Any, m: Any, v: Any) -> Any:
+    return torch.nn.functional.batch_norm(x, m, v, s, b, False, 0.0, at.get("epsilon", 1e-5))
+
+
+@operator("LayerNormalization")
+def _layer_norm(torch: Any, at: Attributes, x: Any, s: Any, b: Any = None) -> Any:
+    axis = at.get("axis", -1) % x.dim()
+    return torch.nn.functional.layer_norm(x, x.shape[axis:], s, b, at.get("epsilon", 1e-5))
+
+
+@operator("InstanceNormalization")
+def _instance_norm(torch: Any, at: Attributes, x: Any, s: Any, b: Any) -> Any:
+    f = torch.nn.functional
+    return f.instance_norm(x, None, None, s, b, True, 0.0, at.get("epsilon", 1e-5))
+
+
+@operator("GroupNormalization")
+def _group_norm(torch: Any, at: Attributes, x: Any, s: Any, b: Any) -> Any:
+    return torch.nn.functional.group_norm(x, at["num_groups"], s, b, at.get("epsilon", 1e-5))
+
+
+@operator("Softmax")
+def _softmax(torch: Any, at: Attributes, x: Any) -> Any:
+    return torch.softmax(x, at.get("axis", -1))
+
+
+@operator("LogSoftmax")
+def _log_softmax(torch: Any, at: Attributes, x: Any) -> Any:
+    return torch.log_softmax(x, at.get("axis", -1))
+
+
+@operator("Gelu")
+def _gelu(torch: Any, at: Attributes, x: Any) -> Any:
+    return torch.nn.functional.gelu(x, approximate=str(at.get("approximate", "none")))
+
+
+@operator("LeakyRelu")
+def _leaky_relu(torch: Any, at: Attributes, x: Any) -> Any:
+    return torch.nn.functional.leaky_relu(x, at.get("alpha", 0.01))
+
+
+@operator("Elu")
+def _elu(torch: Any, at: Attributes, x: Any) -> Any:
+    return torch.nn.functional.elu(x, at.get("alpha", 1.0))
+
+
+@operator("PRelu")
+def _prelu(torch: Any, _: Attributes, x: Any, s: Any) -> Any:
+    return torch.where(x >= 0, x, x * s)
+
+
+@operator("HardSigmoid")
+def _hard_sigmoid(torch: Any, at: Attributes, x: Any) -> Any:
+    return torch.clamp(x * at.get("alpha", 0.2) + at.get("beta", 0.5), 0, 1)
+
+
+@operator("Clip")
+def _clip(torch: Any, at: Attributes, x: Any, low: Any = None, high: Any = None) -> Any:
+    least = at.get("min") if low is None else low.item()
+    most = at.get("max") if high is None else high.item()
+    return torch.clamp(x, least, most)
+
+
+@operator("MaxPool", "AveragePool")
+def _pool(torch: Any, at: Attributes, x: Any) -> Any:
+    f = torch.nn.functional
+    kernel = list(at["kernel_shape"])
+    rank = len(kernel)
+    strides, pads = at.get("strides", [1] * rank), at.get("pads", [0] * 2 * rank)
+    is_ceil = bool(at.get("ceil_mode", 0))
+    is_maximum = at["_op"] == "MaxPool"
+    if pads[:rank] != pads[rank:]:
+        pad = [p for i in reversed(range(rank)) for p in (pads[i], pads[rank + i])]
+        x, pads = f.pad(x, pad), [0] * rank
+    half = list(pads[:rank])
+    if is_maximum:
+        call = (f.max_pool1d, f.max_pool2d, f.max_pool3d)[rank - 1]
+        return call(x, kernel, strides, half, at.get("dilations", 1), is_ceil)
+    call = (f.avg_pool1d, f.avg_pool2d, f.avg_pool3d)[rank - 1]
+    return call(x, kernel, strides, half, is_ceil, bool(at.get("count_include_pad", 0)))
+
+
+@operator("GlobalAveragePool")
+def _global_average(torch: Any, _: Attributes, x: Any) -> Any:
+    return x.mean(dim=tuple(range(2, x.dim())), keepdim=True)
+
+
+@operator("GlobalMaxPool")
+def _global_max(torch: Any, _: Attributes, x: Any) -> Any:
+    return x.amax(dim=tuple(range(2, x.dim())), keepdim=True)
+
+
+@operator("ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceL2", "ReduceProd")
+def _reduce(torch: Any, at: Attributes, x: Any, axes: Any = None) -> Any:
+    given = at.get("axes") if axes is None else ints(axes)
+    dims = tuple(given) if given else tuple(range(x.dim()))
+    kept = bool(at.get("keepdims", 1))
+    match at["_op"]:
+        case "ReduceMean":
+            return x.mean(dim=dims, keepdim=kept)
+        case "ReduceSum":
+            return x.sum(dim=dims, keepdim=kept)
+        case "ReduceMax":
+            return x.amax(dim=dims, keepdim=kept)
+        case "ReduceMin":
+            return x.amin(dim=dims, keepdim=kept)
+        case "ReduceL2":
+            return torch.linalg.vector_norm(x, dim=dims, keepdim=kept)
+        case _:
+            return x.prod(dim=dims[0], keepdim=kept)
+
+
+@operator("Cast")
+def _cast(torch: Any, at: Attributes, x: Any) -> Any:
+    return x.to(getattr(torch, _TYPES[at["to"]]))
+
+
+@operator("Shape")
+def _shape(torch: Any, at: Attributes, x: Any) -> Any:
+    return torch.tensor(list(x.shape)[at.get("start", 0) : at.get("end")])
+
+
+@operator("Size")
+def _size(torch: Any, _: Attributes, x: Any) -> Any:
+    return torch.tensor(x.numel())
+
+
+@operator("Constant")
+def _constant(torch: Any, at: Attributes) -> Any:
+    if "value" in at:
+        return at["value"]
+    for key in ("value_ints", "value_int", "value_floats", "value_float"):
+        if key in at:
+            return torch.tensor(at[key])
+    raise RuntimeError("a constant without a value of numbers")
+
+
+@operator("ConstantOfShape")
+def _constant_of_shape(torch: Any, at: Attributes, shape: Any) -> Any:
+    value = at.get("value")
+    if value is None:
+        return torch.zeros(ints(shape), device=at["_device"])
+    return torch.full(ints(shape), value.item(), dtype=value.dtype, device=at["_device"])
+
+
+@operator("Range")
+def _range(torch: Any, _: Attributes, a: Any, b: Any, step: Any) -> Any:
+    return torch.arange(a.item(), b.item(), step.item(), dtype=a.dtype, device=a.device)
+
+
+@operator("CumSum")
+def _cum_sum(torch: Any, _: Attributes, x: Any, axis: Any) -> Any:
+    return torch.cumsum(x, int(axis))
+
+
+@operator("Trilu")
+def _trilu(torch: Any, at: Attributes, x: Any, k: Any = None) -> Any:
+    shift = 0 if k is None else int(k)
+    return torch.triu(x, shift) if at.get("upper", 1) else torch.tril(x, shift)
+
+
+@operator("Dropout")
+def _dropout(torch: Any, _: Attributes, x: Any, *rest: Any) -> Any:
+    return x
+
+
+@operator("Einsum")
+def _einsum(torch: Any, at: Attributes, *inputs: Any) -> Any:
+    return torch.einsum(str(at["equation"]), *inputs)
+
+
+@operator("ScatterND")
+def _scatter_nd(torch: Any, _: Attributes, x: Any, index: Any, updates: Any) -> Any:
+    found = x.clone()
+    found[tuple(index.to(x.device).unbind(-1))] = updates
+    return found
+
+
+@operator("ArgMax", "ArgMin")
+def _arg(torch: Any, at: Attributes, x: Any) -> Any:
+    call = torch.argmax if at["_op"] == "ArgMax" else torch.argmin
+    return call(x, at.get("axis", 0), bool(at.get("keepdims", 1)))
+
+
+def _load() -> None:
+    """Register the operators of the other file too."""
+    from importlib import import_module
+
+    import_module(".torch_movement", __package__)
+
+
+_load()

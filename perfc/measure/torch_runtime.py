@@ -1,0 +1,189 @@
+"""PyTorch in the worker process: runs an ONNX graph operator by operator, eagerly.
+
+It stands for what a framework does that runs the same operators, without the host's Python cost
+being the same. Kernels are timed by events on a device and by the clock on a processor, and are
+written as a profile of the form that ONNX Runtime writes.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from .torch_ops import OPERATORS
+
+PROFILE = "torch-profile.json"
+
+
+class TorchRun:
+    """A graph with its tensors on a device."""
+
+    def __init__(self, request: dict[str, Any]) -> None:
+        from importlib import import_module
+
+        self.request = request
+        self.torch: Any = import_module("torch")
+        self.version = f"torch {self.torch.__version__}"
+        self.device = str(request["device"])
+        if self.device != "cpu" and not self.torch.cuda.is_available():
+            raise RuntimeError("this torch sees no CUDA device")
+        self.torch.set_num_threads(int(request["threads"]))
+        self.torch.set_grad_enabled(False)
+        self.values: dict[str, Any] = {}
+        self.feeds: dict[str, Any] = {}
+        self.outputs: dict[str, Any] = {}
+        self.steps: list[Step] = []
+        self.events: list[dict[str, object]] = []
+        self.is_profiled = False
+
+    def load(self, *, profile: bool) -> None:
+        """Read the graph and its tensors."""
+        import onnx
+        from onnx import numpy_helper
+
+        path = Path(self.request["model"])
+        graph = onnx.load(path).graph
+        self.is_profiled = profile
+        self.events = []
+        self.values = {}
+        for tensor in graph.initializer:
+            array = numpy_helper.to_array(tensor, str(path.parent))
+            self.values[tensor.name] = self.tensor(array)
+        self.steps = [Step.of(n, self) for n in graph.node]
+        self.names = [o.name for o in graph.output]
+        last: dict[str, int] = {}
+        for i, s in enumerate(self.steps):
+            last.update(dict.fromkeys(s.inputs, i))
+        for name, i in last.items():
+            if name and name not in self.values and name not in self.names:
+                self.steps[i].frees.append(name)
+
+    def tensor(self, array: Any) -> Any:
+        """An array on the device; integers that only tell shapes stay on the host."""
+        found = self.torch.from_numpy(array.copy())
+        is_shape = array.dtype.kind in "iu" and array.size <= 16
+        return found if is_shape else found.to(self.device)
+
+    def feed(self, path: str) -> None:
+        """Take the inputs of a case from a file."""
+        import numpy as np
+
+        arrays = np.load(path, allow_pickle=False)
+        self.feeds = {}
+        for i, (name, number, is_plain) in enumerate(self.request["inputs"]):
+            found = self.torch.from_numpy(arrays[f"i{i}"])
+            if not is_plain and number == 16:
+                found = found.view(self.torch.bfloat16)
+            self.feeds[name] = found.to(self.device)
+
+    def step(self) -> None:
+        """Run once."""
+        begin = time.perf_counter()
+        values = {**self.values, **self.feeds}
+        marks: list[tuple[Step, Any, Any]] = []
+        for s in self.steps:
+            start = self.mark()
+            results = s.run(self.torch, *[values[n] if n else None for n in s.inputs])
+            if self.is_profiled:
+                marks.append((s, start, self.mark()))
+            for name, value in zip(s.outputs, results, strict=False):
+                values[name] = value
+            for name in s.frees:
+                values.pop(name, None)
+        self.outputs = {n: values[n] for n in self.names}
+        self.synchronise()
+        if self.is_profiled:
+            self.record(marks, time.perf_counter() - begin)
+
+    def mark(self) -> Any:
+        """A moment, on the device's clock where it has one."""
+        if not self.is_profiled:
+            return None
+        if self.device == "cpu":
+            return time.perf_counter()
+        event = self.torch.cuda.Event(enable_timing=True)
+        event.record()
+        return event
+
+    def record(self, marks: list[tuple[Step, Any, Any]], run_s: float) -> None:
+        """Write down the times of one run."""
+        for s, start, end in marks:
+            us = (end - start) * 1e6 if self.device == "cpu" else start.elapsed_time(end) * 1e3
+            args = {"op_name": s.op, "provider": self.device}
+            event = {"cat": "Node", "name": f"{s.name}_kernel_time", "dur": us, "args": args}
+            self.events.append({**event, "ts": len(self.events), "ph": "X"})
+        self.events.append({"cat": "Session", "name": "model_run", "dur": run_s * 1e6, "ts": 0})
+
+    def synchronise(self) -> None:
+        """Wait for the device."""
+        if self.device != "cpu":
+            self.torch.cuda.synchronize()
+
+    def is_finite(self) -> bool:
+        """Whether the last results hold no NaN and no infinity."""
+        floats = (v for v in self.outputs.values() if v.is_floating_point())
+        return all(bool(self.torch.isfinite(v).all()) for v in floats)
+
+    def close(self) -> str:
+        """Drop everything; the file of the profile if it made one."""
+        made = ""
+        if self.is_profiled and self.events:
+            path = Path(self.request["folder"]) / PROFILE
+            path.write_text(json.dumps(self.events), encoding="utf-8")
+            made = PROFILE
+        self.values, self.feeds, self.outputs, self.steps = {}, {}, {}, []
+        return made
+
+
+class Step:
+    """One node with its attributes read."""
+
+    def __init__(
+        self,
+        name: str,
+        op: str,
+        inputs: list[str],
+        outputs: list[str],
+        call: Callable[..., Any],
+        attributes: Mapping[str, Any],
+    ) -> None:
+        self.name = name
+        self.op = op
+        self.inputs = inputs
+        self.outputs = outputs
+        self.call = call
+        self.attributes = attributes
+        self.frees: list[str] = []
+
+    @staticmethod
+    def of(node: Any, run: TorchRun) -> Step:
+        """The step of a node.
+
+        Raises:
+            RuntimeError: its operator is not among those that are run here.
+        """
+        import onnx
+
+        call = OPERATORS.get(node.op_type)
+        if call is None or node.domain not in ("", "ai.onnx"):
+            raise RuntimeError(f"operator {node.op_type} is not run through torch here")
+        attributes: dict[str, Any] = {}
+        for a in node.attribute:
+            value = onnx.helper.get_attribute_value(a)
+            if isinstance(value, bytes):
+                value = value.decode("utf-8", "replace")
+            elif isinstance(value, onnx.TensorProto):
+                value = run.tensor(onnx.numpy_helper.to_array(value))
+            attributes[a.name] = value
+        attributes["_op"] = node.op_type
+        attributes["_outputs"] = len(node.output)
+        attributes["_device"] = run.device
+        return Step(node.name, node.op_type, list(node.input), list(node.output), call, attributes)
+
+    def run(self, torch: Any, *inputs: Any) -> tuple[Any, ...]:
+        """Results of the node."""
+        found = self.call(torch, self.attributes, *inputs)
+        return found if isinstance(found, tuple) else (found,)
