@@ -208,12 +208,13 @@ def first_victim(pid: int) -> None:
 
 
 def last_line(path: Path) -> str:
-    """The last line of a log, bounded."""
+    """The last line of a log, bounded; of a long one the end, where the reason is."""
     with path.open("rb") as stream:
         stream.seek(max(path.stat().st_size - 8192, 0))
         lines = stream.read().decode("utf-8", "replace").strip().splitlines()
     text = "".join(c for c in (lines[-1] if lines else "no message") if c.isprintable())
-    return text[:300]
+    text = text.replace(f"{path.parent}{os.sep}", "")
+    return text if len(text) <= 300 else f"{text[:60]} … {text[-230:]}"
 
 
 def collected(folder: Path, why: str) -> Outcome:

@@ -215,7 +215,7 @@ def read_profile(
         PerfcError: no profile, or one of another model.
     """
     profile = read(path, layers)
-    device = "cuda" if "CUDA" in profile.device or profile.source is not Source.ORT else "cpu"
+    device = "cuda" if "cuda" in profile.device.lower() else "cpu"
     table = {Source.ORT: TABLES[device], Source.KINETO: "eager", Source.TENSORRT: "tensorrt"}
     target = target or default_target("cpu" if device == "cpu" else device)
     report = analyze(model, target, dims=dims, runtime=table[profile.source])

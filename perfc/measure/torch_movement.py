@@ -132,3 +132,10 @@ def _resize(torch: Any, at: Attributes, x: Any, *rest: Any) -> Any:
     corners = at.get("coordinate_transformation_mode") == "align_corners"
     more = {} if mode == "nearest" else {"align_corners": corners}
     return f.interpolate(x, size=sizes, scale_factor=scales, mode=mode, **more)
+
+
+@operator("GatherElements")
+def _gather_elements(torch: Any, at: Attributes, x: Any, index: Any) -> Any:
+    axis = at.get("axis", 0)
+    index = index.to(x.device)
+    return torch.gather(x, axis, torch.where(index < 0, index + x.shape[axis], index))

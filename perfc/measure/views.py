@@ -15,7 +15,7 @@ from perfc.report.units import Unit, quantity, share
 from .compare import FASTER, Compared, Measurement
 from .rows import KernelRow, kernel_rows
 
-JSON_VERSION = 1
+SCHEMA = "perfc-measure/1"
 
 COLUMNS = (
     Column("part", "#", Unit.COUNT),
@@ -178,7 +178,7 @@ def to_json(m: Measurement) -> str:
     """Everything the text shows, and all kernels."""
     lost: Sequence[str] = [k.name for k in m.attribution.lost]
     content = {
-        "version": JSON_VERSION,
+        "schema": SCHEMA,
         "model": m.report.path,
         "digest": m.report.source.origin.digest,
         "target": m.report.machine.name,
