@@ -9,6 +9,7 @@ from typing import Any
 
 from perfc.errors import ModelError, ParseError, PerfcError
 from perfc.frontend import load
+from perfc.frontend.collector import paused_collector
 from perfc.ir.dim import Poly
 from perfc.ir.graph import Graph, Module, Value
 from perfc.ir.known import Known
@@ -52,6 +53,7 @@ class Report:
     tf32: bool = True
 
 
+@paused_collector()
 def analyze(
     model: Any,
     target: str = "a100",
@@ -184,6 +186,7 @@ def contents(value: Any) -> Known:
     return found
 
 
+@paused_collector()
 def infer_shapes(
     model: Any,
     dims: Mapping[str, int] | None = None,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import re
 import stat
@@ -13,6 +12,7 @@ from typing import BinaryIO
 
 from perfc.errors import ModelError
 
+from .collector import paused_collector
 from .magic import HEAD_BYTES, Form, looks_like_text, plain_text, recognise
 from .proto import Model, Origin
 from .schema import MESSAGES
@@ -228,20 +228,15 @@ def _check_nesting(text: bytes, where: str) -> None:
 
 def _decode(window: Window, head: bytes, path: str) -> Model:
     decoder = Decoder(window, MESSAGES)
-    # Nothing here is garbage before it is complete, but the collector would look again and again.
-    collects = gc.isenabled()
-    gc.disable()
     try:
-        model: Model | None = decoder.walk(MESSAGES["ModelProto"], 0, window.nbytes, 0)
+        with paused_collector():
+            model: Model | None = decoder.walk(MESSAGES["ModelProto"], 0, window.nbytes, 0)
     except ModelError:
         if looks_like_text(head):
             raise plain_text(head, window.where) from None
         raise
     except RecursionError:
         raise decoder.fault("graph nested too deep", 0) from None
-    finally:
-        if collects:
-            gc.enable()
     if model is None:
         if looks_like_text(head):
             raise plain_text(head, window.where)
