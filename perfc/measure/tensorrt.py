@@ -15,7 +15,7 @@ from .profile import Profile, RuntimeKernel, Source
 MOST_LAYERS = 200_000
 _ONNX = re.compile(r"\[ONNX Layer: ([^\]]+)\]")
 _FOREIGN = re.compile(r"ForeignNode\[(.+?)\.\.\.(.+?)\]")
-_WRAPPED = re.compile(r"^(?:PWN|Reformat|ShapeHostToDeviceCopy)?\((.*)\)$")
+_WRAPPED = re.compile(r"^(?:PWN\(|\()+")
 _REFORMAT = re.compile(r"^Reformatting CopyNode\b")
 RANGE = "..."
 
@@ -91,10 +91,9 @@ def members_of(name: str) -> tuple[str, ...]:
         found.append(f"{begin.strip()}{RANGE}{end.strip()}")
     rest = _FOREIGN.sub("", name)
     for part in re.split(r" \+ |, |\|\|", rest):
-        word = part.strip(" {}")
-        wrapped = _WRAPPED.match(word)
-        if wrapped:
-            found += members_of(wrapped.group(1))
-        elif word:
+        word = _WRAPPED.sub("", part.strip(" {}"))
+        while word.endswith(")") and word.count(")") > word.count("("):
+            word = word[:-1]
+        if word:
             found.append(word)
     return tuple(found)

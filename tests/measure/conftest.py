@@ -13,7 +13,8 @@ import pytest
 def _models() -> ModuleType:
     path = Path(__file__).with_name("models.py")
     spec = importlib.util.spec_from_file_location("measure_models", path)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules["measure_models"] = module
     spec.loader.exec_module(module)

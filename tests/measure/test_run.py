@@ -29,6 +29,11 @@ def invoke(*args: str) -> Result:
     return CliRunner().invoke(command.command, args, catch_exceptions=False)
 
 
+def records(path: Path) -> list[dict[str, str]]:
+    with gzip.open(path, "rt") as stream:
+        return list(csv.DictReader(stream))
+
+
 def test_measured_time_is_traced_to_nodes_and_kernels(residual: str) -> None:
     m = measure(residual, dims={"batch": 2}, protocol=QUICK)
     assert m.attribution.share >= 0.98
@@ -123,7 +128,7 @@ def test_a_runtime_that_fails_gives_its_last_line(tmp_path: Path) -> None:
     opsets = [onnx.helper.make_opsetid("", 17), onnx.helper.make_opsetid("nobody", 1)]
     path = tmp_path / "odd.onnx"
     onnx.save(onnx.helper.make_model(graph, ir_version=9, opset_imports=opsets), path)
-    with pytest.raises(PassError, match="cannot run the model: .*NoSuchOperator"):
+    with pytest.raises(PassError, match=r"cannot run the model: .*NoSuchOperator"):
         measure(str(path), protocol=QUICK)
 
 
@@ -144,11 +149,11 @@ def test_command_prints_and_appends_rows(residual: str, tmp_path: Path) -> None:
     assert {"floor_s", "prediction_s", "time_s", "residual_s", "badge"} <= (
         content["kernels"][0].keys()
     )
-    first = list(csv.DictReader(gzip.open(rows, "rt")))
+    first = records(rows)
     assert invoke(*args).output.startswith("perfc: measured ")
-    both = list(csv.DictReader(gzip.open(rows, "rt")))
+    both = records(rows)
     assert len(both) == 2 * len(first) > 0
-    assert len(list(csv.DictReader(gzip.open(tmp_path / "rows-models.csv.gz", "rt")))) == 2
+    assert len(records(tmp_path / "rows-models.csv.gz")) == 2
 
 
 @pytest.mark.parametrize(
