@@ -20,8 +20,9 @@ from perfc.api import analyze
 from perfc.measure import fit_file
 from perfc.measure.dataset import read, write
 from perfc.measure.evaluate import Outcome, choose, leave_one_out, mean_error, predict
-from perfc.measure.fit import fit, of_machine, samples_of
+from perfc.measure.fit import fit, samples_of, total_s
 from perfc.measure.rows import KernelRow, ModelRow
+from perfc.passes.fitted import of_machine
 
 GOAL = 0.12
 LIMIT = 0.15
@@ -53,7 +54,7 @@ def analysed(
             report = analyze(str(path), str(target), dims=dims, runtime=TABLE)
             efficiencies = of_machine(report.machine, TABLE)
             assert efficiencies is not None
-            total = efficiencies.total(report)
+            total = total_s(report, efficiencies)
             found.append(Outcome(m.model, m.dims, m.time_s, total, report.roofline.floor_s))
         return found
 

@@ -112,14 +112,14 @@ def from_profiles(
     """
     from perfc.measure.session import read_profile
 
-    if len(profiles) > 2:
+    if not 1 <= len(profiles) <= 2:
         raise ParseError(
             f"{len(profiles)} files",
             where="--profile",
             hint="one, or TensorRT's profile and layers",
         )
-    layers = profiles[1] if len(profiles) == 2 else None
-    return read_profile(model, profiles[0], target, dims=dims, layers=layers)
+    given = [*profiles, None]
+    return read_profile(model, profiles[0], target, dims=dims, layers=given[1])
 
 
 def append(found: Measurement, dataset: Path) -> None:

@@ -12,8 +12,7 @@ from .attribute import Attribution, Part
 
 if TYPE_CHECKING:
     from perfc.api import Report
-
-    from .fit import Efficiencies
+    from perfc.passes.fitted import Efficiencies
 
 FASTER = "faster than its floor"
 """Impossible: a bug of ours or of the clock."""
@@ -151,7 +150,11 @@ def compared(
 ) -> tuple[Compared, ...]:
     """Every part beside what the analysis says of it."""
     bounds = report.roofline.kernels
-    times = [b.time_s for b in bounds] if efficiencies is None else efficiencies.times(report)
+    times = (
+        [b.time_s for b in bounds]
+        if efficiencies is None
+        else efficiencies.times(report.roofline, report.kernels.runtime.name)
+    )
     host_s = efficiencies.host_s if efficiencies is not None else 0.0
     rows: list[Compared] = []
     for part in attribution.parts:

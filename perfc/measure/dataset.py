@@ -170,9 +170,8 @@ def pyarrow(path: Path) -> tuple[_Arrow, _Parquet]:
     try:
         from importlib import import_module
 
-        arrow: _Arrow = import_module("pyarrow")
-        parquet: _Parquet = import_module("pyarrow.parquet")
-        return arrow, parquet
+        arrow = cast("_Arrow", import_module("pyarrow"))
+        return arrow, cast("_Parquet", import_module("pyarrow.parquet"))
     except ImportError:
         raise MissingExtraError(
             "Parquet needs pyarrow", hint="pip install 'perfc[data]', or use .csv.gz",

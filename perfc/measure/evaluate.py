@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .classes import classify
-from .fit import LEAST_SAMPLES, Efficiencies, Key, Sample, fit, key_of, runtime_count
-from .rows import KernelRow, ModelRow
-from .subject import of_row
+from perfc.passes.fitted import Efficiencies
+from perfc.passes.fitted.classes import classify
+
+from .fit import LEAST_SAMPLES, Key, Sample, fit, key_of, runtime_count
+from .rows import KernelRow, ModelRow, subject_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ def predict(
         if r.kernel < 0:
             time_s: float | None = efficiencies.host_s * runtime_count(r.runtime_ops)
         else:
-            time_s = efficiencies.kernel_s(of_row(r))
+            time_s = efficiencies.kernel_s(subject_of(r))
         totals[key] = totals.get(key, 0.0) + (r.sustained_s if time_s is None else time_s)
     return [
         Outcome(m.model, m.dims, m.time_s, totals[key_of(m)], m.floor_s)
@@ -89,7 +90,7 @@ def choose(kernels: Sequence[KernelRow], count: int) -> list[str]:
     for r in kernels:
         if r.kernel < 0:
             continue
-        name = classify(of_row(r)).names[0]
+        name = classify(subject_of(r)).names[0]
         own = have.setdefault(r.digest, {})
         own[name] = own.get(name, 0) + 1
         weight[name] = weight.get(name, 0.0) + r.sustained_s**0.5

@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING
 
 from perfc.errors import ParseError
 from perfc.ir.graph import walk
-from perfc.machine import Machine
+from perfc.passes.fitted.classes import Term, classify
+from perfc.passes.fitted.efficiencies import HOST, MOVES, Efficiencies
+from perfc.passes.fitted.subject import Subject
 
-from .classes import Term, classify
-from .layout import moved_in
-from .rows import KernelRow, ModelRow
-from .subject import Subject, of_bound, of_row
+from .rows import KernelRow, ModelRow, subject_of
 
 if TYPE_CHECKING:
     from perfc.api import Report
@@ -28,10 +27,6 @@ LEAST_SAMPLES = 6
 """A class with fewer kernels falls back on its wider kin."""
 SMALL_S = 2e-5
 """Errors of kernels far below this count absolutely, not relatively."""
-MOVES = "move"
-"""The class of copies that change layout."""
-HOST = "host"
-"""The class of nodes that launch nothing in our reading."""
 MOST_OVERHEAD_S = 8e-6
 RIDGE = 0.02
 USUAL: Mapping[Term, float] = {
@@ -54,52 +49,10 @@ Key = tuple[str, str, int]
 """Model digest, values of the symbols, threads: one measured run."""
 
 
-@dataclass(frozen=True)
-class Efficiencies:
-    """Fitted rates.
-
-    Args:
-        seconds: by class, what one unit of each term takes.
-        samples: by class, kernels it was fitted to.
-    """
-
-    seconds: Mapping[str, Mapping[Term, float]]
-    samples: Mapping[str, int] = field(default_factory=dict[str, int])
-
-    @property
-    def host_s(self) -> float:
-        """What a node takes that launches nothing in our reading."""
-        return self.seconds.get(HOST, {}).get(Term.LAUNCH, 0.0)
-
-    def kernel_s(self, subject: Subject) -> float | None:
-        """Time of one kernel, all launches; None where no class of it was ever measured."""
-        found = classify(subject)
-        for name in found.names:
-            rates = self.seconds.get(name)
-            if rates is not None:
-                time_s = sum(q * rates.get(t, 0.0) for t, q in found.terms.items())
-                return time_s * subject.launches + self.moved_s(subject.moved_bytes)
-        return None
-
-    def moved_s(self, nbytes: float) -> float:
-        """Time of copies that change layout."""
-        rates = self.seconds.get(MOVES, {})
-        if nbytes <= 0:
-            return 0.0
-        return rates.get(Term.LAUNCH, 0.0) + nbytes * rates.get(Term.MOVED_BYTE, 0.0)
-
-    def times(self, report: Report) -> list[float]:
-        """Time of every kernel; at measured rates where no class of it was ever measured."""
-        found: list[float] = []
-        for bound, moved in zip(report.roofline.kernels, moved_in(report), strict=True):
-            fitted = self.kernel_s(of_bound(bound, report.env, moved))
-            # no prediction is below the floor
-            found.append(bound.time_s if fitted is None else max(fitted, bound.floor_s))
-        return found
-
-    def total(self, report: Report) -> float:
-        """Time of a whole run."""
-        return math.fsum(self.times(report)) + self.host_s * host_nodes(report)
+def total_s(report: Report, efficiencies: Efficiencies) -> float:
+    """Predicted time of a whole run."""
+    times = efficiencies.times(report.roofline, report.kernels.runtime.name)
+    return math.fsum(times) + efficiencies.host_s * host_nodes(report)
 
 
 def host_nodes(report: Report) -> int:
@@ -162,7 +115,7 @@ def samples_of(
             host.append(time_s / max(count, 1))
         elif len(rows) == 1:
             copied = min(r.inserted_s * scale, time_s)
-            found.append(Sample(key, of_row(r), max(time_s - copied, 0.1 * time_s), copied))
+            found.append(Sample(key, subject_of(r), max(time_s - copied, 0.1 * time_s), copied))
     return found, host
 
 
@@ -231,21 +184,3 @@ def tabled(
         times.append(0.0)
         weights.append(RIDGE / USUAL[t] ** 2)
     return table, times, weights
-
-
-def source_of(runtime: str) -> str:
-    """Name of the source of rates fitted under the fusion table of that name."""
-    return f"fit-{runtime}"
-
-
-def of_machine(machine: Machine, runtime: str) -> Efficiencies | None:
-    """The efficiencies in a target file, None where it has none for that fusion table."""
-    terms = {t.value: t for t in Term}
-    seconds: dict[str, dict[Term, float]] = {}
-    for key, rate in machine.facts.items():
-        if not key.startswith("efficiency.") or rate.source != source_of(runtime):
-            continue
-        name, _, term = key.removeprefix("efficiency.").rpartition(".")
-        found = terms[term]
-        seconds.setdefault(name, {})[found] = rate.value if found.is_time else 1 / rate.value
-    return Efficiencies(seconds) if seconds else None

@@ -11,10 +11,12 @@ from pathlib import Path
 
 from perfc.errors import ParseError, TargetError
 from perfc.machine import Machine, load_machine, validate
+from perfc.passes.fitted import Efficiencies
+from perfc.passes.fitted.efficiencies import source_of
 
 from .dataset import beside, read
 from .evaluate import Outcome, leave_one_out
-from .fit import Efficiencies, fit, samples_of, source_of
+from .fit import fit, samples_of
 from .rows import KernelRow, ModelRow
 
 _SECTION = re.compile(r"\s*\[")

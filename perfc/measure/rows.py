@@ -8,19 +8,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfc.ir.evaluate import evaluate
-from perfc.ir.graph import Value
-from perfc.ir.op import Kind
-from perfc.ir.types import TensorType
+from perfc.passes.fitted.layout import moved_bytes
+from perfc.passes.fitted.subject import (
+    LONGEST_OP,
+    Amounts,
+    Subject,
+    of_texts,
+    operators,
+    types,
+    views,
+)
 
 if TYPE_CHECKING:
-    from perfc.passes.fuse import Kernel
     from perfc.passes.roofline import KernelBound
 
     from .compare import Compared, Measurement
 
 SCHEMA = 1
 """Version of the columns; a reader refuses another."""
-LONGEST_OP = 400
 MOST_NODES = 24
 """Names of nodes listed for one kernel; the rest are counted."""
 
@@ -206,11 +211,10 @@ class Run:
 
 def kernel_rows(m: Measurement) -> list[KernelRow]:
     """A row for every kernel of ours that the runtime timed."""
-    from .layout import moved_in
-
     run = Run.of(m)
     found: list[KernelRow] = []
-    moved = moved_in(m.report)
+    kernels = m.report.kernels
+    moved = moved_bytes(kernels.kernels, kernels.runtime.name, m.report.env)
     for number, c in enumerate(m.rows):
         if not c.is_measured:
             continue
@@ -231,7 +235,7 @@ def timed_row(
     index: int,
     b: KernelBound,
     share: float,
-    moved_bytes: float,
+    moved: float,
     env: Mapping[str, int],
 ) -> KernelRow:
     """The row of one kernel that has ``share`` of its part's time."""
@@ -245,7 +249,7 @@ def timed_row(
         dtype=b.dtype.code, ops=operators(k), views=views(k), runtime_ops=runtime_operators(c),
         nodes=names(o.name for o in k.nodes), launches=b.launches, mac=n.mac, alu=n.alu, sfu=n.sfu,
         integer=n.integer, read_bytes=n.read_bytes, write_bytes=n.write_bytes,
-        moved_bytes=moved_bytes, op=str(k.anchor.op)[:LONGEST_OP],
+        moved_bytes=moved, op=str(k.anchor.op)[:LONGEST_OP],
         operands=types(k.anchor.inputs, env), results=types(k.writes, env),
     )  # fmt: skip
 
@@ -286,17 +290,6 @@ def model_row(m: Measurement, date: str) -> ModelRow:
     )  # fmt: skip
 
 
-def views(kernel: Kernel) -> int:
-    """Nodes of a kernel that move nothing."""
-    return sum(n.op.kind is Kind.VIEW for n in kernel.nodes)
-
-
-def operators(kernel: Kernel) -> str:
-    """ONNX operators of a kernel that are not views."""
-    real = [n for n in kernel.nodes if n.op.kind is not Kind.VIEW and n not in kernel.folded]
-    return "+".join(n.loc.op_type or n.op.mnemonic for n in real)
-
-
 def runtime_operators(c: Compared) -> str:
     """Operators of the runtime's kernels with their counts: ``Conv+ReorderOutput*2``."""
     counts: dict[str, int] = {}
@@ -312,14 +305,11 @@ def names(found: Iterable[str]) -> str:
     return " ".join([*listed[:MOST_NODES], *([f"+{more}"] if more > 0 else [])])
 
 
-def types(values: Iterable[Value | None], env: Mapping[str, int]) -> str:
-    """Types in one cell, ``f32[1,64,56,56] f32[64,64,3,3]w``; ``-`` for what is missing."""
-    cells: list[str] = []
-    for v in list(values)[:8]:
-        if v is None or not isinstance(v.type, TensorType) or v.type.shape is None:
-            cells.append("-")
-            continue
-        shape = ",".join(str(int(evaluate(d, env))) for d in v.type.shape)
-        is_stored = v.weight is not None or v.known is not None
-        cells.append(f"{v.type.dtype.code}[{shape}]{'w' if is_stored else ''}")
-    return " ".join(cells)
+def subject_of(row: KernelRow) -> Subject:
+    """The kernel of a row, as efficiencies are fitted to it."""
+    return of_texts(
+        row.kind, row.op, row.ops, row.views, row.dtype, row.operands, row.results,
+        Amounts(
+            row.launches, row.mac, row.sfu, row.read_bytes, row.write_bytes, row.moved_bytes
+        ),
+    )  # fmt: skip

@@ -24,8 +24,7 @@ from .weights import Runnable, runnable
 
 if TYPE_CHECKING:
     from perfc.api import Report
-
-    from .fit import Efficiencies
+    from perfc.passes.fitted import Efficiencies
 
 TABLES = {"cpu": "ort-cpu-blocked", "cuda": "ort"}
 Optimised: TypeAlias = "tuple[tuple[OptimisedNode, ...], frozenset[str]]"
@@ -182,7 +181,7 @@ def together(
 
 def fitted(report: Report) -> Efficiencies | None:
     """The fitted efficiencies of the machine, None where it has none."""
-    from .fit import of_machine
+    from perfc.passes.fitted import of_machine
 
     return of_machine(report.machine, report.kernels.runtime.name)
 
@@ -191,7 +190,9 @@ def whole(report: Report, efficiencies: Efficiencies | None) -> float:
     """Predicted time of a whole run."""
     if efficiencies is None:
         return report.roofline.time_s
-    return efficiencies.total(report)
+    from .fit import total_s
+
+    return total_s(report, efficiencies)
 
 
 def read_profile(

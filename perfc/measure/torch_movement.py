@@ -124,9 +124,11 @@ def _pad(torch: Any, at: Attributes, x: Any, pads: Any = None, value: Any = None
 
 
 @operator("Resize")
-def _resize(torch: Any, at: Attributes, x: Any, *rest: Any) -> Any:
-    sizes = ints(rest[2])[2:] if len(rest) > 2 and rest[2] is not None else None
-    scales = None if sizes is not None else [float(s) for s in rest[1].tolist()][2:]
+def _resize(
+    torch: Any, at: Attributes, x: Any, roi: Any = None, factors: Any = None, size: Any = None
+) -> Any:
+    sizes = None if size is None else ints(size)[2:]
+    scales = None if size is not None else [float(s) for s in factors.tolist()][2:]
     mode = {"linear": "bilinear", "cubic": "bicubic"}.get(str(at.get("mode", "nearest")), "nearest")
     f = torch.nn.functional
     corners = at.get("coordinate_transformation_mode") == "align_corners"

@@ -13,13 +13,16 @@ from perfc.api import analyze
 from perfc.errors import MissingExtraError, ParseError
 from perfc.machine import load_machine, validate
 from perfc.measure import dataset, fit_file
-from perfc.measure.classes import Term, broadcast, classify, permutation
 from perfc.measure.evaluate import choose, leave_one_out, mean_error, predict
-from perfc.measure.fit import HOST, Efficiencies, fit, of_machine, samples_of
-from perfc.measure.layout import moved_in
+from perfc.measure.fit import fit, samples_of, total_s
 from perfc.measure.nnls import nnls, robust
 from perfc.measure.rows import KernelRow, ModelRow
-from perfc.measure.subject import of_bound, of_row, parse_types
+from perfc.measure.rows import subject_of as of_row
+from perfc.passes.fitted import Efficiencies, of_machine
+from perfc.passes.fitted.classes import Term, broadcast, classify, permutation
+from perfc.passes.fitted.efficiencies import HOST
+from perfc.passes.fitted.layout import moved_bytes
+from perfc.passes.fitted.subject import of_bound, parse_types, types
 
 TABLE = "ort-cpu-blocked"
 TRUTH = {Term.LAUNCH: 2e-6, Term.MAC: 8e-12, Term.BYTE: 1e-11}
@@ -137,14 +140,12 @@ def test_too_few_models_are_refused(
 def test_prediction_is_never_below_the_floor(residual: str) -> None:
     report = analyze(residual, "generic-x86-64", runtime=TABLE)
     nothing = Efficiencies({"conv": {}, "gemm": {}, "memory": {}, HOST: {Term.LAUNCH: 1e-6}})
-    times = nothing.times(report)
+    times = nothing.times(report.roofline, TABLE)
     assert times == pytest.approx([b.floor_s for b in report.roofline.kernels])
-    assert nothing.total(report) >= sum(times)
+    assert total_s(report, nothing) >= sum(times)
 
 
 def test_a_kernel_is_the_same_from_the_analysis_and_from_its_row(residual: str) -> None:
-    from perfc.measure.rows import types
-
     report = analyze(residual, "generic-x86-64", runtime=TABLE)
     bound = report.roofline.kernels[0]
     subject = of_bound(bound, report.env, 0.0)
@@ -156,11 +157,16 @@ def test_a_kernel_is_the_same_from_the_analysis_and_from_its_row(residual: str) 
 
 def test_layout_changes_where_blocks_begin_and_end(residual: str) -> None:
     report = analyze(residual, "generic-x86-64", dims={"batch": 2}, runtime=TABLE)
-    moved = dict(zip((k.label for k in report.kernels.kernels), moved_in(report), strict=True))
+    moved = dict(
+        zip(
+            (k.label for k in report.kernels.kernels),
+            moved_bytes(report.kernels.kernels, TABLE, report.env),
+            strict=True,
+        )
+    )
     assert moved["Conv + BatchNormalization + Relu"] == 2 * 2 * 16 * 20 * 20 * 4
     assert moved["GlobalAveragePool"] == 2 * 2 * 32 * 4
-    other = analyze(residual, "generic-x86-64", runtime="ort-cpu")
-    assert set(moved_in(other)) == {0.0}
+    assert set(moved_bytes(report.kernels.kernels, "ort-cpu", report.env)) == {0.0}
 
 
 @pytest.mark.parametrize(

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING
 from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Node, Value
 from perfc.ir.types import DType, TensorType
-from perfc.passes.fuse import Kernel
 
 if TYPE_CHECKING:
-    from perfc.api import Report
+    from ..fuse import Kernel
 
 TABLE = "ort-cpu-blocked"
 BLOCK = 16
@@ -31,21 +30,16 @@ _UNITS = frozenset({"quick_gelu", "gelu", "fast_gelu"})
 _JOINING = frozenset({"add", "sum", "mul"})
 
 
-def moved_in(report: Report) -> list[float]:
-    """Bytes that change layout beside each kernel; none where the runtime keeps one layout."""
-    kernels = report.kernels.kernels
-    if report.kernels.runtime.name != TABLE:
-        return [0.0] * len(kernels)
-    return moved_bytes(kernels, frozenset(report.module.graph.outputs), report.env)
-
-
-def moved_bytes(
-    kernels: Sequence[Kernel], outputs: frozenset[Value], env: Mapping[str, int]
-) -> list[float]:
+def moved_bytes(kernels: Sequence[Kernel], runtime: str, env: Mapping[str, int]) -> list[float]:
     """For each kernel the bytes that are copied into or out of blocks beside it, read and written.
 
-    A copy is charged to the kernel that made the tensor; of an input to its first reader.
+    A copy is charged to the kernel that made the tensor; of an input to its first reader. None
+    are copied where the runtime keeps one layout.
     """
+    if runtime != TABLE:
+        return [0.0] * len(kernels)
+    read = {v for k in kernels for v in k.reads}
+    outputs = {v for k in kernels for v in k.writes if v not in read}
     blocked: set[Value] = set()
     accepting: list[bool] = []
     for k in kernels:

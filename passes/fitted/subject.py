@@ -7,14 +7,21 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from .rows import KernelRow, operators, types
+from perfc.ir.evaluate import evaluate
+from perfc.ir.graph import Value
+from perfc.ir.op import Kind
+from perfc.ir.types import TensorType
 
 if TYPE_CHECKING:
-    from perfc.passes.roofline import KernelBound
+    from ..fuse import Kernel
+    from ..roofline import KernelBound
+
+LONGEST_OP = 400
+MOST_OPERANDS = 8
 
 _TYPE = re.compile(r"([a-z0-9?]+)\[([\d,]*)\](w?)")
 _INTEGERS = re.compile(r"(\w+)=\[([-\d, ]*)\]")
@@ -68,7 +75,6 @@ class Subject:
     results: tuple[Operand | None, ...]
     launches: float
     mac: float
-    alu: float
     sfu: float
     read_bytes: float
     write_bytes: float
@@ -91,7 +97,7 @@ class Subject:
 
 
 def parse_types(text: str) -> tuple[Operand | None, ...]:
-    """Types as ``rows.types`` writes them."""
+    """Types as ``types`` writes them."""
     found: list[Operand | None] = []
     for word in text.split():
         match = _TYPE.fullmatch(word)
@@ -104,9 +110,40 @@ def parse_types(text: str) -> tuple[Operand | None, ...]:
     return tuple(found)
 
 
-def of_row(row: KernelRow) -> Subject:
-    """The kernel of a row."""
-    name, _, rest = row.op.partition(" ")
+def of_bound(bound: KernelBound, env: Mapping[str, int], moved_bytes: float = 0.0) -> Subject:
+    """The kernel of an analysis."""
+    kernel, n = bound.kernel, bound.counts
+    return of_texts(
+        kernel.kind.value, str(kernel.anchor.op), operators(kernel), views(kernel),
+        bound.dtype.code, types(kernel.anchor.inputs, env), types(kernel.writes, env),
+        Amounts(bound.launches, n.mac, n.sfu, n.read_bytes, n.write_bytes, moved_bytes),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Amounts:
+    """Numbers of a kernel: launches in a run, and what one launch does."""
+
+    launches: float
+    mac: float
+    sfu: float
+    read_bytes: float
+    write_bytes: float
+    moved_bytes: float
+
+
+def of_texts(
+    kind: str,
+    op: str,
+    ops: str,
+    view_count: int,
+    dtype: str,
+    operands: str,
+    results: str,
+    n: Amounts,
+) -> Subject:
+    """The kernel that a row of a dataset states: operator and types as text."""
+    name, _, rest = op[:LONGEST_OP].partition(" ")
     attributes = {
         k: tuple(int(x) for x in v.replace(" ", "").split(",") if x)
         for k, v in _INTEGERS.findall(rest)
@@ -117,28 +154,32 @@ def of_row(row: KernelRow) -> Subject:
             words[key] = value.strip('"')
         else:
             attributes[key] = (int(value) if value.lstrip("-").isdigit() else int(value == "true"),)
-    ops = tuple(o for o in row.ops.split("+") if o)
     return Subject(
-        row.kind, name, ops, row.views, row.dtype, attributes, parse_types(row.operands),
-        parse_types(row.results), row.launches, row.mac, row.alu, row.sfu, row.read_bytes,
-        row.write_bytes, row.moved_bytes, words,
+        kind, name, tuple(o for o in ops.split("+") if o), view_count, dtype, attributes,
+        parse_types(operands), parse_types(results), n.launches, n.mac, n.sfu, n.read_bytes,
+        n.write_bytes, n.moved_bytes, words,
     )  # fmt: skip
 
 
-def of_bound(bound: KernelBound, env: Mapping[str, int], moved_bytes: float) -> Subject:
-    """The kernel of an analysis; through the text of a row, so that the two cannot differ."""
-    kernel, n = bound.kernel, bound.counts
-    text = str(kernel.anchor.op)[:400]
-    from perfc.ir.op import Kind
+def views(kernel: Kernel) -> int:
+    """Nodes of a kernel that move nothing."""
+    return sum(n.op.kind is Kind.VIEW for n in kernel.nodes)
 
-    row = KernelRow(
-        schema=0, digest="", model="", runtime="", version="", device="", threads=0, dims="",
-        kernel=0, part=0, part_s=0.0, time_s=0.0, iqr_s=0.0, best_s=0.0, inserted_s=0.0,
-        floor_s=0.0, sustained_s=0.0, target="", label="", kind=kernel.kind.value,
-        dtype=bound.dtype.code, ops=operators(kernel),
-        views=sum(o.op.kind is Kind.VIEW for o in kernel.nodes), runtime_ops="", nodes="",
-        launches=bound.launches, mac=n.mac, alu=n.alu, sfu=n.sfu, integer=n.integer,
-        read_bytes=n.read_bytes, write_bytes=n.write_bytes, moved_bytes=moved_bytes, op=text,
-        operands=types(kernel.anchor.inputs, env), results=types(kernel.writes, env),
-    )  # fmt: skip
-    return of_row(row)
+
+def operators(kernel: Kernel) -> str:
+    """ONNX operators of a kernel that are not views."""
+    real = [n for n in kernel.nodes if n.op.kind is not Kind.VIEW and n not in kernel.folded]
+    return "+".join(n.loc.op_type or n.op.mnemonic for n in real)
+
+
+def types(values: Iterable[Value | None], env: Mapping[str, int]) -> str:
+    """Types in one cell, ``f32[1,64,56,56] f32[64,64,3,3]w``; ``-`` for what is missing."""
+    cells: list[str] = []
+    for v in list(values)[:MOST_OPERANDS]:
+        if v is None or not isinstance(v.type, TensorType) or v.type.shape is None:
+            cells.append("-")
+            continue
+        shape = ",".join(str(int(evaluate(d, env))) for d in v.type.shape)
+        is_stored = v.weight is not None or v.known is not None
+        cells.append(f"{v.type.dtype.code}[{shape}]{'w' if is_stored else ''}")
+    return " ".join(cells)
