@@ -1,4 +1,4 @@
-"""``perfc reduce``: the smallest sub-model around a node or an error, to look at or to send."""
+"""``perfc reduce``: the smallest sub-model around a node or an error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``perfc sweep``: times at many batch sizes or lengths, and where the bound changes."""
+"""``perfc sweep``: times over a range of sizes, and where the bound changes."""
 
 from __future__ import annotations
 
