@@ -47,14 +47,37 @@ _SMALL = ((1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"), (1e-12, "p"), (1e-1
 @click.option(
     "--threads", type=click.IntRange(1, 1024), default=None, help="Cores to use; by default all."
 )
+@click.option(
+    "--fit-from",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="ROWS",
+    help="Fit efficiencies to rows of 'perfc measure --append' instead of measuring.",
+)
+@click.option(
+    "-t",
+    "--target",
+    metavar="TARGET",
+    help="With --fit-from: the machine the rows are of; by default the output file.",
+)
 def command(
-    device: str, output: Path | None, resume: bool, quick: bool, threads: int | None
+    device: str,
+    output: Path | None,
+    resume: bool,
+    quick: bool,
+    threads: int | None,
+    fit_from: Path | None,
+    target: str | None,
 ) -> None:
     """Measure the ceilings of this machine and write them as a target file.
 
     Raw samples lie beside the file as JSON lines. Where rounds disagree the file is not written.
+    With --fit-from, what each class of kernels sustains is fitted and written beside the ceilings.
     """
     from perfc.calibrate import calibrate
+
+    if fit_from is not None:
+        _fit(fit_from, target, output, threads)
+        return
 
     with _progress() as tell:
         done = calibrate(
@@ -62,6 +85,22 @@ def command(
         )
     for line in _lines(done):
         click.echo(line)
+
+
+def _fit(rows: Path, target: str | None, output: Path | None, threads: int | None) -> None:
+    """Fit efficiencies and say how well they predict a model left out."""
+    from perfc.measure.fit_file import fit_from
+
+    if output is None:
+        raise click.UsageError("--fit-from needs --output, the target file to write")
+    done = fit_from(rows, target or str(output), output, threads=threads)
+    for o in sorted(done.outcomes, key=lambda o: -abs(o.error)):
+        click.echo(f"{o.model:52} {o.dims:14} {o.time_s * 1e3:9.2f} ms  {o.error:+7.1%}")
+    models = len({o.model for o in done.outcomes})
+    click.echo(
+        f"{output}: {len(done.efficiencies.seconds)} classes of {done.version} at {done.threads} "
+        f"threads; a model left out of {models}: {done.error:.1%} mean absolute error"
+    )
 
 
 @contextmanager
