@@ -293,7 +293,7 @@ def batch_symbol(report: object) -> str | None:
 
 
 def disturbed(content: dict[str, list[dict[str, object]]]) -> bool:
-    """Whether something else used the machine: runs far apart, or kernels that tell another time."""
+    """Whether something else used the machine: runs far apart, or kernels of another time."""
     for m in content.get("models") or ():
         time_s, best_s, iqr_s, kernel_s = (
             float(str(m[k])) for k in ("time_s", "best_s", "iqr_s", "kernel_s")
