@@ -44,6 +44,8 @@ USUAL: Mapping[Term, float] = {
     Term.MOVED_BYTE: 1e-9,
 }
 """Seconds that a unit of each term takes at most on slow processors."""
+COPY_S = 1e-8
+"""A row of what only moves or maps elements: one call of a copy."""
 
 Key = tuple[str, str, int]
 """Model digest, values of the symbols, threads: one measured run."""
@@ -96,6 +98,7 @@ def samples_of(
         best: shortest times instead of medians, for a machine that others use too.
     """
     runs = {key_of(m): m for m in models}
+    added_s = overhead_s(list(runs.values()))
     parts: dict[tuple[Key, int], list[KernelRow]] = {}
     for r in kernels:
         parts.setdefault((key_of(r), r.part), []).append(r)
@@ -109,8 +112,7 @@ def samples_of(
             continue
         scale = time_s / r.part_s if r.part_s > 0 else 1.0
         count = runtime_count(r.runtime_ops)
-        extra = overhead_s(run) * count
-        time_s = max(time_s - extra, 0.2 * time_s)
+        time_s = max(time_s - added_s * count, 0.2 * time_s)
         if r.kernel < 0:
             host.append(time_s / max(count, 1))
         elif len(rows) == 1:
@@ -128,10 +130,19 @@ def runtime_count(runtime_ops: str) -> int:
     return total
 
 
-def overhead_s(run: ModelRow) -> float:
-    """What profiling added to each kernel of a run."""
-    extra = (run.kernel_s - run.time_s) / max(run.runtime_kernels, 1)
-    return min(max(extra, 0.0), MOST_OVERHEAD_S)
+def overhead_s(runs: Sequence[ModelRow]) -> float:
+    """What profiling added to each kernel: the median of what whole runs of short kernels tell.
+
+    Runs of long kernels tell little: what they differ by from time to time is more.
+    """
+    told = [
+        ((r.kernel_s - r.time_s) / r.runtime_kernels, r.time_s / r.runtime_kernels)
+        for r in runs
+        if r.runtime_kernels and r.kernel_s > 0
+    ]
+    told.sort(key=lambda e: e[1])
+    short = [extra for extra, _ in told[: max(len(told) // 4, LEAST_SAMPLES)]]
+    return min(max(median(short), 0.0), MOST_OVERHEAD_S) if short else 0.0
 
 
 def fit(samples: Sequence[Sample], host: Sequence[float] = ()) -> Efficiencies:
@@ -159,7 +170,7 @@ def fit(samples: Sequence[Sample], host: Sequence[float] = ()) -> Efficiencies:
         if len(group) < LEAST_SAMPLES:
             continue
         terms = sorted({t for q, _ in group for t in q}, key=list(Term).index)
-        fitted = robust(*tabled(group, terms))
+        fitted = robust(*tabled(name, group, terms))
         seconds[name] = {t: c for t, c in zip(terms, fitted, strict=True) if c > 0}
     if host:
         seconds[HOST] = {Term.LAUNCH: median(host)}
@@ -167,8 +178,15 @@ def fit(samples: Sequence[Sample], host: Sequence[float] = ()) -> Efficiencies:
     return Efficiencies(seconds, counts)
 
 
+def usual(name: str, term: Term) -> float:
+    """What a unit of a term takes at most, in a class; rows of products are products themselves."""
+    if term is Term.ROW and not name.startswith(("conv", "gemm")):
+        return COPY_S
+    return USUAL[term]
+
+
 def tabled(
-    group: Sequence[tuple[Mapping[Term, float], float]], terms: Sequence[Term]
+    name: str, group: Sequence[tuple[Mapping[Term, float], float]], terms: Sequence[Term]
 ) -> tuple[list[list[float]], list[float], list[float]]:
     """Quantities, times and weights of a class's kernels.
 
@@ -182,5 +200,5 @@ def tabled(
     for i, t in enumerate(terms):
         table.append([1.0 if i == j else 0.0 for j in range(len(terms))])
         times.append(0.0)
-        weights.append(RIDGE / USUAL[t] ** 2)
+        weights.append(RIDGE / usual(name, t) ** 2)
     return table, times, weights

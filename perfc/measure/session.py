@@ -19,7 +19,7 @@ from .feeds import inputs_of
 from .ort_profile import segments
 from .process import Case, Outcome, Protocol, all_threads, execute, workspace
 from .profile import Profile, Source, read
-from .trace import OptimisedNode, Origin, optimised_nodes, trace
+from .trace import How, OptimisedNode, Origin, optimised_nodes, trace
 from .weights import Runnable, runnable
 
 if TYPE_CHECKING:
@@ -131,7 +131,28 @@ def origins_of(optimised: Optimised | None, profile: Profile, report: Report) ->
     """The ONNX nodes behind the runtime's kernels; by name where it wrote no graph."""
     if optimised is None:
         return by_names(profile, report)
-    return trace(*optimised, report.source.graph)
+    nodes, stored = optimised
+    found = trace(nodes, stored, report.source.graph)
+    return neighbours(profile, inlined(profile, nodes, found))
+
+
+def inlined(
+    profile: Profile, nodes: Sequence[OptimisedNode], origins: Mapping[str, Origin]
+) -> dict[str, Origin]:
+    """Charge kernels of functions that the runtime expands only after it wrote its graph.
+
+    Their nodes have new names, equally many for each call; the calls themselves are never timed.
+    """
+    timed = {k.name for k in profile.kernels}
+    known = {n.name for n in nodes}
+    silent = [n for n in nodes if n.name not in timed and n.name in origins]
+    strange = [k for k in profile.kernels if k.name not in known]
+    found = dict(origins)
+    if silent and strange and len(strange) % len(silent) == 0:
+        each = len(strange) // len(silent)
+        for i, k in enumerate(strange):
+            found[k.name] = replace(origins[silent[i // each].name], how=How.NAMED)
+    return found
 
 
 def notes_of(model: Runnable, outcome: Outcome) -> tuple[str, ...]:
@@ -252,8 +273,6 @@ def read_profile(
 
 def certain_share(profile: Profile, origins: Mapping[str, Origin]) -> float:
     """Share of a profile's time whose nodes are named in the model."""
-    from .trace import How
-
     found = sum(
         k.time_s
         for k in profile.kernels
@@ -264,8 +283,6 @@ def certain_share(profile: Profile, origins: Mapping[str, Origin]) -> float:
 
 def neighbours(profile: Profile, origins: Mapping[str, Origin]) -> dict[str, Origin]:
     """Charge kernels that stand for no node to the one that ran before, else to the next."""
-    from .trace import How
-
     found = dict(origins)
     for order in (profile.kernels, tuple(reversed(profile.kernels))):
         last: Origin | None = None
