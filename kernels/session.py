@@ -77,6 +77,10 @@ def settings_for(kind: str, quick: bool) -> Settings:
     return Settings(samples=samples)
 
 
+TICK_S = 0.01
+"""In which a system counts the use of its processors."""
+
+
 class Others:
     """How much of the host's processors other programs use while something is measured."""
 
@@ -89,8 +93,10 @@ class Others:
         # The system counts in ticks of 10 ms: short stretches say nothing.
         if now is None or self.busy is None or elapsed < 0.05:
             return {}
-        used = now - self.busy - (time.process_time() - self.own)
-        return {"others": max(used, 0.0) / (elapsed * (os.cpu_count() or 1))}
+        cores = os.cpu_count() or 1
+        # each processor's count may be a tick behind what this process knows of itself
+        used = now - self.busy - (time.process_time() - self.own) - cores * TICK_S
+        return {"others": max(used, 0.0) / (elapsed * cores)}
 
 
 class Session:
