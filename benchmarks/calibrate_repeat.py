@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from perfc.calibrate import calibrate
+from perfc.calibrate import Calibration, calibrate
 from perfc.kernels.backend import MeasurementError
 from perfc.machine import Machine
 
@@ -65,11 +65,24 @@ def compare(runs: list[dict[str, float]]) -> float:
     return worst
 
 
+def attempt(
+    device: str, file: Path, *, quick: bool, resumes: int
+) -> Calibration | MeasurementError:
+    """A calibration, resumed where rounds disagree, as its message advises."""
+    for turn in range(resumes + 1):
+        try:
+            return calibrate(device, file, resume=turn > 0, quick=quick)
+        except MeasurementError as error:
+            refused = error
+    return refused
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--resumes", type=int, default=2, help="of a run that is refused")
     parser.add_argument("--keep", type=Path, help="folder for the files; by default none is kept")
     given = parser.parse_args()
     runs, ratios, refused = list[dict[str, float]](), list[float](), 0
@@ -77,11 +90,13 @@ def main() -> int:
         folder = given.keep or Path(scratch)
         for index in range(given.runs):
             start = time.perf_counter()
-            try:
-                done = calibrate(given.device, folder / f"run{index}.toml", quick=given.quick)
-            except MeasurementError as error:
+            file = folder / f"run{index}.toml"
+            done = attempt(given.device, file, quick=given.quick, resumes=given.resumes)
+            if isinstance(done, MeasurementError):
                 refused += 1
-                print(f"run {index}: {time.perf_counter() - start:.0f} s, refused: {error}")
+                print(
+                    f"run {index}: {time.perf_counter() - start:.0f} s, refused: {done}", flush=True
+                )
                 continue
             runs.append(ceilings(done.machine))
             line = f"run {index}: {time.perf_counter() - start:.0f} s"
