@@ -17,6 +17,10 @@ from .subject import Subject
 
 BLOCK = 16
 """Elements of f32 in a 512-bit vector; channels are stored in blocks of so many."""
+ALIGNMENT = 4
+"""Channels of which copies into blocks take multiples; others are not blocked."""
+TILE = 6
+"""Rows of a product that are summed side by side. Source: mlas/lib/x86_64/SgemmKernel*.S."""
 POINTWISE_DEPTH = 128
 """Input channels a pointwise convolution sums before it writes. Source: mlas/lib/snchwc.cpp."""
 NEAR_BYTES = 1 << 20
@@ -99,6 +103,10 @@ def _conv(s: Subject) -> Class:
         terms[Term.MAC] = s.mac
         return Class((f"conv.{len(w.shape) - 2}d", "conv"), terms)
     if groups > 1 and depth == 1 and made == groups:
+        if made % ALIGNMENT:
+            terms[Term.MAC] = s.mac
+            terms[Term.ROW] = float(rows * made)
+            return Class(("conv.depthwise.plain", "conv.plain", "conv"), terms)
         terms[Term.MAC] = sites * window * padded(made)
         terms[Term.ROW] = rows * padded(made) / BLOCK
         return Class((f"conv.depthwise.{w.shape[2]}", "conv.depthwise", "conv"), terms)
@@ -106,6 +114,7 @@ def _conv(s: Subject) -> Class:
         terms[Term.MAC] = s.mac
         if depth % BLOCK or (made // groups) % BLOCK:
             # not on blocked channels: a product for each group, of columns gathered before
+            terms[Term.MAC] = float(sites * groups * padded(made // groups, TILE) * depth * window)
             terms[Term.ROW] = float(batch * groups)
             terms[Term.STORE_BYTE] = 4.0 * sites * window * depth * groups
             return Class(("conv.narrow", "conv"), terms)
@@ -113,6 +122,10 @@ def _conv(s: Subject) -> Class:
         terms[Term.STORE_BYTE] = 4.0 * sites * made * -(-depth // BLOCK)
         return Class(("conv.grouped", "conv"), terms)
     terms[Term.MAC] = sites * window * padded(made) * padded(depth)
+    if depth >= BLOCK and depth % ALIGNMENT:
+        terms[Term.MAC] = s.mac
+        terms[Term.STORE_BYTE] = 4.0 * sites * window * depth
+        return Class(("conv.plain", "conv"), terms)
     if depth < BLOCK:
         terms[Term.MAC] = sites * window * padded(made) * depth
         terms[Term.ROW] = rows * padded(made) / BLOCK
@@ -198,7 +211,6 @@ def _rows(s: Subject, name: str) -> Class:
     elements = float(x.numel) if x is not None else s.read_bytes / 4
     inner = x.shape[-1] if x is not None and x.shape else 1
     y = s.result
-    is_inner = y is None or not y.shape or x is None or y.shape[-1] != x.shape[-1]
     terms = {
         Term.ELEMENT: elements,
         Term.ROW: elements / max(inner, 1),
@@ -207,8 +219,25 @@ def _rows(s: Subject, name: str) -> Class:
     op = "+".join(s.ops)[:60] or s.op
     if name != "reduction":
         return Class((f"{name}.{op}", name, "memory"), terms)
-    form = "inner" if is_inner else "outer"
+    form = reduced(x.shape, y.shape) if x is not None and y is not None else "r"
     return Class((f"{name}.{op}.{form}", f"{name}.{form}", name, "memory"), terms)
+
+
+def reduced(before: tuple[int, ...], after: tuple[int, ...]) -> str:
+    """Axes kept (``k``) and reduced (``r``), runs of one kind merged, extents of one left out.
+
+    Where two axes could be the reduced one, it is the later.
+    """
+    found = ""
+    left = list(after)
+    for i, extent in enumerate(before):
+        is_kept = bool(left) and left[0] == extent and len(left) <= len(before) - i
+        if is_kept or (left and left[0] == 1 and len(left) == len(before) - i):
+            left.pop(0)
+        letter = "k" if is_kept else "r"
+        if extent > 1 and not found.endswith(letter):
+            found += letter
+    return found or "k"
 
 
 def _softmax(s: Subject) -> Class:
@@ -270,8 +299,9 @@ def _movement(s: Subject) -> Class:
             pattern, inner = permutation(x.shape, perm)
             terms[Term.ROW] = elements / max(inner, 1)
             form = "block" if inner > 1 else "scatter"
-            general = (f"movement.{op}.{form}", f"movement.{op}", "movement", "memory")
-            return Class((f"movement.{op}.{pattern}", *general), terms)
+            own = f"movement.{op}.{pattern}"
+            general = (own, f"movement.{op}.{form}", f"movement.{op}", "movement", "memory")
+            return Class((f"{own}.rank{len(perm)}", *general), terms)
     terms[Term.ROW] = copies(s)
     return Class((f"movement.{op}", "movement", "memory"), terms)
 

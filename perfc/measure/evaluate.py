@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -79,7 +80,7 @@ def leave_one_out(
 
 
 def choose(kernels: Sequence[KernelRow], count: int) -> list[str]:
-    """Digests of the models to fit to, so that their kernels cover the classes of all.
+    """Digests of the models to fit to, so that their kernels cover classes and sizes of all.
 
     Greedy: next the model that adds most to the classes with too few kernels, weighted by the time
     their kernels would take at measured rates. What was measured plays no part.
@@ -90,7 +91,8 @@ def choose(kernels: Sequence[KernelRow], count: int) -> list[str]:
     for r in kernels:
         if r.kernel < 0:
             continue
-        name = classify(subject_of(r)).names[0]
+        decade = math.floor(2 * math.log10(max(r.sustained_s, 1e-9)))
+        name = f"{classify(subject_of(r)).names[0]} {decade}"
         own = have.setdefault(r.digest, {})
         own[name] = own.get(name, 0) + 1
         weight[name] = weight.get(name, 0.0) + r.sustained_s**0.5

@@ -25,9 +25,14 @@ if TYPE_CHECKING:
 
 LEAST_SAMPLES = 6
 """A class with fewer kernels falls back on its wider kin."""
-SMALL_S = 2e-5
+SMALL_S = 5e-6
 """Errors of kernels far below this count absolutely, not relatively."""
 MOST_OVERHEAD_S = 8e-6
+LEAST_LEFT = 0.1
+LARGEST_FACTOR = 1.5
+USUAL_SPREAD = 0.12
+INSERTED = frozenset({"ReorderInput", "ReorderOutput", "MemcpyToHost", "MemcpyFromHost"})
+"""Operators that runtimes insert to copy or to change layout."""
 RIDGE = 0.02
 USUAL: Mapping[Term, float] = {
     Term.LAUNCH: 2e-5,
@@ -44,8 +49,10 @@ USUAL: Mapping[Term, float] = {
     Term.MOVED_BYTE: 1e-9,
 }
 """Seconds that a unit of each term takes at most on slow processors."""
-COPY_S = 1e-8
-"""A row of what only moves or maps elements: one call of a copy."""
+COPY_S = 3e-9
+"""A row of what only moves elements: one piece that is copied."""
+SPAN_S = 3e-8
+"""A row of what maps elements: one call for a span of a broadcast."""
 
 Key = tuple[str, str, int]
 """Model digest, values of the symbols, threads: one measured run."""
@@ -90,7 +97,8 @@ def samples_of(
 ) -> tuple[list[Sample], list[float]]:
     """Kernels that were timed alone, and the times of nodes that launch nothing in our reading.
 
-    What profiling added to each kernel, as the whole runs tell, is taken off.
+    What profiling added to each kernel, as the whole runs tell, is taken off. Kernels of a run that
+    was disturbed are scaled so that together they take what the whole run took.
 
     Args:
         kernels: rows.
@@ -111,22 +119,41 @@ def samples_of(
         if run is None or time_s <= 0:
             continue
         scale = time_s / r.part_s if r.part_s > 0 else 1.0
-        count = runtime_count(r.runtime_ops)
-        time_s = max(time_s - added_s * count, 0.2 * time_s)
+        whole = settled(run, added_s)
+        count, copies = runtime_count(r.runtime_ops), runtime_count(r.runtime_ops, INSERTED)
+        copied_s = r.inserted_s * scale
+        own_s = less(time_s - copied_s, added_s * (count - copies))
         if r.kernel < 0:
-            host.append(time_s / max(count, 1))
+            host.append(whole * own_s / max(count, 1))
         elif len(rows) == 1:
-            copied = min(r.inserted_s * scale, time_s)
-            found.append(Sample(key, subject_of(r), max(time_s - copied, 0.1 * time_s), copied))
+            copied_s = less(copied_s, added_s * copies)
+            found.append(Sample(key, subject_of(r), whole * own_s, whole * copied_s))
     return found, host
 
 
-def runtime_count(runtime_ops: str) -> int:
-    """Kernels of the runtime in a cell such as ``Conv+ReorderOutput*2``."""
+def settled(run: ModelRow, added_s: float) -> float:
+    """Factor by which a run's kernels differ from the whole run, where something disturbed one."""
+    kernel_s = less(run.kernel_s, added_s * run.runtime_kernels)
+    if kernel_s <= 0:
+        return 1.0
+    factor = run.time_s / kernel_s
+    if abs(factor - 1) < USUAL_SPREAD:
+        return 1.0
+    return min(max(factor, 1 / LARGEST_FACTOR), LARGEST_FACTOR)
+
+
+def less(time_s: float, extra_s: float) -> float:
+    """A time without what was added to it; something is always left."""
+    return max(time_s - extra_s, LEAST_LEFT * time_s)
+
+
+def runtime_count(runtime_ops: str, only: frozenset[str] = frozenset()) -> int:
+    """Kernels of the runtime in a cell such as ``Conv+ReorderOutput*2``; or ``only`` of these."""
     total = 0
     for word in runtime_ops.split("+"):
-        _, _, times = word.partition("*")
-        total += int(times) if times.isdigit() else 1
+        op, _, times = word.partition("*")
+        if not only or op in only:
+            total += int(times) if times.isdigit() else 1
     return total
 
 
@@ -170,7 +197,8 @@ def fit(samples: Sequence[Sample], host: Sequence[float] = ()) -> Efficiencies:
         if len(group) < LEAST_SAMPLES:
             continue
         terms = sorted({t for q, _ in group for t in q}, key=list(Term).index)
-        fitted = robust(*tabled(name, group, terms))
+        limits = [usual(name, t) for t in terms]
+        fitted = robust(*tabled(name, group, terms), limits)
         seconds[name] = {t: c for t, c in zip(terms, fitted, strict=True) if c > 0}
     if host:
         seconds[HOST] = {Term.LAUNCH: median(host)}
@@ -180,9 +208,9 @@ def fit(samples: Sequence[Sample], host: Sequence[float] = ()) -> Efficiencies:
 
 def usual(name: str, term: Term) -> float:
     """What a unit of a term takes at most, in a class; rows of products are products themselves."""
-    if term is Term.ROW and not name.startswith(("conv", "gemm")):
-        return COPY_S
-    return USUAL[term]
+    if term is not Term.ROW or name.startswith(("conv", "gemm")):
+        return USUAL[term]
+    return SPAN_S if name.startswith("elementwise") else COPY_S
 
 
 def tabled(

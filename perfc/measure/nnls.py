@@ -48,8 +48,30 @@ def nnls(a: Matrix, b: Matrix) -> Matrix:
     return x
 
 
+def bounded(a: Matrix, b: Matrix, limits: Matrix) -> Matrix:
+    """The x between 0 and ``limits`` that about minimises ``|a x - b|``.
+
+    What is above its limit is set to it, and the rest is solved again.
+    """
+    import numpy as np
+
+    free = np.ones(a.shape[1], dtype=bool)
+    x = np.zeros(a.shape[1])
+    while free.any():
+        x[free] = nnls(a[:, free], b - a[:, ~free] @ x[~free])
+        over = free & (x > limits)
+        if not over.any():
+            break
+        x[over] = limits[over]
+        free &= ~over
+    return x
+
+
 def robust(
-    rows: Sequence[Sequence[float]], times: Sequence[float], weights: Sequence[float]
+    rows: Sequence[Sequence[float]],
+    times: Sequence[float],
+    weights: Sequence[float],
+    limits: Sequence[float],
 ) -> list[float]:
     """Coefficients of weighted relative errors, outliers counted less.
 
@@ -57,6 +79,7 @@ def robust(
         rows: quantities of each sample.
         times: to be met.
         weights: of the squared errors.
+        limits: of the coefficients.
 
     Source: Huber 1964; iteratively reweighted.
     """
@@ -66,11 +89,12 @@ def robust(
     b = np.asarray(times, dtype=np.float64)
     root = np.sqrt(np.asarray(weights, dtype=np.float64))
     scale = np.maximum(np.abs(a * root[:, None]).max(axis=0), 1e-300)
+    most = np.asarray(limits, dtype=np.float64) * scale
     x = np.zeros(a.shape[1])
     factor = np.ones(len(b))
     for _ in range(6):
         w = root * np.sqrt(factor)
-        x = nnls(a * w[:, None] / scale, b * w) / scale
+        x = bounded(a * w[:, None] / scale, b * w, most) / scale
         error = np.abs(a @ x - b) * root
         spread = 1.5 * float(np.median(error)) / 0.6745 + 1e-12
         factor = np.minimum(1.0, spread / np.maximum(error, 1e-300))

@@ -15,11 +15,11 @@ from perfc.machine import load_machine, validate
 from perfc.measure import dataset, fit_file
 from perfc.measure.evaluate import choose, leave_one_out, mean_error, predict
 from perfc.measure.fit import fit, samples_of, total_s
-from perfc.measure.nnls import nnls, robust
+from perfc.measure.nnls import bounded, nnls, robust
 from perfc.measure.rows import KernelRow, ModelRow
 from perfc.measure.rows import subject_of as of_row
 from perfc.passes.fitted import Efficiencies, of_machine
-from perfc.passes.fitted.classes import Term, broadcast, classify, permutation
+from perfc.passes.fitted.classes import Term, broadcast, classify, permutation, reduced
 from perfc.passes.fitted.efficiencies import HOST
 from perfc.passes.fitted.layout import moved_bytes
 from perfc.passes.fitted.subject import of_bound, parse_types, types
@@ -81,7 +81,17 @@ def test_outliers_do_not_move_the_fit() -> None:
     times = [2.0 * i for i in range(1, 30)]
     times[5] *= 40
     weights = [1 / t**2 for t in times]
-    assert robust(table, times, weights) == pytest.approx([2.0], rel=1e-3)
+    assert robust(table, times, weights, [9.0]) == pytest.approx([2.0], rel=1e-3)
+
+
+def test_coefficients_stay_within_their_limits() -> None:
+    rng = np.random.default_rng(1)
+    a = rng.random((60, 3))
+    found = bounded(a, a @ np.array([1.0, 5.0, 2.0]), np.array([9.0, 3.0, 9.0]))
+    assert found[1] == 3.0
+    assert found[0] > 1
+    assert found[2] > 2
+    assert found.max() <= 9
 
 
 def test_rates_are_recovered(rows: tuple[list[KernelRow], list[ModelRow]]) -> None:
@@ -201,6 +211,23 @@ def test_broadcasting_is_counted_in_spans(
     row = kernel(0, 0, 1, 1, 1)
     row = replace(row, kind="elementwise", operands=operands, results=result)
     assert broadcast(of_row(row)) == expected
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ((4, 2, 128, 56), (4, 128, 56), "krk"),
+        ((1, 2, 128, 56), (1, 128, 56), "rk"),
+        ((2, 16, 7, 7), (2, 16, 1, 1), "kr"),
+        ((2, 16, 7), (2, 1, 7), "krk"),
+        ((3, 5), (), "r"),
+        ((1, 1), (1, 1), "k"),
+    ],
+)
+def test_reductions_of_one_pattern_are_alike(
+    before: tuple[int, ...], after: tuple[int, ...], expected: str
+) -> None:
+    assert reduced(before, after) == expected
 
 
 def test_models_to_fit_to_cover_the_classes(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from perfc.ir.graph import Graph, Node
 from perfc.ir.parse import parse_module
 from perfc.measure.attribute import Union
+from perfc.measure.profile import Profile, RuntimeKernel, Source
+from perfc.measure.session import inlined
 from perfc.measure.trace import How, OptimisedNode, Origin, trace
 
 TEXT = """\
@@ -92,6 +94,20 @@ def test_what_stands_for_nothing_goes_with_its_neighbour() -> None:
         "strange": ("conv relu sigmoid add", How.INSERTED),
         "last": ("softmax", How.TRACED),
     }
+
+
+def test_functions_expanded_late_are_charged_to_their_calls() -> None:
+    g = graph()
+    nodes = (
+        OptimisedNode("fused", "Odd", ("x", "w"), ("b",)),
+        OptimisedNode("call", "Function", ("b",), ("d",)),
+        OptimisedNode("last", "Softmax", ("d",), ("e",)),
+    )
+    times = [RuntimeKernel(n, "", 1.0) for n in ("fused", "Sigmoid_9", "Add_10", "last")]
+    origins = trace(nodes, frozenset({"w"}), g)
+    found = inlined(Profile(Source.ORT, tuple(times), 1), nodes, origins)
+    assert found["Sigmoid_9"].nodes == found["Add_10"].nodes == origins["call"].nodes
+    assert {n.op.mnemonic for n in origins["call"].nodes} == {"sigmoid", "add"}
 
 
 def test_union_joins_sets() -> None:
