@@ -271,6 +271,8 @@ symbolic, {threads} threads of the runtime's pool. The columns are those of
 - Kernels: medians from a second session with the runtime's profiler on. Their sum is `kernel_s`;
   it contains what profiling costs. Half a microsecond is added to each event, as the profiler cuts
   durations to whole ones. {share:.2%} of the time was traced to ONNX nodes.
+- Runs whose quartiles lie over 25 % apart, whose best is under 0.8 of the median, or whose kernels
+  tell another time were measured once more by `--again` and replaced; some remain disturbed.
 - `part`: rows of one run with the same part were timed together, as the runtime merged what
   perfc keeps apart; `time_s` then is a share of `part_s`.
 - `peak_rss_bytes`: highest resident memory of the process. The batches of a model run in one
