@@ -4,23 +4,32 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 _LIBRARIES = ("openblas", "mkl_rt", "libblis")
-_SETTERS = (
-    "scipy_openblas_set_num_threads64_",
-    "scipy_openblas_set_num_threads",
-    "openblas_set_num_threads64_",
-    "openblas_set_num_threads",
-    "MKL_Set_Num_Threads",
-    "bli_thread_set_num_threads",
+_SETTERS_GETTERS = (
+    ("scipy_openblas_set_num_threads64_", "scipy_openblas_get_num_threads64_"),
+    ("scipy_openblas_set_num_threads", "scipy_openblas_get_num_threads"),
+    ("openblas_set_num_threads64_", "openblas_get_num_threads64_"),
+    ("openblas_set_num_threads", "openblas_get_num_threads"),
+    ("MKL_Set_Num_Threads", "MKL_Get_Max_Threads"),
+    ("bli_thread_set_num_threads", "bli_thread_get_num_threads"),
 )
 
 
+@dataclass(frozen=True)
+class Threads:
+    """How a loaded BLAS is told its number of threads, and asked for it."""
+
+    set: Callable[[int], None]
+    get: Callable[[], int]
+
+
 @cache
-def thread_setter() -> Callable[[int], None] | None:
-    """Sets the number of threads; None where the library is none we know how to ask."""
+def threads() -> Threads | None:
+    """None where the library is none we know how to ask."""
     import numpy.linalg  # noqa: F401  loads the library
 
     try:
@@ -31,11 +40,12 @@ def thread_setter() -> Callable[[int], None] | None:
         if not any(name in Path(path).name for name in _LIBRARIES):
             continue
         library = ctypes.CDLL(path)
-        for name in _SETTERS:
-            if hasattr(library, name):
-                setter = getattr(library, name)
+        for setter_name, getter_name in _SETTERS_GETTERS:
+            if hasattr(library, setter_name) and hasattr(library, getter_name):
+                setter, getter = getattr(library, setter_name), getattr(library, getter_name)
                 setter.argtypes, setter.restype = (ctypes.c_int,), None
-                return lambda threads, setter=setter: setter(threads)  # type: ignore[misc]
+                getter.argtypes, getter.restype = (), ctypes.c_int
+                return Threads(setter, getter)
     return None
 
 

@@ -26,9 +26,10 @@ class Product:
     def __init__(self, size: int, dtype: str, threads: int, cache_bytes: int) -> None:
         import numpy as np
 
-        setter = blas.thread_setter()
-        if setter is not None:
-            setter(threads)
+        self.threads, self.usual = blas.threads(), 0
+        if self.threads is not None:
+            self.usual = self.threads.get()
+            self.threads.set(threads)
         rng = np.random.default_rng(size)
         kind = {"f32": np.float32, "f64": np.float64}[dtype]
         nbytes = 3 * size * size * np.dtype(kind).itemsize
@@ -53,7 +54,9 @@ class Product:
         return elapsed
 
     def close(self) -> None:
-        """Forget the matrices."""
+        """Forget the matrices, and give BLAS the threads it had."""
+        if self.threads is not None:
+            self.threads.set(self.usual)
         self.a = self.b = self.c = self.a[:0]
 
 
@@ -91,7 +94,7 @@ def refuses(case: Case, *, is_fallback: bool) -> str:
     if kind == "matrix":
         if what not in MATRIX_TYPES:
             return f"NumPy has no fast product of {what}"
-        if case.scope is Scope.ONE and blas.thread_setter() is None:
+        if case.scope is Scope.ONE and blas.threads() is None:
             return "this BLAS cannot be told to use one thread"
         return ""
     if is_fallback and (kind == "stream" or (kind == "special" and what in _SPECIAL)):

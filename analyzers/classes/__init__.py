@@ -1,0 +1,76 @@
+"""Classes of kernels that have a learned efficiency: one file each, found by looking."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from ..sheet import Sheet
+
+    Array = NDArray[np.float64]
+    Columns = Mapping[str, Array]
+    """One array a name, one element a kernel."""
+
+
+@dataclass(frozen=True)
+class Amounts:
+    """What kernels do, counted: arrays with one element a kernel, of one launch each.
+
+    ``floor_mac`` is the least any algorithm does (Winograd, masked pairs); ``least_bytes`` what
+    must pass device memory whatever caches hold: only what exceeds them.
+    """
+
+    mac: Array
+    floor_mac: Array
+    alu: Array
+    sfu: Array
+    read_bytes: Array
+    write_bytes: Array
+
+
+class KernelClass(ABC):
+    """One class of kernels: its shape parameters, what it does, and what its speed depends on.
+
+    A class knows nothing of where rows come from. All methods take the rows of one element type
+    on one machine; extents are floats.
+    """
+
+    name: ClassVar[str]
+    parameters: ClassVar[tuple[str, ...]]
+    """Columns every row has, ``("m", "n", "k")``."""
+    increasing: ClassVar[tuple[str, ...]] = ()
+    """Features in which time over bound may only rise; physics says so."""
+
+    @abstractmethod
+    def amounts(self, rows: Columns, dtype: str) -> Amounts:
+        """Operations and compulsory bytes."""
+
+    @abstractmethod
+    def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
+        """What efficiency may depend on: ratios before absolute sizes, so that a machine nobody
+        measured is not far away."""
+
+
+@cache
+def classes() -> Mapping[str, KernelClass]:
+    """Every class by its name."""
+    found: dict[str, KernelClass] = {}
+    for info in pkgutil.iter_modules(__path__):
+        module = importlib.import_module(f"{__name__}.{info.name}")
+        for thing in vars(module).values():
+            if (
+                isinstance(thing, type)
+                and issubclass(thing, KernelClass)
+                and thing.__module__ == module.__name__
+            ):
+                found[thing.name] = thing()
+    return found

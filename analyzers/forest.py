@@ -1,0 +1,133 @@
+"""Boosted trees as arrays: evaluated with NumPy alone, written and read without pickle."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+ARRAYS = ("feature", "threshold", "left", "roots")
+
+
+@dataclass(frozen=True, eq=False)
+class Forest:
+    """A sum of trees; a row goes left where its feature is below the threshold.
+
+    Args:
+        names: of the features, in the order of columns.
+        feature: of each node, i16; -1 at a leaf.
+        threshold: of each node, f32; a leaf's value.
+        left: child of each node, i32; the right one follows it.
+        roots: first node of each tree, i32.
+        base: added to the sum.
+    """
+
+    names: tuple[str, ...]
+    feature: NDArray[np.int16]
+    threshold: NDArray[np.float32]
+    left: NDArray[np.int32]
+    roots: NDArray[np.int32]
+    base: float
+
+    def __call__(self, table: NDArray[np.float32]) -> NDArray[np.float64]:
+        """The sum for every row of ``table[rows, features]``."""
+        import numpy as np
+
+        rows = np.arange(len(table))[:, None]
+        at = np.broadcast_to(self.roots, (len(table), len(self.roots))).copy()
+        while True:
+            feature = self.feature[at]
+            inner = feature >= 0
+            if not inner.any():
+                break
+            goes_right = table[rows, np.maximum(feature, 0)] >= self.threshold[at]
+            at = np.where(inner, self.left[at] + goes_right, at)
+        total: NDArray[np.float64] = self.threshold[at].astype(np.float64).sum(axis=1)
+        return total + self.base
+
+    def arrays(self) -> dict[str, Any]:
+        """What ``from_arrays`` reads."""
+        return {name: getattr(self, name) for name in ARRAYS}
+
+    @classmethod
+    def from_arrays(
+        cls, names: tuple[str, ...], arrays: Mapping[str, Any], base: float
+    ) -> Forest:
+        """Read back, every index checked: a file may say anything.
+
+        Raises:
+            ValueError: arrays that are no forest.
+        """
+        import numpy as np
+
+        feature, threshold, left, roots = (np.asarray(arrays[name]) for name in ARRAYS)
+        count = len(feature)
+        inner = feature >= 0
+        position = np.arange(count)
+        if not (
+            len(threshold) == len(left) == count
+            and (feature < len(names)).all()
+            # children lie behind their parents, so that every walk ends
+            and (left[inner] > position[inner]).all()
+            and (left[inner] + 1 < count).all()
+            and (roots >= 0).all()
+            and (roots < count).all()
+            and bool(np.isfinite(threshold).all())
+        ):
+            raise ValueError("arrays that are no forest")
+        return cls(
+            names,
+            feature.astype(np.int16),
+            threshold.astype(np.float32),
+            left.astype(np.int32),
+            roots.astype(np.int32),
+            float(base),
+        )
+
+    @classmethod
+    def from_xgboost(cls, booster: Any) -> Forest:
+        """The trees of a trained ``xgboost.Booster`` with named features and no missing values."""
+        import numpy as np
+
+        model = json.loads(bytes(booster.save_raw("json")))["learner"]
+        shape = model["learner_model_param"]
+        base = float(str(shape["base_score"]).strip("[]"))
+        feature: list[int] = []
+        threshold: list[float] = []
+        left: list[int] = []
+        roots: list[int] = []
+        for tree in model["gradient_booster"]["model"]["trees"]:
+            roots.append(len(feature))
+            _append(tree, feature, threshold, left)
+        return cls(
+            tuple(booster.feature_names or ()),
+            np.array(feature, np.int16),
+            np.array(threshold, np.float32),
+            np.array(left, np.int32),
+            np.array(roots, np.int32),
+            base,
+        )
+
+
+def _append(
+    tree: Mapping[str, Any], feature: list[int], threshold: list[float], left: list[int]
+) -> None:
+    """One tree in breadth-first order, so that brothers are neighbours."""
+    lefts, rights = tree["left_children"], tree["right_children"]
+    split, condition = tree["split_indices"], tree["split_conditions"]
+    start = len(feature)
+    order = [0]
+    for node in order:
+        if lefts[node] < 0:
+            feature.append(-1)
+            left.append(0)
+        else:
+            feature.append(split[node])
+            left.append(start + len(order))
+            order += (lefts[node], rights[node])
+        threshold.append(condition[node])

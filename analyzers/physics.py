@@ -1,0 +1,57 @@
+"""Times that physics gives many kernels of one element type on one machine: floor and roofline."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from perfc.machine import Unit
+
+if TYPE_CHECKING:
+    from .classes import Amounts, Array
+    from .sheet import Sheet
+
+
+def ceilings_s(amounts: Amounts, dtype: str, sheet: Sheet) -> dict[str, Array]:
+    """Seconds each ceiling takes at the rates the data sheet states, every byte from memory."""
+    nbytes = amounts.read_bytes + amounts.write_bytes
+    vector = dtype if dtype.startswith(("f16", "bf16", "f32", "f64")) else "f32"
+    return {
+        "matrix": 2 * amounts.mac / sheet.matrix_flop_per_s(dtype),
+        "vector": amounts.alu / sheet.vector_flop_per_s(vector),
+        "special": amounts.sfu / sheet.special_op_per_s(vector),
+        "l2": nbytes / sheet.l2_bytes_per_s,
+        "device": nbytes / sheet.device_bytes_per_s,
+    }
+
+
+def roofline_s(amounts: Amounts, dtype: str, sheet: Sheet) -> Array:
+    """The largest of the ceilings."""
+    import numpy as np
+
+    return np.maximum.reduce(list(ceilings_s(amounts, dtype, sheet).values()))
+
+
+def floor_s(amounts: Amounts, dtype: str, sheet: Sheet) -> Array:
+    """What no kernel beats: best rates, least arithmetic, and only bytes that no cache can hold.
+
+    The same bound as `perfc.passes.roofline` for kernels given by their extents alone.
+    """
+    import numpy as np
+
+    machine = sheet.machine
+    vector = dtype if dtype.startswith(("f16", "bf16", "f32", "f64")) else "f32"
+    held = sheet.l2_bytes
+    # at its start a kernel may find one cache full of operands, and leave one full of results
+    beyond = np.maximum(amounts.read_bytes - held, 0) + np.maximum(amounts.write_bytes - held, 0)
+    found = [
+        2 * amounts.floor_mac / machine.peak(Unit.MATRIX, dtype).value,
+        amounts.alu / machine.peak(Unit.VECTOR, vector).value,
+        amounts.sfu / machine.peak(Unit.SPECIAL, vector).value,
+    ]
+    device, l2 = machine.level("device"), machine.level("l2")
+    if device is not None:
+        found.append(beyond / device.bandwidth.value)
+    if l2 is not None:
+        nbytes = amounts.read_bytes + amounts.write_bytes
+        found.append(nbytes / l2.bandwidth.value)
+    return np.maximum.reduce(found)

@@ -1,0 +1,113 @@
+"""What a target's data sheet says, as predictors see it: numbers in SI units, nothing learned."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from perfc.machine import Machine, MemoryLevel, Unit
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A machine as features: rates that its data sheet states, never those somebody measured.
+
+    What a target leaves out is estimated by the rule beside it, so that a machine that nobody
+    measured is one file with a handful of numbers.
+    """
+
+    machine: Machine
+
+    @property
+    def name(self) -> str:
+        """Name of the target."""
+        return self.machine.name
+
+    @property
+    def sm_count(self) -> int:
+        """Streaming multiprocessors, or cores."""
+        return self.machine.sm_count
+
+    @cached_property
+    def clock_hz(self) -> float:
+        """Boost clock; 1.5 GHz where the target states none."""
+        return self._device("clock_boost_hz", self._device("clock_max_hz", 1.5e9))
+
+    @cached_property
+    def power_w(self) -> float:
+        """Board power limit, 0 where not stated."""
+        return self._device("tdp_w", 0.0)
+
+    @cached_property
+    def launch_s(self) -> float:
+        """Host cost of an eager launch."""
+        return self._device("launch_overhead_s", 5e-6)
+
+    @cached_property
+    def graph_launch_s(self) -> float:
+        """Shortest kernel inside a recorded graph; 2.5 µs where not stated."""
+        return self._device("launch_graph_s", 2.5e-6)
+
+    @cached_property
+    def shared_memory_bytes(self) -> float:
+        """Of one multiprocessor; 64 KiB where not stated."""
+        return self._device("shared_memory_per_sm_bytes", 65536.0)
+
+    @cached_property
+    def generation(self) -> float:
+        """Compute capability as a number, ``sm_89`` is 8.9; 0 for what is not CUDA."""
+        digits = self.machine.arch.removeprefix("sm_").rstrip("af")
+        return float(digits) / 10 if digits.isdigit() else 0.0
+
+    def matrix_flop_per_s(self, dtype: str, *, tf32: bool = True) -> float:
+        """Dense rate of the fastest way to multiply that type, as the sheet states it."""
+        return self.machine.entry(Unit.MATRIX, dtype, allow_tf32=tf32).nominal.value
+
+    def vector_flop_per_s(self, dtype: str) -> float:
+        """Rate outside the matrix unit."""
+        return self.machine.entry(Unit.VECTOR, dtype).nominal.value
+
+    def special_op_per_s(self, dtype: str) -> float:
+        """Exponentials and their like a second."""
+        return self.machine.entry(Unit.SPECIAL, dtype).nominal.value
+
+    @cached_property
+    def device_bytes_per_s(self) -> float:
+        """Bandwidth of device memory."""
+        level = self._level("device")
+        return level.nominal.value if level else 1e11
+
+    @cached_property
+    def device_bytes(self) -> float:
+        """Capacity of device memory."""
+        level = self._level("device")
+        return float(level.capacity_bytes) if level else 0.0
+
+    @cached_property
+    def l2_bytes(self) -> float:
+        """Capacity of the last cache; 0 where not stated."""
+        level = self._level("l2")
+        return float(level.capacity_bytes) if level else 0.0
+
+    @cached_property
+    def l2_bytes_per_s(self) -> float:
+        """Bandwidth of the last cache; three times device memory where not stated."""
+        level = self._level("l2")
+        return level.nominal.value if level else 3 * self.device_bytes_per_s
+
+    @cached_property
+    def l1_bytes(self) -> float:
+        """First-level caches together; shared memory where not stated."""
+        level = self._level("l1")
+        return float(level.capacity_bytes) if level else self.sm_count * self.shared_memory_bytes
+
+    def ridge_flop_per_byte(self, dtype: str) -> float:
+        """Intensity at which matrix unit and device memory take equally long."""
+        return self.matrix_flop_per_s(dtype) / self.device_bytes_per_s
+
+    def _device(self, key: str, otherwise: float) -> float:
+        rate = self.machine.device(key)
+        return rate.value if rate is not None else otherwise
+
+    def _level(self, name: str) -> MemoryLevel | None:
+        return self.machine.level(name)
