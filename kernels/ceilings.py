@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from .session import Sample
 
 AGREEMENT = 0.05
+STEADY = 0.10
+"""How far below its value the median round of a shared level may be."""
+STEADY_ROUNDS = 6
+"""Rounds that tell whether a shared level is steady."""
 _NAMES = {
     2: ("l2", "device"),
     3: ("l1", "l2", "device"),
@@ -44,6 +48,7 @@ class Ceiling:
         cases: what to measure again when rounds disagree.
         less_is_better: a time.
         varies: no ceiling, but what depends on where the system puts threads: launches.
+        is_shared: a level that others may use unseen, from another virtual machine on the host.
     """
 
     key: str
@@ -55,6 +60,7 @@ class Ceiling:
     note: str = ""
     less_is_better: bool = False
     varies: bool = False
+    is_shared: bool = False
 
     @property
     def value(self) -> float:
@@ -73,7 +79,24 @@ class Ceiling:
     @property
     def agrees(self) -> bool:
         """Whether it was reached twice."""
-        return self.gap <= AGREEMENT or (self.varies and bool(self.rounds))
+        if self.varies:
+            return bool(self.rounds)
+        return self.gap <= AGREEMENT and (not self.is_shared or self.is_steady)
+
+    @property
+    def is_steady(self) -> bool:
+        """Whether most rounds came close to the best; what others use too does not."""
+        return self.drop <= STEADY
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether no more rounds are needed."""
+        return self.agrees and not (self.is_shared and len(self.rounds) < STEADY_ROUNDS)
+
+    @property
+    def drop(self) -> float:
+        """How far the median round lies below the value."""
+        return 1 - statistics.median(self.rounds) / self.value if self.rounds else math.inf
 
     def _best(self) -> list[float]:
         return sorted(self.rounds, reverse=not self.less_is_better)[:2]
@@ -118,7 +141,7 @@ def ceilings(samples: Samples, device: Device) -> tuple[Ceiling, ...]:
     """Everything measured, by key."""
     found = [*_rates(samples), *_links(samples)]
     steps = levels(samples, device)
-    found += _bandwidths(samples, steps, device.cores)
+    found += _bandwidths(samples, steps, device)
     found += _latencies(samples, steps, device)
     return tuple(found)
 
@@ -216,8 +239,9 @@ def _links(samples: Samples) -> Iterator[Ceiling]:
             yield replace(best, key=f"link.host.{name}_bytes_per_s", note=f"{best.note}, one way")
 
 
-def _bandwidths(samples: Samples, steps: tuple[Level, ...], cores: int) -> Iterator[Ceiling]:
+def _bandwidths(samples: Samples, steps: tuple[Level, ...], device: Device) -> Iterator[Ceiling]:
     """Each level's best kind of stream; reads alone on one core."""
+    cores = device.cores
     for scope, prefix in ((Scope.ALL, "sustained_"), (Scope.ONE, "one_core_")):
         inner = 0.0
         for level in steps:
@@ -228,10 +252,13 @@ def _bandwidths(samples: Samples, steps: tuple[Level, ...], cores: int) -> Itera
             for kind in STREAMS:
                 chosen = _within(_of(samples, f"stream.{kind}", scope), inner, capacity)
                 if chosen:
-                    found.append(_plateau(key, chosen, kind))
+                    found.append(_plateau(key, chosen, kind, level.name in PRIVATE))
             inner = capacity
             if found:
-                yield max(found, key=lambda c: c.value if c.rounds else 0.0)
+                best = max(found, key=lambda c: c.value if c.rounds else 0.0)
+                # an accelerator is used by one at a time
+                shared = device.kind == "cpu" and level.name not in PRIVATE
+                yield replace(best, is_shared=shared)
 
 
 def _within(samples: list[Sample], inner: float, outer: float) -> list[Sample]:
@@ -244,13 +271,17 @@ def _within(samples: list[Sample], inner: float, outer: float) -> list[Sample]:
     return [s for s in samples if inner < s.case.size <= outer]
 
 
-def _plateau(key: str, chosen: list[Sample], kind: str) -> Ceiling:
-    """A round's value is the median of the best third of the sizes of the level."""
+def _plateau(key: str, chosen: list[Sample], kind: str, is_private: bool) -> Ceiling:
+    """A round's value is the median of the best third of the sizes of the level.
+
+    A core's own caches have few sizes, some of them slow to stream: there the best counts.
+    """
+    upper = max if is_private else _upper
     by_round: dict[int, list[float]] = {}
     for sample in chosen:
         if not sample.is_disturbed:
             by_round.setdefault(sample.round, []).append(sample.best)
-    rounds = tuple(_upper(v) for v in by_round.values())
+    rounds = tuple(upper(v) for v in by_round.values())
     at = sorted(chosen, key=lambda s: -s.best)[: max(len(chosen) // 3, 1)]
     rates = [s.rate(t) for s in at for t in s.series.seconds]
     cases = tuple(dict.fromkeys(s.case for s in chosen if s.case.size <= 1 << 30))

@@ -16,7 +16,7 @@ import perfc
 from perfc.errors import TargetError
 from perfc.kernels import bounds
 from perfc.kernels.backend import MeasurementError, open_backend
-from perfc.kernels.ceilings import AGREEMENT, Ceiling, Level, ceilings, energies, levels
+from perfc.kernels.ceilings import AGREEMENT, STEADY, Ceiling, Level, ceilings, energies, levels
 from perfc.kernels.session import Session
 from perfc.kernels.target import Number, render
 from perfc.machine import Machine, Rate, Unit, load_machine, validate
@@ -94,6 +94,7 @@ def calibrate(
     resume: bool = False,
     quick: bool = False,
     threads: int = 0,
+    unsteady: bool = False,
     tell: Callable[[str, int, int], None] | None = None,
     backend: Backend | None = None,
 ) -> Calibration:
@@ -105,6 +106,7 @@ def calibrate(
         resume: go on with the samples of a run that was stopped.
         quick: fewer sizes and rounds; the ceilings are the same, the sweeps coarser.
         threads: cores of a processor to use, 0 for all.
+        unsteady: write even where others use the memory at times; the numbers say so.
         tell: called with what is measured now, and how many of how many are done.
         backend: instead of the one ``device`` names.
 
@@ -126,7 +128,7 @@ def calibrate(
     _measure(session, _QUICK if quick else _BUDGETS[backend.device.kind])
     found = ceilings(session.samples, backend.device)
     steps = levels(session.samples, backend.device)
-    _demand(found, steps)
+    _demand(found, steps, unsteady)
     session.power(POWER_S)
     text = _text(name, session, found, steps, samples.name)
     before = _earlier(path)
@@ -158,14 +160,15 @@ def _measure(session: Session, budget: Budget) -> None:
     for again in range(index, index + budget.again):
         if time.monotonic() - start > budget.seconds:
             return
-        open_ = [c for c in ceilings(session.samples, device) if not c.agrees]
+        open_ = [c for c in ceilings(session.samples, device) if not c.is_settled]
         if not open_:
             return
-        time.sleep(budget.pause_s)
+        # others come and go: rounds of what they share lie further apart
+        time.sleep(budget.pause_s * (4 if all(c.is_shared for c in open_) else 1))
         session.round(again, dict.fromkeys(case for c in open_ for case in c.cases))
 
 
-def _demand(found: tuple[Ceiling, ...], steps: tuple[Level, ...]) -> None:
+def _demand(found: tuple[Ceiling, ...], steps: tuple[Level, ...], unsteady: bool) -> None:
     """Refuse what must not be written."""
     if len(steps) < 2:
         raise MeasurementError(
@@ -174,9 +177,17 @@ def _demand(found: tuple[Ceiling, ...], steps: tuple[Level, ...]) -> None:
             hint="let the machine rest and run again with --resume",
         )
     wide = sorted((c for c in found if not c.agrees), key=lambda c: -c.gap)
+    if unsteady:
+        wide = [c for c in wide if not c.is_shared]
     if not wide:
         return
     worst = wide[0]
+    if worst.gap <= AGREEMENT:
+        raise MeasurementError(
+            f"not written: {worst.key} is not steady, the median of {len(worst.rounds)} rounds is "
+            f"{worst.drop:.0%} below the best where {STEADY:.0%} is allowed: others use it too",
+            hint="run again with --resume later, or with --unsteady to write what there is",
+        )
     hint = "end what else runs on the machine, then run again with --resume"
     more = f"; {len(wide) - 1} more" if len(wide) > 1 else ""
     if len(worst.rounds) < 2:
@@ -264,7 +275,9 @@ def _text(
     else:
         numbers += bounds.device_numbers(device, by_key, steps)
     numbers += (
-        Number(c.key, c.value, "lab", c.note, c.n, c.iqr) for c in found if _stands(c.key, numbers)
+        Number(c.key, c.value, "lab", _note(c), c.n, c.iqr)
+        for c in found
+        if _stands(c.key, numbers)
     )
     for key, value in energies(session.loads).items():
         note = "above idle" if "energy" in key else ""
@@ -279,6 +292,13 @@ def _text(
         else f"{device.name}, measured",
     }
     return render(top, sources, numbers)
+
+
+def _note(ceiling: Ceiling) -> str:
+    """What is said of a number, and where others used the memory at times, that they did."""
+    if not ceiling.is_shared or ceiling.is_steady:
+        return ceiling.note
+    return f"{ceiling.note}; not steady, the median round is {ceiling.drop:.0%} below"
 
 
 def _stands(key: str, numbers: list[Number]) -> bool:

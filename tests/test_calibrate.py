@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -243,6 +243,45 @@ def test_a_ceiling_must_be_reached_twice() -> None:
     assert not Ceiling("x", (100.0, 80.0, 79.0), 101.0, 9, 1.0).agrees
     assert not Ceiling("x", (100.0,), 101.0, 9, 1.0).agrees
     assert Ceiling("x", (1e-6, 9e-6, 1.01e-6), 1e-6, 9, 0.0, less_is_better=True).agrees
+
+
+def test_memory_that_others_use_at_times_is_not_steady() -> None:
+    quiet = Ceiling("x", (80.0, 79.0, 78.0, 81.0, 80.0, 79.0), 1.0, 9, 0.1, is_shared=True)
+    shared = Ceiling("x", (80.0, 45.0, 46.0, 81.0, 44.0, 47.0), 1.0, 9, 0.1, is_shared=True)
+    assert quiet.agrees
+    assert not shared.agrees
+    assert shared.gap < 0.02
+    assert 0.4 < shared.drop < 0.5
+    assert not Ceiling("x", (80.0, 79.0), 1.0, 9, 0.1, is_shared=True).is_settled
+
+
+@pytest.mark.parametrize("unsteady", [False, True])
+def test_unsteady_memory_is_written_on_demand_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unsteady: bool
+) -> None:
+    key = "memory.device.sustained_bandwidth_bytes_per_s"
+    usual = module.ceilings
+
+    def disturbed(samples: object, device: object) -> tuple[Ceiling, ...]:
+        found = usual(samples, device)  # type: ignore[arg-type]
+        return tuple(
+            replace(c, rounds=(c.value, c.value, *[c.value / 2] * 4), is_shared=True)
+            if c.key == key
+            else c
+            for c in found
+        )
+
+    monkeypatch.setattr(module, "ceilings", disturbed)
+    path = tmp_path / "toy.toml"
+    if unsteady:
+        machine = calibrate("fake", path, backend=Fake(), unsteady=True).machine
+        assert "not steady" in machine.facts[key].note
+    else:
+        with pytest.raises(
+            MeasurementError, match="median of 6 rounds is 50% below"
+        ):
+            calibrate("fake", path, backend=Fake())
+        assert not path.exists()
 
 
 def test_long_runs_beside_other_programs_count_as_disturbed() -> None:

@@ -43,6 +43,11 @@ _SMALL = ((1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"), (1e-12, "p"), (1e-1
     help="The target file; by default one of the device's name in the user's folder.",
 )
 @click.option("--resume", is_flag=True, help="Go on with the samples of a run that was stopped.")
+@click.option(
+    "--unsteady",
+    is_flag=True,
+    help="Write even where others use the memory at times; the numbers then say so.",
+)
 @click.option("--quick", is_flag=True, help="Fewer sizes and rounds, in less than half a minute.")
 @click.option(
     "--threads", type=click.IntRange(1, 1024), default=None, help="Cores to use; by default all."
@@ -63,6 +68,7 @@ def command(
     device: str,
     output: Path | None,
     resume: bool,
+    unsteady: bool,
     quick: bool,
     threads: int | None,
     fit_from: Path | None,
@@ -81,7 +87,13 @@ def command(
 
     with _progress() as tell:
         done = calibrate(
-            device, output, resume=resume, quick=quick, threads=threads or 0, tell=tell
+            device,
+            output,
+            resume=resume,
+            quick=quick,
+            threads=threads or 0,
+            unsteady=unsteady,
+            tell=tell,
         )
     for line in _lines(done):
         click.echo(line)

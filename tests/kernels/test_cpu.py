@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from perfc.errors import TargetError
-from perfc.kernels import compiled
+from perfc.kernels import blas, compiled
 from perfc.kernels.cpu import Cpu
+from perfc.kernels.numpy_runs import Product
 from perfc.kernels.probe import PROBES, Case, Probe, Quantity, Scope, cases
 from perfc.kernels.timing import Settings, measure
 
@@ -166,3 +167,14 @@ def test_buffers_of_a_stream_hold_different_data(cpu: Cpu) -> None:
     words = np.ctypeslib.as_array((np.ctypeslib.ctypes.c_uint32 * 4096).from_address(task.b))
     assert len(np.unique(words)) > 4000
     run.close()
+
+
+def test_products_give_blas_its_threads_back() -> None:
+    threads = blas.threads()
+    if threads is None:
+        pytest.skip("a BLAS that cannot be asked")
+    before = threads.get()
+    run = Product(64, "f32", 1, 1 << 20)
+    assert threads.get() == 1
+    run.close()
+    assert threads.get() == before
