@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-ARRAYS = ("feature", "threshold", "left", "roots")
+ARRAYS = ("feature", "threshold", "sizes")
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,13 +51,20 @@ class Forest:
         return total + self.base
 
     def arrays(self) -> dict[str, Any]:
-        """What ``from_arrays`` reads."""
-        return {name: getattr(self, name) for name in ARRAYS}
+        """What ``from_arrays`` reads: children follow from the order of nodes.
+
+        Thresholds are split into planes of equal significance, which compress far better.
+        """
+        import numpy as np
+
+        small = np.int8 if len(self.names) <= 127 else np.int16
+        planes = np.ascontiguousarray(self.threshold.view(np.uint8).reshape(-1, 4).T)
+        ends = np.append(self.roots[1:], len(self.feature))
+        sizes = (ends - self.roots).astype(np.int32)
+        return {"feature": self.feature.astype(small), "threshold": planes, "sizes": sizes}
 
     @classmethod
-    def from_arrays(
-        cls, names: tuple[str, ...], arrays: Mapping[str, Any], base: float
-    ) -> Forest:
+    def from_arrays(cls, names: tuple[str, ...], arrays: Mapping[str, Any], base: float) -> Forest:
         """Read back, every index checked: a file may say anything.
 
         Raises:
@@ -65,27 +72,39 @@ class Forest:
         """
         import numpy as np
 
-        feature, threshold, left, roots = (np.asarray(arrays[name]) for name in ARRAYS)
+        feature, planes, sizes = (np.asarray(arrays[name]) for name in ARRAYS)
         count = len(feature)
+        if (
+            feature.ndim != 1
+            or planes.shape != (4, count)
+            or planes.dtype != np.uint8
+            or sizes.ndim != 1
+            or len(sizes) == 0
+            or (sizes < 1).any()
+            or int(sizes.sum(dtype=np.int64)) != count
+            or (feature >= len(names)).any()
+        ):
+            raise ValueError("arrays that are no forest")
+        threshold = np.ascontiguousarray(planes.T).view(np.float32).reshape(-1)
+        roots = np.concatenate(([0], np.cumsum(sizes)[:-1])).astype(np.int32)
         inner = feature >= 0
-        position = np.arange(count)
-        if not (
-            len(threshold) == len(left) == count
-            and (feature < len(names)).all()
-            # children lie behind their parents, so that every walk ends
-            and (left[inner] > position[inner]).all()
-            and (left[inner] + 1 < count).all()
-            and (roots >= 0).all()
-            and (roots < count).all()
-            and bool(np.isfinite(threshold).all())
+        before = np.cumsum(inner) - inner
+        tree = np.repeat(np.arange(len(sizes)), sizes)
+        # breadth first, brothers side by side: the n-th inner node's children lie at 2n + 1
+        left = roots[tree] + 1 + 2 * (before - before[roots][tree])
+        inside = np.bincount(tree, inner, len(sizes))
+        if (
+            not bool(np.isfinite(threshold).all())
+            or (2 * inside + 1 != sizes).any()
+            or (left[inner] <= np.arange(count)[inner]).any()
         ):
             raise ValueError("arrays that are no forest")
         return cls(
             names,
             feature.astype(np.int16),
-            threshold.astype(np.float32),
-            left.astype(np.int32),
-            roots.astype(np.int32),
+            threshold,
+            np.where(inner, left, 0).astype(np.int32),
+            roots,
             float(base),
         )
 

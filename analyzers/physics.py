@@ -6,9 +6,24 @@ from typing import TYPE_CHECKING
 
 from perfc.machine import Unit
 
+from .rows import Protocol
+
 if TYPE_CHECKING:
     from .classes import Amounts, Array
     from .sheet import Sheet
+
+
+GRAPH_LATENCY_S = 2e-6
+"""Shortest kernel in a recorded graph on any machine seen, rounded; data sheets state none."""
+
+
+def latency_s(protocol: Protocol, sheet: Sheet) -> float:
+    """What even an empty kernel takes under a protocol, to the order of magnitude."""
+    match protocol:
+        case Protocol.EAGER:
+            return sheet.launch_s
+        case Protocol.GRAPH | Protocol.KERNELS | Protocol.STEP:
+            return GRAPH_LATENCY_S
 
 
 def ceilings_s(amounts: Amounts, dtype: str, sheet: Sheet) -> dict[str, Array]:

@@ -10,10 +10,13 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, ClassVar
 
+from .. import physics
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from ..rows import Protocol
     from ..sheet import Sheet
 
     Array = NDArray[np.float64]
@@ -25,8 +28,7 @@ if TYPE_CHECKING:
 class Amounts:
     """What kernels do, counted: arrays with one element a kernel, of one launch each.
 
-    ``floor_mac`` is the least any algorithm does (Winograd, masked pairs); ``least_bytes`` what
-    must pass device memory whatever caches hold: only what exceeds them.
+    ``floor_mac`` is the least any algorithm does (Winograd, masked pairs).
     """
 
     mac: Array
@@ -41,14 +43,16 @@ class KernelClass(ABC):
     """One class of kernels: its shape parameters, what it does, and what its speed depends on.
 
     A class knows nothing of where rows come from. All methods take the rows of one element type
-    on one machine; extents are floats.
+    on one machine, with every column of ``parameters`` and ``optional``; extents are floats.
     """
 
     name: ClassVar[str]
     parameters: ClassVar[tuple[str, ...]]
     """Columns every row has, ``("m", "n", "k")``."""
+    optional: ClassVar[Mapping[str, float]] = {}
+    """Columns a row may leave out, with the value that stands for them."""
     increasing: ClassVar[tuple[str, ...]] = ()
-    """Features in which time over bound may only rise; physics says so."""
+    """Features in which time over scale may only rise; physics says so."""
 
     @abstractmethod
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
@@ -56,8 +60,19 @@ class KernelClass(ABC):
 
     @abstractmethod
     def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
-        """What efficiency may depend on: ratios before absolute sizes, so that a machine nobody
-        measured is not far away."""
+        """What efficiency may depend on.
+
+        Ratios before absolute sizes, so that a machine nobody measured is not far away.
+        """
+
+    def scale_s(self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol) -> Array:
+        """A physical estimate, which the learned factor corrects: roofline and launch."""
+        bound = physics.roofline_s(self.amounts(rows, dtype), dtype, sheet)
+        return bound + physics.latency_s(protocol, sheet)
+
+    def floor_s(self, rows: Columns, dtype: str, sheet: Sheet) -> Array:
+        """What no kernel beats."""
+        return physics.floor_s(self.amounts(rows, dtype), dtype, sheet)
 
 
 @cache

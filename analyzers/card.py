@@ -1,0 +1,172 @@
+"""Model cards: what a predictor was trained on, how it was tested, and what it reads."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from .conformal import Band, Calibration
+from .rows import Protocol
+
+
+@dataclass(frozen=True)
+class Card:
+    """What stands in a card.
+
+    Args:
+        name: of the predictor; its files' stem.
+        class_name: class of kernels it predicts.
+        format: version of the layout of the files.
+        schema: digest of class, parameters and features.
+        parameters: of the class, required and optional ones.
+        features: in the order of the forests.
+        protocols: under which the rows were timed.
+        frameworks: whose rows there are; the first stands for one that is not named.
+        dtypes: element types.
+        targets: machines.
+        kin: machine, element type and framework of each block of rows.
+        places: coordinates of every machine by element type, `perfc.analyzers.distance`.
+        bases: constant of each forest.
+        calibration: of the intervals.
+        split: how rows were held out for the metrics.
+        data: SHA-256 of every table.
+        metrics: of held-out rows, by the name of the split and slice.
+        versions: of the libraries that trained.
+        arrays_sha256: digest of the arrays beside the card.
+    """
+
+    name: str
+    class_name: str
+    format: int
+    schema: str
+    parameters: tuple[str, ...]
+    features: tuple[str, ...]
+    protocols: tuple[Protocol, ...]
+    frameworks: tuple[str, ...]
+    dtypes: tuple[str, ...]
+    targets: tuple[str, ...]
+    kin: tuple[tuple[str, str, str], ...]
+    places: Mapping[str, tuple[tuple[float, ...], ...]]
+    bases: Mapping[str, float]
+    calibration: Calibration
+    split: str
+    data: Mapping[str, str]
+    metrics: Mapping[str, Mapping[str, float]]
+    versions: Mapping[str, str]
+    rows: int = 0
+    arrays_sha256: str = ""
+    notes: tuple[str, ...] = field(default=())
+
+
+def card_text(card: Card, arrays_sha256: str) -> str:
+    """The card as TOML."""
+    calibration: dict[str, object] = {
+        "seen": [card.calibration.seen.low, card.calibration.seen.high],
+        "reach": card.calibration.reach,
+    }
+    if card.calibration.unseen is not None:
+        calibration["unseen"] = [card.calibration.unseen.low, card.calibration.unseen.high]
+    content: dict[str, object] = {
+        "name": card.name,
+        "class": card.class_name,
+        "format": card.format,
+        "schema": card.schema,
+        "arrays_sha256": arrays_sha256,
+        "split": card.split,
+        "rows": card.rows,
+        "protocols": [p.value for p in card.protocols],
+        "frameworks": card.frameworks,
+        "dtypes": card.dtypes,
+        "targets": card.targets,
+        "parameters": card.parameters,
+        "features": card.features,
+        "kin": card.kin,
+        "notes": card.notes,
+        "bases": card.bases,
+        "calibration": calibration,
+        "data": card.data,
+        "versions": card.versions,
+        "places": card.places,
+        "metrics": card.metrics,
+    }
+    return "\n".join(_lines(content, ""))
+
+
+def parse_card(text: str) -> Card:
+    """Read a card back.
+
+    Raises:
+        ValueError: it is no TOML, or says what no card says.
+        KeyError: something is missing.
+    """
+    found: dict[str, Any] = tomllib.loads(text)
+    calibration = found["calibration"]
+    unseen = calibration.get("unseen")
+    names = {
+        key: tuple(map(str, found[key]))
+        for key in ("frameworks", "dtypes", "targets", "parameters", "features", "notes")
+    }
+    return Card(
+        name=str(found["name"]),
+        class_name=str(found["class"]),
+        format=int(found["format"]),
+        schema=str(found["schema"]),
+        protocols=tuple(Protocol(p) for p in found["protocols"]),
+        kin=tuple((str(a), str(b), str(c)) for a, b, c in found["kin"]),
+        places={
+            str(dtype): tuple(tuple(map(float, place)) for place in places)
+            for dtype, places in found["places"].items()
+        },
+        bases={str(k): float(v) for k, v in found["bases"].items()},
+        calibration=Calibration(
+            Band(*map(float, calibration["seen"])),
+            None if unseen is None else Band(*map(float, unseen)),
+            float(calibration["reach"]),
+        ),
+        split=str(found["split"]),
+        data={str(k): str(v) for k, v in found["data"].items()},
+        metrics={
+            str(k): {str(n): float(x) for n, x in v.items()} for k, v in found["metrics"].items()
+        },
+        versions={str(k): str(v) for k, v in found["versions"].items()},
+        rows=int(found["rows"]),
+        arrays_sha256=str(found["arrays_sha256"]),
+        **names,
+    )
+
+
+def _lines(table: Mapping[str, object], prefix: str) -> Iterator[str]:
+    """TOML of a table: its values first, then its tables."""
+    for key, value in table.items():
+        if not isinstance(value, Mapping):
+            yield f"{_key(key)} = {_value(value)}"
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            name = f"{prefix}.{_key(key)}" if prefix else _key(key)
+            yield ""
+            yield f"[{name}]"
+            yield from _lines(value, name)
+
+
+def _key(key: str) -> str:
+    plain = key.replace("_", "").replace("-", "")
+    return key if plain.isascii() and plain.isalnum() else json.dumps(key)
+
+
+def _value(value: object) -> str:
+    match value:
+        case bool():
+            return str(value).lower()
+        case str():
+            return json.dumps(value, ensure_ascii=False)
+        case int():
+            return str(value)
+        case float():
+            return f"{value:.9g}"
+        case list() | tuple():
+            return f"[{', '.join(_value(item) for item in value)}]"
+        case _:
+            raise TypeError(f"no TOML for {type(value).__name__}")

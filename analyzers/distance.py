@@ -1,0 +1,31 @@
+"""How far apart two machines are, by their data sheets."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from .sheet import Sheet
+
+
+def coordinates(sheet: Sheet, dtype: str) -> tuple[float, ...]:
+    """Rates and sizes that set the speed of kernels, as logarithms to the base two."""
+    numbers = (
+        sheet.matrix_flop_per_s(dtype),
+        sheet.vector_flop_per_s("f32"),
+        sheet.device_bytes_per_s,
+        max(sheet.l2_bytes, 1.0),
+        float(sheet.sm_count),
+        sheet.clock_hz,
+    )
+    return tuple(math.log2(n) for n in numbers)
+
+
+def distance(one: tuple[float, ...], other: tuple[float, ...]) -> float:
+    """Root mean square difference; 1 is a factor of two in every number."""
+    return math.sqrt(sum((a - b) ** 2 for a, b in zip(one, other, strict=True)) / len(one))
+
+
+def nearest(place: tuple[float, ...], others: Iterable[tuple[float, ...]]) -> float:
+    """Distance of the nearest; infinite if there is none."""
+    return min((distance(place, other) for other in others), default=math.inf)

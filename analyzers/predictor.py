@@ -1,0 +1,195 @@
+"""Learned times of kernels: shape parameters and a machine in, time with an interval out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from . import artefact, physics
+from .artefact import Artefact, WeightsError
+from .card import Card
+from .conformal import LEAST_SPREAD, excess
+from .distance import coordinates, nearest
+from .rows import Protocol
+from .sheet import Sheet
+from .table import Table, class_of, complete, tabulate
+
+if TYPE_CHECKING:
+    from perfc.machine import Machine
+
+    from .classes import Array, Columns
+
+FAR = 1.0
+"""Distance from the nearest measured machine above which a prediction extrapolates: twice or
+half of it in every rate."""
+
+
+@dataclass(frozen=True, eq=False)
+class Estimates:
+    """Predicted kernels, one element each.
+
+    Args:
+        time_s: the likeliest; at least the floor.
+        low_s: end of the interval that holds nine in ten times; at least the floor.
+        high_s: its other end.
+        floor_s: what no kernel beats.
+        extrapolating: whether a feature, the machine, the element type or the protocol is
+            outside of what was trained on.
+        predictor: name of the weights.
+    """
+
+    time_s: Array
+    low_s: Array
+    high_s: Array
+    floor_s: Array
+    extrapolating: Array
+    predictor: str
+
+    @property
+    def efficiency(self) -> Array:
+        """Floor over time, in (0, 1]."""
+        return self.floor_s / self.time_s
+
+
+def available(folder: Path = artefact.SHIPPED) -> Mapping[str, tuple[Card, ...]]:
+    """The cards of the weights in a folder, by class of kernels."""
+    found: dict[str, list[Card]] = {}
+    for card, _ in _cards(folder):
+        found.setdefault(card.class_name, []).append(card)
+    return {name: tuple(cards) for name, cards in found.items()}
+
+
+def select(
+    class_name: str,
+    dtype: str,
+    protocol: Protocol,
+    target: str = "",
+    folder: Path = artefact.SHIPPED,
+) -> Artefact:
+    """The weights that fit best: of the class, then the type, the protocol and the machine.
+
+    Raises:
+        WeightsError: there are none of that class, or they are damaged.
+    """
+    fitting = [(c, path) for c, path in _cards(folder) if c.class_name == class_name]
+    if not fitting:
+        raise WeightsError(
+            f"no weights for {class_name}", where=str(folder), hint="perfc train op writes them"
+        )
+
+    def fit(entry: tuple[Card, Path]) -> tuple[bool, bool, bool]:
+        card = entry[0]
+        return dtype in card.dtypes, protocol in card.protocols, target in card.targets
+
+    return _load(max(fitting, key=fit)[1])
+
+
+def predict(
+    class_name: str,
+    rows: Columns,
+    dtype: str,
+    machine: Machine,
+    protocol: Protocol,
+    framework: str = "",
+    *,
+    folder: Path = artefact.SHIPPED,
+) -> Estimates:
+    """Time of kernels of one class and element type on a machine, with nine-in-ten intervals.
+
+    Args:
+        class_name: of `perfc.analyzers.classes`.
+        rows: the parameters of the class, a column each, one element a kernel.
+        dtype: element type that is computed in.
+        machine: any target; its data sheet is all that is used.
+        protocol: whose time is asked for.
+        framework: whose kernels; empty for the typical one.
+        folder: where weights lie.
+
+    Raises:
+        WeightsError: no weights of that class.
+        KernelError: rows that no class describes.
+    """
+    found = select(class_name, dtype, protocol, machine.name, folder)
+    return predict_with(found, rows, dtype, Sheet(machine), protocol, framework)
+
+
+def predict_with(
+    found: Artefact,
+    rows: Columns,
+    dtype: str,
+    sheet: Sheet,
+    protocol: Protocol,
+    framework: str = "",
+) -> Estimates:
+    """`predict` with given weights."""
+    import numpy as np
+
+    card = found.card
+    kind = class_of(card.class_name)
+    known = protocol in card.protocols
+    trained = protocol if known else card.protocols[0]
+    unique, back = distinct(complete(kind, rows))
+    table = tabulate(
+        kind, unique, dtype, sheet, trained, framework, card.frameworks, card.protocols
+    )
+    if table.names != card.features:
+        raise WeightsError(
+            f"weights of {card.name} read other features than the class gives",
+            hint="train them anew with `perfc train op`",
+        )
+    centre, spread, beyond = evaluate(found, table)
+    apart = distance_to(card, dtype, sheet)
+    outside = beyond > 0
+    strange = apart > FAR or not known or dtype not in card.dtypes
+    band = card.calibration.at(apart if dtype in card.dtypes else max(apart, FAR))
+    widths = spread * (1 + beyond)
+    # the launch of another protocol is added as such: nothing was learned of it
+    shift = physics.latency_s(protocol, sheet) - physics.latency_s(trained, sheet)
+    time_s = np.maximum(table.scale_s * np.exp(centre) + shift, table.floor_s)
+    return Estimates(
+        time_s[back],
+        np.maximum(time_s * np.exp(widths * min(band.low, 0.0)), table.floor_s)[back],
+        (time_s * np.exp(widths * max(band.high, 0.0)))[back],
+        table.floor_s[back],
+        (outside | strange)[back],
+        card.name,
+    )
+
+
+def evaluate(found: Artefact, table: Table) -> tuple[Array, Array, Array]:
+    """``log(time / scale)``, its spread, and how far each row leaves the training hull."""
+    import numpy as np
+
+    # trees are constant outside their hull; clipping says so and keeps overflow out
+    spread = np.exp(np.clip(found.spread(table.values), np.log(LEAST_SPREAD), 3.0))
+    beyond = excess(table.values, found.hull_low, found.hull_high)
+    return found.factor(table.values), spread, beyond
+
+
+def distance_to(card: Card, dtype: str, sheet: Sheet) -> float:
+    """Of a machine to the nearest measured one, 0 if it was measured with that type."""
+    places = card.places.get(dtype) or next(iter(card.places.values()))
+    return nearest(coordinates(sheet, dtype), places)
+
+
+def distinct(columns: Columns) -> tuple[dict[str, Array], Array]:
+    """Each different kernel once, and for every row which it is; models repeat their layers."""
+    import numpy as np
+
+    stacked = np.stack(list(columns.values()), axis=1)
+    unique, back = np.unique(stacked, axis=0, return_inverse=True)
+    return {name: unique[:, i] for i, name in enumerate(columns)}, back.reshape(-1)
+
+
+@cache
+def _cards(folder: Path) -> tuple[tuple[Card, Path], ...]:
+    paths = sorted(folder.glob("*.toml"))
+    return tuple((artefact.read_card(path), path) for path in paths)
+
+
+@cache
+def _load(path: Path) -> Artefact:
+    return artefact.load(path)

@@ -1,0 +1,122 @@
+"""Features of kernels as the table a forest reads, and the scale its answer is in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from perfc.errors import PerfcError
+
+from .classes import KernelClass, classes
+from .rows import Protocol
+from .sheet import Sheet
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from .classes import Array, Columns
+
+FRAMEWORK = "framework="
+PROTOCOL = "protocol="
+
+
+class KernelError(PerfcError):
+    """Kernels that no class describes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Kernels of one class, element type and machine, ready to be predicted.
+
+    Args:
+        names: of the features.
+        values: ``[kernels, features]``.
+        scale_s: physical estimate that the forest corrects.
+        floor_s: what no kernel beats.
+    """
+
+    names: tuple[str, ...]
+    values: NDArray[np.float32]
+    scale_s: Array
+    floor_s: Array
+
+
+def class_of(name: str) -> KernelClass:
+    """The class of that name.
+
+    Raises:
+        KernelError: there is none.
+    """
+    found = classes().get(name)
+    if found is None:
+        raise KernelError(f"no class of kernels {name!r}", hint=f"there are {', '.join(classes())}")
+    return found
+
+
+def complete(kind: KernelClass, rows: Columns) -> Columns:
+    """The parameters of a class as float columns, those left out at their defaults.
+
+    Raises:
+        KernelError: a parameter is missing, or an extent is no positive number.
+    """
+    import numpy as np
+
+    columns: dict[str, Array] = {}
+    for name in kind.parameters:
+        if name not in rows:
+            raise KernelError(f"{kind.name} without {name!r}")
+        columns[name] = np.asarray(rows[name], np.float64)
+    count = len(columns[kind.parameters[0]])
+    for name, value in kind.optional.items():
+        given = rows.get(name)
+        column = np.full(count, value) if given is None else np.asarray(given, np.float64)
+        columns[name] = np.where(np.isnan(column), value, column)
+    for name, column in columns.items():
+        if len(column) != count or not bool((np.isfinite(column) & (column >= 0)).all()):
+            raise KernelError(f"{kind.name}: {name!r} holds what is no extent")
+    return columns
+
+
+def tabulate(
+    kind: KernelClass,
+    rows: Columns,
+    dtype: str,
+    sheet: Sheet,
+    protocol: Protocol,
+    framework: str = "",
+    frameworks: tuple[str, ...] = (),
+    protocols: tuple[Protocol, ...] = (),
+) -> Table:
+    """Features, scale and floor of kernels.
+
+    Args:
+        kind: their class.
+        rows: its parameters, a column each.
+        dtype: element type that is computed in.
+        sheet: of the machine.
+        protocol: whose time is asked for.
+        framework: whose kernels they are; one that is not among ``frameworks`` is none of them.
+        frameworks: those a forest knows; a feature each if there are several.
+        protocols: those a forest knows; a feature each if there are several.
+    """
+    import numpy as np
+
+    columns = complete(kind, rows)
+    features = dict(kind.features(columns, dtype, sheet))
+    count = len(columns[kind.parameters[0]])
+    if len(protocols) > 1:
+        for one in protocols:
+            features[PROTOCOL + one.value] = np.full(count, float(one is protocol))
+    if len(frameworks) > 1:
+        for name in frameworks:
+            features[FRAMEWORK + name] = np.full(count, float(name == framework))
+    values = np.empty((count, len(features)), np.float32)
+    for index, column in enumerate(features.values()):
+        values[:, index] = column
+    return Table(
+        tuple(features),
+        values,
+        kind.scale_s(columns, dtype, sheet, protocol),
+        kind.floor_s(columns, dtype, sheet),
+    )

@@ -1,0 +1,1 @@
+"""Training and testing of predictors; needs the ``train`` extra."""

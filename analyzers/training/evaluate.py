@@ -1,0 +1,145 @@
+"""Figures of held-out rows: error, coverage of intervals, and whether the floor is one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from perfc.machine import load_machine
+
+from ..artefact import Artefact
+from ..conformal import coverage_of
+from ..predictor import Estimates, predict_with
+from ..rows import Rows
+from ..sheet import Sheet
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Slice:
+    """Some of the rows tested, and what is asked of them.
+
+    Args:
+        name: in tables.
+        which: the rows of a block that belong to it.
+        goal: mean absolute relative error to stay below; None where none is set.
+        anchor: the best figure published, in words.
+    """
+
+    name: str
+    which: Callable[[Rows], NDArray[np.bool_]]
+    goal: float | None = None
+    anchor: str = ""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Errors of one slice under one way of holding out.
+
+    Args:
+        split: how rows were held out.
+        slice: name of the slice.
+        rows: how many.
+        mape: mean of ``|predicted / measured − 1|``.
+        median: of the same.
+        coverage: share of measured times inside their interval.
+        floor_holds: share of rows not faster than their floor.
+        width: median of the interval's upper over lower end.
+        goal: of ``mape``.
+        anchor: the best figure published.
+    """
+
+    split: str
+    slice: str
+    rows: int
+    mape: float
+    median: float
+    coverage: float
+    floor_holds: float
+    width: float
+    goal: float | None = None
+    anchor: str = ""
+
+    @property
+    def met(self) -> bool:
+        """Whether the goal is reached; True where none is set."""
+        return self.goal is None or self.mape <= self.goal
+
+
+@dataclass(frozen=True, eq=False)
+class Tested:
+    """A block with its estimates."""
+
+    rows: Rows
+    estimates: Estimates
+
+
+def test(found: Artefact, blocks: Sequence[Rows]) -> list[Tested]:
+    """Predict blocks as a user's call would."""
+    return [
+        Tested(
+            block,
+            predict_with(
+                found,
+                block.columns,
+                block.dtype,
+                Sheet(load_machine(block.target)),
+                block.protocol,
+                block.framework,
+            ),
+        )
+        for block in blocks
+    ]
+
+
+def figure(split: str, part: Slice, tested: Sequence[Tested]) -> Figure | None:
+    """The figures of a slice; None if it has no rows."""
+    import numpy as np
+
+    names = ("time_s", "low_s", "high_s", "floor_s")
+    columns: dict[str, list[NDArray[np.float64]]] = {n: [] for n in ("measured", *names)}
+    for one in tested:
+        which = part.which(one.rows)
+        columns["measured"].append(one.rows.time_s[which])
+        for name in names:
+            columns[name].append(getattr(one.estimates, name)[which])
+    joined = {n: np.concatenate(c) if c else np.zeros(0) for n, c in columns.items()}
+    measured = joined["measured"]
+    if not len(measured):
+        return None
+    error = np.abs(joined["time_s"] / measured - 1)
+    return Figure(
+        split,
+        part.name,
+        len(measured),
+        float(error.mean()),
+        float(np.median(error)),
+        coverage_of(measured, joined["low_s"], joined["high_s"]),
+        float((joined["floor_s"] <= measured).mean()),
+        float(np.median(joined["high_s"] / joined["low_s"])),
+        part.goal,
+        part.anchor,
+    )
+
+
+def below_floor(tested: Sequence[Tested]) -> list[tuple[Rows, NDArray[np.int64]]]:
+    """Rows faster than their floor, by block; each asks for an explanation."""
+    import numpy as np
+
+    found = []
+    for one in tested:
+        which = np.flatnonzero(one.rows.time_s < one.estimates.floor_s)
+        if len(which):
+            found.append((one.rows, which))
+    return found
+
+
+def everything(rows: Rows) -> NDArray[np.bool_]:
+    """The slice of all rows."""
+    import numpy as np
+
+    return np.ones(len(rows), np.bool_)

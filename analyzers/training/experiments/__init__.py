@@ -1,0 +1,149 @@
+"""What is trained and tested: one file an experiment, found by looking.
+
+An experiment states its rows, its splits and its figures before anything is trained. `train`
+gives what is shipped, from all rows; `evaluate` trains anew without what it tests.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from perfc.errors import PerfcError
+
+from ...artefact import Artefact
+from ...rows import Rows
+from ...sources import sources
+from ..evaluate import Figure, Slice, figure, test
+from ..fit import Recipe, train
+from ..protocols import Holdout, UnseenMachine, UnseenShapes, split, targets
+
+Say = Callable[[str], None]
+
+
+class Experiment(ABC):
+    """One predictor's training and its scoreboard."""
+
+    name: str
+    title: str
+
+    @abstractmethod
+    def train(self, folder: Path, say: Say) -> Artefact:
+        """What is shipped, from all rows of the tables in a folder."""
+
+    @abstractmethod
+    def evaluate(self, folder: Path, say: Say) -> Iterator[Figure]:
+        """Figures of held-out rows."""
+
+
+@dataclass(frozen=True)
+class OperatorExperiment(Experiment):
+    """A class of kernels: unseen shapes, then every machine left out.
+
+    Args:
+        name: of the predictor and its weights.
+        title: in the scoreboard.
+        class_name: of the kernels.
+        sources: names of the sources.
+        group: shape parameters that make a group.
+        recipe: how it is trained.
+        shapes: slices of the rows with unseen shapes.
+        machines: slices of each machine left out.
+        choose: which blocks of the sources are used; all of the class by default.
+    """
+
+    name: str
+    title: str
+    class_name: str
+    sources: tuple[str, ...]
+    group: tuple[str, ...]
+    recipe: Recipe = field(default_factory=Recipe)
+    shapes: tuple[Slice, ...] = ()
+    machines: tuple[Slice, ...] = ()
+    choose: Callable[[Rows], bool] | None = None
+
+    def rows(self, folder: Path) -> list[Rows]:
+        """All blocks."""
+        found = []
+        for name in self.sources:
+            for block in sources()[name].rows(folder):
+                if block.class_name == self.class_name and (not self.choose or self.choose(block)):
+                    found.append(block)
+        return found
+
+    def train(self, folder: Path, say: Say) -> Artefact:
+        """Train on every row."""
+        digests: dict[str, str] = {}
+        for name in self.sources:
+            digests |= sources()[name].digests(folder)
+        blocks = self.rows(folder)
+        say(f"{self.name}: {sum(map(len, blocks)):,} rows of {len(targets(blocks))} machines")
+        return train(self.name, blocks, self.recipe, self.group, data=digests)
+
+    def evaluate(self, folder: Path, say: Say) -> Iterator[Figure]:
+        """Fold 0 of the shapes, then each machine, alone and with its twins."""
+        blocks = self.rows(folder)
+        yield from self.score(blocks, UnseenShapes(self.group), self.shapes, say)
+        yield from self.check_machines(blocks, say)
+
+    def check_machines(self, blocks: Sequence[Rows], say: Say) -> Iterator[Figure]:
+        """Every machine left out."""
+        for target in targets(blocks):
+            for twins in (False, True):
+                holdout = UnseenMachine(target, twins)
+                if twins and not any(
+                    holdout.dropped(block) for block in blocks if block.target != target
+                ):
+                    continue
+                yield from self.score(blocks, holdout, self.machines, say)
+
+    def score(
+        self, blocks: Sequence[Rows], holdout: Holdout, slices: Sequence[Slice], say: Say
+    ) -> Iterator[Figure]:
+        """Train without what is held out, and test on it."""
+        parts = split(blocks, holdout)
+        if not parts.train or not parts.test:
+            return
+        say(f"{self.name}: {holdout.name}")
+        recipe = self.recipe
+        if isinstance(holdout, UnseenMachine):
+            recipe = recipe.for_unseen_machine()
+        found = train(
+            self.name, parts.train, recipe, self.group,
+            leave_machines_out=isinstance(holdout, UnseenMachine),
+        )  # fmt: skip
+        tested = test(found, parts.test)
+        for part in slices:
+            line = figure(holdout.name, part, tested)
+            if line is not None:
+                yield line
+
+
+@cache
+def experiments() -> Mapping[str, Experiment]:
+    """Every experiment by its name."""
+    found: dict[str, Experiment] = {}
+    for info in pkgutil.iter_modules(__path__):
+        module = importlib.import_module(f"{__name__}.{info.name}")
+        for thing in vars(module).values():
+            if isinstance(thing, Experiment):
+                found[thing.name] = thing
+    return found
+
+
+def chosen(names: Sequence[str]) -> list[Experiment]:
+    """The experiments of those names; all by default.
+
+    Raises:
+        PerfcError: no such experiment.
+    """
+    known = experiments()
+    for name in names:
+        if name not in known:
+            raise PerfcError(f"no experiment {name!r}", hint=f"there are {', '.join(known)}")
+    return [known[name] for name in names or known]

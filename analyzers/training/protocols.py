@@ -1,0 +1,113 @@
+"""How rows are held out: fixed before anything is trained, the same for every class.
+
+- Unseen shapes: rows are grouped by some of their shape parameters, and a group is held out when
+  ``zlib.crc32(repr(group)) % 5`` is the fold. Fold 0 is reported; 1 and 2 are checks.
+- Leave one machine out: no row of that machine is seen; a second figure leaves its near twin out
+  too, so that nothing of the same silicon is left.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ..rows import Rows
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+FOLDS = 5
+TWINS: tuple[frozenset[str], ...] = (
+    frozenset({"h100-sxm5-80gb", "h200-sxm-141gb"}),
+    frozenset({"b200-sxm-180gb", "gb200"}),
+    frozenset({"a100-sxm4-80gb", "a100-sxm4-40gb", "a100-pcie-80gb", "a100-pcie-40gb"}),
+)
+"""Machines of the same chip."""
+
+
+@dataclass(frozen=True)
+class UnseenShapes:
+    """One fold of groups of shapes."""
+
+    group: tuple[str, ...]
+    fold: int = 0
+
+    @property
+    def name(self) -> str:
+        """For cards and tables."""
+        return f"unseen ({', '.join(self.group)}), fold {self.fold}"
+
+    def held_out(self, rows: Rows) -> NDArray[np.bool_]:
+        """Which rows are not trained on."""
+        return folds(rows, self.group) == self.fold
+
+
+@dataclass(frozen=True)
+class UnseenMachine:
+    """One machine; with ``twins``, every machine of its chip."""
+
+    target: str
+    twins: bool = False
+
+    @property
+    def name(self) -> str:
+        """For cards and tables."""
+        return f"unseen machine {self.target}{' and its twins' if self.twins else ''}"
+
+    def held_out(self, rows: Rows) -> NDArray[np.bool_]:
+        """Which rows are tested."""
+        import numpy as np
+
+        return np.full(len(rows), rows.target == self.target)
+
+    def dropped(self, rows: Rows) -> bool:
+        """Whether a block is neither trained on nor tested."""
+        return self.twins and rows.target != self.target and rows.target in kin(self.target)
+
+
+Holdout = UnseenShapes | UnseenMachine
+
+
+@dataclass(frozen=True)
+class Split:
+    """Blocks to train on, and blocks to test on."""
+
+    train: list[Rows] = field(default_factory=list)
+    test: list[Rows] = field(default_factory=list)
+
+
+def kin(target: str) -> frozenset[str]:
+    """A machine and those of the same chip."""
+    return next((group for group in TWINS if target in group), frozenset({target}))
+
+
+def split(blocks: Sequence[Rows], holdout: Holdout) -> Split:
+    """Blocks cut in two; empty parts are left out."""
+    found = Split()
+    for block in blocks:
+        if isinstance(holdout, UnseenMachine) and holdout.dropped(block):
+            continue
+        out = holdout.held_out(block)
+        if not out.all():
+            found.train.append(block.take(~out))
+        if out.any():
+            found.test.append(block.take(out))
+    return found
+
+
+def folds(rows: Rows, group: tuple[str, ...]) -> NDArray[np.int64]:
+    """The fold of every row, by the shape parameters that make its group."""
+    import numpy as np
+
+    keys = np.stack([rows.columns[name] for name in group], axis=1).astype(np.int64)
+    unique, back = np.unique(keys, axis=0, return_inverse=True)
+    found = [zlib.crc32(repr(tuple(map(int, key))).encode()) % FOLDS for key in unique]
+    return np.array(found, np.int64)[back.reshape(-1)]
+
+
+def targets(blocks: Sequence[Rows]) -> tuple[str, ...]:
+    """The machines, sorted."""
+    return tuple(sorted({block.target for block in blocks}))
