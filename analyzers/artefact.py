@@ -93,14 +93,7 @@ def save(artefact: Artefact, folder: Path, *, overwrite: bool = False) -> Path:
     import numpy as np
 
     card = artefact.card
-    target = folder / f"{card.name}.toml"
-    if target.exists() and not overwrite:
-        present = read_card(target)
-        if present.schema != card.schema:
-            raise WeightsError(
-                f"weights of schema {present.schema} are there, these are {card.schema}",
-                hint="--force replaces them", where=str(target),
-            )  # fmt: skip
+    target = check_replaceable(card, folder, overwrite=overwrite)
     arrays: dict[str, Any] = {name: getattr(artefact, name) for name in HULL}
     for name in FORESTS:
         forest: Forest = getattr(artefact, name)
@@ -115,6 +108,23 @@ def save(artefact: Artefact, folder: Path, *, overwrite: bool = False) -> Path:
     digest = hashlib.sha256(buffer.getvalue()).hexdigest()
     _write(target.with_suffix(".npz"), buffer.getvalue())
     _write(target, card_text(card, digest).encode())
+    return target
+
+
+def check_replaceable(card: Card, folder: Path, *, overwrite: bool) -> Path:
+    """Where a card goes, if nothing of another schema is there.
+
+    Raises:
+        WeightsError: weights of another schema are there and ``overwrite`` is off.
+    """
+    target = folder / f"{card.name}.toml"
+    if target.exists() and not overwrite:
+        present = read_card(target)
+        if present.schema != card.schema:
+            raise WeightsError(
+                f"weights of schema {present.schema} are there, these are {card.schema}",
+                hint="--force replaces them", where=str(target),
+            )  # fmt: skip
     return target
 
 

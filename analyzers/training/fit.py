@@ -196,7 +196,7 @@ def grow(stack: Stack, recipe: Recipe) -> Forest:
             "colsample_bytree": recipe.columns,
             "objective": "reg:absoluteerror",
             "seed": recipe.seed,
-            "monotone_constraints": {name: 1 for name in stack.increasing},
+            "monotone_constraints": dict.fromkeys(stack.increasing, 1),
         },
         recipe.trees,
     )

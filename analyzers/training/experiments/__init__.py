@@ -41,7 +41,7 @@ class Experiment(ABC):
         """Figures of held-out rows."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class OperatorExperiment(Experiment):
     """A class of kernels: unseen shapes, then every machine left out.
 
