@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from perfc.errors import ModelError, ParseError, PerfcError
 from perfc.frontend import load
@@ -23,6 +24,9 @@ from perfc.passes.liveness import Liveness, LivenessTable
 from perfc.passes.manager import Analyses, Instrument
 from perfc.passes.roofline import Roofline, RooflineTable
 from perfc.passes.shapes import Shapes
+
+if TYPE_CHECKING:
+    from perfc.analyzers.prediction import PredictionTable
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,13 @@ class Report:
     roofline: RooflineTable
     dtype: str = ""
     tf32: bool = True
+
+    @cached_property
+    def prediction(self) -> PredictionTable:
+        """What every kernel and the run will take; made when first asked for."""
+        from perfc.analyzers.prediction import predict
+
+        return predict(self.roofline, self.kernels, source=self.source, tf32=self.tf32)
 
 
 @paused_collector()

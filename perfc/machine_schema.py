@@ -77,9 +77,10 @@ _LINK = (
 EFFICIENCY = (
     *("launch_s", "view_s", "mac_per_s", "element_per_s", "special_per_s", "bytes_per_s"),
     *("mid_bytes_per_s", "far_bytes_per_s", "weight_bytes_per_s", "store_bytes_per_s"),
-    *("row_per_s", "moved_bytes_per_s"),
+    *("row_per_s", "moved_bytes_per_s", "low_ratio", "high_ratio"),
 )
-"""Rates of ``[efficiency."CLASS"]``, fitted to measured kernels; see perfc/measure/classes.py."""
+"""Rates of ``[efficiency."CLASS"]``, fitted to measured kernels (passes/fitted/classes.py), and how
+far measured times lie from those they give."""
 LEVELS = ("l1", "l2_private", "l2", "device")
 """In order of distance; ``l2`` is the last cache before memory, whatever its maker calls it."""
 _MATRIX_TYPES = ["f64", "f32", "tf32", "f16", "bf16", "f8e4m3", "f8e5m2", "i8", "i4", "f4e2m1"]

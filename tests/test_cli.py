@@ -58,6 +58,7 @@ def test_report_of_a_real_model_exits_with_zero(capsys: pytest.CaptureFixture[st
         "perfc",
         "assumptions",
         "summary",
+        "prediction",
         "kernels",
         "resource pressure",
         "critical sequence",

@@ -47,9 +47,16 @@ def test_help_loads_no_analysis(args: list[str]) -> None:
 @pytest.mark.parametrize("form", ["text", "json", "markdown", "csv"])
 def test_analysis_loads_neither_onnx_nor_numpy_nor_rich(form: str) -> None:
     args = ["analyze", "examples/models/resnet50.onnx.gz", "--output-format", form]
-    found = loaded(f"from perfc import cli; assert cli.run({args}) == 0")
+    found = loaded(f"from perfc import cli; assert cli.run({[*args, '--no-predict']}) == 0")
     assert "perfc.passes.roofline" in found
     assert {m for m in found if m.partition(".")[0] in HEAVY} == set()
+
+
+def test_prediction_loads_nothing_heavy_but_numpy() -> None:
+    args = ["analyze", "examples/models/resnet50.onnx.gz"]
+    found = loaded(f"from perfc import cli; assert cli.run({args}) == 0")
+    assert "perfc.analyzers.prediction" in found
+    assert {m.partition(".")[0] for m in found if m.partition(".")[0] in HEAVY} <= {"numpy"}
 
 
 def test_api_and_report_can_be_imported_alone() -> None:

@@ -3,6 +3,7 @@
 ``perfc.measure.fit`` fits them, a target file keeps them under ``[efficiency."CLASS"]``.
 """
 
-from .efficiencies import Efficiencies, of_machine
+from .efficiencies import Efficiencies, Fitted, Ratios, of_machine
+from .host import host_nodes
 
-__all__ = ["Efficiencies", "of_machine"]
+__all__ = ["Efficiencies", "Fitted", "Ratios", "host_nodes", "of_machine"]

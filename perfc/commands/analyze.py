@@ -1,4 +1,4 @@
-"""``perfc analyze``: what bounds a model on a machine, kernel by kernel."""
+"""``perfc analyze``: what a model takes on a machine and what bounds it, kernel by kernel."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from perfc.errors import PassError, PerfcError, VerifyError
 
 from ._options import dim_option, names_in, output_option, parse_dims
 from ._progress import Progress
-from ._report import DTYPES, parse_top, parse_values, parse_views, show
+from ._report import DTYPES, deliver, parse_top, parse_values, parse_views, show
 
 if TYPE_CHECKING:
     from perfc.passes.manager import Instrument
 
 INCOMPLETE = 3
+HTML = "html"
+"""The one format that shows the graph too, and so is made of more than the views."""
 
 
 @click.command("analyze")
@@ -36,15 +38,16 @@ INCOMPLETE = 3
 @click.option(
     "--output-format",
     "form",
-    type=click.Choice(["text", "json", "markdown", "csv"]),
+    type=click.Choice(["text", "json", "markdown", "csv", "trace", "html"]),
     default="text",
     show_default=True,
-    help="json holds every view, csv every kernel.",
+    help="json holds every view, csv every kernel; trace is for Perfetto.",
 )
 @output_option
 @click.option("--view", "views", multiple=True, metavar="NAMES", help="Only these views.")
 @click.option("--all-views", is_flag=True, help="Every view: also coverage and ceilings.")
 @click.option("--top", default="20", show_default=True, help="Kernels shown by time, or 'all'.")
+@click.option("--no-predict", is_flag=True, help="Floors alone, no prediction.")
 @click.option("--strict", is_flag=True, help="Exit with 3 where totals are only lower bounds.")
 @click.option("--time-passes", is_flag=True, help="Print the time of every pass.")
 @click.option("--print-ir-after", metavar="NAMES", default="", help="Print the IR after these.")
@@ -61,11 +64,12 @@ def command(
     views: tuple[str, ...],
     all_views: bool,
     top: str,
+    no_predict: bool,
     strict: bool,
     time_passes: bool,
     print_ir_after: str,
 ) -> int:
-    """Report what bounds MODEL on a target: time, floor, traffic, memory, and why.
+    """Report what MODEL will take on a target, what bounds it, and why.
 
     MODEL is .onnx, .onnx.gz or ONNX text; weights are never read.
     """
@@ -92,8 +96,13 @@ def command(
             )
         except PerfcError as error:
             raise located(error, model) from error
-        found = collect(report)
-    show(found, Format(form), shown, limit, output)
+        found = collect(report, predict=not no_predict)
+    if form == HTML:
+        from perfc.html import page
+
+        deliver(page(report, found), output)
+    else:
+        show(found, Format(form), shown, limit, output)
     if time_passes:
         click.echo(str(timing), err=True)
     if strict and not found.coverage.is_complete:

@@ -13,7 +13,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from perfc.errors import ParseError
-from perfc.ir.graph import walk
+from perfc.passes.fitted import host_nodes
 from perfc.passes.fitted.classes import Term, classify
 from perfc.passes.fitted.efficiencies import HOST, MOVES, Efficiencies
 from perfc.passes.fitted.subject import Subject
@@ -61,20 +61,7 @@ Key = tuple[str, str, int]
 def total_s(report: Report, efficiencies: Efficiencies) -> float:
     """Predicted time of a whole run."""
     times = efficiencies.times(report.roofline, report.kernels.runtime.name)
-    return math.fsum(times) + efficiencies.host_s * host_nodes(report)
-
-
-def host_nodes(report: Report) -> int:
-    """Nodes of the file that run and launch nothing in our reading: what computes shapes."""
-    kept = {v.name for k in report.kernels.kernels for n in k.nodes for v in n.results}
-    live = {v for v in report.source.graph.inputs if v.weight is None}
-    count = 0
-    for node in walk(report.source.graph):
-        if not any(v in live for v in node.inputs if v is not None):
-            continue
-        live.update(node.results)
-        count += not any(v.name in kept for v in node.results)
-    return count
+    return math.fsum(times) + efficiencies.host_s * host_nodes(report.source, report.kernels)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,17 +6,18 @@ import os
 import re
 import tempfile
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from perfc.errors import ParseError, TargetError
 from perfc.machine import Machine, load_machine, validate
 from perfc.passes.fitted import Efficiencies
-from perfc.passes.fitted.efficiencies import source_of
+from perfc.passes.fitted.efficiencies import HIGH, LOW, WHOLE, source_of
 
 from .dataset import beside, read
 from .evaluate import Outcome, leave_one_out
 from .fit import fit, samples_of
+from .residuals import ratios
 from .rows import KernelRow, ModelRow
 
 _SECTION = re.compile(r"\s*\[")
@@ -83,6 +84,7 @@ def fit_from(
     samples, host = samples_of(kernels, models)
     efficiencies = fit(samples, host)
     outcomes = leave_one_out(kernels, models, samples, host)
+    efficiencies = replace(efficiencies, ratios=ratios(samples, host, outcomes))
     version = models[0].version
     error = sum(abs(o.error) for o in outcomes) / max(len(outcomes), 1)
     date = max(m.date for m in models)
@@ -192,7 +194,21 @@ def rendered(efficiencies: Efficiencies, name: str, source: dict[str, str]) -> s
             value = seconds if term.is_time else 1 / seconds
             extra = f", n = {count}" if count else ""
             lines.append(f'{term.value} = {{ value = {value:.4e}, from = "{name}"{extra} }}')
+        lines += sides(efficiencies, group, name)
+    whole = sides(efficiencies, WHOLE, name)
+    lines += ["", f'[efficiency."{WHOLE}"]', *whole] if whole else []
     return "\n".join(lines) + "\n"
+
+
+def sides(efficiencies: Efficiencies, group: str, name: str) -> list[str]:
+    """The ratios of a class as TOML, nothing where it has none."""
+    found = efficiencies.ratios.get(group)
+    if found is None or not found.low > 0:
+        return []
+    return [
+        f'{key} = {{ value = {value:.4g}, from = "{name}" }}'
+        for key, value in ((LOW, found.low), (HIGH, found.high))
+    ]
 
 
 def plain(text: str) -> str:

@@ -21,6 +21,7 @@ class Format(Enum):
     JSON = "json"
     MARKDOWN = "markdown"
     CSV = "csv"
+    TRACE = "trace"
 
 
 def render(
@@ -30,22 +31,24 @@ def render(
     views: Collection[str] = DEFAULT,
     top: int | None = TOP,
     width: int = 120,
+    predict: bool = True,
 ) -> str:
     """A report as text of the given format.
 
     Args:
         report: what ``perfc.analyze`` returned.
-        form: JSON holds every view and CSV every kernel, whatever ``views`` and ``top`` say.
+        form: JSON holds every view, CSV and TRACE every kernel, whatever ``views`` and ``top`` say.
         views: names of the views shown.
         top: kernels shown, slowest first; None for all, in execution order.
         width: columns of the text.
+        predict: also what the run will take, not only what it cannot beat.
 
     >>> import perfc
     >>> found = perfc.analyze("examples/models/resnet50.onnx.gz", dims={"batch": 8})
     >>> render(found).splitlines()[0]
     'perfc: examples/models/resnet50.onnx.gz on a100-sxm4-80gb, batch = 8, ort'
     """
-    return written(collect(report), form, views, top, width)
+    return written(collect(report, predict=predict), form, views, top, width)
 
 
 def written(found: Views, form: Format, shown: Collection[str], top: int | None, width: int) -> str:
@@ -59,6 +62,10 @@ def written(found: Views, form: Format, shown: Collection[str], top: int | None,
             from . import comma
 
             return comma.render(found.kernels)
+        case Format.TRACE:
+            from . import trace
+
+            return trace.render(found)
         case Format.MARKDOWN:
             from . import markdown
 

@@ -32,7 +32,26 @@ HEADER = (
     "write_bytes",
     "device_bytes",
     "is_bound",
+    "predicted_s",
+    "predicted_low_s",
+    "predicted_high_s",
+    "predicted_wait_s",
+    "predictor",
+    "predictor_class",
+    "is_extrapolating",
+    "is_measured",
 )
+FORECAST = {
+    "predicted_s": "time_s",
+    "predicted_low_s": "low_s",
+    "predicted_high_s": "high_s",
+    "predicted_wait_s": "wait_s",
+    "predictor": "predictor",
+    "predictor_class": "class_name",
+    "is_extrapolating": "is_extrapolating",
+    "is_measured": "is_measured",
+}
+"""Columns of the prediction; empty where none was asked for."""
 
 
 def render(rows: Sequence[KernelRow]) -> str:
@@ -55,9 +74,17 @@ def fields(row: KernelRow) -> Iterator[str | float | None]:
             case "flop" | "mac" | "read_bytes" | "write_bytes":
                 yield getattr(row, name).value
             case "is_bound":
-                yield "true" if row.is_bound else "false"
+                yield truth(row.is_bound)
+            case _ if name in FORECAST:
+                value = getattr(row.predicted, FORECAST[name], None)
+                yield truth(value) if isinstance(value, bool) else value
             case _:
                 yield getattr(row, name)
+
+
+def truth(value: bool) -> str:
+    """``true`` or ``false``."""
+    return "true" if value else "false"
 
 
 def harmless(text: str) -> str:

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 from perfc.passes.roofline import Ceiling, KernelBound
 
 from .amounts import amount, key, ratio
-from .document import Amount, Column, Name, Note, Section, Table
+from .document import Amount, Cell, Column, Name, Note, Section, Table
+from .prediction import Forecast, forecast
 from .units import Unit, share
 
 if TYPE_CHECKING:
+    from perfc.analyzers.prediction import KernelPrediction
     from perfc.api import Report
 
 
@@ -58,6 +60,7 @@ class KernelRow:
         write_bytes: compulsory bytes written.
         device_bytes: bytes charged to device memory in the sustained time.
         ceilings: time of every unit and memory level it uses.
+        predicted: what it will take; None where no prediction was asked for.
     """
 
     index: int
@@ -83,6 +86,7 @@ class KernelRow:
     write_bytes: Amount
     device_bytes: float
     ceilings: dict[str, CeilingTime]
+    predicted: Forecast | None
 
     @property
     def is_bound(self) -> bool:
@@ -90,16 +94,22 @@ class KernelRow:
         return self.flop.is_bound or self.read_bytes.is_bound or self.write_bytes.is_bound
 
 
-def collect(report: Report) -> tuple[KernelRow, ...]:
+def collect(report: Report, *, predict: bool = False) -> tuple[KernelRow, ...]:
     """The kernels of ``report`` in execution order."""
     total = report.roofline.time_s
     firsts: dict[tuple[object, ...], KernelRow] = {}
     rows: list[KernelRow] = []
-    for i, bound in enumerate(report.roofline.kernels):
-        same = identity(bound)
+    bounds = report.roofline.kernels
+    predicted: Sequence[KernelPrediction | None] = (None,) * len(bounds)
+    whole_s = 0.0
+    if predict:
+        predicted, whole_s = report.prediction.kernels, report.prediction.total.time_s
+    for i, (bound, prediction) in enumerate(zip(bounds, predicted, strict=True)):
+        same = (*identity(bound), prediction)
         first = firsts.get(same)
         if first is None:
-            found = firsts[same] = row(i, bound, total, report.env)
+            view = None if prediction is None else forecast(prediction, whole_s)
+            found = firsts[same] = row(i, bound, total, report.env, view)
         else:
             names = tuple(n.name for n in bound.kernel.nodes)
             found = replace(first, index=i, nodes=names)
@@ -115,7 +125,13 @@ def identity(bound: KernelBound) -> tuple[object, ...]:
     return kernel.label, kernel.tier, bound.dtype, bound.launches, times, counted
 
 
-def row(index: int, bound: KernelBound, total_s: float, env: Mapping[str, int]) -> KernelRow:
+def row(
+    index: int,
+    bound: KernelBound,
+    total_s: float,
+    env: Mapping[str, int],
+    predicted: Forecast | None = None,
+) -> KernelRow:
     """The row of one kernel."""
     kernel = bound.kernel
     work, traffic, repeat = kernel.work, kernel.traffic, kernel.repeat
@@ -154,6 +170,7 @@ def row(index: int, bound: KernelBound, total_s: float, env: Mapping[str, int]) 
             for c in Ceiling
             if c in bound.floor or c in bound.sustained
         },
+        predicted,
     )
 
 
@@ -189,6 +206,16 @@ class Group:
         return sum(r.time_s for r in self.rows)
 
     @property
+    def predicted_s(self) -> float:
+        """What all of them will take; their time at measured rates where nothing is predicted."""
+        return sum(r.predicted.time_s if r.predicted else r.time_s for r in self.rows)
+
+    @property
+    def predicted_share(self) -> float:
+        """Their share of that."""
+        return sum(r.predicted.share if r.predicted else r.share for r in self.rows)
+
+    @property
     def share(self) -> float:
         """Their share of the run's time."""
         return sum(r.share for r in self.rows)
@@ -208,7 +235,10 @@ COLUMNS = (
     Column("share", "% time", Unit.SHARE, "share of the run's time, of all n together"),
     Column("count", "n", Unit.COUNT, "kernels equal in all but their names"),
     Column("time_s", "time", Unit.SECOND, "of each at measured rates, with its launch gap"),
-    Column("floor_s", "floor", Unit.SECOND, "lower bound of that time"),
+    Column("floor_s", "floor", Unit.SECOND, "lower bound of the time of each"),
+    Column("predicted_s", "predicted", Unit.SECOND, "what each will take"),
+    Column("low_s", "low", Unit.SECOND, "nine of ten such kernels take more than this"),
+    Column("high_s", "high", Unit.SECOND, "and less than this"),
     Column("bound", "bound", legend="ceiling that binds"),
     Column("margin", "margin", Unit.RATIO, "times the binding ceiling exceeds the next"),
     Column("intensity", "AI", Unit.FLOP_PER_BYTE, "flop per compulsory byte"),
@@ -217,6 +247,11 @@ COLUMNS = (
     Column("nodes", "<- ONNX nodes", is_name=True),
 )
 
+PREDICTED = frozenset({"predicted_s", "low_s", "high_s"})
+"""Columns of a report with predictions."""
+BOUNDED = frozenset({"time_s", "margin", "intensity"})
+"""Columns that make room for them."""
+
 
 def section(rows: Sequence[KernelRow], top: int | None) -> Section:
     """The kernels that take most time, equal ones in one row; or each, where ``top`` is None."""
@@ -224,34 +259,45 @@ def section(rows: Sequence[KernelRow], top: int | None) -> Section:
         shown = [Group((r,)) for r in rows]
         title = f"kernels: all {len(rows)}, in execution order"
     else:
-        shown = groups(rows)[:top]
+        ordered = sorted(groups(rows), key=lambda g: (-g.predicted_s, g.first.index))
+        shown = ordered[:top]
         count = sum(len(g.rows) for g in shown)
-        carried = share(sum(g.share for g in shown))
+        carried = share(sum(g.predicted_share for g in shown))
         title = f"kernels: {count} of {len(rows)}, {carried} of the time"
         title += "" if count == len(rows) else " (--top all)"
-    cells = tuple(
-        (
-            r.index,
-            g.share,
-            len(g.rows),
-            r.time_s,
-            r.floor_s,
-            r.bound,
-            r.margin,
-            r.intensity_flop_per_byte,
-            r.dtype,
-            title_of(r),
-            names_of(r),
-        )
-        for g in shown
-        for r in (g.first,)
-    )
+    is_predicted = any(g.first.predicted is not None for g in shown)
+    left_out = BOUNDED if is_predicted else PREDICTED
+    keep = [i for i, c in enumerate(COLUMNS) if c.name not in left_out]
+    columns = tuple(COLUMNS[i] for i in keep)
+    cells = tuple(tuple(cells_of(g)[i] for i in keep) for g in shown)
     if not rows:
         return Section("kernels", "kernels", (Note("nothing is launched"),))
-    parts: list[Table | Note] = [Table(COLUMNS, cells)]
+    parts: list[Table | Note] = [Table(columns, cells)]
     if any(g.first.is_bound for g in shown):
         parts.append(Note("≥ marks kernels of which something is not known: more than shown", True))
     return Section("kernels", title, tuple(parts))
+
+
+def cells_of(group: Group) -> tuple[Cell, ...]:
+    """The cells of one row, in the order of ``COLUMNS``."""
+    r = group.first
+    p = r.predicted
+    return (
+        r.index,
+        group.predicted_share,
+        len(group.rows),
+        r.time_s,
+        r.floor_s,
+        None if p is None else p.time_s,
+        None if p is None else p.low_s,
+        None if p is None else p.high_s,
+        r.bound,
+        r.margin,
+        r.intensity_flop_per_byte,
+        r.dtype,
+        title_of(r),
+        names_of(r),
+    )
 
 
 def names_of(row: KernelRow) -> Name:

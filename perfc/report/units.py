@@ -23,12 +23,16 @@ class Unit(Enum):
     FLOP_PER_BYTE = "flop_per_byte"
     SHARE = "share"
     RATIO = "ratio"
+    JOULE = "joule"
+    WATT = "watt"
 
     __hash__ = object.__hash__
 
 
 SYMBOLS = {
     Unit.SECOND: "s",
+    Unit.JOULE: "J",
+    Unit.WATT: "W",
     Unit.FLOP: "flop",
     Unit.MAC: "mac",
     Unit.FLOP_PER_S: "flop/s",
@@ -73,7 +77,7 @@ def prefixed(value: float, unit: Unit) -> tuple[float, str]:
         return 1024.0**-step, IEC[step]
     name = SYMBOLS.get(unit, "")
     size, step = abs(value), 0
-    if unit is Unit.SECOND and 0 < size < 0.9995:
+    if unit in (Unit.SECOND, Unit.JOULE) and 0 < size < 0.9995:
         while size < 0.9995 and step < len(DOWN) - 1:
             size, step = size * 1000, step + 1
         return 1000.0**step, DOWN[step] + name

@@ -6,7 +6,17 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from . import assumptions, bottlenecks, coverage, critical, kernels, memory, pressure, summary
+from . import (
+    assumptions,
+    bottlenecks,
+    coverage,
+    critical,
+    kernels,
+    memory,
+    prediction,
+    pressure,
+    summary,
+)
 from .amounts import open_symbols
 from .assumptions import Assumptions
 from .bottlenecks import Bottlenecks
@@ -15,6 +25,7 @@ from .critical import Critical
 from .document import Document, Section
 from .kernels import KernelRow
 from .memory import Memory
+from .prediction import Prediction
 from .pressure import Pressure
 from .summary import Summary
 from .units import plural
@@ -25,6 +36,7 @@ if TYPE_CHECKING:
 NAMES = (
     "assumptions",
     "summary",
+    "prediction",
     "coverage",
     "kernels",
     "pressure",
@@ -33,7 +45,16 @@ NAMES = (
     "bottlenecks",
     "memory",
 )
-DEFAULT = ("assumptions", "summary", "kernels", "pressure", "critical", "bottlenecks", "memory")
+DEFAULT = (
+    "assumptions",
+    "summary",
+    "prediction",
+    "kernels",
+    "pressure",
+    "critical",
+    "bottlenecks",
+    "memory",
+)
 TOP = 20
 """Kernels shown where nobody asks for more."""
 
@@ -45,6 +66,7 @@ class Views:
     Args:
         assumptions: what the numbers rest on.
         summary: the run in eight numbers.
+        prediction: what the run will take; None where no prediction was asked for.
         coverage: how much of the model is known, and how well.
         kernels: one row per kernel, in execution order.
         pressure: how busy each unit and memory level is.
@@ -55,6 +77,7 @@ class Views:
 
     assumptions: Assumptions
     summary: Summary
+    prediction: Prediction | None
     coverage: Coverage
     kernels: tuple[KernelRow, ...]
     pressure: tuple[Pressure, ...]
@@ -63,15 +86,21 @@ class Views:
     memory: Memory
 
 
-def collect(report: Report) -> Views:
-    """Every view of ``report``."""
-    rows = kernels.collect(report)
+def collect(report: Report, *, predict: bool = True) -> Views:
+    """Every view of ``report``.
+
+    Args:
+        report: an analysis.
+        predict: also what the run will take, not only what it cannot beat.
+    """
+    rows = kernels.collect(report, predict=predict)
     distinct = pressure.repeated(report, rows)
     unset = open_symbols(report)
     live = memory.collect(report)
     return Views(
         assumptions.collect(report, unset),
         summary.collect(report, live),
+        prediction.collect(report) if predict else None,
         coverage.collect(report, tuple(unset)),
         rows,
         pressure.collect(report, distinct),
@@ -83,7 +112,9 @@ def collect(report: Report) -> Views:
 
 def document(views: Views, shown: Collection[str] = DEFAULT, top: int | None = TOP) -> Document:
     """The sections ``shown``, in the order of ``NAMES``; kernels limited to the ``top`` slowest."""
-    return Document(headline(views), tuple(section(views, n, top) for n in NAMES if n in shown))
+    left_out = {"prediction"} if views.prediction is None else set[str]()
+    sections = (section(views, n, top) for n in NAMES if n in shown and n not in left_out)
+    return Document(headline(views), tuple(sections))
 
 
 def headline(views: Views) -> str:
@@ -106,6 +137,8 @@ def section(views: Views, name: str, top: int | None) -> Section:
             return assumptions.section(views.assumptions, work)
         case "summary":
             return summary.section(views.summary, views.coverage)
+        case "prediction" if views.prediction is not None:
+            return prediction.section(views.prediction)
         case "coverage":
             return coverage.section(views.coverage)
         case "kernels":

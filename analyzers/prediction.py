@@ -1,0 +1,269 @@
+"""What every kernel will take: floor, prediction, interval, and who says so."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import TYPE_CHECKING, ClassVar
+
+from perfc.ir.graph import Module
+from perfc.machine import Machine
+from perfc.passes import Analysis
+from perfc.passes.fitted import Efficiencies, Ratios, host_nodes, of_machine
+from perfc.passes.fitted.efficiencies import WHOLE
+from perfc.passes.fuse import Fuse, KernelTable
+from perfc.passes.roofline import GRAPH_GAP, KernelBound, Roofline, RooflineTable
+from perfc.passes.runtimes import Launch
+
+from .spread import Spread, spread_of
+
+if TYPE_CHECKING:
+    from perfc.passes.manager import Analyses
+
+UNKNOWN_RATIOS = Ratios(0.4, 2.5)
+"""Of a class whose fit left no kernel out; assumed."""
+
+
+class Predictor(Enum):
+    """Who says what a kernel takes, the most trusted first."""
+
+    FITTED = "fitted"
+    """Rates fitted to kernels that this machine ran under this runtime."""
+    LEARNED = "learned"
+    """The operator predictor, from the target's data sheet."""
+    ROOFLINE = "roofline"
+    """Sustained rates, times what kernels of the kind usually take of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class KernelPrediction:
+    """What one kernel will take; all launches of one run together.
+
+    Args:
+        floor_s: no execution is faster.
+        time_s: predicted, waiting for its launch included; never below the floor.
+        low_s: lower end of the interval that holds nine of ten such kernels.
+        high_s: upper end.
+        wait_s: part of ``time_s`` that only waits for the launch.
+        predictor: who says so.
+        class_name: class of kernels whose measurements it rests on.
+        is_extrapolating: whether the kernel, or the machine, is unlike all that was measured.
+        is_measured: whether kernels of the class were measured on this machine, or a near one.
+    """
+
+    floor_s: float
+    time_s: float
+    low_s: float
+    high_s: float
+    wait_s: float
+    predictor: Predictor
+    class_name: str
+    is_extrapolating: bool = False
+    is_measured: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """What the run will take.
+
+    Args:
+        floor_s: no run is faster.
+        time_s: kernels, launches and the host's own nodes.
+        low_s: lower end of the interval that holds nine of ten such runs.
+        high_s: upper end.
+        wait_s: part of ``time_s`` that waits for launches.
+        host_s: part of ``time_s`` that the host's own nodes take.
+    """
+
+    floor_s: float
+    time_s: float
+    low_s: float
+    high_s: float
+    wait_s: float
+    host_s: float
+
+
+@dataclass(frozen=True)
+class PredictionTable:
+    """Predictions of all kernels in the order of the roofline's, and of the run.
+
+    Args:
+        kernels: one for each kernel of the roofline.
+        total: of the run.
+        notes: what a reader must know before trusting them.
+    """
+
+    kernels: tuple[KernelPrediction, ...]
+    total: Total
+    notes: tuple[str, ...] = ()
+
+    def share(self, predictor: Predictor) -> float:
+        """Share of the predicted kernel time that one predictor answers for."""
+        whole = math.fsum(k.time_s for k in self.kernels)
+        own = math.fsum(k.time_s for k in self.kernels if k.predictor is predictor)
+        return own / whole if whole else 0.0
+
+
+@dataclass(frozen=True)
+class Prediction(Analysis[PredictionTable]):
+    """Fitted rates of this machine and runtime first, then the operator predictor, then a roofline.
+
+    No prediction is below the floor. Left out: overlap of kernels on several streams, clocks that
+    heat lowers, other programs.
+    """
+
+    requires: ClassVar = (Fuse, Roofline)
+    target: str = "a100"
+    runtime: str = "ort"
+    tf32: bool = True
+
+    def run(self, module: Module, am: Analyses) -> PredictionTable:
+        """Predictions at the default values of the symbols."""
+        bounds = am.get(Roofline(self.target, self.runtime, self.tf32), module)
+        return predict(bounds, am.get(Fuse(self.runtime), module), tf32=self.tf32)
+
+
+def predict(
+    bounds: RooflineTable,
+    kernels: KernelTable,
+    *,
+    source: Module | None = None,
+    tf32: bool = True,
+) -> PredictionTable:
+    """Predictions for every kernel of a roofline.
+
+    Args:
+        bounds: the roofline.
+        kernels: the kernels it is of, with their runtime.
+        source: the module as read, for the nodes that only a host runs; they are left out else.
+        tf32: whether f32 products may use TF32.
+    """
+    machine, runtime = bounds.machine, kernels.runtime.name
+    efficiencies = of_machine(machine, runtime)
+    found: list[KernelPrediction | None] = [None] * len(bounds.kernels)
+    if efficiencies is not None:
+        found = by_fit(bounds, runtime, efficiencies)
+    launch_s = gap_s(machine, kernels.runtime.launch)
+    missing = [i for i, k in enumerate(found) if k is None]
+    for i in missing:
+        bound = bounds.kernels[i]
+        found[i] = waited(by_roofline(bound, machine), bound, launch_s)
+    complete = [k for k in found if k is not None]
+    host_s = 0.0
+    if efficiencies is not None and source is not None:
+        host_s = efficiencies.host_s * host_nodes(source, kernels)
+    return PredictionTable(
+        tuple(complete),
+        total(complete, bounds.floor_s, host_s, efficiencies),
+        tuple(notes(complete, machine, runtime)),
+    )
+
+
+def by_fit(
+    bounds: RooflineTable, runtime: str, efficiencies: Efficiencies
+) -> list[KernelPrediction | None]:
+    """Predictions by fitted rates, launches included; None where no class was measured."""
+    found: list[KernelPrediction | None] = []
+    for bound, fitted in zip(bounds.kernels, efficiencies.kernels(bounds, runtime), strict=True):
+        if fitted is None:
+            found.append(None)
+            continue
+        floor_s, time_s = bound.floor_s, fitted.time_s
+        side = efficiencies.ratios.get(fitted.name, UNKNOWN_RATIOS)
+        low_s, high_s = max(time_s * side.low, floor_s), max(time_s * side.high, floor_s)
+        found.append(
+            KernelPrediction(floor_s, time_s, low_s, high_s, 0.0, Predictor.FITTED, fitted.name)
+        )
+    return found
+
+
+def by_roofline(bound: KernelBound, machine: Machine) -> KernelPrediction:
+    """The sustained roofline times what kernels of the kind usually take of it."""
+    spread: Spread = spread_of(machine.kind, bound.kernel.kind)
+    floor_s = bound.floor_s
+    low_s, time_s, high_s = (
+        max(bound.sustained_s * ratio, floor_s) for ratio in (spread.low, spread.mid, spread.high)
+    )
+    return KernelPrediction(
+        floor_s,
+        time_s,
+        low_s,
+        high_s,
+        0.0,
+        Predictor.ROOFLINE,
+        bound.kernel.kind.value,
+        is_measured=False,
+    )
+
+
+def gap_s(machine: Machine, launch: Launch) -> float:
+    """Shortest time from one launch to the next."""
+    overhead = machine.launch_overhead_s
+    if overhead is None:
+        return 0.0
+    return overhead.value * (GRAPH_GAP if launch is Launch.GRAPH else 1.0)
+
+
+def waited(found: KernelPrediction, bound: KernelBound, launch_s: float) -> KernelPrediction:
+    """A kernel that is shorter than its launch takes as long as that."""
+    least_s = launch_s * bound.launches
+    time_s = max(found.time_s, least_s)
+    return replace(
+        found,
+        time_s=time_s,
+        low_s=max(found.low_s, least_s),
+        high_s=max(found.high_s, least_s),
+        wait_s=time_s - found.time_s,
+    )
+
+
+def total(
+    kernels: Sequence[KernelPrediction],
+    floor_s: float,
+    host_s: float,
+    efficiencies: Efficiencies | None,
+) -> Total:
+    """The run: a sum, and an interval.
+
+    Where nearly everything is fitted and whole runs were left out of the fit, their ratios are the
+    interval. Else kernels of one class are wrong together and classes apart: half-widths add up
+    within a class, their squares among classes.
+    """
+    time_s = max(math.fsum(k.time_s for k in kernels) + host_s, floor_s)
+    wait_s = math.fsum(k.wait_s for k in kernels)
+    fitted_s = host_s + math.fsum(k.time_s for k in kernels if k.predictor is Predictor.FITTED)
+    whole = efficiencies.ratios.get(WHOLE) if efficiencies is not None else None
+    if whole is not None and fitted_s > 0.95 * time_s:
+        low_s, high_s = time_s * whole.low, time_s * whole.high
+    else:
+        low_s = time_s - widths((k.class_name, k.time_s - k.low_s) for k in kernels)
+        high_s = time_s + widths((k.class_name, k.high_s - k.time_s) for k in kernels)
+    return Total(floor_s, time_s, max(low_s, floor_s), max(high_s, time_s), wait_s, host_s)
+
+
+def widths(parts: Iterable[tuple[str, float]]) -> float:
+    """Half-widths summed within a class, squares summed among classes."""
+    classes: dict[str, float] = {}
+    for name, width in parts:
+        classes[name] = classes.get(name, 0.0) + width
+    return math.hypot(*classes.values())
+
+
+def notes(kernels: Sequence[KernelPrediction], machine: Machine, runtime: str) -> Iterable[str]:
+    """What a reader must know."""
+    if not kernels:
+        return
+    whole = math.fsum(k.time_s for k in kernels)
+    strange = math.fsum(k.time_s for k in kernels if k.is_extrapolating)
+    bare = math.fsum(k.time_s for k in kernels if k.predictor is Predictor.ROOFLINE)
+    if not any(k.is_measured for k in kernels):
+        yield (
+            f"nothing like {machine.name} under {runtime} was ever measured: wide intervals"
+            " (perfc calibrate --fit-from, perfc adapt)"
+        )
+    elif bare > 0.1 * whole:
+        yield f"{bare / whole:.0%} of the time is of kernels no predictor knows: wide intervals"
+    if strange > 0.1 * whole:
+        yield f"{strange / whole:.0%} of the time is extrapolated beyond what was measured"

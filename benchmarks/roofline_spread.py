@@ -1,0 +1,117 @@
+"""Measured time over sustained roofline, by machine and kind: what a roofline alone is worth.
+
+    python benchmarks/roofline_spread.py DATA datasets/cpu-epyc-2c/kernels.csv.gz
+
+Writes `analyzers/spread.toml`. Kernels that mostly wait for their launch are left out:
+an eager call under 100 µs, a kernel of a recorded graph under 20 µs, one of a processor too.
+Every device counts equally. DATA is the folder that `perfc data fetch` fills.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from perfc.errors import TargetError
+from perfc.machine import Machine, Unit, load_machine
+
+OUT = Path(__file__).parents[1] / "analyzers" / "spread.toml"
+QUANTILES = (0.05, 0.5, 0.95)
+EAGER_S, GRAPH_S = 100e-6, 20e-6
+FROM_OPS = {"ln": "normalization", "softmax": "softmax", "conv": "conv", "linear": "matmul",
+            "bmm": "matmul"}  # fmt: skip
+HEAD = 'schema = 1\ntitle = "measured over sustained roofline: 5, 50, 95 % of kernels"\n'
+
+
+def roofline_s(machine: Machine, dtype: str, mac: pd.Series, nbytes: pd.Series) -> pd.Series:
+    """Device memory and matrix unit at sustained rates."""
+    device = machine.level("device")
+    assert device is not None
+    peak = machine.entry(Unit.MATRIX, dtype, allow_tf32=dtype != "f32")
+    bandwidth = (device.sustained or device.nominal).value
+    return np.maximum(nbytes / bandwidth, 2 * mac / (peak.sustained or peak.nominal).value)
+
+
+def with_ratios(rows: pd.DataFrame, dtype: str) -> pd.DataFrame:
+    """Rows of devices there is a target for, with the ratio."""
+    found = []
+    for name, own in rows.groupby("device", observed=True):
+        try:
+            machine = load_machine(str(name))
+        except TargetError:
+            continue
+        ratio = own.time_s / roofline_s(machine, dtype, own.mac, own.nbytes)
+        found.append(pd.DataFrame({"device": str(name), "kind": own.kind, "ratio": ratio}))
+    return pd.concat(found)
+
+
+def eager(data: Path) -> pd.DataFrame:
+    """Single f32 calls."""
+    rows = pd.read_parquet(data / "neusight_ops.parquet")
+    rows = rows.assign(
+        time_s=rows.latency_us * 1e-6,
+        mac=np.where(rows.op.isin(["conv", "linear", "bmm"]), rows.flops.fillna(0) / 2, 0),
+        nbytes=rows.min_bytes.astype(float),
+        kind=rows.op.astype(str).map(FROM_OPS).fillna("elementwise"),
+    )
+    return with_ratios(rows[(rows.time_s > EAGER_S) & (rows.nbytes > 0)], "f32")
+
+
+def recorded(data: Path) -> pd.DataFrame:
+    """Products inside recorded graphs."""
+    columns = ["device", "dtype", "m", "n", "k", "latency_us", "host_bound"]
+    rows = pd.read_parquet(data / "aic_gemm.parquet", columns=columns)
+    rows = rows[(rows.dtype == "bfloat16") & ~rows.host_bound.fillna(False).astype(bool)]
+    m, n, k = (rows[c].astype(float) for c in "mnk")
+    rows = rows.assign(
+        time_s=rows.latency_us * 1e-6, mac=m * n * k, nbytes=2 * (m * n + m * k + n * k),
+        kind="matmul",
+    )  # fmt: skip
+    return with_ratios(rows[rows.time_s > GRAPH_S], "bf16")
+
+
+def processor(path: Path) -> pd.DataFrame:
+    """Kernels of ONNX Runtime on a processor."""
+    rows = pd.read_csv(path)
+    rows = rows[(rows.kernel >= 0) & (rows.threads == rows.threads.max())]
+    alone = rows.groupby(["digest", "dims", "part"]).kernel.transform("count") == 1
+    rows = rows[alone & (rows.time_s > GRAPH_S)]
+    ratio = (rows.time_s - rows.inserted_s) / rows.sustained_s
+    return pd.DataFrame({"device": rows.device, "kind": rows.kind, "ratio": ratio})
+
+
+def quantiles(rows: pd.DataFrame) -> tuple[float, float, float]:
+    """Of the ratio, every device with the same weight."""
+    weight = 1 / rows.groupby("device").ratio.transform("count")
+    order = np.argsort(rows.ratio.to_numpy())
+    ratio, share = rows.ratio.to_numpy()[order], np.cumsum(weight.to_numpy()[order])
+    low, mid, high = (float(ratio[np.searchsorted(share, q * share[-1])]) for q in QUANTILES)
+    return low, mid, high
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("data", type=Path)
+    parser.add_argument("processor", type=Path)
+    options = parser.parse_args()
+    tables = {
+        "cuda": pd.concat([eager(options.data), recorded(options.data)]),
+        "cpu": processor(options.processor),
+    }
+    lines = [HEAD]
+    for machine, rows in tables.items():
+        for kind, own in [*rows.groupby("kind"), ("any", rows)]:
+            if len(own) < 100:
+                continue
+            low, mid, high = quantiles(own)
+            lines += [f"[{machine}.{kind}]", f"low = {low:.3g}", f"mid = {mid:.3g}",
+                      f"high = {high:.3g}", f"n = {len(own)}", ""]  # fmt: skip
+    OUT.write_text("\n".join(lines), encoding="utf-8")
+    print(OUT.read_text())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,168 @@
+"""What the run will take: prediction, interval, and who says so."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .amounts import ratio
+from .document import Amount, Column, Fact, Facts, Note, Section, Table
+from .units import Unit, quantity, share
+
+if TYPE_CHECKING:
+    from perfc.analyzers.prediction import KernelPrediction, PredictionTable
+    from perfc.api import Report
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """What one kernel will take; all its launches in one run together.
+
+    Args:
+        share: of the run's predicted time.
+        time_s: predicted, waiting for its launch included; never below the floor.
+        low_s: lower end of the interval that holds nine of ten such kernels.
+        high_s: upper end.
+        wait_s: part of the time that only waits for the launch.
+        predictor: fitted on this machine and runtime, learned from others, or a roofline.
+        class_name: class of kernels whose measurements it rests on.
+        is_extrapolating: whether it is unlike all that was measured.
+        is_measured: whether kernels of the class were measured on this machine, or a near one.
+    """
+
+    share: float
+    time_s: float
+    low_s: float
+    high_s: float
+    wait_s: float
+    predictor: str
+    class_name: str
+    is_extrapolating: bool
+    is_measured: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PredictorShare:
+    """One predictor and what it answers for.
+
+    Args:
+        predictor: its name.
+        kernels: predicted by it.
+        share: of the predicted kernel time.
+        classes: of kernels whose measurements it rests on, the longest first.
+    """
+
+    predictor: str
+    kernels: int
+    share: float
+    classes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """The run as it will be.
+
+    Args:
+        floor_s: no run is faster.
+        time_s: predicted: kernels, waiting for launches, the host's own nodes.
+        low_s: lower end of the interval that holds nine of ten such runs.
+        high_s: upper end.
+        wait_s: part of the time that waits for launches.
+        host_s: part of the time that nodes take which launch nothing.
+        predictors: who says so.
+        notes: what to know before trusting them.
+    """
+
+    floor_s: Amount
+    time_s: Amount
+    low_s: Amount
+    high_s: Amount
+    wait_s: Amount
+    host_s: Amount
+    predictors: tuple[PredictorShare, ...]
+    notes: tuple[str, ...]
+
+
+def forecast(found: KernelPrediction, total_s: float) -> Forecast:
+    """The prediction of one kernel."""
+    return Forecast(
+        ratio(found.time_s, total_s),
+        found.time_s,
+        found.low_s,
+        found.high_s,
+        found.wait_s,
+        found.predictor.value,
+        found.class_name,
+        found.is_extrapolating,
+        found.is_measured,
+    )
+
+
+def collect(report: Report) -> Prediction:
+    """The prediction of ``report``."""
+    table = report.prediction
+    total = table.total
+
+    def seconds(value: float) -> Amount:
+        return Amount(value, Unit.SECOND)
+
+    return Prediction(
+        Amount(total.floor_s, Unit.SECOND, None, True),
+        seconds(total.time_s),
+        seconds(total.low_s),
+        seconds(total.high_s),
+        seconds(total.wait_s),
+        seconds(total.host_s),
+        shares(table),
+        table.notes,
+    )
+
+
+def shares(table: PredictionTable) -> tuple[PredictorShare, ...]:
+    """Who answers for how much, the largest share first."""
+    times: dict[str, dict[str, float]] = {}
+    counts: dict[str, int] = {}
+    for k in table.kernels:
+        name = k.predictor.value
+        classes = times.setdefault(name, {})
+        classes[k.class_name] = classes.get(k.class_name, 0.0) + k.time_s
+        counts[name] = counts.get(name, 0) + 1
+    whole = sum(sum(c.values()) for c in times.values())
+    found = (
+        PredictorShare(
+            name,
+            counts[name],
+            ratio(sum(classes.values()), whole),
+            tuple(sorted(classes, key=lambda c: (-classes[c], c))),
+        )
+        for name, classes in times.items()
+    )
+    return tuple(sorted(found, key=lambda p: -p.share))
+
+
+COLUMNS = (
+    Column("predictor", "predictor"),
+    Column("kernels", "kernels", Unit.COUNT),
+    Column("share", "% time", Unit.SHARE),
+    Column("classes", "classes of kernels", is_name=True),
+)
+
+
+def section(view: Prediction) -> Section:
+    """Floor, prediction, interval; then who says so."""
+    low, high = (quantity(a.value, Unit.SECOND) for a in (view.low_s, view.high_s))
+    tight = share(ratio(view.floor_s.value or 0, view.time_s.value or 0))
+    parts = []
+    if view.wait_s.value:
+        parts.append(f"{view.wait_s} of it waiting for launches")
+    if view.host_s.value:
+        parts.append(f"{view.host_s} in nodes that launch nothing")
+    rows = (
+        Fact("floor", view.floor_s, f"no run is faster; {tight} of the prediction"),
+        Fact("prediction", view.time_s, "; ".join(parts) or "kernels and their launches"),
+        Fact("interval", None, f"{low} to {high}: nine of ten such runs"),
+    )
+    cells = tuple((p.predictor, p.kernels, p.share, ", ".join(p.classes)) for p in view.predictors)
+    table = (Table(COLUMNS, cells),) if cells else ()
+    notes = tuple(Note(text, is_warning=True) for text in view.notes)
+    return Section("prediction", "prediction", (Facts(rows), *table, *notes))
