@@ -110,6 +110,15 @@ def show(
     sys.stdout.write(text.encodable(content, sys.stdout.encoding or "utf-8"))
 
 
+def deliver(content: str, output: Path | None) -> None:
+    """Write ``content`` to ``output``, or to standard output as it is."""
+    if output is not None:
+        write_whole(output, content)
+        return
+    sys.stdout.flush()
+    sys.stdout.buffer.write(content.encode())
+
+
 def is_colourful() -> bool:
     """Whether standard output is a terminal whose user has nothing against colour."""
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"

@@ -1,0 +1,149 @@
+"""Modules of a model, read from the names its exporter gave to nodes or to stored tensors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from perfc.ir.graph import Node
+
+Path = tuple[str, ...]
+MOST_PARTS = 12
+"""Deeper modules are shown at this depth."""
+MOST_CHILDREN = 96
+"""Children of one module; of more, neighbours are put together."""
+NAMED = 0.5
+"""Share of nodes whose names must have a path for names to be where paths are read."""
+
+
+@dataclass(eq=False, slots=True)
+class Module:
+    """Nodes and modules below one name, in execution order.
+
+    Args:
+        name: its part of the path.
+        children: positions of nodes, and modules.
+    """
+
+    name: str
+    children: list[int | Module] = field(default_factory=list["int | Module"])
+
+    @property
+    def first(self) -> int:
+        """Position of the first node below it."""
+        return self.nodes()[0]
+
+    def nodes(self) -> list[int]:
+        """Positions of all nodes below it."""
+        found: list[int] = []
+        waiting: list[int | Module] = [self]
+        while waiting:
+            child = waiting.pop()
+            if isinstance(child, int):
+                found.append(child)
+            else:
+                waiting += child.children
+        return sorted(found)
+
+
+def tree(paths: Sequence[Path], name: str) -> Module:
+    """The modules of nodes whose ``paths`` are given in execution order.
+
+    A module of one child is that child. Where a module has very many, runs of neighbours become
+    modules named after the positions they span.
+    """
+    root = Module(name)
+    found: dict[Path, Module] = {(): root}
+    for i, path in enumerate(paths):
+        path = path[:MOST_PARTS]
+        for depth in range(1, len(path) + 1):
+            if path[:depth] not in found:
+                made = found[path[:depth]] = Module(path[depth - 1])
+                found[path[: depth - 1]].children.append(made)
+        found[path].children.append(i)
+    for path in sorted(found, key=len, reverse=True):
+        simplify(found[path])
+    return root
+
+
+def simplify(module: Module) -> None:
+    """Replace children that hold one thing by it; put together neighbours where there are many.
+
+    A module in a module keeps both names: ``encoder/layer``.
+    """
+    kept: list[int | Module] = []
+    for child in module.children:
+        only = child.children[0] if isinstance(child, Module) and len(child.children) == 1 else None
+        if isinstance(only, Module) and isinstance(child, Module):
+            kept.append(Module(f"{child.name}/{only.name}", only.children))
+        else:
+            kept.append(child if only is None else only)
+    if len(kept) > MOST_CHILDREN:
+        size = math.ceil(math.sqrt(len(kept)))
+        runs = [kept[i : i + size] for i in range(0, len(kept), size)]
+        kept = [Module(span(run), run) for run in runs]
+    module.children = kept
+
+
+def span(run: Sequence[int | Module]) -> str:
+    """The positions that a run of neighbours spans."""
+    found = sorted(i for c in run for i in ([c] if isinstance(c, int) else c.nodes()))
+    return f"nodes {found[0]} to {found[-1]}"
+
+
+def paths_of(nodes: Sequence[Node]) -> list[Path]:
+    """The module path of each node, its own name not included.
+
+    Exporters that number nodes (``node_conv2d_12``) keep the modules in the names of stored
+    tensors: a node that reads some has their path; others what the paths before and after them
+    have in common.
+    """
+    named = [split(n.name)[:-1] for n in nodes]
+    if sum(map(bool, named)) >= NAMED * len(named):
+        return named
+    stored = [path_of_weights(n) for n in nodes]
+    return filled(stored) if any(stored) else named
+
+
+def split(name: str) -> Path:
+    """The parts of a name; slashes separate before dots do."""
+    parts = name.strip("/").split("/")
+    if len(parts) == 1:
+        parts = name.split(".")
+    return tuple(p for p in parts if p)
+
+
+def path_of_weights(node: Node) -> Path | None:
+    """Where the first stored tensor a node reads belongs; None where it reads none with a path."""
+    for v in node.inputs:
+        if v is not None and v.weight is not None and v.weight.is_parameter:
+            path = split(v.name)[:-1]
+            if path:
+                return path
+    return None
+
+
+def filled(paths: Sequence[Path | None]) -> list[Path]:
+    """``paths``, where there is none what the ones before and after have in common."""
+    following: list[Path] = []
+    after: Path = ()
+    for path in reversed(paths):
+        after = after if path is None else path
+        following.append(after)
+    found: list[Path] = []
+    before: Path = ()
+    for path, after in zip(paths, reversed(following), strict=True):
+        before = before if path is None else path
+        found.append(shared(before, after) if path is None else path)
+    return found
+
+
+def shared(a: Iterable[str], b: Iterable[str]) -> Path:
+    """The common beginning of two paths."""
+    found: list[str] = []
+    for x, y in zip(a, b, strict=False):
+        if x != y:
+            break
+        found.append(x)
+    return tuple(found)

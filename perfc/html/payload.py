@@ -1,0 +1,267 @@
+"""What the page's scripts show, as JSON: numbers of the views, drawings of the graph."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from perfc.chart import Chart, chart, marks_of, roofs_of
+from perfc.chart.lines import lines_of
+from perfc.report import Views, document
+from perfc.report.document import Amount, Cell, Name, Table
+from perfc.report.kernels import KernelRow, groups
+from perfc.report.text import elided, is_numeric, printable, scales_of, titled
+
+from .layers import Edge, drawing
+from .modules import Module, paths_of, tree
+from .wiring import Wiring, wiring
+
+if TYPE_CHECKING:
+    from perfc.api import Report
+
+LONGEST = 300
+"""Characters of a name: names come from files nobody vouches for."""
+
+Json = dict[str, object]
+
+
+def payload(report: Report, views: Views) -> Json:
+    """One report as the scripts read it; ``views`` are those of ``report``."""
+    wires = wiring(report)
+    return {
+        "title": text(document(views, ()).title),
+        "label": text(label(views)),
+        "time_s": total_s(views),
+        "floor_s": views.summary.floor_s.value,
+        "kernels": kernels(views),
+        "roofline": roofline(report, views),
+        "memory": memory(views),
+        "graph": graph(report, wires),
+    }
+
+
+def total_s(views: Views) -> float | None:
+    """The run's predicted time; where no prediction was asked for, the one at measured rates."""
+    found = views.summary.time_s if views.prediction is None else views.prediction.time_s
+    return found.value
+
+
+def time_s(row: KernelRow) -> float:
+    """A kernel's share of ``total_s``."""
+    return row.time_s if row.predicted is None else row.predicted.time_s
+
+
+def label(views: Views) -> str:
+    """The model's file without its folders."""
+    return (views.assumptions.path or views.assumptions.graph).replace("\\", "/").split("/")[-1]
+
+
+def text(name: str) -> str:
+    """``name`` as people read it, of bounded length."""
+    return elided(printable(name[: 8 * LONGEST]), LONGEST)
+
+
+def kernels(views: Views) -> Json:
+    """Every kernel in execution order: the columns of the report's table, and its ceilings."""
+    sections = document(views, ("kernels",), None).sections
+    tables = [p for s in sections for p in s.parts if isinstance(p, Table)]
+    names = [p.ceiling for p in views.pressure if p.ceiling != "launch"]
+    rows = views.kernels
+    return {
+        "table": table(tables[0]) if tables else {"columns": [], "rows": []},
+        "label": interned(lambda i: text(rows[i].label), len(rows)),
+        "bound": interned(lambda i: rows[i].bound, len(rows)),
+        "alike": [r.alike for r in rows],
+        "time_s": [number(time_s(r)) for r in rows],
+        "low_s": [number(r.predicted.low_s) if r.predicted else None for r in rows],
+        "high_s": [number(r.predicted.high_s) if r.predicted else None for r in rows],
+        "floor_s": [number(r.floor_s) for r in rows],
+        "ceilings": {
+            n: [number(r.ceilings[n].sustained_s) if n in r.ceilings else 0 for r in rows]
+            for n in names
+        },
+        "titles": {p.ceiling: p.title for p in views.pressure},
+    }
+
+
+def table(shown: Table) -> Json:
+    """A table with unformatted numbers; scripts scale, sort and shorten."""
+    kept = [i for i, c in enumerate(shown.columns) if c.name != "count"]
+    scales = scales_of(shown)
+    return {
+        "columns": [
+            {
+                "name": c.name,
+                "title": titled(c, scales[i]),
+                "legend": c.legend,
+                "factor": scales[i].factor,
+                "digits": scales[i].digits,
+                "is_numeric": is_numeric(shown, i),
+                "is_name": c.is_name,
+            }
+            for i, c in ((i, shown.columns[i]) for i in kept)
+        ],
+        "rows": [[cell(row[i]) for i in kept] for row in shown.rows],
+    }
+
+
+def cell(found: Cell) -> str | float | None:
+    """A cell as JSON: numbers stay numbers."""
+    match found:
+        case Name(full):
+            return text(full.removeprefix("<- "))
+        case Amount():
+            return str(found)
+        case str():
+            return text(found)
+        case None:
+            return None
+        case _:
+            return number(found)
+
+
+def number(value: float | None) -> float | None:
+    """Six digits are more than anybody measures; what is not finite is not known."""
+    if value is None or not math.isfinite(value):
+        return None
+    return int(value) if float(value).is_integer() else float(f"{value:.6g}")
+
+
+def interned(at: Callable[[int], str], count: int) -> Json:
+    """Texts that repeat: each once, and which one stands where."""
+    places: dict[str, int] = {}
+    which = [places.setdefault(at(i), len(places)) for i in range(count)]
+    return {"texts": list(places), "which": which}
+
+
+def roofline(report: Report, views: Views) -> Json:
+    """Ceilings as lines; a point a memory level for each kind of kernel, with its first kernel."""
+    roofs = roofs_of(report.machine)
+    marks = []
+    first: dict[int, int] = {}
+    for g in groups(views.kernels):
+        # One kernel at a time: equal ones of one group are one mark, and it knows which they are.
+        alone = replace(report.roofline, kernels=(report.roofline.kernels[g.first.index],))
+        for mark in marks_of(alone, tf32=report.tf32).marks:
+            row = g.first
+            alone_s = row.predicted.time_s - row.predicted.wait_s if row.predicted else mark.time_s
+            counted = replace(mark, count=len(g.rows), time_s=max(alone_s, row.floor_s))
+            marks.append(counted)
+            first[id(counted)] = g.first.index
+    drawn = chart(report.machine.name, roofs, marks)
+    return {
+        "target": report.machine.name,
+        "x": drawn.window.x,
+        "y": drawn.window.y,
+        "lines": list(lines(drawn)),
+        "points": [
+            [
+                first[id(p.mark)],
+                p.level.title,
+                number(p.intensity),
+                number(p.flop_per_s),
+                number(p.of_roof),
+                p.mark.count,
+                f"{p.mark.dtype} {p.mark.unit.value}",
+            ]
+            for p in drawn.points
+        ],
+        "moving": sum(len(g.rows) for g in groups(views.kernels)) - sum(m.count for m in marks),
+    }
+
+
+def lines(drawn: Chart) -> Iterator[Json]:
+    """The ceilings."""
+    for line in lines_of(drawn):
+        yield {
+            "name": line.name,
+            "level": line.level.title if line.level else "",
+            "is_sustained": line.is_sustained,
+            "at": [line.start, line.end],
+            "text": f"{line.text} {line.rate.origin}",
+        }
+
+
+def memory(views: Views) -> Json:
+    """Live bytes at every step."""
+    found = views.memory
+    return {
+        "live_bytes": [number(b) for b in found.live_bytes],
+        "nodes": [text(n) for n in found.nodes],
+        "peak": found.peak_step,
+        "weight_bytes": found.weight_bytes.value,
+        "capacity_bytes": views.summary.device_capacity_bytes,
+    }
+
+
+def graph(report: Report, wires: Wiring) -> Json:
+    """Nodes, modules, and where each stands: inside its module, and among all nodes."""
+    root = tree(paths_of(wires.nodes), report.source.name or "model")
+    modules = [root]
+    for module in modules:
+        modules += [c for c in module.children if isinstance(c, Module)]
+    number_of = {m: i for i, m in enumerate(modules)}
+    home = [0] * len(wires.nodes)
+    for m, module in enumerate(modules):
+        for c in module.children:
+            if isinstance(c, int):
+                home[c] = m
+    parents = {c: m for m in modules for c in m.children if isinstance(c, Module)}
+    ops = interned(lambda i: text(op_of(wires, i)), len(wires.nodes))
+    whole = drawing(len(wires.nodes), wires.edges)
+    anchors = [-1] * len(wires.nodes)
+    position = {n: i for i, n in enumerate(wires.nodes)}
+    for i, k in enumerate(report.kernels.kernels):
+        if k.anchor in position:
+            anchors[position[k.anchor]] = i
+    return {
+        "names": [text(n.name) for n in wires.nodes],
+        "ops": ops,
+        "kernel": [-1 if k is None else k for k in wires.kernels],
+        "anchor": anchors,
+        "home": home,
+        "modules": [text(m.name) for m in modules],
+        "parent": [number_of[parents[m]] if m in parents else -1 for m in modules],
+        "scopes": list(scopes(modules, number_of, home, wires)),
+        "whole": {"x": whole.x, "y": whole.y, "edges": [v for e in wires.edges for v in e]},
+    }
+
+
+def op_of(wires: Wiring, i: int) -> str:
+    """The operator of a node as the file has it."""
+    node = wires.nodes[i]
+    return node.loc.op_type or node.op.mnemonic
+
+
+def scopes(
+    modules: list[Module], number_of: dict[Module, int], home: list[int], wires: Wiring
+) -> Iterator[Json]:
+    """The children of each module as a drawing; a child is a node, or ``~m`` for module m."""
+    parents = {c: m for m in modules for c in m.children if isinstance(c, Module)}
+    chains: list[list[Module]] = []
+    for m in modules:
+        chain = [m]
+        while chain[-1] in parents:
+            chain.append(parents[chain[-1]])
+        chains.append(chain[::-1])
+    inside: dict[Module, dict[Edge, None]] = {m: {} for m in modules}
+    for a, b in wires.edges:
+        above, below = chains[home[a]], chains[home[b]]
+        depth = next(
+            (d for d, (p, q) in enumerate(zip(above, below, strict=False)) if p is not q),
+            min(len(above), len(below)),
+        )
+        ends = [
+            ~number_of[chain[depth]] if depth < len(chain) else v
+            for chain, v in ((above, a), (below, b))
+        ]
+        inside[above[depth - 1]][ends[0], ends[1]] = None
+    for m in modules:
+        children = [c if isinstance(c, int) else ~number_of[c] for c in m.children]
+        place = {c: i for i, c in enumerate(children)}
+        joined = [(place[a], place[b]) for a, b in inside[m]]
+        drawn = drawing(len(children), joined)
+        flat = [v for e in joined for v in e]
+        yield {"children": children, "x": drawn.x, "y": drawn.y, "edges": flat}

@@ -1,0 +1,36 @@
+// What is known of the selected kernel.
+
+function ceilingBars(kernel) {
+  const found = Object.entries(shown.kernels.ceilings)
+    .map(([name, times]) => [shown.kernels.titles[name] || name, times[kernel]])
+    .filter(([, time]) => time > 0)
+    .sort((a, b) => b[1] - a[1]);
+  const longest = Math.max(shown.kernels.time_s[kernel] || 0, ...found.map(([, t]) => t));
+  return found.map(([name, time]) => element("div", { class: "bar" },
+    element("span", {}, name),
+    element("i", { style: `width:${(100 * time) / longest}%` }),
+    element("span", {}, quantity(time, "s"))));
+}
+
+function nodesOf(kernel) {
+  const found = shown.graph.kernel.flatMap((k, node) => (k === kernel ? [node] : []));
+  const items = found.slice(0, 40).map((node) => element("li", {},
+    element("a", { href: "#graph", onclick: () => focusNode(node) },
+      `${at(shown.graph.ops, node)} ${shown.graph.names[node]}`)));
+  return element("ul", {}, ...items, found.length > 40 ? `and ${found.length - 40} more` : null);
+}
+
+onSelect((kernel) => {
+  const panel = byId("details");
+  panel.hidden = kernel === null;
+  if (kernel === null) return;
+  const { columns, rows } = shown.kernels.table;
+  const facts = columns.flatMap((c, i) => (c.is_name ? [] : [element("div", {},
+    element("dt", {}, c.title), element("dd", {}, cellText(c, rows[kernel][i])))]));
+  panel.replaceChildren(
+    element("button", { type: "button", class: "close", onclick: () => select(null) }, "close"),
+    element("h3", {}, `${kernel}: ${kernelName(shown, kernel)}`),
+    ...ceilingBars(kernel),
+    element("dl", {}, ...facts),
+    nodesOf(kernel));
+});

@@ -1,0 +1,264 @@
+// The graph: one module at a time, or all nodes; boxes outside the window are not drawn.
+
+const [BOX_X, BOX_Y] = [132, 42];
+const view = { scope: 0, isWhole: false, at: -1, window: null };
+const METRICS = {
+  time: "time", bound: "what binds", floor: "times above the floor",
+  ...(data.comparison ? { delta: "change of time" } : {}),
+};
+
+const heatStops = (palette) =>
+  [palette.cold, palette["hot-1"], palette["hot-2"], palette["hot-3"], palette["hot-4"]];
+
+// Three decades below the longest time there is to compare with.
+function heat(time, longest, palette) {
+  return mixed(heatStops(palette), time > 0 ? 1 + Math.log10(time / longest) / 3 : 0);
+}
+
+const timeOf = (v) => (v < 0 ? moduleTime[~v]
+  : graphOf.kernel[v] < 0 ? 0 : shown.kernels.time_s[graphOf.kernel[v]]);
+
+function deltaOf(kernel) {
+  return data.comparison && kernel >= 0 ? data.comparison.delta_s[kernel] : null;
+}
+
+function deltaFill(kernel, palette) {
+  const delta = deltaOf(kernel);
+  if (delta === null || delta === undefined) return null;
+  const part = Math.abs(delta) / (data.comparison.largest_s || 1);
+  return mixed([palette.none, delta > 0 ? palette.more : palette.less], Math.sqrt(part));
+}
+
+function deltaText(kernel) {
+  const delta = deltaOf(kernel);
+  return delta === null || delta === undefined ? "" : `${signed(delta, "s")} against the old one`;
+}
+
+const BINDS = ["matrix", "vector", "special", "integer", "l1", "l2", "device", "waves", "launch"];
+const HUES = ["#4e79a7", "#76b7b2", "#b07aa1", "#9c755f", "#86bcb6", "#f28e2b", "#59a14f", "#edc948",
+  "#bab0ac"];
+
+function fillOf(vertex, longest, palette) {
+  const metric = byId("graph-colour").value;
+  if (metric === "time") return heat(timeOf(vertex), longest, palette);
+  if (vertex < 0) return palette.track;
+  const kernel = graphOf.kernel[vertex];
+  if (kernel < 0) return palette.cold;
+  const time = shown.kernels.time_s[kernel];
+  if (metric === "bound") return HUES[BINDS.indexOf(at(shown.kernels.bound, kernel))] || palette.none;
+  if (metric === "delta") return deltaFill(kernel, palette) || palette.none;
+  if (metric === "floor") {
+    const above = time / (shown.kernels.floor_s[kernel] || time);
+    return mixed([palette.cold, palette["hot-2"], palette["hot-4"]], Math.log10(above) / 2);
+  }
+  return palette.none;
+}
+
+function vertices() {
+  const found = view.isWhole ? graphOf.whole : graphOf.scopes[view.scope];
+  const children = found.children || graphOf.names.map((_, i) => i);
+  return { ...found, children };
+}
+
+function vertexName(v) {
+  return v < 0 ? graphOf.modules[~v] : at(graphOf.ops, v);
+}
+
+function vertexTip(v) {
+  if (v < 0) return moduleTip({ module: ~v, value: moduleTime[~v] });
+  const k = graphOf.kernel[v];
+  const name = graphOf.names[v];
+  if (k < 0) return tip(`${vertexName(v)} ${name}`, "launches nothing on the device");
+  const rides = graphOf.anchor[v] === k ? "" : "rides along in ";
+  const time = shown.kernels.time_s[k];
+  return tip(`${vertexName(v)} ${name}`, `${rides}kernel ${k}: ${kernelName(shown, k)}`,
+    `${took(shown, k)}, ${share(time, shown.time_s)} of the time; floor ` +
+    quantity(shown.kernels.floor_s[k], "s"),
+    `bound by ${at(shown.kernels.bound, k)}`, deltaText(k));
+}
+
+// The window that shows everything with square pixels, boxes not larger than they need to be.
+function fitted(found, holder) {
+  const [left, right] = [Math.min(...found.x) - BOX_X, Math.max(...found.x) + BOX_X];
+  const [top, bottom] = [Math.min(...found.y) - BOX_Y, Math.max(...found.y) + BOX_Y];
+  const scale = Math.max((right - left) / holder.clientWidth, (bottom - top) / holder.clientHeight, 0.8);
+  const [w, h] = [holder.clientWidth * scale, holder.clientHeight * scale];
+  const [x, y] = [(left + right) / 2, (top + bottom) / 2];
+  return [x - w / 2, x + w / 2, y - h / 2, y + h / 2];
+}
+
+function lineData(found) {
+  const made = [];
+  for (let i = 0; i < found.edges.length; i += 2) {
+    const [a, b] = [found.edges[i], found.edges[i + 1]];
+    made.push({ coords: [[found.x[a], found.y[a] + BOX_Y / 2], [found.x[b], found.y[b] - BOX_Y / 2]] });
+  }
+  return made;
+}
+
+function buildGraph(chart, palette) {
+  const found = vertices();
+  if (!found.children.length) return chart.clear();
+  view.window = view.window || fitted(found, chart.getDom());
+  const [x0, x1, y0, y1] = view.window;
+  const longest = Math.max(1e-15, ...found.children.map(timeOf));
+  const fills = found.children.map((v) => fillOf(v, longest, palette));
+  const isHit = (v) => v >= 0 && selected !== null && graphOf.kernel[v] === selected;
+  chart.setOption({
+    animation: false,
+    grid: { left: 0, right: 0, top: 0, bottom: 0 },
+    tooltip: tooltip(palette, (p) => (p.seriesType === "custom" ? vertexTip(found.children[p.dataIndex]) : "")),
+    xAxis: { type: "value", show: false, min: x0, max: x1 },
+    yAxis: { type: "value", show: false, min: y0, max: y1, inverse: true },
+    series: [
+      { type: "lines", coordinateSystem: "cartesian2d", silent: true, animation: false, clip: true,
+        large: found.edges.length > 4000, data: lineData(found),
+        lineStyle: { color: palette.faint, width: 1, opacity: 0.55, curveness: 0 } },
+      { type: "custom", animation: false, clip: true, progressive: 0,
+        data: found.children.map((v, i) => [found.x[i], found.y[i]]),
+        renderItem: (params, api) => {
+          const i = params.dataIndex;
+          const v = found.children[i];
+          const [x, y] = api.coord([found.x[i], found.y[i]]);
+          const [w, h] = api.size([BOX_X, BOX_Y]);
+          const area = params.coordSys;
+          if (x + w < area.x || x - w > area.x + area.width || y + h < 0 || y - h > area.height) {
+            return null;
+          }
+          const second = v < 0 ? share(moduleTime[~v], shown.time_s) : graphOf.names[v].split("/").pop();
+          const group = box(x - w / 2, y - h / 2, w, h, fills[i], vertexName(v), v < 0, palette, second);
+          if (isHit(v) || i === view.at) {
+            group.children[0].style = { ...group.children[0].style, stroke: palette.accent, lineWidth: 3 };
+          }
+          return group;
+        } },
+    ],
+  }, true);
+  crumbs();
+  legend(longest, palette);
+}
+
+function crumbs() {
+  const path = [];
+  for (let m = view.scope; m >= 0; m = graphOf.parent[m]) path.unshift(m);
+  byId("crumbs").replaceChildren(...(view.isWhole ? [] : path.flatMap((m, i) => [
+    i ? " / " : "", element("button", { type: "button", onclick: () => enter(m) }, graphOf.modules[m]),
+  ])));
+}
+
+function legend(longest, palette) {
+  const metric = byId("graph-colour").value;
+  const ramp = (stops) => element("i", { style: `background:linear-gradient(90deg,${stops.join(",")})` });
+  const parts = {
+    time: () => [quantity(longest / 1000, "s"), ramp(heatStops(palette)), quantity(longest, "s")],
+    floor: () => ["1×", ramp([palette.cold, palette["hot-2"], palette["hot-4"]]), "100× the floor"],
+    delta: () => ["faster", ramp([palette.less, palette.none, palette.more]), "slower"],
+    bound: () => [...new Set(shown.kernels.bound.texts)].flatMap((b) => [
+      element("i", { class: "box", style: `background:${HUES[BINDS.indexOf(b)] || palette.none}` }), b]),
+  }[metric]();
+  byId("scale").replaceChildren(...parts);
+}
+
+function enter(m) {
+  Object.assign(view, { scope: m, isWhole: false, at: -1, window: null });
+  byId("graph-form").value = "modules";
+  draw("graph-chart");
+}
+
+function open(v) {
+  if (v < 0) enter(~v);
+  else if (graphOf.kernel[v] >= 0) select(graphOf.kernel[v], "graph");
+}
+
+// Show a node where it is: its module's drawing, with the node in the middle if that is large.
+function focusNode(node) {
+  Object.assign(view, { scope: graphOf.home[node], isWhole: false, window: null });
+  view.at = vertices().children.indexOf(node);
+  byId("graph-form").value = "modules";
+  if (charts.get("graph-chart").chart) draw("graph-chart");
+}
+
+function zoom(factor, px, py) {
+  const [x0, x1, y0, y1] = view.window;
+  const [x, y] = [x0 + (x1 - x0) * px, y0 + (y1 - y0) * py];
+  view.window = [x - (x - x0) * factor, x + (x1 - x) * factor, y - (y - y0) * factor, y + (y1 - y) * factor];
+  moveWindow();
+}
+
+let isWaiting = false;
+function moveWindow() {
+  if (isWaiting) return;
+  isWaiting = true;
+  requestAnimationFrame(() => {
+    isWaiting = false;
+    const [x0, x1, y0, y1] = view.window;
+    charts.get("graph-chart").chart.setOption({ xAxis: { min: x0, max: x1 }, yAxis: { min: y0, max: y1 } });
+  });
+}
+
+function keepInView(i, found) {
+  const [x0, x1, y0, y1] = view.window;
+  const [dx, dy] = [
+    found.x[i] < x0 || found.x[i] > x1 ? found.x[i] - (x0 + x1) / 2 : 0,
+    found.y[i] < y0 || found.y[i] > y1 ? found.y[i] - (y0 + y1) / 2 : 0];
+  view.window = [x0 + dx, x1 + dx, y0 + dy, y1 + dy];
+}
+
+for (const [name, words] of Object.entries(METRICS)) {
+  byId("graph-colour").append(element("option", { value: name }, words));
+}
+if (data.comparison) byId("graph-colour").value = "delta";
+byId("graph-colour").addEventListener("change", () => draw("graph-chart"));
+byId("graph-form").addEventListener("change", (e) => {
+  Object.assign(view, { isWhole: e.target.value === "whole", at: -1, window: null });
+  draw("graph-chart");
+});
+
+const graphHolder = byId("graph-chart");
+addChart("graph-chart", buildGraph, (chart) => {
+  chart.on("click", { seriesType: "custom" }, (p) => open(vertices().children[p.dataIndex]));
+  const zr = chart.getZr();
+  let grip = null;
+  zr.on("mousedown", (e) => { grip = [e.offsetX, e.offsetY, ...view.window]; });
+  zr.on("mouseup", () => { grip = null; });
+  zr.on("globalout", () => { grip = null; });
+  zr.on("mousemove", (e) => {
+    if (!grip) return;
+    const [px, py, x0, x1, y0, y1] = grip;
+    const dx = ((px - e.offsetX) * (x1 - x0)) / graphHolder.clientWidth;
+    const dy = ((py - e.offsetY) * (y1 - y0)) / graphHolder.clientHeight;
+    view.window = [x0 + dx, x1 + dx, y0 + dy, y1 + dy];
+    moveWindow();
+  });
+});
+graphHolder.addEventListener("wheel", (e) => {
+  // The page scrolls past the graph unless the graph has the focus.
+  if (!view.window || (!e.ctrlKey && document.activeElement !== graphHolder)) return;
+  e.preventDefault();
+  const place = graphHolder.getBoundingClientRect();
+  zoom(e.deltaY > 0 ? 1.2 : 1 / 1.2, (e.clientX - place.left) / place.width, (e.clientY - place.top) / place.height);
+}, { passive: false });
+graphHolder.addEventListener("keydown", (e) => {
+  const found = vertices();
+  const move = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[e.key];
+  if (move && found.children.length) {
+    view.at = (view.at + move + found.children.length) % found.children.length;
+    keepInView(view.at, found);
+    const chart = draw("graph-chart");
+    chart.dispatchAction({ type: "showTip", seriesIndex: 1, dataIndex: view.at });
+  } else if (e.key === "Enter" && view.at >= 0) open(found.children[view.at]);
+  else if (e.key === "Backspace") enter(Math.max(graphOf.parent[view.scope], 0));
+  else if (e.key === "+" || e.key === "=") zoom(1 / 1.3, 0.5, 0.5);
+  else if (e.key === "-") zoom(1.3, 0.5, 0.5);
+  else if (e.key === "0") { view.window = null; draw("graph-chart"); }
+  else return;
+  e.preventDefault();
+  e.stopPropagation();
+});
+onSelect((kernel, from) => {
+  if (kernel === null) return;
+  const node = graphOf.anchor.indexOf(kernel);
+  if (from === "graph" || view.isWhole || node < 0) {
+    if (charts.get("graph-chart").chart) draw("graph-chart");
+  } else focusNode(node);
+});
