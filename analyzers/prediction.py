@@ -6,8 +6,10 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from perfc.ir.facts import Origin
 from perfc.ir.graph import Module
 from perfc.machine import Machine
 from perfc.passes import Analysis
@@ -17,6 +19,8 @@ from perfc.passes.fuse import Fuse, KernelTable
 from perfc.passes.roofline import GRAPH_GAP, KernelBound, Roofline, RooflineTable
 from perfc.passes.runtimes import Launch
 
+from . import artefact
+from .learned import Learned, learned
 from .spread import Spread, spread_of
 
 if TYPE_CHECKING:
@@ -24,6 +28,11 @@ if TYPE_CHECKING:
 
 UNKNOWN_RATIOS = Ratios(0.4, 2.5)
 """Of a class whose fit left no kernel out; assumed."""
+
+ASSUMED_LAUNCH = Ratios(0.6, 2.0)
+"""Of a launch that nobody measured: 3 to 10 µs in eager frameworks, say target files; assumed."""
+MEASURED_LAUNCH = Ratios(0.8, 1.25)
+"""Of one that was; assumed."""
 
 
 class Predictor(Enum):
@@ -131,6 +140,7 @@ def predict(
     *,
     source: Module | None = None,
     tf32: bool = True,
+    folder: Path = artefact.SHIPPED,
 ) -> PredictionTable:
     """Predictions for every kernel of a roofline.
 
@@ -139,17 +149,20 @@ def predict(
         kernels: the kernels it is of, with their runtime.
         source: the module as read, for the nodes that only a host runs; they are left out else.
         tf32: whether f32 products may use TF32.
+        folder: where the weights of the operator predictor lie.
     """
     machine, runtime = bounds.machine, kernels.runtime.name
     efficiencies = of_machine(machine, runtime)
     found: list[KernelPrediction | None] = [None] * len(bounds.kernels)
     if efficiencies is not None:
         found = by_fit(bounds, runtime, efficiencies)
-    launch_s = gap_s(machine, kernels.runtime.launch)
+    launch = gap(machine, kernels.runtime.launch)
     missing = [i for i, k in enumerate(found) if k is None]
+    known = learned(bounds, missing, tf32=tf32, folder=folder) if missing else {}
     for i in missing:
         bound = bounds.kernels[i]
-        found[i] = waited(by_roofline(bound, machine), bound, launch_s)
+        own = by_learning(known[i], bound) if i in known else by_roofline(bound, machine)
+        found[i] = waited(own, bound, launch)
     complete = [k for k in found if k is not None]
     host_s = 0.0
     if efficiencies is not None and source is not None:
@@ -179,6 +192,21 @@ def by_fit(
     return found
 
 
+def by_learning(found: Learned, bound: KernelBound) -> KernelPrediction:
+    """What the operator predictor says."""
+    return KernelPrediction(
+        bound.floor_s,
+        found.time_s,
+        found.low_s,
+        found.high_s,
+        0.0,
+        Predictor.LEARNED,
+        found.class_name,
+        found.is_extrapolating,
+        found.is_measured,
+    )
+
+
 def by_roofline(bound: KernelBound, machine: Machine) -> KernelPrediction:
     """The sustained roofline times what kernels of the kind usually take of it."""
     spread: Spread = spread_of(machine.kind, bound.kernel.kind)
@@ -198,23 +226,36 @@ def by_roofline(bound: KernelBound, machine: Machine) -> KernelPrediction:
     )
 
 
-def gap_s(machine: Machine, launch: Launch) -> float:
-    """Shortest time from one launch to the next."""
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Shortest time from one launch to the next, and how sure that is."""
+
+    time_s: float
+    low_s: float
+    high_s: float
+
+
+def gap(machine: Machine, launch: Launch) -> Gap:
+    """The gap of a machine and a way of launching."""
     overhead = machine.launch_overhead_s
     if overhead is None:
-        return 0.0
-    return overhead.value * (GRAPH_GAP if launch is Launch.GRAPH else 1.0)
+        return Gap(0.0, 0.0, 0.0)
+    is_graph = launch is Launch.GRAPH
+    is_sure = overhead.origin is Origin.MEASURED and not is_graph
+    sides = MEASURED_LAUNCH if is_sure else ASSUMED_LAUNCH
+    time_s = overhead.value * (GRAPH_GAP if is_graph else 1.0)
+    return Gap(time_s, time_s * sides.low, time_s * sides.high)
 
 
-def waited(found: KernelPrediction, bound: KernelBound, launch_s: float) -> KernelPrediction:
+def waited(found: KernelPrediction, bound: KernelBound, launch: Gap) -> KernelPrediction:
     """A kernel that is shorter than its launch takes as long as that."""
-    least_s = launch_s * bound.launches
-    time_s = max(found.time_s, least_s)
+    n = bound.launches
+    time_s = max(found.time_s, launch.time_s * n)
     return replace(
         found,
         time_s=time_s,
-        low_s=max(found.low_s, least_s),
-        high_s=max(found.high_s, least_s),
+        low_s=max(found.low_s, launch.low_s * n),
+        high_s=max(found.high_s, launch.high_s * n),
         wait_s=time_s - found.time_s,
     )
 

@@ -1,0 +1,124 @@
+"""Predictions of the operator predictor for the kernels of a roofline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from perfc.machine import Unit
+
+from . import artefact, predictor
+from .lowering import Lowered, lower
+from .rows import Protocol
+
+if TYPE_CHECKING:
+    from perfc.machine import Machine
+    from perfc.passes.roofline import RooflineTable
+
+    from .classes import Array
+
+TENSOR_CORES = frozenset({"matmul", "convolution"})
+"""Classes whose f32 products run as TF32 where that is allowed."""
+INSIDE = Protocol.GRAPH
+"""A kernel between others of a run: its launch on the device counts, the host's is added later."""
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """What the operator predictor says of a kernel; all launches together.
+
+    Args:
+        weights: name of the weights that were used.
+        is_measured: whether they were trained on kernels of this machine and element type.
+    """
+
+    time_s: float
+    low_s: float
+    high_s: float
+    is_extrapolating: bool
+    is_measured: bool
+    class_name: str
+    weights: str
+
+
+def learned(
+    bounds: RooflineTable,
+    wanted: Iterable[int],
+    *,
+    tf32: bool = True,
+    folder: Path = artefact.SHIPPED,
+) -> dict[int, Learned]:
+    """Predictions of the kernels ``wanted`` that a class with weights knows, by their index.
+
+    Equal kernels are predicted once, and all of a class and element type together.
+
+    Raises:
+        WeightsError: weights that are damaged or of another schema.
+    """
+    machine = bounds.machine
+    known = predictor.available(folder)
+    groups: dict[tuple[str, str], list[tuple[int, Lowered]]] = {}
+    for i in wanted if known and machine.kind != "cpu" else ():
+        row = lower(bounds.kernels[i], bounds.env)
+        if row is None or row.class_name not in known:
+            continue
+        dtype = computed(row, machine, tf32=tf32)
+        groups.setdefault((row.class_name, dtype), []).append((i, row))
+    found: dict[int, Learned] = {}
+    for (class_name, dtype), rows in groups.items():
+        found |= predicted(bounds, class_name, dtype, rows, folder)
+    return found
+
+
+def computed(row: Lowered, machine: Machine, *, tf32: bool) -> str:
+    """The element type that products are done in."""
+    if row.dtype == "f32" and tf32 and row.class_name in TENSOR_CORES:
+        return "tf32" if (Unit.MATRIX, "tf32") in machine.compute else "f32"
+    return row.dtype
+
+
+def predicted(
+    bounds: RooflineTable,
+    class_name: str,
+    dtype: str,
+    rows: Sequence[tuple[int, Lowered]],
+    folder: Path,
+) -> dict[int, Learned]:
+    """Kernels of one class and element type."""
+    machine = bounds.machine
+    found = predictor.predict(
+        class_name,
+        columns_of([r.parameters for _, r in rows]),
+        dtype,
+        machine,
+        INSIDE,
+        folder=folder,
+    )
+    cards = {c.name: c for c in predictor.available(folder)[class_name]}
+    card = cards[found.predictor]
+    is_measured = machine.name in card.targets and dtype in card.dtypes
+    made: dict[int, Learned] = {}
+    for at, (i, _) in enumerate(rows):
+        bound = bounds.kernels[i]
+        floor_s, n = bound.floor_s, bound.launches
+        made[i] = Learned(
+            max(float(found.time_s[at]) * n, floor_s),
+            max(float(found.low_s[at]) * n, floor_s),
+            max(float(found.high_s[at]) * n, floor_s),
+            bool(found.extrapolating[at]),
+            is_measured,
+            class_name,
+            found.predictor,
+        )
+    return made
+
+
+def columns_of(rows: Sequence[Mapping[str, float]]) -> dict[str, Array]:
+    """Rows as columns; what a row lacks is not a number, and gets its default later."""
+    import numpy as np
+
+    names = dict.fromkeys(name for row in rows for name in row)
+    nan = float("nan")
+    return {name: np.array([row.get(name, nan) for row in rows]) for name in names}
