@@ -1,0 +1,1 @@
+"""Budgets on what a model costs, against limits and against a baseline."""

@@ -1,0 +1,39 @@
+"""Output of a document, for commands whose report is not of one analysis."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ._report import PIPED_WIDTH, is_colourful, write_whole
+
+if TYPE_CHECKING:
+    from perfc.report.document import Document
+
+
+def emit(text: str, output: Path | None) -> None:
+    """Write ``text`` to a file in one step, or to standard output."""
+    from perfc.report import text as plain
+
+    if output is not None:
+        write_whole(output, text)
+    else:
+        sys.stdout.write(plain.encodable(text, sys.stdout.encoding or "utf-8"))
+
+
+def show_document(document: Document, form: str, output: Path | None) -> None:
+    """Write a document as ``text`` or ``markdown``, with colour where a terminal shows it."""
+    if form == "markdown":
+        from perfc.report import markdown
+
+        emit(markdown.render(document), output)
+        return
+    from perfc.report import terminal, text
+
+    width = shutil.get_terminal_size((PIPED_WIDTH, 40)).columns
+    if output is None and is_colourful():
+        terminal.write(document, sys.stdout, width)
+    else:
+        emit(text.render(document, width if output is None else PIPED_WIDTH), output)

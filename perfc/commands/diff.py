@@ -1,0 +1,99 @@
+"""``perfc diff``: what became of a model, and which operators explain it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from perfc.errors import ParseError
+
+from ._document import emit, show_document
+from ._options import dim_option, output_option, parse_dims
+from ._report import DTYPES, parse_top
+
+FINDINGS = 1
+INCOMPLETE = 3
+
+
+@click.command("diff")
+@click.argument("old", metavar="OLD")
+@click.argument("new", metavar="[NEW]", required=False)
+@click.option("-t", "--target", default="a100", show_default=True, help="Name or file of a target.")
+@dim_option
+@click.option("--runtime", default="ort", show_default=True, help="eager, ort, tensorrt, inductor.")
+@click.option("--dtype", default="", help="What if: f16, bf16, tf32, i8, fp8.")
+@click.option("--no-tf32", is_flag=True, help="f32 products do not use TF32.")
+@click.option("--to-target", help="Target of the new side, where it is another one.")
+@click.option("--to-dim", "to_dims", multiple=True, metavar="NAME=N", help="Extents, likewise.")
+@click.option("--to-runtime", help="Runtime, likewise.")
+@click.option("--to-dtype", help="Precision, likewise.")
+@click.option(
+    "--output-format",
+    "form",
+    type=click.Choice(["text", "json", "markdown"]),
+    default="text",
+    show_default=True,
+)
+@output_option
+@click.option("--top", default="20", show_default=True, help="Rows of each table, or 'all'.")
+@click.option("--exit-code", is_flag=True, help="Exit with 1 where something differs.")
+@click.option("--strict", is_flag=True, help="Exit with 3 where totals are only lower bounds.")
+def command(
+    old: str,
+    new: str | None,
+    target: str,
+    dims: tuple[str, ...],
+    runtime: str,
+    dtype: str,
+    no_tf32: bool,
+    to_target: str | None,
+    to_dims: tuple[str, ...],
+    to_runtime: str | None,
+    to_dtype: str | None,
+    form: str,
+    output: Path | None,
+    top: str,
+    exit_code: bool,
+    strict: bool,
+) -> int:
+    """Compare two models by structure: OLD and NEW are files or REVISION:FILE of git.
+
+    Without NEW, OLD is compared with itself under the --to options, or else as it is in HEAD with
+    as it is now: `perfc diff model.onnx`, `perfc diff HEAD~1:model.onnx model.onnx`,
+    `perfc diff model.onnx --dim batch=1 --to-dim batch=8`.
+    """
+    from perfc.diff import Setting, both, compare, document, to_json, views_of
+
+    limit = parse_top(top)
+    sizes = parse_dims(dims)
+    first = Setting(old, target, sizes, runtime, spelled(dtype), not no_tf32)
+    second = Setting(
+        new or old,
+        to_target or target,
+        sizes | parse_dims(to_dims),
+        to_runtime or runtime,
+        spelled(dtype if to_dtype is None else to_dtype),
+        not no_tf32,
+    )
+    if new is None and first == second:
+        if ":" in old and not Path(old).exists():
+            raise ParseError("nothing to compare with", where=old, hint="give a second model")
+        committed = f"HEAD:{old}" if Path(old).is_absolute() else f"HEAD:./{old}"
+        first = replace(first, model=committed)
+    found = compare(*both(first, second), (first.model, second.model))
+    views = views_of(found)
+    if form == "json":
+        emit(to_json(views), output)
+    else:
+        show_document(document(views, limit), form, output)
+    if strict and not found.is_complete:
+        click.echo("incomplete: totals are lower bounds", err=True)
+        return INCOMPLETE
+    return FINDINGS if exit_code and not found.is_empty else 0
+
+
+def spelled(dtype: str) -> str:
+    """A precision as perfc writes it."""
+    return DTYPES.get(dtype.lower(), dtype.lower())

@@ -1,0 +1,25 @@
+"""Two models compared by structure: what changed, what it costs, and which edits explain it."""
+
+from __future__ import annotations
+
+from .difference import Difference, compare
+from .figures import Figure, Metric, figures
+from .sections import document, to_json
+from .sides import Setting, both
+from .views import DiffViews, collect
+
+views_of = collect
+
+__all__ = [
+    "DiffViews",
+    "Difference",
+    "Figure",
+    "Metric",
+    "Setting",
+    "both",
+    "compare",
+    "document",
+    "figures",
+    "to_json",
+    "views_of",
+]

@@ -1,0 +1,261 @@
+"""Aligns two graphs by structure: equal surroundings first, then neighbours, then order.
+
+Names decide only between pairings that structure cannot tell apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from perfc.ir.graph import Graph, Node
+
+from .gaps import aligned, gaps, increasing
+from .labels import Label, Labels, Side
+from .wiring import COMMUTATIVE, OUTSIDE, Wiring, skeleton, wiring
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """Which nodes of two graphs are the same.
+
+    Args:
+        pairs: old node and new node, in the new order; nodes of regions included.
+        removed: nodes that only the old graph has.
+        added: nodes that only the new graph has.
+    """
+
+    pairs: tuple[tuple[Node, Node], ...]
+    removed: tuple[Node, ...]
+    added: tuple[Node, ...]
+
+
+def align(old: Graph, new: Graph, old_side: Side, new_side: Side) -> Alignment:
+    """The alignment of two graphs, typed and folded.
+
+    Stages, from certain to likely: (1) nodes whose whole past and future are equal, then whose
+    past or future is (Weisfeiler-Lehman colours along the edges, exact, not hashed), with types
+    and then without; (2) the same on the graph of products alone, which exporters agree on;
+    (3) neighbours of pairs that read or are read in the same place; (4) in the gaps between
+    pairs, the ordered pairing with the best score.
+    """
+    found = Matching(wiring(old), wiring(new), Labels(old_side), Labels(new_side))
+    found.run()
+    pairs = [(found.old.nodes[i], found.new.nodes[j]) for i, j in found.by_new()]
+    removed = [n for i, n in enumerate(found.old.nodes) if i not in found.of_old]
+    added = [n for j, n in enumerate(found.new.nodes) if j not in found.of_new]
+    for a, b in list(pairs):
+        for left, right in zip(a.regions, b.regions, strict=False):
+            inner = align(left, right, old_side, new_side)
+            pairs += inner.pairs
+            removed += inner.removed
+            added += inner.added
+    return Alignment(tuple(pairs), tuple(removed), tuple(added))
+
+
+class Matching:
+    """Pairs found so far between two wirings."""
+
+    def __init__(self, old: Wiring, new: Wiring, left: Labels, right: Labels) -> None:
+        self.old, self.new = old, new
+        self.left, self.right = left, right
+        self.of_old: dict[int, int] = {}
+        self.of_new: dict[int, int] = {}
+        self.strict = (
+            [left.strict(n) for n in old.nodes],
+            [right.strict(n) for n in new.nodes],
+        )
+
+    def by_new(self) -> list[tuple[int, int]]:
+        """Pairs in the new order."""
+        return [(self.of_new[j], j) for j in sorted(self.of_new)]
+
+    def pair(self, i: int, j: int) -> bool:
+        """Match two nodes; False where one of them has a partner already."""
+        if i in self.of_old or j in self.of_new:
+            return False
+        self.of_old[i], self.of_new[j] = j, i
+        return True
+
+    def run(self) -> None:
+        """Every stage."""
+        rough = (
+            [self.left.shapeless(n) for n in self.old.nodes],
+            [self.right.shapeless(n) for n in self.new.nodes],
+        )
+        self.colours(*self.strict)
+        self.products()
+        if self.is_done:
+            return
+        self.spread(*self.strict)
+        self.colours(*rough)
+        self.spread(*rough)
+        self.fill(self.score)
+        names = ([n.op.mnemonic for n in self.old.nodes], [n.op.mnemonic for n in self.new.nodes])
+        self.spread(*names)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether one side is used up."""
+        return len(self.of_old) == min(len(self.old.nodes), len(self.new.nodes))
+
+    def products(self) -> None:
+        """Align the products among themselves, then take their pairs over."""
+        left, kept_old = skeleton(self.old, lambda n: self.left.mac(n) > 0)
+        right, kept_new = skeleton(self.new, lambda n: self.right.mac(n) > 0)
+        inner = Matching(left, right, self.left, self.right)
+        place_old = {i: k for k, i in enumerate(kept_old)}
+        place_new = {j: k for k, j in enumerate(kept_new)}
+        for i, j in self.of_old.items():
+            if i in place_old and j in place_new:
+                inner.pair(place_old[i], place_new[j])
+        for label in ("product", "kind"):
+            one: Label = getattr(self.left, label)
+            two: Label = getattr(self.right, label)
+            tags = [one(n) for n in left.nodes], [two(n) for n in right.nodes]
+            inner.colours(*tags)
+            inner.spread(*tags)
+            inner.fill(partial(inner.product_score, tags=tags))
+        for i, j in inner.of_old.items():
+            self.pair(kept_old[i], kept_new[j])
+
+    def colours(self, old: Sequence[Hashable], new: Sequence[Hashable]) -> None:
+        """Pair nodes with the same past and future, then the same past, then the same future."""
+        memo: dict[Hashable, int] = {}
+        past = colour(self.old, old, memo, back=False), colour(self.new, new, memo, back=False)
+        future = colour(self.old, old, memo, back=True), colour(self.new, new, memo, back=True)
+        both = [list(zip(p, f, strict=True)) for p, f in zip(past, future, strict=True)]
+        self.buckets(both[0], both[1])
+        self.buckets(*past)
+        self.buckets(*future)
+
+    def buckets(self, old: Sequence[Hashable], new: Sequence[Hashable]) -> None:
+        """Pair nodes of one colour, in order, where both sides have equally many."""
+        left = grouped((c, i) for i, c in enumerate(old) if i not in self.of_old)
+        right = grouped((c, j) for j, c in enumerate(new) if j not in self.of_new)
+        for c, ours in left.items():
+            theirs = right.get(c, [])
+            if len(ours) == len(theirs):
+                for i, j in self.named(ours, theirs):
+                    self.pair(i, j)
+
+    def named(self, ours: list[int], theirs: list[int]) -> Iterable[tuple[int, int]]:
+        """Pairs in order, or by name where all names agree."""
+        if len(ours) > 1:
+            by_name = {self.new.nodes[j].name: j for j in theirs}
+            names = [self.old.nodes[i].name for i in ours]
+            if len(by_name) == len(ours) and set(names) == set(by_name):
+                return [(i, by_name[name]) for i, name in zip(ours, names, strict=True)]
+        return zip(ours, theirs, strict=True)
+
+    def spread(self, old: Sequence[Hashable], new: Sequence[Hashable]) -> None:
+        """Pair neighbours of pairs that are alike and stand in the same place."""
+        waiting = list(self.of_old.items())
+        while waiting:
+            i, j = waiting.pop()
+            found: list[tuple[int, int]] = []
+            if self.old.is_ordered:
+                found += only(
+                    fed_by(self.old, i, old, self.of_old), fed_by(self.new, j, new, self.of_new)
+                )
+            left = [((old[u], slot), u) for u, slot in self.old.after[i] if u not in self.of_old]
+            right = [((new[u], slot), u) for u, slot in self.new.after[j] if u not in self.of_new]
+            found += only(left, right)
+            waiting += [pair for pair in found if self.pair(*pair)]
+
+    def fill(self, score: Callable[[int, int], float]) -> None:
+        """Pair what is left between pairs that keep their order."""
+        old = [i for i in range(len(self.old.nodes)) if i not in self.of_old]
+        new = [j for j in range(len(self.new.nodes)) if j not in self.of_new]
+        frame = increasing(self.of_old.items())
+        for left, right in list(gaps(old, new, frame)):
+            for i, j in aligned(left, right, score):
+                self.pair(i, j)
+
+    def score(self, i: int, j: int) -> float:
+        """How alike two nodes are; 0 where they cannot be the same."""
+        a, b = self.old.nodes[i], self.new.nodes[j]
+        if a.op.mnemonic != b.op.mnemonic:
+            return 0.0
+        likeness = 6.0 if self.strict[0][i] == self.strict[1][j] else 3.0
+        return likeness + self.shared(i, j) + (0.5 if a.name == b.name else 0.0)
+
+    def product_score(
+        self, i: int, j: int, tags: tuple[Sequence[Hashable], Sequence[Hashable]]
+    ) -> float:
+        """How alike two products are; 0 where they are of different classes."""
+        a, b = self.old.nodes[i], self.new.nodes[j]
+        if tags[0][i] != tags[1][j] and a.op.kind is not b.op.kind:
+            return 0.0
+        likeness = 6.0 if self.strict[0][i] == self.strict[1][j] else 2.0
+        likeness += 2.0 if tags[0][i] == tags[1][j] else 0.0
+        return likeness + self.shared(i, j) + (0.5 if a.name == b.name else 0.0)
+
+    def shared(self, i: int, j: int) -> float:
+        """Neighbours of the one that are paired with neighbours of the other, two each way."""
+        fed = sum(self.of_old.get(p, -2) in self.new.before[j] for p in self.old.before[i])
+        readers = {u for u, _ in self.new.after[j]}
+        read = sum(self.of_old.get(u, -2) in readers for u, _ in self.old.after[i])
+        return min(fed, 2) + min(read, 2)
+
+
+def colour(
+    graph: Wiring, labels: Sequence[Hashable], memo: dict[Hashable, int], *, back: bool
+) -> list[int]:
+    """A number for each node that is equal where the label and everything before it is.
+
+    With ``back`` everything behind it. Numbers of one ``memo`` compare between graphs.
+    """
+    count = len(graph.nodes)
+    found = [OUTSIDE] * count
+    for k in range(count - 1, -1, -1) if back else range(count):
+        near: Sequence[object]
+        if back:
+            near = sorted([(found[u], slot) for u, slot in graph.after[k]])
+        else:
+            makers = [found[p] if p != OUTSIDE else OUTSIDE for p in graph.before[k]]
+            near = makers if graph.is_ordered and not is_commutative(graph, k) else sorted(makers)
+        key = (back, labels[k], tuple(near))
+        found[k] = memo.setdefault(key, len(memo))
+    return found
+
+
+def is_commutative(graph: Wiring, k: int) -> bool:
+    """Whether the order of the operands of a node tells nothing."""
+    return graph.nodes[k].op.mnemonic in COMMUTATIVE
+
+
+def fed_by(
+    graph: Wiring, k: int, labels: Sequence[Hashable], taken: Mapping[int, int]
+) -> list[tuple[Hashable, int]]:
+    """Makers of the operands of a node that have no partner, with the operand they are."""
+    told = not is_commutative(graph, k)
+    makers = enumerate(graph.before[k])
+    return [
+        ((labels[p], slot if told else 0), p)
+        for slot, p in makers
+        if p != OUTSIDE and p not in taken
+    ]
+
+
+def only(
+    old: Iterable[tuple[Hashable, int]], new: Iterable[tuple[Hashable, int]]
+) -> list[tuple[int, int]]:
+    """Pairs of equal keys that either side has once."""
+    left, right = grouped(old), grouped(new)
+    return [
+        (ours[0], right[key][0])
+        for key, ours in left.items()
+        if len(ours) == len(right.get(key, ())) == 1
+    ]
+
+
+def grouped(items: Iterable[tuple[Hashable, int]]) -> dict[Hashable, list[int]]:
+    """Numbers by key, each once and in order."""
+    found: dict[Hashable, list[int]] = {}
+    for key, number in items:
+        numbers = found.setdefault(key, [])
+        if number not in numbers:
+            numbers.append(number)
+    return found

@@ -1,0 +1,177 @@
+"""Which changes explain most of a difference."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from perfc.ir.graph import Node
+
+from .changes import Change, Edit, Status
+from .figures import Metric
+from .kernels import NOTHING, KernelPair, Load
+
+EXPLAINED = 0.9
+"""Share of the change that the ones named account for."""
+WORTH_BLAMING = 1e-3
+"""Part of the total that a metric must change by to be what the blame is about."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Culprit:
+    """One thing that changed the totals.
+
+    Args:
+        name: of the node.
+        op_type: its operator.
+        what: what happened to it, in words.
+        delta: what it and all that follows from it add.
+        parameters: elements of weights it adds.
+        count: how many alike there are.
+        share: part of the change of the blamed metric, signs disregarded.
+    """
+
+    name: str
+    op_type: str
+    what: str
+    delta: Load
+    parameters: float = 0.0
+    count: int = 1
+    share: float = 0.0
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Blame:
+    """Culprits by their part in the change of one metric, largest first.
+
+    Args:
+        metric: the first of time, traffic, work, parameters in which any part changed.
+        culprits: all of them.
+        named: how many of them make up ``EXPLAINED`` of the change.
+    """
+
+    metric: Metric
+    culprits: tuple[Culprit, ...]
+    named: int
+
+
+def by_edit(
+    edits: Sequence[Edit],
+    pairs: Sequence[KernelPair],
+    parameters: Mapping[Node, float],
+    order: Mapping[Node, int],
+) -> Blame:
+    """Edits as culprits: each kernel counts to the edit that one of its nodes belongs to.
+
+    A kernel whose numbers changed though none of its nodes did (another operand is in cache now)
+    counts to the last edit before it.
+    """
+    owner = {
+        n: k
+        for k, e in enumerate(edits)
+        for c in e.changes
+        for n in (c.old, c.new)
+        if n is not None
+    }
+    totals = [NOTHING] * len(edits)
+    starts = [order.get(e.head.node, 0) for e in edits]
+    for pair in pairs:
+        delta = pair.delta
+        if pair.is_same:
+            continue
+        found = next((owner[n] for n in pair.nodes if n in owner), None)
+        if found is None and edits:
+            place = min((order.get(n, 0) for n in pair.nodes), default=0)
+            found = max((k for k, s in enumerate(starts) if s <= place), default=0)
+        if found is not None:
+            totals[found] += delta
+    culprits = [
+        Culprit(
+            e.head.node.name,
+            e.head.op_type,
+            in_words(e),
+            totals[k],
+            math.fsum(
+                sign * parameters.get(n, 0.0)
+                for c in e.changes
+                for sign, n in ((1, c.new), (-1, c.old))
+                if n is not None
+            ),
+        )
+        for k, e in enumerate(edits)
+    ]
+    return ranked(alike(culprits), whole_of(pairs))
+
+
+def by_kernel(pairs: Sequence[KernelPair]) -> Blame:
+    """Kernels as culprits, equal ones together: nothing in the graph was edited."""
+    culprits = [Culprit(p.name, p.label, "", p.delta) for p in pairs if not p.is_same]
+    return ranked(alike(culprits), whole_of(pairs))
+
+
+def alike(culprits: Sequence[Culprit]) -> list[Culprit]:
+    """Culprits with equal ones put together: layers of a network repeat a few."""
+    groups: dict[tuple[object, ...], list[Culprit]] = {}
+    for c in culprits:
+        d = c.delta
+        key = (c.op_type, c.what, f"{d.time_s:.2g}", d.flop, f"{d.nbytes:.2g}", c.parameters)
+        groups.setdefault(key, []).append(c)
+    return [
+        replace(
+            g[0],
+            delta=sum((c.delta for c in g), NOTHING),
+            parameters=sum(c.parameters for c in g),
+            count=len(g),
+        )
+        for g in groups.values()
+    ]
+
+
+def whole_of(pairs: Sequence[KernelPair]) -> Load:
+    """The larger side's total."""
+    before = sum((p.before for p in pairs), NOTHING)
+    after = sum((p.after for p in pairs), NOTHING)
+    return max(before, after, key=lambda load: load.time_s)
+
+
+def ranked(culprits: Sequence[Culprit], whole: Load) -> Blame:
+    """Culprits by size of their part in the first metric that they changed noticeably."""
+    parts: dict[Metric, tuple[list[float], float]] = {
+        Metric.TIME: ([abs(c.delta.time_s) for c in culprits], whole.time_s),
+        Metric.TRAFFIC: ([abs(c.delta.nbytes) for c in culprits], whole.nbytes),
+        Metric.FLOP: ([abs(c.delta.flop) for c in culprits], whole.flop),
+        Metric.PARAMETERS: ([abs(c.parameters) for c in culprits], 1.0),
+    }
+    changed = {
+        m: math.fsum(sizes) / total for m, (sizes, total) in parts.items() if total and any(sizes)
+    }
+    noticed = [m for m, part in changed.items() if part >= WORTH_BLAMING]
+    metric = noticed[0] if noticed else max(changed, key=lambda m: changed[m], default=Metric.TIME)
+    sizes = parts[metric][0]
+    total = math.fsum(sizes)
+    order = sorted(
+        range(len(culprits)),
+        key=lambda k: (-sizes[k], -abs(culprits[k].delta.nbytes), -abs(culprits[k].delta.flop)),
+    )
+    found = [replace(culprits[k], share=sizes[k] / total if total else 0.0) for k in order]
+    named, explained = 0, 0.0
+    while named < len(found) and explained < EXPLAINED - 1e-9:
+        explained += found[named].share
+        named += 1
+    return Blame(metric, tuple(found), named)
+
+
+def in_words(edit: Edit) -> str:
+    """What happened to the head of an edit, and how much follows from it."""
+    head: Change = edit.head
+    match head.status:
+        case Status.CHANGED:
+            text = head.details[0] if head.details else "changed"
+        case status:
+            text = status.value
+    others = [c for c in edit.changes if c is not head]
+    conversions = sorted({c.op_type for c in others if c.status is Status.ADDED})
+    if conversions and head.status is Status.CHANGED:
+        text += f", with {', '.join(conversions[:2])} added"
+    return text

@@ -1,0 +1,296 @@
+"""What is different between two aligned nodes, and where the difference starts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from enum import Enum
+from itertools import zip_longest
+
+from perfc.ir.graph import Node, Value
+from perfc.ir.op import Kind, attribute_text
+from perfc.ir.types import TensorType, Type
+
+from .align import Alignment
+from .labels import Labels
+
+
+class Status(Enum):
+    """What became of a node."""
+
+    ADDED = "added"
+    REMOVED = "removed"
+    CHANGED = "changed"
+
+    __hash__ = object.__hash__
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Change:
+    """A node that is not as it was.
+
+    Args:
+        status: added, removed or changed.
+        old: the node before; None where it was added.
+        new: the node after; None where it was removed.
+        details: what is different, ``pads [0, 0] -> [1, 1]``.
+        is_carried: whether all of it follows from other types of what the node reads.
+    """
+
+    status: Status
+    old: Node | None
+    new: Node | None
+    details: tuple[str, ...] = ()
+    is_carried: bool = False
+
+    @property
+    def node(self) -> Node:
+        """The node after, or before where there is none after."""
+        found = self.new or self.old
+        assert found is not None
+        return found
+
+    @property
+    def op_type(self) -> str:
+        """Its operator, both where it is another one."""
+        names = [n.loc.op_type or n.op.mnemonic for n in (self.old, self.new) if n is not None]
+        return " -> ".join(dict.fromkeys(names))
+
+
+CONVERSIONS = frozenset({"cast", "cast_like", "quantize_linear", "dequantize_linear"})
+"""Operators that are there for what reads them."""
+
+
+def changes(alignment: Alignment, left: Labels, right: Labels) -> list[Change]:
+    """Every node that is not as it was: pairs in the new order, then removed ones, then added."""
+    found: list[Change] = []
+    differ = {b: (a, left, right) for a, b in alignment.pairs if left.strict(a) != right.strict(b)}
+    made_new = {v for b in differ for v in b.results} | {
+        v for n in alignment.added for v in n.results
+    }
+    gone = {v for n in alignment.removed for v in n.results}
+    for new, (old, _, _) in differ.items():
+        details = tuple(_details(old, new, left, right))
+        if details:
+            carried = is_carried(old, new, left, right, made_new, gone)
+            found.append(Change(Status.CHANGED, old, new, details, carried))
+    found += [Change(Status.REMOVED, n, None) for n in alignment.removed]
+    found += [Change(Status.ADDED, None, n, _made(n, right)) for n in alignment.added]
+    return found
+
+
+def is_carried(
+    old: Node,
+    new: Node,
+    left: Labels,
+    right: Labels,
+    made_new: set[Value],
+    gone: set[Value],
+) -> bool:
+    """Whether the node only follows what is fed to it.
+
+    It does where an operand made by a changed, added or removed node, or an input of the model,
+    has another type, and the node's own particulars are as they were. A depthwise convolution's
+    groups follow its channels. Weights follow, unless extents changed that no operand has.
+    """
+    fed = [
+        (a, b)
+        for a, b in zip(old.inputs, new.inputs, strict=False)
+        if a is not None and b is not None and a.weight is None and b.weight is None
+    ]
+    moved = [(a, b) for a, b in fed if left.type(a.type) != right.type(b.type)]
+    if not moved:
+        return False
+    before = _extents(left, [a for a, _ in moved])
+    after = _extents(right, [b for _, b in moved])
+    own = [
+        (f, x, y)
+        for f, x, y in _attributes(old, new)
+        if not (isinstance(x, int) and x in before and isinstance(y, int) and y in after)
+    ]
+    return old.op.mnemonic == new.op.mnemonic and not own and not _wider(old, new, left, right)
+
+
+def _wider(old: Node, new: Node, left: Labels, right: Labels) -> bool:
+    """Whether a product's own extents changed: those of its weight that no operand has."""
+    if new.op.kind not in (Kind.CONV, Kind.MATMUL) or not old.results or not new.results:
+        return False
+    a, b = old.results[0].type, new.results[0].type
+    if not isinstance(a, TensorType) or not isinstance(b, TensorType):
+        return False
+    if all(v is None or v.weight is None for v in new.inputs[1:2]):
+        return False
+    axis = 1 if new.op.kind is Kind.CONV else -1
+    return _axis(left.type(a), axis) != _axis(right.type(b), axis)
+
+
+def _axis(label: object, axis: int) -> object:
+    match label:
+        case (_, tuple(extents)) if len(extents) >= 2:
+            return extents[axis]
+        case _:
+            return None
+
+
+def _extents(labels: Labels, values: Sequence[Value]) -> set[int]:
+    found: set[int] = set()
+    for v in values:
+        match labels.type(v.type):
+            case (_, tuple(extents)):
+                found.update(extents)
+            case _:
+                pass
+    return found
+
+
+def _attributes(old: Node, new: Node) -> Iterator[tuple[str, object, object]]:
+    if type(old.op) is not type(new.op):
+        return
+    for f in fields(new.op):
+        x, y = getattr(old.op, f.name), getattr(new.op, f.name)
+        if x != y:
+            yield f.name, x, y
+
+
+def _details(old: Node, new: Node, left: Labels, right: Labels) -> Iterator[str]:
+    """What a reader wants to know of a changed node, most telling first."""
+    if old.op.mnemonic != new.op.mnemonic:
+        yield f"{old.loc.op_type or old.op.mnemonic} -> {new.loc.op_type or new.op.mnemonic}"
+    for name, x, y in _attributes(old, new):
+        yield f"{name} {attribute_text(x)} -> {attribute_text(y)}"
+    names = new.op.operands
+    for k, (a, b) in enumerate(zip(old.inputs, new.inputs, strict=False)):
+        if a is not None and b is not None and left.type(a.type) != right.type(b.type):
+            name = names[k] if k < len(names) else f"operand {k}"
+            yield f"{name} {shown(left, a.type)} -> {shown(right, b.type)}"
+    for k, (a, b) in enumerate(zip_longest(old.inputs, new.inputs)):
+        if (a is None) != (b is None):
+            name = names[k] if k < len(names) else f"operand {k}"
+            yield f"{name} {'added' if a is None else 'removed'}"
+    for a, b in zip(old.outputs, new.outputs, strict=False):
+        if a is not None and b is not None and left.type(a.type) != right.type(b.type):
+            yield f"result {shown(left, a.type)} -> {shown(right, b.type)}"
+
+
+def _made(node: Node, labels: Labels) -> tuple[str, ...]:
+    return tuple(f"result {shown(labels, v.type)}" for v in node.results[:1])
+
+
+def shown(labels: Labels, type_: Type) -> str:
+    """A type with numbers for symbols."""
+    match labels.type(type_):
+        case (dtype, tuple(extents)):
+            return f"{dtype}[{', '.join(map(str, extents))}]"
+        case other:
+            return str(other)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Edit:
+    """Changes with one cause.
+
+    Args:
+        head: the change a reader would call the edit.
+        changes: all of it, ``head`` included.
+    """
+
+    head: Change
+    changes: tuple[Change, ...]
+
+
+def edits(
+    found: Sequence[Change], alignment: Alignment, order: Mapping[Node, int]
+) -> tuple[Edit, ...]:
+    """Changes grouped by cause: what follows from another change is part of it.
+
+    A node that only follows its operands belongs to the change that made them. Nodes added or
+    removed side by side, or one in place of the other, are one edit. Casts and quantisations are
+    there for what reads them, so that is the edit's head.
+    """
+    return Causes(found, alignment, order).edits()
+
+
+class Causes:
+    """Unites changes with their causes."""
+
+    def __init__(
+        self, found: Sequence[Change], alignment: Alignment, order: Mapping[Node, int]
+    ) -> None:
+        self.found = found
+        self.order = order
+        self.parent = list(range(len(found)))
+        self.by_new = {c.new: k for k, c in enumerate(found) if c.new is not None}
+        self.by_old = {c.old: k for k, c in enumerate(found) if c.old is not None}
+        self.new_of = dict(alignment.pairs)
+        self.made: dict[Value, Node] = {}
+        for a, b in alignment.pairs:
+            self.made.update((v, n) for n in (a, b) for v in n.results)
+        for n in (*alignment.added, *alignment.removed):
+            self.made.update((v, n) for v in n.results)
+
+    def root(self, k: int) -> int:
+        """The change that stands for all united with ``k``."""
+        while self.parent[k] != k:
+            self.parent[k] = self.parent[self.parent[k]]
+            k = self.parent[k]
+        return k
+
+    def unite(self, cause: int, k: int) -> None:
+        """Count ``k`` to its cause."""
+        self.parent[self.root(k)] = self.root(cause)
+
+    def makers(self, node: Node) -> Iterator[int]:
+        """Changes of the nodes that make the operands of ``node``."""
+        for v in node.inputs:
+            maker = self.made.get(v) if v is not None else None
+            if maker is not None:
+                k = self.by_new.get(maker, self.by_old.get(maker))
+                if k is not None:
+                    yield k
+
+    def edits(self) -> tuple[Edit, ...]:
+        """The groups, in execution order of their heads."""
+        for k, c in enumerate(self.found):
+            for maker in self.makers(c.node):
+                other = self.found[maker]
+                loose = c.status is not Status.CHANGED
+                if c.is_carried or (
+                    loose
+                    and (other.status is not Status.CHANGED or c.node.op.mnemonic in CONVERSIONS)
+                ):
+                    self.unite(maker, k)
+                    if c.is_carried:
+                        break
+        self.replacements()
+        groups: dict[int, list[Change]] = {}
+        for k, c in enumerate(self.found):
+            groups.setdefault(self.root(k), []).append(c)
+        found = [Edit(self.head(g), tuple(g)) for g in groups.values()]
+        return tuple(sorted(found, key=lambda e: self.order.get(e.head.node, 0)))
+
+    def replacements(self) -> None:
+        """Unite what was removed with what was added between the same neighbours."""
+        removed: dict[Node, int] = {}
+        for k, c in enumerate(self.found):
+            if c.status is Status.REMOVED and c.old is not None:
+                for v in c.old.inputs:
+                    maker = self.made.get(v) if v is not None else None
+                    if maker in self.new_of:
+                        removed.setdefault(self.new_of[maker], k)
+        for k, c in enumerate(self.found):
+            if c.status is Status.ADDED and c.new is not None:
+                for v in c.new.inputs:
+                    maker = self.made.get(v) if v is not None else None
+                    if maker in removed:
+                        self.unite(removed[maker], k)
+
+    def head(self, group: Sequence[Change]) -> Change:
+        """The first change that is not carried; of conversions, what reads them."""
+        ordered = sorted(group, key=lambda c: self.order.get(c.node, 0))
+        own = [c for c in ordered if not c.is_carried]
+        plain = [c for c in own if c.node.op.mnemonic not in CONVERSIONS]
+        if plain:
+            return plain[0]
+        carried = [c for c in ordered if c.node.op.mnemonic not in CONVERSIONS]
+        weighty = [c for c in carried if c.node.op.kind in (Kind.CONV, Kind.MATMUL, Kind.ATTENTION)]
+        return (weighty or carried or own or ordered)[0]

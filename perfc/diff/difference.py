@@ -1,0 +1,147 @@
+"""Two analyses compared: totals, nodes, kernels, and what explains the difference."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from perfc.ir.evaluate import Numbers
+from perfc.ir.graph import Module, Node, Value
+from perfc.ir.types import TensorType
+
+from .align import Alignment, align
+from .blame import Blame, by_edit, by_kernel
+from .changes import Change, Edit, changes, edits
+from .figures import Figure, Metric, figures
+from .kernels import KernelPair, kernel_pairs
+from .labels import Labels, Side
+
+if TYPE_CHECKING:
+    from perfc.api import Report
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What became of a model.
+
+    Args:
+        old_label: the old model as the user named it.
+        new_label: the new one.
+        settings: what else differs between the analyses: target, runtime, extents, opset.
+        totals: old and new figure of every metric.
+        aligned: pairs of nodes.
+        aligned_products: pairs of nodes with multiply-accumulates, and how many nodes either side
+            has of them at most.
+        changes: nodes that are not as they were.
+        edits: changes grouped by cause.
+        kernels: kernels of both, side by side.
+        blame: what explains the difference.
+        is_complete: whether every total of both is a count and no lower bound.
+        time_interval: 90 % interval of the difference in time; None where nobody knows.
+    """
+
+    old: Report
+    new: Report
+    old_label: str
+    new_label: str
+    settings: tuple[tuple[str, str, str], ...]
+    totals: Mapping[Metric, tuple[Figure, Figure]]
+    aligned: int
+    aligned_products: tuple[int, int]
+    changes: tuple[Change, ...]
+    edits: tuple[Edit, ...]
+    kernels: tuple[KernelPair, ...]
+    blame: Blame
+    is_complete: bool
+    time_interval: tuple[float, float] | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing differs that costs anything."""
+        return not self.changes and all(old.value == new.value for old, new in self.totals.values())
+
+
+def compare(old: Report, new: Report, labels: tuple[str, str] = ("", "")) -> Difference:
+    """Compare two analyses.
+
+    >>> import perfc
+    >>> one = perfc.analyze("examples/models/resnet50.onnx.gz")
+    >>> compare(one, one).is_empty
+    True
+    """
+    left, right = Side(old.env, old.cost.nodes), Side(new.env, new.cost.nodes)
+    alignment = align(old.module.graph, new.module.graph, left, right)
+    ours, theirs = Labels(left), Labels(right)
+    found = changes(alignment, ours, theirs)
+    order = execution_order(old.module, new.module, alignment)
+    groups = edits(found, alignment, order)
+    pairs = kernel_pairs(old, new, alignment)
+    own = [e for e in groups if not e.head.is_carried]
+    blame = by_edit(groups, pairs, parameters(old, new), order) if own else by_kernel(pairs)
+    products = sum(ours.mac(a) > 0 or theirs.mac(b) > 0 for a, b in alignment.pairs)
+    every = max(
+        sum(side.mac(n) > 0 for n in report.cost.nodes)
+        for side, report in ((ours, old), (theirs, new))
+    )
+    before, after = figures(old), figures(new)
+    return Difference(
+        old,
+        new,
+        labels[0] or old.path or old.source.name,
+        labels[1] or new.path or new.source.name,
+        tuple(settings(old, new)),
+        {m: (before[m], after[m]) for m in Metric},
+        len(alignment.pairs),
+        (products, every),
+        tuple(found),
+        groups,
+        pairs,
+        blame,
+        not (old.cost.is_bound or new.cost.is_bound),
+    )
+
+
+def execution_order(old: Module, new: Module, alignment: Alignment) -> dict[Node, int]:
+    """A place for every node of both graphs: the new order, removed nodes after their makers."""
+    place: dict[Node, int] = {n: 2 * i for i, n in enumerate(new.graph.nodes)}
+    partner = dict(alignment.pairs)
+    last = -1
+    for n in old.graph.nodes:
+        if n in partner and partner[n] in place:
+            last = place[partner[n]]
+        place[n] = last if n in partner else last + 1
+    return place
+
+
+def parameters(old: Report, new: Report) -> dict[Node, float]:
+    """Elements of the weights that each node reads; shared ones count to the first reader."""
+    found: dict[Node, float] = {}
+    for report in (old, new):
+        at = Numbers(report.env)
+        seen: set[Value] = set()
+        for node in report.module.graph.nodes:
+            own = {v for v in node.inputs if v is not None and v.weight is not None} - seen
+            seen |= own
+            found[node] = sum(at(v.type.numel or 0) for v in own if isinstance(v.type, TensorType))
+    return found
+
+
+def settings(old: Report, new: Report) -> list[tuple[str, str, str]]:
+    """What else than the model differs between two analyses: name, old, new."""
+    rows = [
+        ("target", old.machine.name, new.machine.name),
+        ("runtime", old.kernels.runtime.name, new.kernels.runtime.name),
+        ("precision", old.dtype or "as in the model", new.dtype or "as in the model"),
+        ("tf32", "on" if old.tf32 else "off", "on" if new.tf32 else "off"),
+        ("opset", opset(old.source), opset(new.source)),
+    ]
+    for name in dict.fromkeys((*old.env, *new.env)):
+        if name in old.env and name in new.env:
+            rows.append((name, str(old.env[name]), str(new.env[name])))
+    return [row for row in rows if row[1] != row[2]]
+
+
+def opset(module: Module) -> str:
+    """The version of the standard operators."""
+    return str(dict(module.origin.opsets).get("", "none"))

@@ -1,0 +1,107 @@
+"""What a node is, at several strictnesses: equal labels may be the same node of two graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, fields
+from typing import TypeAlias
+
+from perfc.ir.dim import Poly
+from perfc.ir.evaluate import Numbers
+from perfc.ir.graph import Node, Value
+from perfc.ir.op import Op
+from perfc.ir.types import TensorType, Type
+from perfc.passes.cost import NodeCost
+
+from .wiring import COMMUTATIVE
+
+Label: TypeAlias = "Callable[[Node], Hashable]"
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of the two models: its symbols' values and its nodes' costs."""
+
+    env: Mapping[str, int]
+    costs: Mapping[Node, NodeCost]
+
+
+class Labels:
+    """Labels of the nodes of one side, remembered.
+
+    ``strict``: operator, attributes, types of operands and results, contents that drive shapes.
+    ``shapeless``: operator, attributes that are no extents, ranks. ``mnemonic``: the operator.
+    ``product``: what class of product it is and how many multiply-accumulates it does.
+    """
+
+    def __init__(self, side: Side) -> None:
+        self.side = side
+        self._at = Numbers(side.env)
+        self._types: dict[Type, Hashable] = {}
+        self._ops: dict[Op, tuple[Hashable, Hashable]] = {}
+
+    def strict(self, node: Node) -> Hashable:
+        """All that decides what a node costs; no names, no contents of weights."""
+        exact, _ = self._op(node.op)
+        ins = [self._operand(v) for v in node.inputs]
+        if node.op.mnemonic in COMMUTATIVE:
+            ins.sort(key=str)
+        outs = tuple([v and self.type(v.type) for v in node.outputs])
+        return exact, tuple(ins), outs, len(node.regions)
+
+    def shapeless(self, node: Node) -> Hashable:
+        """What stays when extents or element types of the whole model change."""
+        _, rough = self._op(node.op)
+        ins = tuple([v and (rank(v.type), v.weight is not None) for v in node.inputs])
+        return rough, ins, tuple([v and rank(v.type) for v in node.outputs])
+
+    def mnemonic(self, node: Node) -> Hashable:
+        """The operator alone."""
+        return node.op.mnemonic
+
+    def mac(self, node: Node) -> float:
+        """Multiply-accumulates in one run."""
+        cost = self.side.costs.get(node)
+        return self._at(cost.work.mac * cost.repeat) if cost is not None else 0.0
+
+    def product(self, node: Node) -> Hashable:
+        """Matrix products of any spelling are alike where they do the same work."""
+        return node.op.kind, self.mac(node)
+
+    def kind(self, node: Node) -> Hashable:
+        """The class of kernel."""
+        return node.op.kind
+
+    def type(self, type_: Type) -> Hashable:
+        """A type with numbers for symbols, since two files name them differently."""
+        found = self._types.get(type_)
+        if found is None:
+            found = self._types[type_] = self._type(type_)
+        return found
+
+    def _type(self, type_: Type) -> Hashable:
+        if isinstance(type_, TensorType) and type_.shape is not None:
+            extents = [int(self._at(d)) if isinstance(d, Poly) else d for d in type_.shape]
+            return type_.dtype, tuple(extents)
+        return str(type_)
+
+    def _operand(self, v: Value | None) -> Hashable:
+        if v is None:
+            return None
+        return self.type(v.type), v.weight is not None
+
+    def _op(self, op: Op) -> tuple[Hashable, Hashable]:
+        found = self._ops.get(op)
+        if found is None:
+            values = [(f.name, getattr(op, f.name)) for f in fields(op)]
+            rough = [(n, v) for n, v in values if not isinstance(v, int) or isinstance(v, bool)]
+            found = self._ops[op] = (
+                (op.mnemonic, tuple([(n, str(v)) for n, v in values])),
+                (op.mnemonic, tuple([(n, str(v)) for n, v in rough])),
+            )
+        return found
+
+
+def rank(type_: Type) -> Hashable:
+    """Number of axes of a tensor, the class of anything else."""
+    return type_.rank if isinstance(type_, TensorType) else type(type_).__name__

@@ -1,0 +1,123 @@
+"""Models as a user names them: a file, or a file at a revision of git (``HEAD~1:model.onnx``)."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from perfc.errors import ModelError
+
+LFS_POINTER = b"version https://git-lfs"
+LARGEST_POINTER_BYTES = 1024
+_OID = re.compile(rb"^oid sha256:([0-9a-f]{64})$", re.MULTILINE)
+
+
+@contextmanager
+def opened(spec: str) -> Iterator[str]:
+    """A path that holds what ``spec`` names, as long as the context lasts.
+
+    A file of that name comes first. Files that git keeps with LFS are read from its local store.
+
+    Raises:
+        ModelError: no such revision or file, or there is no git.
+    """
+    revision, colon, path = spec.partition(":")
+    if os.path.exists(spec) or not colon or not revision or len(revision) == 1 < len(path):
+        if not os.path.exists(spec) and len(revision) == 1 and path and is_revision(revision):
+            pass
+        else:
+            yield spec
+            return
+    with TemporaryDirectory(prefix="perfc-") as folder:
+        target = Path(folder) / (os.path.basename(path) or "model.onnx")
+        blob(spec, target)
+        yield str(stored(target) or target)
+
+
+def is_revision(name: str, folder: str | None = None) -> bool:
+    """Whether git knows a commit of that name in the repository around ``folder``."""
+    asked = ["rev-parse", "--quiet", "--verify", f"{name}^{{commit}}"]
+    return not name.startswith("-") and git(asked, folder=folder).returncode == 0
+
+
+def blob(spec: str, target: Path) -> None:
+    """Write what git has under ``REVISION:PATH`` to a file.
+
+    Raises:
+        ModelError: it has nothing there.
+    """
+    revision, _, path = spec.partition(":")
+    folder = None
+    if os.path.isabs(path):
+        folder, name = os.path.split(path)
+        spec = f"{revision}:./{name}"
+    if revision.startswith("-") or "\0" in spec or "\n" in spec:
+        raise ModelError("not a revision of git", where=spec)
+    with target.open("wb") as stream:
+        done = git(["cat-file", "blob", spec], folder=folder, stdout=stream.fileno())
+    if done.returncode == 0:
+        return
+    if not is_revision(revision, folder):
+        hint = "no such file either" if "/" in spec or "." in spec else "give a file"
+        raise ModelError(f"git knows no revision {revision!r} here", hint=hint, where=spec)
+    raise ModelError(
+        f"no file {path!r} in {revision}",
+        hint="paths are from the top of the repository; ./ begins at this folder",
+        where=spec,
+    )
+
+
+def content(spec: str) -> str | None:
+    """Text of a small file at a revision; None where the revision does not have it.
+
+    Raises:
+        ModelError: there is no such revision, or no git.
+    """
+    revision = spec.partition(":")[0]
+    if not is_revision(revision):
+        raise ModelError(f"git knows no revision {revision!r} here", where=spec)
+    done = git(["cat-file", "blob", spec])
+    return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else None
+
+
+def stored(pointer: Path) -> Path | None:
+    """The file that an LFS pointer stands for, where git has fetched it; else None."""
+    if pointer.stat().st_size > LARGEST_POINTER_BYTES:
+        return None
+    text = pointer.read_bytes()
+    found = _OID.search(text)
+    if not text.startswith(LFS_POINTER) or found is None:
+        return None
+    oid = found[1].decode()
+    done = git(["rev-parse", "--git-common-dir"])
+    path = Path(done.stdout.decode().strip()) / "lfs" / "objects" / oid[:2] / oid[2:4] / oid
+    return path if path.is_file() else None
+
+
+def git(
+    arguments: Sequence[str], *, folder: str | None = None, stdout: int = subprocess.PIPE
+) -> subprocess.CompletedProcess[bytes]:
+    """Run git, which asks nobody anything.
+
+    Raises:
+        ModelError: there is no git.
+    """
+    environment = os.environ | {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0"}
+    try:
+        return subprocess.run(
+            ["git", *arguments],
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=stdout,
+            stderr=subprocess.PIPE,
+            env=environment,
+            check=False,
+        )
+    except OSError as error:
+        what = f"git cannot be run: {error.strerror or error}"
+        raise ModelError(what, hint="install git, or give two files") from None

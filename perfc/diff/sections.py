@@ -1,0 +1,184 @@
+"""A comparison as a document of the report, and as JSON."""
+
+from __future__ import annotations
+
+import json
+
+from perfc.report.document import Column, Document, Name, Note, Section, Table
+from perfc.report.json_form import plain
+from perfc.report.units import Unit, plural, quantity
+from perfc.version import __version__
+
+from .blame import EXPLAINED
+from .figures import BY_KEY, Metric
+from .views import ChangeRow, DiffViews, KernelRow, TotalRow, in_words, percent, signed
+
+SCHEMA = "perfc-diff/1"
+NAMES = ("totals", "blame", "kernels", "changes")
+
+
+def document(views: DiffViews, top: int | None = 20) -> Document:
+    """Totals, what explains them, kernels and nodes that changed; lists cut at ``top`` rows."""
+    title = f"{views.old} -> {views.new} on {views.target}"
+    return Document(
+        title, (totals(views), blame(views, top), kernels(views, top), nodes(views, top))
+    )
+
+
+def to_json(views: DiffViews) -> str:
+    """Everything, keys sorted."""
+    found = plain(views)
+    assert isinstance(found, dict)
+    tree = {"schema": SCHEMA, "perfc": __version__, **found}
+    return json.dumps(tree, indent=2, sort_keys=True, allow_nan=False) + "\n"
+
+
+def totals(views: DiffViews) -> Section:
+    """Old, new and difference of every metric."""
+    columns = (
+        Column("metric", "metric"),
+        Column("old", "old"),
+        Column("new", "new"),
+        Column("delta", "change"),
+        Column("relative", "%"),
+        Column("origin", "origin"),
+    )
+    rows = tuple(total_cells(r) for r in views.totals)
+    parts: list[Table | Note] = []
+    if views.settings:
+        words = "; ".join(f"{k} {a} -> {b}" for k, (a, b) in views.settings.items())
+        parts.append(Note(f"also different: {words}"))
+    parts.append(Table(columns, rows))
+    if not views.is_complete:
+        text = "totals are lower bounds: not every operator is known (perfc analyze names them)"
+        parts.append(Note(text, is_warning=True))
+    return Section("totals", "totals", tuple(parts))
+
+
+def total_cells(r: TotalRow) -> tuple[str, ...]:
+    """One metric as text."""
+    metric = BY_KEY[r.metric]
+    at_least = "≥ " if r.is_bound and metric is not Metric.FLOOR else ""
+    change = signed(r.delta, metric.unit)
+    if r.delta_low is not None and r.delta_high is not None:
+        low, high = signed(r.delta_low, metric.unit), signed(r.delta_high, metric.unit)
+        change += f" [{low} .. {high}]"
+    return (
+        metric.title,
+        at_least + quantity(r.old, metric.unit),
+        at_least + quantity(r.new, metric.unit),
+        change,
+        percent(r.relative) if r.delta else "",
+        r.origin,
+    )
+
+
+def blame(views: DiffViews, top: int | None) -> Section:
+    """The line that names what explains nine tenths, and a table."""
+    metric = BY_KEY[views.blame_metric]
+    if not views.blame:
+        return Section("blame", "blame", (Note(unchanged(views)),))
+    whole = sum(r.is_named for r in views.blame)
+    line = (
+        f"{EXPLAINED:.0%} of the change in {metric.title} is from "
+        f"{plural(whole, 'cause')}: {in_words(views.blame)}"
+    )
+    columns = (
+        Column("share", "share", Unit.SHARE),
+        Column("time_s", "time", Unit.NONE),
+        Column("flop", "work", Unit.NONE),
+        Column("traffic_bytes", "traffic", Unit.NONE),
+        Column("parameters", "parameters", Unit.NONE),
+        Column("count", "n", Unit.COUNT),
+        Column("op_type", "operator", is_name=True),
+        Column("what", "what", is_name=True),
+        Column("node", "node", is_name=True),
+    )
+    rows = tuple(
+        (
+            r.share,
+            signed(r.time_s, Unit.SECOND),
+            signed(r.flop, Unit.FLOP),
+            signed(r.traffic_bytes, Unit.BYTE),
+            signed(r.parameters, Unit.COUNT),
+            r.count,
+            r.op_type,
+            r.what,
+            Name(r.node, r.node),
+        )
+        for r in views.blame[:top]
+        if r.time_s or r.flop or r.traffic_bytes or r.parameters
+    )
+    return Section("blame", "blame", (Note(line), Table(columns, rows)))
+
+
+def unchanged(views: DiffViews) -> str:
+    """What to say where nothing costs more or less."""
+    if not views.changes:
+        return "no difference: the same nodes, and none costs more or less"
+    return f"{plural(len(views.changes), 'node')} changed; none costs more or less"
+
+
+def kernels(views: DiffViews, top: int | None) -> Section:
+    """Kernels whose numbers changed, the largest change of time first."""
+    moved = [r for r in views.kernels if r.status != "same"]
+    moved.sort(key=lambda r: (-abs(r.time_s_new - r.time_s_old), -abs(r.flop_new - r.flop_old)))
+    columns = (
+        Column("status", ""),
+        Column("time_s_old", "old", Unit.SECOND),
+        Column("time_s_new", "new", Unit.SECOND),
+        Column("time_s_delta", "change", Unit.SECOND),
+        Column("flop_delta", "work", Unit.NONE),
+        Column("traffic_bytes_delta", "traffic", Unit.NONE),
+        Column("label", "kernel", is_name=True),
+        Column("node", "node", is_name=True),
+    )
+    shown = moved[:top]
+    same = len(views.kernels) - len(moved)
+    title = f"kernels: {len(moved)} changed, {same} not"
+    if len(shown) < len(moved):
+        title += f" ({len(shown)} shown; --top all)"
+    rows = tuple(kernel_cells(r) for r in shown)
+    parts = (Table(columns, rows),) if rows else (Note("every kernel costs what it did"),)
+    return Section("kernels", title, parts)
+
+
+def kernel_cells(r: KernelRow) -> tuple[str | float | Name | None, ...]:
+    """One pair of kernels."""
+    return (
+        r.status,
+        None if r.status == "added" else r.time_s_old,
+        None if r.status == "removed" else r.time_s_new,
+        r.time_s_new - r.time_s_old,
+        signed(r.flop_new - r.flop_old, Unit.FLOP),
+        signed(r.traffic_bytes_new - r.traffic_bytes_old, Unit.BYTE),
+        r.label,
+        Name(r.node, r.node),
+    )
+
+
+def nodes(views: DiffViews, top: int | None) -> Section:
+    """Nodes added, removed and changed; those that only follow come last."""
+    columns = (
+        Column("status", ""),
+        Column("op_type", "operator", is_name=True),
+        Column("node", "node", is_name=True),
+        Column("details", "what", is_name=True),
+    )
+    ordered = sorted(views.changes, key=lambda r: r.is_carried)
+    own = [r for r in ordered if not r.is_carried]
+    shown = ordered[:top]
+    counts = [f"{sum(r.status == s for r in ordered)} {s}" for s in ("added", "removed", "changed")]
+    title = f"nodes: {', '.join(counts)}, {len(ordered) - len(own)} of them only follow"
+    note = Note(
+        f"{plural(views.aligned_nodes, 'node')} aligned by structure, "
+        f"{views.aligned_products} of {views.products} with multiply-accumulates"
+    )
+    table = Table(columns, tuple(change_cells(r) for r in shown))
+    return Section("changes", title, (table, note) if shown else (note,))
+
+
+def change_cells(r: ChangeRow) -> tuple[str | Name, ...]:
+    """One node."""
+    follows = f"follows {r.cause}: " if r.is_carried and r.cause != r.node else ""
+    return (r.status, r.op_type, Name(r.node, r.node), follows + "; ".join(r.details))

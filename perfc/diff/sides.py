@@ -1,0 +1,134 @@
+"""Analyses of both sides of a comparison, with the same sizes where files name them differently."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from perfc.api import analyze
+from perfc.errors import ParseError, PerfcError
+from perfc.ir.dim import Poly
+from perfc.ir.names import symbol_key
+from perfc.ir.types import TensorType
+
+from .revision import opened
+
+if TYPE_CHECKING:
+    from perfc.api import Report
+    from perfc.ir.graph import Module
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How one side is analysed.
+
+    Args:
+        model: a file, or a file at a revision.
+        target: name or file of the target.
+        dims: values of symbolic extents; names of the other side's model will do.
+    """
+
+    model: str
+    target: str = "a100"
+    dims: Mapping[str, int] = field(default_factory=dict[str, int])
+    runtime: str = "ort"
+    dtype: str = ""
+    tf32: bool = True
+
+    def report(self, path: str, dims: Mapping[str, int]) -> Report:
+        """The analysis of the file at ``path``.
+
+        Raises:
+            PerfcError: as ``perfc.analyze``, with the model as the user named it.
+        """
+        try:
+            return analyze(
+                path,
+                self.target,
+                dims=dims,
+                runtime=self.runtime,
+                dtype=self.dtype,
+                tf32=self.tf32,
+            )
+        except PerfcError as error:
+            if path != self.model:
+                error.where = error.where.replace(path, self.model)
+                error.message = error.message.replace(path, self.model)
+            if self.model not in str(error):
+                error.where = f"{self.model}: {error.where}" if error.where else self.model
+            raise
+
+
+def both(old: Setting, new: Setting) -> tuple[Report, Report]:
+    """Analyses of the two sides.
+
+    A symbol that the other side's model has at the same place of an input is the same extent
+    under another name: it gets the same value.
+
+    Raises:
+        ParseError: neither model has a symbol that was given.
+        PerfcError: as ``perfc.analyze``.
+    """
+    with opened(old.model) as first, opened(new.model) as second:
+        # sizes given by the other file's names are sorted out once both symbols are known
+        left = old.report(first, {})
+        right = new.report(second, {})
+        twins = same_symbols(left.source, right.source)
+        back = {b: a for a, b in twins.items()}
+        for_old = wanted(old.dims, left.source, back)
+        for_new = wanted(new.dims, right.source, twins)
+        for name in sorted({*old.dims, *new.dims}):
+            if not any(
+                symbol_key(name) in {s.name for s in r.source.symbols} for r in (left, right)
+            ):
+                names = sorted({s.name for r in (left, right) for s in r.source.symbols})
+                hint = f"their symbols: {', '.join(names)}" if names else "they have none"
+                raise ParseError(f"no symbol {name!r} in either model", where="--dim", hint=hint)
+        for a, b in twins.items():
+            if a not in for_old and b not in for_new and left.env[a] != right.env[b]:
+                for_old[a] = right.env[b]
+        if for_old:
+            left = old.report(first, for_old)
+        if for_new:
+            right = new.report(second, for_new)
+    return left, right
+
+
+def wanted(dims: Mapping[str, int], module: Module, names: Mapping[str, str]) -> dict[str, int]:
+    """``dims`` under the names that ``module`` has for them."""
+    own = {s.name for s in module.symbols}
+    given = {symbol_key(name): value for name, value in dims.items()}
+    found = {name: value for name, value in given.items() if name in own}
+    for name, value in given.items():
+        twin = names.get(name)
+        if name not in own and twin in own and twin not in found:
+            found[twin] = value
+    return found
+
+
+def same_symbols(old: Module, new: Module) -> dict[str, str]:
+    """Symbols at the same place of inputs of the same name, or of the same number."""
+    ours, theirs = old.graph.inputs, new.graph.inputs
+    by_name = {v.name: v for v in theirs}
+    if all(v.name in by_name for v in ours):
+        pairs = [(v, by_name[v.name]) for v in ours]
+    elif len(ours) == len(theirs):
+        pairs = list(zip(ours, theirs, strict=True))
+    else:
+        pairs = [(v, by_name[v.name]) for v in ours if v.name in by_name]
+    found: dict[str, str] = {}
+    for a, b in pairs:
+        if not isinstance(a.type, TensorType) or not isinstance(b.type, TensorType):
+            continue
+        if a.type.rank == b.type.rank:
+            for x, y in zip(a.type.shape or (), b.type.shape or (), strict=True):
+                one, two = name_of(x), name_of(y)
+                if one and two and two not in found.values():
+                    found.setdefault(one, two)
+    return found
+
+
+def name_of(extent: object) -> str:
+    """The symbol that an extent is, "" where it is something else."""
+    return str(extent) if isinstance(extent, Poly) and str(extent).isidentifier() else ""
