@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from .page import page
+from .comparison import Comparison, Pair, Side, comparison_of
+from .page import comparison_page, page
 
-__all__ = ["page"]
+__all__ = ["Comparison", "Pair", "Side", "comparison_of", "comparison_page", "page"]

@@ -5,20 +5,22 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from perfc.report import NAMES, Views, document
+from perfc.report.document import Section
 from perfc.report.views import headline
 from perfc.version import __version__
 
 from .blocks import SectionBlock, section_block
-from .payload import payload, text
+from .comparison import Comparison, comparison_payload, pair_table, rows
+from .payload import Json, payload, text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from perfc.api import Report
 
 ECHARTS = "6.1.0"
@@ -36,17 +38,12 @@ SCRIPTS = (
     "keyboard",
 )
 """Files of ``scripts/`` in the order in which they run."""
-PLACES = (
-    ("summary", "summary"),
-    ("roofline", "roofline"),
-    ("modules", "modules"),
-    ("kernels", "kernels"),
-    ("graph", "graph"),
-    ("memory", "memory"),
-    ("bottlenecks", "bottlenecks"),
-    ("assumptions", "assumptions"),
-)
-"""Sections that have a link and a key."""
+CHARTS = ("roofline", "modules", "kernels", "graph", "memory")
+"""Sections that the page lays out itself."""
+LINKED = ("bottlenecks", "assumptions", "changes")
+"""Sections below the charts that have a link and a key."""
+FOLDED = ("assumptions", "coverage")
+"""Sections that a reader opens."""
 PRINTED = 40
 """Kernels on paper, slowest first."""
 
@@ -58,11 +55,48 @@ def page(report: Report, views: Views) -> str:
         report: what ``perfc.analyze`` returned.
         views: the views collected from it, which every other format shows too.
     """
-    blocks = {s.name: section_block(s) for s in document(views, NAMES, PRINTED).sections}
-    return rendered(headline(views), blocks, {"reports": [payload(report, views)]})
+    sections = document(views, NAMES, PRINTED).sections
+    blocks = {s.name: section_block(s) for s in sections if s.name != "ceilings"}
+    assumptions = blocks.pop("assumptions")
+    above = [blocks.pop(n) for n in ("summary", "prediction") if n in blocks]
+    tables = Tables(blocks.pop("kernels"), blocks.pop("memory"))
+    below = [*blocks.values(), assumptions]
+    return rendered(headline(views), above, tables, below, {"reports": [payload(report, views)]})
 
 
-def rendered(title: str, blocks: dict[str, SectionBlock], data: dict[str, object]) -> str:
+def comparison_page(found: Comparison) -> str:
+    """Two analyses as an HTML document: charts of the new one with the old one beside it."""
+    shown = pair_table(found, list(rows(found))[:PRINTED])
+    new = found.new.views
+    kernels = section_block(Section("kernels", "kernels", (shown,)))
+    memory = section_block(document(new, ("memory",)).sections[0])
+    sections = [s for s in found.document.sections if s.name not in CHARTS]
+    above, below = (
+        [section_block(s) for s in sections if (s.name == "changes") == is_below]
+        for is_below in (False, True)
+    )
+    data = {
+        "reports": [payload(side.report, side.views) for side in (found.new, found.old)],
+        "comparison": comparison_payload(found),
+    }
+    return rendered(found.document.title, above, Tables(kernels, memory), below, data)
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """Tables beneath charts."""
+
+    kernels: SectionBlock
+    memory: SectionBlock
+
+
+def rendered(
+    title: str,
+    above: Sequence[SectionBlock],
+    tables: Tables,
+    below: Sequence[SectionBlock],
+    data: Json,
+) -> str:
     """The template filled in."""
     from jinja2 import Environment, StrictUndefined
     from markupsafe import Markup
@@ -70,25 +104,25 @@ def rendered(title: str, blocks: dict[str, SectionBlock], data: dict[str, object
     scripts = (asset("echarts/echarts.min.js"), own_script())
     environment = Environment(autoescape=True, undefined=StrictUndefined)
     template = environment.from_string(asset("report.html.j2"))
-    above = [n for n in ("summary", "prediction") if n in blocks]
-    apart = (*above, "kernels", "memory", "ceilings", "assumptions")
+    linked = [b.name for b in below if b.name in LINKED]
     return template.render(
         title=text(title),
         version=__version__,
         echarts=ECHARTS,
         policy=policy(scripts),
         style=Markup(asset("style.css")),
-        places=PLACES,
-        above=[blocks[n] for n in above],
-        below=[*(b for n, b in blocks.items() if n not in apart), blocks["assumptions"]],
-        kernels=blocks["kernels"],
-        memory=blocks["memory"],
+        places=[*(b.name for b in above[:1]), *CHARTS, *linked],
+        above=above,
+        below=below,
+        folded=FOLDED,
+        tables=tables,
         data=Markup(inert(data)),
         scripts=[Markup(s) for s in scripts],
+        notices=[asset("echarts/NOTICE"), asset("echarts/LICENSE-d3")],
     )
 
 
-def inert(data: dict[str, object]) -> str:
+def inert(data: Json) -> str:
     """JSON that cannot end the element it stands in, whatever names it holds."""
     found = json.dumps(data, separators=(",", ":"), allow_nan=False)
     return found.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")

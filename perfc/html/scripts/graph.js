@@ -24,7 +24,10 @@ function deltaOf(kernel) {
 
 function deltaFill(kernel, palette) {
   const delta = deltaOf(kernel);
-  if (delta === null || delta === undefined) return null;
+  return delta === null || delta === undefined ? null : changeFill(delta, palette);
+}
+
+function changeFill(delta, palette) {
   const part = Math.abs(delta) / (data.comparison.largest_s || 1);
   return mixed([palette.none, delta > 0 ? palette.more : palette.less], Math.sqrt(part));
 }
@@ -41,7 +44,7 @@ const HUES = ["#4e79a7", "#76b7b2", "#b07aa1", "#9c755f", "#86bcb6", "#f28e2b", 
 function fillOf(vertex, longest, palette) {
   const metric = byId("graph-colour").value;
   if (metric === "time") return heat(timeOf(vertex), longest, palette);
-  if (vertex < 0) return palette.track;
+  if (vertex < 0) return metric === "delta" ? changeFill(moduleDelta[~vertex], palette) : palette.track;
   const kernel = graphOf.kernel[vertex];
   if (kernel < 0) return palette.cold;
   const time = shown.kernels.time_s[kernel];
@@ -62,6 +65,16 @@ function vertices() {
 
 function vertexName(v) {
   return v < 0 ? graphOf.modules[~v] : at(graphOf.ops, v);
+}
+
+// What tells a node from its neighbours: the last part of its name that is not just its operator.
+function vertexNote(v) {
+  if (v < 0) return share(moduleTime[~v], shown.time_s);
+  const parts = graphOf.names[v].split("/").filter((p) => p);
+  const last = parts.pop() || "";
+  const home = graphOf.modules[graphOf.home[v]].split("/").pop();
+  const above = parts[parts.length - 1];
+  return last.startsWith(at(graphOf.ops, v)) && above && above !== home ? above : last;
 }
 
 function vertexTip(v) {
@@ -125,8 +138,7 @@ function buildGraph(chart, palette) {
           if (x + w < area.x || x - w > area.x + area.width || y + h < 0 || y - h > area.height) {
             return null;
           }
-          const second = v < 0 ? share(moduleTime[~v], shown.time_s) : graphOf.names[v].split("/").pop();
-          const group = box(x - w / 2, y - h / 2, w, h, fills[i], vertexName(v), v < 0, palette, second);
+          const group = box(x - w / 2, y - h / 2, w, h, fills[i], vertexName(v), v < 0, palette, vertexNote(v));
           if (isHit(v) || i === view.at) {
             group.children[0].style = { ...group.children[0].style, stroke: palette.accent, lineWidth: 3 };
           }

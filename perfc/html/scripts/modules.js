@@ -1,14 +1,15 @@
 // Time by module path: a treemap, or a flame whose axis is the run.
 
 const graphOf = shown.graph;
-const moduleTime = times(shown);
+const moduleTime = sums(shown.kernels.time_s);
+const moduleDelta = data.comparison ? sums(data.comparison.delta_s) : null;
 const hottest = Math.max(0, ...shown.kernels.time_s);
 
-function times(report) {
-  const { anchor, home, parent, modules } = report.graph;
+function sums(ofKernel) {
+  const { anchor, home, parent, modules } = graphOf;
   const found = new Float64Array(modules.length);
   anchor.forEach((kernel, node) => {
-    if (kernel >= 0) found[home[node]] += report.kernels.time_s[kernel];
+    if (kernel >= 0) found[home[node]] += ofKernel[kernel];
   });
   // A module stands behind the one it is in.
   for (let m = modules.length - 1; m > 0; m--) found[parent[m]] += found[m];

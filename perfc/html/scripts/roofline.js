@@ -5,7 +5,7 @@ const SYMBOLS = { L1: "circle", L2: "diamond", device: "triangle" };
 
 function ceilings(report, palette, holder) {
   const [width, height] = [holder.clientWidth - 90, holder.clientHeight - 100];
-  const { x, y } = report.roofline;
+  const { x, y } = limits();
   const decades = ([a, b]) => Math.ceil(Math.log10(b)) - Math.floor(Math.log10(a));
   const slope = Math.atan2(height / decades(y), width / decades(x)) * (180 / Math.PI);
   const named = new Set();
@@ -86,8 +86,15 @@ function cloud(report, level, palette, isBefore) {
   };
 }
 
+function limits() {
+  const both = before ? [shown, before] : [shown];
+  const around = (axis) => [Math.min(...both.map((r) => r.roofline[axis][0])),
+    Math.max(...both.map((r) => r.roofline[axis][1]))];
+  return { x: around("x"), y: around("y") };
+}
+
 function buildRoofline(chart, palette) {
-  const { x, y } = shown.roofline;
+  const { x, y } = limits();
   // Whole decades, so that ticks are powers of ten.
   const [floor, ceil] = [(v) => 10 ** Math.floor(Math.log10(v)), (v) => 10 ** Math.ceil(Math.log10(v))];
   const axis = (name, window, unit) => ({
@@ -163,5 +170,5 @@ byId("roofline-chart").addEventListener("keydown", (e) => {
     grid.focus();
   }
 });
-byId("roofline-note").textContent = shown.roofline.moving
-  ? `${shown.roofline.moving} kernels only move bytes and have no place here.` : "";
+byId("roofline-note").textContent = (before ? "Hollow: the old one. " : "") + (shown.roofline.moving
+  ? `${shown.roofline.moving} kernels only move bytes and have no place here.` : "");

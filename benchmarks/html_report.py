@@ -1,0 +1,129 @@
+"""Size of an HTML report and how soon a browser can use it.
+
+    python benchmarks/html_report.py [MODEL ...]
+
+Without a model: a residual network of 5,000 nodes, none of which folds away. Chromium runs headless
+on this machine, once to warm its cache and then RUNS times; medians are printed. Interactive is
+when the first chart is drawn and every key and click is heard, from the start of navigation.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+import perfc
+from perfc.html import page
+from perfc.report import collect
+
+RUNS = 5
+BLOCKS, WIDTH = 555, 64
+CHROMIUM = "/usr/bin/chromium"
+
+
+def residual_network(blocks: int) -> onnx.ModelProto:
+    """``9 * blocks`` nodes in modules ``/stage.s/block.b/{attn,mlp}``."""
+    nodes: list[onnx.NodeProto] = []
+    rng = np.random.default_rng(0)
+    weight = numpy_helper.from_array(rng.normal(size=(WIDTH, WIDTH)).astype(np.float32), "w")
+    scale = numpy_helper.from_array(np.ones(WIDTH, np.float32), "s")
+    last = "x"
+    for b in range(blocks):
+        top = f"/stage.{b // 100}/block.{b}"
+        steps = (
+            ("LayerNormalization", (last, "s"), "norm"),
+            ("MatMul", (f"{b}.0", "w"), "attn/q"),
+            ("Softmax", (f"{b}.1",), "attn/softmax"),
+            ("MatMul", (f"{b}.2", "w"), "attn/proj"),
+            ("Add", (f"{b}.3", last), "attn/residual"),
+            ("MatMul", (f"{b}.4", "w"), "mlp/up"),
+            ("Erf", (f"{b}.5",), "mlp/act"),
+            ("MatMul", (f"{b}.6", "w"), "mlp/down"),
+            ("Add", (f"{b}.7", f"{b}.4"), "mlp/residual"),
+        )
+        for i, (op, inputs, name) in enumerate(steps):
+            out = f"{b}.{i}"
+            nodes.append(helper.make_node(op, list(inputs), [out], name=f"{top}/{name}/{op}"))
+        last = f"{b}.8"
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", WIDTH])
+    y = helper.make_tensor_value_info(last, TensorProto.FLOAT, ["n", WIDTH])
+    graph = helper.make_graph(nodes, "residual", [x], [y], [weight, scale])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)])
+
+
+def main(models: list[str]) -> None:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as play, tempfile.TemporaryDirectory() as folder:
+        browser = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        for model in models or [""]:
+            report = perfc.analyze(model or residual_network(BLOCKS), dims=None)
+            started = time.perf_counter()
+            text = page(report, collect(report))
+            made_s = time.perf_counter() - started
+            path = Path(folder) / "report.html"
+            path.write_text(text, encoding="utf-8")
+            nodes = len(report.cost.nodes)
+            size = len(text.encode()) / 1e6
+            print(f"{Path(model).name or 'residual network'}: {nodes} nodes executed, ", end="")
+            print(f"{len(report.kernels.kernels)} kernels, {size:.2f} MB, made in {made_s:.2f} s")
+            found: dict[str, list[float]] = {}
+            for _ in range(RUNS + 1):
+                tab = browser.new_page(viewport={"width": 1280, "height": 900})
+                for name, value in measured(tab, path).items():
+                    found.setdefault(name, []).append(value)
+                tab.close()
+            for name, values in found.items():
+                kept = values[1:]
+                print(f"  {name:34} {statistics.median(kept):8.0f} ms  (max {max(kept):.0f})")
+        browser.close()
+
+
+def measured(tab: object, path: Path) -> dict[str, float]:
+    """Milliseconds from the start of navigation, then of single actions up to the next frame."""
+    found: dict[str, float] = {}
+    tab.goto(path.as_uri())  # type: ignore[attr-defined]
+    run = tab.evaluate  # type: ignore[attr-defined]
+    tab.wait_for_selector("html[data-ready]")  # type: ignore[attr-defined]
+    found["interactive"] = run("performance.getEntriesByName('perfc-interactive')[0].startTime")
+    found["key to answer"] = answered(tab, "document.body", "5")
+    show = "document.getElementById('{0}').scrollIntoView()"
+    for section in ("modules", "kernels", "graph", "memory"):
+        found[f"scroll to {section}, drawn"] = timed(tab, show.format(section))
+    choose = (
+        "const s = document.getElementById('graph-form'); s.value = 'whole';"
+        "s.dispatchEvent(new Event('change'))"
+    )
+    tab.evaluate(show.format("graph"))  # type: ignore[attr-defined]
+    found["all nodes of the graph, drawn"] = timed(tab, choose)
+    found["zoom in all nodes, one frame"] = answered(tab, "graph-chart", "+")
+    found["move in all nodes, one step"] = answered(tab, "graph-chart", "ArrowRight")
+    return found
+
+
+FRAME = "await new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(go)));"
+
+
+def timed(tab: object, code: str) -> float:
+    """Milliseconds until the second frame after ``code``: what it changed is on the screen."""
+    body = f"const t = performance.now(); {code}; {FRAME} {FRAME} return performance.now() - t;"
+    value: float = tab.evaluate(f"async () => {{ {body} }}")  # type: ignore[attr-defined]
+    return value
+
+
+def answered(tab: object, holder: str, key: str) -> float:
+    """Milliseconds from a key to the frames after it."""
+    target = holder if "." in holder else f"document.getElementById('{holder}')"
+    press = f"new KeyboardEvent('keydown', {{ key: '{key}', bubbles: true }})"
+    return timed(tab, f"{target}.dispatchEvent({press})")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,161 @@
+"""Two analyses in one page: the new one is shown, the old one and the change beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from perfc.report import Views
+from perfc.report.document import Cell, Column, Document, Name, Table
+from perfc.report.kernels import gathered
+from perfc.report.units import Unit
+
+from .payload import Json, number, table, time_s
+
+if TYPE_CHECKING:
+    from perfc.api import Report
+    from perfc.diff import Difference
+
+
+class Change(Enum):
+    """What became of some kernels."""
+
+    ADDED = "added"
+    REMOVED = "removed"
+    CHANGED = "changed"
+    SAME = "same"
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Kernels that do the same work before and after, by position; either side may be empty."""
+
+    old: tuple[int, ...]
+    new: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One analysis and its views."""
+
+    report: Report
+    views: Views
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What a page of two analyses is made from.
+
+    Args:
+        old: before.
+        new: after.
+        pairs: every kernel of both sides once, in the order of the new run.
+        document: what was found, shown as it is; its title is the page's.
+    """
+
+    old: Side
+    new: Side
+    pairs: tuple[Pair, ...]
+    document: Document
+
+
+def comparison_of(found: Difference, document: Document) -> Comparison:
+    """The comparison that ``perfc diff`` made; times are those of its tables."""
+    from perfc.report import collect
+
+    sides = [Side(r, collect(r, predict=False)) for r in (found.old, found.new)]
+    # Bounds are compared by identity: equal kernels of a run are different ones.
+    place = [
+        {id(bound): i for i, bound in enumerate(r.roofline.kernels)} for r in (found.old, found.new)
+    ]
+    pairs = tuple(
+        Pair(tuple(place[0][id(b)] for b in p.old), tuple(place[1][id(b)] for b in p.new))
+        for p in found.kernels
+    )
+    return Comparison(sides[0], sides[1], pairs, document)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A pair with its times."""
+
+    pair: Pair
+    old_s: float
+    new_s: float
+
+    @property
+    def delta_s(self) -> float:
+        """After less before; what rounding makes is nothing."""
+        delta = self.new_s - self.old_s
+        return delta if abs(delta) > 1e-12 * max(self.old_s, self.new_s) else 0.0
+
+    @property
+    def change(self) -> Change:
+        """What became of it, as far as its time tells."""
+        if not self.pair.old:
+            return Change.ADDED
+        if not self.pair.new:
+            return Change.REMOVED
+        return Change.CHANGED if self.delta_s else Change.SAME
+
+
+def rows(found: Comparison) -> Iterator[Row]:
+    """Pairs with their times, the largest change first."""
+    old, new = found.old.views.kernels, found.new.views.kernels
+    every = [
+        Row(p, sum(time_s(old[i]) for i in p.old), sum(time_s(new[i]) for i in p.new))
+        for p in found.pairs
+    ]
+    yield from sorted(every, key=lambda r: -abs(r.delta_s))
+
+
+COLUMNS = (
+    Column("index", "#", Unit.COUNT, "position in the new run"),
+    Column("change", "what"),
+    Column("old_s", "old", Unit.SECOND),
+    Column("new_s", "new", Unit.SECOND),
+    Column("delta_s", "change", Unit.SECOND, "new less old"),
+    Column("kernel", "kernel", is_name=True),
+    Column("nodes", "ONNX nodes", is_name=True),
+)
+
+
+def pair_table(found: Comparison, shown: Sequence[Row]) -> Table:
+    """Pairs as a table."""
+    return Table(COLUMNS, tuple(cells(found, r) for r in shown))
+
+
+def cells(found: Comparison, row: Row) -> tuple[Cell, ...]:
+    """One pair; names are those of the new side, where there is one."""
+    old = [found.old.views.kernels[i] for i in row.pair.old]
+    new = [found.new.views.kernels[i] for i in row.pair.new]
+    labels = [" | ".join(k.label for k in side) for side in (old, new) if side]
+    nodes = gathered([n for k in new or old for n in k.nodes])
+    return (
+        row.pair.new[0] if row.pair.new else None,
+        row.change.value,
+        row.old_s if old else None,
+        row.new_s if new else None,
+        row.delta_s,
+        " → ".join(dict.fromkeys(labels)),
+        Name(nodes, nodes),
+    )
+
+
+def comparison_payload(found: Comparison) -> Json:
+    """The pairs as the scripts read them; a change is spread over the new kernels by time."""
+    every = list(rows(found))
+    kernels = found.new.views.kernels
+    delta: list[float | None] = [None] * len(kernels)
+    for r in every:
+        for i in r.pair.new:
+            part = time_s(kernels[i]) / r.new_s if r.new_s else 1 / len(r.pair.new)
+            delta[i] = number(r.delta_s * part)
+    return {
+        "table": table(pair_table(found, every)),
+        "kernels": [r.pair.new[0] if r.pair.new else None for r in every],
+        "delta_s": delta,
+        "largest_s": max((abs(d) for d in delta if d is not None), default=0.0),
+    }
