@@ -1,0 +1,199 @@
+"""Lints models: rules that are selected, suppressions, and what is too small to show."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from . import catalogue
+from .finding import Finding, Saves, Severity
+from .settings import FileIgnore, Settings, codes_of
+from .subject import Subject
+
+if TYPE_CHECKING:
+    from perfc.api import Report
+
+    from .rule import Rule
+
+UNUSED = "PF990"
+ORDER = {s: i for i, s in enumerate(Saves)}
+
+
+@dataclass(frozen=True, slots=True)
+class Linted:
+    """What was found in one file.
+
+    Args:
+        path: as the user named it.
+        target: name of the machine.
+        time_s: predicted time of one run, of which gains are shares.
+        findings: those shown, largest gain first.
+        small: findings about time that gain less than asked for.
+        suppressed: findings that per-file ignores hide.
+    """
+
+    path: str
+    target: str
+    time_s: float
+    findings: tuple[Finding, ...]
+    small: int = 0
+    suppressed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """All files, and findings about the configuration itself.
+
+    Args:
+        files: in the order they were given.
+        configuration: unused suppressions.
+        settings_path: file they are written in.
+    """
+
+    files: tuple[Linted, ...]
+    configuration: tuple[Finding, ...] = ()
+    settings_path: str = ""
+
+    @property
+    def count(self) -> int:
+        """Findings shown."""
+        return len(self.configuration) + sum(len(f.findings) for f in self.files)
+
+
+@dataclass(slots=True)
+class Linter:
+    """Rules and settings, and which suppressions were of use.
+
+    Args:
+        settings: of the project.
+        codes: rules that run.
+        least: share of the run below which findings about time are not shown; None for that of
+            the settings.
+    """
+
+    settings: Settings
+    codes: frozenset[str]
+    least: float | None = None
+    rules: tuple[Rule, ...] = field(init=False)
+    matched: set[FileIgnore] = field(default_factory=set[FileIgnore])
+    used: set[tuple[FileIgnore, str]] = field(default_factory=set[tuple[FileIgnore, str]])
+
+    def __post_init__(self) -> None:
+        chosen = [i for i in catalogue.infos() if i.code in self.codes and i.code != UNUSED]
+        self.rules = tuple(catalogue.load(i) for i in chosen)
+
+    def check(self, report: Report, path: str, *, has_values: bool = False) -> Linted:
+        """Everything the rules find in an analysed model."""
+        subject = Subject(report, has_values)
+        found = [f for rule in self.rules for f in rule.check(subject)]
+        # a rewrite that would cost time is none
+        found = [f for f in found if f.gain is None or f.gain.time_s >= 0]
+        kept, suppressed = self._unsuppressed(found, Path(path))
+        shown = [f for f in kept if not self._is_small(f)]
+        ordered = sorted(shown, key=_order)
+        total = report.roofline.time_s
+        small = len(kept) - len(shown)
+        return Linted(path, report.machine.name, total, tuple(ordered), small, suppressed)
+
+    def _is_small(self, finding: Finding) -> bool:
+        if finding.saves is not Saves.TIME or finding.gain is None:
+            return False
+        least = self.settings.min_gain if self.least is None else self.least
+        return finding.gain.share < least
+
+    def _unsuppressed(self, found: list[Finding], path: Path) -> tuple[list[Finding], int]:
+        root = self.settings.root
+        ignores = [i for i in self.settings.file_ignores if i.matches_file(path, root)]
+        self.matched.update(ignores)
+        kept: list[Finding] = []
+        for finding in found:
+            hidden = False
+            for ignore in ignores:
+                for code in ignore.codes:
+                    if _stands_for(code, finding) and ignore.matches_place(finding.place):
+                        self.used.add((ignore, code))
+                        hidden = True
+            if not hidden:
+                kept.append(finding)
+        return kept, len(found) - len(kept)
+
+    def unused(self) -> tuple[Finding, ...]:
+        """Suppressions that matched a file and hid nothing; call it when all files are done."""
+        if UNUSED not in self.codes:
+            return ()
+        found: list[Finding] = []
+        for ignore in self.settings.file_ignores:
+            for code in ignore.codes:
+                runs = codes_of([code], "") & self.codes
+                if ignore not in self.matched or (ignore, code) in self.used or not runs:
+                    continue
+                line = f" (line {ignore.line})" if ignore.line else ""
+                found.append(
+                    Finding(
+                        UNUSED,
+                        "unused-suppression",
+                        Saves.KNOWLEDGE,
+                        Severity.WARNING,
+                        f"{code} is ignored for {ignore.pattern!r}{line} and found nothing there",
+                        "remove it",
+                        tensor=ignore.pattern,
+                    )
+                )
+        return tuple(found)
+
+    def outcome(self, files: Iterable[Linted]) -> Outcome:
+        """The files with what is to be said of the configuration."""
+        done = tuple(files)
+        where = str(self.settings.path) if self.settings.path else ""
+        return Outcome(done, self.unused(), where)
+
+
+def selected(
+    settings: Settings,
+    select: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    extend: Sequence[str] = (),
+) -> frozenset[str]:
+    """Codes of the rules that run: the command line before the file, ignoring after selecting.
+
+    As in ruff, the longer of two prefixes that disagree wins, and ignoring wins a draw.
+
+    Raises:
+        SettingsError: a code that is none.
+    """
+    chosen = [*(select or settings.select), *settings.extend_select, *extend]
+    left_out = [*settings.ignore, *ignore]
+    codes_of(chosen, "--select")
+    codes_of(left_out, "--ignore")
+    found: set[str] = set()
+    for info in catalogue.infos():
+        here = max((_weight(p, info.code, info.name) for p in chosen), default=0)
+        away = max((_weight(p, info.code, info.name) for p in left_out), default=0)
+        if here > away:
+            found.add(info.code)
+    return frozenset(found)
+
+
+def _weight(pattern: str, code: str, name: str) -> int:
+    upper = pattern.strip().upper()
+    if upper == "ALL":
+        return 1
+    if pattern.strip().lower() == name:
+        return len(code) + 1
+    return len(upper) + 1 if upper and code.startswith(upper) else 0
+
+
+def _stands_for(code: str, finding: Finding) -> bool:
+    return _weight(code, finding.code, finding.rule) > 0
+
+
+def _order(finding: Finding) -> tuple[object, ...]:
+    gain = finding.gain.time_s if finding.gain is not None else 0.0
+    return -gain, ORDER[finding.saves], finding.code
+
+
+def fixable(findings: Collection[Finding]) -> tuple[Finding, ...]:
+    """Those with a provably safe rewrite."""
+    return tuple(f for f in findings if f.is_fixable)

@@ -1,0 +1,289 @@
+"""Edits carried out on an ONNX model with onnx-graphsurgeon; what it drops is put back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from perfc.errors import PerfcError
+from perfc.ir.graph import Node, Value
+
+from .edit import Edit, ReadInstead, Remove, Rewire, Store, Unname, Unstore, touched
+
+if TYPE_CHECKING:
+    import onnx
+
+    from .finding import Finding
+
+
+class FixError(PerfcError):
+    """A rewrite that cannot be made, or not be proved; nothing is written."""
+
+
+class RefusedError(Exception):
+    """This place of the file is not what the edit was made for; the finding stays."""
+
+
+@dataclass(slots=True)
+class OnnxEditor:
+    """One model being rewritten.
+
+    Names of values in the main graph are those of the file, so an edit finds its place by them.
+    """
+
+    model: onnx.ModelProto
+    graph: Any = field(init=False)
+    tensors: dict[str, Any] = field(init=False)
+    makers: dict[str, Any] = field(init=False)
+    dropped: set[str] = field(default_factory=set[str])
+
+    def __post_init__(self) -> None:
+        import onnx_graphsurgeon as gs
+        from onnx_graphsurgeon.logger.logger import G_LOGGER
+
+        G_LOGGER.severity = G_LOGGER.ERROR
+        if self.model.graph.sparse_initializer:
+            raise FixError("it has sparse weights, which onnx-graphsurgeon does not keep")
+        try:
+            self.graph = gs.import_onnx(self.model)
+        except Exception as error:  # graphsurgeon raises whatever its reading stumbles upon
+            reason = " ".join(str(error).split()) or type(error).__name__
+            raise FixError(f"cannot be rewritten: {reason}") from error
+        self.tensors = dict(self.graph.tensors())
+        self.makers = {t.name: n for n in self.graph.nodes for t in n.outputs if t.name}
+
+    def apply(self, findings: Iterable[Finding]) -> list[Finding]:
+        """Carry out what does not touch what another did; the findings that are mended."""
+        done: list[Finding] = []
+        busy: set[str] = set()
+        for finding in findings:
+            names = {name for e in finding.edits for name in touched(e)}
+            names |= {n for e in finding.edits for n in self._around(e)}
+            if names & busy:
+                continue
+            try:
+                for e in finding.edits:
+                    self._check(e)
+            except RefusedError:
+                continue
+            for e in finding.edits:
+                self._carry_out(e)
+            self._forget_shapes(finding)
+            busy |= names
+            done.append(finding)
+        return done
+
+    def exported(self) -> onnx.ModelProto:
+        """The rewritten model.
+
+        Raises:
+            FixError: onnx-graphsurgeon cannot write it.
+        """
+        import onnx_graphsurgeon as gs
+
+        try:
+            self.graph.toposort(recurse_subgraphs=False, recurse_functions=False)
+            made: onnx.ModelProto = gs.export_onnx(self.graph, do_type_check=False)
+        except Exception as error:  # as in reading
+            reason = " ".join(str(error).split()) or type(error).__name__
+            raise FixError(f"cannot be rewritten: {reason}") from error
+        restore(self.model, made, self.dropped)
+        return made
+
+    def _around(self, edit: Edit) -> set[str]:
+        """Names beside an edit's own that it relies on: a dead end is gone with its readers."""
+        match edit:
+            case Rewire(node) | Remove(node) | Unname(node, _):
+                return {v.name for v in node.results}
+            case _:
+                return set()
+
+    def _tensor(self, v: Value) -> Any:
+        if v.name not in self.tensors:
+            raise RefusedError
+        return self.tensors[v.name]
+
+    def _node(self, node: Node) -> Any:
+        found = next((self.makers[v.name] for v in node.results if v.name in self.makers), None)
+        if found is None or found.op != node.loc.op_type or node.loc.is_expanded:
+            raise RefusedError
+        return found
+
+    def _check(self, edit: Edit) -> None:
+        """Refuse what the file does not allow, before anything is changed."""
+        match edit:
+            case ReadInstead(old, new):
+                old_tensor, new_tensor = self._tensor(old), self._tensor(new)
+                if old.name not in self.makers or self._leaves_subgraph(old_tensor):
+                    raise RefusedError
+                is_output = any(t is old_tensor for t in self.graph.outputs)
+                if is_output and not self._can_take_over(new_tensor):
+                    raise RefusedError
+            case Rewire(node, inputs):
+                self._node(node)
+                for v in inputs:
+                    if v is not None:
+                        self._tensor(v)
+            case Remove(node):
+                self._node(node)
+            case Unname(node, index):
+                found = self._node(node)
+                if index >= len(found.outputs) or found.outputs[index].outputs:
+                    raise RefusedError
+            case Unstore(value):
+                stored = (t.name for t in self.model.graph.initializer)
+                if value.name not in set(stored):
+                    raise RefusedError
+            case Store(values):
+                for v in values:
+                    self._tensor(v)
+                    if v.name not in self.makers:
+                        raise RefusedError
+
+    def _can_take_over(self, tensor: Any) -> bool:
+        """Whether an output's name can go to this tensor: a node makes it, nobody else names it."""
+        return tensor.name in self.makers and not any(t is tensor for t in self.graph.outputs)
+
+    def _leaves_subgraph(self, tensor: Any) -> bool:
+        subgraphs = (s for n in self.graph.nodes for s in n.subgraphs(recursive=True))
+        return any(t is tensor for s in subgraphs for t in s.outputs)
+
+    def _carry_out(self, edit: Edit) -> None:
+        match edit:
+            case ReadInstead(old, new):
+                self._read_instead(self._tensor(old), self._tensor(new))
+            case Rewire(node, inputs, attributes):
+                import onnx_graphsurgeon as gs
+
+                found = self._node(node)
+                before = list(found.inputs)
+                empty = gs.Variable.empty()
+                found.inputs = [empty if v is None else self._tensor(v) for v in inputs]
+                found.attrs.update({k: list(v) for k, v in attributes.items()})
+                self._sweep(n for t in before for n in t.inputs)
+            case Remove(node):
+                self._sweep([self._node(node)])
+            case Unname(node, index):
+                self._unname(self._node(node), index)
+            case Unstore(value):
+                self.dropped.add(value.name)
+            case Store(values):
+                self._store(values)
+
+    def _read_instead(self, old: Any, new: Any) -> None:
+        import onnx_graphsurgeon as gs
+
+        maker = old.inputs[0]
+        if any(t is old for t in self.graph.outputs):
+            # the output keeps its name: who makes `new` makes it under that name
+            maker.outputs[_index(maker.outputs, old)] = gs.Variable(f"{old.name}/unread")
+            source = new.inputs[0]
+            _replace_reads(new, old)
+            source.outputs[_index(source.outputs, new)] = old
+            self.makers[old.name] = source
+            self.makers.pop(new.name, None)
+        else:
+            _replace_reads(old, new)
+        self._sweep([maker])
+
+    def _unname(self, node: Any, index: int) -> None:
+        import onnx_graphsurgeon as gs
+
+        if index == len(node.outputs) - 1:
+            del node.outputs[index]
+        else:
+            node.outputs[index] = gs.Variable.empty()
+        while node.outputs and not node.outputs[-1].name:
+            del node.outputs[len(node.outputs) - 1]
+
+    def _store(self, values: Sequence[Value]) -> None:
+        import onnx_graphsurgeon as gs
+
+        from .constants import computed
+
+        arrays = computed(self.model, values)
+        for v in values:
+            old = self._tensor(v)
+            maker = old.inputs[0] if old.inputs else None
+            made = gs.Constant(f"{v.name}/stored", arrays[v.name])
+            _replace_reads(old, made)
+            if maker is not None:
+                self._sweep([maker])
+
+    def _sweep(self, candidates: Iterable[Any]) -> None:
+        """Remove nodes that nobody reads any more, and what only they read."""
+        given_back = {id(t) for t in self.graph.outputs}
+        waiting = list(candidates)
+        present = {id(n) for n in self.graph.nodes}
+        while waiting:
+            node = waiting.pop()
+            is_read = any(t.outputs or id(t) in given_back for t in node.outputs)
+            if is_read or id(node) not in present:
+                continue
+            waiting += [m for t in node.inputs for m in t.inputs]
+            present.discard(id(node))
+            node.inputs.clear()
+            for t in node.outputs:
+                if self.makers.get(t.name) is node:
+                    del self.makers[t.name]
+            self.graph.nodes.remove(node)
+
+    def _forget_shapes(self, finding: Finding) -> None:
+        """Shapes stated between rewired nodes may no longer hold; readers infer them."""
+        wanted = set(finding.nodes)
+        kept = {id(t) for t in (*self.graph.outputs, *self.graph.inputs)}
+        for node in self.graph.nodes:
+            label = node.name or (node.outputs[0].name if node.outputs else "")
+            if label in wanted:
+                for t in node.outputs:
+                    if id(t) not in kept:
+                        t.shape = None
+
+
+def _replace_reads(old: Any, new: Any) -> None:
+    for reader in list(old.outputs):
+        for i, t in enumerate(reader.inputs):
+            if t is old:
+                reader.inputs[i] = new
+
+
+def _index(tensors: Any, wanted: Any) -> int:
+    return next(i for i, t in enumerate(tensors) if t is wanted)
+
+
+def restore(source: onnx.ModelProto, made: onnx.ModelProto, dropped: set[str]) -> None:
+    """Put back what onnx-graphsurgeon does not carry: properties, documentation, unread weights."""
+    made.ir_version = source.ir_version
+    made.producer_name, made.producer_version = source.producer_name, source.producer_version
+    made.domain, made.model_version = source.domain, source.model_version
+    made.doc_string, made.graph.doc_string = source.doc_string, source.graph.doc_string
+    del made.metadata_props[:]
+    made.metadata_props.extend(source.metadata_props)
+    made.graph.metadata_props.extend(source.graph.metadata_props)
+    del made.graph.quantization_annotation[:]
+    made.graph.quantization_annotation.extend(source.graph.quantization_annotation)
+    before = {o: n for n in source.graph.node for o in n.output if o}
+    for node in made.graph.node:
+        old = next((before[o] for o in node.output if o in before), None)
+        if old is not None and old.op_type == node.op_type:
+            node.doc_string = old.doc_string
+            node.overload = old.overload
+            node.metadata_props.extend(old.metadata_props)
+    read = {name for n in source.graph.node for name in n.input}
+    stored = {t.name for t in made.graph.initializer}
+    for tensor in source.graph.initializer:
+        is_unread = tensor.name not in read and tensor.name not in dropped
+        if is_unread and tensor.name not in stored and not _is_captured(source, tensor.name):
+            made.graph.initializer.append(tensor)
+
+
+def _is_captured(model: onnx.ModelProto, name: str) -> bool:
+    waiting = [a.g for n in model.graph.node for a in n.attribute if a.HasField("g")]
+    while waiting:
+        graph = waiting.pop()
+        for node in graph.node:
+            if name in node.input:
+                return True
+            waiting += [a.g for a in node.attribute if a.HasField("g")]
+    return False

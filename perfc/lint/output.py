@@ -1,0 +1,238 @@
+"""Findings for people and for the annotations of GitHub and GitLab; SARIF is ``sarif``."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from typing import TypeAlias
+
+from perfc.report.units import Unit, plural, quantity, share
+
+from .engine import Linted, Outcome
+from .finding import Finding, Gain, Saves, Severity
+
+Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | None"
+SCHEMA = 1
+
+
+class Format(Enum):
+    """Output formats of ``perfc lint``."""
+
+    TEXT = "text"
+    JSON = "json"
+    SARIF = "sarif"
+    GITHUB = "github"
+    GITLAB = "gitlab"
+
+
+def rendered(outcome: Outcome, form: Format) -> str:
+    """The outcome in a format."""
+    match form:
+        case Format.TEXT:
+            return text(outcome)
+        case Format.JSON:
+            return json.dumps(json_form(outcome), indent=2) + "\n"
+        case Format.SARIF:
+            from .sarif import sarif
+
+            return json.dumps(sarif(outcome), indent=2) + "\n"
+        case Format.GITHUB:
+            return "".join(line + "\n" for line in github(outcome))
+        case Format.GITLAB:
+            return json.dumps(gitlab(outcome), indent=2) + "\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Findings of one file that say the same of equal places."""
+
+    first: Finding
+    places: tuple[str, ...]
+
+
+def groups(linted: Linted) -> list[Group]:
+    """Equal findings together, in the order of the first."""
+    found: dict[tuple[object, ...], list[Finding]] = {}
+    for f in linted.findings:
+        # equal layers differ in what the cache holds before them, by a little
+        gain = None if f.gain is None else f"{f.gain.time_s:.2e}"
+        key = (f.code, f.message, f.advice, gain, f.is_fixable)
+        found.setdefault(key, []).append(f)
+    return [Group(fs[0], tuple(f.place for f in fs)) for fs in found.values()]
+
+
+def text(outcome: Outcome) -> str:
+    """Findings as lines: where, code, what, then what it gains and what to do."""
+    lines: list[str] = []
+    for linted in outcome.files:
+        for group in groups(linted):
+            f = group.first
+            place = f" {f.place}:" if f.place else ""
+            mark = " [*]" if f.is_fixable else ""
+            lines.append(f"{linted.path}:{place} {f.code}{mark} {f.message}")
+            lines.append(f"    {worth(f)}; {f.advice}")
+            if len(group.places) > 1:
+                lines.append(f"    the same at {others(group.places[1:])}")
+    for f in outcome.configuration:
+        lines.append(f"{outcome.settings_path}: {f.code} {f.message}")
+        lines.append(f"    {f.advice}")
+    return "\n".join([*lines, *closing(outcome)]) + "\n"
+
+
+def others(places: tuple[str, ...]) -> str:
+    """The first places and how many more there are."""
+    more = f" and {len(places) - 3} more" if len(places) > 3 else ""
+    return ", ".join(places[:3]) + more
+
+
+def worth(finding: Finding) -> str:
+    """What mending saves, in words."""
+    gain, parts = finding.gain, list[str]()
+    if finding.saved_bytes is not None:
+        parts.append(f"saves {quantity(finding.saved_bytes, Unit.BYTE)} of memory")
+    if finding.saves is Saves.LOADING:
+        parts.append("saves loading time, nothing of a run")
+    elif finding.saves is Saves.KNOWLEDGE:
+        parts.append("gain unknown" if gain is None else "no gain by itself")
+    elif gain is None:
+        parts.append("gain unknown")
+    elif finding.saves is Saves.TIME:
+        parts.append(gain_text(gain))
+    return ", ".join(parts)
+
+
+def gain_text(gain: Gain) -> str:
+    """A gain with its floor."""
+    if not gain.time_s:
+        return "gains no time here"
+    floor = quantity(gain.floor_s, Unit.SECOND) if gain.floor_s else "0"
+    saved = quantity(gain.time_s, Unit.SECOND)
+    return f"gains {saved} ({share(gain.share)} of the run), floor of the gain {floor}"
+
+
+def closing(outcome: Outcome) -> Iterator[str]:
+    """The last lines: how much was found, fixable, hidden."""
+    total = outcome.count
+    files = plural(len(outcome.files), "file")
+    if not total:
+        yield f"All checks passed in {files}."
+    else:
+        fixable = sum(f.is_fixable for x in outcome.files for f in x.findings)
+        yield f"Found {plural(total, 'finding')} in {files}."
+        if fixable:
+            yield f"[*] {fixable} fixable with --fix."
+    small = sum(x.small for x in outcome.files)
+    if small:
+        yield f"{small} below the least gain not shown (--min-gain 0)."
+    suppressed = sum(x.suppressed for x in outcome.files)
+    if suppressed:
+        yield f"{suppressed} suppressed by per-file-ignores."
+
+
+def statistics(outcome: Outcome) -> str:
+    """Findings by code, most first."""
+    names = {f.code: f.rule for x in outcome.files for f in x.findings}
+    names.update((f.code, f.rule) for f in outcome.configuration)
+    counts = Counter(f.code for x in outcome.files for f in x.findings)
+    counts.update(f.code for f in outcome.configuration)
+    width = max((len(str(n)) for n in counts.values()), default=1)
+    rows = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return "".join(f"{n:{width}}  {code}  {names[code]}\n" for code, n in rows)
+
+
+def finding_json(finding: Finding) -> dict[str, Json]:
+    """One finding as JSON; times in seconds, None for what nobody knows."""
+    gain = finding.gain
+    measured: dict[str, Json] | None = None
+    if gain is not None:
+        measured = {
+            "time_s": gain.time_s,
+            "share": gain.share,
+            "floor_s": gain.floor_s,
+            "basis": gain.basis.value,
+        }
+    return {
+        "code": finding.code,
+        "rule": finding.rule,
+        "severity": finding.severity.value,
+        "saves": finding.saves.value,
+        "message": finding.message,
+        "advice": finding.advice,
+        "nodes": list(finding.nodes),
+        "tensor": finding.tensor,
+        "gain": measured,
+        "saved_bytes": finding.saved_bytes,
+        "fixable": finding.is_fixable,
+        "fingerprint": finding.fingerprint,
+    }
+
+
+def json_form(outcome: Outcome) -> dict[str, Json]:
+    """Everything as JSON."""
+    return {
+        "schema": SCHEMA,
+        "files": [
+            {
+                "path": x.path,
+                "target": x.target,
+                "time_s": x.time_s,
+                "findings": [finding_json(f) for f in x.findings],
+                "below_min_gain": x.small,
+                "suppressed": x.suppressed,
+            }
+            for x in outcome.files
+        ],
+        "configuration": [finding_json(f) for f in outcome.configuration],
+    }
+
+
+def located(outcome: Outcome) -> Iterator[tuple[str, Finding]]:
+    """Every finding with the file it is shown at."""
+    for x in outcome.files:
+        for f in x.findings:
+            yield x.path, f
+    for f in outcome.configuration:
+        yield outcome.settings_path, f
+
+
+def sentence(finding: Finding) -> str:
+    """A finding in one line that names its place."""
+    place = f"{finding.place}: " if finding.place else ""
+    return f"{place}{finding.message}; {worth(finding)}; {finding.advice}"
+
+
+def github(outcome: Outcome) -> Iterator[str]:
+    """Workflow commands that annotate the files of a pull request."""
+    for path, f in located(outcome):
+        level = "warning" if f.severity is Severity.WARNING else "notice"
+        where = f"file={_property(path)},line=1,title={_property(f'perfc {f.code}')}"
+        yield f"::{level} {where}::{_data(sentence(f))}"
+
+
+def _data(value: str) -> str:
+    return value.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(value: str) -> str:
+    return _data(value).replace(":", "%3A").replace(",", "%2C")
+
+
+def gitlab(outcome: Outcome) -> list[Json]:
+    """GitLab's code quality report, a subset of Code Climate's."""
+    found: list[Json] = []
+    for path, f in located(outcome):
+        key = hashlib.sha256(f"{path}\0{f.fingerprint}".encode("utf-8", "replace")).hexdigest()
+        found.append(
+            {
+                "description": f"{f.code}: {sentence(f)}",
+                "check_name": f.rule,
+                "fingerprint": key,
+                "severity": "minor" if f.severity is Severity.WARNING else "info",
+                "location": {"path": path, "lines": {"begin": 1}},
+            }
+        )
+    return found

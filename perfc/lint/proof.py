@@ -1,0 +1,139 @@
+"""Two models give the same on random inputs, bit by bit, under onnxruntime."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from perfc.errors import MissingExtraError, PerfcError
+from perfc.measure.feeds import contents, inputs_of
+
+from .onnx_edit import FixError
+
+if TYPE_CHECKING:
+    from perfc.ir.graph import Module
+    from perfc.measure.feeds import Input
+
+RUNS = 5
+VARIED = 2
+"""Of the runs, how many have other extents than assumed, where the model allows it."""
+_FOLDER = "session.model_external_initializers_file_folder_path"
+
+
+def session(model: bytes, folder: Path | None = None) -> Any:
+    """A session on one thread that runs node by node: no optimisation, so results are exact.
+
+    Raises:
+        MissingExtraError: onnxruntime is not installed.
+    """
+    try:
+        import onnxruntime
+    except ImportError:
+        hint = "pip install 'perfc[ort]'"
+        raise MissingExtraError("--fix proves its results with onnxruntime", hint=hint) from None
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    if folder is not None:
+        options.add_session_config_entry(_FOLDER, str(folder))
+    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+
+
+def prove(
+    before: bytes,
+    after: bytes,
+    module: Module,
+    folder: Path,
+    values: Mapping[str, object] | None = None,
+) -> int:
+    """How many random inputs both models gave equal results on: ``RUNS``.
+
+    Element by element, NaN equal to NaN. The last runs have other extents, where the original
+    accepts them.
+
+    Args:
+        before: the original.
+        after: the rewritten model.
+        module: the original as analysed; tells types, vocabularies and extents.
+        folder: where external data lies.
+        values: contents that some inputs must have.
+
+    Raises:
+        FixError: a model does not run, or they differ.
+    """
+    sessions = [_opened(m, folder, what) for m, what in ((before, "original"), (after, "mended"))]
+    env = module.defaults()
+    plain = inputs_of(module, env)
+    other = inputs_of(module, {k: n + 1 for k, n in env.items()})
+    for seed in range(RUNS):
+        inputs = other if seed >= RUNS - VARIED and not values else plain
+        try:
+            expected = _outputs(sessions[0], inputs, seed, values)
+        except PerfcError:
+            raise
+        except Exception as error:  # onnxruntime's exceptions share no other base
+            if inputs is plain:
+                raise FixError(f"the original does not run: {_reason(error)}") from None
+            expected = _outputs(sessions[0], inputs := plain, seed, values)
+        try:
+            found = _outputs(sessions[1], inputs, seed, values)
+        except Exception as error:  # as above
+            raise FixError(f"the mended model does not run: {_reason(error)}") from None
+        _compare(expected, found, sessions[0], seed)
+    return RUNS
+
+
+def _opened(model: bytes, folder: Path, what: str) -> Any:
+    try:
+        return session(model, folder)
+    except PerfcError:
+        raise
+    except Exception as error:  # as above
+        hint = "a fix is written only where onnxruntime proves it equal"
+        raise FixError(f"onnxruntime cannot load the {what}: {_reason(error)}", hint=hint) from None
+
+
+def _reason(error: Exception) -> str:
+    return " ".join(str(error).split())[:200]
+
+
+def _outputs(
+    run: Any, inputs: Sequence[Input], seed: int, values: Mapping[str, object] | None
+) -> list[Any]:
+    import numpy as np
+    import onnxruntime
+
+    arrays = contents(tuple(inputs), seed)
+    for i in inputs:
+        if values and i.name in values:
+            arrays[i.name] = np.asarray(values[i.name]).astype(arrays[i.name].dtype)
+    make = onnxruntime.OrtValue
+    feeds = {
+        i.name: make.ortvalue_from_numpy_with_onnx_type(arrays[i.name], i.dtype.onnx)
+        for i in inputs
+    }
+    return list(run.run_with_ort_values(None, feeds))
+
+
+def _compare(expected: Sequence[Any], found: Sequence[Any], run: Any, seed: int) -> None:
+    for info, a, b in zip(run.get_outputs(), expected, found, strict=True):
+        if not a.is_tensor() or not b.is_tensor() or a.data_type() != b.data_type():
+            raise FixError(f"output {info.name!r} is not a tensor of one type in both models")
+        if not _is_equal(a.numpy(), b.numpy()):
+            raise FixError(
+                f"the mended model differs in output {info.name!r} on random input {seed}",
+                hint="nothing was written; please report it",
+            )
+
+
+def _is_equal(a: Any, b: Any) -> bool:
+    import numpy as np
+
+    if a.shape != b.shape or a.dtype != b.dtype:
+        return False
+    same = a == b
+    if a.dtype.kind in "fc":
+        same = same | (np.isnan(a) & np.isnan(b))
+    return bool(np.all(same))

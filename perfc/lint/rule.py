@@ -1,0 +1,65 @@
+"""The contract of a rule; a rule is the file of its name in ``perfc/rules``."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from .finding import Finding, Gain, Saves, Severity
+
+if TYPE_CHECKING:
+    from perfc.ir.graph import Node
+
+    from .edit import Edit
+    from .subject import Subject
+
+
+class Rule(ABC):
+    """Looks at one analysed model.
+
+    The docstring of a subclass is its documentation, under the headings of ruff's rules:
+    ``What it does``, ``Why is this bad``, ``Example``, ``Use instead`` and ``Source``.
+    """
+
+    code: ClassVar[str]
+    saves: ClassVar[Saves] = Saves.TIME
+    severity: ClassVar[Severity] = Severity.WARNING
+    is_fixable: ClassVar[bool] = False
+    """Whether some of its findings have a provably safe rewrite."""
+
+    @abstractmethod
+    def check(self, subject: Subject) -> Iterator[Finding]:
+        """Everything the rule finds in ``subject``."""
+
+    @classmethod
+    def name(cls) -> str:
+        """That of the defining file, in kebab case."""
+        return cls.__module__.rpartition(".")[2].replace("_", "-")
+
+    def finding(
+        self,
+        message: str,
+        advice: str,
+        *,
+        nodes: Sequence[Node] = (),
+        tensor: str = "",
+        gain: Gain | None = None,
+        saved_bytes: int | None = None,
+        edits: Sequence[Edit] = (),
+        severity: Severity | None = None,
+    ) -> Finding:
+        """A finding of this rule."""
+        return Finding(
+            self.code,
+            self.name(),
+            self.saves,
+            severity or self.severity,
+            message,
+            advice,
+            tuple(dict.fromkeys(n.name for n in nodes)),
+            tensor,
+            gain,
+            saved_bytes,
+            tuple(edits),
+        )

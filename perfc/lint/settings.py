@@ -1,0 +1,233 @@
+"""What is linted and how: ``[lint]`` of ``perfc.toml``, or ``[tool.perfc.lint]``."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from perfc.errors import PerfcError
+
+from .catalogue import infos
+
+MAX_BYTES = 1 << 20
+MAX_LINE_BYTES = 4_000
+"""A dotted key takes tomllib quadratic time in its parts."""
+KEYS = ("select", "ignore", "extend-select", "per-file-ignores", "target", "runtime", "min-gain")
+
+
+class SettingsError(PerfcError):
+    """A configuration file or an option that does not say what it should."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileIgnore:
+    """Codes that are not reported for files, or for nodes of files, of a pattern.
+
+    Args:
+        pattern: as written, ``models/*.onnx`` or ``models/*.onnx::/layer1/*``.
+        codes: codes or prefixes.
+        line: of the configuration file, 0 where it is not known.
+    """
+
+    pattern: str
+    codes: tuple[str, ...]
+    line: int = 0
+
+    def matches_file(self, path: Path, root: Path) -> bool:
+        """Whether it speaks of the file at ``path``; relative patterns start at ``root``."""
+        glob = self.pattern.partition("::")[0]
+        resolved = path.resolve()
+        names = [resolved.as_posix(), resolved.name]
+        if resolved.is_relative_to(root):
+            names.append(resolved.relative_to(root).as_posix())
+        return any(fnmatchcase(name, glob) for name in names)
+
+    def matches_place(self, place: str) -> bool:
+        """Whether it speaks of a node or tensor."""
+        _, colons, glob = self.pattern.partition("::")
+        return not colons or fnmatchcase(place, glob)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Configuration of the linter, defaults where nothing is written.
+
+    Args:
+        path: the file it is from; None where there is none.
+        select: codes or prefixes; ``ALL`` for every rule.
+        min_gain: share of the run's time below which findings about time are not shown.
+    """
+
+    path: Path | None = None
+    select: tuple[str, ...] = ("ALL",)
+    ignore: tuple[str, ...] = ()
+    extend_select: tuple[str, ...] = ()
+    file_ignores: tuple[FileIgnore, ...] = ()
+    target: str = ""
+    runtime: str = ""
+    min_gain: float = 0.001
+
+    @property
+    def root(self) -> Path:
+        """The folder that relative patterns start at."""
+        return (self.path.parent if self.path else Path()).resolve()
+
+
+def codes_of(patterns: Sequence[str], where: str) -> frozenset[str]:
+    """The rules that codes, prefixes, names or ``ALL`` stand for.
+
+    Raises:
+        SettingsError: one that stands for none.
+    """
+    found: set[str] = set()
+    for pattern in patterns:
+        wanted = pattern.strip()
+        upper = wanted.upper()
+        matched = {
+            i.code
+            for i in infos()
+            if upper == "ALL" or i.code.startswith(upper) or i.name == wanted.lower()
+        }
+        if not matched or not wanted:
+            hint = "`perfc rule` lists codes; prefixes such as PF1 work"
+            raise SettingsError(f"no rule {pattern!r}", where=where, hint=hint)
+        found |= matched
+    return frozenset(found)
+
+
+def find_file(start: Path) -> Path | None:
+    """The nearest ``perfc.toml`` upwards of ``start``, else ``pyproject.toml`` with our table."""
+    folders = (start.resolve(), *start.resolve().parents)
+    for folder in folders:
+        if (folder / "perfc.toml").is_file():
+            return folder / "perfc.toml"
+        if (folder / "pyproject.toml").is_file():
+            table = parsed(folder / "pyproject.toml").get("tool")
+            if isinstance(table, dict) and "perfc" in table:
+                return folder / "pyproject.toml"
+    return None
+
+
+def read_settings(path: Path | None) -> Settings:
+    """The settings in ``path``, or the defaults.
+
+    Raises:
+        SettingsError: not TOML, a key that is none, a value of another kind.
+    """
+    if path is None:
+        return Settings()
+    table: object = parsed(path)
+    keys = ("lint",) if path.name != "pyproject.toml" else ("tool", "perfc", "lint")
+    for key in keys:
+        table = table.get(key, {}) if isinstance(table, dict) else {}
+    prefix = ".".join(keys)
+    if not isinstance(table, dict):
+        raise SettingsError(f"{prefix} is not a table", where=str(path))
+    text = path.read_text(encoding="utf-8", errors="replace")
+    reader = _Reader(path, prefix, text)
+    for key in table:
+        if key not in KEYS:
+            reader.fail(str(key), "no such key", f"there are {', '.join(KEYS)}")
+    return Settings(
+        path,
+        reader.codes(table, "select") or ("ALL",),
+        reader.codes(table, "ignore"),
+        reader.codes(table, "extend-select"),
+        reader.file_ignores(table.get("per-file-ignores", {})),
+        reader.text(table, "target"),
+        reader.text(table, "runtime"),
+        reader.share(table.get("min-gain", 0.001)),
+    )
+
+
+def parsed(path: Path) -> dict[str, object]:
+    """The TOML in ``path``.
+
+    Raises:
+        SettingsError: it cannot be read, is too large, or is not TOML.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise SettingsError(error.strerror or "cannot be read", where=str(path)) from None
+    if len(content) > MAX_BYTES or max(map(len, content.split(b"\n"))) > MAX_LINE_BYTES:
+        raise SettingsError("too large for a configuration file", where=str(path))
+    try:
+        return tomllib.loads(content.decode("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise SettingsError(f"not TOML: {error}", where=str(path)) from None
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    path: Path
+    prefix: str
+    text_: str
+
+    def line(self, key: str) -> int:
+        lines = self.text_.splitlines()
+        at = (i for i, s in enumerate(lines, 1) if s.lstrip(" \t\"'").startswith(key))
+        return next(at, 0)
+
+    def fail(self, key: str, message: str, hint: str = "") -> None:
+        line = self.line(key)
+        where = f"{self.path}:{line}" if line else str(self.path)
+        raise SettingsError(f"{self.prefix}.{key}: {message}", where=where, hint=hint)
+
+    def codes(self, table: Mapping[str, object], key: str) -> tuple[str, ...]:
+        return self.listed(key, table.get(key, []))
+
+    def listed(self, key: str, value: object) -> tuple[str, ...]:
+        if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
+            self.fail(key, "not a list of codes", 'as in ["PF1", "PF404"]')
+            return ()
+        try:
+            codes_of(value, "")
+        except SettingsError as error:
+            self.fail(key, error.message, error.hint)
+        return tuple(value)
+
+    def text(self, table: Mapping[str, object], key: str) -> str:
+        value = table.get(key, "")
+        if not isinstance(value, str):
+            self.fail(key, "not a string")
+        return str(value)
+
+    def share(self, value: object) -> float:
+        if isinstance(value, str):
+            try:
+                return parse_share(value)
+            except SettingsError as error:
+                self.fail("min-gain", error.message, error.hint)
+        if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= 1:
+            self.fail("min-gain", "not a share", 'as in "0.1 %" or 0.001')
+        return float(value)  # type: ignore[arg-type]
+
+    def file_ignores(self, value: object) -> tuple[FileIgnore, ...]:
+        key = "per-file-ignores"
+        if not isinstance(value, dict):
+            self.fail(key, "not a table", '"models/*.onnx" = ["PF4"]')
+            return ()
+        return tuple(
+            FileIgnore(str(p), self.listed(str(p), codes), self.line(str(p)))
+            for p, codes in value.items()
+        )
+
+
+def parse_share(text: str) -> float:
+    """``0.1%`` or ``0.001`` as a share.
+
+    Raises:
+        SettingsError: neither, or outside 0 to 1.
+    """
+    body = text.strip()
+    try:
+        value = float(body.removesuffix("%")) / (100 if body.endswith("%") else 1)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        raise SettingsError(f"{text!r} is no share", hint="as in 0.1% or 0.001")
+    return value

@@ -1,0 +1,218 @@
+"""One analysed model as rules see it, and what a change of it would gain."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from perfc.api import Report
+from perfc.errors import PerfcError
+from perfc.ir.cost import Traffic, dim_sum, total_work
+from perfc.ir.dim import Dim
+from perfc.ir.evaluate import evaluate
+from perfc.ir.graph import Graph, Node, Value
+from perfc.ir.types import TensorType
+from perfc.passes.canonicalize import Canonicalize
+from perfc.passes.fuse import Kernel, KernelTable
+from perfc.passes.manager import Analyses
+from perfc.passes.roofline import KernelBound, Roofline, RooflineTable, bounds
+from perfc.passes.shapes import Shapes
+
+from .edit import Edit, rewritten
+from .finding import Basis, Gain
+
+
+@dataclass(slots=True, weakref_slot=True)
+class Memory:
+    """Gains by what they depend on: layers repeat, so equal places are analysed once."""
+
+    gains: dict[Hashable, Gain | None] = field(default_factory=dict[Hashable, "Gain | None"])
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """A report with the look-ups that rules share.
+
+    Args:
+        report: the analysis.
+        has_values: whether the caller gave contents of inputs, so that what is known before
+            running need not be constant.
+    """
+
+    report: Report
+    has_values: bool = False
+    memory: Memory = field(default_factory=Memory)
+
+    @property
+    def graph(self) -> Graph:
+        """What executes."""
+        return self.report.module.graph
+
+    @property
+    def file(self) -> Graph:
+        """What the file has."""
+        return self.report.source.graph
+
+    @cached_property
+    def kernels(self) -> tuple[KernelBound, ...]:
+        """Kernels with their times, in execution order."""
+        return self.report.roofline.kernels
+
+    @cached_property
+    def kernel_of(self) -> Mapping[Node, int]:
+        """Position of the kernel that executes a node; host nodes have none."""
+        return {n: i for i, k in enumerate(self.kernels) for n in k.kernel.nodes}
+
+    @cached_property
+    def outputs(self) -> frozenset[Value]:
+        """What the graph gives back, views looked through."""
+        return frozenset(self.root(v) for v in self.graph.outputs)
+
+    @cached_property
+    def readers(self) -> Mapping[Value, tuple[int, ...]]:
+        """Positions of the kernels that read a value from memory."""
+        found: dict[Value, list[int]] = {}
+        for i, k in enumerate(self.kernels):
+            for v in k.kernel.reads:
+                found.setdefault(v, []).append(i)
+        return {v: tuple(at) for v, at in found.items()}
+
+    def root(self, v: Value) -> Value:
+        """The value whose bytes ``v`` shows."""
+        is_view = self.report.kernels.runtime.is_view
+        seen = 0
+        while (maker := self.graph.producers.get(v)) is not None and is_view(maker):
+            source = maker.inputs[0] if maker.inputs else None
+            if source is None or seen > len(self.graph.nodes):
+                break
+            v, seen = source, seen + 1
+        return v
+
+    def extent(self, d: Dim) -> int:
+        """An extent at the symbols' values."""
+        return d if isinstance(d, int) else int(evaluate(d, self.report.env))
+
+    def nbytes(self, v: Value) -> int | None:
+        """Bytes of a value; None where nobody knows."""
+        size = v.type.nbytes if isinstance(v.type, TensorType) else None
+        if size is None and v.weight is not None:
+            size = v.weight.nbytes
+        return None if size is None else self.extent(size)
+
+    def lone_reader(self, v: Value) -> Node | None:
+        """The only node that reads ``v``; None where there are others or it is given back."""
+        users = self.graph.users.get(v, ())
+        return users[0] if len(users) == 1 and v not in self.graph.outputs else None
+
+    def nothing(self) -> Gain:
+        """The gain of what every runtime does while loading."""
+        base_s = self.report.roofline.time_s
+        return Gain(0.0, 0.0, 0.0, Basis.COUNTED, base_s)
+
+    def rewriting(self, edits: Sequence[Edit], alike: Hashable = None) -> Gain | None:
+        """What the executed module gains from ``edits``, by analysing the rewritten module.
+
+        Args:
+            edits: on values and nodes of the executed module.
+            alike: equal for places where the same is gained; None to analyse each.
+        """
+        key = ("rewriting", alike)
+        if alike is None or key not in self.memory.gains:
+            self.memory.gains[key] = self._reanalysed(edits)
+        return self.memory.gains[key]
+
+    def _reanalysed(self, edits: Sequence[Edit]) -> Gain | None:
+        report, am = self.report, Analyses()
+        try:
+            module = rewritten(report.module, edits)
+            module = am.apply(Canonicalize(), am.apply(Shapes(), module))
+            name, runtime = str(report.machine.path), report.kernels.runtime.name
+            roof = am.get(Roofline(name, runtime, report.tf32), module)
+        except PerfcError:
+            return None  # types that no longer go together: the rewrite is not one
+        return self._gain(roof, Basis.REANALYSIS)
+
+    def fusing(self, indices: Sequence[int], alike: Hashable = None) -> Gain | None:
+        """What running some kernels as one would gain: launches, and bytes that stay inside.
+
+        None where kernels of undecided branches make positions ambiguous.
+        """
+        if self.report.kernels.alternatives:
+            return None
+        key = ("fusing", alike)
+        if alike is None or key not in self.memory.gains:
+            chosen = set(indices)
+            merged = self.merged([self.kernels[i].kernel for i in indices], chosen)
+            last = max(chosen)
+            table = [
+                merged if i == last else k.kernel
+                for i, k in enumerate(self.kernels)
+                if i == last or i not in chosen
+            ]
+            self.memory.gains[key] = self._gain(self._timed(table), Basis.BOUNDS)
+        return self.memory.gains[key]
+
+    def merged(self, parts: Sequence[Kernel], indices: Iterable[int]) -> Kernel:
+        """One kernel that does what ``parts`` do; what only they read stays inside."""
+        chosen = set(indices)
+        made = {v for k in parts for v in k.writes}
+        inside = {
+            v for v in made if v not in self.outputs and set(self.readers.get(v, ())) <= chosen
+        }
+        reads: dict[Value, Dim] = {}
+        for k in parts:
+            for v, part in zip(k.reads, k.read_parts, strict=True):
+                if v not in made:
+                    reads.setdefault(v, part)
+        writes = tuple(v for k in parts for v in k.writes if v not in inside)
+        kept = dim_sum(_size(v) for v in inside)
+        written = dim_sum((*(k.traffic.write_bytes for k in parts), kept * -1))
+        traffic = Traffic(dim_sum(reads.values()), written, any(k.traffic.is_bound for k in parts))
+        heaviest = max(parts, key=lambda k: self.report.kernels.runtime.rank(k.anchor))
+        work = total_work([k.work for k in parts])
+        return replace(
+            heaviest,
+            nodes=tuple(n for k in parts for n in k.nodes),
+            work=replace(work, dtype=heaviest.mac_dtype),
+            traffic=traffic,
+            reads=tuple(reads),
+            writes=writes,
+            read_parts=tuple(reads.values()),
+        )
+
+    def lightened(self, index: int, time_s: float, floor_s: float | None = None) -> Gain:
+        """The gain where the kernel ``index`` would take ``time_s``, its launch included."""
+        now, base = self.kernels[index], self.report.roofline
+        saved = now.time_s - time_s
+        lower = 0.0 if floor_s is None else now.floor_s - floor_s
+        then = (base.time_s - saved, base.floor_s - lower)
+        return Gain.of((base.time_s, base.floor_s), then, Basis.BOUNDS)
+
+    def _timed(self, kernels: Sequence[Kernel]) -> RooflineTable:
+        report = self.report
+        table = KernelTable(report.kernels.runtime, tuple(kernels), report.kernels.host)
+        return bounds(table, report.machine, dict(report.env), tf32=report.tf32)
+
+    def _gain(self, then: RooflineTable, basis: Basis) -> Gain:
+        now = self.report.roofline
+        return Gain.of((now.time_s, now.floor_s), (then.time_s, then.floor_s), basis)
+
+    def shape_key(self, nodes: Iterable[Node]) -> Hashable:
+        """What equal places have in common: operators and the types of what they read and make."""
+        return tuple(_signature(n) for n in nodes)
+
+
+def _signature(node: Node) -> tuple[object, ...]:
+    types = (v and v.type for v in (*node.inputs, *node.outputs))
+    return (node.op, *types)
+
+
+def _size(v: Value) -> Dim:
+    found = v.type.nbytes if isinstance(v.type, TensorType) else None
+    return 0 if found is None else found
+
+
+def real(nodes: Iterable[Node]) -> Iterator[Node]:
+    """Nodes that are in the file as they are, not made out of a function's body."""
+    return (n for n in nodes if not n.loc.is_expanded)

@@ -1,0 +1,70 @@
+"""Files to lint and the analysis that each of them gets."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from perfc.errors import ModelError
+
+from .engine import Linted, Linter
+
+SUFFIXES = (".onnx", ".onnx.gz")
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A linter and the options of the analysis."""
+
+    linter: Linter
+    target: str
+    runtime: str
+    dtype: str
+    tf32: bool
+    dims: Mapping[str, int]
+    values: Mapping[str, object]
+
+    def lint(self, path: str, model: object = None) -> Linted:
+        """What is found in the model at ``path``, or in ``model`` in its place.
+
+        Raises:
+            PerfcError: as ``perfc.analyze``.
+        """
+        from perfc.api import analyze
+
+        report = analyze(
+            path if model is None else model,
+            self.target,
+            dims=self.dims,
+            values=self.values,
+            runtime=self.runtime,
+            dtype=self.dtype,
+            tf32=self.tf32,
+        )
+        return self.linter.check(report, path, has_values=bool(self.values))
+
+
+def models_in(files: Iterable[str]) -> list[str]:
+    """Files as they are, folders as the models in them.
+
+    Raises:
+        ModelError: a folder without models.
+    """
+    found: list[str] = []
+    for name in files:
+        path = Path(name)
+        if not path.is_dir():
+            found.append(name)
+            continue
+        inside = sorted(
+            os.path.join(folder, f)
+            for folder, _, names in os.walk(path)
+            for f in names
+            if f.endswith(SUFFIXES)
+        )
+        if not inside:
+            raise ModelError("no .onnx files in this folder", where=name)
+        found += inside
+    return list(dict.fromkeys(found))

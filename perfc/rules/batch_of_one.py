@@ -1,0 +1,71 @@
+"""PF107: a batch that may be larger runs with one item."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from perfc.ir.dim import Poly
+from perfc.ir.types import TensorType
+from perfc.lint.finding import Basis, Finding, Gain, Severity
+from perfc.lint.rule import Rule
+from perfc.lint.subject import Subject
+from perfc.passes.roofline import bounds
+
+BATCH = 8
+
+
+class BatchOfOne(Rule):
+    """A symbolic first extent of the inputs that is 1.
+
+    What it does:
+        Finds the symbol that is the first extent of every input that has one, where its value is
+        1, and compares the time of one item with an eighth of the time of eight.
+
+    Why is this bad:
+        With one item weights are fetched for a single use, matrix products have few rows, and
+        launches take longer than what they launch.
+
+    Example:
+        perfc lint model.onnx --dim batch=1
+
+    Use instead:
+        perfc lint model.onnx --dim batch=8    # where requests can be gathered
+
+    Source:
+        Williams et al. 2009, roofline: intensity grows with the reuse of weights.
+    """
+
+    code = "PF107"
+    severity = Severity.NOTE
+
+    def check(self, subject: Subject) -> Iterator[Finding]:
+        """The batch symbol of the module, if it is 1."""
+        report = subject.report
+        firsts = {_first(v.type) for v in subject.graph.inputs} - {None}
+        if len(firsts) != 1:
+            return
+        name = firsts.pop()
+        if name is None or report.env.get(name) != 1:
+            return
+        env = {**report.env, name: BATCH}
+        now = report.roofline
+        many = bounds(report.kernels, report.machine, env, tf32=report.tf32)
+        then = (many.time_s / BATCH, many.floor_s / BATCH)
+        gain = Gain.of((now.time_s, now.floor_s), then, Basis.BOUNDS)
+        origin = "as given" if name in report.given else "as assumed"
+        part = f"{1 - gain.share:.0%}"
+        message = f"{name} = 1, {origin}; in a batch of {BATCH} an item costs {part} of it"
+        yield self.finding(
+            message, "gather requests into batches", tensor=_holder(subject, name), gain=gain
+        )
+
+
+def _first(type_: object) -> str | None:
+    if not isinstance(type_, TensorType) or not type_.shape:
+        return None
+    d = type_.shape[0]
+    return str(d) if isinstance(d, Poly) and str(d).isidentifier() else ""
+
+
+def _holder(subject: Subject, name: str) -> str:
+    return next(v.name for v in subject.graph.inputs if _first(v.type) == name)

@@ -1,0 +1,114 @@
+"""PF104: nodes that compute the same every run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from perfc.ir.graph import Node, Value
+from perfc.ir.op import Kind
+from perfc.ir.types import TensorType
+from perfc.lint.edit import Edit, ReadInstead, Store
+from perfc.lint.finding import Finding, Saves, Severity
+from perfc.lint.rule import Rule
+from perfc.lint.subject import Subject
+from perfc.passes.canonicalize import NEVER_FOLDED
+
+MAX_BYTES = 1 << 16
+"""Largest result that a fix stores in the file."""
+
+
+class ConstantFoldable(Rule):
+    """A subgraph that reads stored tensors only.
+
+    What it does:
+        Finds the nodes whose results follow from stored tensors, or from extents that every
+        input has, and groups those that hand their results to each other.
+
+    Why is this bad:
+        Runtimes compute such nodes once while loading, so that a run is no faster without them;
+        but each load pays for them, a file has more nodes than the network, and a tool that
+        folds nothing shows work that is none.
+
+    Example:
+        scale = Sqrt(Constant(64.0))
+        y = Div(x, scale)
+
+    Use instead:
+        y = Div(x, 8.0)
+
+    Source:
+        onnxruntime graph optimisations, constant folding.
+    """
+
+    code = "PF104"
+    saves = Saves.LOADING
+    severity = Severity.NOTE
+    is_fixable = True
+
+    def check(self, subject: Subject) -> Iterator[Finding]:
+        """Connected groups of constant nodes of the file's main graph."""
+        graph = subject.file
+        constant: set[Value] = set()
+        group_of: dict[Node, list[Node]] = {}
+        for node in graph:
+            if node.loc.is_expanded or not is_constant(node, constant, subject.has_values):
+                continue
+            constant.update(node.results)
+            mine = [node]
+            for v in node.inputs:
+                maker = graph.producers.get(v) if v is not None else None
+                other = group_of.get(maker) if maker is not None else None
+                if other is not None and other is not mine:
+                    other.extend(mine)
+                    mine = other
+                    group_of.update(dict.fromkeys(other, other))
+            group_of[node] = mine
+        for group in {id(g): g for g in group_of.values()}.values():
+            yield self._found(subject, group)
+
+    def _found(self, subject: Subject, group: list[Node]) -> Finding:
+        members = set(group)
+        given_back = set(subject.file.outputs)
+        ends = [
+            v
+            for n in group
+            for v in n.results
+            if v in given_back or any(u not in members for u in subject.file.users.get(v, ()))
+        ]
+        sizes = [subject.nbytes(v) for v in ends]
+        is_small = all(s is not None and s <= MAX_BYTES for s in sizes)
+        is_safe = is_small and bool(ends) and not any(v in given_back for v in ends)
+        edits: tuple[Edit, ...] = (Store(tuple(ends)),) if is_safe else ()
+        alias = group[0].inputs[0] if is_alias(group) else None
+        if alias is not None and ends:
+            edits = (ReadInstead(ends[0], alias),)
+        names = list(dict.fromkeys(n.loc.op_type or n.op.mnemonic for n in group))
+        shown = ", ".join(names[:4]) + (", …" if len(names) > 4 else "")
+        count = f"{len(group)} node{'s' if len(group) > 1 else ''}"
+        message = f"{count} ({shown}) compute the same in every run"
+        return self.finding(
+            message,
+            "store the result" if alias is None else f"read {alias.name!r} itself",
+            nodes=group[::-1],
+            gain=subject.nothing(),
+            edits=edits,
+        )
+
+
+def is_alias(group: list[Node]) -> bool:
+    """Whether a group is one Identity: what it gives is stored already, under another name."""
+    return len(group) == 1 and group[0].op.mnemonic == "identity"
+
+
+def is_constant(node: Node, constant: set[Value], has_values: bool) -> bool:
+    """Whether a node's results follow from stored tensors or from extents that are numbers."""
+    if node.op.kind in NEVER_FOLDED or node.regions or not node.results:
+        return False
+    if not all(isinstance(v.type, TensorType) and v.type.is_static for v in node.results):
+        return False
+    present = [v for v in node.inputs if v is not None]
+    if present and all(v.weight is not None or v in constant for v in present):
+        return True
+    if node.op.kind is not Kind.SHAPE or has_values:
+        return False
+    return all(v.known is not None and v.known.ints is not None for v in node.results)

@@ -1,0 +1,88 @@
+"""PF105: results that nobody reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from perfc.ir.graph import Node, captured
+from perfc.ir.op import Kind
+from perfc.lint.edit import Remove, Unname
+from perfc.lint.finding import Finding
+from perfc.lint.rule import Rule
+from perfc.lint.subject import Subject
+
+OPTIONAL = {
+    "max_pool": 1,
+    "dropout": 1,
+    "layer_norm": 1,
+    "batch_norm": 1,
+    "lstm": 0,
+    "gru": 0,
+    "rnn": 0,
+}
+"""Operators with optional outputs, and the first position that is one."""
+
+
+class DeadOutput(Rule):
+    """A node whose results nobody reads, or an optional output that nobody asks for.
+
+    What it does:
+        Finds nodes that lead to no output of the graph, and named optional outputs (the indices
+        of a MaxPool, the mask of a Dropout, the statistics of a normalisation) without a reader.
+
+    Why is this bad:
+        A runtime drops dead nodes while loading, but an optional output is computed and written
+        because it is asked for by name, and fused kernels often cannot give it.
+
+    Example:
+        y, indices = MaxPool(x)        # indices is never read
+
+    Use instead:
+        y = MaxPool(x)
+
+    Source:
+        ONNX IR specification, optional outputs.
+    """
+
+    code = "PF105"
+    is_fixable = True
+
+    def check(self, subject: Subject) -> Iterator[Finding]:
+        """Dead nodes of the file, and unread outputs of the nodes that execute."""
+        yield from self._nodes(subject)
+        graph = subject.graph
+        for node in graph:
+            first = OPTIONAL.get(node.op.mnemonic)
+            if first is None or node.op.kind is Kind.CONTROL:
+                continue
+            for i, v in enumerate(node.outputs):
+                is_read = v is None or v in graph.users or v in graph.outputs
+                if i < first or v is None or is_read or len(node.results) < 2:
+                    continue
+                edits = (Unname(node, i),)
+                gain = subject.rewriting(edits, (self.code, i, subject.shape_key((node,))))
+                message = f"output {i} of {node.loc.op_type or node.op.mnemonic} is never read"
+                advice = "do not ask for it"
+                yield self.finding(
+                    message, advice, nodes=(node,), tensor=v.name, gain=gain, edits=edits
+                )
+
+    def _nodes(self, subject: Subject) -> Iterator[Finding]:
+        graph = subject.file
+        needed = set(graph.outputs)
+        dead: list[Node] = []
+        for node in reversed(graph.nodes):
+            if any(v in needed for v in node.results):
+                needed.update(v for v in node.inputs if v is not None)
+                needed |= captured(node) if node.regions else set()
+            elif not node.loc.is_expanded:
+                dead.append(node)
+        for node in dead:
+            message = f"{node.loc.op_type or node.op.mnemonic} leads to no output"
+            yield self.finding(
+                message,
+                "remove it",
+                nodes=(node,),
+                gain=subject.nothing(),
+                edits=(Remove(node),),
+            )

@@ -1,0 +1,57 @@
+"""PF303: stored tensors that no node reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from perfc.ir.graph import captured
+from perfc.lint.edit import Unstore
+from perfc.lint.finding import Finding, Saves
+from perfc.lint.rule import Rule
+from perfc.lint.subject import Subject
+
+
+class DeadWeights(Rule):
+    """An initializer without a reader.
+
+    What it does:
+        Finds stored tensors that no node, no subgraph and no output of the graph refers to.
+
+    Why is this bad:
+        The file is larger by them, each load reads them, and some runtimes keep them.
+
+    Example:
+        an initializer "classifier.weight" left behind when the head was cut off
+
+    Use instead:
+        the model without it
+
+    Source:
+        ONNX IR specification, graphs: initializers are values that nodes may read.
+    """
+
+    code = "PF303"
+    saves = Saves.MEMORY
+    is_fixable = True
+
+    def check(self, subject: Subject) -> Iterator[Finding]:
+        """Unread weights of the file's main graph."""
+        graph = subject.file
+        read = {v for n in graph for v in n.inputs} | set(graph.outputs)
+        for node in graph:
+            if node.regions:
+                read |= captured(node)
+        for v in graph.weights:
+            if v in read or v.weight is None or not v.weight.is_parameter:
+                continue
+            size = subject.nbytes(v)
+            nbytes = "of unknown size" if size is None else f"of {size:,} bytes"
+            message = f"no node reads the stored tensor {nbytes}, {v.type}"
+            yield self.finding(
+                message,
+                "remove it",
+                tensor=v.name,
+                gain=subject.nothing(),
+                saved_bytes=size,
+                edits=(Unstore(v),),
+            )

@@ -1,0 +1,101 @@
+"""PF103: a transposition, work that does not care about the layout, and the way back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from perfc.ir.graph import Node, Value
+from perfc.ir.op import Kind
+from perfc.ir.types import TensorType
+from perfc.lint.edit import Edit, ReadInstead, Rewire
+from perfc.lint.finding import Finding
+from perfc.lint.rule import Rule
+from perfc.lint.subject import Subject
+
+from .redundant_transpose import permutation
+
+MAX_BETWEEN = 16
+
+
+class LayoutRoundTrip(Rule):
+    """A tensor is transposed and back, and what lies between would work in either layout.
+
+    What it does:
+        Finds a Transpose, one or more elementwise operators whose other operands are scalars, and
+        the Transpose that restores the order of the axes.
+
+    Why is this bad:
+        Both transpositions read and write the whole tensor, and elementwise operators give the
+        same elements in any order.
+
+    Example:
+        y = Transpose(Relu(Transpose(x, perm=[0, 2, 3, 1])), perm=[0, 3, 1, 2])
+
+    Use instead:
+        y = Relu(x)
+
+    Source:
+        elementwise functions commute with permutations of the elements.
+    """
+
+    code = "PF103"
+    is_fixable = True
+
+    def check(self, subject: Subject) -> Iterator[Finding]:
+        """Round trips among the nodes that execute."""
+        for last in subject.graph:
+            back = permutation(last)
+            if back is None or not last.results:
+                continue
+            between: list[Node] = []
+            v = last.inputs[0]
+            while v is not None and len(between) <= MAX_BETWEEN:
+                node = subject.graph.producers.get(v)
+                if node is None or subject.lone_reader(v) is None:
+                    break
+                there = permutation(node)
+                if there is not None:
+                    if between and _undoes(there, back):
+                        yield self._found(subject, node, between, last)
+                    break
+                v = moving_operand(node)
+                between.append(node)
+
+    def _found(self, subject: Subject, first: Node, between: list[Node], last: Node) -> Finding:
+        source = first.inputs[0]
+        assert source is not None
+        start = between[-1]
+        inputs = tuple(source if v is first.results[0] else v for v in start.inputs)
+        edits: tuple[Edit, ...] = (
+            Rewire(start, inputs),
+            ReadInstead(last.results[0], between[0].results[0]),
+        )
+        nodes = (last, *between, first)
+        gain = subject.rewriting(edits, (self.code, subject.shape_key(nodes)))
+        names = ", ".join(n.loc.op_type or n.op.mnemonic for n in reversed(between))
+        message = f"transposed for {names} by {first.name!r} and back"
+        advice = "drop both transpositions"
+        return self.finding(message, advice, nodes=nodes, gain=gain, edits=edits)
+
+
+def _undoes(there: tuple[int, ...], back: tuple[int, ...]) -> bool:
+    return len(there) == len(back) and all(there[p] == i for i, p in enumerate(back))
+
+
+def moving_operand(node: Node) -> Value | None:
+    """The one operand of an elementwise node that is no scalar; None where that is not so."""
+    if node.op.kind is not Kind.ELEMENTWISE or node.regions or len(node.results) != 1:
+        return None
+    found = [v for v in node.inputs if v is not None and not _is_scalar(v)]
+    if len(found) != 1 or not isinstance(found[0].type, TensorType):
+        return None
+    result = node.results[0].type
+    return found[0] if isinstance(result, TensorType) and _alike(found[0].type, result) else None
+
+
+def _alike(a: TensorType, b: TensorType) -> bool:
+    return a.shape is not None and a.shape == b.shape
+
+
+def _is_scalar(v: Value) -> bool:
+    return isinstance(v.type, TensorType) and v.type.shape is not None and set(v.type.shape) <= {1}

@@ -1,0 +1,68 @@
+"""PF402: convolutions whose channels leave part of each matrix instruction empty."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from perfc.ir.op import Kind
+from perfc.lint.finding import Finding
+from perfc.lint.rule import Rule
+from perfc.lint.subject import Subject
+
+from .misaligned_extents import GRANULE_ROWS, padding, summed_granule, unpadded
+
+
+class MisalignedChannels(Rule):
+    """A convolution with channel counts that matrix instructions do not divide.
+
+    What it does:
+        Rounds the input channels of a group up to 16 bytes and its output channels up to 8, and
+        compares the products that are executed with those that are asked for. The gain is the
+        matrix unit's time on the padding, as far as it binds. Depthwise convolutions do not run
+        on the matrix unit and are left out.
+
+    Why is this bad:
+        Kernels for the matrix unit read channels last and in whole instructions: a layer of 30
+        channels takes as long as one of 32, and one of 3 as long as one of 4 (tf32) or 8 (f16).
+
+    Example:
+        Conv(x[8, 30, 56, 56], w[30, 30, 3, 3])
+
+    Use instead:
+        Conv(x[8, 32, 56, 56], w[32, 32, 3, 3])
+
+    Source:
+        NVIDIA, Convolutional layers user's guide, channels in and out: multiples of 8 (f16),
+        4 (tf32), 16 (int8).
+    """
+
+    code = "PF402"
+
+    def check(self, subject: Subject) -> Iterator[Finding]:
+        """Convolutions on the matrix unit with padding."""
+        for i, bound in enumerate(subject.kernels):
+            kernel = bound.kernel
+            if kernel.kind is not Kind.CONV or not bound.counts.mac:
+                continue
+            granule = summed_granule(bound, subject.report.machine, subject.report.tf32)
+            node = kernel.anchor
+            letters = node.op.extents(node.inputs, tuple(v.type for v in node.results))
+            if granule is None or not {"c", "k", "g"} <= set(letters):
+                continue
+            c, k, g = (subject.extent(letters[x]) for x in "ckg")
+            asked = {"in": c // g, "out": k // g}
+            wanted = {"in": granule, "out": GRANULE_ROWS}
+            off = {x: a for x, a in asked.items() if a % wanted[x]}
+            if (g > 1 and asked["in"] == 1) or not off:
+                continue
+            share = padding(asked, wanted)
+            gain = subject.lightened(i, unpadded(bound, share))
+            each = " of each group" if g > 1 else ""
+            names = ", ".join(f"{a} {x} (of {wanted[x]})" for x, a in off.items())
+            message = f"{bound.dtype} convolution with channels{each} {names}: "
+            yield self.finding(
+                f"{message}{share:.1%} of its products are padding",
+                "choose channel counts that are whole multiples",
+                nodes=(node,),
+                gain=gain,
+            )

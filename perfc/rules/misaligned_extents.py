@@ -1,0 +1,112 @@
+"""PF401: products whose extents leave part of each matrix instruction empty."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from perfc.ir.op import Kind
+from perfc.ir.types import DType
+from perfc.lint.finding import Finding
+from perfc.lint.rule import Rule
+from perfc.lint.subject import Subject
+from perfc.machine import Machine, Unit
+from perfc.passes.ceilings import Ceiling, KernelBound
+
+GRANULE_BYTES = 16
+"""Summed extent of the smallest matrix instruction, and width of the widest load."""
+GRANULE_ROWS = 8
+"""Rows, and columns, of the smallest matrix instruction."""
+
+
+class MisalignedExtents(Rule):
+    """A matrix product with extents that matrix instructions do not divide.
+
+    What it does:
+        Rounds the extents m and n of a product up to whole instructions of 8, and the summed
+        extent k up to 16 bytes, and compares the products that are executed with those that are
+        asked for. The gain is the matrix unit's time on the padding, as far as it binds.
+
+    Why is this bad:
+        The matrix unit multiplies whole fragments, padding included; rows that do not begin at
+        16 bytes cannot be loaded with the widest instruction either. The latter is not part of
+        the gain: published times (DeepBench on V100 and T4, k = 1530 against 1536) show no
+        penalty that could be stated for all shapes.
+
+    Example:
+        MatMul([8, 1000], [1000, 30])          # n = 30 takes as long as n = 32
+
+    Use instead:
+        MatMul([8, 1000], [1000, 32])
+
+    Source:
+        NVIDIA, Matrix multiplication background user's guide, dimension quantisation; PTX ISA,
+        shapes of mma: m16n8k8 for f16, m16n8k4 for tf32, m8n8k16 for 8-bit integers.
+    """
+
+    code = "PF401"
+
+    def check(self, subject: Subject) -> Iterator[Finding]:
+        """Products on the matrix unit with padding."""
+        for i, bound in enumerate(subject.kernels):
+            kernel = bound.kernel
+            if kernel.kind is not Kind.MATMUL or not bound.counts.mac:
+                continue
+            granule = summed_granule(bound, subject.report.machine, subject.report.tf32)
+            if granule is None:
+                continue
+            node = kernel.anchor
+            outs = tuple(v.type for v in node.results)
+            letters = node.op.extents(node.inputs, outs)
+            if not {"m", "n", "k"} <= set(letters):
+                continue
+            asked = {k: subject.extent(letters[k]) for k in "mnk"}
+            wanted = {"n": GRANULE_ROWS, "k": granule}
+            # few rows are the batch's doing, and skinny products wait for memory anyway
+            if asked["m"] > GRANULE_ROWS:
+                wanted["m"] = GRANULE_ROWS
+            off = {k: a for k, a in asked.items() if k in wanted and a % wanted[k]}
+            if not off or asked["n"] == 1:
+                continue
+            share = padding(asked, wanted)
+            gain = subject.lightened(i, unpadded(bound, share))
+            names = ", ".join(f"{k} = {a} (of {wanted[k]})" for k, a in sorted(off.items()))
+            message = f"{bound.dtype} product with {names}: {share:.1%} of its products are padding"
+            advice = "choose extents that are whole multiples, or pad them once in the weights"
+            yield self.finding(message, advice, nodes=(node,), gain=gain)
+
+
+def summed_granule(bound: KernelBound, machine: Machine, tf32: bool) -> int | None:
+    """Summed elements of a matrix instruction; None where no matrix unit does this type."""
+    if machine.kind != "cuda" or bound.dtype.bits == 0:
+        return None
+    code = bound.dtype.code
+    if bound.dtype is DType.F32:
+        code = "tf32" if tf32 else "f32"
+    if (Unit.MATRIX, code.replace("u", "i")) not in machine.compute:
+        return None
+    return GRANULE_BYTES * 8 // bound.dtype.bits
+
+
+def padding(asked: Mapping[str, int], wanted: Mapping[str, int]) -> float:
+    """Share of the executed products that are padding."""
+    executed = needed = 1
+    for name, extent in asked.items():
+        granule = wanted.get(name, 1)
+        needed *= max(extent, 1)
+        executed *= -(-max(extent, 1) // granule) * granule
+    return 1 - needed / executed
+
+
+def unpadded(bound: KernelBound, share: float) -> float:
+    """Time of a kernel whose matrix unit today executes ``share`` of padding besides, without it.
+
+    The analysis charges what is asked for; with padding the unit takes ``1 / (1 - share)`` of it.
+    """
+    rest = max(
+        (t for c, t in bound.sustained.items() if c not in (Ceiling.MATRIX, Ceiling.WAVES)),
+        default=0.0,
+    )
+    rest = max(rest, bound.time_s if bound.launch_gap_s else 0.0)
+    matrix = max(bound.sustained.get(c, 0.0) for c in (Ceiling.MATRIX, Ceiling.WAVES))
+    padded = max(matrix / (1 - share), rest)
+    return bound.time_s - (padded - max(matrix, rest))

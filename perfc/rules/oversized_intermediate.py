@@ -1,0 +1,96 @@
+"""PF301: a tensor far larger than everything around it, written only to be read once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from perfc.ir.graph import Value
+from perfc.lint.finding import Finding
+from perfc.lint.rule import Rule
+from perfc.lint.subject import Subject
+from perfc.passes.residency import capacity
+
+RATIO = 2.0
+"""How many times the bytes around it an intermediate exceeds to be called oversized."""
+
+
+class OversizedIntermediate(Rule):
+    """An intermediate beyond the last cache that outweighs all that leads to it and from it.
+
+    What it does:
+        Follows a tensor that one kernel writes and one other reads, through kernels that hand on
+        as many bytes, and compares it with what the first reads and the last writes besides.
+        It is reported where the L2 cache cannot hold it and it is more than twice as large as
+        all of that. The gain is that of one kernel that keeps it on chip.
+
+    Why is this bad:
+        It goes out to device memory and back although its parts are used once and in order;
+        computed in tiles it never leaves the chip.
+
+    Example:
+        y = MatMul(Softmax(MatMul(q, k)), v)   # scores [batch, heads, n, n]
+
+    Use instead:
+        y = Attention(q, k, v)                 # opset 23; tiled, with an online softmax
+
+    Source:
+        Dao et al. 2022, arXiv:2205.14135 (FlashAttention), section 3.1.
+    """
+
+    code = "PF301"
+
+    def check(self, subject: Subject) -> Iterator[Finding]:
+        """Chains of kernels around each large tensor."""
+        held = capacity(subject.report.machine, "l2")
+        seen: set[Value] = set()
+        for i, bound in enumerate(subject.kernels):
+            for v in bound.kernel.writes:
+                size = subject.nbytes(v)
+                if v in seen or size is None or size <= held:
+                    continue
+                chain, passed = followed(subject, i, v, size)
+                seen.update(passed)
+                around = surroundings(subject, chain, passed)
+                if len(chain) < 2 or around is None or size <= RATIO * around:
+                    continue
+                nodes = [n for j in chain for n in subject.kernels[j].kernel.nodes]
+                gain = subject.fusing(chain, (self.code, subject.shape_key(nodes)))
+                ratio = f"{size / around:.0f}x" if around else "more than"
+                message = (
+                    f"{v.type} takes {size / 1e6:.0f} MB, {ratio} what the {len(chain)} kernels "
+                    f"around it read and write besides"
+                )
+                advice = "compute it in tiles: a fused operator (Attention, opset 23) keeps it"
+                yield self.finding(
+                    message, f"{advice} on chip", nodes=nodes, tensor=v.name, gain=gain
+                )
+
+
+def followed(subject: Subject, start: int, v: Value, size: int) -> tuple[list[int], list[Value]]:
+    """The kernels that make a tensor, hand it on in equal size, and read it last."""
+    chain, passed = [start], [v]
+    while True:
+        readers = subject.readers.get(v, ())
+        if v in subject.outputs or len(readers) != 1 or readers[0] <= chain[-1]:
+            return chain, passed
+        chain.append(readers[0])
+        kernel = subject.kernels[readers[0]].kernel
+        made = [w for w in kernel.writes if subject.nbytes(w) == size]
+        if len(kernel.writes) != 1 or not made:
+            return chain, passed
+        v = made[0]
+        passed.append(v)
+
+
+def surroundings(subject: Subject, chain: list[int], passed: list[Value]) -> int | None:
+    """Bytes that the kernels read and write besides what they hand to each other."""
+    inside = set(passed)
+    around: set[Value] = set()
+    for i in chain:
+        kernel = subject.kernels[i].kernel
+        around.update(v for v in (*kernel.reads, *kernel.writes) if v not in inside)
+    last = passed[-1]
+    if not subject.readers.get(last) or last in subject.outputs:
+        around.add(last)
+    sizes = [subject.nbytes(v) for v in around]
+    return None if None in sizes else sum(s for s in sizes if s is not None)

@@ -1,0 +1,78 @@
+"""PF405: quantised tensors that are converted back before they are used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from perfc.ir.graph import Node
+from perfc.ir.op import Kind
+from perfc.lint.finding import Finding
+from perfc.lint.rule import Rule
+from perfc.lint.subject import Subject
+
+QUANTIZING = frozenset({"quantize_linear", "dequantize_linear", "dynamic_quantize_linear"})
+
+
+class QuantizationFallback(Rule):
+    """A QuantizeLinear or DequantizeLinear that runs as a kernel of its own.
+
+    What it does:
+        Finds Q and DQ nodes that the runtime's fusion table leaves alone: no operator with
+        dequantised operands and a quantised result takes them in, so what lies between them runs
+        in floating point. The gain is the time of these kernels.
+
+    Why is this bad:
+        Quantising costs a pass over the tensor, and the operator that was to be faster runs in
+        the wide type as before.
+
+    Example:
+        y = QuantizeLinear(Conv(DequantizeLinear(x_i8), w_f32))    # w is not quantised
+
+    Use instead:
+        y = QuantizeLinear(Conv(DequantizeLinear(x_i8), DequantizeLinear(w_i8)))
+
+    Source:
+        onnxruntime QDQ selectors; TensorRT developer guide, explicit quantisation.
+    """
+
+    code = "PF405"
+
+    def check(self, subject: Subject) -> Iterator[Finding]:
+        """Kernels that do nothing but convert."""
+        for i, bound in enumerate(subject.kernels):
+            nodes = bound.kernel.nodes
+            converting = [n for n in nodes if n.op.mnemonic in QUANTIZING]
+            others = [n for n in nodes if n not in converting and n.op.kind is not Kind.VIEW]
+            if not converting or others or self._is_border(subject, converting):
+                continue
+            gain = subject.lightened(i, 0.0, 0.0)
+            names = " and ".join(dict.fromkeys(n.loc.op_type or n.op.mnemonic for n in converting))
+            partner = _partner(subject, converting[0])
+            what = f"{names} beside {partner}" if partner else names
+            runtime = subject.report.kernels.runtime.name
+            yield self.finding(
+                f"{what} runs as a kernel of its own under {runtime}",
+                "quantise every operand and the result of the operator, or none",
+                nodes=converting,
+                gain=gain,
+            )
+
+    @staticmethod
+    def _is_border(subject: Subject, nodes: list[Node]) -> bool:
+        """Whether the kernel converts an input of the model or its output, as one must."""
+        inputs, outputs = set(subject.graph.inputs), set(subject.graph.outputs)
+        first, last = nodes[0], nodes[-1]
+        reads_input = first.op.mnemonic != "dequantize_linear" and first.inputs[0] in inputs
+        gives_back = last.op.mnemonic == "dequantize_linear" and bool(outputs & set(last.results))
+        return reads_input or gives_back
+
+
+def _partner(subject: Subject, node: Node) -> str:
+    """The operator that the conversion was meant for."""
+    if node.op.mnemonic == "dequantize_linear":
+        users = subject.graph.users.get(node.results[0], ())
+        found = users[0] if users else None
+    else:
+        source = node.inputs[0]
+        found = subject.graph.producers.get(source) if source is not None else None
+    return (found.loc.op_type or found.op.mnemonic) if found is not None else ""

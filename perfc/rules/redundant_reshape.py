@@ -1,0 +1,119 @@
+"""PF102: reshapes that undo, repeat or do nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from perfc.ir.dim import same
+from perfc.ir.graph import Node, Value
+from perfc.ir.op import Kind
+from perfc.ir.types import Shape, TensorType
+from perfc.lint.edit import ReadInstead, Rewire
+from perfc.lint.finding import Finding
+from perfc.lint.rule import Rule
+from perfc.lint.subject import Subject
+
+VIEWS = frozenset({"reshape", "flatten", "squeeze", "unsqueeze"})
+
+
+class RedundantReshape(Rule):
+    """A reshape of a reshape, or one to the shape that is there.
+
+    What it does:
+        Finds Reshape, Flatten, Squeeze and Unsqueeze whose result has the shape of their operand,
+        or of the operand of the views before them; and a Reshape whose operand is itself the
+        result of one, where its target shape copies no extent of the operand.
+
+    Why is this bad:
+        A reshape moves nothing, but a runtime still schedules it, and it stands between
+        operators that a fusion pattern wants next to each other.
+
+    Example:
+        y = Reshape(Unsqueeze(x, [1]), shape_of_x)
+
+    Use instead:
+        y = x
+
+    Source:
+        ONNX Reshape-25; a reshape keeps the elements in row-major order.
+    """
+
+    code = "PF102"
+    is_fixable = True
+
+    def check(self, subject: Subject) -> Iterator[Finding]:
+        """Views among the nodes that execute; of a chain the whole, once."""
+        taken: set[Node] = set()
+        for node in reversed(subject.graph.nodes):
+            if node in taken or not is_view(node):
+                continue
+            chain = views_before(subject, node)
+            found = self._undone(subject, chain) or self._repeated(subject, chain)
+            if found is not None:
+                taken.update(chain)
+                yield found
+
+    def _undone(self, subject: Subject, chain: list[Node]) -> Finding | None:
+        last = chain[0].results[0]
+        for i in reversed(range(len(chain))):
+            source = chain[i].inputs[0]
+            if source is None or not is_same_shape(last, source):
+                continue
+            edits = (ReadInstead(last, source),)
+            nodes = chain[: i + 1]
+            gain = subject.rewriting(edits, (self.code, subject.shape_key(nodes)))
+            what = "leaves the shape as it is" if i == 0 else f"and {i} before it undo each other"
+            message = f"{nodes[0].loc.op_type or nodes[0].op.mnemonic} {what}: {source.type}"
+            advice = "drop it" if i == 0 else "drop them"
+            return self.finding(message, advice, nodes=nodes, gain=gain, edits=edits)
+        return None
+
+    def _repeated(self, subject: Subject, chain: list[Node]) -> Finding | None:
+        node = chain[0]
+        if len(chain) < 2 or node.op.mnemonic != "reshape" or not states_shape(node):
+            return None
+        source, target = chain[-1].inputs[0], node.inputs[1]
+        if any(subject.lone_reader(n.results[0]) is None for n in chain[1:]):
+            return None
+        edits = (Rewire(node, (source, target)),)
+        gain = subject.rewriting(edits, (self.code, subject.shape_key(chain)))
+        message = f"Reshape of {len(chain) - 1} view{'s' if len(chain) > 2 else ''}"
+        advice = "reshape once"
+        return self.finding(message, advice, nodes=chain, gain=gain, edits=edits)
+
+
+def is_view(node: Node) -> bool:
+    """Whether a node only states another shape."""
+    return node.op.mnemonic in VIEWS and node.op.kind is Kind.VIEW and bool(node.results)
+
+
+def views_before(subject: Subject, node: Node) -> list[Node]:
+    """The node and the views in a row before it, last first."""
+    chain = [node]
+    while (source := chain[-1].inputs[0]) is not None:
+        maker = subject.graph.producers.get(source)
+        if maker is None or not is_view(maker):
+            break
+        chain.append(maker)
+    return chain
+
+
+def states_shape(node: Node) -> bool:
+    """Whether a reshape's target is a stored tensor that copies no extent of the operand."""
+    target = node.inputs[1] if len(node.inputs) > 1 else None
+    if target is None or target.weight is None or target.known is None:
+        return False
+    ints = target.known.ints
+    return ints is not None and 0 not in ints
+
+
+def is_same_shape(a: Value, b: Value) -> bool:
+    """Whether two values provably have the same shape, whatever the symbols are."""
+    left, right = _shape(a), _shape(b)
+    if left is None or right is None or len(left) != len(right):
+        return False
+    return all(same(x, y) is True for x, y in zip(left, right, strict=True))
+
+
+def _shape(v: Value) -> Shape | None:
+    return v.type.shape if isinstance(v.type, TensorType) else None

@@ -1,0 +1,88 @@
+"""PF101: transpositions that undo, repeat or do nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from perfc.ir.graph import Node
+from perfc.ir.types import TensorType
+from perfc.lint.edit import Edit, ReadInstead, Rewire
+from perfc.lint.finding import Finding
+from perfc.lint.rule import Rule
+from perfc.lint.subject import Subject
+
+
+class RedundantTranspose(Rule):
+    """A transposition of a transposition, or one that moves nothing.
+
+    What it does:
+        Finds a Transpose that keeps the order of the axes, and a Transpose whose operand is itself
+        the result of a Transpose.
+
+    Why is this bad:
+        Each transposition that a runtime does not remove reads and writes the whole tensor. Two in
+        a row are at most one.
+
+    Example:
+        y = Transpose(Transpose(x, perm=[0, 2, 3, 1]), perm=[0, 3, 1, 2])
+
+    Use instead:
+        y = x
+
+    Source:
+        ONNX Transpose-25; permutations compose.
+    """
+
+    code = "PF101"
+    is_fixable = True
+
+    def check(self, subject: Subject) -> Iterator[Finding]:
+        """Pairs and identities among the nodes that execute."""
+        for node in subject.graph:
+            perm = permutation(node)
+            source = node.inputs[0] if node.inputs else None
+            if perm is None or source is None or not node.results:
+                continue
+            before = subject.graph.producers.get(source)
+            first = permutation(before) if before is not None else None
+            if perm == tuple(range(len(perm))):
+                edits: tuple[Edit, ...] = (ReadInstead(node.results[0], source),)
+                yield self._found(subject, (node,), edits, "keeps the order of the axes", "drop it")
+            elif before is not None and first is not None and len(first) == len(perm):
+                yield self._pair(subject, before, node, tuple(first[p] for p in perm))
+
+    def _pair(self, subject: Subject, first: Node, second: Node, both: tuple[int, ...]) -> Finding:
+        source = first.inputs[0]
+        edits: tuple[Edit, ...]
+        if both == tuple(range(len(both))) and source is not None:
+            edits = (ReadInstead(second.results[0], source),)
+            what, advice = "undoes", "drop both"
+        else:
+            edits = (Rewire(second, (source,), {"perm": both}),)
+            what, advice = "follows", f"transpose once with perm={list(both)}"
+        message = f"{what} the transposition {first.name!r}"
+        return self._found(subject, (second, first), edits, message, advice)
+
+    def _found(
+        self,
+        subject: Subject,
+        nodes: tuple[Node, ...],
+        edits: tuple[Edit, ...],
+        message: str,
+        advice: str,
+    ) -> Finding:
+        gain = subject.rewriting(edits, (self.code, subject.shape_key(nodes)))
+        text = f"Transpose {message}"
+        return self.finding(text, advice, nodes=nodes, gain=gain, edits=edits)
+
+
+def permutation(node: Node) -> tuple[int, ...] | None:
+    """Where the axes of a Transpose's result come from; None for any other node."""
+    if node.op.mnemonic != "transpose" or not node.inputs or node.inputs[0] is None:
+        return None
+    perm = getattr(node.op, "perm", None)
+    if perm:
+        return tuple(perm)
+    type_ = node.inputs[0].type
+    rank = type_.rank if isinstance(type_, TensorType) else None
+    return None if rank is None else tuple(range(rank))[::-1]

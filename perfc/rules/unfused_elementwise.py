@@ -1,0 +1,87 @@
+"""PF106: elementwise operators in a row that run as kernels of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from perfc.ir.graph import Value
+from perfc.ir.op import Kind
+from perfc.ir.types import TensorType
+from perfc.lint.finding import Finding
+from perfc.lint.rule import Rule
+from perfc.lint.subject import Subject
+from perfc.passes.fuse import Kernel
+
+
+class UnfusedElementwise(Rule):
+    """Elementwise kernels whose results only the next one reads.
+
+    What it does:
+        Finds runs of two or more elementwise kernels, as the runtime's fusion table leaves them,
+        each of which writes a tensor that the next kernel alone reads. The gain is that of one
+        kernel that reads what the run reads and writes what it writes.
+
+    Why is this bad:
+        Every kernel launches, writes its result to memory and has the next one read it back;
+        fused, the tensor stays in registers.
+
+    Example:
+        y = Mul(x, Sigmoid(x))         # two kernels, three passes over x
+
+    Use instead:
+        y = Swish(x)                   # opset 24, or a runtime that fuses elementwise operators
+
+    Source:
+        Williams et al. 2009, roofline: traffic bounds kernels of low intensity.
+    """
+
+    code = "PF106"
+
+    def check(self, subject: Subject) -> Iterator[Finding]:
+        """Maximal runs among the kernels."""
+        taken: set[int] = set()
+        for start in range(len(subject.kernels)):
+            if start in taken:
+                continue
+            run = [start]
+            while (after := following(subject, run[-1])) is not None and after not in taken:
+                run.append(after)
+            if len(run) < 2:
+                continue
+            taken.update(run)
+            nodes = [n for i in run for n in subject.kernels[i].kernel.nodes]
+            gain = subject.fusing(run, (self.code, subject.shape_key(nodes)))
+            labels = " → ".join(subject.kernels[i].kernel.label for i in run[:5])
+            more = " → …" if len(run) > 5 else ""
+            runtime = subject.report.kernels.runtime.name
+            yield self.finding(
+                f"{len(run)} elementwise kernels in a row under {runtime}: {labels}{more}",
+                "use a fused operator, or a runtime that fuses them (tensorrt, inductor)",
+                nodes=nodes,
+                gain=gain,
+            )
+
+
+def following(subject: Subject, index: int) -> int | None:
+    """The elementwise kernel that alone reads what the elementwise kernel ``index`` writes."""
+    kernel = subject.kernels[index].kernel
+    if not is_elementwise(kernel) or len(kernel.writes) != 1:
+        return None
+    v = kernel.writes[0]
+    readers = subject.readers.get(v, ())
+    if v in subject.outputs or len(readers) != 1 or readers[0] <= index:
+        return None
+    after = subject.kernels[readers[0]].kernel
+    if not is_elementwise(after) or after.repeat != kernel.repeat or len(after.writes) != 1:
+        return None
+    return readers[0] if _count(v) == _count(after.writes[0]) else None
+
+
+def is_elementwise(kernel: Kernel) -> bool:
+    """Whether a kernel computes each element of its result from the same one of its operands."""
+    kinds = (n.op.kind for n in kernel.nodes)
+    return all(k in (Kind.ELEMENTWISE, Kind.VIEW) for k in kinds) and not kernel.traffic.is_bound
+
+
+def _count(v: Value) -> object:
+    return v.type.numel if isinstance(v.type, TensorType) else None

@@ -1,0 +1,73 @@
+"""PF302: weights that lie in device memory and that a run hardly reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from perfc.ir.graph import Value
+from perfc.lint.finding import Finding, Saves, Severity
+from perfc.lint.rule import Rule
+from perfc.lint.subject import Subject
+
+LEAST_SHARE = 0.1
+"""Untouched bytes of one tensor below this share of all weights are not reported."""
+
+
+class UntouchedWeights(Rule):
+    """A stored tensor of which one run reads a part.
+
+    What it does:
+        Compares the bytes of each weight with the most that any of its readers can read in a
+        run: rows that a Gather looks up, experts that a router chooses. Reported where what
+        stays untouched is at least a tenth of all weights.
+
+    Why is this bad:
+        The rest takes device memory that a larger batch or a longer context could use.
+
+    Example:
+        Gather(embedding[250002, 768], ids[1, 128])    # 128 rows of 250,002
+
+    Use instead:
+        keep the table in host memory, in a narrower type, or cut to the vocabulary in use
+
+    Source:
+        Shazeer et al. 2017, arXiv:1701.06538: parameters held against parameters used.
+    """
+
+    code = "PF302"
+    saves = Saves.MEMORY
+    severity = Severity.NOTE
+
+    def check(self, subject: Subject) -> Iterator[Finding]:
+        """Weights with a partial reader and no other."""
+        total = subject.extent(subject.report.liveness.weight_bytes)
+        most: dict[Value, int] = {}
+        first: dict[Value, int] = {}
+        for i, bound in enumerate(subject.kernels):
+            kernel = bound.kernel
+            for v, part in zip(kernel.reads, kernel.read_parts, strict=True):
+                if v.weight is not None:
+                    nbytes = int(subject.extent(part) * max(bound.launches, 1.0))
+                    most[v] = most.get(v, 0) + nbytes
+                    first.setdefault(v, i)
+        for v, touched in most.items():
+            size = subject.nbytes(v)
+            if size is None or size - touched < LEAST_SHARE * total or size <= touched:
+                continue
+            anchor = subject.kernels[first[v]].kernel.anchor
+            message = (
+                f"a run reads at most {_mega(touched)} of the {_mega(size)} of {v.type} "
+                f"({(size - touched) / total:.0%} of all weights untouched)"
+            )
+            yield self.finding(
+                message,
+                "keep it in host memory or in a narrower type, or cut it to what is used",
+                nodes=(anchor,),
+                tensor=v.name,
+                gain=subject.nothing(),
+                saved_bytes=size - touched,
+            )
+
+
+def _mega(nbytes: int) -> str:
+    return f"{nbytes / 1e6:.4g} MB"
