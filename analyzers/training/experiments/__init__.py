@@ -55,6 +55,7 @@ class OperatorExperiment(Experiment):
         shapes: slices of the rows with unseen shapes.
         machines: slices of each machine left out.
         choose: which blocks of the sources are used; all of the class by default.
+        also: further blocks made from those trained on, as rows with a parameter left out.
     """
 
     name: str
@@ -66,6 +67,7 @@ class OperatorExperiment(Experiment):
     shapes: tuple[Slice, ...] = ()
     machines: tuple[Slice, ...] = ()
     choose: Callable[[Rows], bool] | None = None
+    also: Callable[[Sequence[Rows]], list[Rows]] | None = None
 
     def rows(self, folder: Path) -> list[Rows]:
         """All blocks."""
@@ -83,7 +85,11 @@ class OperatorExperiment(Experiment):
             digests |= sources()[name].digests(folder)
         blocks = self.rows(folder)
         say(f"{self.name}: {sum(map(len, blocks)):,} rows of {len(targets(blocks))} machines")
-        return train(self.name, blocks, self.recipe, self.group, data=digests)
+        return train(self.name, self.extended(blocks), self.recipe, self.group, data=digests)
+
+    def extended(self, blocks: list[Rows]) -> list[Rows]:
+        """What is trained on, given the blocks that may be."""
+        return [*blocks, *(self.also(blocks) if self.also else ())]
 
     def evaluate(self, folder: Path, say: Say) -> Iterator[Figure]:
         """Fold 0 of the shapes, then each machine, alone and with its twins."""
@@ -114,7 +120,7 @@ class OperatorExperiment(Experiment):
         if isinstance(holdout, UnseenMachine):
             recipe = recipe.for_unseen_machine()
         found = train(
-            self.name, parts.train, recipe, self.group,
+            self.name, self.extended(parts.train), recipe, self.group,
             leave_machines_out=isinstance(holdout, UnseenMachine),
         )  # fmt: skip
         tested = test(found, parts.test)

@@ -1,0 +1,97 @@
+"""What the classes of attention share: whose kernel it is, tiles, and memory behind a cache."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..sheet import Sheet
+    from . import Array, Columns
+
+
+class AttentionKernel(IntEnum):
+    """Families of fused attention kernels, as the column ``kernel`` numbers them."""
+
+    UNKNOWN = 0
+    FLASH_2 = 1
+    """FlashAttention-2: warp-level products, any machine since Ampere."""
+    FLASH_3 = 2
+    """FlashAttention-3: asynchronous warp-group products, Hopper."""
+    FLASH_4 = 3
+    """FlashAttention-4: Blackwell, exponentials partly by polynomials."""
+    TENSORRT_LLM = 4
+    """TensorRT-LLM's generated kernels, whichever framework calls them."""
+    FLASHINFER = 5
+    """FlashInfer's own kernels."""
+    TRITON = 6
+    """Written in Triton."""
+    ONE_API = 7
+    """Intel's."""
+
+
+def bits_of(dtype: str) -> int:
+    """Bits of an element that attention computes in."""
+    return {"f32": 32, "tf32": 32, "f8e4m3": 8, "f8e5m2": 8, "i8": 8}.get(dtype, 16)
+
+
+def cache_bytes(rows: Columns, dtype: str) -> Array:
+    """Bytes of one cached element of keys and values, at times narrower than what is computed in."""
+    import numpy as np
+
+    return np.where(rows["cache_bits"] > 0, rows["cache_bits"], bits_of(dtype)) / 8
+
+
+def value_dim(rows: Columns) -> Array:
+    """Extent of one head's values: that of its keys unless stated."""
+    import numpy as np
+
+    return np.where(rows["value_dim"] > 0, rows["value_dim"], rows["head_dim"])
+
+
+def reach(rows: Columns) -> Array:
+    """How many of the latest tokens a query sees; infinite without a window."""
+    import numpy as np
+
+    return np.where(rows["window"] > 0, rows["window"], np.inf)
+
+
+def least_mac(mac: Array, cached_bytes: Array, dtype: str) -> Array:
+    """Products at the rate of ``dtype`` that a floor may count.
+
+    With a cache of 8 bits some kernels multiply in 8 bits although queries have 16, at twice the
+    rate: TensorRT-LLM on Hopper takes for 16-bit queries over an 8-bit cache what it takes for
+    8-bit ones.
+    """
+    import numpy as np
+
+    return np.where(8 * cached_bytes < bits_of(dtype), mac / 2, mac)
+
+
+def memory_s(nbytes: Array, sheet: Sheet) -> Array:
+    """Time of traffic that a recorded graph repeats: what fits into L2 comes from there.
+
+    From half of L2 to all of it the share of device memory rises to one. L2 is taken at half of
+    its stated rate, which no copy reaches.
+    """
+    import numpy as np
+
+    share = np.clip(2 * nbytes / max(sheet.l2_bytes, 1.0) - 1, 0, 1)
+    return nbytes * (share / sheet.device_bytes_per_s + (1 - share) * 2 / sheet.l2_bytes_per_s)
+
+
+def kernel_features(rows: Columns) -> dict[str, Array]:
+    """One feature a family of kernels; none is set where it is not known."""
+    return {
+        f"kernel={one.name.lower()}": (rows["kernel"] == one).astype(float)
+        for one in AttentionKernel
+        if one is not AttentionKernel.UNKNOWN
+    }
+
+
+def wave_features(name: str, tiles: Array, sheet: Sheet) -> dict[str, Array]:
+    """Tiles over multiprocessors, and how full the waves are."""
+    import numpy as np
+
+    waves = tiles / sheet.sm_count
+    return {f"log_waves_{name}": np.log2(waves), f"fill_{name}": waves / np.ceil(waves)}

@@ -1,0 +1,124 @@
+"""Attention of one new token over a cache of keys and values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar
+
+from .. import physics
+from . import Amounts, KernelClass
+from .attention import (
+    bits_of,
+    cache_bytes,
+    kernel_features,
+    least_mac,
+    memory_s,
+    reach,
+    value_dim,
+    wave_features,
+)
+
+if TYPE_CHECKING:
+    from ..rows import Protocol
+    from ..sheet import Sheet
+    from . import Array, Columns
+
+ROWS_OF_PRODUCT = 16
+"""Queries that the smallest matrix instruction multiplies at once."""
+
+
+class AttentionDecode(KernelClass):
+    """``softmax(q·kᵀ)·v`` of one query a head in each of ``batch`` sequences.
+
+    ``cached_len`` tokens lie in the cache, the new one comes on top. The other columns are those
+    of `AttentionPrefill`.
+
+    Leaves out: writing the new keys and values, and exponentials.
+    """
+
+    name: ClassVar[str] = "attention_decode"
+    parameters: ClassVar[tuple[str, ...]] = ("batch", "cached_len", "heads", "kv_heads", "head_dim")
+    optional: ClassVar[Mapping[str, float]] = {
+        "value_dim": 0, "window": 0, "cache_bits": 0, "kernel": 0,
+    }  # fmt: skip
+
+    def amounts(self, rows: Columns, dtype: str) -> Amounts:
+        """The visible cache is read once a KV head, however many queries share it."""
+        import numpy as np
+
+        own = bits_of(dtype) / 8
+        cached = cache_bytes(rows, dtype)
+        width = rows["head_dim"] + value_dim(rows)
+        seen = length_of(rows)
+        queries = rows["batch"] * rows["heads"]
+        mac = queries * seen * width
+        nothing = np.zeros_like(mac)
+        return Amounts(
+            mac,
+            least_mac(mac, cached, dtype),
+            nothing,
+            nothing,
+            rows["batch"] * rows["kv_heads"] * seen * width * cached
+            + queries * rows["head_dim"] * own,
+            queries * value_dim(rows) * own,
+        )
+
+    def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
+        """Traffic against caches, blocks against multiprocessors, how far sequences split."""
+        import numpy as np
+
+        log = np.log2
+        amounts = self.amounts(rows, dtype)
+        nbytes = amounts.read_bytes + amounts.write_bytes
+        compute_s = 2 * amounts.mac / sheet.matrix_flop_per_s(dtype)
+        device_s = nbytes / sheet.device_bytes_per_s
+        seen = length_of(rows)
+        cached = cache_bytes(rows, dtype)
+        width = rows["head_dim"] + value_dim(rows)
+        exponentials_s = rows["batch"] * rows["heads"] * seen / sheet.special_op_per_s("f32")
+        blocks = rows["batch"] * rows["kv_heads"]
+        group = rows["heads"] / rows["kv_heads"]
+        # one thread block that reads a whole sequence at its share of the bandwidth
+        chain_s = seen * width * cached * sheet.sm_count / sheet.device_bytes_per_s
+        found = {
+            "log_traffic_s": log(memory_s(nbytes, sheet)),
+            "log_device_s": log(device_s),
+            "log_intensity": log(compute_s / device_s),
+            "log_exponentials": log(exponentials_s / device_s),
+            "log_l2_share": log(nbytes / max(sheet.l2_bytes, 1.0)),
+            "cache_share": 1
+            - (rows["heads"] * width * bits_of(dtype) / 8) / (nbytes / rows["batch"]),
+            "log_chain_s": log(chain_s),
+            "log_seen": log(seen),
+            "log_cached_len": log(rows["cached_len"] + 1),
+            "log_window": log(np.minimum(reach(rows), 2.0**20)),
+            "log_batch": log(rows["batch"]),
+            "log_kv_heads": log(rows["kv_heads"]),
+            "log_heads": log(rows["heads"]),
+            "group": group,
+            "fill_group": group / (np.ceil(group / ROWS_OF_PRODUCT) * ROWS_OF_PRODUCT),
+            "head_dim": rows["head_dim"],
+            "value_dim": value_dim(rows),
+            "cached_bits": 8 * cached,
+        }
+        found |= wave_features("kv_head", blocks, sheet)
+        found |= wave_features("head", rows["batch"] * rows["heads"], sheet)
+        found |= wave_features("split_64", blocks * np.ceil(seen / 64), sheet)
+        found |= wave_features("split_128", blocks * np.ceil(seen / 128), sheet)
+        return found | kernel_features(rows)
+
+    def scale_s(self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol) -> Array:
+        """Products or traffic, whichever takes longer, and a launch."""
+        import numpy as np
+
+        amounts = self.amounts(rows, dtype)
+        compute_s = 2 * amounts.mac / sheet.matrix_flop_per_s(dtype)
+        traffic_s = memory_s(amounts.read_bytes + amounts.write_bytes, sheet)
+        return np.maximum(compute_s, traffic_s) + physics.latency_s(protocol, sheet)
+
+
+def length_of(rows: Columns) -> Array:
+    """Tokens that the query sees, its own included."""
+    import numpy as np
+
+    return np.minimum(rows["cached_len"] + 1, reach(rows))

@@ -1,0 +1,151 @@
+"""Attention of many queries at once: prompts, chunks of prompts, and encoders."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar
+
+from .. import physics
+from . import Amounts, KernelClass
+from .attention import (
+    bits_of,
+    cache_bytes,
+    kernel_features,
+    least_mac,
+    memory_s,
+    reach,
+    value_dim,
+    wave_features,
+)
+
+if TYPE_CHECKING:
+    from ..rows import Protocol
+    from ..sheet import Sheet
+    from . import Array, Columns
+
+TILE = 128
+"""Queries of one thread block, in most kernels."""
+
+
+class AttentionPrefill(KernelClass):
+    """``softmax(q·kᵀ)·v`` fused, ``query_len`` new tokens after ``cached_len`` ones.
+
+    ``causal`` is 1 where a query sees the tokens up to its own, 0 where it sees all. ``window``
+    is how many of the latest tokens it sees, its own included, 0 for all. ``value_dim`` is 0
+    where it is ``head_dim``; ``cache_bits`` is what a cached element occupies, 0 for the computed
+    type; ``kernel`` is an `AttentionKernel`.
+
+    Source:
+        Dao et al., FlashAttention (2022), Algorithm 1: scores never leave the chip.
+
+    Leaves out: writing new keys and values to the cache, rotary embedding, and exponentials,
+    which some kernels evaluate on the vector units.
+    """
+
+    name: ClassVar[str] = "attention_prefill"
+    parameters: ClassVar[tuple[str, ...]] = (
+        "batch", "query_len", "cached_len", "heads", "kv_heads", "head_dim",
+    )  # fmt: skip
+    optional: ClassVar[Mapping[str, float]] = {
+        "value_dim": 0, "window": 0, "causal": 1, "cache_bits": 0, "kernel": 0,
+    }  # fmt: skip
+
+    def amounts(self, rows: Columns, dtype: str) -> Amounts:
+        """Products of unmasked pairs; queries and results once, keys and values once a KV head."""
+        import numpy as np
+
+        own = bits_of(dtype) / 8
+        cached = cache_bytes(rows, dtype)
+        rowwise = rows["batch"] * rows["query_len"] * rows["heads"]
+        width = rows["head_dim"] + value_dim(rows)
+        mac = rows["batch"] * rows["heads"] * pairs(rows) * width
+        seen = np.minimum(rows["cached_len"], reach(rows) - 1) * cached
+        # new keys and values come as activations, whatever the cache holds them in later
+        new = rows["query_len"] * np.minimum(cached, own)
+        nothing = np.zeros_like(mac)
+        return Amounts(
+            mac,
+            least_mac(mac, cached, dtype),
+            nothing,
+            nothing,
+            rowwise * rows["head_dim"] * own
+            + rows["batch"] * rows["kv_heads"] * width * (seen + new),
+            rowwise * value_dim(rows) * own,
+        )
+
+    def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
+        """Balance of products, exponentials and traffic; tiles, waves, and the longest chain."""
+        import numpy as np
+
+        log = np.log2
+        amounts = self.amounts(rows, dtype)
+        nbytes = amounts.read_bytes + amounts.write_bytes
+        compute_s = 2 * amounts.mac / sheet.matrix_flop_per_s(dtype)
+        device_s = nbytes / sheet.device_bytes_per_s
+        count = pairs(rows)
+        exponentials_s = rows["batch"] * rows["heads"] * count / sheet.special_op_per_s("f32")
+        length = np.minimum(rows["query_len"] + rows["cached_len"], reach(rows))
+        height = np.minimum(TILE, rows["query_len"] * rows["heads"] / rows["kv_heads"])
+        # one thread block walks all keys that its queries see
+        chain_s = (
+            2 * height * length * (rows["head_dim"] + value_dim(rows))
+            * sheet.sm_count / sheet.matrix_flop_per_s(dtype)
+        )  # fmt: skip
+        blocks = rows["batch"] * rows["heads"]
+        packed = rows["query_len"] * rows["heads"] / rows["kv_heads"]
+        found = {
+            "log_bound_s": log(np.maximum(compute_s, device_s)),
+            "log_intensity": log(compute_s / device_s),
+            "log_mac": log(amounts.mac),
+            "log_exponentials": log(exponentials_s / compute_s),
+            "log_chain_s": log(chain_s),
+            "log_chain_share": log(chain_s / compute_s),
+            "log_l2_share": log(nbytes / max(sheet.l2_bytes, 1.0)),
+            "log_query_len": log(rows["query_len"]),
+            "log_length": log(length),
+            "log_batch": log(rows["batch"]),
+            "log_blocks": log(blocks),
+            "log_heads": log(rows["heads"]),
+            "log_kv_heads": log(rows["kv_heads"]),
+            "group": rows["heads"] / rows["kv_heads"],
+            "head_dim": rows["head_dim"],
+            "value_dim": value_dim(rows),
+            "log_window": log(np.minimum(reach(rows), 2.0**20)),
+            "masked": count / (rows["query_len"] * (rows["query_len"] + rows["cached_len"])),
+            "causal": rows["causal"],
+            "computed_bits": np.full_like(compute_s, bits_of(dtype)),
+            "cached_bits": 8 * cache_bytes(rows, dtype),
+        }
+        for tile in (64, TILE):
+            tiles = np.ceil(rows["query_len"] / tile)
+            found |= wave_features(str(tile), blocks * tiles, sheet)
+            found[f"pad_{tile}"] = rows["query_len"] / (tiles * tile)
+        tiles = np.ceil(packed / TILE) * rows["batch"] * rows["kv_heads"]
+        return found | wave_features("packed", tiles, sheet) | kernel_features(rows)
+
+    def scale_s(self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol) -> Array:
+        """Products or traffic, whichever takes longer, and a launch."""
+        import numpy as np
+
+        amounts = self.amounts(rows, dtype)
+        compute_s = 2 * amounts.mac / sheet.matrix_flop_per_s(dtype)
+        traffic_s = memory_s(amounts.read_bytes + amounts.write_bytes, sheet)
+        return np.maximum(compute_s, traffic_s) + physics.latency_s(protocol, sheet)
+
+
+def pairs(rows: Columns) -> Array:
+    """Unmasked pairs of query and key of one head in one sequence.
+
+    Causal: ``Σᵢ min(cached + i, window)`` over the queries ``i = 1 … query_len``. Not causal: all
+    pairs; within a window the causal ones, which are no more than there are.
+    """
+    import numpy as np
+
+    queries, cached, window = rows["query_len"], rows["cached_len"], reach(rows)
+    # queries before the window is full see all tokens so far
+    growing = np.clip(window - cached, 0, queries)
+    triangle = growing * cached + growing * (growing + 1) / 2
+    full = queries > growing
+    causal = triangle + np.where(full, (queries - growing) * np.where(full, window, 0), 0)
+    everything = queries * (queries + cached)
+    return np.where((rows["causal"] > 0) | np.isfinite(window), causal, everything)

@@ -1,0 +1,85 @@
+"""Fused attention in recorded graphs: prompts with encoders, and single tokens over a cache."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ...rows import Rows
+from ..evaluate import Slice, everything
+from ..fit import Recipe
+from . import OperatorExperiment
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+GROUP = ("heads", "kv_heads", "head_dim")
+RECIPE = Recipe(max_rows=500_000)
+UNNAMED = 0.2
+
+
+def causal(rows: Rows) -> NDArray[np.bool_]:
+    """Prompts of decoders."""
+    if "causal" not in rows.columns:
+        return everything(rows)
+    seen: NDArray[np.bool_] = rows.columns["causal"] > 0
+    return seen
+
+
+def encoder(rows: Rows) -> NDArray[np.bool_]:
+    """Sequences that see all of themselves."""
+    return ~causal(rows)
+
+
+def narrow(rows: Rows) -> NDArray[np.bool_]:
+    """Prompts of decoders, computed in eight bits."""
+    return causal(rows) & (rows.dtype == "f8e4m3")
+
+
+def narrow_cache(rows: Rows) -> NDArray[np.bool_]:
+    """Caches of eight bits."""
+    return everything(rows) & (rows.columns["cache_bits"] == 8)
+
+
+def unnamed(blocks: Sequence[Rows]) -> list[Rows]:
+    """A fifth of the rows without their kernel: callers often know the framework alone."""
+    import numpy as np
+
+    rng = np.random.default_rng(0)
+    found = []
+    for block in blocks:
+        part = block.take(rng.random(len(block)) < UNNAMED)
+        if len(part):
+            columns = {**part.columns, "kernel": np.zeros(len(part))}
+            found.append(replace(part, columns=columns))
+    return found
+
+
+PREFILL = OperatorExperiment(
+    name="attention_prefill",
+    title="Attention of prompts and encoders, graph replay",
+    class_name="attention_prefill",
+    sources=("aic_attention",),
+    group=GROUP,
+    recipe=RECIPE,
+    also=unnamed,
+    shapes=(
+        Slice("prompts", causal, 0.10),
+        Slice("prompts, fp8", narrow, 0.10),
+        Slice("encoders", encoder, 0.10),
+    ),
+    machines=(Slice("prompts", causal), Slice("encoders", encoder)),
+)
+DECODE = OperatorExperiment(
+    name="attention_decode",
+    title="Attention of single tokens over a cache, graph replay",
+    class_name="attention_decode",
+    sources=("aic_attention",),
+    group=GROUP,
+    recipe=RECIPE,
+    also=unnamed,
+    shapes=(Slice("all", everything, 0.10), Slice("cache of 8 bits", narrow_cache, 0.10)),
+    machines=(Slice("all", everything),),
+)
