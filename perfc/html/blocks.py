@@ -15,6 +15,7 @@ class Head:
 
     text: str
     is_numeric: bool
+    is_name: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,10 @@ def block(part: Part) -> Block:
             scales = scales_of(part)
             titles = [titled(c, s) for c, s in zip(part.columns, scales, strict=True)]
             return TableBlock(
-                tuple(Head(t, is_numeric(part, i)) for i, t in enumerate(titles)),
+                tuple(
+                    Head(t, is_numeric(part, i), part.columns[i].is_name)
+                    for i, t in enumerate(titles)
+                ),
                 tuple((t, c.legend) for t, c in zip(titles, part.columns, strict=True) if c.legend),
                 tuple(
                     tuple(cell_text(c, s) for c, s in zip(row, scales, strict=True))

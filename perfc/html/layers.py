@@ -7,6 +7,7 @@ a box. Ranks are laid out in columns, as text on a page, once they would be too 
 
 from __future__ import annotations
 
+import heapq
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -37,25 +38,54 @@ def drawing(count: int, edges: Sequence[Edge]) -> Drawing:
 
     Args:
         count: vertices are 0 to ``count - 1``; one earlier in the order stands higher.
-        edges: from, to. Those against the order (a module left and entered again) have no say.
+        edges: from, to; some may run in a circle, where a module is left and entered again.
     """
-    forward = sorted({(a, b) for a, b in edges if a < b})
+    order = sequence(count, edges)
+    place = {v: i for i, v in enumerate(order)}
+    forward = sorted({(place[a], place[b]) for a, b in edges if place[a] < place[b]})
     rows = ordered(ranks(count, forward), forward)
-    across = placed(rows, forward)
-    return in_columns(rows, across)
+    drawn = in_columns(rows, placed(rows, forward))
+    x, y = ([found[place[v]] for v in range(count)] for found in (drawn.x, drawn.y))
+    return Drawing(tuple(x), tuple(y))
+
+
+def sequence(count: int, edges: Sequence[Edge]) -> list[int]:
+    """Vertices behind what they read, else as they were; a circle is cut at its first vertex."""
+    waits = [0] * count
+    below: list[list[int]] = [[] for _ in range(count)]
+    for a, b in set(edges):
+        if a != b:
+            waits[b] += 1
+            below[a].append(b)
+    ready = [v for v in range(count) if not waits[v]]
+    done = [False] * count
+    found: list[int] = []
+    first = 0
+    while len(found) < count:
+        if ready:
+            v = heapq.heappop(ready)
+        else:
+            first = next(u for u in range(first, count) if not done[u])
+            v = first
+        if done[v]:
+            continue
+        done[v] = True
+        found.append(v)
+        for u in below[v]:
+            waits[u] -= 1
+            if not waits[u] and not done[u]:
+                heapq.heappush(ready, u)
+    return found
 
 
 def ranks(count: int, edges: Sequence[Edge]) -> list[int]:
-    """Longest path from a source; a source stands right above the first that reads it."""
-    rank = [0] * count
-    is_source = [True] * count
-    for a, b in sorted(edges, key=lambda e: e[1]):
-        rank[b] = max(rank[b], rank[a] + 1)
-        is_source[b] = False
-    first: dict[int, int] = {}
-    for a, b in edges:
-        first[a] = min(first.get(a, rank[b]), rank[b])
-    return [max(first.get(v, 1) - 1, 0) if is_source[v] and v else rank[v] for v in range(count)]
+    """Longest path to the last vertex: each stands right above the first that reads it."""
+    below = [0] * count
+    for a, b in sorted(edges, key=lambda e: -e[0]):
+        below[a] = max(below[a], below[b] + 1)
+    joined = {v for e in edges for v in e}
+    last = max(below, default=0)
+    return [last - r if v in joined else 0 for v, r in enumerate(below)]
 
 
 def ordered(rank: Sequence[int], edges: Sequence[Edge]) -> list[list[int]]:
@@ -101,22 +131,36 @@ def placed(rows: Sequence[Sequence[int]], edges: Sequence[Edge]) -> dict[int, fl
 
 def in_columns(rows: Sequence[Sequence[int]], at: dict[int, float]) -> Drawing:
     """Ranks from top to bottom, broken into columns where that looks better."""
-    height = len(rows)
-    if height > TALLEST:
-        width = mean([max(map(at.__getitem__, r)) - min(map(at.__getitem__, r)) for r in rows], 0)
-        ratio = ASPECT * height * STEP_Y / ((width + 2) * STEP_X)
-        height = max(TALLEST, math.ceil(len(rows) / max(round(math.sqrt(ratio)), 1)))
+    spans = [(min(map(at.__getitem__, r)), max(map(at.__getitem__, r))) for r in rows]
+    height = best_height(spans) if len(rows) > TALLEST else len(rows)
     x, y = [0] * len(at), [0] * len(at)
     left = 0.0
-    for start in range(0, len(rows), height):
-        column = rows[start : start + height]
-        inside = [at[v] for row in column for v in row]
-        offset = left - min(inside)
-        for i, row in enumerate(column):
+    for start in range(0, len(rows), height or 1):
+        inside = spans[start : start + height]
+        offset = left - min(low for low, _ in inside)
+        for i, row in enumerate(rows[start : start + height]):
             for v in row:
                 x[v], y[v] = round((at[v] + offset) * STEP_X), i * STEP_Y
-        left += max(inside) - min(inside) + 2
+        left += width_of(inside)
     return Drawing(tuple(x), tuple(y))
+
+
+def best_height(spans: Sequence[tuple[float, float]]) -> int:
+    """Ranks in a column so that the columns together come nearest to the shape of a window."""
+    most = max(len(spans) // TALLEST, 1)
+    heights = {max(math.ceil(len(spans) / n), TALLEST) for n in range(1, most + 1)}
+
+    def unlikeness(height: int) -> float:
+        starts = range(0, len(spans), height)
+        width = sum(width_of(spans[s : s + height]) for s in starts) * STEP_X
+        return abs(math.log(width / (height * STEP_Y) / ASPECT))
+
+    return min(sorted(heights), key=unlikeness)
+
+
+def width_of(spans: Sequence[tuple[float, float]]) -> float:
+    """Room that a column takes, with the gap to the next."""
+    return max(high for _, high in spans) - min(low for low, _ in spans) + 2
 
 
 def mean(values: Sequence[float], otherwise: float) -> float:

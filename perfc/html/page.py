@@ -44,7 +44,7 @@ LINKED = ("bottlenecks", "assumptions", "changes")
 """Sections below the charts that have a link and a key."""
 FOLDED = ("assumptions", "coverage")
 """Sections that a reader opens."""
-PRINTED = 40
+PRINTED = 20
 """Kernels on paper, slowest first."""
 
 

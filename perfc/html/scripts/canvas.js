@@ -35,26 +35,39 @@ function redrawAll() {
   for (const [id, found] of charts) if (found.chart) draw(id);
 }
 
-// Paper is light whatever the screen is, and charts that nobody has scrolled to are on it too.
+// Paper is light and narrow whatever the screen is, and charts that nobody has scrolled to, and
+// sections that are folded, are on it too. Sizes are those of the style sheet for print, in pixels
+// of 1/96 inch: it is not in force yet when the browser says that it will print.
+const PAPER = { width: 660, height: 430, low: 226 };
+const beforePrint = { theme: "", folded: [] };
+
 function startPrinting() {
   if (isPrinting) return;
   isPrinting = true;
-  for (const id of charts.keys()) {
-    draw(id).resize();
-    draw(id);
+  beforePrint.theme = root.dataset.theme || "";
+  root.dataset.theme = "light";
+  beforePrint.folded = [...document.querySelectorAll("main details:not([open])")];
+  for (const found of beforePrint.folded) found.open = true;
+  for (const [id, found] of charts) {
+    const height = found.holder.classList.contains("low") ? PAPER.low : PAPER.height;
+    draw(id).resize({ width: PAPER.width, height });
+    // No frame comes before the paper does.
+    draw(id).getZr().refreshImmediately();
   }
 }
 
 function endPrinting() {
   if (!isPrinting) return;
   isPrinting = false;
-  for (const id of charts.keys()) {
-    charts.get(id).chart.resize();
+  if (beforePrint.theme) root.dataset.theme = beforePrint.theme;
+  else delete root.dataset.theme;
+  for (const found of beforePrint.folded) found.open = false;
+  for (const [id, found] of charts) {
+    found.chart.resize({ width: "auto", height: "auto" });
     draw(id);
   }
 }
 
-matchMedia("print").addEventListener("change", (e) => (e.matches ? startPrinting() : endPrinting()));
 addEventListener("beforeprint", startPrinting);
 addEventListener("afterprint", endPrinting);
 

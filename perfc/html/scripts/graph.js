@@ -10,9 +10,9 @@ const METRICS = {
 const heatStops = (palette) =>
   [palette.cold, palette["hot-1"], palette["hot-2"], palette["hot-3"], palette["hot-4"]];
 
-// Three decades below the longest time there is to compare with.
+// The root of a time's part of the longest there is to compare with.
 function heat(time, longest, palette) {
-  return mixed(heatStops(palette), time > 0 ? 1 + Math.log10(time / longest) / 3 : 0);
+  return mixed(heatStops(palette), Math.sqrt(time / longest));
 }
 
 const timeOf = (v) => (v < 0 ? moduleTime[~v]
@@ -91,11 +91,11 @@ function vertexTip(v) {
 }
 
 // The window that shows everything with square pixels, boxes not larger than they need to be.
-function fitted(found, holder) {
+function fitted(found, width, height) {
   const [left, right] = [Math.min(...found.x) - BOX_X, Math.max(...found.x) + BOX_X];
   const [top, bottom] = [Math.min(...found.y) - BOX_Y, Math.max(...found.y) + BOX_Y];
-  const scale = Math.max((right - left) / holder.clientWidth, (bottom - top) / holder.clientHeight, 0.8);
-  const [w, h] = [holder.clientWidth * scale, holder.clientHeight * scale];
+  const scale = Math.max((right - left) / width, (bottom - top) / height, 0.8);
+  const [w, h] = [width * scale, height * scale];
   const [x, y] = [(left + right) / 2, (top + bottom) / 2];
   return [x - w / 2, x + w / 2, y - h / 2, y + h / 2];
 }
@@ -112,8 +112,9 @@ function lineData(found) {
 function buildGraph(chart, palette) {
   const found = vertices();
   if (!found.children.length) return chart.clear();
-  view.window = view.window || fitted(found, chart.getDom());
-  const [x0, x1, y0, y1] = view.window;
+  const whole = fitted(found, chart.getWidth(), chart.getHeight());
+  if (!isPrinting) view.window = view.window || whole;
+  const [x0, x1, y0, y1] = isPrinting ? whole : view.window;
   const longest = Math.max(1e-15, ...found.children.map(timeOf));
   const fills = found.children.map((v) => fillOf(v, longest, palette));
   const isHit = (v) => v >= 0 && selected !== null && graphOf.kernel[v] === selected;
@@ -124,7 +125,7 @@ function buildGraph(chart, palette) {
     xAxis: { type: "value", show: false, min: x0, max: x1 },
     yAxis: { type: "value", show: false, min: y0, max: y1, inverse: true },
     series: [
-      { type: "lines", coordinateSystem: "cartesian2d", silent: true, animation: false, clip: true,
+      { type: "lines", zlevel: 0, coordinateSystem: "cartesian2d", silent: true, animation: false, clip: true,
         large: found.edges.length > 4000, data: lineData(found),
         lineStyle: { color: palette.faint, width: 1, opacity: 0.55, curveness: 0 } },
       { type: "custom", animation: false, clip: true, progressive: 0,
@@ -162,7 +163,7 @@ function legend(longest, palette) {
   const metric = byId("graph-colour").value;
   const ramp = (stops) => element("i", { style: `background:linear-gradient(90deg,${stops.join(",")})` });
   const parts = {
-    time: () => [quantity(longest / 1000, "s"), ramp(heatStops(palette)), quantity(longest, "s")],
+    time: () => ["0", ramp(heatStops(palette)), quantity(longest, "s")],
     floor: () => ["1×", ramp([palette.cold, palette["hot-2"], palette["hot-4"]]), "100× the floor"],
     delta: () => ["faster", ramp([palette.less, palette.none, palette.more]), "slower"],
     bound: () => [...new Set(shown.kernels.bound.texts)].flatMap((b) => [

@@ -63,6 +63,8 @@ function buildTreemap(chart, palette) {
       name: graphOf.modules[0],
       data: root.children,
       animation: false,
+      // Deeper than any: without it the path below shows what lies in the middle.
+      leafDepth: 99,
       roam: false,
       nodeClick: "zoomToNode",
       width: "100%", top: 4, bottom: 34, left: 0, right: 0,

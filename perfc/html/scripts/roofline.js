@@ -3,8 +3,8 @@
 const LEVELS = ["L1", "L2", "device"];
 const SYMBOLS = { L1: "circle", L2: "diamond", device: "triangle" };
 
-function ceilings(report, palette, holder) {
-  const [width, height] = [holder.clientWidth - 90, holder.clientHeight - 100];
+function ceilings(report, palette, chart) {
+  const [width, height] = [chart.getWidth() - 90, chart.getHeight() - 80];
   const { x, y } = limits();
   const decades = ([a, b]) => Math.ceil(Math.log10(b)) - Math.floor(Math.log10(a));
   const slope = Math.atan2(height / decades(y), width / decades(x)) * (180 / Math.PI);
@@ -117,7 +117,7 @@ function buildRoofline(chart, palette) {
     dataZoom: [0, 1].map((i) => ({ type: "inside", [i ? "yAxisIndex" : "xAxisIndex"]: 0,
       zoomOnMouseWheel: "ctrl", moveOnMouseMove: true, filterMode: "none" })),
     series: [
-      ...ceilings(shown, palette, chart.getDom()),
+      ...ceilings(shown, palette, chart),
       ...(before ? levels.map((l) => cloud(before, l, palette, true)) : []),
       ...levels.map((l) => cloud(shown, l, palette, false)),
     ],
