@@ -11,7 +11,7 @@ from perfc.errors import ParseError
 
 from ._document import emit, show_document
 from ._options import dim_option, output_option, parse_dims
-from ._report import DTYPES, parse_top
+from ._report import DTYPES, deliver, parse_top
 
 FINDINGS = 1
 INCOMPLETE = 3
@@ -32,7 +32,7 @@ INCOMPLETE = 3
 @click.option(
     "--output-format",
     "form",
-    type=click.Choice(["text", "json", "markdown"]),
+    type=click.Choice(["text", "json", "markdown", "html"]),
     default="text",
     show_default=True,
 )
@@ -86,6 +86,10 @@ def command(
     views = views_of(found)
     if form == "json":
         emit(to_json(views), output)
+    elif form == "html":
+        from perfc.html import comparison_of, comparison_page
+
+        deliver(comparison_page(comparison_of(found, document(views, limit))), output)
     else:
         show_document(document(views, limit), form, output)
     if strict and not found.is_complete:

@@ -65,13 +65,10 @@ def comparison_of(found: Difference, document: Document) -> Comparison:
     """The comparison that ``perfc diff`` made; times are those of its tables."""
     from perfc.report import collect
 
-    sides = [Side(r, collect(r, predict=False)) for r in (found.old, found.new)]
-    # Bounds are compared by identity: equal kernels of a run are different ones.
-    place = [
-        {id(bound): i for i, bound in enumerate(r.roofline.kernels)} for r in (found.old, found.new)
-    ]
+    sides = [Side(r, collect(r)) for r in (found.old, found.new)]
+    old, new = ({k: i for i, k in enumerate(s.report.kernels.kernels)} for s in sides)
     pairs = tuple(
-        Pair(tuple(place[0][id(b)] for b in p.old), tuple(place[1][id(b)] for b in p.new))
+        Pair(tuple(old[k.kernel] for k in p.old), tuple(new[k.kernel] for k in p.new))
         for p in found.kernels
     )
     return Comparison(sides[0], sides[1], pairs, document)
