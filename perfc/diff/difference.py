@@ -14,7 +14,7 @@ from .align import Alignment, align
 from .blame import Blame, by_edit, by_kernel
 from .changes import Change, Edit, changes, edits
 from .figures import Figure, Metric, figures
-from .kernels import KernelPair, kernel_pairs
+from .kernels import KernelPair, interval, kernel_pairs
 from .labels import Labels, Side
 
 if TYPE_CHECKING:
@@ -99,6 +99,7 @@ def compare(old: Report, new: Report, labels: tuple[str, str] = ("", "")) -> Dif
         pairs,
         blame,
         not (old.cost.is_bound or new.cost.is_bound),
+        interval(pairs),
     )
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from perfc.ir.facts import Origin
 from perfc.report import memory, summary
 from perfc.report.document import Amount
-from perfc.report.summary import total
+from perfc.report.summary import total as both_ways
 from perfc.report.units import Unit
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def figures(report: Report) -> dict[Metric, Figure]:
         Metric.FLOOR: Figure(s.floor_s.value or 0.0, Origin.BOUND),
         Metric.FLOP: counted(s.flop),
         Metric.MAC: counted(s.mac),
-        Metric.TRAFFIC: counted(total(s.read_bytes, s.write_bytes)),
+        Metric.TRAFFIC: counted(both_ways(s.read_bytes, s.write_bytes)),
         Metric.PARAMETERS: counted(s.parameters),
         Metric.WEIGHTS: counted(s.weight_bytes),
         Metric.PEAK_MEMORY: counted(s.peak_activation_bytes),
@@ -93,5 +93,6 @@ def counted(amount: Amount) -> Figure:
 
 
 def estimated(report: Report) -> Figure:
-    """The time of one run: kernels at sustained rates and what launching adds."""
-    return Figure(report.roofline.time_s, Origin.VENDOR, report.cost.is_bound)
+    """The time that is predicted for one run, with its 90 % interval."""
+    total = report.prediction.total
+    return Figure(total.time_s, Origin.PREDICTED, report.cost.is_bound, total.low_s, total.high_s)

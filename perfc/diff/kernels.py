@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -13,7 +14,9 @@ from perfc.passes.roofline import KernelBound
 from .align import Alignment
 
 if TYPE_CHECKING:
+    from perfc.analyzers.prediction import KernelPrediction
     from perfc.api import Report
+    from perfc.passes.fuse import Kernel
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +54,27 @@ SMALLEST = 1e-12
 
 
 @dataclass(frozen=True, eq=False, slots=True)
+class Timed:
+    """A kernel of one side with what is predicted for it."""
+
+    bound: KernelBound
+    prediction: KernelPrediction
+
+    @property
+    def kernel(self) -> Kernel:
+        """The nodes it executes, and their counts."""
+        return self.bound.kernel
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class KernelPair:
     """Kernels that execute the same nodes before and after; either side may be empty.
 
     Several on one side are one kernel on the other, or share nodes across both.
     """
 
-    old: tuple[KernelBound, ...]
-    new: tuple[KernelBound, ...]
+    old: tuple[Timed, ...]
+    new: tuple[Timed, ...]
     before: Load
     after: Load
 
@@ -80,25 +96,24 @@ class KernelPair:
     @property
     def label(self) -> str:
         """Operators of its kernels, both where they differ."""
-        sides = [" | ".join(b.kernel.label for b in side) for side in (self.old, self.new) if side]
+        sides = [" | ".join(t.kernel.label for t in side) for side in (self.old, self.new) if side]
         return " -> ".join(dict.fromkeys(sides))
 
     @property
     def nodes(self) -> Iterator[Node]:
         """Nodes of both sides."""
-        for bound in (*self.new, *self.old):
-            yield from bound.kernel.nodes
+        for timed in (*self.new, *self.old):
+            yield from timed.kernel.nodes
 
     @property
     def name(self) -> str:
         """The node the kernel is named after."""
-        bound = (*self.new, *self.old)[0]
-        return bound.kernel.anchor.name
+        return (*self.new, *self.old)[0].kernel.anchor.name
 
 
 def kernel_pairs(old: Report, new: Report, alignment: Alignment) -> tuple[KernelPair, ...]:
     """Every kernel of both analyses, in the new order; removed ones at the end."""
-    left, right = old.roofline.kernels, new.roofline.kernels
+    left, right = timed(old), timed(new)
     parent = list(range(len(left) + len(right)))
 
     def root(k: int) -> int:
@@ -112,7 +127,7 @@ def kernel_pairs(old: Report, new: Report, alignment: Alignment) -> tuple[Kernel
     for a, b in alignment.pairs:
         if a in of_old and b in of_new:
             parent[root(of_old[a])] = root(of_new[b])
-    groups: dict[int, tuple[list[KernelBound], list[KernelBound]]] = {}
+    groups: dict[int, tuple[list[Timed], list[Timed]]] = {}
     for k in (*range(len(left), len(parent)), *range(len(left))):
         before, after = groups.setdefault(root(k), ([], []))
         if k < len(left):
@@ -125,16 +140,48 @@ def kernel_pairs(old: Report, new: Report, alignment: Alignment) -> tuple[Kernel
     )
 
 
-def load(bounds: Sequence[KernelBound], at: Numbers) -> Load:
+def timed(report: Report) -> list[Timed]:
+    """The kernels of an analysis with their predictions."""
+    found = zip(report.roofline.kernels, report.prediction.kernels, strict=True)
+    return [Timed(bound, prediction) for bound, prediction in found]
+
+
+def load(side: Sequence[Timed], at: Numbers) -> Load:
     """Sum over kernels, all launches together."""
     total = NOTHING
-    for b in bounds:
-        kernel, repeat = b.kernel, at(b.kernel.repeat)
+    for t in side:
+        kernel, repeat = t.kernel, at(t.kernel.repeat)
         total += Load(
-            b.time_s,
-            b.floor_s,
+            t.prediction.time_s,
+            t.bound.floor_s,
             at(kernel.work.flop) * repeat,
             at(kernel.work.mac) * repeat,
             at(kernel.traffic.nbytes) * repeat,
         )
     return total
+
+
+def interval(pairs: Sequence[KernelPair]) -> tuple[float, float] | None:
+    """The 90 % interval of the difference in time, None where nothing differs.
+
+    Kernels that cost what they did are wrong by the same amount on both sides, so that only the
+    others count. Of these the two sides are taken to be wrong independently, kernels of one class
+    together, classes apart: half-widths add up within a class, their squares among classes.
+    """
+    down: dict[tuple[str, bool], float] = {}
+    up: dict[tuple[str, bool], float] = {}
+    moved = [p for p in pairs if not p.is_same]
+    for p in moved:
+        for is_new, side in ((False, p.old), (True, p.new)):
+            for t in side:
+                k = t.prediction
+                key = (k.class_name, is_new)
+                low, high = k.time_s - k.low_s, k.high_s - k.time_s
+                if not is_new:
+                    low, high = high, low
+                down[key] = down.get(key, 0.0) + low
+                up[key] = up.get(key, 0.0) + high
+    if not moved:
+        return None
+    delta = math.fsum(p.delta.time_s for p in moved)
+    return delta - math.hypot(*down.values()), delta + math.hypot(*up.values())

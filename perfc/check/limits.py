@@ -1,0 +1,118 @@
+"""Limits as people write them: a number and its unit in one string, with + against a baseline."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from perfc.report.units import Unit, quantity, share
+
+_NUMBER = re.compile(
+    r"\s*(\+)?\s*([0-9]+(?:[._][0-9]+)*(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?)\s*(.*?)\s*$"
+)
+_SI: Mapping[str, float] = {"": 1, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
+_TIMES: Mapping[str, float] = {
+    "s": 1.0,
+    "ms": 1e-3,
+    "us": 1e-6,
+    "µs": 1e-6,
+    "μs": 1e-6,
+    "ns": 1e-9,
+}
+_BYTES: Mapping[str, float] = {
+    "B": 1,
+    "kB": 1e3,
+    "KB": 1e3,
+    "MB": 1e6,
+    "GB": 1e9,
+    "TB": 1e12,
+    "KiB": 2**10,
+    "MiB": 2**20,
+    "GiB": 2**30,
+    "TiB": 2**40,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """One limit.
+
+    Args:
+        value: in SI units; a share of the baseline where ``is_share``.
+        is_relative: how much more than the baseline, instead of how much at all.
+        is_share: in parts of the baseline's value.
+        text: as it was written.
+    """
+
+    value: float
+    is_relative: bool
+    is_share: bool
+    text: str
+
+    def highest(self, baseline: float | None) -> float | None:
+        """The largest value allowed; None where it takes a baseline and there is none."""
+        if not self.is_relative:
+            return self.value
+        if baseline is None:
+            return None
+        return baseline * (1 + self.value) if self.is_share else baseline + self.value
+
+
+def parse_limit(text: str, unit: Unit) -> Limit:
+    """``2.5 ms``, ``+3%``, ``400 MiB``, ``+2 MiB``, ``4.1 Gflop``, ``25 M``, ``1%``.
+
+    Raises:
+        ValueError: what is wrong with it, in words.
+    """
+    found = _NUMBER.fullmatch(text)
+    if found is None:
+        raise ValueError(f"{text!r} is not a number with a unit, {example(unit)}")
+    is_relative, number = found[1] is not None, float(found[2].replace("_", ""))
+    suffix = found[3]
+    if not math.isfinite(number):
+        raise ValueError(f"{text!r} is not a finite number")
+    if suffix == "%":
+        if unit is not Unit.SHARE and not is_relative:
+            raise ValueError(f"{text!r} has no +: a percentage is of the baseline, as in '+5%'")
+        return Limit(number / 100, is_relative, unit is not Unit.SHARE, text)
+    factor = scale(suffix, unit)
+    if factor is None:
+        raise ValueError(f"{text!r} has no unit of this kind, {example(unit)}")
+    return Limit(number * factor, is_relative, False, text)
+
+
+def scale(suffix: str, unit: Unit) -> float | None:
+    """What a unit's name multiplies by; None where it is of something else."""
+    match unit:
+        case Unit.SECOND:
+            return _TIMES.get(suffix)
+        case Unit.BYTE:
+            return _BYTES.get(suffix)
+        case Unit.FLOP:
+            return _SI.get(suffix.removesuffix("flop"))
+        case Unit.MAC:
+            return _SI.get(suffix.removesuffix("mac"))
+        case Unit.COUNT:
+            return _SI.get(suffix)
+        case _:
+            return None
+
+
+def example(unit: Unit) -> str:
+    """How such a limit is written."""
+    examples = {
+        Unit.SECOND: "'2.5 ms' or '+3%'",
+        Unit.BYTE: "'400 MiB' or '+5%'",
+        Unit.FLOP: "'8.2 Gflop' or '+5%'",
+        Unit.MAC: "'4.1 Gmac' or '+5%'",
+        Unit.COUNT: "'25 M' or '+0%'",
+        Unit.SHARE: "'1%'",
+    }
+    return f"as in {examples.get(unit, '1')}"
+
+
+def written(value: float, unit: Unit) -> str:
+    """A value as messages show it."""
+    return share(value) if unit is Unit.SHARE else quantity(value, unit)

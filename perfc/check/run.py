@@ -1,0 +1,250 @@
+"""Checks a project: which models, under which budgets, against which baseline."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from perfc.diff.figures import Figure, Metric
+from perfc.errors import ModelError, ParseError, PerfcError
+
+from . import digests
+from .baseline import Baseline, Case, Entry, from_text
+from .cache import Cache
+from .config import Budget, Config, read
+from .verdict import Outcome, Result, Standing, judge
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What came of checking.
+
+    Args:
+        results: one for each model and budget.
+        errors: models that cannot be analysed, one line each.
+        notes: budgets about no model, a missing baseline.
+        baseline: the file compared with, "" where there is none.
+        root: the folder that names of models are from.
+    """
+
+    results: tuple[Result, ...]
+    errors: tuple[str, ...]
+    notes: tuple[str, ...]
+    baseline: str
+    root: Path = Path()
+
+    @property
+    def outcome(self) -> Outcome:
+        """The worst of all."""
+        return max((r.outcome for r in self.results), default=Outcome.PASS)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every figure is known and no lower bound."""
+        figures = [f for r in self.results if r.entry for f in r.entry.figures.values()]
+        return not any(f.is_bound and f.origin == 0 for f in figures)
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A model under the budget it is checked against."""
+
+    case: Case
+    path: Path
+    budget: Budget
+
+
+def check(
+    config: Config, files: Sequence[str], *, against: Baseline, is_cached: bool = True
+) -> Check:
+    """Check the ``files``, or every model that a budget is about where there are none."""
+    everything = not files
+    models = config.models() if everything else [relative(config, f) for f in files]
+    plan, results = planned(config, models)
+    measured, errors = measure(config, plan, is_cached=is_cached)
+    for p in plan:
+        entry = measured.get(p.case)
+        if entry is not None:
+            known = against.entries.get(p.case)
+            pair = (digests.predictor(), against.predictor)
+            found = judge(p.case, p.budget.rules, entry.entry, known, pair)
+            results.append(replace(found, was_analysed=entry.was_analysed))
+    notes = []
+    if everything:
+        cases = {p.case for p in plan}
+        gone = [c for c in against.entries if c not in cases]
+        results += [Result(c, Standing.REMOVED, baseline=against.entries[c]) for c in gone]
+        notes += [
+            f"{config.path.name}:{b.line}: no model matches {', '.join(b.models)}"
+            for b in config.budgets
+            if not any(b.covers(m) for m in models)
+        ]
+    relative_rules = any(r.limit.is_relative for b in config.budgets for r in b.rules)
+    if against.path is None and relative_rules and plan:
+        notes.append("no baseline: limits with + are not checked (perfc baseline write)")
+    ordered = sorted(results, key=lambda r: r.case)
+    return Check(tuple(ordered), tuple(errors), tuple(notes), str(against.path or ""), config.root)
+
+
+def relative(config: Config, file: str) -> str:
+    """A file as the budgets name it: from their folder, with slashes."""
+    return Path(os.path.relpath(file, config.root)).as_posix()
+
+
+def planned(config: Config, models: Iterable[str]) -> tuple[list[Planned], list[Result]]:
+    """Each model under each budget about it, and those that no budget is about.
+
+    Raises:
+        PerfcError: a budget's target is not known.
+    """
+    from perfc.machine import load_machine
+
+    plan: dict[Case, Planned] = {}
+    skipped: list[Result] = []
+    names: dict[str, str] = {}
+    for model in dict.fromkeys(models):
+        about = [b for b in config.budgets if b.covers(model)]
+        if not about:
+            note = "no budget is about it"
+            skipped.append(Result(Case(model, ""), Standing.SKIPPED, notes=(note,)))
+        for budget in about:
+            if budget.target not in names:
+                try:
+                    names[budget.target] = load_machine(budget.target).name
+                except PerfcError as error:
+                    error.where = f"{config.path}:{budget.line}"
+                    raise
+            dims = tuple(sorted(budget.dims.items()))
+            case = Case(model, names[budget.target], budget.runtime, budget.dtype, dims)
+            if case in plan:
+                rules = (*plan[case].budget.rules, *budget.rules)
+                plan[case] = replace(plan[case], budget=replace(budget, rules=rules))
+            else:
+                plan[case] = Planned(case, config.root / model, budget)
+    return list(plan.values()), skipped
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Figures of a case, and whether they were computed now."""
+
+    entry: Entry
+    was_analysed: bool
+
+
+def measure(
+    config: Config, plan: Sequence[Planned], *, is_cached: bool = True
+) -> tuple[dict[Case, Measured], list[str]]:
+    """Figures of every case, those of unchanged models from the cache; and what went wrong."""
+    cache = Cache(config.root, is_used=is_cached)
+    found: dict[Case, Measured] = {}
+    errors: list[str] = []
+    for p in plan:
+        try:
+            found[p.case] = one(p, cache)
+        except PerfcError as error:
+            text = str(error).replace(str(p.path), p.case.model)
+            line = text if p.case.model in text else f"{p.case.model}: {text}"
+            errors.append(line)
+    cache.close()
+    return found, list(dict.fromkeys(errors))
+
+
+def one(p: Planned, cache: Cache) -> Measured:
+    """Figures of one case.
+
+    Raises:
+        PerfcError: the model cannot be analysed.
+    """
+    from perfc.machine import load_machine
+
+    target = digests.of_target(load_machine(p.budget.target))
+    try:
+        digest = cache.digest(p.path)
+    except OSError as error:
+        raise ModelError(error.strerror or "cannot be read", where=p.case.model) from None
+    known = cache.get(p.case, digest, target)
+    if known is not None:
+        return Measured(known, False)
+    entry = analysed(p, target)
+    cache.put(p.case, digest, target, entry)
+    return Measured(entry, True)
+
+
+def analysed(p: Planned, target: str) -> Entry:
+    """Figures of one case, computed.
+
+    Raises:
+        PerfcError: the model cannot be analysed.
+    """
+    from perfc.api import analyze
+    from perfc.diff.figures import figures
+
+    budget = p.budget
+    try:
+        report = analyze(
+            p.path, budget.target, dims=budget.dims, runtime=budget.runtime, dtype=budget.dtype
+        )
+    except ParseError as error:
+        if not budget.dims or "no symbol" not in error.message:
+            raise
+        # budgets are for many models: sizes that this one does not have are not its own
+        known = symbols_of(p.path)
+        dims = {name: value for name, value in budget.dims.items() if name in known}
+        report = analyze(
+            p.path, budget.target, dims=dims, runtime=budget.runtime, dtype=budget.dtype
+        )
+    found: Mapping[Metric, Figure] = figures(report)
+    return Entry(report.source.origin.digest, found, target)
+
+
+def symbols_of(path: Path) -> frozenset[str]:
+    """Names of the symbols of a model."""
+    from perfc.frontend import load
+
+    return frozenset(s.name for s in load(path).symbols)
+
+
+def opened(config: Config, against: str = "") -> Baseline:
+    """The baseline: the lock file, or as it is at a revision of git.
+
+    Raises:
+        PerfcError: it is damaged, of a newer schema, or there is no such revision.
+    """
+    if against:
+        from perfc.diff.revision import content
+
+        spec = f"{against}:{config.lock.resolve()}"
+        text = content(spec)
+        return (
+            Baseline() if text is None else from_text(text, Path(f"{against}:{config.lock.name}"))
+        )
+    if not config.lock.is_file():
+        return Baseline()
+    return from_text(read(config.lock), config.lock)
+
+
+def renewed(
+    config: Config, old: Baseline, files: Sequence[str], *, is_cached: bool = True
+) -> tuple[dict[Case, Entry], list[str]]:
+    """Entries for a new lock file, and what went wrong.
+
+    With ``files`` only their entries are measured anew; else all, and those of models that are
+    gone are left out.
+    """
+    models = [relative(config, f) for f in files] if files else config.models()
+    plan, skipped = planned(config, models)
+    measured, errors = measure(config, plan, is_cached=is_cached)
+    errors += [f"{r.case.model}: {n}" for r in skipped for n in r.notes]
+    entries = dict(kept(old, models)) if files else {}
+    entries.update((case, m.entry) for case, m in measured.items())
+    return entries, errors
+
+
+def kept(old: Baseline, models: Sequence[str]) -> Iterator[tuple[Case, Entry]]:
+    """Entries of models that are not measured anew."""
+    for case, entry in old.entries.items():
+        if case.model not in models:
+            yield case, entry

@@ -1,0 +1,302 @@
+"""What a check shows: plain rows that every format is written from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from perfc.diff.figures import Metric
+from perfc.diff.views import percent, signed
+from perfc.report.document import Column, Document, Name, Note, Section, Table
+from perfc.report.json_form import plain
+from perfc.report.units import plural
+from perfc.version import __version__
+
+from .baseline import KEYS
+from .limits import written
+from .run import Check
+from .verdict import Finding, Outcome, Result, Standing
+
+SCHEMA = "perfc-check/1"
+SHOWN = (
+    Metric.TIME,
+    Metric.FLOOR,
+    Metric.FLOP,
+    Metric.TRAFFIC,
+    Metric.PARAMETERS,
+    Metric.WEIGHTS,
+    Metric.PEAK_MEMORY,
+    Metric.KERNELS,
+    Metric.UNKNOWN,
+)
+MARKS = {Outcome.PASS: "ok", Outcome.WARN: "warn", Outcome.FAIL: "FAIL"}
+
+
+@dataclass(frozen=True, slots=True)
+class FigureRow:
+    """A figure beside the baseline's; ``change`` and ``relative`` None where there is none."""
+
+    metric: str
+    unit: str
+    value: float
+    baseline: float | None
+    low: float | None
+    high: float | None
+    is_bound: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FindingRow:
+    """A limit exceeded, in words and numbers."""
+
+    outcome: str
+    metric: str
+    value: float
+    baseline: float | None
+    limit: float
+    text: str
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class ResultRow:
+    """A model under one setting.
+
+    Args:
+        model: file, from the folder of the budgets.
+        setting: target, runtime, sizes.
+        standing: same, changed, new, removed or skipped.
+        outcome: pass, warn or fail.
+        was_analysed: whether it was analysed now.
+        why: which operators explain the change; empty where nobody looked.
+    """
+
+    model: str
+    setting: str
+    standing: str
+    outcome: str
+    was_analysed: bool
+    figures: tuple[FigureRow, ...]
+    findings: tuple[FindingRow, ...]
+    notes: tuple[str, ...]
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckViews:
+    """Everything a check shows."""
+
+    outcome: str
+    is_complete: bool
+    baseline: str
+    results: tuple[ResultRow, ...]
+    errors: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def collect(found: Check, why: dict[str, str] | None = None) -> CheckViews:
+    """The rows of a check; ``why`` explains changes, by model."""
+    reasons = why or {}
+    rows = tuple(result_row(r, reasons.get(r.case.model, "")) for r in found.results)
+    return CheckViews(
+        found.outcome.value, found.is_complete, found.baseline, rows, found.errors, found.notes
+    )
+
+
+def result_row(r: Result, why: str) -> ResultRow:
+    """One model."""
+    figures = []
+    for metric in KEYS:
+        new = r.entry.figures.get(metric) if r.entry else None
+        old = r.baseline.figures.get(metric) if r.baseline else None
+        if new is not None:
+            before = old.value if old else None
+            figures.append(
+                FigureRow(
+                    metric.key,
+                    metric.unit.value,
+                    new.value,
+                    before,
+                    new.low,
+                    new.high,
+                    new.is_bound,
+                )
+            )
+    findings = tuple(finding_row(f) for f in r.findings)
+    return ResultRow(
+        r.case.model,
+        r.case.setting if r.case.target else "",
+        r.standing.value,
+        r.outcome.value,
+        r.was_analysed,
+        tuple(figures),
+        findings,
+        r.notes,
+        why,
+    )
+
+
+def finding_row(f: Finding) -> FindingRow:
+    """One limit exceeded."""
+    unit = f.metric.unit
+    value = written(f.value, unit)
+    text = f"{f.metric.title} {value} exceeds {written(f.limit, unit)}"
+    if f.baseline is not None and f.text.strip().startswith("+"):
+        change = signed(f.value - f.baseline, unit)
+        part = percent((f.value - f.baseline) / f.baseline if f.baseline else None)
+        text = f"{f.metric.title} {written(f.baseline, unit)} -> {value}, {change} ({part})"
+        text += f", allowed {f.text.strip()}"
+    if f.reason:
+        text += f"; {f.reason}"
+    return FindingRow(
+        f.outcome.value, f.metric.key, f.value, f.baseline, f.limit, f.text, f.reason, text
+    )
+
+
+def to_json(views: CheckViews) -> str:
+    """Everything, keys sorted."""
+    found = plain(views)
+    assert isinstance(found, dict)
+    tree = {"schema": SCHEMA, "perfc": __version__, **found}
+    return json.dumps(tree, indent=2, sort_keys=True, allow_nan=False) + "\n"
+
+
+def workflow_commands(views: CheckViews) -> Iterator[str]:
+    """Workflow commands that GitHub shows beside the files."""
+    for r in views.results:
+        for f in r.findings:
+            kind = "error" if f.outcome == "fail" else "warning"
+            title = escaped(f"perfc: {f.metric}", is_property=True)
+            file = escaped(r.model, is_property=True)
+            yield f"::{kind} file={file},line=1,title={title}::{escaped(f.message)}"
+    for line in views.errors:
+        yield f"::error title=perfc::{escaped(line)}"
+
+
+def escaped(text: str, *, is_property: bool = False) -> str:
+    """Text that cannot end a workflow command."""
+    text = text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return text.replace(":", "%3A").replace(",", "%2C") if is_property else text
+
+
+def document(views: CheckViews) -> Document:
+    """What was exceeded, what changed, what is new, and what nobody checks."""
+    sections = []
+    if views.errors:
+        notes = tuple(Note(e, is_warning=True) for e in views.errors)
+        sections.append(Section("errors", "not analysed", notes))
+    exceeded = [(r, f) for r in views.results for f in r.findings]
+    if exceeded:
+        columns = (
+            Column("outcome", ""),
+            Column("model", "model", is_name=True),
+            Column("setting", "on"),
+            Column("message", "limit", wraps=True, is_name=True),
+        )
+        rows = tuple(
+            (MARKS[Outcome(f.outcome)], Name(r.model, r.model), r.setting, f.message)
+            for r, f in exceeded
+        )
+        sections.append(Section("findings", "limits exceeded", (Table(columns, rows),)))
+    sections += [s for s in (changed(views), others(views)) if s is not None]
+    sections.append(Section("summary", "summary", tuple(summary(views))))
+    against = f" against {views.baseline}" if views.baseline else ", no baseline"
+    return Document(f"check{against}", tuple(sections))
+
+
+def changed(views: CheckViews) -> Section | None:
+    """Models whose figures are not the baseline's."""
+    columns = (
+        Column("model", "model", is_name=True),
+        Column("metric", "metric"),
+        Column("old", "baseline"),
+        Column("new", "now"),
+        Column("change", "change"),
+        Column("relative", "%"),
+    )
+    rows = []
+    parts: list[Table | Note] = []
+    for r in views.results:
+        if r.standing == Standing.CHANGED.value:
+            rows += [(Name(r.model, r.model), *cells) for cells in changes(r)]
+            parts += [Note(f"{r.model}: {n}") for n in r.notes]
+            if r.why:
+                parts.append(Note(f"{r.model}: {r.why}"))
+    if not rows:
+        return None
+    return Section("changed", "changed", (Table(columns, tuple(rows)), *parts))
+
+
+def changes(r: ResultRow) -> Iterator[tuple[str, str, str, str, str]]:
+    """Figures that changed: metric, old, new, change, per cent."""
+    by_key = {f.metric: f for f in r.figures}
+    for metric in SHOWN:
+        f = by_key.get(metric.key)
+        if f is None or (f.baseline is not None and f.value == f.baseline):
+            continue
+        if f.baseline is None:
+            yield metric.title, "new", written(f.value, metric.unit), "", ""
+            continue
+        delta = f.value - f.baseline
+        if abs(delta) <= 1e-5 * abs(f.baseline):
+            continue
+        part = percent(delta / f.baseline if f.baseline else None)
+        yield (
+            metric.title,
+            written(f.baseline, metric.unit),
+            written(f.value, metric.unit),
+            signed(delta, metric.unit),
+            part,
+        )
+
+
+def others(views: CheckViews) -> Section | None:
+    """Models that are new, gone, or that no budget is about."""
+    columns = (
+        Column("standing", ""),
+        Column("model", "model", is_name=True),
+        Column("what", "", is_name=True, wraps=True),
+    )
+    rows = []
+    for r in views.results:
+        if r.standing in ("new", "removed", "skipped"):
+            what = ", ".join(r.notes)
+            if r.standing == "new":
+                shown = [f for f in r.figures if f.metric in ("time", "flop", "peak_memory")]
+                named = {m.key: m for m in SHOWN}
+                figures = [
+                    f"{named[f.metric].title} {written(f.value, named[f.metric].unit)}"
+                    for f in shown
+                ]
+                what = ", ".join([f"on {r.setting}", *figures, *r.notes])
+            rows.append((r.standing, Name(r.model, r.model), what))
+    return Section("others", "not compared", (Table(columns, tuple(rows)),)) if rows else None
+
+
+def summary(views: CheckViews) -> Iterator[Note]:
+    """One line for all."""
+    measured = [r for r in views.results if r.figures]
+    now = sum(r.was_analysed for r in measured)
+    counts = [
+        f"{sum(r.standing == s.value for r in views.results)} {s.value}"
+        for s in Standing
+        if any(r.standing == s.value for r in views.results)
+    ]
+    failed = sum(r.outcome == "fail" for r in views.results)
+    warned = sum(r.outcome == "warn" for r in views.results)
+    if views.errors:
+        verdict = f"{plural(len(views.errors), 'model')} not analysed"
+    elif failed:
+        verdict = f"{plural(failed, 'model')} over budget"
+    elif warned:
+        verdict = f"all budgets kept, {plural(warned, 'model')} with warnings"
+    else:
+        verdict = "all budgets kept"
+    if not views.results:
+        verdict = "no model to check"
+    tail = f": {', '.join(counts)}; {now} analysed, {len(measured) - now} from the cache"
+    yield Note(verdict + (tail if views.results else ""), bool(failed or views.errors))
+    for note in views.notes:
+        yield Note(note)

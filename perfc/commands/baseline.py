@@ -1,0 +1,86 @@
+"""``perfc baseline``: what models cost now, written down for later checks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from ._document import emit, show_document
+from ._options import output_option
+from ._report import write_whole
+
+UNREADABLE = 2
+
+_config = click.option(
+    "--config", type=click.Path(path_type=Path), help="Budgets, instead of the nearest."
+)
+
+
+@click.group("baseline")
+def command() -> None:
+    """Write, show and update the baseline that `perfc check` compares with (perfc.lock)."""
+
+
+@command.command("write")
+@_config
+def write(config: Path | None) -> int:
+    """Measure every model that a budget is about and write the baseline anew."""
+    return store(config, ())
+
+
+@command.command("update")
+@_config
+@click.argument("files", nargs=-1, type=click.Path())
+def update(files: tuple[str, ...], config: Path | None) -> int:
+    """Measure FILES, or every model, and put them into the baseline; others stay as they are."""
+    return store(config, files)
+
+
+@command.command("show")
+@_config
+@click.option(
+    "--output-format", "form", type=click.Choice(["text", "json", "markdown"]), default="text"
+)
+@output_option
+def show(config: Path | None, form: str, output: Path | None) -> None:
+    """Print the baseline as a table."""
+    from perfc.check import config as configs
+    from perfc.check import lock_view, run
+    from perfc.errors import ParseError
+
+    found = configs.load(config or configs.find(Path.cwd()))
+    known = run.opened(found)
+    if known.path is None:
+        hint = "write one: perfc baseline write"
+        raise ParseError("no baseline", where=str(found.lock), hint=hint)
+    if form == "json":
+        emit(lock_view.to_json(known), output)
+    else:
+        show_document(lock_view.document(known), form, output)
+
+
+def store(config: Path | None, files: Sequence[str]) -> int:
+    """Measure and write; nothing is written where a model cannot be analysed."""
+    from perfc.check import config as configs
+    from perfc.check import digests, run
+    from perfc.check.baseline import to_text
+
+    found = configs.load(config or configs.find(Path.cwd()))
+    old = run.opened(found)
+    entries, errors = run.renewed(found, old, files)
+    for line in errors:
+        click.echo(f"error: {line}", err=True)
+    if errors:
+        click.echo(f"{found.lock.name} is as it was", err=True)
+        return UNREADABLE
+    text = to_text(digests.predictor(), entries)
+    same = found.lock.is_file() and found.lock.read_text(encoding="utf-8") == text
+    if not same:
+        write_whole(found.lock, text)
+    changed = sum(old.entries.get(c) is None for c in entries)
+    gone = sum(c not in entries for c in old.entries)
+    state = "unchanged" if same else f"{len(entries)} entries, {changed} new, {gone} gone"
+    click.echo(f"{found.lock.name}: {state}")
+    return 0

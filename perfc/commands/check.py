@@ -1,0 +1,93 @@
+"""``perfc check``: whether models keep their budgets, for hooks and pipelines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ._document import emit, show_document
+from ._options import output_option
+
+if TYPE_CHECKING:
+    from perfc.check.run import Check
+
+FINDINGS = 1
+UNREADABLE = 2
+INCOMPLETE = 3
+
+
+@click.command("check")
+@click.argument("files", nargs=-1, type=click.Path())
+@click.option("--config", type=click.Path(path_type=Path), help="Budgets, instead of the nearest.")
+@click.option("--against", default="", metavar="REV", help="Baseline as committed in REV of git.")
+@click.option("--why", is_flag=True, help="Say which operators explain the change since HEAD.")
+@click.option(
+    "--output-format",
+    "form",
+    type=click.Choice(["text", "json", "markdown", "github"]),
+    default="text",
+    show_default=True,
+)
+@output_option
+@click.option("--exit-zero", is_flag=True, help="Exit with 0 even where a budget is not kept.")
+@click.option("--strict", is_flag=True, help="Exit with 3 where figures are only lower bounds.")
+@click.option("--no-cache", is_flag=True, help="Analyse unchanged models too.")
+def command(
+    files: tuple[str, ...],
+    config: Path | None,
+    against: str,
+    why: bool,
+    form: str,
+    output: Path | None,
+    exit_zero: bool,
+    strict: bool,
+    no_cache: bool,
+) -> int:
+    r"""Check FILES, or every model that a budget is about, against the budgets and the baseline.
+
+    Budgets are [[budget]] tables of perfc.toml, or of pyproject.toml as [[tool.perfc.budget]]:
+
+    \b
+        [[budget]]
+        model = "models/**/*.onnx"
+        target = "a100"
+        dims = { batch = 8 }
+        flop = { warn = "+0%", fail = "+5%" }
+        peak_memory = { max = "400 MiB" }
+        time = { max = "2.5 ms", fail = "+10%" }
+        unknown = "1%"
+    """
+    from perfc.check import config as configs
+    from perfc.check import run, views
+
+    where = config or configs.find(Path.cwd())
+    found = configs.load(where)
+    against_what = run.opened(found, against)
+    result = run.check(found, files, against=against_what, is_cached=not no_cache)
+    shown = views.collect(result, reasons(result, against or "HEAD") if why else None)
+    match form:
+        case "json":
+            emit(views.to_json(shown), output)
+        case "github":
+            emit("".join(f"{line}\n" for line in views.workflow_commands(shown)), output)
+        case _:
+            show_document(views.document(shown), form, output)
+    return code(result, exit_zero=exit_zero, strict=strict)
+
+
+def code(result: Check, *, exit_zero: bool, strict: bool) -> int:
+    """The exit code: unreadable models before budgets, budgets before incompleteness."""
+    if result.errors:
+        return UNREADABLE
+    if result.outcome.value == "fail" and not exit_zero:
+        return FINDINGS
+    return INCOMPLETE if strict and not result.is_complete else 0
+
+
+def reasons(result: Check, revision: str) -> dict[str, str]:
+    """Which operators explain the change of each changed model, where git has the old one."""
+    from perfc.check.why import explained
+
+    return explained(result, revision)
