@@ -36,7 +36,7 @@ def bits_of(dtype: str) -> int:
 
 
 def cache_bytes(rows: Columns, dtype: str) -> Array:
-    """Bytes of one cached element of keys and values, at times narrower than what is computed in."""
+    """Bytes of one cached element of keys and values, at times narrower than what is computed."""
     import numpy as np
 
     return np.where(rows["cache_bits"] > 0, rows["cache_bits"], bits_of(dtype)) / 8

@@ -15,7 +15,7 @@ from ..card import Card
 from ..conformal import LEAST_SPREAD, Band, Calibration, band
 from ..distance import coordinates, nearest
 from ..forest import Forest
-from ..rows import DataError, Rows
+from ..rows import DataError, Protocol, Rows
 from ..sheet import Sheet
 from ..table import Table, class_of, tabulate
 from .cells import summarise
@@ -137,14 +137,22 @@ def train(
     )
 
 
-def stacked(blocks: Sequence[Rows], frameworks: tuple[str, ...], recipe: Recipe) -> Stack:
-    """Blocks as one table, at most ``recipe.max_rows`` of them, some seen without framework."""
+def stacked(
+    blocks: Sequence[Rows],
+    frameworks: tuple[str, ...],
+    recipe: Recipe,
+    protocols: tuple[Protocol, ...] | None = None,
+) -> Stack:
+    """Blocks as one table, at most ``recipe.max_rows`` of them, some seen without framework.
+
+    ``protocols`` are those a forest knows; by default those of the blocks.
+    """
     import numpy as np
 
     rng = np.random.default_rng(recipe.seed)
     total = sum(map(len, blocks))
     share = min(1.0, recipe.max_rows / total)
-    protocols = tuple(sorted({b.protocol for b in blocks}, key=lambda p: p.value))
+    protocols = protocols or _protocols(blocks)
     parts: list[Table] = []
     factor, weight, index = [], [], []
     for number, block in enumerate(blocks):
@@ -235,7 +243,7 @@ def _calibrate(
     residuals: list[tuple[Stack, Array]] = []
     for one in (SPREAD_FOLD, BAND_FOLD):
         part = [b.take(f == one) for b, f in zip(blocks, fold, strict=True)]
-        stack = stacked([b for b in part if len(b)], known, plain)
+        stack = stacked([b for b in part if len(b)], known, plain, _protocols(rest))
         residuals.append((stack, stack.log_factor - factor(stack.table.values)))
     teach, check = residuals
     spread = _spread(*teach, recipe)
@@ -269,7 +277,7 @@ def _calibrate_unseen(
     for target in targets(blocks):
         parts = split(blocks, UnseenMachine(target))
         factor = grow(stacked(parts.train, known, small), small)
-        stack = stacked(parts.test, known, plain)
+        stack = stacked(parts.test, known, plain, _protocols(parts.train))
         residual = stack.log_factor - factor(stack.table.values)
         width = np.maximum(np.exp(spread(stack.table.values)), LEAST_SPREAD)
         scores.append(residual / width)
@@ -293,6 +301,10 @@ def _apart(train: Sequence[Rows], test: Sequence[Rows]) -> float:
 def _places(blocks: Sequence[Rows], dtype: str) -> tuple[tuple[float, ...], ...]:
     names = sorted({b.target for b in blocks if b.dtype == dtype})
     return tuple(coordinates(Sheet(load_machine(n)), dtype) for n in names)
+
+
+def _protocols(blocks: Sequence[Rows]) -> tuple[Protocol, ...]:
+    return tuple(sorted({b.protocol for b in blocks}, key=lambda p: p.value))
 
 
 def _frameworks(blocks: Sequence[Rows]) -> tuple[str, ...]:
@@ -326,7 +338,7 @@ def _card(
         schema=schema_of(kind.name, parameters, stack.table.names),
         parameters=parameters,
         features=stack.table.names,
-        protocols=tuple(sorted({b.protocol for b in blocks}, key=lambda p: p.value)),
+        protocols=_protocols(blocks),
         frameworks=frameworks,
         dtypes=dtypes,
         targets=targets(blocks),

@@ -40,7 +40,8 @@ def narrow(rows: Rows) -> NDArray[np.bool_]:
 
 def narrow_cache(rows: Rows) -> NDArray[np.bool_]:
     """Caches of eight bits."""
-    return everything(rows) & (rows.columns["cache_bits"] == 8)
+    seen: NDArray[np.bool_] = rows.columns["cache_bits"] == 8
+    return seen
 
 
 def unnamed(blocks: Sequence[Rows]) -> list[Rows]:

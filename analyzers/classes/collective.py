@@ -1,0 +1,126 @@
+"""Collectives among the machines of one node or several."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import IntEnum
+from typing import TYPE_CHECKING, ClassVar
+
+from .. import physics
+from . import Amounts, KernelClass
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from ..rows import Protocol
+    from ..sheet import Sheet
+    from . import Array, Columns
+
+UNKNOWN_LINK_BYTES_PER_S = 16e9
+"""One direction of PCIe 3.0 x16, where a target states no link."""
+
+
+class Operation(IntEnum):
+    """Collectives, as the column ``operation`` numbers them."""
+
+    ALL_REDUCE = 1
+    ALL_GATHER = 2
+    REDUCE_SCATTER = 3
+    ALL_TO_ALL = 4
+    SEND_RECEIVE = 5
+
+
+class Collective(KernelClass):
+    """``operation`` on ``nbytes`` among ``ranks`` machines of the same kind.
+
+    ``nbytes`` is the whole message of one rank: what an all-reduce sums, what an all-gather ends
+    with, what a reduce-scatter starts from. ``joined`` is how many ranks the fast link joins, 0
+    for all; ``nodes`` is over how many nodes the ranks spread.
+
+    Leaves out: the network between nodes, and the tree of switches and sockets behind PCIe, which
+    no data sheet of a GPU states.
+    """
+
+    name: ClassVar[str] = "collective"
+    parameters: ClassVar[tuple[str, ...]] = ("operation", "ranks", "nbytes")
+    optional: ClassVar[Mapping[str, float]] = {"joined": 0, "nodes": 1}
+
+    def amounts(self, rows: Columns, dtype: str) -> Amounts:
+        """Own memory is read and written once; additions are not counted."""
+        import numpy as np
+
+        nothing = np.zeros_like(rows["nbytes"])
+        return Amounts(nothing, nothing, nothing, nothing, rows["nbytes"], rows["nbytes"])
+
+    def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
+        """Size against latency, ranks, and which link it goes over."""
+        import numpy as np
+
+        log = np.log2
+        wire_s = wire_bytes(rows) / link_bytes_per_s(rows, sheet)
+        ring = np.where(rows["operation"] == Operation.ALL_REDUCE, 2.0, 1.0) * (rows["ranks"] - 1)
+        found = {
+            "log_nbytes": log(rows["nbytes"]),
+            "log_shard_bytes": log(rows["nbytes"] / rows["ranks"]),
+            "log_wire_s": log(wire_s),
+            "log_step_s": log(wire_s / ring),
+            "ring_steps": ring,
+            "ranks": rows["ranks"],
+            "nodes": rows["nodes"],
+            "fast": fast(rows, sheet).astype(float),
+            "log_link": log(link_bytes_per_s(rows, sheet)),
+            "bits": np.full_like(wire_s, 8.0 if dtype in ("i8", "u8") else 16.0),
+        }
+        for one in Operation:
+            found[one.name.lower()] = (rows["operation"] == one).astype(float)
+        return found
+
+    def scale_s(self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol) -> Array:
+        """Bytes over the link, and a launch."""
+        wire_s = wire_bytes(rows) / link_bytes_per_s(rows, sheet)
+        return wire_s + physics.latency_s(protocol, sheet)
+
+    def floor_s(self, rows: Columns, dtype: str, sheet: Sheet) -> Array:
+        """What one direction of the fastest link of one rank must carry; 0 where none is stated."""
+        import numpy as np
+
+        known = [rate for rate in _rates(sheet) if rate]
+        best = max(known, default=np.inf)
+        floor_s: Array = wire_bytes(rows) / best
+        return floor_s
+
+
+def wire_bytes(rows: Columns) -> Array:
+    """Least bytes that enter or leave one rank in one direction.
+
+    An all-reduce sends its own part and receives the sum even where switches add, so that it is
+    the message once, not the ``2·(n − 1)/n`` of a ring; the others are ``(n − 1)/n``.
+    """
+    import numpy as np
+
+    whole = (rows["operation"] == Operation.ALL_REDUCE) | (
+        rows["operation"] == Operation.SEND_RECEIVE
+    )
+    return rows["nbytes"] * np.where(whole, 1.0, (rows["ranks"] - 1) / rows["ranks"])
+
+
+def fast(rows: Columns, sheet: Sheet) -> NDArray[np.bool_]:
+    """Whether NVLink joins all ranks."""
+    within = (rows["joined"] == 0) | (rows["ranks"] <= rows["joined"])
+    found: NDArray[np.bool_] = within & (rows["nodes"] <= 1) & (_rates(sheet)[0] > 0)
+    return found
+
+
+def link_bytes_per_s(rows: Columns, sheet: Sheet) -> Array:
+    """One direction of the link that joins all ranks."""
+    import numpy as np
+
+    nvlink, host = _rates(sheet)
+    return np.where(fast(rows, sheet), nvlink, host or UNKNOWN_LINK_BYTES_PER_S)
+
+
+def _rates(sheet: Sheet) -> tuple[float, float]:
+    """NVLink and PCIe, one direction; 0 where not stated. Targets state both of NVLink."""
+    nvlink, host = sheet.machine.link("nvlink"), sheet.machine.link("host")
+    return (nvlink.value / 2 if nvlink else 0.0, host.value if host else 0.0)
