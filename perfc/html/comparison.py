@@ -146,13 +146,16 @@ def comparison_payload(found: Comparison) -> Json:
     every = list(rows(found))
     kernels = found.new.views.kernels
     delta: list[float | None] = [None] * len(kernels)
-    for r in every:
+    row_of: list[int | None] = [None] * len(kernels)
+    for place, r in enumerate(every):
         for i in r.pair.new:
+            row_of[i] = place
             part = time_s(kernels[i]) / r.new_s if r.new_s else 1 / len(r.pair.new)
             delta[i] = number(r.delta_s * part)
     return {
         "table": table(pair_table(found, every)),
         "kernels": [r.pair.new[0] if r.pair.new else None for r in every],
+        "row_of": row_of,
         "delta_s": delta,
         "largest_s": max((abs(d) for d in delta if d is not None), default=0.0),
     }

@@ -111,7 +111,9 @@ function lineData(found) {
 
 function buildGraph(chart, palette) {
   const found = vertices();
-  if (!found.children.length) return chart.clear();
+  if (!found.children.length) {
+    return chart.setOption({ title: { text: "nothing runs", textStyle: { color: palette.faint, fontSize: 13 } } }, true);
+  }
   const whole = fitted(found, chart.getWidth(), chart.getHeight());
   if (!isPrinting) view.window = view.window || whole;
   const [x0, x1, y0, y1] = isPrinting ? whole : view.window;
@@ -192,6 +194,7 @@ function focusNode(node) {
 }
 
 function zoom(factor, px, py) {
+  if (!view.window) return;
   const [x0, x1, y0, y1] = view.window;
   const [x, y] = [x0 + (x1 - x0) * px, y0 + (y1 - y0) * py];
   view.window = [x - (x - x0) * factor, x + (x1 - x) * factor, y - (y - y0) * factor, y + (y1 - y) * factor];
@@ -232,7 +235,7 @@ addChart("graph-chart", buildGraph, (chart) => {
   chart.on("click", { seriesType: "custom" }, (p) => open(vertices().children[p.dataIndex]));
   const zr = chart.getZr();
   let grip = null;
-  zr.on("mousedown", (e) => { grip = [e.offsetX, e.offsetY, ...view.window]; });
+  zr.on("mousedown", (e) => { grip = view.window && [e.offsetX, e.offsetY, ...view.window]; });
   zr.on("mouseup", () => { grip = null; });
   zr.on("globalout", () => { grip = null; });
   zr.on("mousemove", (e) => {

@@ -3,7 +3,8 @@
 function buildMemory(chart, palette) {
   const line = (report, isBefore) => ({
     type: "line",
-    name: report.label,
+    name: before ? `${isBefore ? "old" : "new"}: ${report.label}` : report.label,
+    color: isBefore ? palette.faint : palette.accent,
     step: "middle",
     symbol: "none",
     sampling: "max",

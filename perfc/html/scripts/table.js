@@ -14,7 +14,9 @@ const table = {
   query: "",
   at: 0,
 };
-table.kernelOf = data.comparison ? data.comparison.kernels : table.source.rows.map((_, i) => i);
+// Several kernels may share a row of two analyses, and a row may have no kernel that is left.
+table.kernelOf = (row) => (data.comparison ? data.comparison.kernels[row] : row);
+table.rowOf = (kernel) => (data.comparison && kernel !== null ? data.comparison.row_of[kernel] : kernel);
 
 const grid = byId("table");
 const head = element("div", { class: "row head", role: "row" });
@@ -26,6 +28,7 @@ function cellText(column, value) {
   if (typeof value === "string") return value;
   const text = (value * column.factor).toFixed(column.digits);
   const least = 10 ** -column.digits;
+  if (column.name.startsWith("delta") && value > 0) return `+${text}`;
   return value > 0 && value * column.factor < least / 2 ? `<${least.toFixed(column.digits)}` : text;
 }
 
@@ -93,7 +96,7 @@ function fill() {
 
 function rowAt(place) {
   const i = table.order[place];
-  const kernel = table.kernelOf[i];
+  const kernel = table.kernelOf(i);
   const cells = table.source.columns.map((c, j) => {
     const value = table.source.rows[i][j];
     const text = cellText(c, value);
@@ -103,7 +106,7 @@ function rowAt(place) {
       class: kinds.join(" ").trim() || null }, text);
   });
   return element("div", { class: "row", role: "row", "aria-rowindex": place + 1,
-    "data-kernel": kernel, "aria-selected": String(kernel !== null && kernel === selected),
+    "data-kernel": kernel, "aria-selected": String(selected !== null && i === table.rowOf(selected)),
     style: `top:${place * ROW}px`,
     onclick: () => { table.at = place; select(kernel, "table"); } }, ...cells);
 }
@@ -119,11 +122,11 @@ function showRow(place) {
 
 onSelect((kernel, from) => {
   if (kernel === null) return fill();
-  let place = table.order.findIndex((i) => table.kernelOf[i] === kernel);
+  let place = table.order.indexOf(table.rowOf(kernel));
   if (place < 0) {
     byId("filter").value = table.query = "";
     arrange();
-    place = table.order.findIndex((i) => table.kernelOf[i] === kernel);
+    place = table.order.indexOf(table.rowOf(kernel));
   }
   showRow(place);
   if (from === "roofline" || from === "modules") {
@@ -139,10 +142,10 @@ grid.addEventListener("keydown", (e) => {
   if (step !== undefined) {
     const place = Math.min(Math.max(table.at + step, 0), table.order.length - 1);
     table.at = place;
-    if (place >= 0) select(table.kernelOf[table.order[place]], "table");
+    if (place >= 0) select(table.kernelOf(table.order[place]), "table");
     e.preventDefault();
   } else if (e.key === "Enter" && table.order.length) {
-    select(table.kernelOf[table.order[table.at]], "table");
+    select(table.kernelOf(table.order[table.at]), "table");
   }
 });
 byId("filter").addEventListener("input", (e) => {
