@@ -59,7 +59,7 @@ class OnnxEditor:
         busy: set[str] = set()
         for finding in findings:
             names = {name for e in finding.edits for name in touched(e)}
-            names |= {n for e in finding.edits for n in self._around(e)}
+            names |= self._beside(finding)
             if names & busy:
                 continue
             try:
@@ -91,13 +91,11 @@ class OnnxEditor:
         restore(self.model, made, self.dropped)
         return made
 
-    def _around(self, edit: Edit) -> set[str]:
-        """Names beside an edit's own that it relies on: a dead end is gone with its readers."""
-        match edit:
-            case Rewire(node) | Remove(node) | Unname(node, _):
-                return {v.name for v in node.results}
-            case _:
-                return set()
+    def _beside(self, finding: Finding) -> set[str]:
+        """Everything that the finding's nodes read and make, which its edits rely on."""
+        wanted = set(finding.nodes)
+        nodes = (n for n in self.graph.nodes if _label(n) in wanted)
+        return {t.name for n in nodes for t in (*n.inputs, *n.outputs) if t.name}
 
     def _tensor(self, v: Value) -> Any:
         if v.name not in self.tensors:
@@ -234,11 +232,14 @@ class OnnxEditor:
         wanted = set(finding.nodes)
         kept = {id(t) for t in (*self.graph.outputs, *self.graph.inputs)}
         for node in self.graph.nodes:
-            label = node.name or (node.outputs[0].name if node.outputs else "")
-            if label in wanted:
+            if _label(node) in wanted:
                 for t in node.outputs:
                     if id(t) not in kept:
                         t.shape = None
+
+
+def _label(node: Any) -> str:
+    return str(node.name or (node.outputs[0].name if node.outputs else ""))
 
 
 def _replace_reads(old: Any, new: Any) -> None:

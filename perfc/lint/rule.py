@@ -47,14 +47,14 @@ class Rule(ABC):
         gain: Gain | None = None,
         saved_bytes: int | None = None,
         edits: Sequence[Edit] = (),
-        severity: Severity | None = None,
+        saves: Saves | None = None,
     ) -> Finding:
         """A finding of this rule."""
         return Finding(
             self.code,
             self.name(),
-            self.saves,
-            severity or self.severity,
+            saves or self.saves,
+            self.severity,
             message,
             advice,
             tuple(dict.fromkeys(n.name for n in nodes)),

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from perfc.ir.graph import Node, Value
 from perfc.ir.op import Kind
 from perfc.ir.types import TensorType
-from perfc.lint.edit import Edit, ReadInstead, Store
+from perfc.lint.edit import ReadInstead, Store
 from perfc.lint.finding import Finding, Saves, Severity
 from perfc.lint.rule import Rule
 from perfc.lint.subject import Subject
@@ -63,8 +63,27 @@ class ConstantFoldable(Rule):
                     mine = other
                     group_of.update(dict.fromkeys(other, other))
             group_of[node] = mine
-        for group in {id(g): g for g in group_of.values()}.values():
-            yield self._found(subject, group)
+        groups = list({id(g): g for g in group_of.values()}.values())
+        aliases = [g[0] for g in groups if is_alias(g)]
+        if aliases:
+            yield self._aliases(subject, aliases)
+        for group in groups:
+            if not is_alias(group):
+                yield self._found(subject, group)
+
+    def _aliases(self, subject: Subject, nodes: list[Node]) -> Finding:
+        """Stored tensors that are given another name: one finding for all."""
+        given_back = set(subject.file.outputs)
+        pairs = ((n.results[0], n.inputs[0]) for n in nodes)
+        edits = [ReadInstead(v, w) for v, w in pairs if w is not None and v not in given_back]
+        count = f"{len(nodes)} Identity node{'s' if len(nodes) > 1 else ''}"
+        return self.finding(
+            f"{count} only give stored tensors another name",
+            "read the stored tensors themselves",
+            nodes=nodes,
+            gain=subject.nothing(),
+            edits=edits,
+        )
 
     def _found(self, subject: Subject, group: list[Node]) -> Finding:
         members = set(group)
@@ -78,20 +97,15 @@ class ConstantFoldable(Rule):
         sizes = [subject.nbytes(v) for v in ends]
         is_small = all(s is not None and s <= MAX_BYTES for s in sizes)
         is_safe = is_small and bool(ends) and not any(v in given_back for v in ends)
-        edits: tuple[Edit, ...] = (Store(tuple(ends)),) if is_safe else ()
-        alias = group[0].inputs[0] if is_alias(group) else None
-        if alias is not None and ends:
-            edits = (ReadInstead(ends[0], alias),)
         names = list(dict.fromkeys(n.loc.op_type or n.op.mnemonic for n in group))
         shown = ", ".join(names[:4]) + (", …" if len(names) > 4 else "")
         count = f"{len(group)} node{'s' if len(group) > 1 else ''}"
-        message = f"{count} ({shown}) compute the same in every run"
         return self.finding(
-            message,
-            "store the result" if alias is None else f"read {alias.name!r} itself",
+            f"{count} ({shown}) compute the same in every run",
+            "store the result",
             nodes=group[::-1],
             gain=subject.nothing(),
-            edits=edits,
+            edits=(Store(tuple(ends)),) if is_safe else (),
         )
 
 

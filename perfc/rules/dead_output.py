@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from perfc.ir.graph import Node, captured
 from perfc.ir.op import Kind
 from perfc.lint.edit import Remove, Unname
-from perfc.lint.finding import Finding
+from perfc.lint.finding import Finding, Saves
 from perfc.lint.rule import Rule
 from perfc.lint.subject import Subject
 
@@ -84,5 +84,6 @@ class DeadOutput(Rule):
                 "remove it",
                 nodes=(node,),
                 gain=subject.nothing(),
+                saves=Saves.LOADING,
                 edits=(Remove(node),),
             )

@@ -74,6 +74,8 @@ def unmeasured(bound: KernelBound, machine: Machine, tf32: bool) -> str:
         dtype = bound.dtype.code if unit is Unit.MATRIX or bound.dtype.is_float else "f32"
         code = "i32" if unit is Unit.INTEGER else dtype
         entry = machine.entry(unit, code, allow_tf32=tf32)
-        return "" if entry.sustained is not None else f"{ceiling.value} {code}"
+        key = entry.nominal.key.split(".")
+        shown = key[2] if len(key) > 2 else code
+        return "" if entry.sustained is not None else f"{unit.value} {shown}"
     level = machine.level(LEVELS[ceiling]) if ceiling in LEVELS else None
     return "" if level is None or level.sustained is not None else ceiling.value
