@@ -187,7 +187,8 @@ def _assemble(card: Card, arrays: Mapping[str, Any]) -> Artefact:
         if cells.log2.shape != (len(cells.count), len(card.parameters)):
             raise ValueError("cells of another number of parameters")
     more = {k.removeprefix("more_"): v for k, v in arrays.items() if k.startswith("more_")}
-    return Artefact(card, forests["factor"], forests["spread"], *hull, cells, more)
+    low, high, middle = hull
+    return Artefact(card, forests["factor"], forests["spread"], low, high, middle, cells, more)
 
 
 def _arrays(content: bytes) -> dict[str, Any]:

@@ -88,7 +88,7 @@ class Forest:
         threshold = np.ascontiguousarray(planes.T).view(np.float32).reshape(-1)
         roots = np.concatenate(([0], np.cumsum(sizes)[:-1])).astype(np.int32)
         inner = feature >= 0
-        before = np.cumsum(inner) - inner
+        before: NDArray[np.int64] = np.cumsum(inner) - inner
         tree = np.repeat(np.arange(len(sizes)), sizes)
         # breadth first, brothers side by side: the n-th inner node's children lie at 2n + 1
         left = roots[tree] + 1 + 2 * (before - before[roots][tree])

@@ -26,12 +26,17 @@ def latency_s(protocol: Protocol, sheet: Sheet) -> float:
             return GRAPH_LATENCY_S
 
 
+def matrix_flop_per_s(dtype: str, sheet: Sheet) -> float:
+    """Stated rate of the way a type is multiplied; ``f32`` without TF32, which is ``tf32``."""
+    return sheet.matrix_flop_per_s(dtype, tf32=dtype != "f32")
+
+
 def ceilings_s(amounts: Amounts, dtype: str, sheet: Sheet) -> dict[str, Array]:
     """Seconds each ceiling takes at the rates the data sheet states, every byte from memory."""
     nbytes = amounts.read_bytes + amounts.write_bytes
     vector = dtype if dtype.startswith(("f16", "bf16", "f32", "f64")) else "f32"
     return {
-        "matrix": 2 * amounts.mac / sheet.matrix_flop_per_s(dtype),
+        "matrix": 2 * amounts.mac / matrix_flop_per_s(dtype, sheet),
         "vector": amounts.alu / sheet.vector_flop_per_s(vector),
         "special": amounts.sfu / sheet.special_op_per_s(vector),
         "l2": nbytes / sheet.l2_bytes_per_s,
@@ -43,7 +48,8 @@ def roofline_s(amounts: Amounts, dtype: str, sheet: Sheet) -> Array:
     """The largest of the ceilings."""
     import numpy as np
 
-    return np.maximum.reduce(list(ceilings_s(amounts, dtype, sheet).values()))
+    found: Array = np.maximum.reduce(list(ceilings_s(amounts, dtype, sheet).values()))
+    return found
 
 
 def floor_s(amounts: Amounts, dtype: str, sheet: Sheet) -> Array:
@@ -59,7 +65,7 @@ def floor_s(amounts: Amounts, dtype: str, sheet: Sheet) -> Array:
     # at its start a kernel may find one cache full of operands, and leave one full of results
     beyond = np.maximum(amounts.read_bytes - held, 0) + np.maximum(amounts.write_bytes - held, 0)
     found = [
-        2 * amounts.floor_mac / machine.peak(Unit.MATRIX, dtype).value,
+        2 * amounts.floor_mac / machine.peak(Unit.MATRIX, dtype, allow_tf32=dtype != "f32").value,
         amounts.alu / machine.peak(Unit.VECTOR, vector).value,
         amounts.sfu / machine.peak(Unit.SPECIAL, vector).value,
     ]
@@ -69,4 +75,5 @@ def floor_s(amounts: Amounts, dtype: str, sheet: Sheet) -> Array:
     if l2 is not None:
         nbytes = amounts.read_bytes + amounts.write_bytes
         found.append(nbytes / l2.bandwidth.value)
-    return np.maximum.reduce(found)
+    largest: Array = np.maximum.reduce(found)
+    return largest

@@ -18,6 +18,9 @@ from .sheet import Sheet
 from .table import Table, class_of, complete, tabulate
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from perfc.machine import Machine
 
     from .classes import Array, Columns
@@ -175,7 +178,7 @@ def distance_to(card: Card, dtype: str, sheet: Sheet) -> float:
     return nearest(coordinates(sheet, dtype), places)
 
 
-def distinct(columns: Columns) -> tuple[dict[str, Array], Array]:
+def distinct(columns: Columns) -> tuple[dict[str, Array], NDArray[np.intp]]:
     """Each different kernel once, and for every row which it is; models repeat their layers."""
     import numpy as np
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
+from .. import physics, tiling
+from ..rows import Protocol
 from . import Amounts, KernelClass
 
 if TYPE_CHECKING:
@@ -15,7 +17,7 @@ BITS: Mapping[str, int] = {
     "f64": 64, "f32": 32, "tf32": 32, "f16": 16, "bf16": 16, "f8e4m3": 8, "f8e5m2": 8,
     "i8": 8, "u8": 8, "i4": 4, "u4": 4, "f4e2m1": 4,
 }  # fmt: skip
-TILES = ((64, 64), (128, 64), (128, 128), (256, 128))
+TILES = ((64, 64), (64, 128), (128, 64), (128, 128), (128, 256), (256, 128), (256, 256))
 
 
 class Matmul(KernelClass):
@@ -24,8 +26,8 @@ class Matmul(KernelClass):
     ``weight_bits`` is what an element of ``w`` occupies (8 or 4 for weight-only quantisation, 0
     for the computed type), ``input_bits`` what one of ``x`` occupies before a dynamic
     quantisation inside the kernel, ``output_bits`` one of ``y``; ``scale_block`` is how many
-    elements share a scale: 0 the whole tensor, 1 one row or column. Scales are counted as four
-    bytes a block, one byte in blocks of up to 32.
+    elements share a scale: 0 the whole tensor, 1 one row or column. Scales are not counted.
+    ``f32`` is computed without TF32; with it, the type is ``tf32``.
     """
 
     name: ClassVar[str] = "matmul"
@@ -33,51 +35,80 @@ class Matmul(KernelClass):
     optional: ClassVar[Mapping[str, float]] = {
         "batch": 1, "weight_bits": 0, "input_bits": 0, "output_bits": 0, "scale_block": 0,
     }  # fmt: skip
+    increasing: ClassVar[tuple[str, ...]] = ("flop_per_joule", "device_bytes_per_clock")
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
         """Each operand once."""
         import numpy as np
 
-        m, n, k, batch = rows["m"], rows["n"], rows["k"], rows["batch"]
-        mac = batch * m * n * k
-        x_bits, w_bits, y_bits = bits(rows, dtype)
+        mac = rows["batch"] * rows["m"] * rows["n"] * rows["k"]
         nothing = np.zeros_like(mac)
-        return Amounts(
-            mac,
-            mac,
-            nothing,
-            nothing,
-            batch * (m * k * x_bits + k * n * w_bits) / 8,
-            batch * m * n * y_bits / 8,
-        )
+        x_bytes, w_bytes, y_bytes = _bytes(rows, dtype)
+        return Amounts(mac, mac, nothing, nothing, x_bytes + w_bytes, y_bytes)
+
+    def scale_s(self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol) -> Array:
+        """Waves of tiles, the quantisation of the input, and the launch of an eager call."""
+        found = _tiling(rows, dtype, sheet).total_s + _quantise_s(rows, dtype, sheet)
+        if protocol is Protocol.EAGER:
+            found = found + physics.latency_s(protocol, sheet)
+        return found
 
     def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
         """Tiles and waves, work against caches, and the balance of arithmetic and traffic."""
         import numpy as np
 
-        m, n, k, batch = rows["m"], rows["n"], rows["k"], rows["batch"]
-        amounts = self.amounts(rows, dtype)
-        nbytes = amounts.read_bytes + amounts.write_bytes
-        compute_s = 2 * amounts.mac / sheet.matrix_flop_per_s(dtype)
-        device_s = nbytes / sheet.device_bytes_per_s
         log = np.log2
+        m, n, k, batch = rows["m"], rows["n"], rows["k"], rows["batch"]
+        ones = np.ones_like(m)
+        x_bytes, w_bytes, y_bytes = _bytes(rows, dtype)
+        parts = _tiling(rows, dtype, sheet)
+        compute_s = 2 * batch * m * n * k / physics.matrix_flop_per_s(dtype, sheet)
+        device_s = (x_bytes + w_bytes + y_bytes) / sheet.device_bytes_per_s
+        l2 = max(sheet.l2_bytes, 1.0)
         found = {
             "log_m": log(m),
             "log_n": log(n),
             "log_k": log(k),
+            "log_batch": log(batch),
+            "beyond_tile_m": np.mod(m - 1, 128) + 1,
+            "beyond_vector_m": np.mod(m, 8),
+            "beyond_vector_n": np.mod(n, 8),
+            "beyond_vector_k": np.mod(k, 8),
             "log_intensity": log(compute_s / device_s),
             "log_compute_s": log(compute_s),
             "log_device_s": log(device_s),
-            "log_l2_share": log(nbytes / max(sheet.l2_bytes, 1.0)),
+            "log_tile_s": log(parts.tile_s),
+            "log_tile_over_compute": log(parts.tile_s / compute_s),
+            "log_tile_over_device": np.clip(
+                log(parts.tile_s / np.maximum(parts.device_s, 1e-9)), -6, 6
+            ),
+            "log_work_over_latency": log(
+                np.maximum(parts.tile_s, parts.device_s) / parts.latency_s
+            ),
+            "device_share": parts.device_s / device_s,
+            "log_w_over_l2": log(w_bytes / l2),
+            "log_x_over_l2": log(x_bytes / l2),
+            "log_y_over_l2": log(y_bytes / l2),
+            "log_waves": log(batch * np.ceil(m / 128) * np.ceil(n / 128) / sheet.sm_count),
         }
         for height, width in TILES:
             tiles = batch * np.ceil(m / height) * np.ceil(n / width)
-            waves = np.ceil(tiles / sheet.sm_count)
-            found[f"waves_{height}x{width}"] = tiles / sheet.sm_count
-            found[f"fill_{height}x{width}"] = (
-                batch * m * n / (waves * sheet.sm_count * height * width)
-            )
-        return found
+            slots = np.ceil(tiles / sheet.sm_count) * sheet.sm_count
+            found[f"fill_{height}x{width}"] = batch * m * n / (slots * height * width)
+        x_bits, w_bits, _ = bits(rows, dtype)
+        return found | {
+            "element_bits": BITS.get(dtype, 32) * ones,
+            "input_bits": x_bits,
+            "weight_bits": w_bits,
+            "integer": float(dtype.startswith(("i", "u"))) * ones,
+            "scale_block": rows["scale_block"],
+            "flop_per_joule": sheet.matrix_flop_per_s("bf16") / max(sheet.power_w, 1.0) * ones,
+            "device_bytes_per_clock": sheet.device_bytes_per_s
+            / sheet.clock_hz
+            / sheet.sm_count
+            * ones,
+            "cuda": float(sheet.generation > 0) * ones,
+        }
 
 
 def bits(rows: Columns, dtype: str) -> tuple[Array, Array, Array]:
@@ -89,3 +120,36 @@ def bits(rows: Columns, dtype: str) -> tuple[Array, Array, Array]:
     w_bits = np.where(rows["weight_bits"] > 0, rows["weight_bits"], own)
     y_bits = np.where(rows["output_bits"] > 0, rows["output_bits"], max(own, 16))
     return x_bits, w_bits, y_bits
+
+
+def _bytes(rows: Columns, dtype: str) -> tuple[Array, Array, Array]:
+    m, n, k, batch = rows["m"], rows["n"], rows["k"], rows["batch"]
+    x_bits, w_bits, y_bits = bits(rows, dtype)
+    return batch * m * k * x_bits / 8, batch * k * n * w_bits / 8, batch * m * n * y_bits / 8
+
+
+def _tiling(rows: Columns, dtype: str, sheet: Sheet) -> tiling.Tiling:
+    import numpy as np
+
+    x_bytes, w_bytes, y_bytes = _bytes(rows, dtype)
+    own = float(BITS.get(dtype, 32))
+    _, w_bits, _ = bits(rows, dtype)
+    product = tiling.Product(
+        rows["m"], rows["n"], rows["k"], rows["batch"],
+        x_bytes, w_bytes, y_bytes, np.full_like(x_bytes, own), w_bits,
+    )  # fmt: skip
+    return tiling.estimate(product, physics.matrix_flop_per_s(dtype, sheet), sheet)
+
+
+def _quantise_s(rows: Columns, dtype: str, sheet: Sheet) -> Array:
+    """A kernel before the product that reads the input and writes it narrower."""
+    import numpy as np
+
+    own = BITS.get(dtype, 32)
+    x_bits, _, _ = bits(rows, dtype)
+    nbytes = rows["batch"] * rows["m"] * rows["k"] * (x_bits + own) / 8
+    beyond = np.clip(nbytes / max(sheet.l2_bytes, 1.0) - 0.5, 0, 1)
+    rate = beyond * sheet.device_bytes_per_s + (1 - beyond) * sheet.l2_bytes_per_s / 4
+    latency_s = (tiling.LATENCY_S + tiling.LATENCY_CLOCKS / sheet.clock_hz) / 2
+    found: Array = np.where(x_bits > own, latency_s + nbytes / rate, 0.0)
+    return found

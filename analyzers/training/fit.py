@@ -45,6 +45,7 @@ class Recipe:
         max_rows: rows drawn at random when there are more.
         unnamed: share of rows that are seen a second time without their framework.
         spread_trees: of the spread, five levels deep.
+        objective: of the trainer; the squared error of the logarithm converges fastest.
         apart: replaces the fields it gives when a machine is left out.
     """
 
@@ -58,6 +59,7 @@ class Recipe:
     max_rows: int = 2_000_000
     unnamed: float = 0.1
     spread_trees: int = 40
+    objective: str = "reg:squarederror"
     apart: Mapping[str, float | int] | None = None
     seed: int = 0
 
@@ -189,7 +191,7 @@ def stacked(
 
 
 def grow(stack: Stack, recipe: Recipe) -> Forest:
-    """The forest of ``log(time / scale)``: least absolute error, which MAPE resembles."""
+    """The forest of ``log(time / scale)``."""
     names = stack.table.names
     return _boost(
         stack.table.values,
@@ -202,7 +204,7 @@ def grow(stack: Stack, recipe: Recipe) -> Forest:
             "min_child_weight": recipe.least_weight,
             "subsample": recipe.subsample,
             "colsample_bytree": recipe.columns,
-            "objective": "reg:absoluteerror",
+            "objective": recipe.objective,
             "seed": recipe.seed,
             "monotone_constraints": dict.fromkeys(stack.increasing, 1),
         },

@@ -42,7 +42,8 @@ class UnseenShapes:
 
     def held_out(self, rows: Rows) -> NDArray[np.bool_]:
         """Which rows are not trained on."""
-        return folds(rows, self.group) == self.fold
+        found: NDArray[np.bool_] = folds(rows, self.group) == self.fold
+        return found
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,142 @@
+"""Matrix products by tiles: an estimate from waves of blocks, staging through L2, and latency.
+
+Every block of threads computes one tile of the result for one part of the reduction; blocks run
+in waves of one a multiprocessor. A wave takes the longest of its products, of what it stages
+through the L2, and of the steps of its reduction, one after another; the tile and the split of
+the reduction are those that take least. Beside it, what no cache holds passes device memory.
+
+Source: tiles, waves and quantisation as in NVIDIA, "Matrix Multiplication Background User's
+Guide" (DU-09799-001), sections 3–5; splitting the reduction as in Osama et al., "Stream-K",
+PPoPP 2023. The constants are round figures near the least mean error over rows of recorded
+graphs on six machines; each was also fitted without A100 and without RTX PRO 6000, which moves
+the error on those by two and four points. What it leaves out: the library's choice of kernels,
+clocks under load, and the swizzle of blocks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .classes import Array
+    from .sheet import Sheet
+
+TILES = ((64, 64), (64, 128), (128, 64), (128, 128), (128, 256), (256, 128), (256, 256))
+SPLITS = (1, 2, 4, 8, 16)
+STEP = 64
+"""Elements of the reduction that a block stages at a time."""
+LATENCY_S, LATENCY_CLOCKS = 0.5e-6, 4400
+SERIAL_CLOCKS = 1.9
+"""For each element of the reduction: a step waits for what it staged."""
+SPLIT_CLOCKS = 5000
+"""Another kernel, or a semaphore, that adds the parts."""
+MATRIX_SHARE, DEVICE_SHARE, L2_SHARE = 0.82, 0.92, 0.55
+"""Sustained over stated rates."""
+POWER_EXPONENT, WIDTH_EXPONENT = 0.05, 0.05
+"""How sustained rates fall with products a joule, and with device bytes a clock and block."""
+SMALL_TILE_EXPONENT = 0.1
+ROTATED = 8.0
+"""Copies of the weights that a benchmark walks through, so that they lie in no cache."""
+OVERLAP = 2.75
+"""Exponent of the sum of traffic and products: 1 is one after the other, infinite the larger."""
+
+
+@dataclass(frozen=True, eq=False)
+class Product:
+    """Matrix products with their operands in bytes.
+
+    Args:
+        m: rows of each result.
+        n: columns.
+        k: reduction.
+        batch: independent products.
+        x_bytes: one left operand's elements in all.
+        w_bytes: right operands.
+        y_bytes: results.
+        x_bits: of an element as it is staged.
+        w_bits: of the other operand.
+    """
+
+    m: Array
+    n: Array
+    k: Array
+    batch: Array
+    x_bytes: Array
+    w_bytes: Array
+    y_bytes: Array
+    x_bits: Array
+    w_bits: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Tiling:
+    """Seconds of each part; ``total_s`` joins them."""
+
+    latency_s: float
+    device_s: Array
+    tile_s: Array
+
+    @property
+    def total_s(self) -> Array:
+        """Latency, and traffic beside products."""
+        joined: Array = self.device_s**OVERLAP + self.tile_s**OVERLAP
+        return self.latency_s + joined ** (1 / OVERLAP)
+
+
+def estimate(product: Product, flop_per_s: float, sheet: Sheet) -> Tiling:
+    """What matrix products take, by waves of tiles.
+
+    Args:
+        product: extents and bytes.
+        flop_per_s: rate of the unit that multiplies, as the sheet states it.
+        sheet: of the machine.
+    """
+    latency_s = LATENCY_S + LATENCY_CLOCKS / sheet.clock_hz
+    return Tiling(latency_s, _device_s(product, sheet), _tile_s(product, flop_per_s, sheet))
+
+
+def _device_s(product: Product, sheet: Sheet) -> Array:
+    """What caches do not hold from one call to the next."""
+    import numpy as np
+
+    l2 = max(sheet.l2_bytes, 1.0)
+
+    def missing(share: Array) -> Array:
+        found: Array = 1 - np.clip((1.3 - share) / 0.5, 0, 1)
+        return found
+
+    others = product.x_bytes + product.y_bytes
+    nbytes = product.w_bytes * missing(ROTATED * product.w_bytes / l2)
+    nbytes = nbytes + others * missing((others + product.w_bytes) / l2)
+    width = sheet.device_bytes_per_s / sheet.clock_hz / sheet.sm_count / 4
+    share = min(max(DEVICE_SHARE * width**-WIDTH_EXPONENT, 0.3), 0.98)
+    found: Array = nbytes / (share * sheet.device_bytes_per_s)
+    return found
+
+
+def _tile_s(product: Product, flop_per_s: float, sheet: Sheet) -> Array:
+    """The least over tiles and splits of the reduction."""
+    import numpy as np
+
+    m, n, k, batch = product.m, product.n, product.k, product.batch
+    sm, clock, l2 = sheet.sm_count, sheet.clock_hz, L2_SHARE * sheet.l2_bytes_per_s
+    power = (sheet.matrix_flop_per_s("bf16") / max(sheet.power_w, 1.0)) / 0.8e12
+    rate = flop_per_s * min(max(MATRIX_SHARE * power**-POWER_EXPONENT, 0.3), 0.97)
+    best = np.full(m.shape, np.inf)
+    partial_s = batch * m * n * 4 / l2
+    for height, width in TILES:
+        tiles = batch * np.ceil(m / height) * np.ceil(n / width)
+        gain = min(1.0, (height * width / 16384) ** SMALL_TILE_EXPONENT)
+        staged = (height * product.x_bits + width * product.w_bits) / 8
+        for split in SPLITS:
+            depth = np.ceil(k / split / STEP) * STEP
+            waves = np.ceil(tiles * split / sm)
+            products_s = waves * depth * (sm * 2 * height * width / rate / gain)
+            staging_s = tiles * split * depth * staged / l2
+            serial_s = waves * depth * (SERIAL_CLOCKS / clock)
+            found = np.maximum(np.maximum(products_s, staging_s), serial_s)
+            if split > 1:
+                found = found + SPLIT_CLOCKS / clock + (split + 1) * partial_s
+            best = np.minimum(best, found)
+    return best
