@@ -67,8 +67,9 @@ def card_text(card: Card, arrays_sha256: str) -> str:
         "seen": [card.calibration.seen.low, card.calibration.seen.high],
         "reach": card.calibration.reach,
     }
-    if card.calibration.unseen is not None:
-        calibration["unseen"] = [card.calibration.unseen.low, card.calibration.unseen.high]
+    for name, one in (("near", card.calibration.near), ("far", card.calibration.far)):
+        if one is not None:
+            calibration[name] = [one.low, one.high]
     content: dict[str, object] = {
         "name": card.name,
         "class": card.class_name,
@@ -104,7 +105,6 @@ def parse_card(text: str) -> Card:
     """
     found: dict[str, Any] = tomllib.loads(text)
     calibration = found["calibration"]
-    unseen = calibration.get("unseen")
     names = {
         key: tuple(map(str, found[key]))
         for key in ("frameworks", "dtypes", "targets", "parameters", "features", "notes")
@@ -123,7 +123,8 @@ def parse_card(text: str) -> Card:
         bases={str(k): float(v) for k, v in found["bases"].items()},
         calibration=Calibration(
             Band(*map(float, calibration["seen"])),
-            None if unseen is None else Band(*map(float, unseen)),
+            _band(calibration.get("near")),
+            _band(calibration.get("far")),
             float(calibration["reach"]),
         ),
         split=str(found["split"]),
@@ -136,6 +137,10 @@ def parse_card(text: str) -> Card:
         arrays_sha256=str(found["arrays_sha256"]),
         **names,
     )
+
+
+def _band(ends: list[float] | None) -> Band | None:
+    return None if ends is None else Band(*map(float, ends))
 
 
 def _lines(table: Mapping[str, object], prefix: str) -> Iterator[str]:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 COVERAGE = 0.9
 LEAST_SPREAD = 1e-3
+NEAR = 0.5
+"""Distance below which machines are of one chip, or nearly so."""
 UNMEASURED_WIDENING = 2.0
 """Times the width where no device was ever left out, so that nobody knows how far it carries."""
 
@@ -43,23 +45,34 @@ class Calibration:
 
     Args:
         seen: for machines among them.
-        unseen: for others, from machines left out in turn; None where there was one machine.
-        reach: distance of the furthest of those from its nearest kin; beyond it the band widens
+        near: for others within ``NEAR`` of one, from machines left out one at a time.
+        far: for those further away, from machines left out with all that are near to them.
+        reach: distance of the furthest of those from what was left; beyond it the band widens
             in proportion.
     """
 
     seen: Band
-    unseen: Band | None = None
+    near: Band | None = None
+    far: Band | None = None
     reach: float = 0.0
 
-    def at(self, distance: float) -> Band:
-        """The band for a machine at this distance from its nearest measured kin."""
-        if distance <= 0:
+    def at(self, distance: float, *, measured: bool | None = None) -> Band:
+        """The band for a machine at this distance from its nearest measured kin.
+
+        Args:
+            distance: as `perfc.analyzers.distance` gives it; may be 0 for another machine whose
+                sheet says the same.
+            measured: whether it is one of those measured; by default, whether it is at 0.
+        """
+        if measured if measured is not None else distance <= 0:
             return self.seen
-        if self.unseen is None:
-            return self.seen.widened(UNMEASURED_WIDENING * (1 + distance))
-        beyond = distance / self.reach if self.reach > 0 else 1 + distance
-        return self.unseen if beyond <= 1 else self.unseen.widened(beyond)
+        own = self.near if distance <= NEAR else self.far
+        if own is None:
+            other = self.near or self.far
+            known = other.widened(1.5) if other else self.seen.widened(UNMEASURED_WIDENING)
+            return known if distance <= NEAR else known.widened(1 + distance)
+        beyond = distance / max(self.reach, NEAR)
+        return own if beyond <= 1 else own.widened(beyond)
 
 
 def band(scores: Array, weights: Array | None = None, coverage: float = COVERAGE) -> Band:

@@ -7,9 +7,12 @@ from collections.abc import Iterable
 
 from .sheet import Sheet
 
+VENDORS = {"NVIDIA": 0.0, "AMD": 8.0, "Intel": -8.0}
+"""Other makers' machines are beyond the reach of whatever was measured."""
+
 
 def coordinates(sheet: Sheet, dtype: str) -> tuple[float, ...]:
-    """Rates and sizes that set the speed of kernels, as logarithms to the base two."""
+    """Rates and sizes that set the speed of kernels, as logarithms to base two; last the maker."""
     numbers = (
         sheet.matrix_flop_per_s(dtype),
         sheet.vector_flop_per_s("f32"),
@@ -18,7 +21,7 @@ def coordinates(sheet: Sheet, dtype: str) -> tuple[float, ...]:
         float(sheet.sm_count),
         sheet.clock_hz,
     )
-    return tuple(math.log2(n) for n in numbers)
+    return (*(math.log2(n) for n in numbers), VENDORS.get(sheet.machine.vendor, 16.0))
 
 
 def distance(one: tuple[float, ...], other: tuple[float, ...]) -> float:

@@ -48,7 +48,7 @@ class Estimates:
     low_s: Array
     high_s: Array
     floor_s: Array
-    extrapolating: Array
+    extrapolating: NDArray[np.bool_]
     predictor: str
 
     @property
@@ -147,7 +147,10 @@ def predict_with(
     apart = distance_to(card, dtype, sheet)
     outside = beyond > 0
     strange = apart > FAR or not known or dtype not in card.dtypes
-    band = card.calibration.at(apart if dtype in card.dtypes else max(apart, FAR))
+    measured = any(kin[:2] == (sheet.name, dtype) for kin in card.kin)
+    band = card.calibration.at(
+        apart if dtype in card.dtypes else max(apart, FAR), measured=measured and known
+    )
     widths = spread * (1 + beyond)
     # the launch of another protocol is added as such: nothing was learned of it
     shift = physics.latency_s(protocol, sheet) - physics.latency_s(trained, sheet)

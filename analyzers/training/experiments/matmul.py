@@ -61,7 +61,13 @@ EXPERIMENT = OperatorExperiment(
     class_name="matmul",
     sources=("aic_gemm",),
     group=("n", "k"),
-    recipe=Recipe(),
+    recipe=Recipe(
+        trees=600,
+        depth=10,
+        learning_rate=0.06,
+        columns=0.5,
+        apart={"trees": 250, "depth": 7, "learning_rate": 0.1, "max_rows": 200_000},
+    ),
     shapes=(
         Slice("bf16 on A100, H100, H200, B200", full, 0.06, "constants 12–22 %; tables 7–15 %"),
         Slice("bf16", half),

@@ -1,0 +1,178 @@
+"""Grows forests from blocks of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from perfc.errors import MissingExtraError
+from perfc.machine import load_machine
+
+from ..forest import Forest
+from ..rows import Protocol, Rows
+from ..sheet import Sheet
+from ..table import Table, class_of, tabulate
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from ..classes import Array
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a predictor is trained.
+
+    Args:
+        trees: of the factor.
+        depth: of each.
+        learning_rate: shrinkage.
+        least_weight: that a leaf must hold, in rows.
+        balance: 0 counts every row alike, 1 every block of machine, type and framework.
+        max_rows: rows drawn at random when there are more.
+        unnamed: share of rows that are seen a second time without their framework.
+        spread_trees: of the spread, five levels deep.
+        objective: of the trainer; the squared error of the logarithm converges fastest.
+        apart: replaces the fields it gives when a machine is left out.
+    """
+
+    trees: int = 400
+    depth: int = 8
+    learning_rate: float = 0.1
+    least_weight: float = 5.0
+    subsample: float = 0.8
+    columns: float = 0.8
+    balance: float = 0.5
+    max_rows: int = 2_000_000
+    unnamed: float = 0.1
+    spread_trees: int = 40
+    objective: str = "reg:squarederror"
+    apart: Mapping[str, float | int] | None = None
+    seed: int = 0
+
+    def for_unseen_machine(self) -> Recipe:
+        """The recipe whose residuals calibrate machines that nobody measured."""
+        changes = dict(self.apart or {"max_rows": min(self.max_rows, 200_000)})
+        return replace(self, **changes)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, eq=False)
+class Stack:
+    """Tables of several blocks as one.
+
+    Args:
+        table: features, scale and floor.
+        log_factor: what the forest shall say, ``log(time / scale)``.
+        weight: of each row, mean 1.
+        block: index of each row's block.
+        increasing: features in which the factor may only rise.
+    """
+
+    table: Table
+    log_factor: Array
+    weight: Array
+    block: NDArray[np.int64]
+    increasing: tuple[str, ...] = ()
+
+
+def stacked(
+    blocks: Sequence[Rows],
+    frameworks: tuple[str, ...],
+    recipe: Recipe,
+    protocols: tuple[Protocol, ...] | None = None,
+) -> Stack:
+    """Blocks as one table, at most ``recipe.max_rows`` of them, some seen without framework.
+
+    ``protocols`` are those a forest knows; by default those of the blocks.
+    """
+    import numpy as np
+
+    rng = np.random.default_rng(recipe.seed)
+    total = sum(map(len, blocks))
+    share = min(1.0, recipe.max_rows / total)
+    protocols = protocols or protocols_of(blocks)
+    parts: list[Table] = []
+    factor, weight, index = [], [], []
+    for number, block in enumerate(blocks):
+        kind, sheet = class_of(block.class_name), Sheet(load_machine(block.target))
+        chosen = block.take(rng.random(len(block)) < share) if share < 1 else block
+        if not len(chosen):
+            continue
+        hidden = chosen.take(rng.random(len(chosen)) < recipe.unnamed)
+        named = [(chosen, block.framework)]
+        if len(frameworks) > 1 and len(hidden):
+            named.append((hidden, ""))
+        for rows, framework in named:
+            table = tabulate(
+                kind, rows.columns, block.dtype, sheet, block.protocol,
+                framework, frameworks, protocols,
+            )  # fmt: skip
+            parts.append(table)
+            factor.append(np.log(rows.time_s / table.scale_s))
+            weight.append(np.full(len(rows), float(len(block)) ** -recipe.balance))
+            index.append(np.full(len(rows), number))
+    weights = np.concatenate(weight)
+    return Stack(
+        Table(
+            parts[0].names,
+            np.concatenate([p.values for p in parts]),
+            np.concatenate([p.scale_s for p in parts]),
+            np.concatenate([p.floor_s for p in parts]),
+        ),
+        np.concatenate(factor),
+        weights / weights.mean(),
+        np.concatenate(index),
+        class_of(blocks[0].class_name).increasing,
+    )
+
+
+def grow(stack: Stack, recipe: Recipe) -> Forest:
+    """The forest of ``log(time / scale)``."""
+    names = stack.table.names
+    return boost(
+        stack.table.values,
+        stack.log_factor,
+        stack.weight,
+        names,
+        {
+            "max_depth": recipe.depth,
+            "eta": recipe.learning_rate,
+            "min_child_weight": recipe.least_weight,
+            "subsample": recipe.subsample,
+            "colsample_bytree": recipe.columns,
+            "objective": recipe.objective,
+            "seed": recipe.seed,
+            "monotone_constraints": dict.fromkeys(stack.increasing, 1),
+        },
+        recipe.trees,
+    )
+
+
+def boost(
+    values: NDArray[np.float32],
+    target: Array,
+    weight: Array,
+    names: tuple[str, ...],
+    settings: Mapping[str, object],
+    trees: int,
+) -> Forest:
+    """Trees by xgboost's histogram method, on one thread.
+
+    Raises:
+        MissingExtraError: xgboost is not installed.
+    """
+    try:
+        import xgboost
+    except ImportError:
+        hint = "pip install 'perfc[train]'"
+        raise MissingExtraError("training needs xgboost", hint=hint) from None
+    matrix = xgboost.QuantileDMatrix(values, target, weight=weight, feature_names=list(names))
+    options = {"tree_method": "hist", "nthread": 1, "max_bin": 256, **settings}
+    return Forest.from_xgboost(xgboost.train(options, matrix, num_boost_round=trees))
+
+
+def protocols_of(blocks: Sequence[Rows]) -> tuple[Protocol, ...]:
+    """Protocols of blocks, in a fixed order."""
+    return tuple(sorted({b.protocol for b in blocks}, key=lambda p: p.value))
