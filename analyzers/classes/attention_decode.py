@@ -31,7 +31,7 @@ class AttentionDecode(KernelClass):
     """``softmax(q·kᵀ)·v`` of one query a head in each of ``batch`` sequences.
 
     ``cached_len`` tokens lie in the cache, the new one comes on top. The other columns are those
-    of `AttentionPrefill`.
+    of ``attention_prefill``.
 
     Leaves out: writing the new keys and values, and exponentials.
     """
@@ -70,7 +70,7 @@ class AttentionDecode(KernelClass):
         log = np.log2
         amounts = self.amounts(rows, dtype)
         nbytes = amounts.read_bytes + amounts.write_bytes
-        compute_s = 2 * amounts.mac / sheet.matrix_flop_per_s(dtype)
+        compute_s = 2 * amounts.mac / physics.matrix_flop_per_s(dtype, sheet)
         device_s = nbytes / sheet.device_bytes_per_s
         seen = length_of(rows)
         cached = cache_bytes(rows, dtype)
@@ -112,7 +112,7 @@ class AttentionDecode(KernelClass):
         import numpy as np
 
         amounts = self.amounts(rows, dtype)
-        compute_s = 2 * amounts.mac / sheet.matrix_flop_per_s(dtype)
+        compute_s = 2 * amounts.mac / physics.matrix_flop_per_s(dtype, sheet)
         traffic_s = memory_s(amounts.read_bytes + amounts.write_bytes, sheet)
         return np.maximum(compute_s, traffic_s) + physics.latency_s(protocol, sheet)
 

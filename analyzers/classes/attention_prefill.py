@@ -28,12 +28,13 @@ TILE = 128
 
 
 class AttentionPrefill(KernelClass):
-    """``softmax(q·kᵀ)·v`` fused, ``query_len`` new tokens after ``cached_len`` ones.
+    """``softmax(q·kᵀ)·v`` fused, ``query_len`` tokens that see ``kv_len``.
 
-    ``causal`` is 1 where a query sees the tokens up to its own, 0 where it sees all. ``window``
-    is how many of the latest tokens it sees, its own included, 0 for all. ``value_dim`` is 0
-    where it is ``head_dim``; ``cache_bits`` is what a cached element occupies, 0 for the computed
-    type; ``kernel`` is an `AttentionKernel`.
+    ``causal`` is 1 where a query sees the tokens up to its own, which the last ``query_len`` of
+    ``kv_len`` are while the others lie in a cache; 0 where it sees all. ``window`` is how many of
+    the latest tokens it sees, its own included, 0 for all. ``value_dim`` is 0 where it is
+    ``head_dim``; ``cache_bits`` is what a cached element occupies, 0 for the computed type;
+    ``kernel`` is an `AttentionKernel`.
 
     Source:
         Dao et al., FlashAttention (2022), Algorithm 1: scores never leave the chip.
@@ -44,7 +45,7 @@ class AttentionPrefill(KernelClass):
 
     name: ClassVar[str] = "attention_prefill"
     parameters: ClassVar[tuple[str, ...]] = (
-        "batch", "query_len", "cached_len", "heads", "kv_heads", "head_dim",
+        "batch", "query_len", "kv_len", "heads", "kv_heads", "head_dim",
     )  # fmt: skip
     optional: ClassVar[Mapping[str, float]] = {
         "value_dim": 0, "window": 0, "causal": 1, "cache_bits": 0, "kernel": 0,
@@ -59,9 +60,9 @@ class AttentionPrefill(KernelClass):
         rowwise = rows["batch"] * rows["query_len"] * rows["heads"]
         width = rows["head_dim"] + value_dim(rows)
         mac = rows["batch"] * rows["heads"] * pairs(rows) * width
-        seen = np.minimum(rows["cached_len"], reach(rows) - 1) * cached
+        seen = np.minimum(cached_len(rows), reach(rows) - 1) * cached
         # new keys and values come as activations, whatever the cache holds them in later
-        new = rows["query_len"] * np.minimum(cached, own)
+        new = (rows["kv_len"] - cached_len(rows)) * np.minimum(cached, own)
         nothing = np.zeros_like(mac)
         return Amounts(
             mac,
@@ -80,17 +81,11 @@ class AttentionPrefill(KernelClass):
         log = np.log2
         amounts = self.amounts(rows, dtype)
         nbytes = amounts.read_bytes + amounts.write_bytes
-        compute_s = 2 * amounts.mac / sheet.matrix_flop_per_s(dtype)
+        compute_s = 2 * amounts.mac / physics.matrix_flop_per_s(dtype, sheet)
         device_s = nbytes / sheet.device_bytes_per_s
         count = pairs(rows)
         exponentials_s = rows["batch"] * rows["heads"] * count / sheet.special_op_per_s("f32")
-        length = np.minimum(rows["query_len"] + rows["cached_len"], reach(rows))
-        height = np.minimum(TILE, rows["query_len"] * rows["heads"] / rows["kv_heads"])
-        # one thread block walks all keys that its queries see
-        chain_s = (
-            2 * height * length * (rows["head_dim"] + value_dim(rows))
-            * sheet.sm_count / sheet.matrix_flop_per_s(dtype)
-        )  # fmt: skip
+        walk_s = chain_s(rows, dtype, sheet)
         blocks = rows["batch"] * rows["heads"]
         packed = rows["query_len"] * rows["heads"] / rows["kv_heads"]
         found = {
@@ -98,11 +93,11 @@ class AttentionPrefill(KernelClass):
             "log_intensity": log(compute_s / device_s),
             "log_mac": log(amounts.mac),
             "log_exponentials": log(exponentials_s / compute_s),
-            "log_chain_s": log(chain_s),
-            "log_chain_share": log(chain_s / compute_s),
+            "log_chain_s": log(walk_s),
+            "log_chain_share": log(walk_s / compute_s),
             "log_l2_share": log(nbytes / max(sheet.l2_bytes, 1.0)),
             "log_query_len": log(rows["query_len"]),
-            "log_length": log(length),
+            "log_length": log(np.minimum(rows["kv_len"], reach(rows))),
             "log_batch": log(rows["batch"]),
             "log_blocks": log(blocks),
             "log_heads": log(rows["heads"]),
@@ -111,7 +106,7 @@ class AttentionPrefill(KernelClass):
             "head_dim": rows["head_dim"],
             "value_dim": value_dim(rows),
             "log_window": log(np.minimum(reach(rows), 2.0**20)),
-            "masked": count / (rows["query_len"] * (rows["query_len"] + rows["cached_len"])),
+            "masked": count / (rows["query_len"] * rows["kv_len"]),
             "causal": rows["causal"],
             "computed_bits": np.full_like(compute_s, bits_of(dtype)),
             "cached_bits": 8 * cache_bytes(rows, dtype),
@@ -124,13 +119,32 @@ class AttentionPrefill(KernelClass):
         return found | wave_features("packed", tiles, sheet) | kernel_features(rows)
 
     def scale_s(self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol) -> Array:
-        """Products or traffic, whichever takes longer, and a launch."""
+        """Products, traffic or the longest walk, whichever takes longest, and a launch."""
         import numpy as np
 
         amounts = self.amounts(rows, dtype)
-        compute_s = 2 * amounts.mac / sheet.matrix_flop_per_s(dtype)
+        compute_s = 2 * amounts.mac / physics.matrix_flop_per_s(dtype, sheet)
         traffic_s = memory_s(amounts.read_bytes + amounts.write_bytes, sheet)
-        return np.maximum(compute_s, traffic_s) + physics.latency_s(protocol, sheet)
+        longest = np.maximum(compute_s, chain_s(rows, dtype, sheet))
+        return np.maximum(longest, traffic_s) + physics.latency_s(protocol, sheet)
+
+
+def cached_len(rows: Columns) -> Array:
+    """Tokens before the first query that it sees."""
+    import numpy as np
+
+    return np.where(rows["causal"] > 0, np.maximum(rows["kv_len"] - rows["query_len"], 0), 0)
+
+
+def chain_s(rows: Columns, dtype: str, sheet: Sheet) -> Array:
+    """One thread block walks all keys that its queries see, at its share of the products."""
+    import numpy as np
+
+    length = np.minimum(rows["kv_len"], reach(rows))
+    height = np.minimum(TILE, rows["query_len"] * rows["heads"] / rows["kv_heads"])
+    mac = height * length * (rows["head_dim"] + value_dim(rows))
+    found: Array = 2 * mac * sheet.sm_count / physics.matrix_flop_per_s(dtype, sheet)
+    return found
 
 
 def pairs(rows: Columns) -> Array:
@@ -141,11 +155,11 @@ def pairs(rows: Columns) -> Array:
     """
     import numpy as np
 
-    queries, cached, window = rows["query_len"], rows["cached_len"], reach(rows)
+    queries, cached, window = rows["query_len"], cached_len(rows), reach(rows)
     # queries before the window is full see all tokens so far
     growing = np.clip(window - cached, 0, queries)
     triangle = growing * cached + growing * (growing + 1) / 2
     full = queries > growing
     causal = triangle + np.where(full, (queries - growing) * np.where(full, window, 0), 0)
-    everything = queries * (queries + cached)
+    everything = queries * rows["kv_len"]
     return np.where((rows["causal"] > 0) | np.isfinite(window), causal, everything)

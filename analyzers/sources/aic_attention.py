@@ -107,20 +107,23 @@ def columns(file: str, block: pd.DataFrame, framework: str, sheet: Sheet) -> dic
     if file == ENCODER:
         nothing = np.zeros(len(block))
         return found | {
-            "query_len": given("input_len"), "cached_len": nothing, "kv_heads": found["heads"],
+            "query_len": given("input_len"),
+            "kv_len": given("input_len"),
+            "kv_heads": found["heads"],
             "causal": nothing,
         }  # fmt: skip
     owner, heads_of, values = NARROW_VALUES
     found |= {
-        "cached_len": given("kv_step"),
         "kv_heads": given("num_key_value_heads"),
         "window": given("window_size"),
         "cache_bits": block["kv_cache_dtype"].astype(str).map(BITS).to_numpy(np.float64),
         "value_dim": np.where((found["head_dim"] == heads_of) & (framework == owner), values, 0.0),
     }
-    if file == CONTEXT:
-        found["query_len"] = given("input_len")
-    return found
+    if file == GENERATION:
+        return found | {"cached_len": given("kv_step")}
+    return found | {
+        "query_len": given("input_len"), "kv_len": given("input_len") + given("kv_step"),
+    }  # fmt: skip
 
 
 def kernel_of(name: str, sheet: Sheet) -> AttentionKernel:

@@ -44,16 +44,14 @@ class AicComm(Source):
         import numpy as np
 
         frame = read_parquet(folder / self.files[0])
-        keys = ["system", "library", "kernel_source", "dtype", "version"]
-        for (system, library, kernel, dtype, version), block in frame.groupby(
-            keys, observed=True, sort=True
-        ):
+        keys = ["system", "library", "kernel_source", "dtype"]
+        for (system, library, kernel, dtype), block in frame.groupby(keys, observed=True):
             code, size = DTYPES[dtype]
             if kernel == "NCCL":
                 library = "nccl"
             yield Rows(
                 "collective",
-                target_of(TARGETS.get(system, system)),
+                target_of(TARGETS.get(str(system), str(system))),
                 code,
                 Protocol.EAGER if kernel.endswith("_eager") else Protocol.GRAPH,
                 library,
