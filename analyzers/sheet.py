@@ -34,6 +34,17 @@ class Sheet:
         return self._device("clock_boost_hz", self._device("clock_max_hz", 1.5e9))
 
     @cached_property
+    def base_clock_share(self) -> float:
+        """Base over boost clock, what a power limit leaves of the peak at worst; 0.75 where not
+        stated."""
+        return min(self._device("clock_base_hz", 0.75 * self.clock_hz) / self.clock_hz, 1.0)
+
+    @cached_property
+    def threads_per_sm(self) -> int:
+        """Resident threads of one multiprocessor; 2048 where not stated."""
+        return int(self._device("max_threads_per_sm", 2048.0))
+
+    @cached_property
     def power_w(self) -> float:
         """Board power limit, 0 where not stated."""
         return self._device("tdp_w", 0.0)
