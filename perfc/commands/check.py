@@ -26,7 +26,7 @@ INCOMPLETE = 3
 @click.option(
     "--output-format",
     "form",
-    type=click.Choice(["text", "json", "markdown", "github"]),
+    type=click.Choice(["text", "json", "markdown", "github", "gitlab", "junit"]),
     default="text",
     show_default=True,
 )
@@ -60,7 +60,7 @@ def command(
         unknown = "1%"
     """
     from perfc.check import config as configs
-    from perfc.check import run, views
+    from perfc.check import pipelines, run, views
 
     where = config or configs.find(Path.cwd())
     found = configs.load(where)
@@ -72,6 +72,10 @@ def command(
             emit(views.to_json(shown), output)
         case "github":
             emit("".join(f"{line}\n" for line in views.workflow_commands(shown)), output)
+        case "gitlab":
+            emit(pipelines.code_quality(shown), output)
+        case "junit":
+            emit(pipelines.junit_xml(shown), output)
         case _:
             show_document(views.document(shown), form, output)
     return code(result, exit_zero=exit_zero, strict=strict)

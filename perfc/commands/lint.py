@@ -9,7 +9,7 @@ import click
 from ._options import dim_option, names_in, output_option, parse_dims
 from ._report import parse_values, write_whole
 
-FORMATS = ("text", "json", "sarif", "github", "gitlab")
+FORMATS = ("text", "json", "sarif", "github", "gitlab", "junit")
 
 
 @click.command("lint")

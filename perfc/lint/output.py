@@ -27,6 +27,7 @@ class Format(Enum):
     SARIF = "sarif"
     GITHUB = "github"
     GITLAB = "gitlab"
+    JUNIT = "junit"
 
 
 def rendered(outcome: Outcome, form: Format) -> str:
@@ -40,6 +41,10 @@ def rendered(outcome: Outcome, form: Format) -> str:
             from .sarif import sarif
 
             return json.dumps(sarif(outcome), indent=2) + "\n"
+        case Format.JUNIT:
+            from .junit_form import junit_xml
+
+            return junit_xml(outcome)
         case Format.GITHUB:
             return "".join(line + "\n" for line in github(outcome))
         case Format.GITLAB:

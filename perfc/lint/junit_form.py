@@ -1,0 +1,23 @@
+"""Findings as JUnit XML: one case per file."""
+
+from __future__ import annotations
+
+from perfc.report import junit
+
+from .engine import Outcome
+from .finding import Finding
+from .output import sentence
+
+
+def junit_xml(outcome: Outcome) -> str:
+    """Every file, and the configuration where something is wrong with it."""
+    cases = [junit.Case(x.path, x.target, tuple(map(line, x.findings))) for x in outcome.files]
+    if outcome.configuration:
+        wrong = tuple(map(line, outcome.configuration))
+        cases.append(junit.Case(outcome.settings_path, "configuration", wrong))
+    return junit.render("perfc lint", cases)
+
+
+def line(finding: Finding) -> str:
+    """A finding in one line."""
+    return f"{finding.code} {sentence(finding)}"

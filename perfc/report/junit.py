@@ -1,0 +1,63 @@
+"""Results as JUnit XML, which pipelines show as tests: one case per thing that was checked.
+
+Format: ``testsuites/testsuite/testcase`` with ``failure``, ``error`` and ``skipped`` as Jenkins,
+GitLab and GitHub's reporters read them. No times and no dates: the same input gives the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from xml.etree import ElementTree as Xml
+
+from .text import printable
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One thing checked.
+
+    Args:
+        name: of it.
+        group: what it belongs to, shown as a class or a folder.
+        failures: what is wrong with it, one line each.
+        error: why nobody could tell; "" where it was checked.
+        skipped: why nobody looked; "" where it was checked.
+        notes: what is shown besides, one line each.
+    """
+
+    name: str
+    group: str
+    failures: tuple[str, ...] = ()
+    error: str = ""
+    skipped: str = ""
+    notes: tuple[str, ...] = ()
+
+
+def render(suite: str, cases: Sequence[Case]) -> str:
+    """The text of the document."""
+    counts = {
+        "tests": len(cases),
+        "failures": sum(bool(c.failures) for c in cases),
+        "errors": sum(bool(c.error) for c in cases),
+        "skipped": sum(bool(c.skipped) for c in cases),
+    }
+    numbers = {name: str(count) for name, count in counts.items()}
+    root = Xml.Element("testsuites", {"name": "perfc", **numbers})
+    parent = Xml.SubElement(root, "testsuite", {"name": suite, **numbers})
+    for case in cases:
+        names = {"name": printable(case.name), "classname": printable(case.group)}
+        element = Xml.SubElement(parent, "testcase", names)
+        if case.failures:
+            # One element whatever there is: GitLab reads the first and no other.
+            more = f" and {len(case.failures) - 1} more" if len(case.failures) > 1 else ""
+            message = printable(case.failures[0]) + more
+            child = Xml.SubElement(element, "failure", {"message": message})
+            child.text = "\n".join(map(printable, case.failures))
+        for tag, line in (("error", case.error), ("skipped", case.skipped)):
+            if line:
+                Xml.SubElement(element, tag, {"message": printable(line)})
+        if case.notes:
+            Xml.SubElement(element, "system-out").text = "\n".join(map(printable, case.notes))
+    Xml.indent(root)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + Xml.tostring(root, "unicode") + "\n"
