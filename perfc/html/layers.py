@@ -16,7 +16,7 @@ STEP_X, STEP_Y = 150, 64
 """Distance of neighbours in a rank, and of ranks."""
 WIDEST = 12
 """Vertices side by side; a rank of more goes on in the next line."""
-TALLEST = 30
+TALLEST = 16
 """Ranks below each other before a drawing is broken into columns."""
 ASPECT = 1.9
 """Width over height of a drawing in columns."""

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from perfc.chart import Chart, chart, marks_of, roofs_of
+from perfc.chart.chart import Window
 from perfc.chart.lines import lines_of
 from perfc.report import Views, document
 from perfc.report.document import Amount, Cell, Name, Table
@@ -151,6 +152,7 @@ def roofline(report: Report, views: Views) -> Json:
             marks.append(counted)
             first[id(counted)] = g.first.index
     drawn = chart(report.machine.name, roofs, marks)
+    drawn = replace(drawn, window=Window(decades(drawn.window.x), decades(drawn.window.y)))
     return {
         "target": report.machine.name,
         "x": drawn.window.x,
@@ -170,6 +172,12 @@ def roofline(report: Report, views: Views) -> Json:
         ],
         "moving": sum(len(g.rows) for g in groups(views.kernels)) - sum(m.count for m in marks),
     }
+
+
+def decades(limits: tuple[float, float]) -> tuple[float, float]:
+    """Limits at powers of ten, where an axis has its ticks."""
+    low, high = limits
+    return 10.0 ** math.floor(math.log10(low)), 10.0 ** math.ceil(math.log10(high))
 
 
 def lines(drawn: Chart) -> Iterator[Json]:

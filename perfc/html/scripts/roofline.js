@@ -6,7 +6,7 @@ const SYMBOLS = { L1: "circle", L2: "diamond", device: "triangle" };
 function ceilings(report, palette, chart) {
   const [width, height] = [chart.getWidth() - 90, chart.getHeight() - 80];
   const { x, y } = limits();
-  const decades = ([a, b]) => Math.ceil(Math.log10(b)) - Math.floor(Math.log10(a));
+  const decades = ([a, b]) => Math.log10(b / a);
   const slope = Math.atan2(height / decades(y), width / decades(x)) * (180 / Math.PI);
   const named = new Set();
   return report.roofline.lines.slice().reverse().map((line) => {
@@ -95,10 +95,8 @@ function limits() {
 
 function buildRoofline(chart, palette) {
   const { x, y } = limits();
-  // Whole decades, so that ticks are powers of ten.
-  const [floor, ceil] = [(v) => 10 ** Math.floor(Math.log10(v)), (v) => 10 ** Math.ceil(Math.log10(v))];
-  const axis = (name, window, unit) => ({
-    type: "log", name, min: floor(window[0]), max: ceil(window[1]), interval: 1, nameLocation: "middle", nameGap: unit ? 52 : 26,
+  const axis = (name, [min, max], unit) => ({
+    type: "log", name, min, max, interval: 1, nameLocation: "middle", nameGap: unit ? 52 : 26,
     axisLabel: { color: palette.faint, formatter: (v) => power(v) + unit },
     axisLine: { lineStyle: { color: palette.line } },
     nameTextStyle: { color: palette.faint },
