@@ -1,0 +1,145 @@
+"""What the attention classes count, and what their source makes of its table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from perfc.analyzers.classes.attention import AttentionKernel
+from perfc.analyzers.classes.attention_prefill import pairs
+from perfc.analyzers.rows import Protocol
+from perfc.analyzers.sheet import Sheet
+from perfc.analyzers.table import class_of, complete
+from perfc.machine import load_machine
+
+if TYPE_CHECKING:
+    from perfc.analyzers.classes import Amounts, Columns
+
+small = st.integers(1, 24)
+
+
+def rows(name: str, **given_: float) -> Columns:
+    """One kernel."""
+    return complete(class_of(name), {n: np.array([float(v)]) for n, v in given_.items()})
+
+
+def counted(name: str, dtype: str = "bf16", **given_: float) -> Amounts:
+    """What one kernel does."""
+    return class_of(name).amounts(rows(name, **given_), dtype)
+
+
+def prefill(dtype: str = "bf16", **changes: float) -> Amounts:
+    """A prompt of 64 tokens, eight heads on two."""
+    shape = {"batch": 2, "query_len": 64, "kv_len": 64, "heads": 8, "kv_heads": 2, "head_dim": 128}
+    return counted("attention_prefill", dtype, **{**shape, **changes})
+
+
+def decode(dtype: str = "bf16", **changes: float) -> Amounts:
+    """One token after 999."""
+    shape = {"batch": 2, "cached_len": 999, "heads": 8, "kv_heads": 2, "head_dim": 128}
+    return counted("attention_decode", dtype, **{**shape, **changes})
+
+
+@given(small, st.integers(0, 24), st.integers(0, 24))
+def test_causal_pairs_are_those_a_loop_counts(queries: int, cached: int, window: int) -> None:
+    seen = sum(min(cached + i + 1, window) if window else cached + i + 1 for i in range(queries))
+    found = pairs(
+        rows(
+            "attention_prefill", batch=1, query_len=queries, kv_len=queries + cached, heads=1,
+            kv_heads=1, head_dim=1, window=window,
+        )
+    )  # fmt: skip
+    assert found[0] == seen
+
+
+def test_an_encoder_counts_all_pairs_and_a_prompt_its_triangle() -> None:
+    assert prefill(causal=0).mac[0] == 2 * 8 * 64 * 64 * 256
+    assert prefill().mac[0] == 2 * 8 * (64 * 65 // 2) * 256
+
+
+def test_keys_may_be_fewer_than_queries_where_nothing_is_masked() -> None:
+    assert prefill(causal=0, kv_len=16).mac[0] == 2 * 8 * 64 * 16 * 256
+
+
+def test_values_may_be_narrower_than_keys() -> None:
+    assert prefill(value_dim=64).mac[0] == prefill().mac[0] * 3 / 4
+
+
+def test_decoding_reads_the_cache_once_a_kv_head_however_many_queries_share_it() -> None:
+    cache = 2 * 2 * 1000 * 256 * 2
+    assert decode().read_bytes[0] == cache + 2 * 8 * 128 * 2
+    assert decode(heads=64).read_bytes[0] == cache + 2 * 64 * 128 * 2
+
+
+def test_a_cache_of_eight_bits_is_half_the_traffic_and_the_products_stay() -> None:
+    queries = 2 * 8 * 128 * 2
+    narrow = decode(cache_bits=8)
+    assert narrow.read_bytes[0] - queries == (decode().read_bytes[0] - queries) / 2
+    assert narrow.mac[0] == decode().mac[0]
+
+
+def test_a_window_limits_what_decoding_reads() -> None:
+    assert decode(window=100).mac[0] == decode(cached_len=99).mac[0]
+    assert decode(window=5000).mac[0] == decode().mac[0]
+
+
+def test_a_cache_of_eight_bits_lowers_the_floor_of_products() -> None:
+    assert prefill(cache_bits=8).floor_mac[0] == prefill().floor_mac[0] / 2
+    assert prefill("f8e4m3", cache_bits=8).floor_mac[0] == prefill().mac[0]
+
+
+@pytest.mark.parametrize("target", ["a100", "h100", "b200", "l40s", "arc-pro-b60", "t4"])
+@pytest.mark.parametrize("name", ["attention_prefill", "attention_decode"])
+def test_the_scale_is_never_below_the_floor(name: str, target: str) -> None:
+    kind, sheet = class_of(name), Sheet(load_machine(target))
+    shape = {"batch": 8, "heads": 32, "kv_heads": 8, "head_dim": 128}
+    lengths = {"query_len": 4096, "kv_len": 4096} if "prefill" in name else {"cached_len": 65536}
+    one = rows(name, **shape, **lengths)
+    scale = kind.scale_s(one, "bf16", sheet, Protocol.GRAPH)
+    floor = kind.floor_s(one, "bf16", sheet)
+    assert 0 < floor[0] <= 1.3 * scale[0]
+    features = kind.features(one, "bf16", sheet)
+    assert all(np.isfinite(column).all() for column in features.values())
+
+
+def written(folder: Path) -> None:
+    """The three tables with a few rows."""
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    one = {
+        "device": "NVIDIA H200", "framework": "sglang", "version": "0.5.14",
+        "kernel_source": "fa3", "attn_dtype": "bfloat16", "kv_cache_dtype": "fp8",
+        "batch_size": 2, "input_len": 32, "kv_step": 0, "num_heads": 8, "num_key_value_heads": 4,
+        "head_dim": 192, "window_size": 0, "latency_us": 10.0, "power_w": float("nan"),
+    }  # fmt: skip
+    vllm = {**one, "framework": "vllm", "kernel_source": "vllm_flash_attn", "head_dim": 128}
+    context = [one, {**vllm, "version": "0.22.0"}, {**vllm, "version": "0.24.0"}]
+    token = {**one, "input_len": 1, "kv_step": 100}
+    generation = [{**token, "suspect": False}, {**token, "suspect": True}]
+    tables = {"context": context, "generation": generation, "encoder": [vllm]}
+    for name, table in tables.items():
+        pd.DataFrame(table).to_parquet(folder / f"aic_attention_{name}.parquet")
+
+
+def test_the_source_names_old_versions_and_drops_suspect_rows(tmp_path: Path) -> None:
+    from perfc.analyzers.sources.aic_attention import AicAttention
+
+    written(tmp_path)
+    blocks = list(AicAttention().rows(tmp_path))
+    assert [b.framework for b in blocks] == ["sglang", "vllm-0.22.0", "vllm", "sglang", "vllm"]
+    assert [len(b) for b in blocks] == [1, 1, 1, 1, 1]
+    assert {b.class_name for b in blocks} == {"attention_prefill", "attention_decode"}
+    first, old, _, token, encoder = blocks
+    assert first.columns["value_dim"][0] == 128
+    assert first.columns["cache_bits"][0] == 8
+    assert old.columns["value_dim"][0] == 0
+    assert old.columns["kernel"][0] == AttentionKernel.FLASH_3
+    assert token.columns["cached_len"][0] == 100
+    assert encoder.columns["causal"][0] == 0
+    assert encoder.columns["kv_heads"][0] == 8
+    assert first.time_s[0] == pytest.approx(1e-5)
