@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import onnx
@@ -12,7 +13,9 @@ from perfc.analyzers.lowering import Lowered, lower
 from perfc.api import analyze
 
 
-def lowered(nodes: list[Any], inputs: dict[str, tuple[int, ...]], runtime: str = "ort") -> Lowered:
+def lowered(
+    nodes: list[Any], inputs: Mapping[str, tuple[int, ...]], runtime: str = "ort"
+) -> Lowered:
     """The only attention of a model of half-precision tensors."""
     kind = TensorProto.FLOAT16
     graph = helper.make_graph(
@@ -30,7 +33,7 @@ def lowered(nodes: list[Any], inputs: dict[str, tuple[int, ...]], runtime: str =
     return rows[0]
 
 
-def attention(**attributes: int) -> list[Any]:
+def attention(**attributes: Any) -> list[Any]:
     """The standard operator on tensors of rank four."""
     return [helper.make_node("Attention", ["q", "k", "v"], ["y0"], **attributes)]
 

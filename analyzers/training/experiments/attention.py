@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 GROUP = ("heads", "kv_heads", "head_dim")
-RECIPE = Recipe(max_rows=500_000)
+RECIPE = Recipe(
+    max_rows=500_000, columns=0.5, apart={"max_rows": 80_000, "trees": 200, "learning_rate": 0.15}
+)
 UNNAMED = 0.2
 
 
