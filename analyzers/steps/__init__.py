@@ -1,0 +1,1 @@
+"""Whole steps of models: what a framework launches, and what all launches together take."""

@@ -1,0 +1,110 @@
+"""Launches as columns: numbers that do not grow with the batch, and formulas of those that do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .launches import AMOUNTS, TRAITS, Launch
+
+if TYPE_CHECKING:
+    from ..classes import Array
+
+PLAIN = {"groups": 1.0, "window": 1.0, "stride": 1.0}
+"""Values of what a launch does not state, where it is not 0."""
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """Launches of one step, equal ones once.
+
+    Args:
+        kind: number of each launch's kind.
+        times: how often it is launched.
+        amounts: by name.
+        traits: by name.
+    """
+
+    kind: Array
+    times: Array
+    amounts: Mapping[str, Array]
+    traits: Mapping[str, Array]
+
+    def __len__(self) -> int:
+        return len(self.kind)
+
+
+@dataclass(frozen=True, eq=False)
+class LinearColumns:
+    """Launches whose amounts grow linearly with the batch, as all of a batched model do.
+
+    Args:
+        batches: two of them.
+        table: ``[launches, 1 + 1 + amounts + amounts + traits]``: kind, times, amounts at either
+            batch, traits.
+    """
+
+    batches: tuple[int, int]
+    table: Array
+
+    def at(self, batch: float) -> Columns:
+        """The launches at a batch."""
+        import numpy as np
+
+        count = len(AMOUNTS)
+        first, second = self.table[:, 2 : 2 + count], self.table[:, 2 + count : 2 + 2 * count]
+        low, high = self.batches
+        amounts = np.maximum(first + (second - first) * ((batch - low) / (high - low)), 0.0)
+        traits = self.table[:, 2 + 2 * count :]
+        return Columns(
+            self.table[:, 0],
+            self.table[:, 1],
+            {name: amounts[:, i] for i, name in enumerate(AMOUNTS)},
+            {name: traits[:, i] for i, name in enumerate(TRAITS)},
+        )
+
+
+def tabulated(found: Sequence[Launch], environments: int) -> Array:
+    """``[launches, 2 + environments · amounts + traits]``."""
+    import numpy as np
+
+    rows: list[list[float]] = []
+    for launch in found:
+        row = [float(launch.kind.number), launch.times]
+        for i in range(environments):
+            for name in AMOUNTS:
+                given = launch.amounts.get(name)
+                row.append(PLAIN.get(name, 0.0) if given is None else given[i])
+        row += [launch.traits.get(name, PLAIN.get(name, 0.0)) for name in TRAITS]
+        rows.append(row)
+    return np.array(rows, np.float64).reshape(
+        len(rows), 2 + environments * len(AMOUNTS) + len(TRAITS)
+    )
+
+
+def merged(table: Array) -> Array:
+    """Equal launches once, their counts added; the order is lost."""
+    import numpy as np
+
+    rest = np.delete(table, 1, axis=1)
+    unique, back = np.unique(np.round(rest, 6), axis=0, return_inverse=True)
+    times = np.bincount(back.reshape(-1), table[:, 1], len(unique))
+    return np.insert(unique, 1, times, axis=1)
+
+
+def linear(found: Sequence[Launch], batches: tuple[int, int]) -> LinearColumns:
+    """Launches counted at two batches."""
+    return LinearColumns(batches, merged(tabulated(found, 2)))
+
+
+def columns(found: Sequence[Launch]) -> Columns:
+    """Launches counted at one environment, one row each, in order."""
+    table = tabulated(found, 1)
+    amounts, traits = table[:, 2 : 2 + len(AMOUNTS)], table[:, 2 + len(AMOUNTS) :]
+    return Columns(
+        table[:, 0],
+        table[:, 1],
+        {name: amounts[:, i] for i, name in enumerate(AMOUNTS)},
+        {name: traits[:, i] for i, name in enumerate(TRAITS)},
+    )

@@ -1,0 +1,139 @@
+"""What the time of a launch depends on, and a physical estimate of it that learning corrects."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .. import physics
+from ..classes import Amounts
+from ..table import Table
+from .launch_kind import LaunchKind
+
+if TYPE_CHECKING:
+    from ..classes import Array
+    from ..sheet import Sheet
+    from .columns import Columns
+    from .setting import Setting
+
+TILE = 128
+"""Rows and columns of a tile of library kernels."""
+FRAGMENT = 8
+"""Extents are padded to multiples of it before tensor cores multiply."""
+MOST_PADDING = 4.0
+TRAINING_PASSES = 3.0
+"""Forward, and gradients by inputs and by weights, as many operations each."""
+LAUNCH_S = 2e-6
+SPECIAL_COST = 4.0
+"""Vector operations that an exponential costs."""
+
+
+def amounts_of(columns: Columns) -> Amounts:
+    """Operations and bytes of one launch each."""
+    a = columns.amounts
+    return Amounts(
+        a["mac"], a["floor_mac"], a["alu"], a["sfu"], a["read_bytes"], a["write_bytes"]
+    )  # fmt: skip
+
+
+def floors_s(columns: Columns, setting: Setting, sheet: Sheet) -> Array:
+    """What no launch beats; a training step has a forward pass at least."""
+    return physics.floor_s(amounts_of(columns), setting.precision.dtype, sheet)
+
+
+def tabulate(columns: Columns, setting: Setting, sheet: Sheet) -> Table:
+    """Features of launches, their scale and their floors.
+
+    The scale is the roofline of one launch at the rates of the data sheet, products padded to
+    what tensor cores multiply, depthwise convolutions on the vector unit; three times that for
+    a training step.
+    """
+    import numpy as np
+
+    a, traits = columns.amounts, columns.traits
+    dtype = setting.precision.dtype
+    nbytes = a["read_bytes"] + a["write_bytes"]
+    vector = sheet.vector_flop_per_s("f32")
+    rate = sheet.matrix_flop_per_s(dtype)
+    depthwise = columns.kind == LaunchKind.DEPTHWISE.number
+    padding = np.clip(padded(traits["n"]) * padded(traits["k"]), 1.0, MOST_PADDING)
+    matrix_s = 2 * a["mac"] / rate
+    matrix_s *= np.where(depthwise, np.maximum(rate / vector, 1.0), padding)
+    device_s = nbytes / sheet.device_bytes_per_s
+    vector_s = (a["alu"] + SPECIAL_COST * a["sfu"]) / vector
+    passes = TRAINING_PASSES if setting.training else 1.0
+    scale_s = passes * (np.maximum.reduce([matrix_s, device_s, vector_s]) + LAUNCH_S)
+    tiles = np.ceil(a["m"] / TILE) * np.ceil(traits["n"] / TILE) * a["groups"]
+    features: dict[str, Array] = {
+        "kind": columns.kind,
+        "log2_m": log2(a["m"]),
+        "log2_n": log2(traits["n"]),
+        "log2_k": log2(traits["k"]),
+        "log2_groups": log2(a["groups"]),
+        "window": traits["window"],
+        "stride": traits["stride"],
+        "log2_channels": log2(traits["channels"]),
+        "log2_inner": log2(traits["inner"]),
+        "log2_reduced": log2(traits["reduced"]),
+        "permuted": traits["permuted"],
+        "read_bits": traits["read_bits"],
+        "write_bits": traits["write_bits"],
+        "operands": traits["operands"],
+        "nodes": traits["nodes"],
+        "log2_intensity": np.log2((a["mac"] + 1) / (nbytes + 1)),
+        "log2_bytes": log2(nbytes),
+        "log2_mac": log2(a["mac"]),
+        "log2_balance": np.log2((matrix_s + 1e-9) / (device_s + 1e-9)),
+        "alu_per_byte": a["alu"] / (nbytes + 1),
+        "sfu_per_byte": a["sfu"] / (nbytes + 1),
+        "written_share": a["write_bytes"] / (nbytes + 1),
+        "n_by_8": divides(traits["n"], 8),
+        "k_by_8": divides(traits["k"], 8),
+        "n_by_64": divides(traits["n"], 64),
+        "log2_bytes_per_l2": np.log2((nbytes + 1) / max(sheet.l2_bytes, 1.0)),
+        "log2_waves": np.log2((tiles + 1) / sheet.sm_count),
+    }
+    features |= constants(len(columns), setting, sheet)
+    values = np.stack(list(features.values()), axis=1).astype(np.float32)
+    return Table(tuple(features), values, scale_s, floors_s(columns, setting, sheet))
+
+
+def constants(count: int, setting: Setting, sheet: Sheet) -> dict[str, Array]:
+    """What all launches of a step share."""
+    import numpy as np
+
+    rate = sheet.matrix_flop_per_s(setting.precision.dtype)
+    shared = {
+        "device_tb_per_s": sheet.device_bytes_per_s / 1e12,
+        "ridge_flop_per_byte": rate / sheet.device_bytes_per_s,
+        "sm_count": float(sheet.sm_count),
+        "channels_last": float(setting.channels_last),
+        "version": setting.version[0] + setting.version[1] / 100,
+        "is_bf16": float(setting.precision.dtype == "bf16"),
+        "is_mixed": float(setting.precision.is_mixed),
+    }
+    return {name: np.full(count, value) for name, value in shared.items()}
+
+
+def log2(values: Array) -> Array:
+    """Logarithm of counts; 0 for none."""
+    import numpy as np
+
+    found: Array = np.log2(np.maximum(values, 1.0))
+    return found
+
+
+def padded(extent: Array) -> Array:
+    """Factor by which padding to whole fragments enlarges an extent; 1 for none."""
+    import numpy as np
+
+    known = np.maximum(extent, 1.0)
+    found: Array = np.where(extent >= 1, np.ceil(known / FRAGMENT) * FRAGMENT / known, 1.0)
+    return found
+
+
+def divides(extent: Array, by: int) -> Array:
+    """1 where an extent is a multiple."""
+    import numpy as np
+
+    found: Array = np.where(extent % by == 0, 1.0, 0.0)
+    return found

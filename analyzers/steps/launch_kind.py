@@ -1,0 +1,42 @@
+"""Kinds of launches that differ in how well they use a machine."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class LaunchKind(Enum):
+    """What a launch does; kin are neighbours, so that a tree can cut between groups of them."""
+
+    STEM = "convolution of an image"
+    """Up to four input channels."""
+    DEPTHWISE = "depthwise convolution"
+    GROUPED = "grouped convolution"
+    POINTWISE = "1×1 convolution"
+    CONVOLUTION = "convolution"
+    MATMUL = "matrix product"
+    BATCHED_MATMUL = "batched matrix product"
+    ATTENTION = "attention"
+    COPY = "copy of a permuted view"
+    MOVEMENT = "movement"
+    CAST = "cast of an activation"
+    WEIGHT_CAST = "casts of all weights"
+    ELEMENTWISE = "elementwise"
+    ACTIVATION = "activation"
+    BATCH_NORM = "batch normalisation"
+    LAYER_NORM = "normalisation over features"
+    GROUP_NORM = "group or instance normalisation"
+    SOFTMAX = "softmax"
+    REDUCTION = "reduction"
+    POOL = "pooling"
+    OTHER = "other"
+
+    __hash__ = object.__hash__
+
+    @property
+    def number(self) -> int:
+        """Position among all kinds."""
+        return NUMBERS[self]
+
+
+NUMBERS = {kind: i for i, kind in enumerate(LaunchKind)}

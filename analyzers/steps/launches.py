@@ -1,0 +1,323 @@
+"""What a framework launches to run a model once: kernels, and the casts and copies between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from perfc.ir.dim import Dim
+from perfc.ir.evaluate import Numbers
+from perfc.ir.graph import Module, Value
+from perfc.ir.op import Kind
+from perfc.ir.types import TensorType
+from perfc.passes.autocast import NARROW_KINDS, Autocast, Policy, StoredTypes
+from perfc.passes.fuse import Fuse, Kernel, KernelTable
+from perfc.passes.strides import Strides, StrideTable
+
+from .geometry import geometry, kind_of, product, shape
+from .launch_kind import LaunchKind
+from .setting import Setting
+
+if TYPE_CHECKING:
+    from perfc.passes.manager import Analyses
+
+PRODUCTS = frozenset({Kind.CONV, Kind.MATMUL, Kind.ATTENTION})
+NARROW_BITS, WIDE_BITS = 16, 32
+
+Amount = tuple[float, ...]
+"""One number for each environment."""
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """One launch.
+
+    Args:
+        kind: what it does.
+        kernel: index in the kernel table; -1 for a cast or copy that no operator asked for.
+        amounts: what grows with the batch, by name, at each environment.
+        traits: what does not, by name.
+        times: how often it is launched in a step.
+    """
+
+    kind: LaunchKind
+    kernel: int
+    amounts: Mapping[str, Amount]
+    traits: Mapping[str, float]
+    times: float
+
+
+AMOUNTS = ("mac", "floor_mac", "alu", "sfu", "read_bytes", "write_bytes", "m", "groups")
+TRAITS = (
+    "n", "k", "window", "stride", "channels", "inner", "reduced", "permuted",
+    "read_bits", "write_bits", "operands", "nodes",
+)  # fmt: skip
+
+
+def launches(
+    module: Module, am: Analyses, setting: Setting, envs: Sequence[Mapping[str, int]]
+) -> tuple[KernelTable, list[Launch]]:
+    """The launches of one run of a typed, canonical f32 module, in order.
+
+    Args:
+        module: its floating-point tensors in f32.
+        am: gives fusion, autocast and strides.
+        setting: how the framework runs it.
+        envs: values of the symbols; amounts have an element for each.
+    """
+    table = am.get(Fuse(setting.runtime), module)
+    stored = None
+    if setting.precision.is_mixed:
+        stored = am.get(Autocast(setting.precision.dtype), module)
+    strides = am.get(Strides(setting.runtime), module)
+    listing = Listing(table, stored, strides, setting.compiled, [Numbers(e) for e in envs])
+    return table, list(listing.all())
+
+
+class Listing:
+    """Walks over a kernel table."""
+
+    def __init__(
+        self,
+        table: KernelTable,
+        stored: StoredTypes | None,
+        strides: StrideTable,
+        compiled: bool,
+        at: Sequence[Numbers],
+    ) -> None:
+        """Find who writes and who reads each value.
+
+        Args:
+            table: the kernels.
+            stored: types under autocast, None where everything is narrow.
+            strides: how values lie.
+            compiled: casts and copies are part of generated kernels, except before products.
+            at: one evaluator for each environment.
+        """
+        self.table, self.stored, self.strides = table, stored, strides
+        self.compiled, self.at = compiled, at
+        self.makers = {v: k for k in table.kernels for v in k.writes}
+        self.readers: dict[Value, list[Kernel]] = {}
+        for k in table.kernels:
+            for v in k.reads:
+                self.readers.setdefault(v, []).append(k)
+        self.weight_bytes = 0.0
+        self.weights = 0
+
+    def all(self) -> Iterator[Launch]:
+        """Every launch; the casts of weights come last, as one."""
+        for index, kernel in enumerate(self.table.kernels):
+            yield from self.casts(kernel)
+            yield self.launch(index, kernel)
+            yield from self.copied(kernel)
+        if self.weights:
+            read = self.weight_bytes
+            amounts = {"read_bytes": self.same(read), "write_bytes": self.same(read / 2)}
+            yield Launch(
+                LaunchKind.WEIGHT_CAST, -1, amounts, {"operands": float(self.weights)}, 1.0
+            )  # fmt: skip
+
+    def number(self, d: Dim) -> float:
+        """A formula at the first environment."""
+        return float(self.at[0](d))
+
+    def amount(self, d: Dim) -> Amount:
+        """A formula at every environment."""
+        return tuple([float(a(d)) for a in self.at])
+
+    def same(self, number: float) -> Amount:
+        """A number that no environment changes."""
+        return (number,) * len(self.at)
+
+    def policy(self, kernel: Kernel) -> Policy:
+        """What autocast does with a kernel."""
+        if self.stored is None:
+            return Policy.WIDEST
+        if kernel.kind in NARROW_KINDS:
+            return Policy.NARROW
+        return self.stored.policies.get(kernel.anchor, Policy.WIDEST)
+
+    def bits(self, v: Value) -> int:
+        """Bits of a stored element."""
+        if not isinstance(v.type, TensorType):
+            return 0
+        if not v.type.dtype.is_float:
+            return v.type.dtype.bits
+        return NARROW_BITS if self.stored is None else self.stored.of(v).bits
+
+    def read_bits(self, v: Value, policy: Policy) -> int:
+        """Bits of an element as a kernel reads it, casts done before."""
+        bits = self.bits(v)
+        if self.stored is None or not _is_float(v):
+            return bits
+        if policy is Policy.NARROW and (v.weight is None or shape(v)):
+            return min(bits, NARROW_BITS)
+        if policy is Policy.WIDE and v.weight is None and not self.compiled:
+            return max(bits, WIDE_BITS)
+        return bits
+
+    def write_bits(self, v: Value, policy: Policy) -> int:
+        """Bits of an element that a kernel writes.
+
+        Generated kernels write what readers want, both types where they differ.
+        """
+        bits = self.bits(v)
+        if not self.compiled or self.stored is None or bits != WIDE_BITS or not _is_float(v):
+            return bits
+        if policy is Policy.NARROW:
+            return bits
+        wants = [self.policy(k) is Policy.NARROW for k in self.readers.get(v, ())]
+        if wants and all(wants):
+            return NARROW_BITS
+        return WIDE_BITS + NARROW_BITS if any(wants) else bits
+
+    def casts(self, kernel: Kernel) -> Iterator[Launch]:
+        """What autocast launches before a kernel; casts of weights are summed up."""
+        policy = self.policy(kernel)
+        if self.stored is None:
+            return
+        for v, part in zip(kernel.reads, kernel.read_parts, strict=True):
+            if not _is_float(v):
+                continue
+            before, after = self.bits(v), self.read_bits(v, policy)
+            if v.weight is not None:
+                if before != after:
+                    self.weight_bytes += self.number(part)
+                    self.weights += 1
+            elif before != after and not self.compiled:
+                yield self.moved(LaunchKind.CAST, v, before, after, 0.0)
+
+    def copied(self, kernel: Kernel) -> Iterator[Launch]:
+        """Copies of views among a kernel's nodes that strides cannot express."""
+        for node in kernel.nodes:
+            v = self.strides.copies.get(node)
+            if v is None or not _is_float(v):
+                continue
+            if self.compiled and kernel.kind not in PRODUCTS:
+                continue
+            yield self.moved(LaunchKind.COPY, v, self.bits(v), self.bits(v), 1.0)
+
+    def moved(self, kind: LaunchKind, v: Value, old: int, new: int, permuted: float) -> Launch:
+        """A launch that reads a tensor and writes it elsewhere."""
+        count = self.amount(product(shape(v)))
+        amounts = {
+            "read_bytes": tuple([n * old / 8 for n in count]),
+            "write_bytes": tuple([n * new / 8 for n in count]),
+        }
+        extents = shape(v)
+        traits = {
+            "inner": self.number(extents[-1]) if extents else 1.0,
+            "permuted": permuted,
+            "read_bits": float(old),
+            "write_bits": float(new),
+        }
+        return Launch(kind, -1, amounts, traits, 1.0)
+
+    def launch(self, index: int, kernel: Kernel) -> Launch:
+        """The launch of a kernel."""
+        policy = self.policy(kernel)
+        reads = self.stored_bytes(
+            [
+                (v, part, self.read_bits(v, policy))
+                for v, part in zip(kernel.reads, kernel.read_parts, strict=True)
+            ]
+        )
+        writes = self.written(kernel, policy)
+        found = geometry(kernel)
+        work = kernel.work
+        amounts = {
+            "mac": self.amount(work.mac),
+            "floor_mac": self.amount(work.floor_mac),
+            "alu": self.amount(work.alu),
+            "sfu": self.amount(work.sfu),
+            "read_bytes": reads,
+            "write_bytes": writes,
+            "m": self.amount(found.m),
+            "groups": self.amount(found.groups),
+        }
+        largest = self.largest(kernel)
+        channels = self.number(largest[1]) if len(largest) > 1 else 1.0
+        depth = self.depth(kernel, amounts, found.n, found.k)
+        traits = self.traits(kernel, largest, reads[0], writes[0]) | {
+            "n": self.number(found.n),
+            "k": depth,
+            "window": self.number(found.window),
+            "stride": float(found.stride),
+            "channels": channels,
+        }
+        times = self.number(kernel.repeat)
+        return Launch(kind_of(kernel, found, channels), index, amounts, traits, times)
+
+    def stored_bytes(self, parts: Sequence[tuple[Value, Dim, int]]) -> Amount:
+        """Bytes of parts of values in other widths than their types say."""
+        total = [0.0] * len(self.at)
+        for v, part, bits in parts:
+            declared = v.type.dtype.bits if isinstance(v.type, TensorType) else 0
+            share = bits / declared if declared else 1.0
+            for i, nbytes in enumerate(self.amount(part)):
+                total[i] += nbytes * share
+        return tuple(total)
+
+    def written(self, kernel: Kernel, policy: Policy) -> Amount:
+        """Bytes a kernel writes; an assignment in place writes less than its result."""
+        whole = [(v, _nbytes(v)) for v in kernel.writes]
+        stored = self.stored_bytes([(v, n, self.write_bits(v, policy)) for v, n in whole])
+        declared = [sum(column) for column in zip(*(self.amount(n) for _, n in whole), strict=True)]
+        actual = self.amount(kernel.traffic.write_bytes)
+        if not declared:
+            return actual
+        both = zip(actual, stored, declared, strict=True)
+        return tuple([a * s / d if d else a for a, s, d in both])
+
+    def depth(self, kernel: Kernel, amounts: Mapping[str, Amount], n: Dim, k: Dim | None) -> float:
+        """Depth of the products; from the multiply–accumulates where no extent tells it."""
+        if k is not None:
+            return self.number(k)
+        products = 2 if kernel.kind is Kind.ATTENTION else 1
+        count = amounts["groups"][0] * amounts["m"][0] * self.number(n) * products
+        return amounts["mac"][0] / max(count, 1.0)
+
+    def largest(self, kernel: Kernel) -> tuple[Dim, ...]:
+        """Extents of the value of which most is read."""
+        parts = zip(kernel.reads, kernel.read_parts, strict=True)
+        found = max(parts, key=lambda r: self.number(r[1]), default=None)
+        return shape(found[0]) if found is not None else ()
+
+    def traits(
+        self, kernel: Kernel, largest: tuple[Dim, ...], read: float, written: float
+    ) -> dict[str, float]:
+        """What any kernel has: extents, types, operands."""
+        out = shape(kernel.writes[0]) if kernel.writes else ()
+        read_count = sum(self.number(product(shape(v))) for v in kernel.reads)
+        write_count = sum(self.number(product(shape(v))) for v in kernel.writes)
+        return {
+            "inner": self.number(out[-1]) if out else 1.0,
+            "reduced": self.reduced(kernel, largest, out),
+            "permuted": self.strides.permuted_share(kernel),
+            "read_bits": 8 * read / max(read_count, 1.0),
+            "write_bits": 8 * written / max(write_count, 1.0),
+            "operands": float(sum(1 for v in kernel.reads if shape(v))),
+            "nodes": float(len(kernel.nodes)),
+        }
+
+    def reduced(self, kernel: Kernel, largest: tuple[Dim, ...], out: tuple[Dim, ...]) -> float:
+        """Elements that are reduced to one."""
+        match kernel.kind:
+            case Kind.REDUCTION:
+                return self.number(product(largest)) / max(self.number(product(out)), 1.0)
+            case Kind.SOFTMAX:
+                return self.number(largest[-1]) if largest else 1.0
+            case Kind.NORMALIZATION if kernel.anchor.op.mnemonic != "batch_norm":
+                extents = shape(kernel.anchor.results[0])
+                return self.number(extents[-1]) if extents else 1.0
+            case _:
+                return 1.0
+
+
+def _is_float(v: Value) -> bool:
+    return isinstance(v.type, TensorType) and v.type.dtype.is_float
+
+
+def _nbytes(v: Value) -> Dim:
+    return (v.type.nbytes or 0) if isinstance(v.type, TensorType) else 0

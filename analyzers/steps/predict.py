@@ -1,0 +1,145 @@
+"""Time of a whole step: launches, each its scale times what was learned, summed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .. import artefact
+from ..artefact import Artefact, WeightsError
+from ..conformal import LEAST_SPREAD, excess
+from ..distance import coordinates, nearest
+from ..forest import Forest
+from ..sheet import Sheet
+from .features import tabulate
+from .launch_kind import LaunchKind
+from .setting import Mode, Setting
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from perfc.machine import Machine
+
+    from ..card import Card
+    from ..classes import Array
+    from .columns import Columns
+
+CLASS = "step"
+FAR = 1.0
+"""Distance from the nearest measured machine above which a prediction extrapolates."""
+CHUNK = 4096
+"""Rows that a forest walks at once; bounds memory."""
+MOST_SPREAD = 3.0
+
+
+@dataclass(frozen=True, eq=False)
+class StepEstimate:
+    """A whole step.
+
+    Args:
+        launch_s: of each launch, all its repetitions together.
+        time_s: of the step.
+        low_s: end of the interval that holds nine in ten steps.
+        high_s: its other end.
+        floor_s: sum of what no launch beats.
+        is_extrapolating: the machine, or most of the time, is outside of what was trained on.
+        predictor: name of the weights.
+    """
+
+    launch_s: Array
+    time_s: float
+    low_s: float
+    high_s: float
+    floor_s: float
+    is_extrapolating: bool
+    predictor: str
+
+
+def weights_name(mode: Mode) -> str:
+    """Name of the weights of a way of running."""
+    return f"step-{mode.value.replace(' ', '-')}"
+
+
+def predict_step(
+    columns: Columns, setting: Setting, machine: Machine, *, folder: Path = artefact.SHIPPED
+) -> StepEstimate:
+    """Time of a whole step on a machine, with a nine-in-ten interval.
+
+    Raises:
+        WeightsError: no weights of that way of running, or damaged ones.
+    """
+    return estimate(_load(folder / f"{weights_name(setting.mode)}.toml"), columns, setting, machine)
+
+
+def estimate(found: Artefact, columns: Columns, setting: Setting, machine: Machine) -> StepEstimate:
+    """`predict_step` with given weights."""
+    import numpy as np
+
+    sheet = Sheet(machine)
+    table = tabulate(columns, setting, sheet)
+    if table.names != found.card.features:
+        raise WeightsError(
+            f"weights of {found.card.name} read other features than these",
+            hint="train them anew with `perfc train op`",
+        )
+    row = multipliers(found.more["multipliers"], found.card, setting, machine.name)
+    factor = row[columns.kind.astype(int)] * np.exp(walked(found.factor, table.values))
+    launch_s = np.maximum(table.scale_s * factor, table.floor_s) * columns.times
+    time_s = float(launch_s.sum())
+    share = launch_s / time_s if time_s else launch_s
+    spread = float((share * walked(found.spread, table.values)).sum())
+    beyond = float((share * excess(table.values, found.hull_low, found.hull_high)).sum())
+    apart = distance_to(found.card, setting, sheet)
+    band = found.card.calibration.at(apart, measured=machine.name in found.card.targets)
+    width = float(np.exp(np.clip(spread, np.log(LEAST_SPREAD), MOST_SPREAD))) * (1 + beyond)
+    floor_s = float((table.floor_s * columns.times).sum())
+    return StepEstimate(
+        launch_s,
+        time_s,
+        max(time_s * float(np.exp(width * min(band.low, 0.0))), floor_s),
+        time_s * float(np.exp(width * max(band.high, 0.0))),
+        floor_s,
+        apart > FAR or beyond > FAR,
+        found.card.name,
+    )
+
+
+def multipliers(table: Array, card: Card, setting: Setting, target: str) -> Array:
+    """What launches of each kind take of their scale: of this machine, else of all.
+
+    Where the machine was measured under several precisions and versions, of the nearest.
+    """
+    import numpy as np
+
+    wanted = (setting.precision.value, setting.framework)
+    same = [i for i, k in enumerate(card.kin) if k[0] == target]
+    exact = [i for i in same if card.kin[i][1:] == wanted]
+    precise = [i for i in same if card.kin[i][1] == wanted[0]]
+    chosen = exact or precise or same or list(range(len(card.kin)))
+    found: Array = np.exp(np.log(np.asarray(table)[chosen]).mean(axis=0))
+    if found.shape != (len(LaunchKind),):
+        raise WeightsError(f"weights of {card.name} know other kinds of launches")
+    return found
+
+
+def walked(forest: Forest, values: NDArray[np.float32]) -> Array:
+    """A forest's answers, so many rows at a time that memory stays bounded."""
+    import numpy as np
+
+    parts = [forest(values[i : i + CHUNK]) for i in range(0, len(values), CHUNK)]
+    return np.concatenate(parts) if parts else np.zeros(0)
+
+
+def distance_to(card: Card, setting: Setting, sheet: Sheet) -> float:
+    """Of a machine to the nearest measured one."""
+    dtype = setting.precision.dtype
+    places = card.places.get(dtype) or next(iter(card.places.values()))
+    return nearest(coordinates(sheet, dtype), places)
+
+
+@cache
+def _load(path: Path) -> Artefact:
+    return artefact.load(path)

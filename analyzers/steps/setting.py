@@ -1,0 +1,78 @@
+"""How a framework runs a model: precision, memory format, compiler, version, training or not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Precision(Enum):
+    """What tensors are stored and multiplied in."""
+
+    AMP_F16 = "amp f16"
+    """f32 weights, products in f16 under autocast."""
+    AMP_BF16 = "amp bf16"
+    """f32 weights, products in bf16 under autocast."""
+    BF16 = "bf16"
+    """Everything in bf16."""
+    F16 = "f16"
+    """Everything in f16."""
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether autocast decides."""
+        return self in (Precision.AMP_F16, Precision.AMP_BF16)
+
+    @property
+    def dtype(self) -> str:
+        """Element type of products."""
+        return "f16" if self in (Precision.AMP_F16, Precision.F16) else "bf16"
+
+
+class Mode(Enum):
+    """Ways of running so different that each has weights of its own."""
+
+    EAGER = "eager"
+    CHANNELS_LAST = "channels last"
+    COMPILED = "compiled"
+    TRAINING = "training"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One way of running a model in PyTorch.
+
+    Args:
+        precision: of tensors and products.
+        channels_last: whether feature maps lie as NHWC.
+        compiled: ``torch.compile`` with its default backend.
+        version: of the framework, major and minor.
+        training: a whole step, forward, backward and optimiser.
+    """
+
+    precision: Precision = Precision.AMP_F16
+    channels_last: bool = False
+    compiled: bool = False
+    version: tuple[int, int] = (2, 9)
+    training: bool = False
+
+    @property
+    def runtime(self) -> str:
+        """The fusion table: fused attention came with version 2.0."""
+        if self.compiled:
+            return "inductor"
+        return "eager" if self.version >= (2, 0) else "eager-unfused"
+
+    @property
+    def mode(self) -> Mode:
+        """Whose weights know it."""
+        if self.training:
+            return Mode.TRAINING
+        if self.compiled:
+            return Mode.COMPILED
+        return Mode.CHANNELS_LAST if self.channels_last else Mode.EAGER
+
+    @property
+    def framework(self) -> str:
+        """Name and version."""
+        return f"torch {self.version[0]}.{self.version[1]}"

@@ -1,0 +1,162 @@
+"""Whole models of timm's benchmark: kernels summed, nothing learned of the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from perfc.machine import load_machine
+
+from ...artefact import Artefact
+from ...rows import DataError
+from ...sources import existing
+from ...sources.timm import TABLE, StepRow, step_rows
+from ...steps.predict import StepEstimate, estimate, weights_name
+from ...steps.setting import Mode
+from ..architectures import SEEDS, Part, family, random_architectures, unseen_families
+from ..evaluate import Figure
+from ..step_fit import train_steps
+from ..sums import SumRecipe
+from . import Experiment, Say
+
+RANDOM, FAMILIES = "random architectures, 3 seeds", "unseen families, 3 seeds"
+GOALS: Mapping[str, float] = {RANDOM: 0.10, FAMILIES: 0.14}
+ANCHORS: Mapping[str, str] = {
+    RANDOM: "scalar features + trees 13–21 %",
+    FAMILIES: "scalar features + trees 15–28 %",
+}
+SPLITS: Mapping[str, Callable[[Sequence[str], int], Mapping[str, Part]]] = {
+    RANDOM: random_architectures,
+    FAMILIES: unseen_families,
+}
+
+Pair = tuple[StepRow, StepEstimate]
+
+
+@cache
+def every_row(folder: Path, say: Say) -> tuple[StepRow, ...]:
+    """All usable rows; graphs are lowered once for all experiments of a run."""
+    return tuple(step_rows(folder, say))
+
+
+@dataclass(frozen=True, eq=False)
+class StepExperiment(Experiment):
+    """One way of running.
+
+    Args:
+        mode: which.
+        recipe: how factors are learned; chosen on a seed that no figure uses.
+        seeds: of the splits.
+    """
+
+    name: str
+    title: str
+    mode: Mode
+    recipe: SumRecipe = field(default_factory=SumRecipe)
+    seeds: tuple[int, ...] = SEEDS
+
+    def rows(self, folder: Path, say: Say) -> list[StepRow]:
+        """Rows of this way of running."""
+        return [r for r in every_row(folder, say) if r.setting.mode is self.mode]
+
+    def train(self, folder: Path, say: Say) -> Artefact:
+        """Train on every row."""
+        rows = self.rows(folder, say)
+        say(f"{self.name}: {len(rows):,} steps")
+        return train_steps(self.name, rows, self.recipe, data=digests(folder))
+
+    def evaluate(self, folder: Path, say: Say) -> Iterator[Figure]:
+        """Architectures, then families, then every machine left out."""
+        rows = self.rows(folder, say)
+        for name in SPLITS:
+            yield from self.score(rows, name, say)
+        targets = sorted({r.target for r in rows})
+        for target in targets if len(targets) > 1 else ():
+            yield from self.without(rows, target, say)
+
+    def score(self, rows: Sequence[StepRow], name: str, say: Say) -> Iterator[Figure]:
+        """One kind of split, all seeds together, by machine."""
+        pairs: list[Pair] = []
+        models = sorted({r.architecture for r in rows})
+        for seed in self.seeds:
+            say(f"{self.name}: {name}, seed {seed}")
+            part = SPLITS[name](models, seed)
+            train = [r for r in rows if part[r.architecture] is not Part.TEST]
+            test = [r for r in rows if part[r.architecture] is Part.TEST]
+            group = family if name == FAMILIES else str
+            found = train_steps(
+                self.name, train, self.recipe, group=group, leave_machines_out=False
+            )
+            pairs += estimated(found, test)
+        for target in sorted({r.target for r in rows}):
+            mine = [p for p in pairs if p[0].target == target]
+            yield figure_of(mine, name, f"{self.mode.value}, {target}", GOALS[name], ANCHORS[name])
+
+    def without(self, rows: Sequence[StepRow], target: str, say: Say) -> Iterator[Figure]:
+        """A machine left out, all architectures seen on the others."""
+        say(f"{self.name}: without {target}")
+        train = [r for r in rows if r.target != target]
+        test = [r for r in rows if r.target == target]
+        found = train_steps(self.name, train, self.recipe)
+        name = f"unseen machine {target}"
+        yield figure_of(estimated(found, test), name, f"{self.mode.value}, {target}", None, "")
+
+
+def digests(folder: Path) -> dict[str, str]:
+    """SHA-256 of the table."""
+    import hashlib
+
+    return {TABLE: hashlib.sha256(existing(folder / TABLE).read_bytes()).hexdigest()}
+
+
+def estimated(found: Artefact, rows: Sequence[StepRow]) -> list[Pair]:
+    """Steps with their estimates, as a user's call gives them."""
+    return [
+        (r, estimate(found, r.columns.at(r.batch), r.setting, load_machine(r.target))) for r in rows
+    ]
+
+
+def figure_of(
+    pairs: Sequence[Pair], split: str, name: str, goal: float | None, anchor: str
+) -> Figure:
+    """Errors, coverage and the floor of tested steps.
+
+    Raises:
+        DataError: there are none.
+    """
+    import numpy as np
+
+    if not pairs:
+        raise DataError(f"no steps to test: {split}, {name}")
+    measured = np.array([r.time_s for r, _ in pairs])
+    time_s, low_s, high_s, floor_s = (
+        np.array([getattr(e, n) for _, e in pairs])
+        for n in ("time_s", "low_s", "high_s", "floor_s")
+    )
+    error = np.abs(time_s / measured - 1)
+    return Figure(
+        split,
+        name,
+        len(pairs),
+        float(error.mean()),
+        float(np.median(error)),
+        float(((measured >= low_s) & (measured <= high_s)).mean()),
+        float((floor_s <= measured).mean()),
+        float(np.median(high_s / low_s)),
+        goal,
+        anchor,
+    )
+
+
+EAGER = StepExperiment(
+    weights_name(Mode.EAGER), "Whole models, operator by operator", Mode.EAGER
+)  # fmt: skip
+CHANNELS_LAST = StepExperiment(
+    weights_name(Mode.CHANNELS_LAST), "Whole models, channels last", Mode.CHANNELS_LAST
+)
+COMPILED = StepExperiment(
+    weights_name(Mode.COMPILED), "Whole models, compiled", Mode.COMPILED
+)  # fmt: skip
+TRAINING = StepExperiment(weights_name(Mode.TRAINING), "Whole models, training step", Mode.TRAINING)

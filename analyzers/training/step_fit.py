@@ -1,0 +1,193 @@
+"""Trains the predictor of whole steps of one way of running, with intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from perfc.machine import load_machine
+from perfc.version import __version__
+
+from ..artefact import FORMAT, Artefact, schema_of
+from ..card import Card
+from ..conformal import LEAST_SPREAD, Band, Calibration, band
+from ..distance import coordinates, nearest
+from ..forest import Forest
+from ..rows import Protocol
+from ..sheet import Sheet
+from ..sources.timm import StepRow
+from ..steps.predict import CLASS, MOST_SPREAD
+from .architectures import family, fold_of
+from .sums import SumModel, SumRecipe, SumStack, learn, spread_of, stacked
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from ..classes import Array
+
+LEAST_MACHINES = 2
+NOTES = (
+    "factors of launches learned from the times of whole steps; no launch was timed alone",
+    "intervals calibrated on families left out",
+)
+
+
+def train_steps(
+    name: str,
+    rows: Sequence[StepRow],
+    recipe: SumRecipe,
+    *,
+    group: Callable[[str], str] = family,
+    data: Mapping[str, str] | None = None,
+    leave_machines_out: bool = True,
+) -> Artefact:
+    """Train on all rows given; those held out for testing must not be among them.
+
+    Args:
+        name: of the predictor.
+        rows: of one way of running.
+        recipe: how.
+        group: of an architecture; rows that calibrate share no group with those learned from.
+        data: digests of the tables, for the card.
+        leave_machines_out: calibrate for unseen machines too, which trains once for each.
+    """
+    import numpy as np
+
+    stack = stacked(rows)
+    groups = [group(r.architecture) for r in rows]
+    spread, seen = calibrate(stack, groups, recipe)
+    unseen: Band | None = None
+    reach = 0.0
+    if leave_machines_out and len({r.target for r in rows}) >= LEAST_MACHINES:
+        unseen, reach = calibrate_unseen(stack, rows, spread, recipe)
+    model = learn(stack, recipe)
+    factor = model.forest()
+    values = stack.values
+    return Artefact(
+        _card(
+            name, rows, stack, factor, spread, Calibration(seen, None, unseen, reach), data or {}
+        ),
+        factor,
+        spread,
+        values.min(axis=0).astype(np.float64),
+        values.max(axis=0).astype(np.float64),
+        np.median(values, axis=0).astype(np.float64),
+        more={"multipliers": model.multipliers},
+    )
+
+
+def calibrate(stack: SumStack, groups: Sequence[str], recipe: SumRecipe) -> tuple[Forest, Band]:
+    """Spread and band, from residuals of groups that the factors were not learned from."""
+    import numpy as np
+
+    dealt = fold_of(groups, recipe.folds, recipe.seed)
+    fold = np.array([dealt[g] for g in groups])
+    residual = np.zeros(len(stack))
+    share = np.zeros(len(stack.row))
+    for one in range(recipe.folds):
+        out = fold == one
+        if not out.any() or out.all():
+            continue
+        model = learn(stack.take(~out), recipe)
+        residual[out], share[out[stack.row]] = tested(model, stack.take(out))
+    scores = np.zeros(len(stack))
+    for parity in (0, 1):
+        check = fold % 2 == parity
+        learner = _spread(stack, share, residual, ~check, recipe)
+        scores[check] = residual[check] / widths(
+            learner, stack.take(check), share[check[stack.row]]
+        )
+    everything = np.ones(len(stack), np.bool_)
+    return _spread(stack, share, residual, everything, recipe), band(scores)
+
+
+def calibrate_unseen(
+    stack: SumStack, rows: Sequence[StepRow], spread: Forest, recipe: SumRecipe
+) -> tuple[Band, float]:
+    """The band of machines left out one at a time, each counting the same, and its reach."""
+    import numpy as np
+
+    target = np.array([r.target for r in rows])
+    scores, weights, reach = [], [], 0.0
+    for name in sorted(set(target)):
+        out = target == name
+        part = stack.take(out)
+        residual, share = tested(learn(stack.take(~out), recipe), part)
+        scores.append(residual / widths(spread, part, share))
+        weights.append(np.full(len(residual), 1 / len(residual)))
+        reach = max(reach, _apart(rows, str(name)))
+    return band(np.concatenate(scores), np.concatenate(weights)), reach
+
+
+def tested(model: SumModel, stack: SumStack) -> tuple[Array, Array]:
+    """``log(measured / predicted)`` of steps, and the share of each launch."""
+    import numpy as np
+
+    launch_s = model.launch_s(stack)
+    total = stack.total(launch_s)
+    return np.log(stack.time_s / total), launch_s / total[stack.row]
+
+
+def widths(spread: Forest, stack: SumStack, share: Array) -> Array:
+    """Expected error of steps, as the predictor computes it."""
+    import numpy as np
+
+    from ..steps.predict import walked
+
+    log_width = stack.total(share * walked(spread, stack.values))
+    found: Array = np.exp(np.clip(log_width, np.log(LEAST_SPREAD), MOST_SPREAD))
+    return found
+
+
+def _spread(
+    stack: SumStack, share: Array, residual: Array, chosen: NDArray[np.bool_], recipe: SumRecipe
+) -> Forest:
+    part = stack.take(chosen)
+    return Forest.from_xgboost(spread_of(part, share[chosen[stack.row]], residual[chosen], recipe))
+
+
+def _apart(rows: Sequence[StepRow], target: str) -> float:
+    """Distance of a machine to its nearest kin among the others."""
+    dtype = rows[0].setting.precision.dtype
+    here = coordinates(Sheet(load_machine(target)), dtype)
+    others = {r.target for r in rows} - {target}
+    return nearest(here, (coordinates(Sheet(load_machine(n)), dtype) for n in others))
+
+
+def _card(
+    name: str,
+    rows: Sequence[StepRow],
+    stack: SumStack,
+    factor: Forest,
+    spread: Forest,
+    calibration: Calibration,
+    data: Mapping[str, str],
+) -> Card:
+    import numpy as np
+    import xgboost
+
+    dtypes = tuple(sorted({r.setting.precision.dtype for r in rows}))
+    targets = tuple(sorted({r.target for r in rows}))
+    return Card(
+        name=name,
+        class_name=CLASS,
+        format=FORMAT,
+        schema=schema_of(CLASS, (), stack.names),
+        parameters=(),
+        features=stack.names,
+        protocols=(Protocol.STEP,),
+        frameworks=tuple(sorted({r.setting.framework for r in rows})),
+        dtypes=dtypes,
+        targets=targets,
+        kin=stack.known,
+        places={d: tuple(coordinates(Sheet(load_machine(t)), d) for t in targets) for d in dtypes},
+        bases={"factor": factor.base, "spread": spread.base},
+        calibration=calibration,
+        split="architectures, or families, 70 : 15 : 15 at random",
+        data=data,
+        metrics={},
+        versions={"perfc": __version__, "numpy": np.__version__, "xgboost": xgboost.__version__},
+        rows=len(rows),
+        notes=NOTES,
+    )

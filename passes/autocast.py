@@ -1,0 +1,157 @@
+"""Element types under automatic mixed precision: what an eager framework stores each value in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, ClassVar
+
+from perfc.ir.dim import Dim
+from perfc.ir.graph import Module, Node, Value
+from perfc.ir.op import Kind
+from perfc.ir.types import DType, TensorType
+
+from . import Analysis
+from .fuse import Fuse, Kernel
+from .retype import is_wide_float
+
+if TYPE_CHECKING:
+    from .manager import Analyses
+
+
+class Policy(Enum):
+    """What autocast does with an operator."""
+
+    NARROW = "narrow"
+    """Operands are cast to the narrow type, and so is the result."""
+    WIDE = "wide"
+    """Operands are cast to f32, and the result is f32."""
+    WIDE_INSIDE = "wide inside"
+    """The kernel itself reads any type and writes f32."""
+    WIDEST = "widest"
+    """The type of its widest operand; numbers and tensors of rank 0 have no say."""
+
+    __hash__ = object.__hash__
+
+
+WIDE = frozenset(
+    {
+        "layer_norm",
+        "group_norm",
+        "instance_norm",
+        "rms_norm",
+        "lp_norm",
+        "exp",
+        "log",
+        "pow",
+        "reciprocal",
+        "softplus",
+        "acos",
+        "asin",
+        "cosh",
+        "sinh",
+        "tan",
+        "reduce_l1",
+        "reduce_l2",
+        "reduce_log_sum_exp",
+    }
+)
+WIDE_INSIDE = frozenset({"reduce_sum", "cum_sum", "reduce_prod", "softmax", "log_softmax"})
+NARROW_KINDS = frozenset({Kind.MATMUL, Kind.CONV, Kind.ATTENTION, Kind.RECURRENT})
+FIRST_ONLY = frozenset({Kind.VIEW, Kind.POOL, Kind.GATHER, Kind.REDUCTION, Kind.NORMALIZATION})
+"""Kinds whose result has the type of the first operand, parameters having no say."""
+
+
+def policy(kernel: Kernel) -> Policy:
+    """What autocast does with the operator that a kernel of the eager table stands for."""
+    if kernel.kind in NARROW_KINDS or kernel.anchor.op.mnemonic == "prelu":
+        return Policy.NARROW
+    if kernel.pattern.endswith("_norm"):
+        return Policy.WIDE
+    if kernel.pattern:
+        return Policy.WIDEST
+    mnemonic = kernel.anchor.op.mnemonic
+    if mnemonic in WIDE_INSIDE:
+        return Policy.WIDE_INSIDE
+    return Policy.WIDE if mnemonic in WIDE else Policy.WIDEST
+
+
+@dataclass(frozen=True)
+class StoredTypes:
+    """Types of values, and what is cast on the way.
+
+    Args:
+        narrow: the type that products are done in.
+        types: of floating-point values that are not of their declared type.
+        policies: of each kernel's anchor.
+    """
+
+    narrow: DType
+    types: Mapping[Value, DType]
+    policies: Mapping[Node, Policy]
+
+    def of(self, value: Value) -> DType:
+        """The type a value is stored in."""
+        found = self.types.get(value)
+        if found is None and isinstance(value.type, TensorType):
+            found = value.type.dtype
+        return found or DType.UNKNOWN
+
+
+@dataclass(frozen=True)
+class Autocast(Analysis[StoredTypes]):
+    """What each value is stored in when a model of f32 weights runs under autocast.
+
+    Products, convolutions and attention run narrow; normalisation over features, sums, powers and
+    exponentials run in f32; everything else takes the widest of its operands, so that one added
+    f32 parameter keeps a residual stream wide from there on. Batch normalisation keeps its
+    input's type. Left out: disabled regions, and casts that models spell out.
+
+    Source: PyTorch, Automatic Mixed Precision package, CUDA Op-Specific Behavior.
+    """
+
+    requires: ClassVar = (Fuse,)
+    dtype: str = "f16"
+    runtime: str = "eager"
+
+    def run(self, module: Module, am: Analyses) -> StoredTypes:
+        """Types by value, kernel by kernel of the eager table in their order."""
+        narrow = DType.BF16 if self.dtype == "bf16" else DType.F16
+        table = am.get(Fuse(self.runtime), module)
+        types: dict[Value, DType] = {}
+        policies: dict[Node, Policy] = {}
+        for kernel in table.kernels:
+            found = policy(kernel)
+            policies[kernel.anchor] = found
+            if found is Policy.NARROW:
+                result = narrow
+            elif found is Policy.WIDEST:
+                result = widest(kernel, types)
+            else:
+                result = DType.F32
+            for node in kernel.nodes:
+                for v in node.results:
+                    if isinstance(v.type, TensorType) and is_wide_float(v.type.dtype):
+                        types[v] = result
+        return StoredTypes(narrow, types, policies)
+
+
+def widest(kernel: Kernel, types: Mapping[Value, DType]) -> DType:
+    """The type that promotion gives: the widest operand that has extents."""
+    reads = [v for v in kernel.reads if isinstance(v.type, TensorType)]
+    floats = [v for v in reads if is_wide_float(_type(v).dtype) and _has_say(v)]
+    if kernel.anchor.op.kind in FIRST_ONLY:
+        floats = floats[:1]
+    found = [types.get(v, _type(v).dtype) for v in floats]
+    return max(found, key=lambda d: d.bits, default=DType.F32)
+
+
+def _type(v: Value) -> TensorType:
+    assert isinstance(v.type, TensorType)
+    return v.type
+
+
+def _has_say(v: Value) -> bool:
+    shape: tuple[Dim, ...] = _type(v).shape or ()
+    return any(d != 1 for d in shape)

@@ -1,0 +1,14 @@
+"""An eager framework before it had fused attention: two products and a softmax instead."""
+
+from dataclasses import replace
+
+from . import eager
+
+TABLE = replace(
+    eager.TABLE,
+    name="eager-unfused",
+    title="operator by operator, attention in three",
+    patterns=tuple(p for p in eager.TABLE.patterns if p != "sdpa"),
+    source="PyTorch before 2.0, and models that keep attention apart: as eager, but without "
+    "scaled_dot_product_attention",
+)
