@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
@@ -62,6 +63,7 @@ def command(
     from perfc.lint.output import statistics as counted
     from perfc.lint.settings import find_file, parse_share, read_settings
     from perfc.lint.work import Work, models_in
+    from perfc.report.text import encodable
 
     path = None if isolated else config or find_file(Path())
     settings = read_settings(path)
@@ -87,7 +89,7 @@ def command(
     outcome = linter.outcome([work.lint(p) for p in paths])
     text = counted(outcome) if statistics else rendered(outcome, Format(output_format))
     if output is None:
-        click.echo(text, nl=False)
+        click.echo(encodable(text, sys.stdout.encoding or "utf-8"), nl=False)
     else:
         write_whole(output, text)
     return 1 if outcome.count and not exit_zero else 0

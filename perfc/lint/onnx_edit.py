@@ -37,6 +37,7 @@ class OnnxEditor:
     tensors: dict[str, Any] = field(init=False)
     makers: dict[str, Any] = field(init=False)
     dropped: set[str] = field(default_factory=set[str])
+    arrays: dict[str, Any] = field(default_factory=dict[str, Any])
 
     def __post_init__(self) -> None:
         import onnx_graphsurgeon as gs
@@ -138,6 +139,7 @@ class OnnxEditor:
                     self._tensor(v)
                     if v.name not in self.makers:
                         raise RefusedError
+                self._compute(values)
 
     def _can_take_over(self, tensor: Any) -> bool:
         """Whether an output's name can go to this tensor: a node makes it, nobody else names it."""
@@ -195,16 +197,21 @@ class OnnxEditor:
         while node.outputs and not node.outputs[-1].name:
             del node.outputs[len(node.outputs) - 1]
 
+    def _compute(self, values: Sequence[Value]) -> None:
+        from .constants import computed
+
+        try:
+            self.arrays.update(computed(self.model, values))
+        except FixError:
+            raise RefusedError from None
+
     def _store(self, values: Sequence[Value]) -> None:
         import onnx_graphsurgeon as gs
 
-        from .constants import computed
-
-        arrays = computed(self.model, values)
         for v in values:
             old = self._tensor(v)
             maker = old.inputs[0] if old.inputs else None
-            made = gs.Constant(f"{v.name}/stored", arrays[v.name])
+            made = gs.Constant(f"{v.name}/stored", self.arrays[v.name])
             _replace_reads(old, made)
             if maker is not None:
                 self._sweep([maker])

@@ -78,14 +78,21 @@ def text(outcome: Outcome) -> str:
             f = group.first
             place = f" {f.place}:" if f.place else ""
             mark = " [*]" if f.is_fixable else ""
-            lines.append(f"{linted.path}:{place} {f.code}{mark} {f.message}")
-            lines.append(f"    {worth(f)}; {f.advice}")
+            lines.append(printable(f"{linted.path}:{place} {f.code}{mark} {f.message}"))
+            lines.append(printable(f"    {worth(f)}; {f.advice}"))
             if len(group.places) > 1:
-                lines.append(f"    the same at {others(group.places[1:])}")
+                lines.append(printable(f"    the same at {others(group.places[1:])}"))
     for f in outcome.configuration:
-        lines.append(f"{outcome.settings_path}: {f.code} {f.message}")
+        lines.append(printable(f"{outcome.settings_path}: {f.code} {f.message}"))
         lines.append(f"    {f.advice}")
     return "\n".join([*lines, *closing(outcome)]) + "\n"
+
+
+def printable(line: str) -> str:
+    """One line, whatever names the model uses: what does not print is escaped."""
+    if line.isprintable():
+        return line
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in line)
 
 
 def others(places: tuple[str, ...]) -> str:
@@ -207,7 +214,7 @@ def located(outcome: Outcome) -> Iterator[tuple[str, Finding]]:
 def sentence(finding: Finding) -> str:
     """A finding in one line that names its place."""
     place = f"{finding.place}: " if finding.place else ""
-    return f"{place}{finding.message}; {worth(finding)}; {finding.advice}"
+    return printable(f"{place}{finding.message}; {worth(finding)}; {finding.advice}")
 
 
 def github(outcome: Outcome) -> Iterator[str]:

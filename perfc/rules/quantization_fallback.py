@@ -6,9 +6,12 @@ from collections.abc import Iterator
 
 from perfc.ir.graph import Node
 from perfc.ir.op import Kind
+from perfc.ir.types import DType
 from perfc.lint.finding import Finding
 from perfc.lint.rule import Rule
 from perfc.lint.subject import Subject
+from perfc.machine import Unit
+from perfc.passes.ceilings import Ceiling, KernelBound
 
 QUANTIZING = frozenset({"quantize_linear", "dequantize_linear", "dynamic_quantize_linear"})
 
@@ -17,9 +20,10 @@ class QuantizationFallback(Rule):
     """A QuantizeLinear or DequantizeLinear that runs as a kernel of its own.
 
     What it does:
-        Finds Q and DQ nodes that the runtime's fusion table leaves alone: no operator with
-        dequantised operands and a quantised result takes them in, so what lies between them runs
-        in floating point. The gain is the time of these kernels.
+        Finds Q and DQ nodes that the runtime's fusion table leaves alone, so that what lies
+        between them runs in floating point; the gain is the time of these kernels. Finds products
+        and convolutions of a dequantised activation whose other factor is not quantised; the gain
+        is that of the integer rate. Weights alone in a narrow type are meant that way.
 
     Why is this bad:
         Quantising costs a pass over the tensor, and the operator that was to be faster runs in
@@ -40,6 +44,7 @@ class QuantizationFallback(Rule):
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Kernels that do nothing but convert."""
         for i, bound in enumerate(subject.kernels):
+            yield from self._wide_product(subject, i, bound)
             nodes = bound.kernel.nodes
             converting = [n for n in nodes if n.op.mnemonic in QUANTIZING]
             others = [n for n in nodes if n not in converting and n.op.kind is not Kind.VIEW]
@@ -56,6 +61,31 @@ class QuantizationFallback(Rule):
                 nodes=converting,
                 gain=gain,
             )
+
+    def _wide_product(self, subject: Subject, i: int, bound: KernelBound) -> Iterator[Finding]:
+        kernel = bound.kernel
+        activations = [
+            n
+            for n in kernel.nodes
+            if n.op.mnemonic == "dequantize_linear" and n.inputs[0] and not n.inputs[0].weight
+        ]
+        if kernel.kind not in (Kind.MATMUL, Kind.CONV) or not activations:
+            return
+        if not bound.dtype.is_float or bound.dtype.bits < 16:
+            return
+        machine, tf32 = subject.report.machine, subject.report.tf32
+        wide = machine.entry(Unit.MATRIX, bound.dtype.code, allow_tf32=tf32)
+        narrow = machine.entry(Unit.MATRIX, DType.I8.code)
+        now, then = (p.sustained or p.nominal for p in (wide, narrow))
+        factor = {c: min(now.value / then.value, 1.0) for c in (Ceiling.MATRIX, Ceiling.WAVES)}
+        time_s = max((t * factor.get(c, 1.0) for c, t in bound.sustained.items()), default=0.0)
+        gain = subject.lightened(i, time_s + bound.launch_gap_s, bound.floor_s)
+        yield self.finding(
+            f"{kernel.label} reads a dequantised activation and multiplies in {bound.dtype}",
+            "quantise the other factor too",
+            nodes=(kernel.anchor, *activations),
+            gain=gain,
+        )
 
     @staticmethod
     def _is_border(subject: Subject, nodes: list[Node]) -> bool:

@@ -1,0 +1,338 @@
+"""Each rule finds what it documents, and leaves alone what only looks alike."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from onnx import TensorProto
+
+from perfc.lint.catalogue import SECTIONS, infos, load
+from perfc.lint.finding import Basis
+from perfc.lint.rule import Rule
+from tests.lint.models import F16, F32, blemished, found, model, node
+
+RULES = [i.code for i in infos()]
+
+
+def rows(*shape: int) -> np.ndarray:
+    return np.ones(shape, np.float32)
+
+
+@pytest.mark.parametrize("info", infos(), ids=RULES)
+def test_a_rule_is_documented_under_all_headings(info: object) -> None:
+    rule = next(i for i in infos() if i == info)
+    assert tuple(rule.sections) == SECTIONS
+    assert all(text.strip() for text in rule.sections.values())
+    assert rule.summary.endswith(".")
+    made = load(rule)
+    assert isinstance(made, Rule)
+    assert (made.code, made.name(), made.saves.value) == (rule.code, rule.name, rule.saves)
+    assert made.is_fixable == rule.is_fixable
+
+
+def test_codes_are_unique() -> None:
+    assert len(set(RULES)) == len(RULES) >= 17
+
+
+def test_a_pair_of_transpositions_gains_what_both_cost() -> None:
+    pair = [f for f in found(blemished(), "PF101") if f.place == "back"]
+    assert [f.nodes for f in pair] == [("back", "there")]
+    gain = pair[0].gain
+    assert gain is not None
+    assert gain.basis is Basis.REANALYSIS
+    assert 0 < gain.floor_s <= gain.time_s
+    assert pair[0].is_fixable
+
+
+def test_transpositions_that_are_needed_are_left_alone() -> None:
+    m = model(
+        [
+            node("Transpose", ["x"], ["a"], perm=[0, 2, 1]),
+            node("Softmax", ["a"], ["b"], axis=-1),
+            node("Transpose", ["b"], ["y"], perm=[0, 2, 1]),
+        ],
+        {"x": [2, 64, 64]},
+        {"y": [2, 64, 64]},
+    )
+    assert found(m, "PF101", "PF103") == []
+
+
+def test_transpositions_in_a_row_become_one() -> None:
+    m = model(
+        [
+            node("Transpose", ["x"], ["a"], perm=[1, 2, 0], name="one"),
+            node("Transpose", ["a"], ["b"], perm=[0, 2, 1], name="two"),
+            node("Softmax", ["b"], ["y"]),
+        ],
+        {"x": [64, 64, 64]},
+        {"y": [64, 64, 64]},
+    )
+    (finding,) = found(m, "PF101")
+    assert "perm=[1, 0, 2]" in finding.advice
+
+
+def test_views_that_undo_each_other_are_found_whatever_the_extents() -> None:
+    (finding,) = found(blemished(), "PF102")
+    assert finding.nodes == ("squeeze", "unsqueeze")
+    m = model(
+        [node("Reshape", ["x", "s"], ["a"]), node("Relu", ["a"], ["y"])],
+        {"x": ["n", 4, 8]},
+        {"y": ["n", 32]},
+        {"s": np.array([0, 32])},
+    )
+    assert found(m, "PF102") == []
+
+
+def test_a_round_trip_through_elementwise_operators_is_found() -> None:
+    (finding,) = found(blemished(), "PF103")
+    assert finding.nodes == ("home", "mul", "relu", "out")
+
+
+def test_a_round_trip_for_a_vector_of_channels_is_left_alone() -> None:
+    m = model(
+        [
+            node("Transpose", ["x"], ["a"], perm=[0, 2, 1]),
+            node("Add", ["a", "bias"], ["b"]),
+            node("Transpose", ["b"], ["y"], perm=[0, 2, 1]),
+        ],
+        {"x": [2, 64, 32]},
+        {"y": [2, 64, 32]},
+        {"bias": rows(64)},
+    )
+    assert found(m, "PF103") == []
+
+
+def test_what_reads_stored_tensors_only_is_foldable() -> None:
+    (finding,) = found(blemished(), "PF104")
+    assert finding.nodes == ("sqrt",)
+    assert finding.gain is not None
+    assert finding.gain.time_s == 0
+
+
+def test_shapes_with_symbols_are_not_constant() -> None:
+    m = model(
+        [
+            node("Shape", ["x"], ["s"]),
+            node("Reshape", ["x", "s"], ["y"]),
+        ],
+        {"x": ["n", 4]},
+        {"y": ["n", 4]},
+    )
+    assert found(m, "PF104") == []
+
+
+def test_dead_nodes_and_unread_outputs_are_found() -> None:
+    places = {f.place: f for f in found(blemished(), "PF105")}
+    assert set(places) == {"dead", "pool"}
+    assert places["pool"].tensor == "indices"
+
+
+def test_elementwise_kernels_in_a_row_are_found_where_the_runtime_leaves_them() -> None:
+    m = model(
+        [node("Sin", ["x"], ["a"], name="sin"), node("Abs", ["a"], ["y"], name="abs")],
+        {"x": [1024, 1024]},
+        {"y": [1024, 1024]},
+    )
+    (finding,) = found(m, "PF106")
+    assert finding.nodes == ("sin", "abs")
+    assert finding.gain is not None
+    assert finding.gain.share == pytest.approx(0.5, rel=0.05)
+    assert found(m, "PF106", runtime="inductor") == []
+
+
+def test_what_others_read_too_is_no_chain() -> None:
+    m = model(
+        [node("Sin", ["x"], ["a"]), node("Abs", ["a"], ["y"]), node("Neg", ["a"], ["z"])],
+        {"x": [64, 64]},
+        {"y": [64, 64], "z": [64, 64]},
+    )
+    assert found(m, "PF106") == []
+
+
+def test_a_batch_of_one_is_noted_and_one_of_eight_is_not() -> None:
+    m = model(
+        [node("MatMul", ["x", "w"], ["y"])],
+        {"x": ["n", 512]},
+        {"y": ["n", 512]},
+        {"w": rows(512, 512)},
+    )
+    (finding,) = found(m, "PF107", dims={"n": 1})
+    assert finding.gain is not None
+    assert 0 < finding.gain.share < 1
+    assert found(m, "PF107", dims={"n": 8}) == []
+    assert found(m, "PF107") == [], "an extent that nobody stated is nobody's mistake"
+
+
+def depthwise(size: int) -> object:
+    pads = [size // 2] * 4
+    return model(
+        [node("Conv", ["x", "w"], ["y"], group=256, pads=pads, name="dw")],
+        {"x": [32, 256, 56, 56]},
+        {"y": [32, 256, 56, 56]},
+        {"w": rows(256, 1, size, size)},
+    )
+
+
+def test_large_depthwise_filters_are_found_and_small_ones_hide_behind_memory() -> None:
+    (finding,) = found(depthwise(11), "PF201")
+    assert "11x11" in finding.message
+    assert found(depthwise(3), "PF201") == []
+
+
+def attention(tokens: int) -> object:
+    shape = [8, 12, tokens, 64]
+    return model(
+        [
+            node("MatMul", ["q", "k"], ["scores"], name="qk"),
+            node("Softmax", ["scores"], ["weights"], name="softmax"),
+            node("MatMul", ["weights", "v"], ["y"], name="pv"),
+        ],
+        {"q": shape, "k": [8, 12, 64, tokens], "v": shape},
+        {"y": shape},
+    )
+
+
+def test_scores_that_outgrow_the_cache_are_found() -> None:
+    (finding,) = found(attention(2048), "PF301")
+    assert finding.nodes == ("qk", "softmax", "pv")
+    assert finding.gain is not None
+    assert finding.gain.share > 0.5
+    assert found(attention(128), "PF301") == []
+
+
+def test_a_table_that_a_run_hardly_reads_is_found() -> None:
+    m = model(
+        [node("Gather", ["table", "ids"], ["y"], name="embed")],
+        {"ids": [1, 16]},
+        {"y": [1, 16, 64]},
+        {"table": rows(30_000, 64)},
+    )
+    m.graph.input[0].type.tensor_type.elem_type = TensorProto.INT64
+    (finding,) = found(m, "PF302")
+    assert finding.saved_bytes == (30_000 - 16) * 64 * 4
+
+
+def test_weights_without_readers_are_found() -> None:
+    (finding,) = found(blemished(), "PF303")
+    assert (finding.tensor, finding.saved_bytes) == ("left_behind", 1024)
+
+
+def product(n: int, dtype: int = F16) -> object:
+    kind = np.float16 if dtype == F16 else np.float32
+    return model(
+        [node("MatMul", ["x", "w"], ["y"], name="mm")],
+        {"x": [4096, 1024]},
+        {"y": [4096, n]},
+        {"w": np.ones((1024, n), kind)},
+        dtype,
+    )
+
+
+def test_extents_that_matrix_instructions_do_not_divide_are_found() -> None:
+    (finding,) = found(product(1001), "PF401")
+    assert finding.gain is not None
+    assert finding.gain.share == pytest.approx(7 / 1008, rel=0.2)
+    assert found(product(1008), "PF401") == []
+
+
+def test_targets_without_a_matrix_unit_want_no_alignment() -> None:
+    assert found(product(1001, F32), "PF401", target="p100-pcie-16gb") == []
+
+
+def test_channels_that_matrix_instructions_do_not_divide_are_found() -> None:
+    def conv(channels: int) -> object:
+        return model(
+            [node("Conv", ["x", "w"], ["y"], pads=[1, 1, 1, 1])],
+            {"x": [64, channels, 56, 56]},
+            {"y": [64, channels, 56, 56]},
+            {"w": np.ones((channels, channels, 3, 3), np.float16)},
+            F16,
+        )
+
+    (finding,) = found(conv(129), "PF402")
+    assert finding.gain is not None
+    assert finding.gain.time_s > 0
+    assert found(conv(128), "PF402") == []
+
+
+def island(op: str) -> object:
+    return model(
+        [
+            node("Cast", ["x"], ["a"], to=F32, name="up"),
+            node(op, ["a"], ["b"], name="middle"),
+            node("Cast", ["b"], ["y"], to=F16, name="down"),
+        ],
+        {"x": [4096, 4096]},
+        {"y": [4096, 4096]},
+        dtype=F16,
+    )
+
+
+def test_an_f32_island_is_found_unless_it_needs_the_width() -> None:
+    (finding,) = found(island("Relu"), "PF403")
+    assert finding.gain is not None
+    assert finding.gain.time_s > 0
+    assert not finding.is_fixable
+    assert found(island("Exp"), "PF403") == []
+    assert found(island("Softmax"), "PF403") == []
+
+
+def test_casts_that_lose_something_are_no_chain_to_drop() -> None:
+    m = model(
+        [
+            node("Cast", ["x"], ["a"], to=F16),
+            node("Cast", ["a"], ["y"], to=F32),
+        ],
+        {"x": [64, 64]},
+        {"y": [64, 64]},
+    )
+    assert found(m, "PF404") == []
+    (finding,) = found(blemished(), "PF404")
+    assert finding.nodes == ("narrow", "widen")
+
+
+def test_quantised_operands_without_a_quantised_partner_fall_back() -> None:
+    scale = {"s": np.float32(0.1).reshape(()), "z": np.zeros((), np.int8)}
+    weights = {**scale, "w": rows(64, 64)}
+    m = model(
+        [
+            node("QuantizeLinear", ["x", "s", "z"], ["a"], name="q"),
+            node("DequantizeLinear", ["a", "s", "z"], ["b"], name="dq"),
+            node("MatMul", ["b", "w"], ["y"], name="mm"),
+        ],
+        {"x": [64, 64]},
+        {"y": [64, 64]},
+        weights,
+    )
+    assert [f.place for f in found(m, "PF405")] == ["mm"]
+    m.graph.node[2].CopyFrom(node("Sin", ["b"], ["y"], name="sin"))
+    assert [f.place for f in found(m, "PF405", runtime="eager")] == ["dq"]
+
+
+def test_narrow_weights_alone_are_meant_that_way() -> None:
+    m = model(
+        [
+            node("DequantizeLinear", ["w", "s"], ["b"], name="dq"),
+            node("MatMul", ["x", "b"], ["y"], name="mm"),
+        ],
+        {"x": [64, 64]},
+        {"y": [64, 64]},
+        {"s": np.float32(0.1).reshape(()), "w": np.ones((64, 64), np.int8)},
+    )
+    assert [f.place for f in found(m, "PF405")] == []
+
+
+def test_operators_without_a_definition_have_an_unknown_gain() -> None:
+    m = model(
+        [node("Mystery", ["x"], ["y"], domain="acme", name="secret")],
+        {"x": [4, 4]},
+        {"y": [4, 4]},
+    )
+    (finding,) = found(m, "PF901")
+    assert finding.gain is None
+
+
+def test_rated_figures_are_noted_where_they_bind() -> None:
+    (finding,) = found(product(4096), "PF902", target="l4")
+    assert "rated figures only" in finding.message
+    assert found(product(4096), "PF902", target="a100") == []
