@@ -12,7 +12,7 @@ from functools import partial
 from perfc.ir.graph import Graph, Node
 
 from .gaps import aligned, gaps, increasing
-from .labels import Label, Labels, Side
+from .labels import Labels, Side
 from .wiring import COMMUTATIVE, OUTSIDE, Wiring, skeleton, wiring
 
 
@@ -85,6 +85,7 @@ class Matching:
             [self.right.shapeless(n) for n in self.new.nodes],
         )
         self.colours(*self.strict)
+        self.colours(*rough, is_sure=True)
         self.products()
         if self.is_done:
             return
@@ -110,25 +111,39 @@ class Matching:
         for i, j in self.of_old.items():
             if i in place_old and j in place_new:
                 inner.pair(place_old[i], place_new[j])
-        for label in ("product", "kind"):
-            one: Label = getattr(self.left, label)
-            two: Label = getattr(self.right, label)
-            tags = [one(n) for n in left.nodes], [two(n) for n in right.nodes]
-            inner.colours(*tags)
+        levels = [
+            ([one(n) for n in left.nodes], [two(n) for n in right.nodes])
+            for one, two in (
+                (self.left.product, self.right.product),
+                (self.left.size, self.right.size),
+                (self.left.kind, self.right.kind),
+            )
+        ]
+        inner.colours(*levels[0])
+        for tags in levels[1:]:
+            inner.colours(*tags, is_sure=True)
+        for tags in levels:
             inner.spread(*tags)
             inner.fill(partial(inner.product_score, tags=tags))
         for i, j in inner.of_old.items():
             self.pair(kept_old[i], kept_new[j])
 
-    def colours(self, old: Sequence[Hashable], new: Sequence[Hashable]) -> None:
-        """Pair nodes with the same past and future, then the same past, then the same future."""
+    def colours(
+        self, old: Sequence[Hashable], new: Sequence[Hashable], *, is_sure: bool = False
+    ) -> None:
+        """Pair nodes with the same past and future, then the same past, then the same future.
+
+        The last two are left out where only the first is sure enough: without extents much is
+        alike.
+        """
         memo: dict[Hashable, int] = {}
         past = colour(self.old, old, memo, back=False), colour(self.new, new, memo, back=False)
         future = colour(self.old, old, memo, back=True), colour(self.new, new, memo, back=True)
         both = [list(zip(p, f, strict=True)) for p, f in zip(past, future, strict=True)]
         self.buckets(both[0], both[1])
-        self.buckets(*past)
-        self.buckets(*future)
+        if not is_sure:
+            self.buckets(*past)
+            self.buckets(*future)
 
     def buckets(self, old: Sequence[Hashable], new: Sequence[Hashable]) -> None:
         """Pair nodes of one colour, in order, where both sides have equally many."""

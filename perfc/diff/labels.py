@@ -31,7 +31,7 @@ class Labels:
 
     ``strict``: operator, attributes, types of operands and results, contents that drive shapes.
     ``shapeless``: operator, attributes that are no extents, ranks. ``mnemonic``: the operator.
-    ``product``: what class of product it is and how many multiply-accumulates it does.
+    ``product``: class of product, multiply-accumulates, weights; ``size`` without the work.
     """
 
     def __init__(self, side: Side) -> None:
@@ -65,12 +65,21 @@ class Labels:
         return self._at(cost.work.mac * cost.repeat) if cost is not None else 0.0
 
     def product(self, node: Node) -> Hashable:
-        """Matrix products of any spelling are alike where they do the same work."""
-        return node.op.kind, self.mac(node)
+        """Products of any spelling are alike where they do the same work with as many weights."""
+        return node.op.kind, self.mac(node), self.weights(node)
+
+    def size(self, node: Node) -> Hashable:
+        """The class of kernel and how many weights it has, whatever the extents of the rest."""
+        return node.op.kind, self.weights(node)
 
     def kind(self, node: Node) -> Hashable:
         """The class of kernel."""
         return node.op.kind
+
+    def weights(self, node: Node) -> float:
+        """Elements of the largest stored tensor that the node reads."""
+        stored = (v.type for v in node.inputs if v is not None and v.weight is not None)
+        return max((self._at(t.numel or 0) for t in stored if isinstance(t, TensorType)), default=0)
 
     def type(self, type_: Type) -> Hashable:
         """A type with numbers for symbols, since two files name them differently."""

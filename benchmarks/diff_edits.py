@@ -1,0 +1,106 @@
+"""Whether the blame line names the operator that was edited, on seeded edits of real models.
+
+    python benchmarks/diff_edits.py --models ../shared/models --seed 1 --count 50
+    python benchmarks/diff_edits.py                       # the models of examples/
+
+Every edit is tried on a model whose other nodes and values were all renamed as well, so that
+names cannot help. Models with regions are left as they are: an edit is of the main graph.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import random
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import onnx
+from edits import KINDS, edited, renamed
+
+from perfc.api import Report, analyze
+from perfc.diff import compare
+from perfc.errors import PerfcError
+
+HERE = Path(__file__).resolve().parent
+
+
+def files(folder: Path | None) -> list[Path]:
+    """Models to draw from."""
+    found = sorted((folder or HERE.parent / "examples" / "models").glob("*.onnx.gz"))
+    return [p for p in found if folder is None or p.name.startswith(("timm__", "hf__", "rnd__"))]
+
+
+def read(path: Path) -> onnx.ModelProto:
+    return onnx.load_model_from_string(gzip.decompress(path.read_bytes()))
+
+
+def executes(report: Report, names: set[str]) -> bool:
+    """Whether a node of one of these names is left after folding."""
+    return any(n.name in names for n in report.module.graph.nodes)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--models", type=Path)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--count", type=int, default=50)
+    parser.add_argument("--batch", type=int, default=1)
+    parser.add_argument("--largest", type=int, default=1500, help="nodes of a model at most")
+    parser.add_argument("--verbose", action="store_true")
+    options = parser.parse_args()
+    rng = random.Random(options.seed)
+    pool = files(options.models)
+    right: Counter[str] = Counter()
+    tried: Counter[str] = Counter()
+    misses = 0
+    while sum(tried.values()) < options.count:
+        path = rng.choice(pool)
+        model = read(path)
+        if len(model.graph.node) > options.largest:
+            continue
+        edit = edited(model, sum(tried.values()) + misses // 20, rng)
+        if edit is None:
+            misses += 1
+            continue
+        new, names = renamed(edit.model, rng)
+        try:
+            before = analyze(model.SerializeToString())
+            after = analyze(new.SerializeToString())
+        except PerfcError as error:
+            print(f"{path.name}: {edit.kind} at {edit.node} is not valid: {error}")
+            continue
+        if not executes(before, {edit.node}) and not executes(
+            after, {names.get(edit.node, edit.node)}
+        ):
+            print(f"{path.name}: {edit.kind} at {edit.node} is folded before running: no cost")
+            continue
+        began = time.perf_counter()
+        found = compare(before, after)
+        seconds = time.perf_counter() - began
+        tried[edit.kind] += 1
+        first = found.blame.culprits[0].name if found.blame.culprits else ""
+        wanted = {edit.node, names.get(edit.node, edit.node)}
+        ok = first in wanted
+        right[edit.kind] += ok
+        if not ok or options.verbose:
+            back = {new_name: old for old, new_name in names.items()}
+            culprits = [
+                (back.get(c.name, c.name), c.op_type, c.what, round(c.share, 3))
+                for c in found.blame.culprits[:4]
+            ]
+            verdict = "ok" if ok else "WRONG"
+            print(
+                f"{verdict} {path.name}: {edit.kind} at {edit.node} ({seconds:.2f} s): {culprits}"
+            )
+            sys.stdout.flush()
+    for kind in KINDS:
+        print(f"{kind.__name__:20} {right[kind.__name__]:3} of {tried[kind.__name__]:3}")
+    print(f"named first: {sum(right.values())} of {sum(tried.values())}")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
