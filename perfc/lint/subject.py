@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -60,9 +60,9 @@ class Subject:
         return self.report.roofline.kernels
 
     @cached_property
-    def kernel_of(self) -> Mapping[Node, int]:
-        """Position of the kernel that executes a node; host nodes have none."""
-        return {n: i for i, k in enumerate(self.kernels) for n in k.kernel.nodes}
+    def now(self) -> tuple[float, float]:
+        """Predicted time of a run and its floor."""
+        return self.report.roofline.time_s, self.report.roofline.floor_s
 
     @cached_property
     def outputs(self) -> frozenset[Value]:
@@ -107,8 +107,7 @@ class Subject:
 
     def nothing(self) -> Gain:
         """The gain of what every runtime does while loading."""
-        base_s = self.report.roofline.time_s
-        return Gain(0.0, 0.0, 0.0, Basis.COUNTED, base_s)
+        return Gain(0.0, 0.0, 0.0, Basis.COUNTED, self.now[0])
 
     def rewriting(self, edits: Sequence[Edit], alike: Hashable = None) -> Gain | None:
         """What the executed module gains from ``edits``, by analysing the rewritten module.
@@ -183,11 +182,10 @@ class Subject:
 
     def lightened(self, index: int, time_s: float, floor_s: float | None = None) -> Gain:
         """The gain where the kernel ``index`` would take ``time_s``, its launch included."""
-        now, base = self.kernels[index], self.report.roofline
-        saved = now.time_s - time_s
-        lower = 0.0 if floor_s is None else now.floor_s - floor_s
-        then = (base.time_s - saved, base.floor_s - lower)
-        return Gain.of((base.time_s, base.floor_s), then, Basis.BOUNDS)
+        kernel = self.kernels[index]
+        saved = kernel.time_s - time_s
+        lower = 0.0 if floor_s is None else kernel.floor_s - floor_s
+        return Gain.of(self.now, (self.now[0] - saved, self.now[1] - lower), Basis.BOUNDS)
 
     def _timed(self, kernels: Sequence[Kernel]) -> RooflineTable:
         report = self.report
@@ -195,8 +193,7 @@ class Subject:
         return bounds(table, report.machine, dict(report.env), tf32=report.tf32)
 
     def _gain(self, then: RooflineTable, basis: Basis) -> Gain:
-        now = self.report.roofline
-        return Gain.of((now.time_s, now.floor_s), (then.time_s, then.floor_s), basis)
+        return Gain.of(self.now, (then.time_s, then.floor_s), basis)
 
     def shape_key(self, nodes: Iterable[Node]) -> Hashable:
         """What equal places have in common: operators and the types of what they read and make."""
@@ -211,8 +208,3 @@ def _signature(node: Node) -> tuple[object, ...]:
 def _size(v: Value) -> Dim:
     found = v.type.nbytes if isinstance(v.type, TensorType) else None
     return 0 if found is None else found
-
-
-def real(nodes: Iterable[Node]) -> Iterator[Node]:
-    """Nodes that are in the file as they are, not made out of a function's body."""
-    return (n for n in nodes if not n.loc.is_expanded)

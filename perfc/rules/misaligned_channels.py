@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
+from perfc.ir.graph import Node
 from perfc.ir.op import Kind
 from perfc.lint.finding import Finding
 from perfc.lint.rule import Rule
 from perfc.lint.subject import Subject
+from perfc.passes.efficiency import filter_extents
 
 from .misaligned_extents import GRANULE_ROWS, padding, summed_granule, unpadded
+
+FEW = 4
+"""Input channels for which libraries have kernels of their own."""
 
 
 class MisalignedChannels(Rule):
@@ -18,8 +24,10 @@ class MisalignedChannels(Rule):
     What it does:
         Rounds the input channels of a group up to 16 bytes and its output channels up to 8, and
         compares the products that are executed with those that are asked for. The gain is the
-        matrix unit's time on the padding, as far as it binds. Depthwise convolutions do not run
-        on the matrix unit and are left out.
+        matrix unit's time on the padding, as far as it binds. Up to four input channels, as an
+        image has, count as four: libraries have kernels for that. Patches that do not overlap are
+        a product over all their pixels, whose channels need no alignment. Depthwise convolutions
+        do not run on the matrix unit and are left out.
 
     Why is this bad:
         Kernels for the matrix unit read channels last and in whole instructions: a layer of 30
@@ -51,7 +59,7 @@ class MisalignedChannels(Rule):
                 continue
             c, k, g = (subject.extent(letters[x]) for x in "ckg")
             asked = {"in": c // g, "out": k // g}
-            wanted = {"in": granule, "out": GRANULE_ROWS}
+            wanted = {"in": wanted_in(node, asked["in"], granule), "out": GRANULE_ROWS}
             off = {x: a for x, a in asked.items() if a % wanted[x]}
             if (g > 1 and asked["in"] == 1) or not off:
                 continue
@@ -66,3 +74,12 @@ class MisalignedChannels(Rule):
                 nodes=(node,),
                 gain=gain,
             )
+
+
+def wanted_in(node: Node, channels: int, granule: int) -> int:
+    """What the input channels of a group should be a multiple of; 1 where it does not matter."""
+    window = filter_extents(node)
+    strides = tuple(getattr(node.op, "strides", ())) or (1,) * len(window)
+    if window and strides == window and channels * math.prod(window) % granule == 0:
+        return 1
+    return min(granule, FEW) if channels <= FEW else granule

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from perfc.ir.graph import Node
 from perfc.ir.op import Kind
-from perfc.ir.types import DType
+from perfc.ir.types import DType, TensorType
 from perfc.lint.finding import Finding
 from perfc.lint.rule import Rule
 from perfc.lint.subject import Subject
@@ -23,7 +24,8 @@ class MisalignedExtents(Rule):
 
     What it does:
         Rounds the extents m and n of a product up to whole instructions of 8, and the summed
-        extent k up to 16 bytes, and compares the products that are executed with those that are
+        extent k up to 16 bytes (of a batch that meets one matrix m is the rows of all items), and
+        compares the products that are executed with those that are
         asked for. The gain is the matrix unit's time on the padding, as far as it binds.
 
     Why is this bad:
@@ -60,6 +62,8 @@ class MisalignedExtents(Rule):
             if not {"m", "n", "k"} <= set(letters):
                 continue
             asked = {k: subject.extent(letters[k]) for k in "mnk"}
+            if is_shared(node):
+                asked["m"] *= subject.extent(letters.get("b", 1))
             wanted = {"n": GRANULE_ROWS, "k": granule}
             # few rows are the batch's doing, and skinny products wait for memory anyway
             if asked["m"] > GRANULE_ROWS:
@@ -73,6 +77,12 @@ class MisalignedExtents(Rule):
             message = f"{bound.dtype} product with {names}: {share:.1%} of its products are padding"
             advice = "choose extents that are whole multiples, or pad them once in the weights"
             yield self.finding(message, advice, nodes=(node,), gain=gain)
+
+
+def is_shared(node: Node) -> bool:
+    """Whether all rows of the batch meet one matrix, so that a library sees one tall product."""
+    factor = node.inputs[1] if len(node.inputs) > 1 else None
+    return factor is not None and isinstance(factor.type, TensorType) and factor.type.rank == 2
 
 
 def summed_granule(bound: KernelBound, machine: Machine, tf32: bool) -> int | None:

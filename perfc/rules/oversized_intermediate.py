@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from perfc.ir.graph import Value
+from perfc.ir.op import Kind
 from perfc.lint.finding import Finding
 from perfc.lint.rule import Rule
 from perfc.lint.subject import Subject
@@ -21,7 +22,8 @@ class OversizedIntermediate(Rule):
         Follows a tensor that one kernel writes and one other reads, through kernels that hand on
         as many bytes, and compares it with what the first reads and the last writes besides.
         It is reported where the L2 cache cannot hold it and it is more than twice as large as
-        all of that. The gain is that of one kernel that keeps it on chip.
+        all of that. The gain is that of one kernel that keeps it on chip; what tiles of a window
+        compute twice at their borders is left out.
 
     Why is this bad:
         It goes out to device memory and back although its parts are used once and in order;
@@ -60,10 +62,10 @@ class OversizedIntermediate(Rule):
                     f"{v.type} takes {size / 1e6:.0f} MB, {ratio} what the {len(chain)} kernels "
                     f"around it read and write besides"
                 )
-                advice = "compute it in tiles: a fused operator (Attention, opset 23) keeps it"
-                yield self.finding(
-                    message, f"{advice} on chip", nodes=nodes, tensor=v.name, gain=gain
-                )
+                is_attention = any(n.op.kind is Kind.SOFTMAX for n in nodes)
+                how = "a fused operator (Attention, opset 23)" if is_attention else ""
+                advice = f"{how or 'computing it in tiles'} keeps it on chip"
+                yield self.finding(message, advice, nodes=nodes, tensor=v.name, gain=gain)
 
 
 def followed(subject: Subject, start: int, v: Value, size: int) -> tuple[list[int], list[Value]]:

@@ -235,6 +235,21 @@ def test_extents_that_matrix_instructions_do_not_divide_are_found() -> None:
     assert found(product(1008), "PF401") == []
 
 
+def test_rows_of_a_batch_that_meet_one_matrix_count_together() -> None:
+    def batched(rank: int) -> object:
+        w = np.ones((64, 2048, 2048)[-rank:], np.float16)
+        return model(
+            [node("MatMul", ["x", "w"], ["y"])],
+            {"x": [64, 50, 2048]},
+            {"y": [64, 50, 2048]},
+            {"w": w},
+            F16,
+        )
+
+    assert found(batched(2), "PF401") == []
+    assert len(found(batched(3), "PF401")) == 1
+
+
 def test_targets_without_a_matrix_unit_want_no_alignment() -> None:
     assert found(product(1001, F32), "PF401", target="p100-pcie-16gb") == []
 
@@ -253,6 +268,17 @@ def test_channels_that_matrix_instructions_do_not_divide_are_found() -> None:
     assert finding.gain is not None
     assert finding.gain.time_s > 0
     assert found(conv(128), "PF402") == []
+
+
+def test_patches_of_an_image_are_a_product_over_their_pixels() -> None:
+    m = model(
+        [node("Conv", ["x", "w"], ["y"], strides=[16, 16])],
+        {"x": [64, 3, 224, 224]},
+        {"y": [64, 768, 14, 14]},
+        {"w": np.ones((768, 3, 16, 16), np.float16)},
+        F16,
+    )
+    assert found(m, "PF402") == []
 
 
 def island(op: str) -> object:
