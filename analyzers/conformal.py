@@ -33,6 +33,10 @@ class Band:
     low: float
     high: float
 
+    def around(self, other: Band) -> Band:
+        """The narrowest band that holds both: less is known of a machine further away."""
+        return Band(min(self.low, other.low), max(self.high, other.high))
+
     def widened(self, factor: float) -> Band:
         """Further from the prediction by a factor of at least one; still around it."""
         low, high = min(self.low, 0.0), max(self.high, 0.0)
@@ -66,13 +70,13 @@ class Calibration:
         """
         if measured if measured is not None else distance <= 0:
             return self.seen
-        own = self.near if distance <= NEAR else self.far
-        if own is None:
-            other = self.near or self.far
-            known = other.widened(1.5) if other else self.seen.widened(UNMEASURED_WIDENING)
-            return known if distance <= NEAR else known.widened(1 + distance)
+        if distance <= NEAR:
+            return self.near or self.far or self.seen.widened(UNMEASURED_WIDENING)
+        if self.far is None:
+            known = self.near or self.seen.widened(UNMEASURED_WIDENING)
+            return known.widened(1 + distance)
         beyond = distance / max(self.reach, NEAR)
-        return own if beyond <= 1 else own.widened(beyond)
+        return self.far if beyond <= 1 else self.far.widened(beyond)
 
 
 def band(scores: Array, weights: Array | None = None, coverage: float = COVERAGE) -> Band:

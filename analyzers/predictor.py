@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 FAR = 1.0
 """Distance from the nearest measured machine above which a prediction extrapolates: twice or
 half of it in every rate."""
+LONGEST = 7.0
+"""Largest logarithm of an interval's end over its middle, a factor of a thousand."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,13 +154,15 @@ def predict_with(
         apart if dtype in card.dtypes else max(apart, FAR), measured=measured and known
     )
     widths = spread * (1 + beyond)
+    low = np.maximum(widths * min(band.low, 0.0), -LONGEST)
+    high = np.minimum(widths * max(band.high, 0.0), LONGEST)
     # the launch of another protocol is added as such: nothing was learned of it
     shift = physics.latency_s(protocol, sheet) - physics.latency_s(trained, sheet)
     time_s = np.maximum(table.scale_s * np.exp(centre) + shift, table.floor_s)
     return Estimates(
         time_s[back],
-        np.maximum(time_s * np.exp(widths * min(band.low, 0.0)), table.floor_s)[back],
-        (time_s * np.exp(widths * max(band.high, 0.0)))[back],
+        np.maximum(time_s * np.exp(low), table.floor_s)[back],
+        (time_s * np.exp(high))[back],
         table.floor_s[back],
         (outside | strange)[back],
         card.name,

@@ -72,7 +72,8 @@ class Rows:
         wrong = np.flatnonzero(~(np.isfinite(self.time_s) & (self.time_s > 0)))
         if len(wrong):
             raise DataError(
-                f"row {wrong[0]} takes {self.time_s[wrong[0]]} s, as {len(wrong) - 1} more",
+                f"{len(wrong)} of {len(self)} times are none: row {wrong[0]} takes "
+                f"{self.time_s[wrong[0]]} s",
                 where=where,
                 hint="a time is a positive number; drop such rows",
             )

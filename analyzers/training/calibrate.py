@@ -111,12 +111,13 @@ def _unseen_machines(
             continue
         scores[apart <= NEAR].append(_scores(train, test, recipe, known, spread))
         reach = max(reach, apart)
-    bands: dict[bool, Band | None] = {True: None, False: None}
+    bands: dict[bool, Band] = {}
     for near, found in scores.items():
         if found:
             weights = [np.full(len(s), 1 / len(s)) for s in found]
-            bands[near] = band(np.concatenate(found), np.concatenate(weights))
-    return Calibration(seen, bands[True], bands[False], reach)
+            one = band(np.concatenate(found), np.concatenate(weights))
+            bands[near] = one.around(bands.get(True, seen))
+    return Calibration(seen, bands.get(True), bands.get(False), reach)
 
 
 def _scores(

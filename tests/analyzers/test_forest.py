@@ -1,0 +1,48 @@
+"""Forests in NumPy say what xgboost says, and a file that is none is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from perfc.analyzers.forest import Forest
+
+xgboost = pytest.importorskip("xgboost")
+
+
+@pytest.fixture(scope="module")
+def grown() -> tuple[Forest, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    table = rng.standard_normal((2000, 4)).astype(np.float32)
+    target = table[:, 0] * table[:, 1] + np.sin(table[:, 2])
+    names = ["a", "b", "c", "d"]
+    matrix = xgboost.QuantileDMatrix(table, target, feature_names=names)
+    booster = xgboost.train({"max_depth": 6, "tree_method": "hist"}, matrix, num_boost_round=30)
+    return Forest.from_xgboost(booster), table, booster.inplace_predict(table)
+
+
+def test_sums_agree(grown: tuple[Forest, np.ndarray, np.ndarray]) -> None:
+    forest, table, expected = grown
+    assert np.allclose(forest(table), expected, atol=1e-5)
+
+
+def test_arrays_are_the_whole_of_it(grown: tuple[Forest, np.ndarray, np.ndarray]) -> None:
+    forest, table, _ = grown
+    again = Forest.from_arrays(forest.names, forest.arrays(), forest.base)
+    assert np.array_equal(again(table), forest(table))
+
+
+def test_arrays_that_are_no_forest_are_refused(
+    grown: tuple[Forest, np.ndarray, np.ndarray],
+) -> None:
+    forest, _, _ = grown
+    good = forest.arrays()
+    for name, wrong in (
+        ("feature", good["feature"][:-1]),
+        ("feature", np.full_like(good["feature"], 4)),
+        ("feature", np.zeros_like(good["feature"])),
+        ("sizes", good["sizes"][::-1] + 1),
+        ("threshold", np.full_like(good["threshold"], 255)),
+    ):
+        with pytest.raises(ValueError, match="no forest"):
+            Forest.from_arrays(forest.names, {**good, name: wrong}, forest.base)

@@ -1,0 +1,94 @@
+"""``perfc train op`` and ``perfc eval`` on a small table."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from perfc.analyzers import artefact
+from perfc.analyzers.training import experiments as module
+from perfc.analyzers.training.fit import Recipe
+from perfc.commands.eval import command as evaluate
+from perfc.commands.train import command as train
+from perfc.errors import PerfcError
+
+from .synthetic import write_table
+
+pytest.importorskip("pyarrow")
+pytest.importorskip("pandas")
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = module.experiments()["matmul"]
+    assert isinstance(real, module.OperatorExperiment)
+    recipe = Recipe(trees=10, depth=3, spread_trees=4, apart={"trees": 5})
+    monkeypatch.setattr(module, "experiments", lambda: {"matmul": replace(real, recipe=recipe)})
+
+
+def run(command: object, *arguments: str) -> tuple[int, str]:
+    done = CliRunner().invoke(command, list(arguments), catch_exceptions=True)  # type: ignore[arg-type]
+    if isinstance(done.exception, PerfcError):
+        return 2, str(done.exception)
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return done.exit_code, done.stdout
+
+
+def test_training_writes_a_card_and_arrays(tmp_path: Path) -> None:
+    write_table(tmp_path / "aic_gemm.parquet")
+    arguments = ("op", "matmul", "--data", str(tmp_path), "--output", str(tmp_path / "out"))
+    code, out = run(train, *arguments)
+    assert code == 0
+    assert out.strip().endswith("matmul.toml")
+    card = artefact.load(tmp_path / "out" / "matmul.toml").card
+    assert card.rows == 900
+    assert set(card.data) == {"aic_gemm.parquet"}
+    assert card.targets == ("a100-sxm4-80gb", "b200-sxm-180gb", "h100-sxm5-80gb")
+
+
+@pytest.mark.parametrize("wrong", [float("nan"), -3.0])
+def test_rows_without_a_time_leave_weights_alone(tmp_path: Path, wrong: float) -> None:
+    write_table(tmp_path / "aic_gemm.parquet", wrong)
+    out = tmp_path / "out"
+    code, said = run(train, "op", "matmul", "--data", str(tmp_path), "--output", str(out))
+    assert code == 2
+    assert "a time is a positive number" in said
+    assert "\n" not in said
+    assert not out.exists()
+
+
+def test_no_table_and_a_table_of_something_else_are_one_line(tmp_path: Path) -> None:
+    code, said = run(train, "op", "matmul", "--data", str(tmp_path))
+    assert code == 2
+    assert "no such table" in said
+    (tmp_path / "aic_gemm.parquet").write_bytes(b"PAR1 not really")
+    code, said = run(evaluate, "matmul", "--data", str(tmp_path))
+    assert code == 2
+    assert "not the table expected" in said
+    assert "\n" not in said
+
+
+def test_the_scoreboard_has_every_split(tmp_path: Path) -> None:
+    write_table(tmp_path / "aic_gemm.parquet")
+    plot = tmp_path / "board.svg"
+    code, out = run(
+        evaluate, "matmul", "--data", str(tmp_path), "--output-format", "json", "--plot", str(plot)
+    )
+    figures = json.loads(out)["matmul"]
+    splits = {f["split"] for f in figures}
+    assert "unseen (n, k), fold 0" in splits
+    assert sum(s.startswith("unseen machine") for s in splits) == 3
+    missed = any(f["goal"] is not None and f["mape"] > f["goal"] for f in figures)
+    assert code == int(missed)
+    assert plot.read_text().startswith("<svg")
+
+
+def test_an_experiment_that_is_none_is_told_with_those_there_are(tmp_path: Path) -> None:
+    code, said = run(evaluate, "nonsense", "--data", str(tmp_path))
+    assert code == 2
+    assert "there are matmul" in said
