@@ -68,7 +68,8 @@ class Strides(Analysis[StrideTable]):
     Transposes permute strides, slices keep them, expansions set them to 0; a reshape is a view
     where every new axis lies within axes that are dense among themselves, else it copies.
     Elementwise results and batch normalisation keep the order of their first operand of the same
-    shape; everything else writes contiguous results. Left out: channels-last results of
+    shape; fused attention leaves heads inside of positions; everything else writes contiguous
+    results. Left out: channels-last results of
     convolutions, which only the layout asked for decides.
 
     Source: PyTorch, aten/src/ATen/TensorUtils.cpp, ``computeStride``; TensorIterator's rule for
@@ -121,9 +122,9 @@ class Walk:
             return
         if self.table.is_view(node):
             self.view(node, node.inputs[0])
-        elif not is_fused and (
-            node.op.kind is Kind.ELEMENTWISE or node.op.mnemonic in ("batch_norm", "cast")
-        ):
+        elif is_fused:
+            self.attended(node.results[0])
+        elif node.op.kind is Kind.ELEMENTWISE or node.op.mnemonic in ("batch_norm", "cast"):
             self.keeps_order(node)
 
     def view(self, node: Node, source: Value) -> None:
@@ -150,6 +151,13 @@ class Walk:
                     self.copies[node] = result
                 elif found != contiguous(new):
                     self.strides[result] = found
+
+    def attended(self, result: Value) -> None:
+        """Fused attention writes ``[b, s, h, d]`` and shows it as ``[b, h, s, d]``."""
+        shape = self.shapes.get(result, ())
+        if len(shape) == 4:
+            b, s, h, d = contiguous([shape[axis] for axis in (0, 2, 1, 3)])
+            self.strides[result] = (b, h, s, d)
 
     def keeps_order(self, node: Node) -> None:
         """Results are dense, in the order of the first operand of their shape."""

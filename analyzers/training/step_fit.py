@@ -13,7 +13,7 @@ from ..card import Card
 from ..conformal import LEAST_SPREAD, Band, Calibration, band
 from ..distance import coordinates, nearest
 from ..forest import Forest
-from ..rows import Protocol
+from ..rows import DataError, Protocol
 from ..sheet import Sheet
 from ..sources.timm import StepRow
 from ..steps.predict import CLASS, MOST_SPREAD
@@ -55,7 +55,7 @@ def train_steps(
     import numpy as np
 
     stack = stacked(rows)
-    groups = [group(r.architecture) for r in rows]
+    groups = dealt_groups([r.architecture for r in rows], group, recipe.folds)
     spread, seen = calibrate(stack, groups, recipe)
     unseen: Band | None = None
     reach = 0.0
@@ -75,6 +75,22 @@ def train_steps(
         np.median(values, axis=0).astype(np.float64),
         more={"multipliers": model.multipliers},
     )
+
+
+def dealt_groups(
+    architectures: Sequence[str], group: Callable[[str], str], folds: int
+) -> list[str]:
+    """The group of every row; architectures where groups are fewer than folds.
+
+    Raises:
+        DataError: of those too there are too few.
+    """
+    for by in (group, str):
+        found = [by(a) for a in architectures]
+        if len(set(found)) >= folds:
+            return found
+    count = len(set(architectures))
+    raise DataError(f"{count} architectures", hint=f"intervals need at least {folds}")
 
 
 def calibrate(stack: SumStack, groups: Sequence[str], recipe: SumRecipe) -> tuple[Forest, Band]:

@@ -1,0 +1,73 @@
+"""The benchmark's table on graphs: what is used, what is left out, and why."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from perfc.analyzers.rows import DataError
+from perfc.analyzers.sources.timm import TABLE, measured, step_rows
+
+pd = pytest.importorskip("pandas")
+pytest.importorskip("pyarrow")
+
+RESNET = Path(__file__).parents[2] / "examples" / "models" / "resnet50.onnx.gz"
+LINE = {
+    "device": "RTX 3090",
+    "mode": "infer",
+    "model": "resnet50",
+    "img_size": 224,
+    "batch": 64,
+    "precision": "amp_fp16",
+    "memory_format": "nchw",
+    "torch_compile": False,
+    "torch_version": "2.4.0",
+    "step_time_ms": 40.0,
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    lines = [
+        LINE,
+        LINE | {"torch_version": "1.13", "memory_format": "nhwc"},
+        LINE | {"step_time_ms": float("nan")},
+        LINE | {"step_time_ms": -1.0},
+        LINE | {"device": "Intel i7-12700H", "precision": "fp32"},
+        LINE | {"model": "absent"},
+    ]
+    pd.DataFrame(lines).to_parquet(tmp_path / TABLE)
+    (tmp_path / "models").mkdir()
+    shutil.copy(RESNET, tmp_path / "models" / "timm__resnet50__224.onnx.gz")
+    return tmp_path
+
+
+def test_rows_without_time_machine_or_graph_are_left_out(folder: Path) -> None:
+    said: list[str] = []
+    found = step_rows(folder, said.append)
+    assert [(r.target, r.batch, r.time_s) for r in found] == [("rtx3090", 64, 0.04)] * 2
+    assert found[1].setting.channels_last
+    assert found[1].setting.version == (1, 13)
+    assert "1 rows have no graph" in said[-1]
+    assert len(list(measured(folder))) == 3
+
+
+def test_a_graph_that_does_not_read_is_said_and_left_out(folder: Path) -> None:
+    (folder / "models" / "timm__absent__224.onnx.gz").write_bytes(b"nothing")
+    said: list[str] = []
+    assert len(step_rows(folder, said.append)) == 2
+    assert "left out" in said[0]
+
+
+def test_tables_and_graphs_that_are_missing_are_one_clear_line(folder: Path) -> None:
+    shutil.rmtree(folder / "models")
+    with pytest.raises(DataError, match="no graphs"):
+        step_rows(folder)
+    (folder / TABLE).unlink()
+    with pytest.raises(DataError, match="no such table"):
+        list(measured(folder))
+    pd.DataFrame([{"device": "RTX 3090"}]).to_parquet(folder / TABLE)
+    with pytest.raises(DataError, match="no column"):
+        list(measured(folder))
