@@ -89,7 +89,8 @@ def select(
         card = entry[0]
         return dtype in card.dtypes, protocol in card.protocols, target in card.targets
 
-    return _load(max(fitting, key=fit)[1])
+    path = max(fitting, key=fit)[1]
+    return _load(path, _stamp(path))
 
 
 def predict(
@@ -194,12 +195,20 @@ def distinct(columns: Columns) -> tuple[dict[str, Array], NDArray[np.intp]]:
     return {name: unique[:, i] for i, name in enumerate(columns)}, back.reshape(-1)
 
 
-@cache
-def _cards(folder: Path) -> tuple[tuple[Card, Path], ...]:
-    paths = sorted(folder.glob("*.toml"))
-    return tuple((artefact.read_card(path), path) for path in paths)
+def _cards(folder: Path) -> list[tuple[Card, Path]]:
+    return [(_card(path, _stamp(path)), path) for path in sorted(folder.glob("*.toml"))]
+
+
+def _stamp(path: Path) -> int:
+    """Changes when the file does, so that what was read is read again."""
+    return path.stat().st_mtime_ns
 
 
 @cache
-def _load(path: Path) -> Artefact:
+def _card(path: Path, stamp: int) -> Card:
+    return artefact.read_card(path)
+
+
+@cache
+def _load(path: Path, stamp: int) -> Artefact:
     return artefact.load(path)
