@@ -13,7 +13,7 @@ from perfc.lint.subject import Subject
 from perfc.machine import Unit
 from perfc.passes.ceilings import Ceiling, KernelBound
 
-QUANTIZING = frozenset({"quantize_linear", "dequantize_linear", "dynamic_quantize_linear"})
+QUANTIZING = frozenset({"quantize_linear", "dequantize_linear"})
 
 
 class QuantizationFallback(Rule):
@@ -23,7 +23,8 @@ class QuantizationFallback(Rule):
         Finds Q and DQ nodes that the runtime's fusion table leaves alone, so that what lies
         between them runs in floating point; the gain is the time of these kernels. Finds products
         and convolutions of a dequantised activation whose other factor is not quantised; the gain
-        is that of the integer rate. Weights alone in a narrow type are meant that way.
+        is that of the integer rate. Weights alone in a narrow type are meant that way, and so are
+        the first and the last conversion of a model and those around views, where they cancel.
 
     Why is this bad:
         Quantising costs a pass over the tensor, and the operator that was to be faster runs in
@@ -48,7 +49,7 @@ class QuantizationFallback(Rule):
             nodes = bound.kernel.nodes
             converting = [n for n in nodes if n.op.mnemonic in QUANTIZING]
             others = [n for n in nodes if n not in converting and n.op.kind is not Kind.VIEW]
-            if not converting or others or self._is_border(subject, converting):
+            if not converting or others or is_meant(subject, converting):
                 continue
             gain = subject.lightened(i, 0.0, 0.0)
             names = " and ".join(dict.fromkeys(n.loc.op_type or n.op.mnemonic for n in converting))
@@ -87,14 +88,34 @@ class QuantizationFallback(Rule):
             gain=gain,
         )
 
-    @staticmethod
-    def _is_border(subject: Subject, nodes: list[Node]) -> bool:
-        """Whether the kernel converts an input of the model or its output, as one must."""
-        inputs, outputs = set(subject.graph.inputs), set(subject.graph.outputs)
-        first, last = nodes[0], nodes[-1]
-        reads_input = first.op.mnemonic != "dequantize_linear" and first.inputs[0] in inputs
-        gives_back = last.op.mnemonic == "dequantize_linear" and bool(outputs & set(last.results))
-        return reads_input or gives_back
+
+def is_meant(subject: Subject, nodes: list[Node]) -> bool:
+    """Whether a conversion is at a border of the model, or around views and cancels there."""
+    inputs, outputs = set(subject.graph.inputs), set(subject.graph.outputs)
+    first, last = nodes[0], nodes[-1]
+    if first.op.mnemonic == "quantize_linear":
+        maker = behind_views(subject, first)
+        is_first = first.inputs[0] in inputs
+        return is_first or (maker is not None and maker.op.mnemonic == "dequantize_linear")
+    if outputs & set(last.results):
+        return True
+    return any(
+        n.op.mnemonic == "quantize_linear" and behind_views(subject, n) is first
+        for n in subject.graph
+    )
+
+
+def behind_views(subject: Subject, node: Node) -> Node | None:
+    """What makes the operand of a node, at least one view looked through."""
+    found, steps = node, 0
+    while found.inputs and found.inputs[0] is not None:
+        maker = subject.graph.producers.get(found.inputs[0])
+        if maker is None:
+            return None
+        found, steps = maker, steps + 1
+        if found.op.kind is not Kind.VIEW:
+            return found if steps > 1 else None
+    return None
 
 
 def _partner(subject: Subject, node: Node) -> str:

@@ -335,6 +335,22 @@ def test_quantised_operands_without_a_quantised_partner_fall_back() -> None:
     assert [f.place for f in found(m, "PF405", runtime="eager")] == ["dq"]
 
 
+def test_conversions_around_a_view_cancel() -> None:
+    m = model(
+        [
+            node("QuantizeLinear", ["x", "s", "z"], ["a"], name="q1"),
+            node("DequantizeLinear", ["a", "s", "z"], ["b"], name="dq1"),
+            node("Flatten", ["b"], ["c"]),
+            node("QuantizeLinear", ["c", "s", "z"], ["d"], name="q2"),
+            node("DequantizeLinear", ["d", "s", "z"], ["y"], name="dq2"),
+        ],
+        {"x": [64, 8, 8]},
+        {"y": [64, 64]},
+        {"s": np.float32(0.1).reshape(()), "z": np.zeros((), np.int8)},
+    )
+    assert found(m, "PF405") == []
+
+
 def test_narrow_weights_alone_are_meant_that_way() -> None:
     m = model(
         [
