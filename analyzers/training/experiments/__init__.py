@@ -19,7 +19,7 @@ from perfc.errors import PerfcError
 from ...artefact import Artefact
 from ...rows import Rows
 from ...sources import sources
-from ..evaluate import Figure, Slice, figure, test
+from ..evaluate import Figure, Slice, Tested, figure, test
 from ..fit import Recipe, train
 from ..protocols import Holdout, UnseenMachine, UnseenShapes, split, targets
 
@@ -94,40 +94,42 @@ class OperatorExperiment(Experiment):
     def evaluate(self, folder: Path, say: Say) -> Iterator[Figure]:
         """Fold 0 of the shapes, then each machine, alone and with its twins."""
         blocks = self.rows(folder)
-        yield from self.score(blocks, UnseenShapes(self.group), self.shapes, say)
+        shapes = UnseenShapes(self.group)
+        yield from figures(shapes.name, self.shapes, self.tested(blocks, shapes, say))
         yield from self.check_machines(blocks, say)
 
     def check_machines(self, blocks: Sequence[Rows], say: Say) -> Iterator[Figure]:
-        """Every machine left out."""
-        for target in targets(blocks):
-            for twins in (False, True):
+        """Every machine left out, then all of them together."""
+        names = targets(blocks)
+        for twins in (False, True):
+            found: list[Tested] = []
+            for target in names:
                 holdout = UnseenMachine(target, twins)
-                if twins and not any(
-                    holdout.dropped(block) for block in blocks if block.target != target
-                ):
-                    continue
-                yield from self.score(blocks, holdout, self.machines, say)
+                alone = not any(holdout.dropped(block) for block in blocks)
+                tested = [] if twins and alone else self.tested(blocks, holdout, say)
+                yield from figures(holdout.name, self.machines, tested)
+                found += tested
+            together = f"each unseen machine{' and its twins' if twins else ''}"
+            yield from figures(together, self.machines, found)
 
-    def score(
-        self, blocks: Sequence[Rows], holdout: Holdout, slices: Sequence[Slice], say: Say
-    ) -> Iterator[Figure]:
-        """Train without what is held out, and test on it."""
+    def tested(self, blocks: Sequence[Rows], holdout: Holdout, say: Say) -> list[Tested]:
+        """Train without what is held out, and test on it; empty if nothing is on one side."""
         parts = split(blocks, holdout)
         if not parts.train or not parts.test:
-            return
+            return []
         say(f"{self.name}: {holdout.name}")
-        recipe = self.recipe
-        if isinstance(holdout, UnseenMachine):
-            recipe = recipe.for_unseen_machine()
-        found = train(
-            self.name, self.extended(parts.train), recipe, self.group,
-            leave_machines_out=isinstance(holdout, UnseenMachine),
-        )  # fmt: skip
-        tested = test(found, parts.test)
-        for part in slices:
-            line = figure(holdout.name, part, tested)
-            if line is not None:
-                yield line
+        apart = isinstance(holdout, UnseenMachine)
+        recipe = self.recipe.for_unseen_machine() if apart else self.recipe
+        found = train(self.name, parts.train, recipe, self.group, leave_machines_out=apart)
+        return test(found, parts.test)
+
+
+def figures(name: str, slices: Sequence[Slice], tested: Sequence[Tested]) -> Iterator[Figure]:
+    """Figures of every slice that has rows."""
+    for part in slices:
+        line = figure(name, part, tested)
+        if line is not None:
+            yield line
 
 
 @cache

@@ -46,6 +46,21 @@ def half(rows: Rows) -> NDArray[np.bool_]:
     return everything(rows) & (rows.dtype == "bf16")
 
 
+def of_intel(rows: Rows) -> NDArray[np.bool_]:
+    """The one machine of another maker, which has no kin."""
+    return everything(rows) & (rows.target == "arc-pro-b60")
+
+
+def of_nvidia(rows: Rows) -> NDArray[np.bool_]:
+    """All others."""
+    return ~of_intel(rows)
+
+
+def kin(rows: Rows) -> NDArray[np.bool_]:
+    """bf16 of all others."""
+    return half(rows) & of_nvidia(rows)
+
+
 QUANTISED = (
     of("f8e4m3"),
     of("f8e4m3", scale_block=128),
@@ -66,7 +81,7 @@ EXPERIMENT = OperatorExperiment(
         depth=10,
         learning_rate=0.06,
         columns=0.5,
-        apart={"trees": 250, "depth": 7, "learning_rate": 0.1, "max_rows": 200_000},
+        apart={"trees": 200, "depth": 7, "learning_rate": 0.1, "max_rows": 150_000},
     ),
     shapes=(
         Slice("bf16 on A100, H100, H200, B200", full, 0.06, "constants 12–22 %; tables 7–15 %"),
@@ -75,7 +90,9 @@ EXPERIMENT = OperatorExperiment(
         Slice("all", everything),
     ),
     machines=(
-        Slice("bf16", half, 0.14, "spec roofline 44–57 %"),
-        Slice("all", everything),
+        Slice("bf16 on A100, H100, H200, B200", full, 0.14, "spec roofline 44–57 %"),
+        Slice("bf16, NVIDIA", kin),
+        Slice("all, NVIDIA", of_nvidia),
+        Slice("all, Intel", of_intel),
     ),
 )
