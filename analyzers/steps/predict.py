@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -13,14 +14,17 @@ from ..conformal import LEAST_SPREAD, excess
 from ..distance import coordinates, nearest
 from ..forest import Forest
 from ..sheet import Sheet
+from .columns import columns as columns_of
 from .features import tabulate
 from .launch_kind import LaunchKind
+from .launches import Launch, launches
 from .setting import Mode, Setting
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from perfc.ir.graph import Module
     from perfc.machine import Machine
 
     from ..card import Card
@@ -72,6 +76,25 @@ def predict_step(
         WeightsError: no weights of that way of running, or damaged ones.
     """
     return estimate(_load(folder / f"{weights_name(setting.mode)}.toml"), columns, setting, machine)
+
+
+def predict_module(
+    module: Module,
+    env: Mapping[str, int],
+    setting: Setting,
+    machine: Machine,
+    *,
+    folder: Path = artefact.SHIPPED,
+) -> tuple[list[Launch], StepEstimate]:
+    """The launches of a typed, canonical f32 module at given extents, and what they take.
+
+    Raises:
+        WeightsError: as `predict_step`.
+    """
+    from perfc.passes.manager import Analyses
+
+    found = launches(module, Analyses(), setting, [env])[1]
+    return found, predict_step(columns_of(found), setting, machine, folder=folder)
 
 
 def estimate(found: Artefact, columns: Columns, setting: Setting, machine: Machine) -> StepEstimate:

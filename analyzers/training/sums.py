@@ -64,7 +64,7 @@ class SumRecipe:
     knee: float = 0.15
     ridge: float = 0.3
     spread_trees: int = 60
-    folds: int = 4
+    folds: int = 3
     seed: int = 0
 
 
