@@ -12,11 +12,11 @@ from perfc.passes.cost import Tier
 
 
 class OpaqueOperator(Rule):
-    """An operator without a definition.
+    """An operator whose cost is not known.
 
     What it does:
         Finds operators of which only the bytes are known, or not even these: custom domains
-        without a function body, types that could not be inferred.
+        without a function body, shapes and types that could not be inferred.
 
     Why is this bad:
         All totals of the model become lower bounds, no fusion reaches across the operator, and
@@ -43,10 +43,10 @@ class OpaqueOperator(Rule):
                 name = node.loc.op_type or node.op.mnemonic
                 found.setdefault((name, cost.tier), []).append(node)
         for (name, tier), nodes in found.items():
-            known = "only its bytes are known" if tier is Tier.BYTES else "not even its bytes known"
+            known = "only its bytes are known" if tier is Tier.BYTES else "not even its bytes are"
             count = f" x{len(nodes)}" if len(nodes) > 1 else ""
             yield self.finding(
-                f"{name}{count} has no definition: {known}",
+                f"nobody knows what {name}{count} costs: {known}",
                 "give it a function body, or write it in standard operators",
                 nodes=nodes,
             )

@@ -11,6 +11,8 @@ from perfc.lint.subject import Subject
 
 LEAST_SHARE = 0.1
 """Untouched bytes of one tensor below this share of all weights are not reported."""
+LEAST_BYTES = 1 << 20
+"""Nor are fewer than these."""
 
 
 class UntouchedWeights(Rule):
@@ -52,7 +54,7 @@ class UntouchedWeights(Rule):
                     first.setdefault(v, i)
         for v, touched in most.items():
             size = subject.nbytes(v)
-            if size is None or size - touched < LEAST_SHARE * total or size <= touched:
+            if size is None or size - touched < max(LEAST_SHARE * total, LEAST_BYTES):
                 continue
             anchor = subject.kernels[first[v]].kernel.anchor
             message = (
