@@ -22,12 +22,20 @@ from perfc.passes.shapes import Shapes
 from .edit import Edit, rewritten
 from .finding import Basis, Gain
 
+MAX_ANALYSES = 400
+"""Distinct changes of one model that are analysed; the gain of any further one is not known."""
 
-@dataclass(slots=True, weakref_slot=True)
+
+@dataclass(slots=True)
 class Memory:
     """Gains by what they depend on: layers repeat, so equal places are analysed once."""
 
     gains: dict[Hashable, Gain | None] = field(default_factory=dict[Hashable, "Gain | None"])
+
+    @property
+    def is_full(self) -> bool:
+        """Whether no further change is analysed, so that time stays bounded."""
+        return len(self.gains) >= MAX_ANALYSES
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,17 +117,17 @@ class Subject:
         """The gain of what every runtime does while loading."""
         return Gain(0.0, 0.0, 0.0, Basis.COUNTED, self.now[0])
 
-    def rewriting(self, edits: Sequence[Edit], alike: Hashable = None) -> Gain | None:
+    def rewriting(self, edits: Sequence[Edit], alike: Hashable) -> Gain | None:
         """What the executed module gains from ``edits``, by analysing the rewritten module.
 
         Args:
             edits: on values and nodes of the executed module.
-            alike: equal for places where the same is gained; None to analyse each.
+            alike: equal for places where the same is gained.
         """
         key = ("rewriting", alike)
-        if alike is None or key not in self.memory.gains:
+        if key not in self.memory.gains and not self.memory.is_full:
             self.memory.gains[key] = self._reanalysed(edits)
-        return self.memory.gains[key]
+        return self.memory.gains.get(key)
 
     def _reanalysed(self, edits: Sequence[Edit]) -> Gain | None:
         report, am = self.report, Analyses()
@@ -132,7 +140,7 @@ class Subject:
             return None  # types that no longer go together: the rewrite is not one
         return self._gain(roof, Basis.REANALYSIS)
 
-    def fusing(self, indices: Sequence[int], alike: Hashable = None) -> Gain | None:
+    def fusing(self, indices: Sequence[int], alike: Hashable) -> Gain | None:
         """What running some kernels as one would gain: launches, and bytes that stay inside.
 
         None where kernels of undecided branches make positions ambiguous.
@@ -140,7 +148,7 @@ class Subject:
         if self.report.kernels.alternatives:
             return None
         key = ("fusing", alike)
-        if alike is None or key not in self.memory.gains:
+        if key not in self.memory.gains and not self.memory.is_full:
             chosen = set(indices)
             merged = self.merged([self.kernels[i].kernel for i in indices], chosen)
             last = max(chosen)
@@ -150,7 +158,7 @@ class Subject:
                 if i == last or i not in chosen
             ]
             self.memory.gains[key] = self._gain(self._timed(table), Basis.BOUNDS)
-        return self.memory.gains[key]
+        return self.memory.gains.get(key)
 
     def merged(self, parts: Sequence[Kernel], indices: Iterable[int]) -> Kernel:
         """One kernel that does what ``parts`` do; what only they read stays inside."""

@@ -49,27 +49,28 @@ class ConstantFoldable(Rule):
         """Connected groups of constant nodes of the file's main graph."""
         graph = subject.file
         constant: set[Value] = set()
+        order: dict[Node, int] = {}
         group_of: dict[Node, list[Node]] = {}
         for node in graph:
             if node.loc.is_expanded or not is_constant(node, constant, subject.has_values):
                 continue
             constant.update(node.results)
-            mine = [node]
+            order[node] = len(order)
+            mine = group_of[node] = [node]
             for v in node.inputs:
                 maker = graph.producers.get(v) if v is not None else None
                 other = group_of.get(maker) if maker is not None else None
                 if other is not None and other is not mine:
-                    other.extend(mine)
-                    mine = other
-                    group_of.update(dict.fromkeys(other, other))
-            group_of[node] = mine
+                    mine, less = (mine, other) if len(mine) > len(other) else (other, mine)
+                    mine.extend(less)
+                    group_of.update(dict.fromkeys(less, mine))
         groups = list({id(g): g for g in group_of.values()}.values())
         aliases = [g[0] for g in groups if is_alias(g)]
         if aliases:
             yield self._aliases(subject, aliases)
         for group in groups:
             if not is_alias(group):
-                yield self._found(subject, group)
+                yield self._found(subject, sorted(group, key=order.__getitem__))
 
     def _aliases(self, subject: Subject, nodes: list[Node]) -> Finding:
         """Stored tensors that are given another name: one finding for all."""

@@ -378,3 +378,20 @@ def test_rated_figures_are_noted_where_they_bind() -> None:
     (finding,) = found(product(4096), "PF902", target="l4")
     assert "rated figures only" in finding.message
     assert found(product(4096), "PF902", target="a100") == []
+
+
+def test_a_gain_that_was_not_computed_is_unknown_and_not_zero(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("perfc.lint.subject.MAX_ANALYSES", 0)
+    findings = found(blemished(), "PF101")
+    assert findings
+    assert all(f.gain is None for f in findings)
+
+
+def test_a_constant_chain_is_one_finding_with_its_last_node_first() -> None:
+    nodes = [node("Sin", [f"c{i}"], [f"c{i + 1}"], name=f"sin{i}") for i in range(300)]
+    nodes.append(node("Add", ["x", "c300"], ["y"]))
+    m = model(nodes, {"x": [4]}, {"y": [4]}, {"c0": rows(4)})
+    (finding,) = found(m, "PF104")
+    assert (len(finding.nodes), finding.place) == (300, "sin299")
