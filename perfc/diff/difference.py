@@ -33,6 +33,7 @@ class Difference:
         aligned: pairs of nodes.
         aligned_products: pairs of nodes with multiply-accumulates, and how many nodes either side
             has of them at most.
+        equal_products: those of these pairs that do the same work on both sides.
         changes: nodes that are not as they were.
         edits: changes grouped by cause.
         kernels: kernels of both, side by side.
@@ -49,6 +50,7 @@ class Difference:
     totals: Mapping[Metric, tuple[Figure, Figure]]
     aligned: int
     aligned_products: tuple[int, int]
+    equal_products: int
     changes: tuple[Change, ...]
     edits: tuple[Edit, ...]
     kernels: tuple[KernelPair, ...]
@@ -94,6 +96,7 @@ def compare(old: Report, new: Report, labels: tuple[str, str] = ("", "")) -> Dif
         {m: (before[m], after[m]) for m in Metric},
         len(alignment.pairs),
         (products, every),
+        sum(ours.mac(a) == theirs.mac(b) > 0 for a, b in alignment.pairs),
         tuple(found),
         groups,
         pairs,

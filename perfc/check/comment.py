@@ -1,0 +1,198 @@
+"""The comment on a pull request: what the change costs, from the JSON of a check."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from enum import Enum
+from pathlib import Path
+
+from perfc.diff.figures import BY_KEY
+from perfc.diff.views import percent, signed
+from perfc.errors import ParseError
+from perfc.report.markdown import escaped
+from perfc.report.units import DASH, plural
+
+from .limits import written
+from .views import SCHEMA, SHOWN
+
+MARKER = "<!-- perfc-comment -->"
+"""By this line an earlier comment is found, to be updated in place."""
+LARGEST_BYTES = 16 << 20
+LONGEST_CHARACTERS = 60_000
+"""GitHub refuses comments of more than 65,536 characters."""
+
+Row = Mapping[str, object]
+
+
+class Policy(Enum):
+    """When there is something to say."""
+
+    ALWAYS = "always"
+    ON_CHANGE = "on-change"
+    ON_FAIL = "on-fail"
+
+
+def load(path: Path) -> Row:
+    """The JSON that ``perfc check --output-format json`` wrote.
+
+    Raises:
+        ParseError: it cannot be read, or is something else.
+    """
+    try:
+        with path.open("rb") as stream:
+            tree = json.loads(stream.read(LARGEST_BYTES))
+    except OSError as error:
+        raise ParseError(error.strerror or "cannot be read", where=str(path)) from None
+    except (ValueError, RecursionError):
+        raise ParseError("not JSON", where=str(path)) from None
+    found = tree.get("schema") if isinstance(tree, dict) else None
+    if found != SCHEMA:
+        hint = "write it with perfc check --output-format json"
+        raise ParseError(f"schema {found!r} is not {SCHEMA}", where=str(path), hint=hint)
+    assert isinstance(tree, dict)
+    return tree
+
+
+def is_due(check: Row, policy: Policy) -> bool:
+    """Whether the policy wants a comment."""
+    results = rows(check, "results")
+    is_bad = check.get("outcome") == "fail" or bool(rows(check, "errors"))
+    match policy:
+        case Policy.ALWAYS:
+            return True
+        case Policy.ON_FAIL:
+            return is_bad
+        case Policy.ON_CHANGE:
+            noted = ("changed", "new", "removed")
+            return is_bad or any(r.get("standing") in noted or r.get("findings") for r in results)
+
+
+def render(check: Row) -> str:
+    """The comment as Markdown.
+
+    Raises:
+        ParseError: the JSON lacks something.
+    """
+    try:
+        text = "\n".join(lines(check)) + "\n"
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ParseError(f"damaged: {error}", hint="write it anew with perfc check") from None
+    if len(text) > LONGEST_CHARACTERS:
+        cut = text[:LONGEST_CHARACTERS].rpartition("\n")[0]
+        text = f"{cut}\n\n*Cut here: too long for a comment. Run `perfc check` for all of it.*\n"
+    return text
+
+
+def lines(check: Row) -> Iterator[str]:
+    """The comment line by line."""
+    results = rows(check, "results")
+    yield MARKER
+    yield f"### {headline(check, results)}"
+    errors = check["errors"]
+    assert isinstance(errors, list)
+    if errors:
+        yield ""
+        yield from (f"- :x: not analysed: {escaped(str(e))}" for e in errors)
+    exceeded = [(r, f) for r in results for f in rows(r, "findings")]
+    if exceeded:
+        yield ""
+        for r, f in exceeded:
+            mark = ":x:" if f["outcome"] == "fail" else ":warning:"
+            yield f"- {mark} **{escaped(str(r['model']))}**: {escaped(str(f['message']))}"
+    yield from changes([r for r in results if r["standing"] == "changed"])
+    yield from new_ones([r for r in results if r["standing"] == "new"])
+    for standing in ("removed", "skipped"):
+        named = sorted({str(r["model"]) for r in results if r["standing"] == standing})
+        if named:
+            shown = ", ".join(map(escaped, named[:10]))
+            more = f" and {len(named) - 10} more" if len(named) > 10 else ""
+            yield ""
+            yield f"{standing.capitalize()}: {shown}{more}."
+    same = sum(r["standing"] == "same" for r in results)
+    notes = check["notes"]
+    assert isinstance(notes, list)
+    yield ""
+    tail = "".join(f" {escaped(str(n))}." for n in notes)
+    version = escaped(str(check["perfc"]))
+    yield f"<sub>{plural(same, 'model')} unchanged.{tail} perfc {version}</sub>"
+
+
+def headline(check: Row, results: Sequence[Row]) -> str:
+    """The verdict."""
+    if check["errors"]:
+        return "perfc: a model cannot be analysed"
+    failed = len({r["model"] for r in results if r["outcome"] == "fail"})
+    if failed:
+        return f"perfc: {plural(failed, 'model')} over budget"
+    changed = len({r["model"] for r in results if r["standing"] != "same"})
+    if not changed:
+        return "perfc: no model costs more or less"
+    return f"perfc: budgets kept, {plural(changed, 'model')} to look at"
+
+
+def changes(results: Sequence[Row]) -> Iterator[str]:
+    """A table of old and new figures, and why."""
+    if not results:
+        return
+    yield ""
+    yield "| model | metric | before | after | change |"
+    yield "| --- | --- | ---: | ---: | ---: |"
+    for r in results:
+        name = f"{escaped(str(r['model']))} ({escaped(str(r['setting']))})"
+        figures = {str(f["metric"]): f for f in rows(r, "figures")}
+        for metric in SHOWN:
+            f = figures.get(metric.key)
+            old = number(f["baseline"]) if f else None
+            new = number(f["value"]) if f else None
+            if new is None or old is None or abs(new - old) <= 1e-5 * abs(old):
+                continue
+            change = (
+                f"{signed(new - old, metric.unit)} ({percent((new - old) / old if old else None)})"
+            )
+            before = written(old, metric.unit)
+            yield f"| {name} | {metric.title} | {before} | {written(new, metric.unit)} | {change} |"
+            name = ""
+    why = [r for r in results if r["why"] or r["notes"]]
+    if why:
+        yield ""
+        yield "<details><summary>why</summary>"
+        yield ""
+        for r in why:
+            notes = r["notes"]
+            assert isinstance(notes, list)
+            said = "; ".join([*([str(r["why"])] if r["why"] else []), *map(str, notes)])
+            yield f"- **{escaped(str(r['model']))}**: {escaped(said)}"
+        yield ""
+        yield "</details>"
+
+
+def new_ones(results: Sequence[Row]) -> Iterator[str]:
+    """Models without a baseline: they are new, which is not a change of zero."""
+    if not results:
+        return
+    shown = [BY_KEY[k] for k in ("time", "flop", "parameters", "peak_memory")]
+    yield ""
+    yield f"| new model | {' | '.join(m.title for m in shown)} |"
+    yield f"| --- | {' | '.join('---:' for _ in shown)} |"
+    for r in results:
+        figures = {str(f["metric"]): number(f["value"]) for f in rows(r, "figures")}
+        values = [figures.get(m.key) for m in shown]
+        cells = [
+            DASH if v is None else written(v, m.unit) for m, v in zip(shown, values, strict=True)
+        ]
+        name = f"{escaped(str(r['model']))} ({escaped(str(r['setting']))})"
+        yield f"| {name} | {' | '.join(cells)} |"
+
+
+def rows(tree: Row, key: str) -> list[Row]:
+    """A list of tables."""
+    found = tree[key]
+    if not isinstance(found, list):
+        raise TypeError(f"{key} is not a list")
+    return found
+
+
+def number(value: object) -> float | None:
+    """A number, None for null."""
+    return value if isinstance(value, int | float) else None

@@ -1,0 +1,33 @@
+"""``perfc comment``: the comment on a pull request, from the JSON of a check."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ._document import emit
+from ._options import output_option
+
+
+@click.command("comment")
+@click.argument("check", type=click.Path(path_type=Path))
+@click.option(
+    "--policy",
+    type=click.Choice(["always", "on-change", "on-fail"]),
+    default="on-change",
+    show_default=True,
+    help="When there is something to say; else nothing is written.",
+)
+@output_option
+def command(check: Path, policy: str, output: Path | None) -> None:
+    """Render CHECK, the JSON of `perfc check --output-format json`, as a Markdown comment.
+
+    Its first line marks it, so that the next run can find and update it:
+    `gh pr comment` posts anew, `gh api` with the marker updates in place (see docs/check.md).
+    """
+    from perfc.check import comment
+
+    found = comment.load(check)
+    text = comment.render(found) if comment.is_due(found, comment.Policy(policy)) else ""
+    emit(text, output)
