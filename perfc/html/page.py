@@ -61,7 +61,8 @@ def page(report: Report, views: Views) -> str:
     above = [blocks.pop(n) for n in ("summary", "prediction") if n in blocks]
     tables = Tables(blocks.pop("kernels"), blocks.pop("memory"))
     below = [*blocks.values(), assumptions]
-    return rendered(headline(views), above, tables, below, {"reports": [payload(report, views)]})
+    data: Json = {"reports": [payload(report, views)]}
+    return rendered(headline(views), above, tables, below, data)
 
 
 def comparison_page(found: Comparison) -> str:
@@ -75,7 +76,7 @@ def comparison_page(found: Comparison) -> str:
         [section_block(s) for s in sections if (s.name == "changes") == is_below]
         for is_below in (False, True)
     )
-    data = {
+    data: Json = {
         "reports": [payload(side.report, side.views) for side in (found.new, found.old)],
         "comparison": comparison_payload(found),
     }

@@ -15,8 +15,15 @@ function heat(time, longest, palette) {
   return mixed(heatStops(palette), Math.sqrt(time / longest));
 }
 
-const timeOf = (v) => (v < 0 ? moduleTime[~v]
-  : graphOf.kernel[v] < 0 ? 0 : shown.kernels.time_s[graphOf.kernel[v]]);
+// A kernel's time counts at its heaviest node; those that ride along in it are paler.
+const PALER = 1 / 12;
+
+function timeOf(v) {
+  if (v < 0) return moduleTime[~v];
+  const kernel = graphOf.kernel[v];
+  if (kernel < 0) return 0;
+  return shown.kernels.time_s[kernel] * (graphOf.anchor[v] === kernel ? 1 : PALER);
+}
 
 function deltaOf(kernel) {
   return data.comparison && kernel >= 0 ? data.comparison.delta_s[kernel] : null;
