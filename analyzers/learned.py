@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 TENSOR_CORES = frozenset({"matmul", "convolution"})
 """Classes whose f32 products run as TF32 where that is allowed."""
+SINGLE = {"matmul": "matmul_f32"}
+"""Classes of the same kernels in full single precision."""
 INSIDE = Protocol.GRAPH
 """A kernel between others of a run: its launch on the device counts, the host's is added later."""
 
@@ -64,19 +66,28 @@ def learned(
         row = lower(bounds.kernels[i], bounds.env)
         if row is None or row.class_name not in known:
             continue
-        dtype = computed(row, machine, tf32=tf32)
-        groups.setdefault((row.class_name, dtype), []).append((i, row))
+        own = computed(row, machine, tf32=tf32)
+        groups.setdefault(own if own[0] in known else row[:2], []).append((i, row))
     found: dict[int, Learned] = {}
     for (class_name, dtype), rows in groups.items():
         found |= predicted(bounds, class_name, dtype, rows, folder)
     return found
 
 
-def computed(row: Lowered, machine: Machine, *, tf32: bool) -> str:
-    """The element type that products are done in."""
-    if row.dtype == "f32" and tf32 and row.class_name in TENSOR_CORES:
-        return "tf32" if (Unit.MATRIX, "tf32") in machine.compute else "f32"
-    return row.dtype
+def computed(row: Lowered, machine: Machine, *, tf32: bool) -> tuple[str, str]:
+    """The class and the element type that products are done in.
+
+    Products of f16 run on the same units as those of bf16, of which there are more rows; those of
+    f32 without TF32 are a class of their own.
+    """
+    name, dtype, parameters = row
+    if name not in TENSOR_CORES:
+        return name, dtype
+    if dtype == "f16" and not parameters.get("weight_bits"):
+        return name, "bf16"
+    if dtype == "f32" and tf32 and (Unit.MATRIX, "tf32") in machine.compute:
+        return name, "tf32"
+    return (SINGLE.get(name, name), dtype) if dtype == "f32" else (name, dtype)
 
 
 def predicted(

@@ -20,6 +20,7 @@ from perfc.passes.roofline import GRAPH_GAP, KernelBound, Roofline, RooflineTabl
 from perfc.passes.runtimes import Launch
 
 from . import artefact
+from .energy import Energy, Spell, energy_of, summed
 from .learned import Learned, learned
 from .spread import Spread, spread_of
 
@@ -102,11 +103,15 @@ class PredictionTable:
         kernels: one for each kernel of the roofline.
         total: of the run.
         notes: what a reader must know before trusting them.
+        energies: of the kernels; None where nobody fitted the power of such a machine.
+        energy: of the run.
     """
 
     kernels: tuple[KernelPrediction, ...]
     total: Total
     notes: tuple[str, ...] = ()
+    energies: tuple[Energy | None, ...] = ()
+    energy: Energy | None = None
 
     def share(self, predictor: Predictor) -> float:
         """Share of the predicted kernel time that one predictor answers for."""
@@ -167,10 +172,18 @@ def predict(
     host_s = 0.0
     if efficiencies is not None and source is not None:
         host_s = efficiencies.host_s * host_nodes(source, kernels)
+    whole = total(complete, bounds.floor_s, host_s, efficiencies)
+    energies = tuple(
+        energy_of(b, Spell(k.time_s, k.low_s, k.high_s, k.wait_s), machine)
+        for b, k in zip(bounds.kernels, complete, strict=True)
+    )
+    run = Spell(whole.time_s, whole.low_s, whole.high_s, whole.wait_s)
     return PredictionTable(
         tuple(complete),
-        total(complete, bounds.floor_s, host_s, efficiencies),
+        whole,
         tuple(notes(complete, machine, runtime)),
+        energies,
+        summed(energies, run),
     )
 
 

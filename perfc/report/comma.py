@@ -40,6 +40,10 @@ HEADER = (
     "predictor_class",
     "is_extrapolating",
     "is_measured",
+    "energy_j",
+    "energy_low_j",
+    "energy_high_j",
+    "power_w",
 )
 FORECAST = {
     "predicted_s": "time_s",
@@ -50,6 +54,10 @@ FORECAST = {
     "predictor_class": "class_name",
     "is_extrapolating": "is_extrapolating",
     "is_measured": "is_measured",
+    "energy_j": "energy_j",
+    "energy_low_j": "energy_low_j",
+    "energy_high_j": "energy_high_j",
+    "power_w": "power_w",
 }
 """Columns of the prediction; empty where none was asked for."""
 

@@ -14,6 +14,7 @@ from .prediction import Forecast, forecast
 from .units import Unit, share
 
 if TYPE_CHECKING:
+    from perfc.analyzers.energy import Energy
     from perfc.analyzers.prediction import KernelPrediction
     from perfc.api import Report
 
@@ -101,14 +102,16 @@ def collect(report: Report, *, predict: bool = False) -> tuple[KernelRow, ...]:
     rows: list[KernelRow] = []
     bounds = report.roofline.kernels
     predicted: Sequence[KernelPrediction | None] = (None,) * len(bounds)
+    energies: Sequence[Energy | None] = (None,) * len(bounds)
     whole_s = 0.0
     if predict:
-        predicted, whole_s = report.prediction.kernels, report.prediction.total.time_s
-    for i, (bound, prediction) in enumerate(zip(bounds, predicted, strict=True)):
+        table = report.prediction
+        predicted, energies, whole_s = table.kernels, table.energies, table.total.time_s
+    for i, (bound, prediction, energy) in enumerate(zip(bounds, predicted, energies, strict=True)):
         same = (*identity(bound), prediction)
         first = firsts.get(same)
         if first is None:
-            view = None if prediction is None else forecast(prediction, whole_s)
+            view = None if prediction is None else forecast(prediction, energy, whole_s)
             found = firsts[same] = row(i, bound, total, report.env, view)
         else:
             names = tuple(n.name for n in bound.kernel.nodes)

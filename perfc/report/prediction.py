@@ -10,6 +10,7 @@ from .document import Amount, Column, Fact, Facts, Note, Section, Table
 from .units import Unit, quantity, share
 
 if TYPE_CHECKING:
+    from perfc.analyzers.energy import Energy
     from perfc.analyzers.prediction import KernelPrediction, PredictionTable
     from perfc.api import Report
 
@@ -28,6 +29,10 @@ class Forecast:
         class_name: class of kernels whose measurements it rests on.
         is_extrapolating: whether it is unlike all that was measured.
         is_measured: whether kernels of the class were measured on this machine, or a near one.
+        energy_j: of the board; None where nobody fitted the power of such a machine.
+        energy_low_j: lower end of its interval.
+        energy_high_j: upper end.
+        power_w: mean power of the board while it runs.
     """
 
     share: float
@@ -39,6 +44,10 @@ class Forecast:
     class_name: str
     is_extrapolating: bool
     is_measured: bool
+    energy_j: float | None
+    energy_low_j: float | None
+    energy_high_j: float | None
+    power_w: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +78,10 @@ class Prediction:
         high_s: upper end.
         wait_s: part of the time that waits for launches.
         host_s: part of the time that nodes take which launch nothing.
+        energy_j: of the board in one run; unknown where nobody fitted the power of such a machine.
+        energy_low_j: lower end of its interval.
+        energy_high_j: upper end.
+        power_w: mean power of the board.
         predictors: who says so.
         notes: what to know before trusting them.
     """
@@ -79,11 +92,15 @@ class Prediction:
     high_s: Amount
     wait_s: Amount
     host_s: Amount
+    energy_j: Amount
+    energy_low_j: Amount
+    energy_high_j: Amount
+    power_w: Amount
     predictors: tuple[PredictorShare, ...]
     notes: tuple[str, ...]
 
 
-def forecast(found: KernelPrediction, total_s: float) -> Forecast:
+def forecast(found: KernelPrediction, energy: Energy | None, total_s: float) -> Forecast:
     """The prediction of one kernel."""
     return Forecast(
         ratio(found.time_s, total_s),
@@ -95,13 +112,17 @@ def forecast(found: KernelPrediction, total_s: float) -> Forecast:
         found.class_name,
         found.is_extrapolating,
         found.is_measured,
+        None if energy is None else energy.energy_j,
+        None if energy is None else energy.low_j,
+        None if energy is None else energy.high_j,
+        None if energy is None else energy.power_w,
     )
 
 
 def collect(report: Report) -> Prediction:
     """The prediction of ``report``."""
     table = report.prediction
-    total = table.total
+    total, energy = table.total, table.energy
 
     def seconds(value: float) -> Amount:
         return Amount(value, Unit.SECOND)
@@ -113,6 +134,10 @@ def collect(report: Report) -> Prediction:
         seconds(total.high_s),
         seconds(total.wait_s),
         seconds(total.host_s),
+        Amount(None if energy is None else energy.energy_j, Unit.JOULE),
+        Amount(None if energy is None else energy.low_j, Unit.JOULE),
+        Amount(None if energy is None else energy.high_j, Unit.JOULE),
+        Amount(None if energy is None else energy.power_w, Unit.WATT),
         shares(table),
         table.notes,
     )
@@ -157,12 +182,16 @@ def section(view: Prediction) -> Section:
         parts.append(f"{view.wait_s} of it waiting for launches")
     if view.host_s.value:
         parts.append(f"{view.host_s} in nodes that launch nothing")
-    rows = (
+    rows = [
         Fact("floor", view.floor_s, f"no run is faster; {tight} of the prediction"),
         Fact("prediction", view.time_s, "; ".join(parts) or "kernels and their launches"),
         Fact("interval", None, f"{low} to {high}: nine of ten such runs"),
-    )
+    ]
+    if view.energy_j.value is not None:
+        ends = f"{view.energy_low_j} to {view.energy_high_j}"
+        words = f"{ends}; {view.power_w} on average, of the board alone"
+        rows.append(Fact("energy", view.energy_j, words))
     cells = tuple((p.predictor, p.kernels, p.share, ", ".join(p.classes)) for p in view.predictors)
     table = (Table(COLUMNS, cells),) if cells else ()
     notes = tuple(Note(text, is_warning=True) for text in view.notes)
-    return Section("prediction", "prediction", (Facts(rows), *table, *notes))
+    return Section("prediction", "prediction", (Facts(tuple(rows)), *table, *notes))

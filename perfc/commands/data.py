@@ -1,0 +1,49 @@
+"""``perfc data``: rows that others measured, from their public repositories."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from perfc.errors import ParseError
+
+
+@click.group("data")
+def command() -> None:
+    """Fetch measured rows that predictors are trained on; perfc does not ship them."""
+
+
+@command.command("list")
+def list_sources() -> None:
+    """List the sources: repository, commit, licence, and the tables they become."""
+    from perfc.data.source import sources
+
+    for source in sources().values():
+        click.echo(f"{source.name:16} {source.title}")
+        click.echo(f"{'':16} {source.url} at {source.commit}, {source.licence}")
+        click.echo(f"{'':16} {', '.join(f'{t}.parquet' for t in source.tables)}")
+
+
+@command.command("fetch")
+@click.argument("names", metavar="[NAME]...", nargs=-1)
+@click.option(
+    "-o", "--output", type=click.Path(file_okay=False, path_type=Path), default=Path("data"),
+    show_default=True, help="Folder of the tables.",
+)  # fmt: skip
+@click.option("--url", default="", help="A mirror, or a clone of yours; with one NAME.")
+@click.option("--commit", default="", help="Another commit than the pinned one.")
+def fetch_sources(names: tuple[str, ...], output: Path, url: str, commit: str) -> None:
+    """Clone the sources NAME, all by default, and write their tables."""
+    from perfc.data.fetch import fetch
+    from perfc.data.source import sources
+
+    known = sources()
+    strange = [name for name in names if name not in known]
+    if strange:
+        raise ParseError(f"no source {strange[0]!r}", hint=f"there are {', '.join(known)}")
+    if (url or commit) and len(names) != 1:
+        raise ParseError("--url and --commit are of one source", hint="give its NAME")
+    for name in names or tuple(known):
+        for path in fetch(known[name], output, url, commit):
+            click.echo(str(path))

@@ -1,0 +1,105 @@
+"""Clones a public source at its commit and writes its tables."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from .source import FetchError, PublicSource
+
+LIMIT_S = 3600
+_URL = re.compile(r"(?:https://|file:///|/)[^\s\0]+")
+
+
+def fetch(source: PublicSource, output: Path, url: str = "", commit: str = "") -> list[Path]:
+    """Write the tables of a source as Parquet files, all of them or none.
+
+    Args:
+        source: what to fetch.
+        output: folder of the tables.
+        url: a mirror of the repository, or a clone of one's own; the public one by default.
+        commit: another commit than the pinned one, whose files may be others.
+
+    Raises:
+        FetchError: it cannot be cloned, or its files are not what was published.
+        MissingExtraError: pandas or pyarrow is not installed.
+    """
+    from .source import pandas
+
+    pandas()
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+        place = Path(tempfile.mkdtemp(dir=output, prefix=".fetch."))
+    except OSError as error:
+        raise FetchError(error.strerror or "cannot be written", where=str(output)) from None
+    try:
+        clone = place / "clone"
+        checkout(url or source.url, commit or source.commit, source.folders, clone)
+        ready: list[tuple[Path, Path]] = []
+        for name, frame in source.convert(clone).items():
+            path = place / f"{name}.parquet"
+            frame.to_parquet(path, index=False, compression="zstd")
+            ready.append((path, output / path.name))
+        for path, final in ready:
+            os.replace(path, final)
+        return [final for _, final in ready]
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def checkout(url: str, commit: str, folders: tuple[str, ...], clone: Path) -> None:
+    """Check out some folders of a commit, without hooks, prompts or other histories' files.
+
+    Raises:
+        FetchError: no git, no such repository or no such commit.
+    """
+    if not _URL.fullmatch(url):
+        raise FetchError(f"{url!r} is no https address and no path", where="--url")
+    if not re.fullmatch(r"[0-9a-f]{7,40}", commit):
+        raise FetchError(f"{commit!r} is no commit", where="--commit")
+    with blank_home() as home:
+        run(home, "clone", "--quiet", "--filter=blob:none", "--no-checkout", "--", url, str(clone))
+        run(home, "-C", str(clone), "sparse-checkout", "set", "--", *folders)
+        run(home, "-C", str(clone), "checkout", "--quiet", "--detach", commit, "--")
+
+
+@contextmanager
+def blank_home() -> Iterator[dict[str, str]]:
+    """An environment in which git asks nothing and runs nobody's hooks."""
+    with tempfile.TemporaryDirectory(prefix="perfc-git-") as folder:
+        kept = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
+        yield {
+            **kept,
+            "GIT_TERMINAL_PROMPT": "0",
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_TEMPLATE_DIR": folder,
+            "GIT_ALLOW_PROTOCOL": "https:file",
+            "LC_ALL": "C",
+        }
+
+
+def run(env: dict[str, str], *arguments: str) -> None:
+    """Run git.
+
+    Raises:
+        FetchError: it is not there, fails, or takes longer than ``LIMIT_S``.
+    """
+    command = ["git", "-c", "core.hooksPath=/dev/null", *arguments]
+    try:
+        done = subprocess.run(
+            command, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            timeout=LIMIT_S, check=False,
+        )  # fmt: skip
+    except FileNotFoundError:
+        raise FetchError("git is not installed") from None
+    except subprocess.TimeoutExpired:
+        raise FetchError(f"git took longer than {LIMIT_S} s") from None
+    if done.returncode:
+        lines = [x for x in done.stderr.splitlines() if x.startswith(("fatal", "error"))]
+        raise FetchError(lines[-1] if lines else f"git exits with {done.returncode}")

@@ -1,0 +1,1 @@
+"""Public sources: one file each, found by looking."""

@@ -1,0 +1,77 @@
+"""Whole image models, timed by the maintainers of timm on their own cards."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from ..source import FetchError, PublicSource, files_in, pandas, read_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+NAME = re.compile(
+    r"benchmark-(?P<mode>infer|train)-(?P<precision>amp|amp_bf16|bf16|fp32)-(?P<layout>nchw|nhwc)"
+    r"-pt(?P<torch>\d{3})-(?P<cuda>cu\d+|cpu)-(?P<device>[\w]+?)(?P<compiled>-dynamo)?"
+)
+DEVICES = {
+    "rtx3090": "RTX 3090", "rtx4090": "RTX 4090", "4090": "RTX 4090", "5090": "RTX 5090",
+    "pro6000maxq": "RTX PRO 6000 Blackwell Max-Q", "i9_10940x": "Intel i9-10940X",
+    "i7_12700h": "Intel i7-12700H",
+}  # fmt: skip
+OLDEST = 112
+"""Files of older PyTorch are of other versions of the models."""
+
+
+class Timm(PublicSource):
+    """``results/benchmark-*.csv``: one synchronised step of each model."""
+
+    name: ClassVar[str] = "timm"
+    title: ClassVar[str] = "whole image models on consumer cards and processors"
+    url: ClassVar[str] = "https://github.com/huggingface/pytorch-image-models"
+    commit: ClassVar[str] = "aa4b5850c154"
+    licence: ClassVar[str] = "Apache-2.0"
+    folders: ClassVar[tuple[str, ...]] = ("results",)
+    tables: ClassVar[tuple[str, ...]] = ("timm_benchmark",)
+
+    def convert(self, clone: Path) -> Mapping[str, pd.DataFrame]:
+        """One table of all files."""
+        parts = []
+        for path in files_in(clone, "results/benchmark-*.csv"):
+            found = NAME.fullmatch(path.stem)
+            if found is None or found["device"] not in DEVICES:
+                raise FetchError("a name that says no device and version", where=str(path))
+            if int(found["torch"]) >= OLDEST:
+                parts.append(rows_of(path, found))
+        return {"timm_benchmark": pandas().concat(parts, ignore_index=True)}
+
+
+def rows_of(path: Path, name: re.Match[str]) -> pd.DataFrame:
+    """Rows of one file; what its name says is in every row."""
+    mode = name["mode"]
+    frame = read_table(
+        path,
+        {
+            "model": "model",
+            f"{mode}_img_size": "img_size",
+            f"{mode}_batch_size": "batch",
+            f"{mode}_step_time": "step_time_ms",
+            f"{mode}_samples_per_sec": "samples_per_s",
+            "param_count": "params_m",
+            **({"infer_gmacs": "gmacs", "infer_macts": "mactivations"} if mode == "infer" else {}),
+        },
+    )
+    digits = name["torch"]
+    version = f"{digits[0]}.{digits[1:]}" if digits < "200" else ".".join(digits)
+    frame.insert(0, "device", DEVICES[name["device"]])
+    frame.insert(1, "mode", mode)
+    return frame.assign(
+        precision="amp_fp16" if name["precision"] == "amp" else name["precision"],
+        memory_format=name["layout"],
+        torch_compile=bool(name["compiled"]),
+        torch_version=version,
+        cuda_version=name["cuda"],
+        source_file=path.stem,
+    )

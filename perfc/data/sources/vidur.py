@@ -1,0 +1,76 @@
+"""Operators of language models, timed kernel by kernel for the simulator Vidur."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from ..source import FetchError, PublicSource, files_in, pandas, read_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+STATISTICS = ("min", "max", "mean", "median", "std")
+CONSTANTS = ("n_head", "n_kv_head", "n_embd", "n_expanded_embd", "vocab_size", "use_gated_mlp")
+US_PER_MS = 1000
+
+
+class Vidur(PublicSource):
+    """``data/profiling/compute/DEVICE/MODEL/mlp.csv``: sums of kernel times, no launch gaps."""
+
+    name: ClassVar[str] = "vidur"
+    title: ClassVar[str] = "operators of language models on A100, A40 and H100"
+    url: ClassVar[str] = "https://github.com/microsoft/vidur"
+    commit: ClassVar[str] = "7d47513363ec"
+    licence: ClassVar[str] = "MIT"
+    folders: ClassVar[tuple[str, ...]] = ("data/profiling/compute",)
+    tables: ClassVar[tuple[str, ...]] = ("vidur_mlp",)
+
+    def convert(self, clone: Path) -> Mapping[str, pd.DataFrame]:
+        """A row an operator, tokens and shard."""
+        root = (clone / "data" / "profiling" / "compute").resolve()
+        parts = []
+        for path in files_in(clone, "data/profiling/compute/*/*/*/mlp.csv"):
+            device, *model, _ = path.relative_to(root).parts
+            parts += operators(path, device, "/".join(model))
+        return {"vidur_mlp": pandas().concat(parts, ignore_index=True)}
+
+
+def operators(path: Path, device: str, model: str) -> list[pd.DataFrame]:
+    """The rows of one file, an operator after the other."""
+    with path.open(encoding="utf-8") as stream:
+        header = stream.readline(100_000).strip().split(",")
+    names = [h.split(".")[1] for h in header if h.startswith("time_stats.") and h.endswith(".min")]
+    if not names:
+        raise FetchError("no times of operators", where=str(path))
+    found = []
+    for op in names:
+        times = {f"time_stats.{op}.{s}": f"latency_{s}_us" for s in STATISTICS}
+        other = {"num_tokens": "num_tokens", "num_tensor_parallel_workers": "tensor_parallel"}
+        frame = read_table(path, {**times, **other, **{c: c for c in CONSTANTS}})
+        frame[list(times.values())] *= US_PER_MS
+        frame = frame.assign(device=device, model=model, op=op, dtype="fp16")
+        found.append(with_extents(frame, op))
+    return found
+
+
+def with_extents(frame: pd.DataFrame, op: str) -> pd.DataFrame:
+    """The extents of the products among them, per shard."""
+    shards = frame["tensor_parallel"]
+    width = frame["n_embd"]
+    head = width // frame["n_head"]
+    gated = frame["use_gated_mlp"].astype(int) + 1
+    heads = frame["n_head"] // shards
+    kv_heads = (frame["n_kv_head"] // shards).clip(lower=1)
+    expanded = frame["n_expanded_embd"] // shards
+    products = {
+        "attn_pre_proj": ((heads + 2 * kv_heads) * head, width),
+        "attn_post_proj": (width, heads * head),
+        "mlp_up_proj": (gated * expanded, width),
+        "mlp_down_proj": (width, expanded),
+    }
+    if op in products:
+        n, k = products[op]
+        return frame.assign(gemm_m=frame["num_tokens"], gemm_n=n, gemm_k=k)
+    return frame
