@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from perfc.passes.manager import Instrument
 
 INCOMPLETE = 3
+FORMATS = ("text", "json", "markdown", "csv", "trace", "html")
+SUFFIXES = {".json": "json", ".md": "markdown", ".csv": "csv", ".html": "html", ".htm": "html"}
 HTML = "html"
 """The one format that shows the graph too, and so is made of more than the views."""
 
@@ -38,10 +40,10 @@ HTML = "html"
 @click.option(
     "--output-format",
     "form",
-    type=click.Choice(["text", "json", "markdown", "csv", "trace", "html"]),
-    default="text",
-    show_default=True,
-    help="json holds every view, csv every kernel; trace is for Perfetto.",
+    type=click.Choice(FORMATS),
+    default=None,
+    help="By default what the output file's name says, else text. json holds every view, csv every "
+    "kernel; trace is for Perfetto.",
 )
 @output_option
 @click.option("--view", "views", multiple=True, metavar="NAMES", help="Only these views.")
@@ -59,7 +61,7 @@ def command(
     runtime: str,
     dtype: str,
     no_tf32: bool,
-    form: str,
+    form: str | None,
     output: Path | None,
     views: tuple[str, ...],
     all_views: bool,
@@ -97,6 +99,7 @@ def command(
         except PerfcError as error:
             raise located(error, model) from error
         found = collect(report, predict=not no_predict)
+    form = form or (SUFFIXES.get(output.suffix.lower()) if output is not None else None) or "text"
     if form == HTML:
         from perfc.html import page
 

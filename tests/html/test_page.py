@@ -224,6 +224,16 @@ def test_command_writes_the_page_whole(tmp_path: Path, capfd: pytest.CaptureFixt
     assert len(printed) > 1e6
 
 
+@pytest.mark.parametrize(
+    ("name", "start"),
+    [("r.html", "<!DOCTYPE"), ("r.json", "{"), ("r.md", "# "), ("r.txt", "perfc:")],
+)
+def test_name_of_the_file_says_the_format(tmp_path: Path, name: str, start: str) -> None:
+    out = tmp_path / name
+    assert cli.run(["analyze", str(MODELS / "resnet50.onnx.gz"), "-o", str(out)]) == 0
+    assert out.read_text(encoding="utf-8").startswith(start)
+
+
 def test_plotting_library_is_the_published_file() -> None:
     folder = ROOT / "perfc" / "html" / "echarts"
     digest = hashlib.sha256((folder / "echarts.min.js").read_bytes()).hexdigest()
