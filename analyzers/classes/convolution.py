@@ -1,0 +1,124 @@
+"""Convolutions in two directions: direct, grouped and depthwise, minimal filtering included."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar
+
+from .. import reach
+from . import Amounts, KernelClass
+from .matmul import BITS
+
+if TYPE_CHECKING:
+    from ..rows import Protocol
+    from ..sheet import Sheet
+    from . import Array, Columns
+
+EAGER_S = 75e-6
+
+
+class Convolution(KernelClass):
+    """``out_h`` × ``out_w`` results of ``out_channels`` from a window of ``in_channels``.
+
+    Stride-one windows may use minimal filtering, which cuts the products of the direct count by
+    up to ``4 r / (r + 3)`` an axis (Lavin & Gray 2016, section 3): the floor divides by it, the
+    scale does not. Transforms by FFT can save more in theory; no measured row does.
+    """
+
+    name: ClassVar[str] = "convolution"
+    parameters: ClassVar[tuple[str, ...]] = (
+        "batch", "in_channels", "out_channels", "in_h", "in_w", "out_h", "out_w",
+        "kernel_h", "kernel_w",
+    )  # fmt: skip
+    optional: ClassVar[Mapping[str, float]] = {
+        "stride_h": 1, "stride_w": 1, "groups": 1, "transposed": 0,
+    }  # fmt: skip
+
+    def amounts(self, rows: Columns, dtype: str) -> Amounts:
+        """Direct count; the least is that of minimal filtering."""
+        import numpy as np
+
+        outputs = rows["batch"] * rows["out_channels"] * rows["out_h"] * rows["out_w"]
+        inputs = rows["batch"] * rows["in_channels"] * rows["in_h"] * rows["in_w"]
+        window = rows["in_channels"] / rows["groups"] * rows["kernel_h"] * rows["kernel_w"]
+        mac = np.where(
+            rows["transposed"] > 0,
+            inputs * rows["out_channels"] / rows["groups"] * rows["kernel_h"] * rows["kernel_w"],
+            outputs * window,
+        )
+        item = BITS.get(dtype, 32) / 8
+        nothing = np.zeros_like(mac)
+        weights = rows["out_channels"] * window
+        return Amounts(
+            mac, mac / gain(rows), nothing, nothing, item * (inputs + weights), item * outputs
+        )
+
+    def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
+        """The product a convolution is: rows of positions, columns of channels."""
+        import numpy as np
+
+        compute, traffic = self.compute_s(rows, dtype, sheet), self.traffic_s(rows, dtype, sheet)
+        body = compute + traffic
+        large = body > EAGER_S / 3
+        positions = rows["batch"] * rows["out_h"] * rows["out_w"]
+        channels = rows["out_channels"] / rows["groups"]
+        amounts = self.amounts(rows, dtype)
+        nbytes = amounts.read_bytes + amounts.write_bytes
+        found = {
+            "log_body": np.log(body / EAGER_S),
+            "log_intensity": np.log(compute / traffic) * large,
+            "log_positions": np.log2(positions),
+            "log_in": np.log2(rows["in_channels"] / rows["groups"]),
+            "log_out": np.log2(channels),
+            "log_groups": np.log2(rows["groups"]),
+            "log_batch": np.log2(rows["batch"]),
+            "log_side": np.log2(rows["out_h"] * rows["out_w"]) / 2,
+            "window": rows["kernel_h"] * rows["kernel_w"],
+            "stride": rows["stride_h"],
+            "gain": gain(rows),
+            "log_beyond_l2": np.clip(np.log(nbytes / max(sheet.l2_bytes, 1.0)), -4, 4) * large,
+            "align_in": (rows["in_channels"] % 4 == 0).astype(float),
+            "align_out": (rows["out_channels"] % 32 == 0).astype(float),
+            "odd_side": rows["out_w"] % 4,
+        }
+        for height, width in ((128, 128), (128, 64), (64, 32)):
+            tiles = rows["groups"] * np.ceil(positions / height) * np.ceil(channels / width)
+            waves = np.ceil(tiles / sheet.sm_count)
+            area = waves * sheet.sm_count * height * width
+            found[f"fill_{height}x{width}"] = rows["groups"] * positions * channels / area
+        tiles = np.ceil(rows["out_h"] / 4) * np.ceil(rows["out_w"] / 4) * rows["batch"]
+        found["tile_fill"] = positions / (16 * tiles)
+        found["log_tiles"] = np.log2(tiles * np.ceil(channels / 32) / sheet.sm_count)
+        return found
+
+    def scale_s(self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol) -> Array:
+        """Direct products, bytes, and the call."""
+        call = reach.call_s(protocol, sheet, EAGER_S)
+        body = self.compute_s(rows, dtype, sheet) + self.traffic_s(rows, dtype, sheet)
+        return reach.joined_s(call, body)
+
+    def compute_s(self, rows: Columns, dtype: str, sheet: Sheet) -> Array:
+        """Direct products at the rate of the element type."""
+        single = dtype == "f32"
+        rate = reach.single_flop_per_s(sheet) if single else sheet.matrix_flop_per_s(dtype)
+        compute: Array = 2 * self.amounts(rows, dtype).mac / rate
+        return compute
+
+    def traffic_s(self, rows: Columns, dtype: str, sheet: Sheet) -> Array:
+        """Operands once at the bandwidth that kernels reach."""
+        amounts = self.amounts(rows, dtype)
+        nbytes = amounts.read_bytes + amounts.write_bytes
+        traffic: Array = nbytes / reach.memory_bytes_per_s(sheet)
+        return traffic
+
+
+def gain(rows: Columns) -> Array:
+    """Factor by which minimal filtering F(4, r) can cut the products; 1 beyond stride one."""
+    import numpy as np
+
+    plain = (rows["stride_h"] == 1) & (rows["stride_w"] == 1)
+    found = np.ones_like(rows["kernel_h"])
+    for r in (rows["kernel_h"], rows["kernel_w"]):
+        found = found * np.where(r > 1, 4 * r / (r + 3), 1.0)
+    factor: Array = np.where(plain, found, 1.0)
+    return factor

@@ -1,0 +1,71 @@
+"""Pointwise kernels: one operator, or a fused chain, over tensors that are read once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar
+
+from .. import reach
+from . import Amounts, KernelClass
+
+if TYPE_CHECKING:
+    from ..rows import Protocol
+    from ..sheet import Sheet
+    from . import Array, Columns
+
+EAGER_S = 28e-6
+
+
+class Elementwise(KernelClass):
+    """``elements`` results, each from as many operands.
+
+    ``operands`` counts tensors and scalars read, ``tensor_operands`` those of full size; ``alu``
+    and ``sfu`` are operations of the whole kernel.
+    """
+
+    name: ClassVar[str] = "elementwise"
+    parameters: ClassVar[tuple[str, ...]] = ("elements", "read_bytes", "write_bytes")
+    optional: ClassVar[Mapping[str, float]] = {
+        "alu": 0, "sfu": 0, "operands": 1, "tensor_operands": 1,
+    }  # fmt: skip
+
+    def amounts(self, rows: Columns, dtype: str) -> Amounts:
+        """As counted in the IR."""
+        import numpy as np
+
+        nothing = np.zeros_like(rows["elements"])
+        return Amounts(
+            nothing, nothing, rows["alu"], rows["sfu"], rows["read_bytes"], rows["write_bytes"]
+        )
+
+    def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
+        """Body against call; of the machine only what matters where the body is what takes time,
+        since hosts differ more than machines below.
+        """
+        import numpy as np
+
+        body = self.body_s(rows, sheet)
+        large = body > EAGER_S / 2
+        nbytes = rows["read_bytes"] + rows["write_bytes"]
+        special = rows["sfu"] / np.maximum(rows["elements"], 1)
+        special_s = rows["sfu"] / sheet.special_op_per_s("f32")
+        return {
+            "log_body": np.log(body / EAGER_S),
+            "log_beyond_l2": np.clip(np.log(nbytes / max(sheet.l2_bytes, 1.0)), -3, 3) * large,
+            "special": special,
+            "special_share": special_s / body * large,
+            "tensor_operands": rows["tensor_operands"],
+            "scalar_operands": rows["operands"] - rows["tensor_operands"],
+        }
+
+    def scale_s(self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol) -> Array:
+        """Bytes at the bandwidth that kernels reach, and the call."""
+        return reach.joined_s(reach.call_s(protocol, sheet, EAGER_S), self.body_s(rows, sheet))
+
+    def body_s(self, rows: Columns, sheet: Sheet) -> Array:
+        """The kernel alone."""
+        import numpy as np
+
+        nbytes = np.maximum(rows["read_bytes"] + rows["write_bytes"], 1.0)
+        body: Array = nbytes / reach.memory_bytes_per_s(sheet)
+        return body

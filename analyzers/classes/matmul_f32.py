@@ -1,0 +1,136 @@
+"""Matrix products in full single precision: FP32 lanes of a GPU, or FP32 matrix cores, no TF32."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar
+
+from perfc.machine import Unit
+
+from .. import reach
+from . import Amounts, KernelClass
+
+if TYPE_CHECKING:
+    from ..rows import Protocol
+    from ..sheet import Sheet
+    from . import Array, Columns
+
+EAGER_S = 38e-6
+ITEM = 4
+TILES = (
+    *((128, 128, 1.0), (128, 64, 1.0), (64, 64, 1.05)),
+    *((32, 128, 1.1), (128, 32, 1.1), (32, 32, 1.4)),
+)
+"""Rows and columns of output tiles of library kernels, and what smaller ones lose."""
+
+
+class MatmulF32(KernelClass):
+    """``y[batch, m, n] = x[batch, m, k] · w[batch, k, n]`` in FP32 throughout.
+
+    ``transposed`` is 1 where ``w`` is stored as ``[n, k]``, as the weights of linear layers are.
+    """
+
+    name: ClassVar[str] = "matmul_f32"
+    parameters: ClassVar[tuple[str, ...]] = ("m", "n", "k")
+    optional: ClassVar[Mapping[str, float]] = {"batch": 1, "transposed": 0}
+
+    def amounts(self, rows: Columns, dtype: str) -> Amounts:
+        """Each operand once."""
+        import numpy as np
+
+        m, n, k, batch = rows["m"], rows["n"], rows["k"], rows["batch"]
+        mac = batch * m * n * k
+        nothing = np.zeros_like(mac)
+        return Amounts(
+            mac, mac, nothing, nothing, ITEM * batch * (m * k + k * n), ITEM * batch * m * n
+        )
+
+    def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
+        """Tiles and waves, alignment, and the balance of arithmetic and traffic."""
+        import numpy as np
+
+        m, n, k, batch = rows["m"], rows["n"], rows["k"], rows["batch"]
+        compute, traffic = self.compute_s(rows, sheet), self.traffic_s(rows, sheet)
+        body = self.body_s(rows, sheet)
+        large = body > EAGER_S / 3
+        nbytes = ITEM * batch * (m * k + k * n + m * n)
+        found = {
+            "log_body": np.log(body / EAGER_S),
+            "log_intensity": np.log(compute / traffic) * large,
+            "log_m": np.log2(m),
+            "log_n": np.log2(n),
+            "log_k": np.log2(k),
+            "log_batch": np.log2(batch),
+            "log_beyond_l2": np.clip(np.log(nbytes / max(sheet.l2_bytes, 1.0)), -4, 4) * large,
+            "pad": m * n / (np.ceil(m / 128) * np.ceil(n / 64) * 8192),
+            "waste": np.log(compute * reach.single_flop_per_s(sheet) / (2 * batch * m * n * k)),
+            "align_m": alignment(m),
+            "align_n": alignment(n),
+            "align_k": alignment(k),
+            "transposed": rows["transposed"],
+        }
+        for height, width, _ in TILES[:5]:
+            tiles = batch * np.ceil(m / height) * np.ceil(n / width)
+            waves = np.ceil(tiles / sheet.sm_count)
+            filled = batch * m * n / (waves * sheet.sm_count * height * width)
+            found[f"fill_{height}x{width}"] = filled
+            found[f"waves_{height}x{width}"] = np.clip(np.log2(tiles / sheet.sm_count), -6, 6)
+        return found
+
+    def scale_s(self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol) -> Array:
+        """The best of the tile shapes in whole waves, operands once, and the call."""
+        call = reach.call_s(protocol, sheet, EAGER_S)
+        return reach.joined_s(call, self.body_s(rows, sheet))
+
+    def floor_s(self, rows: Columns, dtype: str, sheet: Sheet) -> Array:
+        """Products at the best clock without TF32, and bytes that no cache can hold."""
+        import numpy as np
+
+        machine = sheet.machine
+        amounts = self.amounts(rows, dtype)
+        rate = machine.peak(Unit.MATRIX, "f32", allow_tf32=False).value
+        found = 2 * amounts.floor_mac / rate
+        device = machine.level("device")
+        if device is None:
+            return found
+        held = sheet.l2_bytes
+        beyond = np.maximum(amounts.read_bytes - held, 0) + np.maximum(
+            amounts.write_bytes - held, 0
+        )
+        return np.maximum(found, beyond / device.bandwidth.value)
+
+    def body_s(self, rows: Columns, sheet: Sheet) -> Array:
+        """The kernel alone: arithmetic and traffic that overlap in part, norm of order 1.5."""
+        compute, traffic = self.compute_s(rows, sheet), self.traffic_s(rows, sheet)
+        body: Array = (compute**1.5 + traffic**1.5) ** (1 / 1.5)
+        return body
+
+    def compute_s(self, rows: Columns, sheet: Sheet) -> Array:
+        """Whole waves of the tile shape that takes least."""
+        import numpy as np
+
+        m, n, batch = rows["m"], rows["n"], rows["batch"]
+        k = np.ceil(rows["k"] / 8) * 8
+        found = []
+        for height, width, loss in TILES:
+            tiles = batch * np.ceil(m / height) * np.ceil(n / width)
+            waves = np.ceil(tiles / sheet.sm_count)
+            found.append(waves * (height * width * loss))
+        flop = np.minimum.reduce(found) * sheet.sm_count * k * 2
+        compute: Array = flop / reach.single_flop_per_s(sheet)
+        return compute
+
+    def traffic_s(self, rows: Columns, sheet: Sheet) -> Array:
+        """Operands once at the bandwidth that kernels reach."""
+        amounts = self.amounts(rows, "f32")
+        nbytes = amounts.read_bytes + amounts.write_bytes
+        traffic: Array = nbytes / reach.memory_bytes_per_s(sheet)
+        return traffic
+
+
+def alignment(extent: Array) -> Array:
+    """2 for multiples of 32, 1 for multiples of 4: what wide loads and tiles can use."""
+    import numpy as np
+
+    level: Array = np.where(extent % 32 == 0, 2.0, np.where(extent % 4 == 0, 1.0, 0.0))
+    return level

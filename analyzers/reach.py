@@ -1,0 +1,68 @@
+"""What kernels of common libraries reach of the rates a data sheet states, and what a call costs.
+
+Rules with few constants, read off the visible machines once (docs/accuracy.md says which rows);
+predictors learn what is left. None of them enters a floor.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from . import physics
+from .rows import Protocol
+
+if TYPE_CHECKING:
+    from .classes import Array
+    from .sheet import Sheet
+
+USUAL_LAUNCH_S = 5e-6
+"""Launch overhead that target files assume where nobody measured it."""
+PLAIN_SHARE, POOR_SHARE = 0.88, 0.74
+UNIFIED_CACHE = 7.0
+"""First compute capability whose L1 holds loads from global memory by default."""
+
+
+def memory_bytes_per_s(sheet: Sheet) -> float:
+    """Bandwidth of element-wise kernels on tensors far larger than the caches.
+
+    Volta and later data-centre machines reach 0.88 of the rated one, Pascal and Turing, whose
+    memory carries its error correction in band or has fewer loads in flight, 0.74.
+    """
+    poor = 0 < sheet.generation < UNIFIED_CACHE or sheet.generation == 7.5
+    return (POOR_SHARE if poor else PLAIN_SHARE) * sheet.device_bytes_per_s
+
+
+def single_flop_per_s(sheet: Sheet) -> float:
+    """Rate of FP32 products without TF32 that a power limit and the register file leave.
+
+    The peak times the root of the base clock's share (boards of 70 W run near their base clock
+    under load), and less where a multiprocessor has 128 lanes for the shared memory of 64.
+    """
+    peak = sheet.matrix_flop_per_s("f32", tf32=False)
+    lanes = peak / (2 * sheet.sm_count * sheet.clock_hz)
+    return peak * float(sheet.base_clock_share**0.5 * (64 / max(lanes, 64.0)) ** 0.25)
+
+
+def read_cache_bytes(sheet: Sheet) -> float:
+    """Caches that keep rows between two passes of the same kernel."""
+    unified = sheet.generation >= UNIFIED_CACHE
+    return max(sheet.l2_bytes + (sheet.l1_bytes if unified else 0.0), 1.0)
+
+
+def call_s(protocol: Protocol, sheet: Sheet, eager_s: float) -> float:
+    """What a call takes that does nothing.
+
+    Args:
+        protocol: how the call is timed.
+        sheet: of the machine; its launch overhead is the only thing known of the host.
+        eager_s: of one eager call of the class on the hosts that were measured.
+    """
+    if protocol is Protocol.EAGER:
+        return eager_s * sheet.launch_s / USUAL_LAUNCH_S
+    return physics.latency_s(protocol, sheet)
+
+
+def joined_s(call: Array | float, body: Array) -> Array:
+    """A call and its kernel, which overlap a little: norm of order 1.4."""
+    joined: Array = (call**1.4 + body**1.4) ** (1 / 1.4)
+    return joined

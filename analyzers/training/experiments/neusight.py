@@ -1,0 +1,113 @@
+"""NeuSight's operators, one eager call each: machines nobody measured, then unseen shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from ...rows import Rows
+from ...sources.neusight import PUBLISHED_TEST
+from ..evaluate import Slice, everything
+from ..fit import Recipe
+from . import OperatorExperiment
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+GOAL = 0.12
+RECIPE = Recipe(
+    trees=250, depth=8, least_weight=5.0,
+    apart={
+        "trees": 100, "depth": 5, "least_weight": 20.0, "balance": 1.0, "max_rows": 30_000,
+        "subsample": 0.7,
+    },
+)  # fmt: skip
+
+
+def published(rows: Rows) -> NDArray[np.bool_]:
+    """Rows of NeuSight's own test folder, those its figures are of."""
+    found: NDArray[np.bool_] = rows.columns[PUBLISHED_TEST] > 0
+    return found
+
+
+def product(*, stored: bool, test: bool) -> Callable[[Rows], NDArray[np.bool_]]:
+    """Linear layers, whose weight is stored transposed, or batched products."""
+
+    def chosen(rows: Rows) -> NDArray[np.bool_]:
+        which = published(rows) if test else everything(rows)
+        return which & (("transposed" in rows.columns) is stored)
+
+    return chosen
+
+
+def slices(anchor: str, goal: float | None = GOAL) -> tuple[Slice, ...]:
+    """The published test rows, which carry the goal, and all."""
+    return (Slice("published test rows", published, goal, anchor), Slice("all", everything))
+
+
+ELEMENTWISE = OperatorExperiment(
+    name="elementwise",
+    title="Element-wise kernels, one eager call in FP32",
+    class_name="elementwise",
+    sources=("neusight",),
+    group=("elements",),
+    recipe=RECIPE,
+    shapes=slices("", None),
+    machines=slices("NeuSight 19.3 %"),
+)
+SOFTMAX = OperatorExperiment(
+    name="softmax",
+    title="Softmax, one eager call in FP32",
+    class_name="softmax",
+    sources=("neusight",),
+    group=("rows", "cols"),
+    recipe=RECIPE,
+    shapes=slices("", None),
+    machines=slices("NeuSight 13.9 %"),
+)
+NORMALIZATION = OperatorExperiment(
+    name="normalization",
+    title="Layer normalisation, one eager call in FP32",
+    class_name="normalization",
+    sources=("neusight",),
+    group=("rows", "cols"),
+    recipe=RECIPE,
+    shapes=slices("", None),
+    machines=slices("NeuSight 56.7 %"),
+)
+MATMUL = OperatorExperiment(
+    name="matmul_f32",
+    title="Matrix products in FP32 without TF32, one eager call",
+    class_name="matmul_f32",
+    sources=("neusight",),
+    group=("n", "k"),
+    recipe=RECIPE,
+    shapes=(
+        Slice("batched", product(stored=False, test=False)),
+        Slice("linear", product(stored=True, test=False)),
+    ),
+    machines=(
+        Slice(
+            "batched, published test rows",
+            product(stored=False, test=True),
+            GOAL,
+            "NeuSight 13.8 %",
+        ),
+        Slice(
+            "linear, published test rows", product(stored=True, test=True), GOAL, "NeuSight 13.9 %"
+        ),
+        Slice("batched", product(stored=False, test=False)),
+        Slice("linear", product(stored=True, test=False)),
+    ),
+)
+CONVOLUTION = OperatorExperiment(
+    name="convolution",
+    title="Convolutions 3×3 in FP32, one eager call",
+    class_name="convolution",
+    sources=("neusight",),
+    group=("in_channels", "out_channels", "in_h"),
+    recipe=RECIPE,
+    shapes=(Slice("all", everything),),
+    machines=(Slice("all", everything),),
+)
