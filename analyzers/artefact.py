@@ -9,7 +9,7 @@ import os
 import tempfile
 import zipfile
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -139,6 +139,16 @@ def read_card(path: Path) -> Card:
         return parse_card(content.decode())
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise WeightsError(f"no model card: {error}", where=str(path)) from None
+
+
+def record(path: Path, metrics: Mapping[str, Mapping[str, float]]) -> None:
+    """Write metrics into a card, in place of those that were there.
+
+    Raises:
+        WeightsError: there is no card.
+    """
+    card = read_card(path)
+    _write(path, card_text(replace(card, metrics=metrics), card.arrays_sha256).encode())
 
 
 def load(path: Path) -> Artefact:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path
 
+from ..artefact import SHIPPED, record
 from .evaluate import Figure
 from .experiments import Experiment
 
@@ -68,6 +69,26 @@ def _text(board: Board) -> Iterator[str]:
         yield ""
 
 
+def into_cards(board: Board, folder: Path = SHIPPED) -> None:
+    """Write the figures into the cards of the weights they speak of."""
+    for experiment, figures in board.items():
+        path = folder / f"{experiment.name}.toml"
+        if path.exists():
+            record(
+                path,
+                {
+                    f"{f.split}: {f.slice}": {
+                        "rows": float(f.rows),
+                        "mape": round(f.mape, 5),
+                        "median": round(f.median, 5),
+                        "coverage": round(f.coverage, 5),
+                        "floor_holds": round(f.floor_holds, 6),
+                    }
+                    for f in figures
+                },
+            )
+
+
 def write_plot(board: Board, path: Path) -> None:
     """Bars of the mean error, a tick at its goal, as SVG; written in one step."""
     figures = [(e, f) for e, fs in board.items() for f in fs]
@@ -83,9 +104,7 @@ def write_plot(board: Board, path: Path) -> None:
         length = width * figure.mape / top
         colour = "#4c78a8" if figure.met else "#e45756"
         lines.append(f'<text x="{left - 6}" y="{y + 11}" text-anchor="end">{label}</text>')
-        lines.append(
-            f'<rect x="{left}" y="{y}" width="{length:.1f}" height="14" fill="{colour}"/>'
-        )
+        lines.append(f'<rect x="{left}" y="{y}" width="{length:.1f}" height="14" fill="{colour}"/>')
         lines.append(f'<text x="{left + length + 4:.1f}" y="{y + 11}">{figure.mape:.1%}</text>')
         if figure.goal is not None:
             x = left + width * min(figure.goal / top, 1.0)

@@ -22,16 +22,22 @@ import click
     show_default=True,
 )
 @click.option("--plot", type=click.Path(path_type=Path), help="Write a chart of the errors (SVG).")
+@click.option("--record", is_flag=True, help="Write the figures into the cards of the weights.")
 @click.pass_context
 def command(
-    ctx: click.Context, names: tuple[str, ...], data: Path, output_format: str, plot: Path | None
+    ctx: click.Context,
+    names: tuple[str, ...],
+    data: Path,
+    output_format: str,
+    plot: Path | None,
+    record: bool,
 ) -> None:
     """Train the predictors NAME without the rows they are tested on, and test them.
 
     Exits with 1 if a figure misses its goal.
     """
     from perfc.analyzers.training.experiments import chosen
-    from perfc.analyzers.training.scoreboard import write_plot, written
+    from perfc.analyzers.training.scoreboard import into_cards, write_plot, written
 
     found = {
         experiment: list(experiment.evaluate(data, lambda line: click.echo(line, err=True)))
@@ -40,5 +46,7 @@ def command(
     click.echo(written(found, output_format), nl=False)
     if plot is not None:
         write_plot(found, plot)
+    if record:
+        into_cards(found)
     if not all(figure.met for figures in found.values() for figure in figures):
         ctx.exit(1)
