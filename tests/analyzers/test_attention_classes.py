@@ -143,3 +143,32 @@ def test_the_source_names_old_versions_and_drops_suspect_rows(tmp_path: Path) ->
     assert encoder.columns["causal"][0] == 0
     assert encoder.columns["kv_heads"][0] == 8
     assert first.time_s[0] == pytest.approx(1e-5)
+
+
+def test_profiles_of_steps_give_prompts_after_cached_tokens_and_no_mixed_steps(
+    tmp_path: Path,
+) -> None:
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    from perfc.analyzers.sources.llmservingsim_attention import LlmServingSimAttention
+
+    new = {
+        "device": "RTX4090", "model": "meta-llama/Llama-3.1-8B", "tensor_parallel": 2,
+        "profiler": "v1_vllm0.19", "prefill_chunk": 128, "kv_prefill": 512, "n_decode": 0,
+        "kv_decode": 0, "latency_us": 20.0,
+    }  # fmt: skip
+    token = {**new, "prefill_chunk": 0, "kv_prefill": 0, "n_decode": 8, "kv_decode": 256}
+    mixed = {**new, "n_decode": 8, "kv_decode": 256}
+    old = {**new, "device": "A6000", "profiler": "v0_torch_profiler", "n_decode": None}
+    table = pd.DataFrame([new, token, mixed, old])
+    table["n_decode"] = table["n_decode"].astype("Int32")
+    table.to_parquet(tmp_path / "llmservingsim_attention.parquet")
+    found = {(b.class_name, b.target): b for b in LlmServingSimAttention().rows(tmp_path)}
+    assert {len(b) for b in found.values()} == {1}
+    prompt = found["attention_prefill", "rtx4090"].columns
+    assert (prompt["heads"][0], prompt["kv_heads"][0]) == (16, 4)
+    assert (prompt["query_len"][0], prompt["kv_len"][0]) == (128, 640)
+    assert found["attention_prefill", "rtx-a6000"].columns["kv_len"][0] == 512
+    decoded = found["attention_decode", "rtx4090"].columns
+    assert (decoded["batch"][0], decoded["cached_len"][0]) == (8, 256)
+    assert len(found) == 3

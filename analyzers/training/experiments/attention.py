@@ -1,4 +1,4 @@
-"""Fused attention in recorded graphs: prompts with encoders, and single tokens over a cache."""
+"""Fused attention, most of it in recorded graphs: prompts with encoders, and single tokens over a cache."""
 
 from __future__ import annotations
 
@@ -69,9 +69,9 @@ def unnamed(blocks: Sequence[Rows]) -> list[Rows]:
 
 PREFILL = OperatorExperiment(
     name="attention_prefill",
-    title="Attention of prompts and encoders, graph replay",
+    title="Attention of prompts and encoders, most in recorded graphs",
     class_name="attention_prefill",
-    sources=("aic_attention",),
+    sources=("aic_attention", "llmservingsim_attention"),
     group=GROUP,
     recipe=RECIPE,
     also=unnamed,
@@ -84,9 +84,9 @@ PREFILL = OperatorExperiment(
 )
 DECODE = OperatorExperiment(
     name="attention_decode",
-    title="Attention of single tokens over a cache, graph replay",
+    title="Attention of single tokens over a cache, most in recorded graphs",
     class_name="attention_decode",
-    sources=("aic_attention",),
+    sources=("aic_attention", "llmservingsim_attention"),
     group=GROUP,
     recipe=RECIPE,
     also=unnamed,
