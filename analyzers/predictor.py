@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from . import artefact, physics
+from . import artefact, reach
 from .artefact import Artefact, WeightsError
 from .card import Card
 from .conformal import LEAST_SPREAD, excess
@@ -157,9 +157,11 @@ def predict_with(
     widths = spread * (1 + beyond)
     low = np.maximum(widths * min(band.low, 0.0), -LONGEST)
     high = np.minimum(widths * max(band.high, 0.0), LONGEST)
-    # the launch of another protocol is added as such: nothing was learned of it
-    shift = physics.latency_s(protocol, sheet) - physics.latency_s(trained, sheet)
-    time_s = np.maximum(table.scale_s * np.exp(centre) + shift, table.floor_s)
+    time_s = table.scale_s * np.exp(centre)
+    if not known:
+        scale_s = kind.scale_s(unique, dtype, sheet, protocol)
+        time_s = transferred(table.scale_s, centre, scale_s)
+    time_s = np.maximum(time_s, table.floor_s)
     return Estimates(
         time_s[back],
         np.maximum(time_s * np.exp(low), table.floor_s)[back],
@@ -178,6 +180,26 @@ def evaluate(found: Artefact, table: Table) -> tuple[Array, Array, Array]:
     spread = np.exp(np.clip(found.spread(table.values), np.log(LEAST_SPREAD), 3.0))
     beyond = excess(table.values, found.hull_low, found.hull_high)
     return found.factor(table.values), spread, beyond
+
+
+def transferred(known_s: Array, centre: Array, other_s: Array) -> Array:
+    """Times under a protocol that no row was taken under.
+
+    A longer call is added as such, nothing was learned of it. Where the call is shorter, what was
+    learned counts by the share of the estimate that is left: the factor of a call that was all
+    launch says nothing of the kernel.
+
+    Args:
+        known_s: physical estimate under the protocol that was learned.
+        centre: ``log(time / known_s)``.
+        other_s: physical estimate under the other.
+    """
+    import numpy as np
+
+    longer = known_s * np.exp(centre) + (other_s - known_s)
+    share = np.minimum(other_s / known_s, 1.0) ** reach.NORM
+    found: Array = np.where(other_s > known_s, longer, other_s * np.exp(centre * share))
+    return found
 
 
 def distance_to(card: Card, dtype: str, sheet: Sheet) -> float:
