@@ -1,4 +1,4 @@
-"""Fused attention, most of it in recorded graphs: prompts with encoders, and single tokens over a cache."""
+"""Fused attention: prompts with encoders, and single tokens over a cache."""
 
 from __future__ import annotations
 
