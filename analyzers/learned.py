@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from perfc.machine import Unit
 
 from . import artefact, predictor
+from .adapt import ANY, of_machine
 from .lowering import Lowered, lower
 from .rows import Protocol
 
@@ -110,16 +111,22 @@ def predicted(
     cards = {c.name: c for c in predictor.available(folder)[class_name]}
     card = cards[found.predictor]
     is_measured = machine.name in card.targets and dtype in card.dtypes
+    corrections = of_machine(machine)
+    own = corrections.get(class_name, corrections.get(ANY))
     made: dict[int, Learned] = {}
     for at, (i, _) in enumerate(rows):
         bound = bounds.kernels[i]
         floor_s, n = bound.floor_s, bound.launches
+        time_s, low_s, high_s = (float(t[at]) for t in (found.time_s, found.low_s, found.high_s))
+        if own is not None:
+            time_s *= own.at(time_s)
+            low_s, high_s = time_s * own.low_ratio, time_s * own.high_ratio
         made[i] = Learned(
-            max(float(found.time_s[at]) * n, floor_s),
-            max(float(found.low_s[at]) * n, floor_s),
-            max(float(found.high_s[at]) * n, floor_s),
-            bool(found.extrapolating[at]),
-            is_measured,
+            max(time_s * n, floor_s),
+            max(low_s * n, floor_s),
+            max(high_s * n, floor_s),
+            bool(found.extrapolating[at]) and own is None,
+            is_measured or own is not None,
             class_name,
             found.predictor,
         )

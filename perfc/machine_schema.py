@@ -81,8 +81,11 @@ EFFICIENCY = (
 )
 """Rates of ``[efficiency."CLASS"]``, fitted to measured kernels (passes/fitted/classes.py), and how
 far measured times lie from those they give."""
+ADAPTATION = ("small_ratio", "large_ratio", "low_ratio", "high_ratio")
+"""Factors of ``[adaptation.CLASS]``: what corrects predictions learned on other machines."""
 LEVELS = ("l1", "l2_private", "l2", "device")
 """In order of distance; ``l2`` is the last cache before memory, whatever its maker calls it."""
+FITTED: dict[str, tuple[str, ...]] = {"efficiency": EFFICIENCY, "adaptation": ADAPTATION}
 _MATRIX_TYPES = ["f64", "f32", "tf32", "f16", "bf16", "f8e4m3", "f8e5m2", "i8", "i4", "f4e2m1"]
 _SECTIONS: dict[str, tuple[str, ...]] = {
     "device": _DEVICE,
@@ -126,8 +129,8 @@ class _Reader:
         for key, value in self.data.items():
             if key in ("schema", "aliases", "source", *_TOP):
                 continue
-            if key == "efficiency":
-                self._read_efficiency(value)
+            if key in FITTED:
+                self._read_fitted(key, value)
             elif key not in ("device", "compute", "memory", "link"):
                 self.problems.append(f"{key}: unknown key")
             else:
@@ -197,16 +200,16 @@ class _Reader:
             choices = [s.removeprefix(f"{parent}.") for s in _SECTIONS if s.startswith(parent)]
             self.problems.append(f"{at[:80]}: unknown table, one of {' '.join(choices)}")
 
-    def _read_efficiency(self, tables: object) -> None:
+    def _read_fitted(self, kind: str, tables: object) -> None:
         if not isinstance(tables, dict):
-            self.problems.append("efficiency must be tables [efficiency.CLASS]")
+            self.problems.append(f"{kind} must be tables [{kind}.CLASS]")
             return
         for name, table in cast("dict[str, object]", tables).items():
             if not _CLASS.fullmatch(name) or not isinstance(table, dict):
-                self.problems.append(f"efficiency.{name[:80]}: must be a table with a plain name")
+                self.problems.append(f"{kind}.{name[:80]}: must be a table with a plain name")
                 continue
             for key, value in cast("dict[str, object]", table).items():
-                self._read_number(f"efficiency.{name}", key, value, EFFICIENCY)
+                self._read_number(f"{kind}.{name}", key, value, FITTED[kind])
 
     def _read_number(self, at: str, key: str, entry: object, known: tuple[str, ...]) -> None:
         full = f"{at}.{key}"[:120]

@@ -143,7 +143,16 @@ def write(
     kept = without_fit(base.path.read_text(encoding="utf-8"))
     if efficiencies.host_s > 0:
         kept = with_launch(kept, efficiencies.host_s, name)
-    text = kept.rstrip() + "\n" + rendered(efficiencies, name, source)
+    replace_target(kept.rstrip() + "\n" + rendered(efficiencies, name, source), output)
+    return load_machine(output)
+
+
+def replace_target(text: str, output: Path) -> None:
+    """Write a target file in one step, if it is valid.
+
+    Raises:
+        TargetError: it is not, or cannot be written.
+    """
     try:
         handle, part = tempfile.mkstemp(dir=output.parent, prefix=".fit.", suffix=".toml")
     except OSError as error:
@@ -159,7 +168,6 @@ def write(
     except BaseException:
         Path(part).unlink(missing_ok=True)
         raise
-    return load_machine(output)
 
 
 def without_fit(text: str) -> str:

@@ -1,0 +1,286 @@
+"""Adapts a target to its machine: a few measured kernels, or calibrate's probes alone."""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from perfc.analyzers.adapt import Adaptation, AdaptError, Residual, adapt
+from perfc.analyzers.artefact import SHIPPED
+from perfc.errors import MissingExtraError
+from perfc.ir.facts import Origin
+from perfc.machine import Machine, Unit, load_machine
+from perfc.measure import dataset
+from perfc.measure.fit_file import replace_target
+from perfc.measure.rows import KernelRow, subject_of
+from perfc.passes.fitted.subject import Operand, Subject
+
+PRODUCT = 8192
+"""Extent of the product that calibrate's matrix rates stand for."""
+COPIED_BYTES = 1 << 28
+"""Read, and written, by the copy that its bandwidth stands for."""
+MOST_ROWS = 1_000_000
+SOURCE = "adapt"
+_SECTION = re.compile(r"\s*\[")
+_OWN = re.compile(r"\s*\[\s*(?:adaptation\b|source\.adapt\s*\])")
+_FIXED = frozenset({"class", "dtype", "time_s", "protocol"})
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One measured kernel, as the operator predictor sees it."""
+
+    class_name: str
+    dtype: str
+    parameters: Mapping[str, float]
+    time_s: float
+
+
+def adapt_target(
+    target: str, rows: Path | None, output: Path, *, folder: Path = SHIPPED
+) -> Adaptation:
+    """Write a copy of a target whose predictions are corrected by measured kernels.
+
+    Args:
+        target: name or file.
+        rows: of kernels; without them the rates that ``perfc calibrate`` measured stand for some.
+        output: the file to write.
+        folder: where the weights of the operator predictor lie.
+
+    Raises:
+        AdaptError: no row of a class that has weights, or times that are no positive numbers.
+        TargetError: the file would not be valid.
+    """
+    machine = load_machine(target)
+    measured = list(probes(machine)) if rows is None else read(rows)
+    if not measured:
+        hint = "perfc calibrate measures them, or give --from"
+        raise AdaptError("no measured rate in the target", where=target, hint=hint)
+    found = adapt(residuals(measured, machine, folder))
+    kept = without(machine.path.read_text(encoding="utf-8"))
+    replace_target(kept.rstrip() + "\n" + rendered(found, len(measured), rows), output)
+    return found
+
+
+def residuals(
+    measured: Sequence[Measured], machine: Machine, folder: Path = SHIPPED
+) -> list[Residual]:
+    """Measured kernels beside their predictions, those of classes that have weights.
+
+    Raises:
+        AdaptError: a time that is no positive number.
+    """
+    from perfc.analyzers import predictor
+    from perfc.analyzers.learned import INSIDE, columns_of, computed
+    from perfc.analyzers.lowering import Lowered
+
+    known = predictor.available(folder)
+    groups: dict[tuple[str, str], list[Measured]] = {}
+    for row in measured:
+        if not (math.isfinite(row.time_s) and row.time_s > 0):
+            raise AdaptError(f"a {row.class_name} that takes {row.time_s} s", hint="drop such rows")
+        lowered = Lowered(row.class_name, row.dtype, row.parameters)
+        own = computed(lowered, machine, tf32=False)
+        name = own if own[0] in known else (row.class_name, row.dtype)
+        if name[0] in known:
+            groups.setdefault(name, []).append(row)
+    found: list[Residual] = []
+    for (name, dtype), group in groups.items():
+        columns = columns_of([r.parameters for r in group])
+        times = predictor.predict(name, columns, dtype, machine, INSIDE, folder=folder).time_s
+        found += [
+            Residual(name, float(predicted), r.time_s)
+            for predicted, r in zip(times, group, strict=True)
+        ]
+    return found
+
+
+def probes(machine: Machine) -> Iterator[Measured]:
+    """Kernels that calibrate's rates stand for: a large product of each type, a large copy."""
+    mac = float(PRODUCT) ** 3
+    extents = {"m": float(PRODUCT), "n": float(PRODUCT), "k": float(PRODUCT)}
+    for (unit, dtype), peak in machine.compute.items():
+        rate = peak.sustained
+        if unit is Unit.MATRIX and rate is not None and rate.origin is Origin.MEASURED:
+            yield Measured("matmul", dtype, extents, 2 * mac / rate.value)
+    device = machine.level("device")
+    if device is not None and device.sustained is not None:
+        nbytes = float(COPIED_BYTES)
+        parameters = {
+            "elements": nbytes / 4, "read_bytes": nbytes, "write_bytes": nbytes,
+            "operands": 1.0, "tensor_operands": 1.0,
+        }  # fmt: skip
+        yield Measured("elementwise", "f32", parameters, 2 * nbytes / device.sustained.value)
+
+
+def read(path: Path) -> list[Measured]:
+    """Rows of ``perfc measure --append``, or a table of class, dtype, time_s and parameters.
+
+    Raises:
+        AdaptError: neither.
+        MissingExtraError: Parquet without pyarrow.
+    """
+    names, rows = table(path)
+    if "digest" in names:
+        return [m for r in dataset.read(path, KernelRow) for m in of_kernel(r)]
+    missing = sorted({"class", "dtype", "time_s"} - set(names))
+    if missing:
+        hint = "class, dtype, time_s and the parameters of the class"
+        raise AdaptError(f"no column {missing[0]!r}", where=str(path), hint=hint)
+    found: list[Measured] = []
+    for row in rows:
+        numbers = {k: number(v, path) for k, v in row.items() if k not in _FIXED}
+        present = {k: v for k, v in numbers.items() if not math.isnan(v)}
+        time_s = number(row["time_s"], path)
+        found.append(Measured(str(row["class"]), str(row["dtype"]), present, time_s))
+    return found
+
+
+def table(path: Path) -> tuple[Sequence[str], list[dict[str, object]]]:
+    """Names of columns, and rows unless they are of ``perfc measure``.
+
+    Raises:
+        AdaptError: no such file, no such format, or too many rows.
+        MissingExtraError: Parquet without pyarrow.
+    """
+    if not path.is_file():
+        raise AdaptError("no such file", where=str(path))
+    if path.name.endswith(".parquet"):
+        try:
+            from pyarrow import ArrowException, parquet
+        except ImportError:
+            raise MissingExtraError(
+                "Parquet needs pyarrow", where=str(path), hint="pip install 'perfc[data]'"
+            ) from None
+        try:
+            file = parquet.ParquetFile(path)
+            if file.metadata.num_rows > MOST_ROWS:
+                raise AdaptError(f"more than {MOST_ROWS} rows", where=str(path))
+            names = list(file.schema_arrow.names)
+            return names, [] if "digest" in names else file.read().to_pylist()
+        except (ArrowException, OSError) as error:
+            raise AdaptError(f"no Parquet file: {error}", where=str(path)) from None
+    if path.name.endswith(".csv.gz"):
+        return ["digest"], []
+    with path.open(encoding="utf-8", errors="replace", newline="") as stream:
+        reader = csv.DictReader(stream)
+        names = list(reader.fieldnames or ())
+        rows: list[dict[str, object]] = []
+        for row in () if "digest" in names else reader:
+            if len(rows) >= MOST_ROWS:
+                raise AdaptError(f"more than {MOST_ROWS} rows", where=str(path))
+            rows.append({str(k): v for k, v in row.items() if k is not None})
+        return names, rows
+
+
+def number(value: object, path: Path) -> float:
+    """A cell as a number, not a number where it is empty.
+
+    Raises:
+        AdaptError: it is something else.
+    """
+    if value is None or value == "":
+        return math.nan
+    try:
+        return float(str(value))
+    except ValueError:
+        raise AdaptError(f"{value!r} is no number", where=str(path)) from None
+
+
+def of_kernel(row: KernelRow) -> Iterator[Measured]:
+    """The kernel of a row of ``perfc measure``, if a class is known for it."""
+    if row.kernel < 0 or row.launches <= 0:
+        return
+    subject = subject_of(row)
+    found = lowered(subject)
+    time_s = (row.time_s - row.inserted_s) / row.launches
+    if found is not None and time_s > 0:
+        yield Measured(found[0], subject.dtype, found[1], time_s)
+
+
+def lowered(s: Subject) -> tuple[str, dict[str, float]] | None:
+    """Class and parameters of a measured kernel, from its operands and counts."""
+    y = s.result
+    if y is None or not y.numel:
+        return None
+    match s.kind:
+        case "matmul" if s.mac and y.shape:
+            return "matmul", product(s, y)
+        case "conv":
+            return convolution(s, y)
+        case "elementwise" | "movement":
+            whole = [o for o in s.operands if o is not None and o.numel >= y.numel]
+            return s.kind, {
+                "elements": float(y.numel), "read_bytes": s.read_bytes,
+                "write_bytes": s.write_bytes, "sfu": s.sfu,
+                "operands": float(sum(o is not None for o in s.operands)),
+                "tensor_operands": float(len(whole)),
+            }  # fmt: skip
+        case "softmax" | "normalization":
+            columns = float(y.shape[-1]) if y.shape else 1.0
+            return s.kind, {"rows": y.numel / columns, "cols": columns}
+        case _:
+            return None
+
+
+def product(s: Subject, y: Operand) -> dict[str, float]:
+    """Extents of a matrix product; a right operand of two axes makes one of all rows."""
+    right = s.operand(1)
+    n, k = float(y.shape[-1]), s.mac / y.numel
+    if right is None or len(right.shape) <= 2 or len(y.shape) < 3:
+        return {"m": y.numel / n, "n": n, "k": k, "batch": 1.0}
+    m = float(y.shape[-2])
+    return {"m": m, "n": n, "k": k, "batch": y.numel / (m * n)}
+
+
+def convolution(s: Subject, y: Operand) -> tuple[str, dict[str, float]] | None:
+    """Extents of a convolution in two directions."""
+    x, w = s.operand(0), s.operand(1)
+    if x is None or w is None or not len(x.shape) == len(w.shape) == len(y.shape) == 4:
+        return None
+    strides = s.attributes.get("strides", (1, 1)) or (1, 1)
+    batch, channels, height, width = (float(d) for d in x.shape)
+    return "convolution", {
+        "batch": batch, "in_channels": channels, "out_channels": float(y.shape[1]),
+        "in_h": height, "in_w": width, "out_h": float(y.shape[2]), "out_w": float(y.shape[3]),
+        "kernel_h": float(w.shape[2]), "kernel_w": float(w.shape[3]),
+        "stride_h": float(strides[0]), "stride_w": float(strides[-1]),
+        "groups": float(s.attributes.get("group", (1,))[0]),
+        "transposed": float(s.op == "conv_transpose"),
+    }  # fmt: skip
+
+
+def without(text: str) -> str:
+    """A target file without the tables of an earlier adaptation."""
+    lines: list[str] = []
+    is_own = False
+    for line in text.splitlines():
+        if _SECTION.match(line):
+            is_own = bool(_OWN.match(line))
+        if not is_own:
+            lines.append(line)
+    return "\n".join(lines) + "\n"
+
+
+def rendered(found: Adaptation, count: int, rows: Path | None) -> str:
+    """The tables of an adaptation as TOML."""
+    what = "calibrate's rates" if rows is None else "measured kernels"
+    curve = ", ".join(f"{p.count}: {p.error:.1%}" for p in found.curve)
+    lines = [
+        "",
+        f"[source.{SOURCE}]",
+        'origin = "measured"',
+        f'title = "perfc adapt to {count} {what}"',
+        *([f'note = "error of kernels left out by kernels measured: {curve}"'] if curve else []),
+    ]
+    for name, c in found.corrections.items():
+        lines += ["", f"[adaptation.{name}]"]
+        extra = f", n = {c.samples}" if c.samples else ""
+        for key in ("small_ratio", "large_ratio", "low_ratio", "high_ratio"):
+            value: float = getattr(c, key)
+            lines.append(f'{key} = {{ value = {value:.4g}, from = "{SOURCE}"{extra} }}')
+    return "\n".join(lines) + "\n"

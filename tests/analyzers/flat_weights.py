@@ -1,0 +1,51 @@
+"""Weights that say every kernel takes its physical scale: a forest of one leaf."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from perfc.analyzers.artefact import FORMAT, Artefact, save, schema_of
+from perfc.analyzers.card import Card
+from perfc.analyzers.classes import classes
+from perfc.analyzers.conformal import Band, Calibration
+from perfc.analyzers.distance import coordinates
+from perfc.analyzers.forest import Forest
+from perfc.analyzers.rows import Protocol
+from perfc.analyzers.sheet import Sheet
+from perfc.analyzers.table import complete, tabulate
+from perfc.machine import load_machine
+
+
+def write(
+    folder: Path, name: str, dtypes: tuple[str, ...], targets: tuple[str, ...] = ("a100",)
+) -> None:
+    """Weights of the class ``name``, trained, so they say, on ``targets``."""
+    kind = classes()[name]
+    machines = [load_machine(t) for t in targets]
+    one = complete(kind, {p: np.array([64.0]) for p in kind.parameters})
+    features = tabulate(kind, one, dtypes[0], Sheet(machines[0]), Protocol.GRAPH).names
+    parameters = (*kind.parameters, *kind.optional)
+    leaf = Forest(
+        features, np.array([-1], np.int16), np.zeros(1, np.float32), np.zeros(1, np.int32),
+        np.zeros(1, np.int32), 0.0,
+    )  # fmt: skip
+    spread = Forest(
+        features, np.array([-1], np.int16), np.full(1, np.log(0.1), np.float32),
+        np.zeros(1, np.int32), np.zeros(1, np.int32), 0.0,
+    )  # fmt: skip
+    card = Card(
+        name=name, class_name=name, format=FORMAT,
+        schema=schema_of(name, parameters, features), parameters=parameters, features=features,
+        protocols=(Protocol.GRAPH,), frameworks=("",), dtypes=dtypes,
+        targets=tuple(m.name for m in machines),
+        kin=tuple((m.name, d, "") for m in machines for d in dtypes),
+        places={d: tuple(coordinates(Sheet(m), d) for m in machines) for d in dtypes},
+        bases={"factor": 0.0, "spread": 0.0},
+        calibration=Calibration(Band(-1.0, 1.0), near=Band(-3.0, 3.0), reach=1.0),
+        split="none", data={}, metrics={}, versions={}, rows=1,
+    )  # fmt: skip
+    count = len(features)
+    hull = np.full(count, 1e12)
+    save(Artefact(card, leaf, spread, -hull, hull, np.zeros(count)), folder)

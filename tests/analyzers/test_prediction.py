@@ -1,0 +1,206 @@
+"""Predictions: who answers, what holds for each, and what the report says of them."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import perfc
+from perfc.analyzers.energy import PowerModel, share_of_cap
+from perfc.analyzers.learned import learned
+from perfc.analyzers.lowering import lower
+from perfc.analyzers.prediction import PredictionTable, Predictor, predict
+from perfc.machine import load_machine
+from perfc.report import Format, collect, render
+
+from . import flat_weights
+
+MODELS = Path(__file__).parents[2] / "examples" / "models"
+FITTED = """
+[source.fit-ort-cpu-blocked]
+origin = "measured"
+title = "perfc fit to kernels"
+
+[efficiency.elementwise]
+launch_s = { value = 1e-4, from = "fit-ort-cpu-blocked" }
+low_ratio = { value = 0.5, from = "fit-ort-cpu-blocked" }
+high_ratio = { value = 2.0, from = "fit-ort-cpu-blocked" }
+
+[efficiency.gemm]
+launch_s = { value = 1e-4, from = "fit-ort-cpu-blocked" }
+mac_per_s = { value = 1e10, from = "fit-ort-cpu-blocked" }
+"""
+
+
+@pytest.fixture(scope="module")
+def bert() -> perfc.Report:
+    path = MODELS / "bert-base.onnx.gz"
+    return perfc.analyze(path, "a100", dims={"batch": 4}, runtime="eager", dtype="bf16")
+
+
+@pytest.fixture(scope="module")
+def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("weights")
+    flat_weights.write(folder, "matmul", ("bf16",), ("a100", "h100"))
+    flat_weights.write(folder, "elementwise", ("bf16", "f32"), ("a100", "h100"))
+    return folder
+
+
+def of(report: perfc.Report, folder: Path) -> PredictionTable:
+    return predict(report.roofline, report.kernels, source=report.source, folder=folder)
+
+
+@pytest.mark.parametrize("target", ["a100", "t4", "mi210", "generic-x86-64"])
+def test_no_prediction_is_below_its_floor_or_outside_its_interval(
+    target: str, weights: Path
+) -> None:
+    report = perfc.analyze(MODELS / "gpt2.onnx.gz", target, runtime="eager")
+    found = of(report, weights)
+    assert len(found.kernels) == len(report.roofline.kernels)
+    for k, bound in zip(found.kernels, report.roofline.kernels, strict=True):
+        assert k.floor_s == bound.floor_s
+        assert bound.floor_s <= k.low_s <= k.time_s <= k.high_s
+    total = found.total
+    assert total.floor_s <= total.low_s <= total.time_s <= total.high_s
+    assert total.time_s == pytest.approx(math.fsum(k.time_s for k in found.kernels))
+
+
+def test_every_kernel_of_a_class_with_weights_is_learned(bert: perfc.Report, weights: Path) -> None:
+    found = of(bert, weights)
+    for k, bound in zip(found.kernels, bert.roofline.kernels, strict=True):
+        row = lower(bound, bert.env)
+        is_known = row is not None and row.class_name in ("matmul", "elementwise")
+        assert (k.predictor is Predictor.LEARNED) == is_known
+
+
+def test_machines_nobody_measured_get_wider_intervals(weights: Path) -> None:
+    def width(target: str) -> float:
+        path = MODELS / "bert-base.onnx.gz"
+        report = perfc.analyze(path, target, dims={"batch": 32}, runtime="eager", dtype="bf16")
+        found = learned(report.roofline, range(len(report.roofline.kernels)), folder=weights)
+        longest = max(found.values(), key=lambda k: k.time_s)
+        return longest.high_s / longest.time_s
+
+    assert width("l40s") > width("a100") > 1
+
+
+def test_machine_without_kin_is_told_of(weights: Path) -> None:
+    report = perfc.analyze(MODELS / "bert-base.onnx.gz", "mi210", runtime="eager", dtype="bf16")
+    assert any("mi210" in note and "measured" in note for note in of(report, weights).notes)
+
+
+def test_processors_are_no_case_for_what_gpus_taught(weights: Path) -> None:
+    report = perfc.analyze(MODELS / "bert-base.onnx.gz", "generic-x86-64", dtype="bf16")
+    assert {k.predictor for k in of(report, weights).kernels} == {Predictor.ROOFLINE}
+
+
+def test_fitted_rates_of_the_target_come_first(tmp_path: Path, weights: Path) -> None:
+    base = load_machine("generic-x86-64").path.read_text(encoding="utf-8")
+    path = tmp_path / "mine.toml"
+    path.write_text(base + FITTED, encoding="utf-8")
+    model = MODELS / "bert-base.onnx.gz"
+    report = perfc.analyze(model, str(path), runtime="ort-cpu-blocked")
+    found = of(report, weights)
+    own = [k for k in found.kernels if k.predictor is Predictor.FITTED]
+    assert {k.class_name for k in own} == {"elementwise", "gemm"}
+    for k in own:
+        if k.class_name == "elementwise" and k.time_s == pytest.approx(1e-4):
+            assert (k.low_s, k.high_s) == pytest.approx((5e-5, 2e-4))
+    assert "fitted" in render(report, views=["prediction"])
+    # another runtime's kernels are others
+    assert of(perfc.analyze(model, str(path)), weights).share(Predictor.FITTED) == 0
+
+
+def test_short_kernels_take_as_long_as_their_launch(bert: perfc.Report, weights: Path) -> None:
+    overhead = bert.machine.launch_overhead_s
+    assert overhead is not None
+    for k in of(bert, weights).kernels:
+        assert k.time_s >= overhead.value
+        assert k.high_s > overhead.value
+        assert 0 <= k.wait_s <= overhead.value
+
+
+def test_extents_of_products_are_those_of_the_model(bert: perfc.Report) -> None:
+    rows = [lower(b, bert.env) for b in bert.roofline.kernels]
+    products = [r.parameters for r in rows if r is not None and r.class_name == "matmul"]
+    assert {"m": 512.0, "n": 3072.0, "k": 768.0, "batch": 1.0} in products
+    assert {"m": 512.0, "n": 768.0, "k": 3072.0, "batch": 1.0} in products
+
+
+def test_extents_of_convolutions_are_those_of_the_model() -> None:
+    report = perfc.analyze(MODELS / "resnet50.onnx.gz", "a100", dims={"batch": 8})
+    first = lower(report.roofline.kernels[0], report.env)
+    assert first is not None
+    assert first.class_name == "convolution"
+    expected = {
+        "batch": 8, "in_channels": 3, "out_channels": 64, "in_h": 224, "in_w": 224,
+        "out_h": 112, "out_w": 112, "kernel_h": 7, "kernel_w": 7, "stride_h": 2, "stride_w": 2,
+        "groups": 1, "transposed": 0,
+    }  # fmt: skip
+    assert first.parameters == expected
+
+
+def test_no_prediction_leaves_the_floor_alone(bert: perfc.Report) -> None:
+    with_, without = collect(bert), collect(bert, predict=False)
+    assert without.prediction is None
+    assert all(r.predicted is None for r in without.kernels)
+    assert [r.floor_s for r in with_.kernels] == [r.floor_s for r in without.kernels]
+    assert "predicted" not in render(bert, predict=False)
+
+
+def test_table_of_kernels_has_the_prediction_in_every_format(bert: perfc.Report) -> None:
+    header, first, *_ = render(bert, Format.CSV).splitlines()
+    cells = dict(zip(header.split(","), first.rsplit(",", header.count(",")), strict=True))
+    assert float(cells["predicted_low_s"]) <= float(cells["predicted_s"])
+    assert float(cells["predicted_s"]) <= float(cells["predicted_high_s"])
+    assert cells["predictor"] in {p.value for p in Predictor}
+    assert "predicted" in render(bert, Format.MARKDOWN)
+    assert '"energy_j"' in render(bert, Format.JSON)
+
+
+def test_power_lies_between_idle_and_cap_and_rises_with_work(bert: perfc.Report) -> None:
+    model = PowerModel(0.4, 0.2, {"matrix16": 2.0, "device": 1.0}, 0.8, 1.2, 0.8, 1.2)
+    light, heavy = ({"matrix16": u, "device": u} for u in (0.1, 0.9))
+    assert 0.4 < share_of_cap(model, light) < share_of_cap(model, heavy) < 1
+    cap = bert.machine.device("tdp_w")
+    assert cap is not None
+    for energy in bert.prediction.energies:
+        assert energy is not None
+        assert 0 < energy.power_w <= cap.value
+        assert energy.low_j < energy.energy_j < energy.high_j
+    total = bert.prediction.energy
+    assert total is not None
+    assert total.energy_j == pytest.approx(
+        math.fsum(e.energy_j for e in bert.prediction.energies if e is not None)
+    )
+
+
+def test_energy_is_unknown_where_nobody_fitted_the_power() -> None:
+    report = perfc.analyze(MODELS / "gpt2.onnx.gz", "generic-x86-64")
+    assert report.prediction.energy is None
+    assert '"energy_j": {\n      "formula": null' in render(report, Format.JSON)
+
+
+def test_loading_and_predicting_500_kernels_is_quick(weights: Path) -> None:
+    code = f"""
+import perfc, time
+from pathlib import Path
+report = perfc.analyze({str(MODELS / "gpt2.onnx.gz")!r}, "a100", runtime="eager", dtype="bf16")
+bounds = report.roofline
+while len(bounds.kernels) < 500:
+    bounds = type(bounds)(bounds.machine, bounds.kernels * 2, 0.0, bounds.env)
+start = time.process_time()
+from perfc.analyzers.learned import learned
+found = learned(bounds, range(len(bounds.kernels)), folder=Path({str(weights)!r}))
+print(time.process_time() - start, len(found))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    time_s, count = done.stdout.split()
+    assert int(count) > 200
+    assert float(time_s) < 0.3

@@ -1,0 +1,185 @@
+"""Few-shot adaptation: what a few measured kernels of a machine change."""
+
+from __future__ import annotations
+
+import math
+import random
+from pathlib import Path
+
+import pytest
+
+import perfc
+from perfc import cli
+from perfc.adapt import adapt_target, lowered, probes, read, residuals
+from perfc.analyzers.adapt import AdaptError, Residual, adapt, enough, of_machine, posterior
+from perfc.analyzers.learned import learned
+from perfc.machine import load_machine, validate
+from perfc.measure.rows import KernelRow
+from perfc.passes.fitted.subject import Amounts, of_texts
+
+from .analyzers import flat_weights
+
+BERT = Path(__file__).parents[1] / "examples" / "models" / "bert-base.onnx.gz"
+
+
+@pytest.fixture(scope="module")
+def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("weights")
+    flat_weights.write(folder, "matmul", ("bf16",), ("a100",))
+    return folder
+
+
+def rows_of(factor: float, noise: float, count: int, seed: int = 0) -> list[Residual]:
+    rng = random.Random(seed)
+    found = []
+    for _ in range(count):
+        time_s = math.exp(rng.uniform(math.log(1e-5), math.log(1e-3)))
+        measured_s = time_s * factor * math.exp(rng.gauss(0, noise))
+        found.append(Residual(rng.choice(("matmul", "softmax")), time_s, measured_s))
+    return found
+
+
+def table(path: Path, slower: float, count: int, weights: Path) -> Path:
+    """Products on an L40S that take ``slower`` times what is predicted."""
+    rng = random.Random(1)
+    lines = ["class,dtype,time_s,m,n,k"]
+    for _ in range(count):
+        m, n, k = (2 ** rng.randint(5, 12) for _ in "mnk")
+        path.write_text(f"class,dtype,time_s,m,n,k\nmatmul,bf16,1.0,{m},{n},{k}\n")
+        (one,) = residuals(read(path), load_machine("l40s"), weights)
+        lines.append(f"matmul,bf16,{one.predicted_s * slower},{m},{n},{k}")
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_offset_of_a_machine_is_found() -> None:
+    found = adapt(rows_of(1.4, 0.05, 40))
+    for name in ("matmul", "softmax"):
+        assert found.corrections[name].at(1e-4) == pytest.approx(1.4, rel=0.06)
+    assert found.corrections["any"].at(1e-4) == pytest.approx(1.4, rel=0.25)
+
+
+def test_no_row_moves_nothing_and_one_moves_part_of_the_way() -> None:
+    assert posterior([]).log_ratio("matmul", 1e-4) == 0
+    one = posterior([Residual("matmul", 1e-4, 2e-4)]).log_ratio("matmul", 1e-4)
+    assert 0 < one < math.log(2)
+
+
+def test_more_rows_make_the_interval_narrower() -> None:
+    few, many = (adapt(rows_of(1.2, 0.1, n)).corrections["matmul"] for n in (4, 60))
+    assert many.high_ratio / many.low_ratio < few.high_ratio / few.low_ratio
+
+
+def test_intervals_hold_nine_of_ten() -> None:
+    inside = total = 0
+    for seed in range(10):
+        c = adapt(rows_of(1.3, 0.15, 30, seed)).corrections["matmul"]
+        for r in rows_of(1.3, 0.15, 60, seed + 100):
+            ratio = r.measured_s / (r.predicted_s * c.at(r.predicted_s))
+            inside += c.low_ratio <= ratio <= c.high_ratio
+            total += 1
+    assert 0.85 < inside / total < 0.96
+
+
+def test_learning_curve_falls_and_the_rule_stops() -> None:
+    found = adapt(rows_of(1.6, 0.05, 60))
+    assert found.curve[0].count == 0
+    assert found.curve[0].error > 5 * found.curve[-1].error
+    assert found.enough is not None
+    assert found.enough < 50
+    assert enough(found.curve[:1]) is None
+
+
+def test_outliers_do_not_carry_the_correction() -> None:
+    rows = rows_of(1.0, 0.05, 30)
+    rows[0] = Residual("matmul", 1e-4, 1e-2)
+    assert adapt(rows).corrections["matmul"].at(1e-4) == pytest.approx(1, rel=0.1)
+
+
+@pytest.mark.parametrize("time_s", [0.0, -1.0, math.nan, math.inf])
+def test_times_that_are_none_are_refused(time_s: float) -> None:
+    with pytest.raises(AdaptError, match="drop such rows"):
+        adapt([Residual("matmul", 1e-4, time_s)])
+
+
+def test_adapted_target_is_valid_and_predicts_what_was_measured(
+    tmp_path: Path, weights: Path
+) -> None:
+    rows = table(tmp_path / "rows.csv", 1.5, 20, weights)
+    path = tmp_path / "mine.toml"
+    adapt_target("l40s", rows, path, folder=weights)
+    assert validate(path) == []
+    before, after = (
+        learned(r.roofline, range(len(r.roofline.kernels)), folder=weights)
+        for r in (
+            perfc.analyze(BERT, t, dims={"batch": 32}, runtime="eager", dtype="bf16")
+            for t in ("l40s", str(path))
+        )
+    )
+    longest = max(before, key=lambda i: before[i].time_s)
+    assert after[longest].time_s / before[longest].time_s == pytest.approx(1.5, rel=0.1)
+    assert after[longest].is_measured
+    assert not before[longest].is_measured
+    assert after[longest].high_s / after[longest].time_s < before[longest].high_s / (
+        before[longest].time_s
+    )
+
+
+def test_adapting_again_replaces_what_was_there(tmp_path: Path, weights: Path) -> None:
+    rows = table(tmp_path / "rows.csv", 1.5, 8, weights)
+    path = tmp_path / "mine.toml"
+    adapt_target("l40s", rows, path, folder=weights)
+    first = path.read_text()
+    adapt_target(str(path), rows, path, folder=weights)
+    assert path.read_text() == first
+
+
+def test_calibrated_rates_alone_adapt(tmp_path: Path, weights: Path) -> None:
+    machine = load_machine("h200")
+    assert {m.class_name for m in probes(machine)} == {"matmul", "elementwise"}
+    path = tmp_path / "mine.toml"
+    adapt_target("h200", None, path, folder=weights)
+    assert "matmul" in of_machine(load_machine(path))
+    with pytest.raises(AdaptError, match="no measured rate"):
+        adapt_target("mi210", None, path, folder=weights)
+
+
+def test_rows_of_measure_are_lowered() -> None:
+    product = of_texts(
+        "matmul", "matmul", "MatMul", 0, "f32", "f32[4,128,768] f32[768,3072]w",
+        "f32[4,128,3072]", Amounts(1, 4 * 128 * 768 * 3072, 0, 1e6, 1e6, 0),
+    )  # fmt: skip
+    assert lowered(product) == ("matmul", {"m": 512.0, "n": 3072.0, "k": 768.0, "batch": 1.0})
+    conv = of_texts(
+        "conv", "conv strides=[2, 2]", "Conv", 0, "f32", "f32[1,3,32,32] f32[8,3,3,3]w",
+        "f32[1,8,16,16]", Amounts(1, 8 * 27 * 256, 0, 1e4, 1e4, 0),
+    )  # fmt: skip
+    found = lowered(conv)
+    assert found is not None
+    assert found[0] == "convolution"
+    assert found[1]["stride_h"] == 2
+    assert KernelRow.__name__  # the type the table is read as
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("a,b\n1,2\n", "no column 'class'"),
+        ("class,dtype,time_s,m\nmatmul,bf16,fast,1\n", "'fast' is no number"),
+        ("class,dtype,time_s,m,n,k\nmatmul,bf16,-1,1,1,1\n", "takes -1.0 s"),
+    ],
+)
+def test_bad_rows_are_one_line_and_nothing_is_written(
+    content: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows, output = tmp_path / "rows.csv", tmp_path / "out.toml"
+    rows.write_text(content)
+    code = cli.run(["adapt", "--target", "a100", "--from", str(rows), "-o", str(output)])
+    assert code == 2
+    assert message in capsys.readouterr().err
+    assert not output.exists()
+
+
+def test_shipped_targets_are_not_overwritten(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["adapt", "--target", "a100"]) == 2
+    assert "--output" in capsys.readouterr().err
