@@ -10,7 +10,7 @@ import importlib
 import pkgutil
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
@@ -85,7 +85,8 @@ class OperatorExperiment(Experiment):
             digests |= sources()[name].digests(folder)
         blocks = self.rows(folder)
         say(f"{self.name}: {sum(map(len, blocks)):,} rows of {len(targets(blocks))} machines")
-        return train(self.name, self.extended(blocks), self.recipe, self.group, data=digests)
+        found = train(self.name, self.extended(blocks), self.recipe, self.group, data=digests)
+        return replace(found, card=replace(found.card, rows=sum(map(len, blocks))))
 
     def extended(self, blocks: list[Rows]) -> list[Rows]:
         """What is trained on, given the blocks that may be."""
@@ -120,7 +121,8 @@ class OperatorExperiment(Experiment):
         say(f"{self.name}: {holdout.name}")
         apart = isinstance(holdout, UnseenMachine)
         recipe = self.recipe.for_unseen_machine() if apart else self.recipe
-        found = train(self.name, parts.train, recipe, self.group, leave_machines_out=apart)
+        blocks = self.extended(parts.train)
+        found = train(self.name, blocks, recipe, self.group, leave_machines_out=apart)
         return test(found, parts.test)
 
 
