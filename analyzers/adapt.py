@@ -166,7 +166,8 @@ def posterior(rows: Sequence[Residual]) -> Posterior:
     classes = tuple(sorted({r.class_name for r in rows}))
     prior = [MACHINE_DEVIATION] + [CLASS_DEVIATION, SLOPE_DEVIATION] * len(classes)
     precision = np.diag(1 / np.square(prior))
-    empty = Posterior(classes, np.zeros(len(prior)), np.linalg.inv(precision), CLASS_DEVIATION)
+    start: Array = np.diag(np.square(prior)).astype(np.float64)
+    empty = Posterior(classes, np.zeros(len(prior)), start, CLASS_DEVIATION)
     if not rows:
         return empty
     table = np.stack([empty.row(r.class_name, r.predicted_s) for r in rows])
@@ -175,7 +176,8 @@ def posterior(rows: Sequence[Residual]) -> Posterior:
     mean, covariance = empty.mean, empty.covariance
     for _ in range(10):
         weights = robust((target - table @ mean) / noise)
-        covariance = np.linalg.inv(precision + (table.T * weights) @ table / noise**2)
+        inverse = np.linalg.inv(precision + (table.T * weights) @ table / noise**2)
+        covariance = inverse.astype(np.float64)
         mean = covariance @ (table.T * weights) @ target / noise**2
         spare = max(len(rows) - np.trace(covariance @ (table.T @ table)) / noise**2, 0.0)
         squares = float((weights * (target - table @ mean) ** 2).sum())
@@ -253,9 +255,8 @@ def of_machine(machine: Machine) -> Mapping[str, Correction]:
         if key.startswith("adaptation."):
             name, _, number = key.removeprefix("adaptation.").rpartition(".")
             found.setdefault(name, {})[number] = rate.value
-    names = ("small_ratio", "large_ratio", "low_ratio", "high_ratio")
     return {
-        name: Correction(*(numbers[n] for n in names))
-        for name, numbers in found.items()
-        if all(n in numbers for n in names)
+        name: Correction(n["small_ratio"], n["large_ratio"], n["low_ratio"], n["high_ratio"])
+        for name, n in found.items()
+        if {"small_ratio", "large_ratio", "low_ratio", "high_ratio"} <= n.keys()
     }

@@ -85,9 +85,9 @@ def residuals(
             raise AdaptError(f"a {row.class_name} that takes {row.time_s} s", hint="drop such rows")
         lowered = Lowered(row.class_name, row.dtype, row.parameters)
         own = computed(lowered, machine, tf32=False)
-        name = own if own[0] in known else (row.class_name, row.dtype)
-        if name[0] in known:
-            groups.setdefault(name, []).append(row)
+        kind = own if own[0] in known else (row.class_name, row.dtype)
+        if kind[0] in known:
+            groups.setdefault(kind, []).append(row)
     found: list[Residual] = []
     for (name, dtype), group in groups.items():
         columns = columns_of([r.parameters for r in group])

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from perfc.api import Report
 from perfc.catalogue import OpDoc, documentation, module_file
 from perfc.ceilings import KernelPart, kernel_part
+from perfc.foretold import PredictionPart, prediction_part
 from perfc.ir.dim import Dim, Poly, symbols
 from perfc.ir.evaluate import evaluate
 from perfc.ir.facts import Origin
@@ -77,6 +78,7 @@ class Explanation:
     repeat: int
     tier: Tier | None
     kernel: KernelPart | None
+    prediction: PredictionPart | None
     note: str
 
 
@@ -97,6 +99,7 @@ def explain(report: Report, wanted: str) -> Explanation:
     outs: Types = tuple(ABSENT if v is None else v.type for v in shown.outputs)
     extents = _extents(shown, outs, report.env)
     cls = type(shown.op)
+    kernel = kernel_part(report, node) if node is not None else None
     return Explanation(
         model=report.path,
         target=report.machine.name,
@@ -116,7 +119,8 @@ def explain(report: Report, wanted: str) -> Explanation:
         counts=tuple(_counts(shown, cost, extents, report.env)) if cost else (),
         repeat=int(evaluate(cost.repeat, report.env)) if cost else 1,
         tier=cost.tier if cost else None,
-        kernel=kernel_part(report, node) if node is not None else None,
+        kernel=kernel,
+        prediction=None if kernel is None else prediction_part(report, kernel.index),
         note=_note(report, node, cost),
     )
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from perfc.catalogue import SECTIONS
 from perfc.ceilings import CeilingTime, KernelPart, RateCite
 from perfc.explain import Count, Explanation, Tensor
+from perfc.foretold_text import prediction_lines
 from perfc.report.units import Unit, quantity
 
 WIDTH = 100
@@ -61,6 +62,9 @@ def _lines(e: Explanation) -> Iterator[str]:
     if e.kernel is not None:
         yield ""
         yield from _kernel(e.kernel)
+    if e.prediction is not None:
+        yield ""
+        yield from prediction_lines(e.prediction)
 
 
 def _wrapped(head: str, text: str) -> Iterator[str]:

@@ -1,0 +1,190 @@
+"""Why a prediction says what it says: nearest training rows, and the features that moved it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from perfc.machine import load_machine
+
+from . import artefact, predictor
+from .learned import INSIDE, computed
+from .lowering import Lowered, lower
+from .sheet import Sheet
+from .table import class_of, complete, tabulate
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from perfc.passes.roofline import RooflineTable
+
+    from .artefact import Artefact
+
+NEAREST = 3
+MOVES = 5
+LEAST_MOVE = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """Training rows whose extents agree to a factor of two, on one machine.
+
+    Args:
+        target: the machine.
+        dtype: element type.
+        framework: whose kernels; empty where one library alone is known.
+        parameters: extents, rounded to powers of two.
+        rows: how many there are.
+        efficiency: floor over measured time, their geometric mean.
+        distance: how far they are: doublings of extents, and of the machine's rates.
+    """
+
+    target: str
+    dtype: str
+    framework: str
+    parameters: Mapping[str, float]
+    rows: int
+    efficiency: float
+    distance: float
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A feature, and what the estimate changes by because it is not the median of the rows.
+
+    Args:
+        feature: its name.
+        value: of this kernel.
+        usual: median of the training rows.
+        ratio: estimate over the estimate with the median in its place.
+    """
+
+    feature: str
+    value: float
+    usual: float
+    ratio: float
+
+
+@dataclass(frozen=True, slots=True)
+class Reasons:
+    """What a learned prediction rests on.
+
+    Args:
+        weights: name of the card.
+        parameters: of the kernel, as the class sees it.
+        dtype: element type that is computed in.
+        scale_s: the physical estimate that the forest corrects.
+        factor: what it is multiplied with.
+        machine_distance: of the nearest measured machine, in doublings of rates.
+        neighbours: nearest training rows first.
+        moves: features that moved the estimate most.
+    """
+
+    weights: str
+    parameters: Mapping[str, float]
+    dtype: str
+    scale_s: float
+    factor: float
+    machine_distance: float
+    neighbours: tuple[Neighbour, ...]
+    moves: tuple[Move, ...]
+
+
+def reasons(
+    bounds: RooflineTable, index: int, *, tf32: bool = True, folder: Path = artefact.SHIPPED
+) -> Reasons | None:
+    """Why the operator predictor says what it says of a kernel; None where it says nothing.
+
+    Raises:
+        WeightsError: weights that are damaged or of another schema.
+    """
+    import numpy as np
+
+    machine = bounds.machine
+    row = lower(bounds.kernels[index], bounds.env)
+    known = predictor.available(folder)
+    if row is None or machine.kind == "cpu":
+        return None
+    name, dtype = computed(row, machine, tf32=tf32)
+    if name not in known:
+        name, dtype = row[:2]
+    if name not in known:
+        return None
+    found = predictor.select(name, dtype, INSIDE, machine.name, folder)
+    card, sheet = found.card, Sheet(machine)
+    kind = class_of(name)
+    columns = complete(kind, {k: np.array([v]) for k, v in row.parameters.items()})
+    protocol = INSIDE if INSIDE in card.protocols else card.protocols[0]
+    table = tabulate(kind, columns, dtype, sheet, protocol, "", card.frameworks, card.protocols)
+    if table.names != card.features:
+        return None
+    parameters = {k: float(v[0]) for k, v in columns.items()}
+    return Reasons(
+        card.name,
+        parameters,
+        dtype,
+        float(table.scale_s[0]),
+        math.exp(float(found.factor(table.values)[0])),
+        round(predictor.distance_to(card, dtype, sheet), 6),
+        neighbours(found, Lowered(name, dtype, parameters), sheet),
+        moves(found, table.values[0]),
+    )
+
+
+def neighbours(found: Artefact, row: Lowered, sheet: Sheet) -> tuple[Neighbour, ...]:
+    """The nearest cells of training rows: by extents, then machine, then type."""
+    import numpy as np
+
+    from .distance import coordinates, distance
+
+    cells, card = found.cells, found.card
+    if cells is None or not len(cells.count):
+        return ()
+    names = cells.names
+    own = np.array([_log2(row.parameters.get(n, 0.0)) for n in names])
+    apart = np.abs(cells.log2.astype(float) - own).sum(axis=1)
+    here = coordinates(sheet, row.dtype)
+    kin = []
+    for target, dtype, _ in card.kin:
+        place = coordinates(Sheet(load_machine(target)), dtype)
+        kin.append(distance(here, place) + (0.0 if dtype == row.dtype else 1.0))
+    apart = apart + np.array(kin)[cells.kin.astype(int)]
+    return tuple(
+        Neighbour(
+            *card.kin[int(cells.kin[i])],
+            {n: _extent(float(x)) for n, x in zip(names, cells.log2[i], strict=True)},
+            int(cells.count[i]),
+            float(cells.efficiency[i]),
+            float(apart[i]),
+        )
+        for i in np.argsort(apart, kind="stable")[:NEAREST]
+    )
+
+
+def _log2(extent: float) -> float:
+    return round(math.log2(max(extent, 0.25))) if extent > 0 else -8.0
+
+
+def _extent(log2: float) -> float:
+    return 0.0 if log2 <= -8 else 2.0**log2
+
+
+def moves(found: Artefact, values: NDArray[np.float32]) -> tuple[Move, ...]:
+    """Each feature in turn at the median of the training rows, the others as they are."""
+    import numpy as np
+
+    count = len(values)
+    changed = np.tile(values, (count + 1, 1))
+    changed[np.arange(count), np.arange(count)] = found.middle
+    logs = found.factor(changed)
+    ratios = np.exp(logs[count] - logs[:count])
+    order = np.argsort(-np.abs(np.log(ratios)), kind="stable")[:MOVES]
+    return tuple(
+        Move(found.card.features[i], float(values[i]), float(found.middle[i]), float(ratios[i]))
+        for i in order
+        if abs(math.log(ratios[i])) >= LEAST_MOVE
+    )
