@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -204,3 +205,10 @@ print(time.process_time() - start, len(found))
     time_s, count = done.stdout.split()
     assert int(count) > 200
     assert float(time_s) < 0.3
+
+
+def test_code_in_the_documentation_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(MODELS.parents[1])
+    page = (MODELS.parents[1] / "docs" / "predict.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    exec(compile(code, "predict.md", "exec"), {})
