@@ -47,3 +47,47 @@ def fetch_sources(names: tuple[str, ...], output: Path, url: str, commit: str) -
     for name in names or tuple(known):
         for path in fetch(known[name], output, url, commit):
             click.echo(str(path))
+
+
+@command.command("sets")
+def list_sets() -> None:
+    """List the data sets of whole models and the tables they are built from."""
+    from perfc.analyzers.graph.datasets import datasets
+
+    for one in datasets().values():
+        click.echo(f"{one.name:16} {one.title}")
+        click.echo(f"{'':16} {', '.join(one.files)}")
+
+
+@command.command("build")
+@click.argument("names", metavar="NAME...", nargs=-1, required=True)
+@click.option(
+    "--data", type=click.Path(path_type=Path, file_okay=False, exists=True), required=True,
+    help="Folder of the measured tables, as `perfc data fetch` writes it.",
+)  # fmt: skip
+@click.option(
+    "-o", "--output", type=click.Path(file_okay=False, path_type=Path), default=Path("graphs"),
+    show_default=True, help="Folder of the data sets.",
+)  # fmt: skip
+def build(names: tuple[str, ...], data: Path, output: Path) -> None:
+    """Encode the graphs of data sets NAME beside their rows; goes on where it was interrupted."""
+    from perfc.analyzers.graph.datasets import dataset
+
+    for one in [dataset(name) for name in names]:
+        found = one.build(data, output, lambda line: click.echo(line, err=True))
+        click.echo(f"{one.name}: {len(found):,} rows of {len(found.graphs):,} graphs")
+
+
+@command.command("stats")
+@click.argument("names", metavar="NAME...", nargs=-1, required=True)
+@click.option(
+    "--graphs", type=click.Path(path_type=Path, file_okay=False, exists=True),
+    default=Path("graphs"), help="Folder of the data sets.",
+)  # fmt: skip
+def stats(names: tuple[str, ...], graphs: Path) -> None:
+    """Rows, graphs, machines and sizes of data sets NAME."""
+    from perfc.analyzers.graph.datasets import load
+    from perfc.analyzers.graph.statistics import statistics
+
+    for name in names:
+        click.echo("\n".join(statistics(load(graphs, name))))

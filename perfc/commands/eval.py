@@ -3,11 +3,29 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import ClassVar
 
 import click
 
 
-@click.command("eval")
+class Scoreboards(click.Group):
+    """``graph`` has a scoreboard of its own; any other name is of an operator predictor."""
+
+    otherwise: ClassVar[str] = "op"
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Call ``op`` where no scoreboard is named."""
+        if not args or args[0] not in (*self.commands, "-h", "--help"):
+            args = [self.otherwise, *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group("eval", cls=Scoreboards)
+def command() -> None:
+    """Train predictors without the rows they are tested on, and test them."""
+
+
+@command.command("op")
 @click.argument("names", metavar="[NAME]...", nargs=-1)
 @click.option(
     "--data",
@@ -22,22 +40,16 @@ import click
     show_default=True,
 )
 @click.option("--plot", type=click.Path(path_type=Path), help="Write a chart of the errors (SVG).")
-@click.option("--record", is_flag=True, help="Write the figures into the cards of the weights.")
 @click.pass_context
-def command(
-    ctx: click.Context,
-    names: tuple[str, ...],
-    data: Path,
-    output_format: str,
-    plot: Path | None,
-    record: bool,
+def op(
+    ctx: click.Context, names: tuple[str, ...], data: Path, output_format: str, plot: Path | None
 ) -> None:
-    """Train the predictors NAME without the rows they are tested on, and test them.
+    """Operator and step predictors NAME, all by default; ``perfc eval NAME`` is the same.
 
     Exits with 1 if a figure misses its goal.
     """
     from perfc.analyzers.training.experiments import chosen
-    from perfc.analyzers.training.scoreboard import into_cards, write_plot, written
+    from perfc.analyzers.training.scoreboard import write_plot, written
 
     found = {
         experiment: list(experiment.evaluate(data, lambda line: click.echo(line, err=True)))
@@ -46,7 +58,67 @@ def command(
     click.echo(written(found, output_format), nl=False)
     if plot is not None:
         write_plot(found, plot)
-    if record:
-        into_cards(found)
     if not all(figure.met for figures in found.values() for figure in figures):
         ctx.exit(1)
+
+
+@command.command("graph")
+@click.option("--predictor", "names", multiple=True, help="NAME or NAME:VARIANT; all by default.")
+@click.option("--dataset", default="timm", show_default=True)
+@click.option(
+    "--graphs",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    required=True,
+    help="Folder of the data sets, as `perfc data build` writes it.",
+)
+@click.option("--split", "splits", multiple=True, help="Protocol; repeated for several.")
+@click.option("--seed", "seeds", multiple=True, type=int, help="Of the splits; three by default.")
+@click.option("--quantity", default="time_s", show_default=True, help="What is predicted.")
+@click.option("--mode", default="", help="Rows of one way of running: eager, compiled, training …")
+@click.option("--limit-s", default=420.0, show_default=True, help="Longest training of one fold.")
+@click.option(
+    "--output-format",
+    type=click.Choice(["text", "json", "markdown"]),
+    default="text",
+    show_default=True,
+)
+@click.option(
+    "--plot",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Write charts into a folder (SVG).",
+)
+@click.option("--folder", type=click.Path(path_type=Path, file_okay=False), help="Checkpoints.")
+def graph(
+    names: tuple[str, ...],
+    dataset: str,
+    graphs: Path,
+    splits: tuple[str, ...],
+    seeds: tuple[int, ...],
+    quantity: str,
+    mode: str,
+    limit_s: float,
+    output_format: str,
+    plot: Path | None,
+    folder: Path | None,
+) -> None:
+    """Predictors of whole models from their graphs, on one data set."""
+    from perfc.analyzers.graph.bench import evaluated
+    from perfc.analyzers.graph.datasets import load
+    from perfc.analyzers.graph.predictor import Budget, predictors
+    from perfc.analyzers.graph.scoreboard import write_plots, written
+    from perfc.analyzers.training.architectures import SEEDS
+
+    from ._graph import chosen_protocols, chosen_quantity, of_mode
+
+    found = evaluated(
+        names or predictors(),
+        of_mode(load(graphs, dataset), mode),
+        chosen_protocols(splits),
+        quantity=chosen_quantity(quantity),
+        seeds=seeds or SEEDS,
+        budget=Budget(limit_s=limit_s, folder=folder),
+        say=lambda line: click.echo(line, err=True),
+    )
+    click.echo(written(found, output_format), nl=False)
+    if plot is not None:
+        write_plots(found, plot)

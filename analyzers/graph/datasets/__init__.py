@@ -1,0 +1,236 @@
+"""Data sets of measured models: one file a data set, found by looking.
+
+A data set on disk is a folder ``NAME/processed`` with a compressed file of arrays for each graph,
+the rows as JSON lines, and a card with the digests of everything it was made from.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import json
+import pkgutil
+import re
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from perfc.errors import PerfcError
+from perfc.machine import load_machine
+
+from ...rows import DataError
+from ...sheet import Sheet
+from ...steps.features import floors_s
+from ..model_graph import ModelGraph
+from ..rows import GraphRow, Measurements
+from ..store import ENCODING, load_graph, parse_rows, rows_text, save_graph, write_file
+
+if TYPE_CHECKING:
+    from ...steps.setting import Setting
+
+Say = Callable[[str], None]
+CARD, ROWS, GRAPHS = "dataset.json", "rows.jsonl", "graphs"
+
+
+class GraphDataset(ABC):
+    """Where rows and graphs of one data set come from."""
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    files: ClassVar[tuple[str, ...]]
+    """Tables it reads."""
+
+    @abstractmethod
+    def rows(self, folder: Path) -> list[GraphRow]:
+        """Every usable row of the tables in a folder.
+
+        Raises:
+            DataError: tables are missing, or are not those expected.
+        """
+
+    @abstractmethod
+    def encode(self, graph: str, settings: Iterable[Setting], folder: Path) -> ModelGraph | None:
+        """The graph of that name; None where there is none.
+
+        Raises:
+            PerfcError: it cannot be read, or contradicts itself.
+        """
+
+    def digests(self, folder: Path) -> dict[str, str]:
+        """SHA-256 of every table."""
+        return {n: file_digest(folder / n) for n in self.files if (folder / n).is_file()}
+
+    def build(
+        self, folder: Path, output: Path, say: Say, *, only: Sequence[str] = ()
+    ) -> Measurements:
+        """Encode every graph that is not there yet, and write rows with their floors.
+
+        An interrupted build goes on where it was.
+
+        Args:
+            folder: of the tables.
+            output: of the data sets.
+            say: is told how far it is, and what is left out.
+            only: graphs; all by default.
+
+        Raises:
+            DataError: as `rows`.
+        """
+        place = output / self.name / "processed"
+        wanted: dict[str, list[GraphRow]] = {}
+        for row in self.rows(folder):
+            wanted.setdefault(row.graph, []).append(row)
+        graphs: dict[str, ModelGraph] = {}
+        left_out: Counter[str] = Counter()
+        rows: list[GraphRow] = []
+        names = [n for n in sorted(wanted) if not only or n in only]
+        for count, name in enumerate(names):
+            graph = self._graph(name, wanted[name], folder, place, left_out)
+            if graph is not None:
+                graphs[name] = graph
+                rows += with_floors(graph, wanted[name])
+            if count % 100 == 99:
+                say(f"{self.name}: {count + 1} of {len(names)} graphs")
+        for reason, times in left_out.most_common():
+            say(f"{self.name}: left out {times}: {reason}")
+        digests = self.digests(folder)
+        text = rows_text(rows)
+        card = {
+            "name": self.name,
+            "tables": digests,
+            "encoding": ENCODING.digest,
+            "rows": len(rows),
+            "graphs": len(graphs),
+            "rows_sha256": hashlib.sha256(text.encode()).hexdigest(),
+        }
+        write_file(place / ROWS, text.encode())
+        write_file(place / CARD, (json.dumps(card, indent=2) + "\n").encode())
+        return Measurements(self.name, graphs, tuple(rows), card_digest(card))
+
+    def _graph(
+        self,
+        name: str,
+        rows: Sequence[GraphRow],
+        folder: Path,
+        place: Path,
+        left_out: Counter[str],
+    ) -> ModelGraph | None:
+        path = graph_path(place, name)
+        graph = load_graph(path, name)
+        if graph is not None:
+            return graph
+        try:
+            graph = self.encode(name, {row.setting for row in rows}, folder)
+        except PerfcError as error:
+            left_out[str(error)] += 1
+            return None
+        if graph is None:
+            left_out["no graph"] += 1
+            return None
+        save_graph(graph, path)
+        return graph
+
+
+def graph_path(place: Path, name: str) -> Path:
+    """The file of a graph; names that are no plain file name get a digest for one.
+
+    >>> graph_path(Path("p"), "a/b").parent.name
+    'graphs'
+    """
+    plain = bool(re.fullmatch(r"[\w.-]{1,120}", name)) and not name.startswith(".")
+    stem = name if plain else hashlib.sha256(name.encode()).hexdigest()[:24]
+    return place / GRAPHS / f"{stem}.npz"
+
+
+def with_floors(graph: ModelGraph, rows: Sequence[GraphRow]) -> list[GraphRow]:
+    """Rows with the sum of what no launch beats."""
+    from ..encode import launch_key
+
+    found: list[GraphRow] = []
+    for row in rows:
+        columns = graph.kernels[launch_key(row.setting)].columns.at(row.batch)
+        floors = floors_s(columns, row.setting, sheet(row.target))
+        found.append(replace(row, floor_s=float((floors * columns.times).sum())))
+    return found
+
+
+@cache
+def sheet(target: str) -> Sheet:
+    """The data sheet of a target."""
+    return Sheet(load_machine(target))
+
+
+def load(output: Path, name: str, *, only: Iterable[str] = ()) -> Measurements:
+    """A data set that `GraphDataset.build` wrote.
+
+    Args:
+        output: folder of the data sets.
+        name: of the data set.
+        only: graphs; all by default.
+
+    Raises:
+        DataError: it is not there, damaged, or of another encoding.
+    """
+    place = output / name / "processed"
+    hint = f"perfc data build {name}"
+    try:
+        card = json.loads((place / CARD).read_text(encoding="utf-8"))
+        text = (place / ROWS).read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        raise DataError(f"no data set {name!r}", where=str(place), hint=hint) from None
+    if card.get("encoding") != ENCODING.digest:
+        raise DataError("a data set of another encoding", where=str(place), hint=hint)
+    if card.get("rows_sha256") != hashlib.sha256(text.encode()).hexdigest():
+        raise DataError("not the rows that the card speaks of", where=str(place), hint=hint)
+    chosen = set(only)
+    rows = [r for r in parse_rows(text) if not chosen or r.graph in chosen]
+    graphs: dict[str, ModelGraph] = {}
+    for graph_name in {r.graph for r in rows}:
+        graph = load_graph(graph_path(place, graph_name), graph_name)
+        if graph is None:
+            raise DataError(f"no graph {graph_name!r}", where=str(place), hint=hint)
+        graphs[graph_name] = graph
+    return Measurements(name, graphs, tuple(rows), card_digest(card))
+
+
+def card_digest(card: Mapping[str, object]) -> str:
+    """Of everything that a card says."""
+    return hashlib.sha256(json.dumps(card, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def file_digest(path: Path) -> str:
+    """SHA-256 of a file."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+@cache
+def datasets() -> Mapping[str, GraphDataset]:
+    """Every data set by its name."""
+    found: dict[str, GraphDataset] = {}
+    for info in pkgutil.iter_modules(__path__):
+        module = importlib.import_module(f"{__name__}.{info.name}")
+        for thing in vars(module).values():
+            if (
+                isinstance(thing, type)
+                and issubclass(thing, GraphDataset)
+                and thing.__module__ == module.__name__
+            ):
+                found[thing.name] = thing()
+    return found
+
+
+def dataset(name: str) -> GraphDataset:
+    """A data set by its name.
+
+    Raises:
+        DataError: there is none.
+    """
+    known = datasets()
+    if name not in known:
+        raise DataError(f"no data set {name!r}", hint=f"there are {', '.join(known)}")
+    return known[name]

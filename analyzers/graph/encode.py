@@ -1,0 +1,211 @@
+"""From the IR to arrays: every fact that some predictor's features are made of, counted once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from perfc.ir.evaluate import Numbers
+from perfc.ir.graph import Module, Node, Value, walk
+from perfc.ir.op import Kind
+from perfc.ir.types import TensorType
+from perfc.passes.cost import Cost, CostTable
+from perfc.passes.fuse import KernelTable
+from perfc.passes.liveness import Liveness
+
+from ..steps.columns import LinearColumns, tabulated
+from ..steps.geometry import product, shape
+from ..steps.launches import Launch, launches
+from ..steps.setting import Setting
+from .model_graph import BATCHES, RANK, KernelGraph, ModelGraph, OpGraph
+
+if TYPE_CHECKING:
+    from perfc.ir.dim import Dim
+    from perfc.passes.manager import Analyses
+
+    from ..classes import Array
+
+LEFT_OUT = frozenset({Kind.SHAPE, Kind.CONTAINER, Kind.CONTROL})
+"""Nodes that compute no tensor on the device; what their regions hold is encoded."""
+
+
+def launch_key(setting: Setting) -> str:
+    """What of a setting changes the launches."""
+    return f"{setting.runtime}, {'mixed' if setting.precision.is_mixed else 'narrow'}"
+
+
+def encode(name: str, module: Module, am: Analyses, settings: Iterable[Setting]) -> ModelGraph:
+    """Arrays of a typed, canonical f32 module whose symbols, if any, are the batch.
+
+    Args:
+        name: of the graph.
+        module: typed and canonical.
+        am: gives costs, fusion, autocast and strides.
+        settings: kernels are listed under each that makes others.
+    """
+    envs = [{s.name: batch for s in module.symbols} for batch in BATCHES]
+    kernels: dict[str, KernelGraph] = {}
+    for setting in settings:
+        key = launch_key(setting)
+        if key not in kernels:
+            kernels[key] = kernel_graph(*launches(module, am, setting, envs))
+    return ModelGraph(name, op_graph(module, am), kernels)
+
+
+def op_graph(module: Module, am: Analyses) -> OpGraph:
+    """The operators of a module and the tensors between them."""
+    import numpy as np
+
+    cost = am.get(Cost(), module)
+    at = [Numbers({s.name: batch for s in module.symbols}) for batch in BATCHES]
+    nodes = [n for n in walk(module.graph) if n in cost.nodes and n.op.kind not in LEFT_OUT]
+    makers = {v: i for i, n in enumerate(nodes) for v in n.results}
+    fixed = [_fixed(n) for n in nodes]
+    dims = [_scaled(n, cost) for n in nodes]
+    pairs = {
+        (makers[v], i, v) for i, n in enumerate(nodes) for v in n.inputs if v in makers
+    }  # fmt: skip
+    ordered = sorted(pairs, key=lambda p: (p[0], p[1], p[2].name))
+    return OpGraph(
+        tuple(n.op.mnemonic for n in nodes),
+        np.array(fixed, np.float64).reshape(len(nodes), -1),
+        evaluated(dims, at),
+        np.array([(s, t) for s, t, _ in ordered], np.int64).reshape(-1, 2).T,
+        evaluated([_tensor(v) for _, _, v in ordered], at),
+        _whole(module, am, cost, at),
+    )
+
+
+def evaluated(rows: Sequence[Sequence[Dim]], at: Sequence[Numbers]) -> Array:
+    """Formulas at each batch, ``[batches, rows, columns]``."""
+    import numpy as np
+
+    found = [[[float(one(d)) for d in row] for row in rows] for one in at]
+    return np.array(found, np.float64).reshape(len(at), len(rows), -1)
+
+
+def _whole(module: Module, am: Analyses, cost: CostTable, at: Sequence[Numbers]) -> Array:
+    import numpy as np
+
+    live = am.get(Liveness(), module)
+    graph = module.graph
+    totals: tuple[Dim, ...] = (cost.parameters, cost.weight_bytes)
+    ends = [sum(float(one(product(shape(v)))) for v in graph.inputs) for one in at]
+    outs = [sum(float(one(product(shape(v)))) for v in graph.outputs) for one in at]
+    peaks = [float(max((one(d) for d in set(live.live)), default=0)) for one in at]
+    rows = [
+        [*(float(one(d)) for d in totals), peaks[i], ends[i], outs[i]] for i, one in enumerate(at)
+    ]
+    return np.array(rows, np.float64)
+
+
+def _fixed(node: Node) -> list[float]:
+    op = node.op
+    stored = [v for v in node.inputs if v is not None and v.weight is not None]
+    filters = next((shape(v) for v in stored if len(shape(v)) >= 2), ())
+    window = _pair(getattr(op, "kernel_shape", ()) or _window(node, filters), 0)
+    is_windowed = bool(window[0])
+    default = 1 if is_windowed else 0
+    pads: tuple[int, ...] = getattr(op, "pads", None) or ()
+    half = len(pads) // 2
+    around = [a + b for a, b in zip(pads[:half], pads[half:], strict=False)] if is_windowed else []
+    data = _data(node)
+    extents = [float(d) if isinstance(d, int) else 0.0 for d in filters[:4]]
+    return [
+        *window,
+        *_pair(getattr(op, "strides", ()) if is_windowed else (), default),
+        *_pair(getattr(op, "dilations", ()) if is_windowed else (), default),
+        *_pair(around, 0),
+        float(getattr(op, "group", default)) if is_windowed else 0.0,
+        float(sum(v is not None and v.weight is None for v in node.inputs)),
+        float(len(stored)),
+        float(sum(_elements(v) for v in stored)),
+        float(len(shape(data))),
+        float(len(shape(node.results[0]))) if node.results else 0.0,
+        *extents,
+        *[0.0] * (4 - len(extents)),
+        float(any(len(shape(v)) == 1 for v in stored)),
+        float(data.type.dtype.bits) if data and isinstance(data.type, TensorType) else 0.0,
+    ]
+
+
+def _window(node: Node, filters: tuple[Dim, ...]) -> tuple[Dim, ...]:
+    return filters[2:] if node.op.kind is Kind.CONV else ()
+
+
+def _pair(extents: Sequence[Dim | float], default: float) -> list[float]:
+    """The first two, the second repeated from the first; the default where there are none."""
+    numbers = [float(d) for d in extents if isinstance(d, int | float)][-2:]
+    match numbers:
+        case []:
+            return [default, default]
+        case [one]:
+            return [one, 1.0 if default else one]
+        case _:
+            return numbers
+
+
+def _elements(v: Value) -> float:
+    numel = v.type.numel if isinstance(v.type, TensorType) else None
+    return float(numel) if isinstance(numel, int) else 0.0
+
+
+def _data(node: Node) -> Value | None:
+    """The first input of the largest rank that is not stored; else the first input."""
+    given = [v for v in node.inputs if v is not None]
+    data = [v for v in given if v.weight is None]
+    return max(data, key=lambda v: len(shape(v)), default=given[0] if given else None)
+
+
+def _scaled(node: Node, cost: CostTable) -> list[Dim]:
+    counted = cost.nodes[node]
+    work, traffic = counted.work, counted.traffic
+    out = shape(node.results[0]) if node.results else ()
+    data = [v for v in node.inputs if v is not None and v.weight is None]
+    read: Dim = 0
+    for v in data:
+        read = read + (product(shape(v)) if shape(v) else 0)
+    return [
+        work.mac,
+        work.floor_mac,
+        work.alu,
+        work.sfu,
+        work.integer,
+        traffic.read_bytes,
+        traffic.write_bytes,
+        read,
+        product(out) if out else 0,
+        *_extents(shape(_data(node))),
+        *_extents(out),
+    ]
+
+
+def _extents(found: tuple[Dim, ...]) -> list[Dim]:
+    if len(found) > RANK:
+        found = (*found[: RANK - 1], product(found[RANK - 1 :]))
+    return [*found, *[0] * (RANK - len(found))]
+
+
+def _tensor(v: Value) -> list[Dim]:
+    nbytes = v.type.nbytes if isinstance(v.type, TensorType) else None
+    extents = shape(v)
+    return [nbytes or 0, product(extents) if extents else 1, *_extents(extents)]
+
+
+def kernel_graph(table: KernelTable, found: Sequence[Launch]) -> KernelGraph:
+    """Launches in order, and which waits for which; casts and copies wait for nothing."""
+    import numpy as np
+
+    place = {launch.kernel: i for i, launch in enumerate(found) if launch.kernel >= 0}
+    makers = {v: place[i] for i, k in enumerate(table.kernels) for v in k.writes}
+    edges = {
+        (makers[v], place[i]) for i, k in enumerate(table.kernels) for v in k.reads if v in makers
+    }
+    for i, launch in enumerate(found):
+        if launch.kernel < 0:
+            after = next((j for j in range(i + 1, len(found)) if found[j].kernel >= 0), None)
+            if after is not None:
+                edges.add((i, after))
+    columns = LinearColumns(BATCHES, tabulated(found, len(BATCHES)))
+    pairs = np.array(sorted(edges), np.int64).reshape(-1, 2).T
+    return KernelGraph(columns, pairs)

@@ -1,0 +1,140 @@
+"""A model as arrays: operators, tensors between them, and the kernels a framework launches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from ..steps.columns import LinearColumns
+from .schema import Schema
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from ..classes import Array
+
+    Indices = NDArray[np.int64]
+
+RANK = 6
+"""Extents that are kept of a tensor; further ones are multiplied into the last."""
+BATCHES = (32, 64)
+"""Where everything is counted; between and beyond, counts of a batched model grow linearly."""
+OP_FIXED = Schema(
+    "operators",
+    (
+        "kernel_h", "kernel_w", "stride_h", "stride_w", "dilation_h", "dilation_w", "pad_h",
+        "pad_w", "groups", "operands", "weights", "weight_elements", "rank_in", "rank_out",
+        "weight_0", "weight_1", "weight_2", "weight_3", "has_bias", "bits",
+    ),
+)  # fmt: skip
+"""Facts of an operator that do not grow with the batch; 0 where it has none. ``weight_i`` are the
+extents of its first stored tensor of two axes or more, ``pad_*`` both sides together."""
+OP_SCALED = Schema(
+    "operators by batch",
+    (
+        "mac", "floor_mac", "alu", "sfu", "integer", "read_bytes", "write_bytes",
+        "input_elements", "output_elements", *(f"in_{i}" for i in range(RANK)),
+        *(f"out_{i}" for i in range(RANK)),
+    ),
+)  # fmt: skip
+"""Facts that grow: counts of one execution; extents of the largest input that is not stored, and
+of the first output."""
+EDGE_SCALED = Schema(
+    "tensors by batch", ("nbytes", "elements", *(f"extent_{i}" for i in range(RANK)))
+)
+WHOLE = Schema(
+    "graph by batch",
+    ("parameters", "weight_bytes", "peak_bytes", "input_elements", "output_elements"),
+)
+"""``peak_bytes``: largest sum of tensors alive at once, stored ones apart."""
+
+
+@dataclass(frozen=True, eq=False)
+class OpGraph:
+    """Operators and the tensors between them, in execution order.
+
+    Args:
+        ops: mnemonic of each node.
+        fixed: ``[nodes, len(OP_FIXED)]``.
+        scaled: at either of `BATCHES`, ``[2, nodes, len(OP_SCALED)]``.
+        edges: source and target, ``[2, edges]``.
+        edge_scaled: ``[2, edges, len(EDGE_SCALED)]``.
+        whole: ``[2, len(WHOLE)]``.
+    """
+
+    ops: tuple[str, ...]
+    fixed: Array
+    scaled: Array
+    edges: Indices
+    edge_scaled: Array
+    whole: Array
+
+    def __len__(self) -> int:
+        return len(self.ops)
+
+    def at(self, batch: float) -> Mapping[str, Array]:
+        """Every fact of the nodes at a batch, by name."""
+        scaled = interpolated(self.scaled, batch)
+        found = {name: self.fixed[:, i] for i, name in enumerate(OP_FIXED.columns)}
+        return found | {name: scaled[:, i] for i, name in enumerate(OP_SCALED.columns)}
+
+    def edges_at(self, batch: float) -> Mapping[str, Array]:
+        """Every fact of the edges at a batch, by name."""
+        scaled = interpolated(self.edge_scaled, batch)
+        return {name: scaled[:, i] for i, name in enumerate(EDGE_SCALED.columns)}
+
+    def whole_at(self, batch: float) -> Mapping[str, float]:
+        """Facts of the graph at a batch, by name."""
+        found = interpolated(self.whole, batch)
+        return {name: float(found[i]) for i, name in enumerate(WHOLE.columns)}
+
+
+@dataclass(frozen=True, eq=False)
+class KernelGraph:
+    """What a framework launches, in order, and which launch waits for which.
+
+    Args:
+        columns: the launches, one row each.
+        edges: source and target, ``[2, edges]``.
+    """
+
+    columns: LinearColumns
+    edges: Indices
+
+    def __len__(self) -> int:
+        return len(self.columns.table)
+
+
+@dataclass(frozen=True, eq=False)
+class ModelGraph:
+    """One architecture at one input size.
+
+    Args:
+        name: unique among the graphs of a data set.
+        ops: its operators.
+        kernels: its launches, by `launch_key` of the setting.
+    """
+
+    name: str
+    ops: OpGraph
+    kernels: Mapping[str, KernelGraph]
+
+    @cached_property
+    def depth(self) -> int:
+        """Operators on the longest path."""
+        longest = [1] * len(self.ops)
+        for source, target in self.ops.edges.T.tolist():
+            longest[target] = max(longest[target], longest[source] + 1)
+        return max(longest, default=0)
+
+
+def interpolated(pair: Array, batch: float) -> Array:
+    """Numbers counted at either of `BATCHES`, at another batch; never negative."""
+    import numpy as np
+
+    low, high = BATCHES
+    found: Array = np.maximum(pair[0] + (pair[1] - pair[0]) * ((batch - low) / (high - low)), 0.0)
+    return found

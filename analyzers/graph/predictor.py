@@ -1,0 +1,178 @@
+"""What every predictor of whole models can do: learn from rows, estimate rows, take a new machine.
+
+One paper, one file of this folder. A file is a predictor if it sets ``PREDICTOR`` to a class.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from perfc.errors import MissingExtraError, PerfcError
+
+from .rows import Measurements, Quantity
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from ..classes import Array
+
+Say = Callable[[str], None]
+LEAST_FACTOR, MOST_FACTOR = 0.05, 0.95
+"""Quantiles between which nine in ten rows lie."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How long and how a predictor may train.
+
+    Args:
+        seed: of everything random.
+        limit_s: seconds of wall time; what is best by then is kept.
+        folder: of checkpoints and logs; None for none. Training goes on from one that is there.
+        scale: share of the paper's hidden size and epochs that this machine has time for.
+    """
+
+    seed: int = 0
+    limit_s: float = 420.0
+    folder: Path | None = None
+    scale: float = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class GraphEstimates:
+    """One number a row: what is estimated, the ends of its nine-in-ten interval.
+
+    Args:
+        value: in the unit of the quantity.
+        low: NaN where the predictor gives no interval.
+        high: its other end.
+        extrapolating: the graph or machine is outside of what was trained on.
+    """
+
+    value: Array
+    low: Array
+    high: Array
+    extrapolating: NDArray[np.bool_]
+
+
+class GraphPredictor(ABC):
+    """Learns one quantity of whole models.
+
+    Args:
+        variant: an ablation, one of ``variants``; empty for the paper's own.
+        quantity: what is learned.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    """With the paper it is from."""
+    variants: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, variant: str = "", quantity: Quantity = Quantity.TIME) -> None:
+        if variant and variant not in self.variants:
+            raise PerfcError(
+                f"{self.name} has no variant {variant!r}",
+                hint=f"there are {', '.join(self.variants) or 'none'}",
+            )
+        self.variant = variant
+        self.quantity = quantity
+        self.factor: tuple[float, float, float] = (1.0, float("nan"), float("nan"))
+
+    @abstractmethod
+    def fit(self, train: Measurements, validation: Measurements, budget: Budget, say: Say) -> None:
+        """Learn from rows; stop early, and choose, by the rows of validation alone."""
+
+    @abstractmethod
+    def predict(self, data: Measurements) -> Array:
+        """The quantity of every row, ``[rows]``, in its unit; not corrected by `adapt`."""
+
+    def adapt(self, few: Measurements) -> None:
+        """Take a new machine from a few of its rows; by default one factor, their median."""
+        import numpy as np
+
+        ratio = few.values(self.quantity) / np.maximum(self.predict(few), 1e-12)
+        self.factor = (float(np.median(ratio)), *self.factor[1:])
+
+    def calibrate(self, validation: Measurements) -> None:
+        """Interval from the errors on rows that were not trained on; by default one for all."""
+        import numpy as np
+
+        if not len(validation):
+            return
+        ratio = validation.values(self.quantity) / np.maximum(self.predict(validation), 1e-12)
+        low, high = np.quantile(ratio, [LEAST_FACTOR, MOST_FACTOR])
+        self.factor = (self.factor[0], float(low), float(high))
+
+    def estimates(self, data: Measurements) -> GraphEstimates:
+        """What a user gets: corrected, with an interval, a time never below its floor."""
+        import numpy as np
+
+        middle, low, high = self.factor
+        value = np.maximum(self.predict(data) * middle, 1e-12)
+        if self.quantity is Quantity.TIME:
+            value = np.maximum(value, np.array([r.floor_s for r in data.rows]))
+        inside = np.zeros(len(data), np.bool_)
+        return GraphEstimates(value, value * low, value * high, inside)
+
+    def arrays(self) -> Mapping[str, Array]:
+        """Everything learned, by name; empty where nothing is kept."""
+        return {}
+
+    def restore(self, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> None:
+        """Take what `arrays` and `meta` gave.
+
+        Raises:
+            PerfcError: of another schema.
+        """
+        raise PerfcError(f"{self.name} keeps no weights", hint="train it in the same run")
+
+    def meta(self) -> Mapping[str, Any]:
+        """What a card says of it besides: schema digests, sizes, epochs."""
+        return {}
+
+
+@cache
+def predictors() -> tuple[str, ...]:
+    """Names of all predictors; their files are read, not imported, as some need PyTorch."""
+    found = []
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        if re.search(r"^PREDICTOR\b", path.read_text(encoding="utf-8"), re.MULTILINE):
+            found.append(path.stem)
+    return tuple(found)
+
+
+def predictor(name: str, quantity: Quantity = Quantity.TIME) -> GraphPredictor:
+    """A new one: ``pmgns``, or ``pmgns:gcn`` for a variant; dashes are as good as underscores.
+
+    Raises:
+        PerfcError: there is none of that name or variant.
+        MissingExtraError: it needs PyTorch, which is not installed.
+    """
+    stem, _, variant = name.partition(":")
+    stem = stem.replace("-", "_")
+    if stem not in predictors():
+        raise PerfcError(
+            f"no graph predictor {name!r}", hint=f"there are {', '.join(predictors())}"
+        )
+    try:
+        module = importlib.import_module(f"{__package__}.{stem}")
+    except ImportError as error:
+        raise MissingExtraError(
+            f"{name} needs {error.name}", hint="pip install 'perfc[gnn,train]'"
+        ) from None
+    made = module.PREDICTOR(variant, quantity)
+    assert isinstance(made, GraphPredictor)
+    return made
+
+
+def bounded(budget: Budget, share: float) -> Budget:
+    """A part of a budget's time."""
+    return replace(budget, limit_s=budget.limit_s * share)

@@ -1,0 +1,116 @@
+"""How rows are held out, fixed before anything is trained; never by row, always by architecture.
+
+Those of whole machines keep architectures together too: see `Protocol`.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from ..training.architectures import SEEDS, Part, random_architectures, unseen_families
+from .rows import GraphRow, Measurements
+
+SAMPLES = 32
+"""Rows of a new machine that a transfer may see, each of another architecture."""
+
+
+class Protocol(Enum):
+    """What is new about the tested rows."""
+
+    RANDOM = "random"
+    """Architectures, drawn at random, 70 : 15 : 15."""
+    FAMILY = "family"
+    """Architectures of families that nothing was trained on."""
+    DEVICE = "device"
+    """The machine; its architectures were seen on others."""
+    TRANSFER = "transfer"
+    """As ``DEVICE``, but for 32 rows of the machine, of architectures that are not tested."""
+    DEVICE_AND_ARCHITECTURE = "device-and-architecture"
+    """Both the machine and the architecture."""
+
+    __hash__ = object.__hash__
+
+
+SPLITS: Mapping[Protocol, Callable[[Iterable[str], int], Mapping[str, Part]]] = {
+    Protocol.RANDOM: random_architectures,
+    Protocol.FAMILY: unseen_families,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """One training and its test.
+
+    Args:
+        name: ``seed 1``, ``seed 1 without rtx4090``.
+        few: rows of the new machine that may be adapted to; empty where there is none.
+    """
+
+    protocol: Protocol
+    name: str
+    seed: int
+    train: Measurements
+    validation: Measurements
+    test: Measurements
+    few: Measurements
+
+
+def folds(data: Measurements, protocol: Protocol, seeds: Sequence[int] = SEEDS) -> Iterator[Fold]:
+    """Every fold of a protocol; those of machines have one for each machine and seed."""
+    for seed in seeds:
+        if protocol in SPLITS:
+            part = SPLITS[protocol](data.architectures, seed)
+            yield Fold(protocol, f"seed {seed}", seed, *divided(data, part), data.of(()))
+            continue
+        part = random_architectures(data.architectures, seed)
+        for target in data.targets if len(data.targets) > 1 else ():
+            yield _without(data, protocol, target, part, seed)
+
+
+def divided(
+    data: Measurements, part: Mapping[str, Part]
+) -> tuple[Measurements, Measurements, Measurements]:
+    """Rows to train on, to validate and to test with."""
+    train, validation, test = (
+        data.where(lambda r, p=p: part[r.architecture] is p)  # type: ignore[misc]
+        for p in (Part.TRAIN, Part.VALIDATION, Part.TEST)
+    )
+    return train, validation, test
+
+
+def _without(
+    data: Measurements, protocol: Protocol, target: str, part: Mapping[str, Part], seed: int
+) -> Fold:
+    others = data.where(lambda r: r.target != target)
+    mine = data.where(lambda r: r.target == target)
+    validation = others.where(lambda r: part[r.architecture] is Part.VALIDATION)
+    strict = protocol is Protocol.DEVICE_AND_ARCHITECTURE
+    held = {Part.VALIDATION, Part.TEST} if strict else {Part.VALIDATION}
+    train = others.where(lambda r: part[r.architecture] not in held)
+    few = data.of(())
+    match protocol:
+        case Protocol.DEVICE_AND_ARCHITECTURE:
+            mine = mine.where(lambda r: part[r.architecture] is Part.TEST)
+        case Protocol.TRANSFER:
+            few = data.of(drawn(mine.rows, seed))
+            shown = {r.architecture for r in few.rows}
+            mine = mine.where(lambda r: r.architecture not in shown)
+        case _:
+            pass
+    name = f"seed {seed} without {target}"
+    return Fold(protocol, name, seed, train, validation, mine, few)
+
+
+def drawn(rows: Sequence[GraphRow], seed: int, count: int = SAMPLES) -> list[GraphRow]:
+    """Rows at random, at most one of an architecture."""
+    generator = random.Random(seed)
+    shuffled = generator.sample(range(len(rows)), len(rows))
+    found: dict[str, GraphRow] = {}
+    for i in shuffled:
+        found.setdefault(rows[i].architecture, rows[i])
+        if len(found) == count:
+            break
+    return list(found.values())

@@ -1,0 +1,132 @@
+"""Measured runs of whole models, and the graphs they ran."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from math import isfinite, nan
+from typing import TYPE_CHECKING
+
+from ..steps.setting import Setting
+from .encode import launch_key
+from .model_graph import KernelGraph, ModelGraph
+
+if TYPE_CHECKING:
+    from ..classes import Array
+    from ..steps.columns import Columns
+
+
+class Quantity(Enum):
+    """What was measured of a run."""
+
+    TIME = "time_s"
+    MEMORY = "memory_bytes"
+    ENERGY = "energy_j"
+    POWER = "power_w"
+
+
+@dataclass(frozen=True, slots=True)
+class GraphRow:
+    """One measured run.
+
+    Args:
+        graph: name of its graph.
+        architecture: what splits go by; one architecture may have graphs of several input sizes.
+        setting: how it was run.
+        target: name of the machine's target.
+        batch: images.
+        time_s: of one step.
+        memory_bytes: most that was allocated; NaN where not measured, as those below.
+        energy_j: of one step.
+        power_w: mean board power.
+        floor_s: what no launch of it beats, together; 0 where nobody counted.
+    """
+
+    graph: str
+    architecture: str
+    setting: Setting
+    target: str
+    batch: int
+    time_s: float
+    memory_bytes: float = nan
+    energy_j: float = nan
+    power_w: float = nan
+    floor_s: float = 0.0
+
+    def value(self, quantity: Quantity) -> float:
+        """What was measured of it; NaN where it was not."""
+        match quantity:
+            case Quantity.TIME:
+                return self.time_s
+            case Quantity.MEMORY:
+                return self.memory_bytes
+            case Quantity.ENERGY:
+                return self.energy_j
+            case Quantity.POWER:
+                return self.power_w
+
+    @property
+    def part(self) -> str:
+        """Its way of running, ``eager``, ``channels last``, ``compiled`` or ``training``."""
+        return self.setting.mode.value
+
+
+@dataclass(frozen=True, eq=False)
+class Measurements:
+    """Rows with their graphs.
+
+    Args:
+        dataset: name of the data set.
+        graphs: by name; may hold graphs that no row has.
+        rows: in a fixed order.
+        digest: of what the rows and graphs were made from.
+    """
+
+    dataset: str
+    graphs: Mapping[str, ModelGraph]
+    rows: tuple[GraphRow, ...]
+    digest: str = ""
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def architectures(self) -> list[str]:
+        """Each once, sorted."""
+        return sorted({r.architecture for r in self.rows})
+
+    @property
+    def targets(self) -> list[str]:
+        """Each once, sorted."""
+        return sorted({r.target for r in self.rows})
+
+    def where(self, keep: Callable[[GraphRow], bool]) -> Measurements:
+        """Some of the rows."""
+        return self.of([r for r in self.rows if keep(r)])
+
+    def of(self, rows: Sequence[GraphRow]) -> Measurements:
+        """Other rows on the same graphs."""
+        return Measurements(self.dataset, self.graphs, tuple(rows), self.digest)
+
+    def measured(self, quantity: Quantity) -> Measurements:
+        """Rows of which it was measured."""
+        return self.where(lambda r: isfinite(r.value(quantity)) and r.value(quantity) > 0)
+
+    def values(self, quantity: Quantity) -> Array:
+        """What was measured, one number a row."""
+        import numpy as np
+
+        return np.array([r.value(quantity) for r in self.rows], np.float64)
+
+    def graph(self, row: GraphRow) -> ModelGraph:
+        """The graph of a row."""
+        return self.graphs[row.graph]
+
+    def kernels(self, row: GraphRow) -> KernelGraph:
+        """What the framework launches for a row, and in which order."""
+        return self.graphs[row.graph].kernels[launch_key(row.setting)]
+
+    def launches(self, row: GraphRow) -> Columns:
+        """The launches of a row at its batch."""
+        return self.kernels(row).columns.at(row.batch)

@@ -1,0 +1,34 @@
+"""What columns a table has, in order, and a digest that weights are checked against."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from functools import cached_property
+
+
+@dataclass(frozen=True)
+class Schema:
+    """Names of the columns of a table of nodes, of edges, or of whole graphs.
+
+    Args:
+        name: of the table, ``pmgns nodes``.
+        columns: in order.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    @cached_property
+    def digest(self) -> str:
+        """Of names and their order, not of code."""
+        text = json.dumps([self.name, list(self.columns)])
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def index(self, column: str) -> int:
+        """Position of a column."""
+        return self.columns.index(column)

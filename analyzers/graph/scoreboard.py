@@ -1,0 +1,117 @@
+"""Figures of graph predictors as text, Markdown, JSON and charts."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from math import isfinite
+from pathlib import Path
+
+from perfc.errors import MissingExtraError
+
+from .bench import GraphFigure
+from .store import write_file
+
+HEAD = (
+    "predictor", "held out", "rows of", "n", "MAPE", "± folds", "median", "within 5 %",
+    "within 10 %", "τ", "in 90 %", "trained in s", "row in ms",
+)  # fmt: skip
+TEXT_COLUMNS = 3
+
+
+def written(figures: Sequence[GraphFigure], form: str) -> str:
+    """The figures as ``text``, ``markdown`` or ``json``."""
+    match form:
+        case "json":
+            return json.dumps([plain(f) for f in figures], indent=2) + "\n"
+        case "markdown":
+            lines = [f"| {' | '.join(HEAD)} |"]
+            lines.append("|" + " --- |" * TEXT_COLUMNS + " ---: |" * (len(HEAD) - TEXT_COLUMNS))
+            lines += [f"| {' | '.join(_cells(f))} |" for f in figures]
+            return "\n".join(lines) + "\n"
+        case _:
+            return "\n".join(_text(figures)) + "\n"
+
+
+def plain(figure: GraphFigure) -> Mapping[str, object]:
+    """A figure as JSON has it: a number nobody has is null."""
+    found = dataclasses.asdict(figure)
+    return {k: None if isinstance(v, float) and not isfinite(v) else v for k, v in found.items()}
+
+
+def _share(number: float) -> str:
+    return f"{number:.1%}" if isfinite(number) else "–"
+
+
+def _cells(f: GraphFigure) -> tuple[str, ...]:
+    return (
+        f.predictor, f.protocol, f.slice, f"{f.rows:,}", _share(f.mape), _share(f.spread),
+        _share(f.median), _share(f.within_5), _share(f.within_10),
+        f"{f.tau:.3f}" if isfinite(f.tau) else "–", _share(f.coverage), f"{f.fit_s:.0f}",
+        f"{f.row_s * 1e3:.2f}",
+    )  # fmt: skip
+
+
+def _text(figures: Sequence[GraphFigure]) -> Iterator[str]:
+    table = [HEAD, *map(_cells, figures)]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    for row in table:
+        cells = (
+            cell.ljust(width) if index < TEXT_COLUMNS else cell.rjust(width)
+            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        yield "  ".join(cells).rstrip()
+
+
+def write_plots(figures: Sequence[GraphFigure], folder: Path) -> list[Path]:
+    """A chart of mean errors for each protocol, by predictor and slice, as SVG.
+
+    Raises:
+        MissingExtraError: vl-convert is not installed.
+    """
+    try:
+        import vl_convert
+    except ImportError:
+        raise MissingExtraError(
+            "drawing charts needs the package vl-convert-python", hint="pip install 'perfc[plot]'"
+        ) from None
+    found: list[Path] = []
+    for protocol in dict.fromkeys(f.protocol for f in figures):
+        chosen = [f for f in figures if f.protocol == protocol]
+        svg = vl_convert.vegalite_to_svg(json.dumps(errors_chart(protocol, chosen)))
+        path = folder / f"{chosen[0].dataset}-{protocol}.svg"
+        write_file(path, svg.encode())
+        found.append(path)
+    return found
+
+
+def errors_chart(protocol: str, figures: Sequence[GraphFigure]) -> Mapping[str, object]:
+    """Vega-Lite of bars: predictors beside each other, one row for each slice."""
+    values = [
+        {"predictor": f.predictor, "slice": f.slice, "mape": f.mape, "goal": f.goal}
+        for f in figures
+    ]
+    y = {"field": "predictor", "type": "nominal", "title": None, "sort": "x"}
+    x = {
+        "field": "mape",
+        "type": "quantitative",
+        "title": "mean absolute relative error",
+        "axis": {"format": ".0%"},
+    }
+    bars = {"mark": "bar", "encoding": {"y": y, "x": x}}
+    labels = {
+        "mark": {"type": "text", "align": "left", "dx": 3},
+        "encoding": {
+            "y": y,
+            "x": x,
+            "text": {"field": "mape", "type": "quantitative", "format": ".1%"},
+        },
+    }
+    return {
+        "title": f"{figures[0].dataset}, held out: {protocol}",
+        "background": "white",
+        "data": {"values": values},
+        "facet": {"row": {"field": "slice", "type": "nominal", "title": None}},
+        "spec": {"width": 460, "layer": [bars, labels]},
+    }

@@ -1,0 +1,162 @@
+"""Graphs and rows on disk: compressed arrays without pickle, each file written in one step."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import tempfile
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..rows import DataError
+from ..steps.columns import LinearColumns
+from ..steps.launches import AMOUNTS, TRAITS
+from ..steps.setting import Precision, Setting
+from .model_graph import (
+    BATCHES,
+    EDGE_SCALED,
+    OP_FIXED,
+    OP_SCALED,
+    WHOLE,
+    KernelGraph,
+    ModelGraph,
+    OpGraph,
+)
+from .rows import GraphRow
+from .schema import Schema
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ..classes import Array
+    from .model_graph import Indices
+
+MAX_BYTES = 256 << 20
+"""Of the arrays of one graph."""
+LAUNCHES = Schema(
+    "launches", ("kind", "times", *(f"{n}@{b}" for b in BATCHES for n in AMOUNTS), *TRAITS)
+)
+ENCODING = Schema(
+    "encoding", tuple(s.digest for s in (OP_FIXED, OP_SCALED, EDGE_SCALED, WHOLE, LAUNCHES))
+)
+"""All of what a stored graph consists of; graphs of another digest are encoded anew."""
+_PLAIN = ("fixed", "scaled", "edges", "edge_scaled", "whole")
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """Replace a file in one step."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".")
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(content)
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def save_graph(graph: ModelGraph, path: Path) -> None:
+    """Write a graph."""
+    import numpy as np
+
+    arrays: dict[str, Any] = {n: _small(getattr(graph.ops, n)) for n in _PLAIN}
+    arrays["ops"] = np.array(graph.ops.ops, np.str_)
+    for i, (key, kernels) in enumerate(graph.kernels.items()):
+        arrays[f"table{i}"] = kernels.columns.table.astype(np.float32)
+        arrays[f"edges{i}"] = _small(kernels.edges)
+        arrays[f"key{i}"] = np.array([key], np.str_)
+    arrays["encoding"] = np.array([ENCODING.digest], np.str_)
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **arrays)
+    write_file(path, buffer.getvalue())
+
+
+def _small(array: Array | Indices) -> NDArray[Any]:
+    import numpy as np
+
+    return array.astype(np.int32 if array.dtype.kind == "i" else np.float32)
+
+
+def load_graph(path: Path, name: str) -> ModelGraph | None:
+    """Read a graph; None where there is none, or one of another encoding.
+
+    Raises:
+        DataError: damaged.
+    """
+    import numpy as np
+
+    if not path.is_file():
+        return None
+    try:
+        with zipfile.ZipFile(path) as archive:
+            if sum(info.file_size for info in archive.infolist()) > MAX_BYTES:
+                raise ValueError(f"arrays end at {MAX_BYTES} bytes")
+        with np.load(path, allow_pickle=False) as archive:
+            if str(archive["encoding"][0]) != ENCODING.digest:
+                return None
+            return _assembled(name, {n: archive[n] for n in archive.files})
+    except (ValueError, KeyError, OSError, IndexError, zipfile.BadZipFile, EOFError) as error:
+        raise DataError(
+            f"damaged graph: {error}", where=os.fspath(path), hint="remove it and build again"
+        ) from None
+
+
+def _assembled(name: str, arrays: Mapping[str, Any]) -> ModelGraph:
+    wide = {n: arrays[n].astype("i8" if n == "edges" else "f8") for n in _PLAIN}
+    ops = OpGraph(tuple(map(str, arrays["ops"].tolist())), **wide)
+    count = len(ops)
+    if wide["scaled"].shape != (2, count, len(OP_SCALED)):
+        raise ValueError("nodes of another shape")
+    if wide["edges"].size and not 0 <= wide["edges"].min() <= wide["edges"].max() < count:
+        raise ValueError("an edge to a node that is not there")
+    kernels: dict[str, KernelGraph] = {}
+    i = 0
+    while f"key{i}" in arrays:
+        table = arrays[f"table{i}"].astype("f8")
+        columns = LinearColumns(BATCHES, table)
+        kernels[str(arrays[f"key{i}"][0])] = KernelGraph(columns, arrays[f"edges{i}"].astype("i8"))
+        i += 1
+    return ModelGraph(name, ops, kernels)
+
+
+def rows_text(rows: Sequence[GraphRow]) -> str:
+    """Rows as JSON lines."""
+    return "".join(json.dumps(_listed(row)) + "\n" for row in rows)
+
+
+def _listed(row: GraphRow) -> list[object]:
+    setting = row.setting
+    listed: list[object] = [getattr(row, f.name) for f in fields(row)]
+    listed[2] = [setting.precision.value, *astuple(setting)[1:]]
+    return listed
+
+
+def parse_rows(text: str) -> list[GraphRow]:
+    """Rows that `rows_text` wrote.
+
+    Raises:
+        DataError: they are none.
+    """
+    found: list[GraphRow] = []
+    try:
+        for line in text.splitlines():
+            graph, architecture, how, target, batch, *numbers = json.loads(line)
+            precision, channels_last, compiled, version, training = how
+            setting = Setting(
+                Precision(precision),
+                bool(channels_last),
+                bool(compiled),
+                (int(version[0]), int(version[1])),
+                bool(training),
+            )
+            row = GraphRow(graph, architecture, setting, target, int(batch), *map(float, numbers))
+            found.append(row)
+    except (ValueError, TypeError, KeyError) as error:
+        raise DataError(f"no rows: {error}", hint="build the data set again") from None
+    return found
