@@ -42,7 +42,7 @@ class Compared:
     Args:
         part: what was measured.
         bounds: of the kernels, by our analysis; empty for what launches nothing in our reading.
-        prediction_s: by fitted efficiencies where there are some, else at measured rates.
+        prediction_s: by fitted efficiencies where there are some, else as an analysis predicts.
     """
 
     part: Part
@@ -151,7 +151,7 @@ def compared(
     """Every part beside what the analysis says of it."""
     bounds = report.roofline.kernels
     times = (
-        [b.time_s for b in bounds]
+        [k.time_s for k in report.prediction.kernels]
         if efficiencies is None
         else efficiencies.times(report.roofline, report.kernels.runtime.name)
     )

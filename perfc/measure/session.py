@@ -210,7 +210,7 @@ def fitted(report: Report) -> Efficiencies | None:
 def whole(report: Report, efficiencies: Efficiencies | None) -> float:
     """Predicted time of a whole run."""
     if efficiencies is None:
-        return report.roofline.time_s
+        return report.prediction.total.time_s
     from .fit import total_s
 
     return total_s(report, efficiencies)
