@@ -15,6 +15,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 
 from perfc.diff import Metric, Setting, both, compare
@@ -101,8 +103,18 @@ def from_transformers() -> Iterator[tuple[str, object, tuple[object, ...]]]:
         ("convnext", hf.ConvNextModel, hf.ConvNextConfig(), (torch.zeros(1, 3, 224, 224),)),
         ("mobilenet", hf.MobileNetV2Model, hf.MobileNetV2Config(), (torch.zeros(1, 3, 224, 224),)),
     )  # fmt: skip
+
+    class Plain(torch.nn.Module):
+        def __init__(self, inner: torch.nn.Module, key: str) -> None:
+            super().__init__()
+            self.inner, self.key = inner, key
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return self.inner(**{self.key: x})[0]
+
     for name, cls, config, inputs in made:
-        yield name, cls(config), inputs
+        key = "input_ids" if inputs is ids else "pixel_values"
+        yield name, Plain(cls(config), key), inputs
 
 
 def exported(folder: Path) -> Iterator[tuple[str, Path, Path]]:
@@ -112,13 +124,12 @@ def exported(folder: Path) -> Iterator[tuple[str, Path, Path]]:
     for name, model, inputs in networks():
         assert isinstance(model, torch.nn.Module)
         model.eval()
-        if hasattr(model, "config"):
-            model.config.return_dict = False
         files: dict[str, Path] = {}
         for label, opset, dynamo in (("13", 13, False), ("18", 18, False), ("new 18", 18, True)):
             path = folder / f"{name}-{label.replace(' ', '-')}.onnx"
             try:
-                torch.onnx.export(model, inputs, str(path), opset_version=opset, dynamo=dynamo)
+                with redirect_stdout(StringIO()):
+                    torch.onnx.export(model, inputs, str(path), opset_version=opset, dynamo=dynamo)
                 files[label] = path
             except Exception as error:
                 reason = str(error).strip().partition("\n")[0]

@@ -125,6 +125,7 @@ def run(project: Project, options: argparse.Namespace) -> None:
     for k in range(options.repeats):
         edit = edited(onnx.load_model_from_string(plain), 0, rng)
         assert edit is not None
+        edit.model.doc_string = f"edit {k}"
         (models / "resnet50.onnx").write_bytes(edit.model.SerializeToString())
         seconds, status, out = project.commit(f"edit {k}")
         line = next((s.strip() for s in out.splitlines() if "analysed," in s), "no summary")

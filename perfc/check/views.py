@@ -181,10 +181,13 @@ def escaped(text: str, *, is_property: bool = False) -> str:
     return text.replace(":", "%3A").replace(",", "%2C") if is_property else text
 
 
-def document(views: CheckViews) -> Document:
-    """What was exceeded, what changed, what is new, and what nobody checks."""
+def document(views: CheckViews, *, with_errors: bool = True) -> Document:
+    """What was exceeded, what changed, what is new, and what nobody checks.
+
+    Errors are left out where they are said elsewhere, each on a line of its own.
+    """
     sections = []
-    if views.errors:
+    if views.errors and with_errors:
         notes = tuple(Note(e, is_warning=True) for e in views.errors)
         sections.append(Section("errors", "not analysed", notes))
     exceeded = [(r, f) for r in views.results for f in r.findings]

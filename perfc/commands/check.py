@@ -77,7 +77,11 @@ def command(
         case "junit":
             emit(pipelines.junit_xml(shown), output)
         case _:
-            show_document(views.document(shown), form, output)
+            whole = views.document(shown, with_errors=form != "text")
+            show_document(whole, form, output)
+    if form == "text":
+        for line in result.errors:
+            click.echo(f"error: {line}", err=True)
     return code(result, exit_zero=exit_zero, strict=strict)
 
 

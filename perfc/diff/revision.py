@@ -52,14 +52,11 @@ def blob(spec: str, target: Path) -> None:
         ModelError: it has nothing there.
     """
     revision, _, path = spec.partition(":")
-    folder = None
-    if os.path.isabs(path):
-        folder, name = os.path.split(path)
-        spec = f"{revision}:./{name}"
+    asked, folder = placed(spec)
     if revision.startswith("-") or "\0" in spec or "\n" in spec:
         raise ModelError("not a revision of git", where=spec)
     with target.open("wb") as stream:
-        done = git(["cat-file", "blob", spec], folder=folder, stdout=stream.fileno())
+        done = git(["cat-file", "blob", asked], folder=folder, stdout=stream.fileno())
     if done.returncode == 0:
         return
     if not is_revision(revision, folder):
@@ -72,6 +69,15 @@ def blob(spec: str, target: Path) -> None:
     )
 
 
+def placed(spec: str) -> tuple[str, str | None]:
+    """What to ask git for, and in which folder: it has no absolute paths."""
+    revision, _, path = spec.partition(":")
+    if not os.path.isabs(path):
+        return spec, None
+    folder, name = os.path.split(path)
+    return f"{revision}:./{name}", folder
+
+
 def content(spec: str) -> str | None:
     """Text of a small file at a revision; None where the revision does not have it.
 
@@ -79,9 +85,10 @@ def content(spec: str) -> str | None:
         ModelError: there is no such revision, or no git.
     """
     revision = spec.partition(":")[0]
-    if not is_revision(revision):
+    asked, folder = placed(spec)
+    if not is_revision(revision, folder):
         raise ModelError(f"git knows no revision {revision!r} here", where=spec)
-    done = git(["cat-file", "blob", spec])
+    done = git(["cat-file", "blob", asked], folder=folder)
     return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else None
 
 

@@ -1,0 +1,423 @@
+"""Budgets, baselines and what is said of them."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from perfc.check import baseline as lock
+from perfc.check import comment, run, views
+from perfc.check.baseline import Case, Entry
+from perfc.check.config import Level, Rule, find, is_match, load
+from perfc.check.limits import parse_limit
+from perfc.check.verdict import Outcome, Standing, judge
+from perfc.cli import run as perfc
+from perfc.diff.figures import Figure, Metric
+from perfc.errors import ParseError
+from perfc.ir.facts import Origin
+from perfc.report import markdown, text
+from perfc.report.units import Unit
+
+_SPEC = importlib.util.spec_from_file_location(
+    "diff_models", Path(__file__).parents[1] / "diff" / "models.py"
+)
+assert _SPEC is not None
+assert _SPEC.loader is not None
+models = importlib.util.module_from_spec(_SPEC)
+_SPEC.loader.exec_module(models)
+
+BUDGETS = """\
+[[budget]]
+model = "models/*.onnx"
+target = "a100"
+dims = { n = 4 }
+flop = { warn = "+0%", fail = "+20%" }
+peak_memory = { max = "400 MiB" }
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "perfc.toml").write_text(BUDGETS)
+    (tmp_path / "models").mkdir()
+    put(tmp_path, "a", 16)
+    put(tmp_path, "b", 32)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def put(root: Path, name: str, channels: int) -> None:
+    data = models.convolutional(channels).SerializeToString()
+    (root / "models" / f"{name}.onnx").write_bytes(data)
+
+
+def said(capsys: pytest.CaptureFixture[str], *args: str) -> tuple[int, str, str]:
+    code = perfc(list(args))
+    out = capsys.readouterr()
+    return code, out.out, out.err
+
+
+@pytest.mark.parametrize(
+    ("written", "unit", "value"),
+    [
+        ("2.5 ms", Unit.SECOND, 2.5e-3),
+        ("300us", Unit.SECOND, 3e-4),
+        ("400 MiB", Unit.BYTE, 400 * 2**20),
+        ("1 GB", Unit.BYTE, 1e9),
+        ("8.2 Gflop", Unit.FLOP, 8.2e9),
+        ("4.1G", Unit.MAC, 4.1e9),
+        ("25 M", Unit.COUNT, 25e6),
+        ("1%", Unit.SHARE, 0.01),
+    ],
+)
+def test_a_limit_is_a_number_and_its_unit(written: str, unit: Unit, value: float) -> None:
+    found = parse_limit(written, unit)
+    assert found.value == pytest.approx(value)
+    assert found.highest(None) == found.value
+
+
+def test_a_limit_with_plus_is_against_the_baseline() -> None:
+    assert parse_limit("+5%", Unit.FLOP).highest(200.0) == pytest.approx(210)
+    assert parse_limit("+1 KiB", Unit.BYTE).highest(1024) == 2048
+    assert parse_limit("+5%", Unit.FLOP).highest(None) is None
+
+
+@pytest.mark.parametrize(
+    ("written", "unit"),
+    [("5%", Unit.FLOP), ("3 MB", Unit.SECOND), ("fast", Unit.SECOND), ("-1 ms", Unit.SECOND),
+     ("1e999 s", Unit.SECOND), ("", Unit.BYTE), ("1.2.3 s", Unit.SECOND)],
+)  # fmt: skip
+def test_what_is_no_limit_is_refused(written: str, unit: Unit) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        parse_limit(written, unit)
+
+
+@pytest.mark.parametrize(
+    ("glob", "path", "matches"),
+    [
+        ("models/*.onnx", "models/a.onnx", True),
+        ("models/*.onnx", "models/x/a.onnx", False),
+        ("models/**/*.onnx", "models/a.onnx", True),
+        ("**/*.onnx", "models/x/a.onnx", True),
+        ("**/*.onnx", "a.onnx", True),
+        ("models/[ab].onnx", "models/c.onnx", False),
+        ("models/?.onnx", "models/ab.onnx", False),
+    ],
+)
+def test_globs_match_paths(glob: str, path: str, matches: bool) -> None:
+    assert is_match(path, glob) is matches
+
+
+@pytest.mark.parametrize(
+    ("text_of", "line", "words"),
+    [
+        ('[[budget]]\nmodel = "*.onnx"\nflops = "1 G"\n', 3, "no key 'flops'"),
+        ('[[budget]]\nmodel = "*.onnx"\n\n[[budget]]\ntime = { most = "1 s" }\n', 5, "'most'"),
+        ('[[budget]]\ntime = "3 MB"\n', 2, "no unit of this kind"),
+        ('[[budget]]\ntime = 3.5\n', 2, "not a limit"),
+        ('[[budget]]\nmodel = "../x.onnx"\n', 2, "leads out"),
+        ('[[budget]]\nmodel = "/etc/*.onnx"\n', 2, "leads out"),
+        ('[[budget]]\ndims = { n = "x" }\n', 2, "not a whole number"),
+        ('[[budget]]\nflop = { max = "+5%" }\n', 2, "against the baseline"),
+        ('[[budget]]\ntime = "1 s\n', 2, "not valid TOML"),
+        ('budgets = 1\n', 1, "no key 'budgets'"),
+    ],
+)  # fmt: skip
+def test_bad_budgets_are_one_line_with_key_and_line(
+    project: Path, capsys: pytest.CaptureFixture[str], text_of: str, line: int, words: str
+) -> None:
+    (project / "perfc.toml").write_text(text_of)
+    (project / "perfc.lock").write_text("as it was")
+    for command in (["check"], ["baseline", "write"]):
+        code, _, err = said(capsys, *command)
+        assert code == 2
+        assert f"perfc.toml:{line}" in err
+        assert words in err
+        assert err.count("\n") == 1
+    assert (project / "perfc.lock").read_text() == "as it was"
+
+
+def test_an_unknown_target_names_the_budget(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (project / "perfc.toml").write_text(BUDGETS.replace("a100", "a1000"))
+    code, _, err = said(capsys, "check")
+    assert code == 2
+    assert "perfc.toml:1" in err
+    assert "a1000" in err
+
+
+def test_no_budgets_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "pyproject.toml").write_text("[project]\nname = 'x'\n")
+    with pytest.raises(ParseError, match="no budgets"):
+        find(tmp_path)
+
+
+def test_budgets_can_be_in_pyproject(project: Path) -> None:
+    body = BUDGETS.replace("[[budget]]", "[[tool.perfc.budget]]")
+    (project / "perfc.toml").unlink()
+    (project / "pyproject.toml").write_text("[project]\nname = 'x'\n" + body)
+    found = load(find(project / "models"))
+    assert found.models() == ["models/a.onnx", "models/b.onnx"]
+    assert {r.metric for r in found.budgets[0].rules} == {Metric.FLOP, Metric.PEAK_MEMORY}
+    wrong = "[project]\nname = 'x'\n[[tool.perfc.budget]]\nmodle = 'x'\n"
+    (project / "pyproject.toml").write_text(wrong)
+    with pytest.raises(ParseError, match=r"pyproject.toml:4: no key 'modle'"):
+        load(project / "pyproject.toml")
+
+
+def test_a_baseline_is_sorted_and_reads_back(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert said(capsys, "baseline", "write")[0] == 0
+    first = (project / "perfc.lock").read_text()
+    code, out, _ = said(capsys, "baseline", "write")
+    assert (code, "unchanged" in out) == (0, True)
+    known = lock.from_text(first, project / "perfc.lock")
+    assert [c.model for c in known.entries] == ["models/a.onnx", "models/b.onnx"]
+    assert lock.to_text(known.predictor, known.entries) == first
+    code, out, _ = said(capsys, "check")
+    assert code == 0
+    assert "2 same; 0 analysed, 2 from the cache" in out
+    code, out, _ = said(capsys, "baseline", "show")
+    assert (code, "models/a.onnx" in out) == (0, True)
+
+
+def test_a_model_over_budget_fails_and_only_it_is_analysed(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said(capsys, "baseline", "write")
+    put(project, "a", 64)
+    code, out, _ = said(capsys, "check")
+    assert code == 1
+    assert "FAIL" in out
+    assert "1 analysed, 1 from the cache" in out
+    assert said(capsys, "check", "--exit-zero")[0] == 0
+    code, out, _ = said(capsys, "check", "models/b.onnx")
+    assert code == 0
+
+
+def test_a_small_growth_is_noted_and_shrinking_is_not(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said(capsys, "baseline", "write")
+    put(project, "a", 17)
+    code, out, _ = said(capsys, "check")
+    assert code == 0
+    assert "warn" in out
+    put(project, "a", 8)
+    code, out, _ = said(capsys, "check")
+    assert code == 0
+    assert "warn" not in out
+    assert "models/a.onnx" in out, "what changed is shown all the same"
+
+
+def test_new_removed_and_skipped_models_are_shown(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said(capsys, "baseline", "write")
+    put(project, "c", 16)
+    (project / "models" / "b.onnx").unlink()
+    (project / "other.onnx").write_bytes((project / "models" / "a.onnx").read_bytes())
+    code, out, _ = said(capsys, "check", "--output-format", "json")
+    tree = json.loads(out)
+    standings = {r["model"]: r["standing"] for r in tree["results"]}
+    assert standings == {
+        "models/a.onnx": "same",
+        "models/b.onnx": "removed",
+        "models/c.onnx": "new",
+    }
+    new = next(r for r in tree["results"] if r["standing"] == "new")
+    assert all(f["baseline"] is None for f in new["figures"]), "new is not a change from 0"
+    code, out, _ = said(capsys, "check", "other.onnx")
+    assert (code, "skipped" in out) == (0, True)
+
+
+def test_what_cannot_be_read_is_one_line_and_the_baseline_stays(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said(capsys, "baseline", "write")
+    before = (project / "perfc.lock").read_bytes()
+    pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"0" * 64 + b"\nsize 1\n"
+    (project / "models" / "a.onnx").write_bytes(pointer)
+    code, out, err = said(capsys, "check")
+    assert code == 2
+    assert "models/a.onnx: not an ONNX model but a git-LFS pointer" in err
+    assert err.count("\n") == 1
+    assert "1 same" in out, "the others are checked"
+    code, _, err = said(capsys, "baseline", "write")
+    assert code == 2
+    assert "git lfs pull" in err
+    assert (project / "perfc.lock").read_bytes() == before
+    assert said(capsys, "check", "models/none.onnx")[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("schema = 1", "schema = 99", "perfc.lock:2: schema 99 is newer"),
+        ("schema = 1", "schema = 'x'", "no schema number"),
+        ("flop = ", "flop = 'x' #", "not a number"),
+        ('path = "models/a.onnx"', "", "'path' is missing"),
+        ("schema = 1", "schema = = 1", "not valid TOML"),
+    ],
+)
+def test_a_damaged_baseline_is_one_line(
+    project: Path, capsys: pytest.CaptureFixture[str], old: str, new: str, words: str
+) -> None:
+    said(capsys, "baseline", "write")
+    path = project / "perfc.lock"
+    path.write_text(path.read_text().replace(old, new, 1))
+    damaged = path.read_bytes()
+    for command in (["check"], ["baseline", "update", "models/a.onnx"], ["baseline", "show"]):
+        code, _, err = said(capsys, *command)
+        assert code == 2
+        assert words in err
+        assert err.count("\n") == 1
+    assert path.read_bytes() == damaged
+
+
+def test_update_leaves_other_entries_as_they_are(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said(capsys, "baseline", "write")
+    before = (project / "perfc.lock").read_text().split("[[model]]")
+    put(project, "a", 64)
+    put(project, "b", 64)
+    assert said(capsys, "baseline", "update", "models/a.onnx")[0] == 0
+    after = (project / "perfc.lock").read_text().split("[[model]]")
+    assert before[2] == after[2]
+    assert before[1] != after[1]
+
+
+def test_the_baseline_of_a_revision_is_compared_with(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said(capsys, "baseline", "write")
+    for command in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "one"]):
+        identity = ["-c", "user.name=n", "-c", "user.email=e@example.org"]
+        subprocess.run(["git", *identity, *command], check=True, cwd=project)
+    put(project, "a", 64)
+    said(capsys, "baseline", "write")
+    assert said(capsys, "check")[0] == 0, "the new baseline allows it"
+    code, out, _ = said(capsys, "check", "--against", "HEAD", "--why")
+    assert code == 1
+    assert "conv1" in out, "the operator that explains it is named"
+    code, _, err = said(capsys, "check", "--against", "nowhere")
+    assert (code, "nowhere" in err) == (2, True)
+
+
+def entry(time: Figure, digest: str = "new", flop: float = 1.0) -> Entry:
+    return Entry(digest, {Metric.TIME: time, Metric.FLOP: Figure(flop)}, "target")
+
+
+def outcome_of(rule: Rule, new: Entry, old: Entry | None) -> Outcome:
+    return judge(Case("m", "t"), [rule], new, old, ("p", "p")).outcome
+
+
+def test_an_estimate_fails_only_where_the_interval_says_so() -> None:
+    rule = Rule(Metric.TIME, Level.FAIL, parse_limit("+5%", Unit.SECOND))
+
+    def estimate(value: float, width: float) -> Figure:
+        return Figure(value, Origin.PREDICTED, False, value - width, value + width)
+
+    old = entry(estimate(1.0, 0.1), "old")
+    assert outcome_of(rule, entry(estimate(1.1, 0.1)), old) is Outcome.WARN
+    assert outcome_of(rule, entry(estimate(2.0, 0.1)), old) is Outcome.FAIL
+    assert outcome_of(rule, entry(estimate(1.01, 0.1)), old) is Outcome.PASS
+    assert outcome_of(rule, entry(Figure(2.0, Origin.PREDICTED)), old) is Outcome.WARN
+    fixed = Rule(Metric.TIME, Level.FAIL, parse_limit("1.5 s", Unit.SECOND))
+    assert outcome_of(fixed, entry(estimate(1.6, 0.5)), None) is Outcome.WARN
+    assert outcome_of(fixed, entry(estimate(1.6, 0.05)), None) is Outcome.FAIL
+
+
+def test_a_changed_predictor_is_not_the_models_fault() -> None:
+    rule = Rule(Metric.FLOP, Level.FAIL, parse_limit("+0%", Unit.FLOP))
+    time = Figure(1.0)
+    case = Case("m", "t")
+    same = judge(case, [rule], entry(time, "d", 2.0), entry(time, "d", 1.0), ("new", "old"))
+    assert same.outcome is Outcome.WARN
+    assert same.standing is Standing.CHANGED
+    assert "the baseline is from another version of perfc" in same.notes
+    other = judge(case, [rule], entry(time, "e", 2.0), entry(time, "d", 1.0), ("new", "old"))
+    assert other.outcome is Outcome.FAIL
+
+
+def test_a_comment_says_what_a_check_found(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said(capsys, "baseline", "write")
+    said(capsys, "check", "--output-format", "json", "-o", "same.json")
+    assert said(capsys, "comment", "same.json")[1] == "", "nothing changed: nothing to say"
+    _, out, _ = said(capsys, "comment", "same.json", "--policy", "always")
+    assert out.startswith(comment.MARKER)
+    put(project, "a", 64)
+    put(project, "c", 16)
+    said(capsys, "check", "--output-format", "json", "-o", "worse.json")
+    _, out, _ = said(capsys, "comment", "worse.json", "--policy", "on-fail")
+    assert out.startswith(comment.MARKER)
+    assert "models/a.onnx" in out
+    assert "new model" in out
+    (project / "odd.json").write_text("{}")
+    code, _, err = said(capsys, "comment", "odd.json")
+    assert (code, err.count("\n")) == (2, 1)
+
+
+def test_names_cannot_write_markup(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    name = "<img src=x>`|%0A::error::x"
+    put(project, name.replace("/", ""), 16)
+    _, out, _ = said(capsys, "check", "--output-format", "json", "-o", "c.json")
+    _, out, _ = said(capsys, "comment", "c.json")
+    assert "<img" not in out
+    _, out, _ = said(capsys, "check", "--output-format", "github")
+    assert all(line.startswith("::") for line in out.splitlines())
+
+
+def test_every_format_names_the_same_findings(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said(capsys, "baseline", "write")
+    put(project, "a", 64)
+    config = load(project / "perfc.toml")
+    shown = views.collect(run.check(config, (), against=run.opened(config)))
+    message = shown.results[0].findings[0].message
+    assert message.split(",")[0] in text.render(views.document(shown), 200)
+    assert "FAIL" in markdown.render(views.document(shown))
+    assert json.loads(views.to_json(shown))["results"][0]["findings"][0]["message"] == message
+    assert any("::error" in line for line in views.workflow_commands(shown))
+
+
+def test_a_cache_that_lies_or_cannot_be_written_is_no_harm(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said(capsys, "baseline", "write")
+    for path in (project / ".perfc_cache").glob("*.json"):
+        path.write_text("[" * 100_000)
+    code, out, _ = said(capsys, "check")
+    assert code == 0
+    assert "2 same; 2 analysed" in out
+    assert (project / ".perfc_cache" / ".gitignore").read_text() == "*\n"
+
+
+def test_checking_imports_no_heavy_framework(project: Path) -> None:
+    code = (
+        "import sys\nfrom perfc.cli import run\nrun(['check'])\n"
+        "bad = {'torch', 'onnx', 'xgboost', 'pandas', 'pyarrow'} & set(sys.modules)\n"
+        "sys.exit(f'imported {bad}' if bad else 0)"
+    )
+    root = Path(__file__).parents[2]
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=project,
+        env=os.environ | {"PYTHONPATH": str(root)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
