@@ -15,6 +15,7 @@ from .baseline import Baseline, Case, Entry, from_text
 from .cache import Cache
 from .config import Budget, Config, read
 from .verdict import Outcome, Result, Standing, judge
+from .why import surer
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +58,17 @@ class Planned:
 
 
 def check(
-    config: Config, files: Sequence[str], *, against: Baseline, is_cached: bool = True
+    config: Config,
+    files: Sequence[str],
+    *,
+    against: Baseline,
+    revision: str = "HEAD",
+    is_cached: bool = True,
 ) -> Check:
-    """Check the ``files``, or every model that a budget is about where there are none."""
+    """Check the ``files``, or every model that a budget is about where there are none.
+
+    ``revision`` is where git has the models that the baseline is of.
+    """
     everything = not files
     models = config.models() if everything else [relative(config, f) for f in files]
     plan, results = planned(config, models)
@@ -70,6 +79,7 @@ def check(
             known = against.entries.get(p.case)
             pair = (digests.predictor(), against.predictor)
             found = judge(p.case, p.budget.rules, entry.entry, known, pair)
+            found = surer(found, config.root, revision)
             results.append(replace(found, was_analysed=entry.was_analysed))
     notes = []
     if everything:

@@ -13,6 +13,8 @@ from perfc.ir.facts import Origin
 from .baseline import Case, Entry, rounded
 from .config import Level, Rule
 
+HOLDS_ZERO = "the interval of the difference holds zero"
+
 
 class Outcome(Enum):
     """What came of a rule or of a model, best first."""
@@ -170,7 +172,7 @@ def uncertain(new: Figure, old: Figure | None, limit: float) -> str:
     if old.high is None:
         return "the baseline is an estimate without an interval"
     spread = math.hypot(new.value - new.low, old.high - old.value)
-    return "" if new.value - old.value > spread else "the interval of the difference holds zero"
+    return "" if new.value - old.value > spread else HOLDS_ZERO
 
 
 def slack(limit: float) -> float:

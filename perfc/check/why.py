@@ -1,31 +1,68 @@
-"""Which operators explain what became of a model since a revision of git."""
+"""Which operators explain what became of a model since a revision of git, and how surely."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 from perfc.errors import PerfcError
 
-from .run import Check
-from .verdict import Standing
+from .verdict import HOLDS_ZERO, Outcome, Result, Standing
+
+if TYPE_CHECKING:
+    from perfc.diff import Difference
+
+    from .baseline import Case
+    from .run import Check
+
+
+def since(root: Path, case: Case, revision: str) -> Difference | None:
+    """The model now against the model at ``revision``; None where git does not have that."""
+    from perfc.diff import Setting, both, compare
+
+    path = str((root / case.model).resolve())
+    rest = case.target, dict(case.dims), case.runtime, case.dtype
+    try:
+        return compare(*both(Setting(f"{revision}:{path}", *rest), Setting(path, *rest)))
+    except PerfcError:
+        # what the revision does not have, or cannot be read there, has nothing to be compared with
+        return None
 
 
 def explained(found: Check, revision: str) -> dict[str, str]:
     """A line for each changed model that git has at ``revision``."""
-    from perfc.diff import Setting, both, compare, views_of
+    from perfc.diff import views_of
     from perfc.diff.views import in_words
 
     lines: dict[str, str] = {}
     for r in found.results:
-        if r.standing is not Standing.CHANGED or r.case.model in lines or not found.root:
+        if r.standing is not Standing.CHANGED or r.case.model in lines:
             continue
-        path = str(found.root / r.case.model)
-        case = r.case
-        setting = Setting(path, case.target, dict(case.dims), case.runtime, case.dtype)
-        old = Setting(f"{revision}:{path}", case.target, dict(case.dims), case.runtime, case.dtype)
-        try:
-            views = views_of(compare(*both(old, setting)))
-        except PerfcError:
-            # a model that the revision does not have has nothing to be compared with
-            continue
-        if views.blame:
-            lines[case.model] = f"{views.blame_metric} from {in_words(views.blame, 3)}"
+        difference = since(found.root, r.case, revision)
+        views = views_of(difference) if difference is not None else None
+        if views is not None and views.blame:
+            lines[r.case.model] = f"{views.blame_metric} from {in_words(views.blame, 3)}"
     return lines
+
+
+def surer(result: Result, root: Path, revision: str) -> Result:
+    """The result with the interval of the difference taken kernel by kernel, where git can tell.
+
+    Two intervals of whole runs say little about a small change: most kernels are the same, and
+    wrong by the same amount on both sides. Where ``revision`` has the model that the baseline is
+    of, only the kernels that changed count.
+    """
+    doubtful = [f for f in result.findings if f.reason == HOLDS_ZERO]
+    if not doubtful or result.baseline is None:
+        return result
+    difference = since(root, result.case, revision)
+    if difference is None or difference.time_interval is None:
+        return result
+    is_same = difference.old.source.origin.digest.startswith(result.baseline.digest)
+    if not is_same or difference.time_interval[0] <= 0:
+        return result
+    findings = tuple(
+        replace(f, outcome=Outcome.FAIL, reason="") if f in doubtful else f for f in result.findings
+    )
+    return replace(result, findings=findings)

@@ -64,9 +64,9 @@ def command(
 
     where = config or configs.find(Path.cwd())
     found = configs.load(where)
-    against_what = run.opened(found, against)
-    result = run.check(found, files, against=against_what, is_cached=not no_cache)
-    shown = views.collect(result, reasons(result, against or "HEAD") if why else None)
+    known, revision = run.opened(found, against), against or "HEAD"
+    result = run.check(found, files, against=known, revision=revision, is_cached=not no_cache)
+    shown = views.collect(result, reasons(result, revision) if why else None)
     match form:
         case "json":
             emit(views.to_json(shown), output)

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import onnx
 import pytest
 
 from perfc.check import baseline as lock
@@ -311,6 +312,30 @@ def test_the_baseline_of_a_revision_is_compared_with(
     assert "conv1" in out, "the operator that explains it is named"
     code, _, err = said(capsys, "check", "--against", "nowhere")
     assert (code, "nowhere" in err) == (2, True)
+
+
+def test_kernels_that_did_not_change_do_not_blur_a_prediction(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    budget = BUDGETS.replace("flop =", 'time = { fail = "+0%" }\nkernels =').replace(
+        "n = 4", "n = 1"
+    )
+    (project / "perfc.toml").write_text(budget)
+    longer = models.convolutional(16)
+    relu = next(n for n in longer.graph.node if n.name == "conv3")
+    made = onnx.helper.make_node("Erf", ["between"], [relu.output[0]], "added")
+    relu.output[0] = "between"
+    longer.graph.node.insert(list(longer.graph.node).index(relu) + 1, made)
+    said(capsys, "baseline", "write")
+    (project / "models" / "a.onnx").write_bytes(longer.SerializeToString())
+    code, out, _ = said(capsys, "check")
+    assert (code, "holds zero" in out) == (0, True)
+    (project / "models" / "a.onnx").write_bytes(models.convolutional(16).SerializeToString())
+    for command in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "one"]):
+        identity = ["-c", "user.name=n", "-c", "user.email=e@example.org"]
+        subprocess.run(["git", *identity, *command], check=True, cwd=project)
+    (project / "models" / "a.onnx").write_bytes(longer.SerializeToString())
+    assert said(capsys, "check")[0] == 1, "git has the old model: only the new kernel counts"
 
 
 def entry(time: Figure, digest: str = "new", flop: float = 1.0) -> Entry:
