@@ -12,7 +12,7 @@ from perfc.machine import load_machine
 from ..conformal import LEAST_SPREAD, NEAR, Band, Calibration, band, excess
 from ..distance import coordinates, nearest
 from ..forest import Forest
-from ..rows import Rows
+from ..rows import Protocol, Rows
 from ..sheet import Sheet
 from .growing import Recipe, Stack, boost, grow, protocols_of, stacked
 from .protocols import folds, targets
@@ -59,12 +59,14 @@ def _unseen_shapes(
     rest = [
         b.take((f != SPREAD_FOLD) & (f != BAND_FOLD)) for b, f in zip(blocks, fold, strict=True)
     ]
-    factor = grow(stacked([b for b in rest if len(b)], known, recipe), recipe)
+    protocols = protocols_of(blocks)
+    taught = stacked([b for b in rest if len(b)], known, recipe, protocols)
+    factor = grow(taught, recipe)
     plain = replace(recipe, unnamed=0.0)
     residuals: list[tuple[Stack, Array]] = []
     for one in (SPREAD_FOLD, BAND_FOLD):
         part = [b.take(f == one) for b, f in zip(blocks, fold, strict=True)]
-        stack = stacked([b for b in part if len(b)], known, plain, protocols_of(rest))
+        stack = stacked([b for b in part if len(b)], known, plain, protocols)
         residuals.append((stack, stack.log_factor - factor(stack.table.values)))
     teach, check = residuals
     spread = _spread(*teach, recipe)
@@ -101,6 +103,7 @@ def _unseen_machines(
     """
     import numpy as np
 
+    protocols = protocols_of(blocks)
     scores: dict[bool, list[Array]] = {True: [], False: []}
     reach = 0.0
     for target, left_out in _departures(blocks):
@@ -109,7 +112,7 @@ def _unseen_machines(
         apart = _apart(train, test)
         if apart > BEYOND:
             continue
-        scores[apart <= NEAR].append(_scores(train, test, recipe, known, spread))
+        scores[apart <= NEAR].append(_scores(train, test, recipe, known, protocols, spread))
         reach = max(reach, apart)
     bands: dict[bool, Band] = {}
     for near, found in scores.items():
@@ -125,13 +128,14 @@ def _scores(
     test: Sequence[Rows],
     recipe: Recipe,
     known: tuple[str, ...],
+    protocols: tuple[Protocol, ...],
     spread: Forest,
 ) -> Array:
     """Scores of a machine by a forest that has not seen it."""
     small = recipe.for_unseen_machine()
-    taught = stacked(train, known, small)
+    taught = stacked(train, known, small, protocols)
     plain = replace(small, unnamed=0.0, max_rows=ROWS_LEFT_OUT)
-    stack = stacked(test, known, plain, protocols_of(train))
+    stack = stacked(test, known, plain, protocols)
     values = taught.table.values
     # intervals widen where features leave the hull; so do those that calibrate
     beyond = excess(stack.table.values, values.min(axis=0), values.max(axis=0))
