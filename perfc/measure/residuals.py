@@ -23,16 +23,18 @@ def ratios(
 ) -> dict[str, Ratios]:
     """Ratios of every class that was left out often enough, and of whole runs.
 
-    Conformal: ranks of the residuals of models that were left out, so that another kernel of the
-    class lies between with probability ``COVER`` if its model is like these.
-    Source: Lei et al. 2018, Distribution-free predictive inference for regression.
+    Conformal: ranks of the residuals of models that were left out. Kernels of one model are wrong
+    alike, so that every model counts the same, however many kernels it has, and the correction for
+    few samples counts models.
+    Source: Lei et al. 2018, Distribution-free predictive inference for regression; Dunn,
+    Wasserman & Ramdas 2023, Distribution-free prediction sets for two-layer hierarchical models.
 
     Args:
         samples: timed kernels.
         host: times of nodes that launch nothing in our reading.
         outcomes: whole runs, each predicted by a fit to other models.
     """
-    found: dict[str, list[float]] = {}
+    found: dict[str, dict[str, list[float]]] = {}
     models = sorted({s.run[0] for s in samples})
     part = {digest: i % GROUPS for i, digest in enumerate(models)}
     for held in range(GROUPS):
@@ -49,18 +51,39 @@ def ratios(
                 continue
             ratio = s.time_s / (predicted.time_s - copied_s)
             for name in classify(s.subject).names:
-                found.setdefault(name, []).append(ratio)
-    spread = {name: between(r) for name, r in found.items() if len(r) >= LEAST_SAMPLES}
+                found.setdefault(name, {}).setdefault(s.run[0], []).append(ratio)
+    spread = {
+        name: between(list(by_model.values()))
+        for name, by_model in found.items()
+        if sum(map(len, by_model.values())) >= LEAST_SAMPLES
+    }
     if outcomes:
-        spread[WHOLE] = between([1 / (1 + o.error) for o in outcomes])
+        # few models are left out, and those chosen to differ: runs count one by one
+        spread[WHOLE] = between([[1 / (1 + o.error)] for o in outcomes])
     spread.pop(HOST, None)
     return spread
 
 
-def between(found: Sequence[float], cover: float = COVER) -> Ratios:
-    """The ranks that the next one lies between; the extremes where there are too few for that."""
-    ordered = sorted(found)
-    n, tail = len(ordered), (1 - cover) / 2
-    low = ordered[max(math.floor((n + 1) * tail) - 1, 0)]
-    high = ordered[min(math.ceil((n + 1) * (1 - tail)) - 1, n - 1)]
+def between(groups: Sequence[Sequence[float]], cover: float = COVER) -> Ratios:
+    """The quantiles that one of another group lies between; the extremes where groups are few.
+
+    >>> between([[0.5], [1.0], [2.0]])
+    Ratios(low=0.5, high=2.0)
+    """
+    level = min((1 + cover) / 2 * (1 + 1 / len(groups)), 1.0)
+    weighted = [(x, 1 / len(group)) for group in groups for x in group]
+    high = quantile(weighted, level)
+    low = -quantile([(-x, w) for x, w in weighted], level)
     return Ratios(min(low, 1.0), max(high, 1.0))
+
+
+def quantile(weighted: Sequence[tuple[float, float]], level: float) -> float:
+    """The smallest number that has ``level`` of the weight at or below it."""
+    ordered = sorted(weighted)
+    wanted = level * math.fsum(w for _, w in ordered) - 1e-9
+    total = 0.0
+    for x, w in ordered:
+        total += w
+        if total >= wanted:
+            return x
+    return ordered[-1][0]

@@ -72,7 +72,12 @@ def test_analysis_with_a_fitted_target_uses_its_ratios(
 
 
 def test_ranks_leave_a_tenth_out() -> None:
-    found = between([i / 100 for i in range(50, 151)])
+    found = between([[i / 100] for i in range(50, 151)])
     assert found.low == pytest.approx(0.54, abs=0.02)
     assert found.high == pytest.approx(1.46, abs=0.02)
-    assert between([1.1, 1.2]).low == 1
+    assert between([[1.1], [1.2]]).low == 1
+
+
+def test_a_model_of_many_kernels_counts_as_one() -> None:
+    many = [[1.0] for _ in range(40)] + [[3.0] * 1000]
+    assert between(many).high < 3
