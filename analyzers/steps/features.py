@@ -27,17 +27,21 @@ SPECIAL_COST = 4.0
 """Vector operations that an exponential costs."""
 
 
-def amounts_of(columns: Columns) -> Amounts:
-    """Operations and bytes of one launch each."""
-    a = columns.amounts
-    return Amounts(
-        a["mac"], a["floor_mac"], a["alu"], a["sfu"], a["read_bytes"], a["write_bytes"]
-    )  # fmt: skip
-
-
 def floors_s(columns: Columns, setting: Setting, sheet: Sheet) -> Array:
-    """What no launch beats; a training step has a forward pass at least."""
-    return physics.floor_s(amounts_of(columns), setting.precision.dtype, sheet)
+    """What no implementation of a launch beats.
+
+    Products, convolutions and attention do their arithmetic and pass narrow operands and results;
+    what a better compiler would fuse into them has no floor. A training step has a forward pass
+    at least.
+    """
+    import numpy as np
+
+    a = columns.amounts
+    none = np.zeros(len(columns))
+    least = Amounts(
+        a["mac"], a["floor_mac"], none, none, a["least_read_bytes"], a["least_write_bytes"]
+    )  # fmt: skip
+    return physics.floor_s(least, setting.precision.dtype, sheet)
 
 
 def tabulate(columns: Columns, setting: Setting, sheet: Sheet) -> Table:

@@ -48,7 +48,10 @@ class Launch:
     times: float
 
 
-AMOUNTS = ("mac", "floor_mac", "alu", "sfu", "read_bytes", "write_bytes", "m", "groups")
+AMOUNTS = (
+    "mac", "floor_mac", "alu", "sfu", "read_bytes", "write_bytes",
+    "least_read_bytes", "least_write_bytes", "m", "groups",
+)  # fmt: skip
 TRAITS = (
     "n", "k", "window", "stride", "channels", "inner", "reduced", "permuted",
     "read_bits", "write_bits", "operands", "nodes",
@@ -236,6 +239,10 @@ class Listing:
             "m": self.amount(found.m),
             "groups": self.amount(found.groups),
         }
+        if kernel.kind in PRODUCTS:
+            parts = list(zip(kernel.reads, kernel.read_parts, strict=True))
+            amounts["least_read_bytes"] = self.least(parts)
+            amounts["least_write_bytes"] = self.least([(v, _nbytes(v)) for v in kernel.writes])
         largest = self.largest(kernel)
         channels = self.number(largest[1]) if len(largest) > 1 else 1.0
         depth = self.depth(kernel, amounts, found.n, found.k)
@@ -258,6 +265,10 @@ class Listing:
             for i, nbytes in enumerate(self.amount(part)):
                 total[i] += nbytes * share
         return tuple(total)
+
+    def least(self, parts: Sequence[tuple[Value, Dim]]) -> Amount:
+        """Bytes of parts of values if all of them were stored narrow."""
+        return self.stored_bytes([(v, part, min(self.bits(v), NARROW_BITS)) for v, part in parts])
 
     def written(self, kernel: Kernel, policy: Policy) -> Amount:
         """Bytes a kernel writes; an assignment in place writes less than its result."""
