@@ -94,25 +94,43 @@ class GraphFigure:
     goal: float | None = None
 
 
-def score(name: str, fold: Fold, quantity: Quantity, budget: Budget, say: Say) -> Scored:
-    """Train a predictor without what a fold tests, and test it."""
-    import numpy as np
-
-    made: GraphPredictor = predictor(name, quantity)
-    start = time.perf_counter()
+def fitted(name: str, fold: Fold, quantity: Quantity, budget: Budget, say: Say) -> GraphPredictor:
+    """A predictor trained without what a fold tests, with its interval, adapted if the fold can."""
+    made = predictor(name, quantity)
     made.fit(fold.train, fold.validation, replace(budget, seed=fold.seed), say)
     made.calibrate(fold.validation)
     if len(fold.few):
         made.adapt(fold.few)
-    fitted = time.perf_counter()
+    return made
+
+
+def scored(made: GraphPredictor, fold: Fold, *, fit_s: float) -> Scored:
+    """Estimates of what a fold tests."""
+    start = time.perf_counter()
     found = made.estimates(fold.test)
-    end = time.perf_counter()
-    if not np.isfinite(found.value).all():
-        say(f"{name}: {np.count_nonzero(~np.isfinite(found.value))} estimates are no numbers")
+    row_s = (time.perf_counter() - start) / max(len(fold.test), 1)
     return Scored(
-        fold, fold.test.rows, fold.test.values(quantity), found.value, found.low, found.high,
-        fitted - start, (end - fitted) / max(len(fold.test), 1),
+        fold, fold.test.rows, fold.test.values(made.quantity), found.value, found.low, found.high,
+        fit_s, row_s,
     )  # fmt: skip
+
+
+def score(name: str, fold: Fold, quantity: Quantity, budget: Budget, say: Say) -> Scored:
+    """Train a predictor without what a fold tests, and test it."""
+    start = time.perf_counter()
+    made = fitted(name, fold, quantity, budget, say)
+    return scored(made, fold, fit_s=time.perf_counter() - start)
+
+
+def trained(
+    name: str, fold: Fold, quantity: Quantity, budget: Budget, say: Say
+) -> tuple[GraphPredictor, dict[str, float]]:
+    """A predictor and what its card says of the tested rows."""
+    made = fitted(name, fold, quantity, budget, say)
+    one = scored(made, fold, fit_s=0.0)
+    line = next(iter(figures(name, [one])))
+    names = ("rows", "mape", "median", "within_5", "within_10", "tau", "coverage")
+    return made, {n: float(getattr(line, n)) for n in names}
 
 
 def evaluate(
@@ -135,12 +153,12 @@ def evaluate(
             place = f"{name.replace(':', '-')}-{protocol.value}-{fold.name.replace(' ', '-')}"
             given = replace(given, folder=Path(given.folder) / place)
         found.append(score(name, fold, quantity, given, say))
-        error = np_mape(found[-1])
+        error = mean_error(found[-1])
         say(f"{name}, {protocol.value}, {fold.name}: {error:.1%} of {len(fold.test)} rows")
     return found
 
 
-def np_mape(one: Scored) -> float:
+def mean_error(one: Scored) -> float:
     """Mean error of all rows of a fold."""
     import numpy as np
 

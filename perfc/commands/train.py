@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from perfc.errors import ParseError
+
 
 @click.group("train")
 def command() -> None:
@@ -36,3 +38,63 @@ def op(names: tuple[str, ...], data: Path, output: Path | None, force: bool) -> 
     for experiment in chosen(names):
         artefact = experiment.train(data, lambda line: click.echo(line, err=True))
         click.echo(save(artefact, folder, overwrite=force))
+
+
+@command.command("graph")
+@click.option("--predictor", "name", required=True, help="NAME or NAME:VARIANT.")
+@click.option("--dataset", default="timm", show_default=True)
+@click.option(
+    "--graphs",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    required=True,
+    help="Folder of the data sets, as `perfc data build` writes it.",
+)
+@click.option("--split", default="random", show_default=True, help="What is left for the test.")
+@click.option("--seed", default=0, show_default=True)
+@click.option("--quantity", default="time_s", show_default=True, help="What is predicted.")
+@click.option("--mode", default="", help="Rows of one way of running: eager, compiled, training …")
+@click.option("--limit-s", default=420.0, show_default=True, help="Longest training.")
+@click.option("--folder", type=click.Path(path_type=Path, file_okay=False), help="Checkpoints.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("weights"),
+    show_default=True,
+    help="Folder of the weights and their card.",
+)
+def graph(
+    name: str,
+    dataset: str,
+    graphs: Path,
+    split: str,
+    seed: int,
+    quantity: str,
+    mode: str,
+    limit_s: float,
+    folder: Path | None,
+    output: Path,
+) -> None:
+    """Train a predictor of whole models on the first fold of a split, and test it on the rest.
+
+    An interrupted training goes on from the checkpoints in --folder.
+    """
+    from perfc.analyzers.graph.bench import trained
+    from perfc.analyzers.graph.datasets import load
+    from perfc.analyzers.graph.predictor import Budget
+    from perfc.analyzers.graph.protocols import folds
+    from perfc.analyzers.graph.weights import card_of, save
+
+    from ._graph import chosen_protocols, chosen_quantity, of_mode
+
+    wanted = chosen_quantity(quantity)
+    data = of_mode(load(graphs, dataset), mode).measured(wanted)
+    protocol = chosen_protocols([split])[0]
+    fold = next(folds(data, protocol, (seed,)), None)
+    if fold is None or not len(fold.train) or not len(fold.test):
+        raise ParseError(f"{split!r} leaves nothing to train on or to test", where="--split")
+    budget = Budget(seed, limit_s, folder)
+    found, metrics = trained(name, fold, wanted, budget, lambda line: click.echo(line, err=True))
+    card = card_of(found, fold.train, f"{protocol.value}, {fold.name}", metrics)
+    click.echo(save(found, card, output))
+    click.echo(", ".join(f"{k} {v:.4g}" for k, v in metrics.items()))

@@ -1,0 +1,180 @@
+"""What is kept of a trained predictor: arrays (safetensors) and a card that anyone can read."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from perfc.errors import MissingExtraError
+
+from ..artefact import WeightsError
+from .predictor import GraphPredictor, predictor
+from .rows import Measurements, Quantity
+from .store import write_file
+
+if TYPE_CHECKING:
+    from ..classes import Array
+
+FORMAT = 1
+MAX_CARD_BYTES = 1 << 18
+MAX_ARRAYS_BYTES = 64 << 20
+
+
+@dataclass(frozen=True)
+class GraphCard:
+    """What a predictor was trained on, how it was tested, and what it reads.
+
+    Args:
+        predictor: name, with its variant.
+        title: with the paper.
+        quantity: what it predicts, ``time_s``.
+        dataset: name of the rows.
+        data: digest of the data set.
+        split: how rows were held out: ``family, seed 1337``.
+        targets: machines.
+        modes: ways of running.
+        rows: trained on.
+        architectures: trained on.
+        most_operators: of the largest graph trained on; a larger one extrapolates.
+        factor: middle, low and high of the interval over the estimate.
+        metrics: of tested rows.
+        meta: what the predictor says of itself; digests of its schemas among it.
+        arrays_sha256: digest of the arrays.
+    """
+
+    predictor: str
+    title: str
+    quantity: str
+    dataset: str
+    data: str
+    split: str
+    targets: tuple[str, ...]
+    modes: tuple[str, ...]
+    rows: int
+    architectures: int
+    most_operators: int
+    factor: tuple[float, ...]
+    metrics: Mapping[str, float] = field(default_factory=dict[str, float])
+    meta: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    arrays_sha256: str = ""
+    format: int = FORMAT
+
+
+def card_of(
+    trained: GraphPredictor, train: Measurements, split: str, metrics: Mapping[str, float]
+) -> GraphCard:
+    """The card of a predictor that was trained on some rows."""
+    name = trained.name.replace("-", "_") + (f":{trained.variant}" if trained.variant else "")
+    sizes = [len(train.graphs[g].ops) for g in {r.graph for r in train.rows}]
+    return GraphCard(
+        name,
+        trained.title,
+        trained.quantity.value,
+        train.dataset,
+        train.digest,
+        split,
+        tuple(train.targets),
+        tuple(sorted({r.part for r in train.rows})),
+        len(train),
+        len(train.architectures),
+        max(sizes, default=0),
+        trained.factor,
+        metrics,
+        trained.meta(),
+    )
+
+
+def save(trained: GraphPredictor, card: GraphCard, folder: Path) -> Path:
+    """Write card and arrays, each in one step; the card comes last.
+
+    Raises:
+        MissingExtraError: safetensors is not installed.
+        WeightsError: the predictor keeps nothing.
+    """
+    import numpy as np
+
+    arrays = {n: np.ascontiguousarray(a) for n, a in trained.arrays().items()}
+    if not arrays:
+        raise WeightsError(f"{card.predictor} keeps no weights")
+    try:
+        from safetensors.numpy import save as serialized
+    except ImportError:
+        raise MissingExtraError(
+            "writing weights needs safetensors", hint="pip install 'perfc[gnn]'"
+        ) from None
+    content = serialized(arrays)
+    stem = f"{card.predictor.replace(':', '-')}-{card.dataset}-{card.quantity}"
+    digest = hashlib.sha256(content).hexdigest()
+    write_file(folder / f"{stem}.safetensors", content)
+    text = json.dumps({**vars(card), "arrays_sha256": digest}, indent=2) + "\n"
+    write_file(folder / f"{stem}.json", text.encode())
+    return folder / f"{stem}.json"
+
+
+def read_card(path: Path) -> GraphCard:
+    """The card of a file.
+
+    Raises:
+        WeightsError: it cannot be read, or is no card.
+    """
+    try:
+        found = json.loads(_content(path, MAX_CARD_BYTES))
+        for name in ("targets", "modes", "factor"):
+            found[name] = tuple(found[name])
+        card = GraphCard(**found)
+    except (ValueError, TypeError, KeyError) as error:
+        raise WeightsError(f"no card of a graph predictor: {error}", where=str(path)) from None
+    if card.format != FORMAT:
+        raise WeightsError(f"a card of format {card.format}, not {FORMAT}", where=str(path))
+    return card
+
+
+def load(path: Path) -> tuple[GraphPredictor, GraphCard]:
+    """The predictor of a card.
+
+    Raises:
+        WeightsError: damaged, of another schema, or not belonging together.
+    """
+    card = read_card(path)
+    arrays = _arrays(path.with_suffix(".safetensors"), card)
+    try:
+        made = predictor(card.predictor, Quantity(card.quantity))
+        made.restore(arrays, card.meta)
+        middle, low, high = map(float, card.factor)
+    except (ValueError, KeyError, RuntimeError) as error:
+        raise WeightsError(f"weights of another schema: {error}", where=str(path)) from None
+    made.factor = (middle, low, high)
+    return made, card
+
+
+def _arrays(path: Path, card: GraphCard) -> Mapping[str, Array]:
+    try:
+        from safetensors import SafetensorError
+        from safetensors.numpy import load as parsed
+    except ImportError:
+        raise MissingExtraError(
+            "reading weights needs safetensors", hint="pip install 'perfc[gnn]'"
+        ) from None
+    content = _content(path, MAX_ARRAYS_BYTES)
+    if hashlib.sha256(content).hexdigest() != card.arrays_sha256:
+        raise WeightsError("not the arrays that the card speaks of", where=os.fspath(path))
+    try:
+        return dict(parsed(content))
+    except SafetensorError as error:
+        raise WeightsError(f"damaged weights: {error}", where=os.fspath(path)) from None
+
+
+def _content(path: Path, limit: int) -> bytes:
+    try:
+        with path.open("rb") as stream:
+            content = stream.read(limit + 1)
+    except OSError as error:
+        raise WeightsError(f"cannot read: {error.strerror}", where=os.fspath(path)) from None
+    if len(content) > limit:
+        raise WeightsError(f"such files end at {limit} bytes", where=os.fspath(path))
+    return content
