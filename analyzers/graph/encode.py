@@ -31,7 +31,9 @@ LEFT_OUT = frozenset({Kind.SHAPE, Kind.CONTAINER, Kind.CONTROL})
 
 def launch_key(setting: Setting) -> str:
     """What of a setting changes the launches."""
-    return f"{setting.runtime}, {'mixed' if setting.precision.is_mixed else 'narrow'}"
+    precision = setting.precision
+    stored = "mixed" if precision.is_mixed else "narrow" if precision.bits == 16 else "wide"
+    return f"{setting.runtime}, {stored}"
 
 
 def encode(name: str, module: Module, am: Analyses, settings: Iterable[Setting]) -> ModelGraph:
@@ -50,6 +52,22 @@ def encode(name: str, module: Module, am: Analyses, settings: Iterable[Setting])
         if key not in kernels:
             kernels[key] = kernel_graph(*launches(module, am, setting, envs))
     return ModelGraph(name, op_graph(module, am), kernels)
+
+
+def encode_module(name: str, module: Module, settings: Iterable[Setting]) -> ModelGraph:
+    """`encode` of a module as it is read or built.
+
+    Raises:
+        PerfcError: it contradicts itself.
+    """
+    from perfc.frontend.collector import paused_collector
+    from perfc.passes.canonicalize import Canonicalize
+    from perfc.passes.manager import Analyses
+    from perfc.passes.shapes import Shapes
+
+    with paused_collector():
+        am = Analyses()
+        return encode(name, am.apply(Canonicalize(), am.apply(Shapes(), module)), am, settings)
 
 
 def op_graph(module: Module, am: Analyses) -> OpGraph:

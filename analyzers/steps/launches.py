@@ -74,7 +74,8 @@ def launches(
     if setting.precision.is_mixed:
         stored = am.get(Autocast(setting.precision.dtype), module)
     strides = am.get(Strides(setting.runtime), module)
-    listing = Listing(table, stored, strides, setting.compiled, [Numbers(e) for e in envs])
+    at = [Numbers(e) for e in envs]
+    listing = Listing(table, stored, strides, setting.compiled, at, setting.precision.bits)
     return table, list(listing.all())
 
 
@@ -88,18 +89,20 @@ class Listing:
         strides: StrideTable,
         compiled: bool,
         at: Sequence[Numbers],
+        plain_bits: int = NARROW_BITS,
     ) -> None:
         """Find who writes and who reads each value.
 
         Args:
             table: the kernels.
-            stored: types under autocast, None where everything is narrow.
+            stored: types under autocast, None where all have the same.
             strides: how values lie.
             compiled: casts and copies are part of generated kernels, except before products.
             at: one evaluator for each environment.
+            plain_bits: of every element where autocast does not decide.
         """
         self.table, self.stored, self.strides = table, stored, strides
-        self.compiled, self.at = compiled, at
+        self.compiled, self.at, self.plain_bits = compiled, at, plain_bits
         self.makers = {v: k for k in table.kernels for v in k.writes}
         self.readers: dict[Value, list[Kernel]] = {}
         for k in table.kernels:
@@ -147,7 +150,7 @@ class Listing:
             return 0
         if not v.type.dtype.is_float:
             return v.type.dtype.bits
-        return NARROW_BITS if self.stored is None else self.stored.of(v).bits
+        return self.plain_bits if self.stored is None else self.stored.of(v).bits
 
     def read_bits(self, v: Value, policy: Policy) -> int:
         """Bits of an element as a kernel reads it, casts done before."""

@@ -17,6 +17,8 @@ class Precision(Enum):
     """Everything in bf16."""
     F16 = "f16"
     """Everything in f16."""
+    F32 = "f32"
+    """Everything in f32."""
 
     @property
     def is_mixed(self) -> bool:
@@ -26,7 +28,18 @@ class Precision(Enum):
     @property
     def dtype(self) -> str:
         """Element type of products."""
-        return "f16" if self in (Precision.AMP_F16, Precision.F16) else "bf16"
+        match self:
+            case Precision.AMP_F16 | Precision.F16:
+                return "f16"
+            case Precision.AMP_BF16 | Precision.BF16:
+                return "bf16"
+            case Precision.F32:
+                return "f32"
+
+    @property
+    def bits(self) -> int:
+        """Of an element of a product's operand."""
+        return 32 if self is Precision.F32 else 16
 
 
 class Mode(Enum):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from ...sources.timm import TABLE, graph_folder, measured
-from ..encode import encode
+from ..encode import encode_module
 from ..model_graph import ModelGraph
 from ..rows import GraphRow
 from . import GraphDataset
@@ -43,12 +43,5 @@ def encoded_file(graph: str, path: Path, settings: Iterable[Setting]) -> ModelGr
         PerfcError: it cannot be read, or contradicts itself.
     """
     from perfc.frontend import load
-    from perfc.frontend.collector import paused_collector
-    from perfc.passes.canonicalize import Canonicalize
-    from perfc.passes.manager import Analyses
-    from perfc.passes.shapes import Shapes
 
-    with paused_collector():
-        am = Analyses()
-        module = am.apply(Canonicalize(), am.apply(Shapes(), load(path)))
-        return encode(graph, module, am, settings)
+    return encode_module(graph, load(path), settings)

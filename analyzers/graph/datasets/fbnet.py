@@ -1,0 +1,23 @@
+"""Latencies of FBNet's networks, batch 1 to 256, on graphics processors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from ..help_nas import SearchSpace
+from ..networks.fbnet import network
+
+if TYPE_CHECKING:
+    from perfc.ir.graph import Module
+
+
+class FbNet(SearchSpace):
+    """Its architectures that were measured."""
+
+    name: ClassVar[str] = "fbnet"
+    title: ClassVar[str] = "FBNet's networks on four graphics processors"
+    space: ClassVar[str] = "fbnet"
+
+    def network(self, arch: str) -> Module:
+        """The network of a string."""
+        return network(arch)

@@ -1,0 +1,23 @@
+"""Latencies of NAS-Bench-201's networks, batch 1 to 256, on graphics processors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from ..help_nas import SearchSpace
+from ..networks.nas_bench_201 import network
+
+if TYPE_CHECKING:
+    from perfc.ir.graph import Module
+
+
+class Nb201(SearchSpace):
+    """Its architectures that were measured."""
+
+    name: ClassVar[str] = "nb201"
+    title: ClassVar[str] = "NAS-Bench-201's networks on four graphics processors"
+    space: ClassVar[str] = "nasbench201"
+
+    def network(self, arch: str) -> Module:
+        """The network of a string."""
+        return network(arch)

@@ -1,0 +1,158 @@
+"""Builds a network in the IR, layer by layer; types are inferred from those of the operands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from perfc.errors import PerfcError
+from perfc.ir.dim import Dim, symbol
+from perfc.ir.graph import Graph, Inputs, Module, Node, SymbolDecl, Value, Weight
+from perfc.ir.known import Known
+from perfc.ir.ops.activation import Relu
+from perfc.ir.ops.conv import Conv
+from perfc.ir.ops.elementwise import Add, Mul
+from perfc.ir.ops.global_pool import GlobalAveragePool
+from perfc.ir.ops.matmul import Gemm
+from perfc.ir.ops.movement import Transpose
+from perfc.ir.ops.normalization import BatchNormalization
+from perfc.ir.ops.pool import AveragePool, MaxPool
+from perfc.ir.ops.slice import Concat, Slice
+from perfc.ir.ops.view import Flatten, Reshape
+from perfc.ir.types import DType, TensorType
+
+if TYPE_CHECKING:
+    from perfc.ir.op import Op
+
+ELEMENT = DType.F32
+BATCH = "batch"
+
+
+class ArchitectureError(PerfcError):
+    """A string that names no architecture of its space."""
+
+
+class Builder:
+    """A network under construction.
+
+    Args:
+        name: of the graph.
+        image: channels, height and width of its input.
+    """
+
+    def __init__(self, name: str, image: tuple[int, int, int]) -> None:
+        shape: tuple[Dim, ...] = (symbol(BATCH), *image)
+        self.name = name
+        self.x = Value("x", TensorType(ELEMENT, shape))
+        self.nodes: list[Node] = []
+        self.weights: list[Value] = []
+
+    def apply(self, op: Op, *inputs: Value) -> Value:
+        """The first result of an operator."""
+        ins: Inputs = inputs
+        kind = op.infer(ins)[0]
+        out = Value(f"v{len(self.nodes)}", kind)
+        self.nodes.append(Node(op, ins, (out,)))
+        return out
+
+    def weight(self, *shape: int) -> Value:
+        """A stored tensor."""
+        kind = TensorType(ELEMENT, shape)
+        nbytes = kind.nbytes
+        assert isinstance(nbytes, int)
+        found = Value(f"w{len(self.weights)}", kind, None, Weight(nbytes))
+        self.weights.append(found)
+        return found
+
+    def constant(self, *numbers: int) -> Value:
+        """Whole numbers known before running."""
+        kind = TensorType(DType.I64, (len(numbers),))
+        known = Known((len(numbers),), numbers)
+        return Value(f"c{len(self.nodes)}_{len(numbers)}", kind, known, Weight(8 * len(numbers)))
+
+    def channels(self, x: Value) -> int:
+        """Of feature maps."""
+        return self.extents(x)[0]
+
+    def extents(self, x: Value) -> tuple[int, ...]:
+        """All but the batch."""
+        assert isinstance(x.type, TensorType)
+        assert x.type.shape is not None
+        found = x.type.shape[1:]
+        assert all(isinstance(d, int) for d in found)
+        return tuple(int(d) for d in found if isinstance(d, int))
+
+    def conv(
+        self, x: Value, channels: int, window: int = 1, stride: int = 1, groups: int = 1
+    ) -> Value:
+        """A square convolution without bias that keeps the size, but for its stride."""
+        pad = window // 2
+        op = Conv(
+            group=groups,
+            kernel_shape=(window, window),
+            pads=(pad,) * 4,
+            strides=(stride, stride),
+            dilations=(1, 1),
+        )
+        return self.apply(
+            op, x, self.weight(channels, self.channels(x) // groups, window, window)
+        )  # fmt: skip
+
+    def batch_norm(self, x: Value) -> Value:
+        """Normalisation with stored statistics."""
+        stored = [self.weight(self.channels(x)) for _ in range(4)]
+        return self.apply(BatchNormalization(), x, *stored)
+
+    def relu(self, x: Value) -> Value:
+        """Rectification."""
+        return self.apply(Relu(), x)
+
+    def add(self, *terms: Value) -> Value:
+        """The sum, term by term."""
+        total = terms[0]
+        for term in terms[1:]:
+            total = self.apply(Add(), total, term)
+        return total
+
+    def zero(self, x: Value) -> Value:
+        """A product with nought, as frameworks write the operator that is none."""
+        return self.apply(Mul(), x, self.weight(1))
+
+    def concat(self, parts: Sequence[Value]) -> Value:
+        """Feature maps one after the other."""
+        return self.apply(Concat(axis=1), *parts)
+
+    def first_channels(self, x: Value, count: int) -> Value:
+        """The first feature maps."""
+        ends = [Value(f"s{len(self.nodes)}_{i}", v.type, v.known, v.weight)
+                for i, v in enumerate(map(self.constant, (0, count, 1)))]  # fmt: skip
+        return self.apply(Slice(), x, *ends)
+
+    def shuffle(self, x: Value, groups: int) -> Value:
+        """Feature maps of all groups in turn (Zhang et al., "ShuffleNet", CVPR 2018)."""
+        channels, height, width = self.extents(x)
+        split = self.constant(0, groups, channels // groups, height, width)
+        apart = self.apply(Reshape(), x, split)
+        turned = self.apply(Transpose(perm=(0, 2, 1, 3, 4)), apart)
+        return self.apply(Reshape(), turned, self.constant(0, channels, height, width))
+
+    def max_pool(self, x: Value, window: int, stride: int, pad: int = 0) -> Value:
+        """Largest of each window."""
+        op = MaxPool(kernel_shape=(window,) * 2, strides=(stride,) * 2, pads=(pad,) * 4)
+        return self.apply(op, x)
+
+    def average_pool(self, x: Value, window: int, stride: int, pad: int = 0) -> Value:
+        """Mean of each window."""
+        op = AveragePool(kernel_shape=(window,) * 2, strides=(stride,) * 2, pads=(pad,) * 4)
+        return self.apply(op, x)
+
+    def classify(self, x: Value, classes: int) -> Value:
+        """Mean of each feature map, then a dense layer."""
+        pooled = self.apply(Flatten(axis=1), self.apply(GlobalAveragePool(), x))
+        weight = self.weight(classes, self.channels(x))
+        return self.apply(Gemm(transB=1), pooled, weight, self.weight(classes))
+
+    def module(self, output: Value) -> Module:
+        """The network with one output."""
+        graph = Graph(self.name, (self.x,), (output,), tuple(self.nodes), tuple(self.weights))
+        return Module(graph, (SymbolDecl(BATCH, 1),))

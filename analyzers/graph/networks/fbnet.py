@@ -1,0 +1,79 @@
+"""FBNet's space as HW-NAS-Bench has it for CIFAR-100: 22 blocks, each one of nine.
+
+Source: Wu et al., "FBNet", CVPR 2019, table 1 and figure 3 (block); Li et al., "HW-NAS-Bench",
+ICLR 2021, appendix (strides for images of 32×32, a last convolution to 1504 channels). The table
+of latencies states operators alone: all else here is as the papers have it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .builder import ArchitectureError, Builder
+
+if TYPE_CHECKING:
+    from perfc.ir.graph import Module, Value
+
+STEM, HEAD, CLASSES = 16, 1504, 100
+IMAGE = (3, 32, 32)
+LAYERS = (1, 4, 4, 4, 4, 4, 1)
+CHANNELS = (16, 24, 32, 64, 112, 184, 352)
+STRIDES = (1, 1, 2, 2, 1, 2, 1)
+SKIP = 8
+
+
+@dataclass(frozen=True)
+class Block:
+    """An inverted residual: 1×1 to more channels, depthwise, 1×1 back."""
+
+    window: int
+    expansion: int
+    groups: int = 1
+
+
+BLOCKS = (
+    Block(3, 1), Block(3, 1, 2), Block(3, 3), Block(3, 6),
+    Block(5, 1), Block(5, 1, 2), Block(5, 3), Block(5, 6),
+)  # fmt: skip
+
+
+def parse(arch: str) -> tuple[int, ...]:
+    """Numbers of the blocks, eight for none.
+
+    Raises:
+        ArchitectureError: not 22 numbers of blocks.
+    """
+    words = arch.split(",")
+    if len(words) != sum(LAYERS) or not all(w.isdecimal() and int(w) <= SKIP for w in words):
+        raise ArchitectureError("no architecture of FBNet's space", where=arch[:120])
+    return tuple(map(int, words))
+
+
+def network(arch: str) -> Module:
+    """The network of a string.
+
+    Raises:
+        ArchitectureError: it is none.
+    """
+    numbers = iter(parse(arch))
+    b = Builder(arch, IMAGE)
+    x = b.relu(b.batch_norm(b.conv(b.x, STEM, 3)))
+    for layers, channels, stride in zip(LAYERS, CHANNELS, STRIDES, strict=True):
+        for layer in range(layers):
+            x = _block(b, x, next(numbers), channels, 1 if layer else stride)
+    return b.module(b.classify(b.relu(b.batch_norm(b.conv(x, HEAD))), CLASSES))
+
+
+def _block(b: Builder, x: Value, number: int, channels: int, stride: int) -> Value:
+    same = stride == 1 and b.channels(x) == channels
+    if number == SKIP:
+        return x if same else b.relu(b.batch_norm(b.conv(x, channels, 1, stride)))
+    block = BLOCKS[number]
+    inner = b.channels(x) * block.expansion
+    made = b.relu(b.batch_norm(b.conv(x, inner, groups=block.groups)))
+    if block.groups > 1:
+        made = b.shuffle(made, block.groups)
+    made = b.relu(b.batch_norm(b.conv(made, inner, block.window, stride, inner)))
+    made = b.batch_norm(b.conv(made, channels, groups=block.groups))
+    return b.add(x, made) if same else made

@@ -1,0 +1,147 @@
+"""NAS-Bench-101: three stacks of three equal cells, a cell any graph of few vertices.
+
+Source: Ying et al., "NAS-Bench-101", ICML 2019, section 2 and its supplement S2: a 3×3 convolution
+to 128 channels; between stacks a 2×2 max pooling, and twice the channels; every convolution is
+followed by batch normalisation and ReLU. Vertices that end in the output are concatenated and
+share its channels; an input of the cell reaches a vertex through a 1×1 convolution.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from .builder import ArchitectureError, Builder
+
+if TYPE_CHECKING:
+    from perfc.ir.graph import Module, Value
+
+CHANNELS = 128
+STACKS = CELLS = 3
+IMAGE = (3, 32, 32)
+CLASSES = 10
+MOST_VERTICES = 7
+INPUT, OUTPUT, CONV3, CONV1, POOL = -1, -2, 0, 1, 2
+
+Matrix = tuple[tuple[int, ...], ...]
+
+
+def parse(adjacency: str, labels: str) -> tuple[Matrix, tuple[int, ...]]:
+    """Edges (upper triangular) and operators of a cell, both as JSON.
+
+    Raises:
+        ArchitectureError: they are none.
+    """
+    try:
+        matrix = tuple(tuple(map(int, row)) for row in json.loads(adjacency))
+        names = tuple(map(int, json.loads(labels)))
+    except (ValueError, TypeError):
+        matrix, names = (), ()
+    count = len(names)
+    forward = all(not row[j] for i, row in enumerate(matrix) for j in range(min(i + 1, len(row))))
+    if (
+        not 2 <= count <= MOST_VERTICES
+        or len(matrix) != count
+        or any(len(row) != count for row in matrix)
+        or not forward
+        or names[0] != INPUT
+        or names[-1] != OUTPUT
+        or any(n not in (CONV3, CONV1, POOL) for n in names[1:-1])
+    ):
+        raise ArchitectureError("no cell of NAS-Bench-101", where=f"{adjacency} {labels}"[:120])
+    return matrix, names
+
+
+def network(adjacency: str, labels: str) -> Module:
+    """The network of a cell, for images of CIFAR.
+
+    Raises:
+        ArchitectureError: it is none.
+    """
+    matrix, names = pruned(*parse(adjacency, labels))
+    b = Builder(f"{adjacency} {labels}", IMAGE)
+    channels = CHANNELS
+    x = _unit(b, b.x, channels, 3)
+    for stack in range(STACKS):
+        if stack:
+            x = b.max_pool(x, 2, 2)
+            channels *= 2
+        for _ in range(CELLS):
+            x = _cell(b, x, channels, matrix, names)
+    return b.module(b.classify(x, CLASSES))
+
+
+def pruned(matrix: Matrix, names: tuple[int, ...]) -> tuple[Matrix, tuple[int, ...]]:
+    """Without vertices that no path from the input to the output visits."""
+    count = len(names)
+    after, before = {0}, {count - 1}
+    for i in range(count):
+        if i in after:
+            after |= {j for j in range(count) if matrix[i][j]}
+    for i in reversed(range(count)):
+        if any(matrix[i][j] and j in before for j in range(count)):
+            before.add(i)
+    kept = [i for i in range(count) if i in after & before]
+    if not {0, count - 1} <= set(kept):
+        raise ArchitectureError("a cell whose input does not reach its output", where=str(names))
+    return tuple(tuple(matrix[i][j] for j in kept) for i in kept), tuple(names[i] for i in kept)
+
+
+def vertex_channels(inputs: int, outputs: int, matrix: Matrix) -> list[int]:
+    """Channels of every vertex (its supplement S2, "channel counts").
+
+    Vertices that the output reads share its channels, the first ones get one more where they do
+    not divide; any other has the most of those that read it.
+    """
+    count = len(matrix)
+    found = [0] * count
+    found[0], found[-1] = inputs, outputs
+    if count == 2:
+        return found
+    ends = sum(matrix[i][-1] for i in range(1, count))
+    share, extra = divmod(outputs, max(ends, 1))
+    for i in range(1, count - 1):
+        if matrix[i][-1]:
+            found[i] = share + (extra > 0)
+            extra -= extra > 0
+    for i in range(count - 3, 0, -1):
+        if not matrix[i][-1]:
+            found[i] = max(found[j] for j in range(i + 1, count - 1) if matrix[i][j])
+    return found
+
+
+def _unit(b: Builder, x: Value, channels: int, window: int) -> Value:
+    return b.relu(b.batch_norm(b.conv(x, channels, window)))
+
+
+def _cell(b: Builder, x: Value, outputs: int, matrix: Matrix, names: tuple[int, ...]) -> Value:
+    count = len(names)
+    channels = vertex_channels(b.channels(x), outputs, matrix)
+    values = [x]
+    ends: list[Value] = []
+    for t in range(1, count - 1):
+        terms = [
+            _cut(b, values[s], channels[t]) for s in range(1, t) if matrix[s][t]
+        ]  # fmt: skip
+        if matrix[0][t]:
+            terms.append(_unit(b, x, channels[t], 1))
+        total = b.add(*terms)
+        match names[t]:
+            case 0:
+                made = _unit(b, total, channels[t], 3)
+            case 1:
+                made = _unit(b, total, channels[t], 1)
+            case _:
+                made = b.max_pool(total, 3, 1, 1)
+        values.append(made)
+        if matrix[t][-1]:
+            ends.append(made)
+    if not ends:
+        return _unit(b, x, outputs, 1)
+    joined = ends[0] if len(ends) == 1 else b.concat(ends)
+    return b.add(joined, _unit(b, x, outputs, 1)) if matrix[0][-1] else joined
+
+
+def _cut(b: Builder, x: Value, channels: int) -> Value:
+    """The first channels; at most one less than there are."""
+    return x if b.channels(x) == channels else b.first_channels(x, channels)

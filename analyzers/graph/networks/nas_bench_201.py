@@ -1,0 +1,91 @@
+"""NAS-Bench-201: 15 equal cells of four nodes, every pair joined by one of five operators.
+
+Source: Dong and Yang, "NAS-Bench-201", ICLR 2020, section 2.1 and figure 1: a 3×3 convolution to
+16 channels, three stages of five cells with 16, 32 and 64 channels, a residual block of stride 2
+between stages, batch normalisation, ReLU, mean of each map, a dense layer.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from .builder import ArchitectureError, Builder
+
+if TYPE_CHECKING:
+    from perfc.ir.graph import Module, Value
+
+CHANNELS = 16
+CELLS = 5
+NODES = 4
+IMAGE = (3, 32, 32)
+CLASSES = 10
+OPERATORS = ("none", "skip_connect", "nor_conv_1x1", "nor_conv_3x3", "avg_pool_3x3")
+
+Cell = tuple[tuple[tuple[str, int], ...], ...]
+"""Of each node after the first: operators and the nodes they read."""
+
+
+def parse(arch: str) -> Cell:
+    """The cell of a string.
+
+    Raises:
+        ArchitectureError: it is none.
+
+    >>> parse("|none~0|+|none~0|skip_connect~1|+|none~0|none~1|nor_conv_1x1~2|")[0]
+    (('none', 0),)
+    """
+    found: list[tuple[tuple[str, int], ...]] = []
+    for text in arch.split("+"):
+        edges = re.findall(r"\|([a-z_0-9]+)~(\d)(?=\|)", text)
+        found.append(tuple((name, int(source)) for name, source in edges))
+    sizes = [len(edges) for edges in found]
+    sources = [[source for _, source in edges] for edges in found]
+    known = all(name in OPERATORS for edges in found for name, _ in edges)
+    if sizes != [1, 2, 3] or sources != [[0], [0, 1], [0, 1, 2]] or not known:
+        raise ArchitectureError("no cell of NAS-Bench-201", where=arch[:120])
+    return tuple(found)
+
+
+def network(arch: str) -> Module:
+    """The network of a string, for images of CIFAR.
+
+    Raises:
+        ArchitectureError: it is none.
+    """
+    cell = parse(arch)
+    b = Builder(arch, IMAGE)
+    x = b.batch_norm(b.conv(b.x, CHANNELS, 3))
+    for stage in range(3):
+        if stage:
+            x = _reduced(b, x)
+        for _ in range(CELLS):
+            x = _cell(b, x, cell)
+    return b.module(b.classify(b.relu(b.batch_norm(x)), CLASSES))
+
+
+def _cell(b: Builder, x: Value, cell: Cell) -> Value:
+    nodes = [x]
+    for edges in cell:
+        nodes.append(b.add(*[_edge(b, nodes[source], name) for name, source in edges]))
+    return nodes[-1]
+
+
+def _edge(b: Builder, x: Value, name: str) -> Value:
+    match name:
+        case "none":
+            return b.zero(x)
+        case "skip_connect":
+            return x
+        case "avg_pool_3x3":
+            return b.average_pool(x, 3, 1, 1)
+        case _:
+            window = 3 if name == "nor_conv_3x3" else 1
+            return b.batch_norm(b.conv(b.relu(x), b.channels(x), window))
+
+
+def _reduced(b: Builder, x: Value) -> Value:
+    channels = 2 * b.channels(x)
+    first = b.batch_norm(b.conv(b.relu(x), channels, 3, 2))
+    second = b.batch_norm(b.conv(b.relu(first), channels, 3))
+    return b.add(b.conv(b.average_pool(x, 2, 2), channels), second)
