@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from perfc.ir.graph import Node
 
-from .changes import Change, Edit, Status
+from .changes import MANY, Change, Edit, Status
 from .figures import Metric
 from .kernels import NOTHING, KernelPair, Load
 
@@ -170,8 +170,12 @@ def in_words(edit: Edit) -> str:
             text = head.details[0] if head.details else "changed"
         case status:
             text = status.value
-    others = [c for c in edit.changes if c is not head]
-    conversions = sorted({c.op_type for c in others if c.status is Status.ADDED})
-    if conversions and head.status is Status.CHANGED:
-        text += f", with {', '.join(conversions[:2])} added"
+    others = [c for c in edit.changes if c is not head and not c.is_carried]
+    if len(others) > MANY:
+        counts = [f"{sum(c.status is s for c in others)} {s.value}" for s in Status]
+        beside = [c for c in counts if not c.startswith("0 ")]
+        return f"{text}, with {', '.join(beside)} beside it"
+    added = sorted({c.op_type for c in others if c.status is Status.ADDED})
+    if added and head.status is Status.CHANGED:
+        text += f", with {', '.join(added[:2])} added"
     return text

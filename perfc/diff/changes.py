@@ -57,6 +57,9 @@ class Change:
         return " -> ".join(dict.fromkeys(names))
 
 
+PRODUCTS = frozenset({Kind.CONV, Kind.MATMUL, Kind.ATTENTION})
+MANY = 8
+"""Changes of their own that make a block of nodes rather than one edit."""
 CONVERSIONS = frozenset({"cast", "cast_like", "quantize_linear", "dequantize_linear"})
 """Operators that are there for what reads them."""
 
@@ -285,12 +288,17 @@ class Causes:
                         self.unite(removed[maker], k)
 
     def head(self, group: Sequence[Change]) -> Change:
-        """The first change that is not carried; of conversions, what reads them."""
+        """The first change that is not carried; of conversions, what reads them.
+
+        Of a whole block added or removed it is the first product.
+        """
         ordered = sorted(group, key=lambda c: self.order.get(c.node, 0))
         own = [c for c in ordered if not c.is_carried]
         plain = [c for c in own if c.node.op.mnemonic not in CONVERSIONS]
+        if len(plain) > MANY:
+            plain = [c for c in plain if c.node.op.kind in PRODUCTS] or plain
         if plain:
             return plain[0]
         carried = [c for c in ordered if c.node.op.mnemonic not in CONVERSIONS]
-        weighty = [c for c in carried if c.node.op.kind in (Kind.CONV, Kind.MATMUL, Kind.ATTENTION)]
+        weighty = [c for c in carried if c.node.op.kind in PRODUCTS]
         return (weighty or carried or own or ordered)[0]
