@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ..training.architectures import SEEDS, family
 from .predictor import Budget, GraphPredictor, Say, predictor
-from .protocols import Fold, Protocol, folds
+from .protocols import Fold, Protocol, folds, thinned
 from .rows import GraphRow, Measurements, Quantity
 
 if TYPE_CHECKING:
@@ -73,6 +73,7 @@ class GraphFigure:
         fit_s: wall time of one training.
         row_s: of one row's estimate, its graph encoded before.
         goal: of ``mape``, for the best predictor; None where none is set.
+        share: of the architectures that could be trained on.
     """
 
     dataset: str
@@ -92,6 +93,7 @@ class GraphFigure:
     fit_s: float
     row_s: float
     goal: float | None = None
+    share: float = 1.0
 
 
 def fitted(name: str, fold: Fold, quantity: Quantity, budget: Budget, say: Say) -> GraphPredictor:
@@ -141,18 +143,21 @@ def evaluate(
     quantity: Quantity = Quantity.TIME,
     seeds: Sequence[int] = SEEDS,
     budget: Budget | None = None,
+    share: float = 1.0,
     say: Say = lambda _: None,
 ) -> list[Scored]:
-    """Every fold of a protocol."""
+    """Every fold of a protocol, trained with a share of the architectures it could."""
     found: list[Scored] = []
     for fold in folds(data.measured(quantity), protocol, seeds):
         if not len(fold.train) or not len(fold.test):
             continue
         given = budget or Budget()
         if given.folder is not None:
-            place = f"{name.replace(':', '-')}-{protocol.value}-{fold.name.replace(' ', '-')}"
+            place = (
+                f"{name.replace(':', '-')}-{protocol.value}-{fold.name.replace(' ', '-')}-{share}"
+            )
             given = replace(given, folder=Path(given.folder) / place)
-        found.append(score(name, fold, quantity, given, say))
+        found.append(score(name, thinned(fold, share), quantity, given, say))
         error = mean_error(found[-1])
         say(f"{name}, {protocol.value}, {fold.name}: {error:.1%} of {len(fold.test)} rows")
     return found
@@ -281,14 +286,31 @@ def evaluated(
     quantity: Quantity = Quantity.TIME,
     seeds: Sequence[int] = SEEDS,
     budget: Budget | None = None,
+    shares: Sequence[float] = (1.0,),
+    families: bool = False,
     say: Say = lambda _: None,
 ) -> list[GraphFigure]:
-    """Figures of every predictor under every protocol."""
+    """Figures of every predictor under every protocol, at every share of the training data.
+
+    Args:
+        names: of the predictors.
+        data: measured rows.
+        protocols: how rows are held out.
+        quantity: what is predicted.
+        seeds: of the splits.
+        budget: of each training.
+        shares: of the architectures trained on; several make a learning curve.
+        families: whether every family of enough rows gets a line of its own.
+        say: is told what is trained.
+    """
     found: list[GraphFigure] = []
     for protocol in protocols:
         for name in names:
-            scored = evaluate(
-                name, data, protocol, quantity=quantity, seeds=seeds, budget=budget, say=say
-            )
-            found += figures(name, scored)
+            for share in shares:
+                done = evaluate(
+                    name, data, protocol,
+                    quantity=quantity, seeds=seeds, budget=budget, share=share, say=say,
+                )  # fmt: skip
+                lines = [*figures(name, done), *(by_family(name, done) if families else ())]
+                found += [replace(line, share=share) for line in lines]
     return found

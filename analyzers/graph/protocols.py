@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from ..training.architectures import SEEDS, Part, random_architectures, unseen_families
@@ -114,3 +114,16 @@ def drawn(rows: Sequence[GraphRow], seed: int, count: int = SAMPLES) -> list[Gra
         if len(found) == count:
             break
     return list(found.values())
+
+
+def thinned(fold: Fold, share: float) -> Fold:
+    """A fold with a share of the architectures it trains on; what it tests stays.
+
+    The smaller sets lie in the larger ones, so that a curve over shares is one of more data.
+    """
+    if share >= 1:
+        return fold
+    names = fold.train.architectures
+    random.Random(fold.seed).shuffle(names)
+    kept = set(names[: max(round(share * len(names)), 1)])
+    return replace(fold, train=fold.train.where(lambda r: r.architecture in kept))

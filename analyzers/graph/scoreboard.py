@@ -45,8 +45,9 @@ def _share(number: float) -> str:
 
 
 def _cells(f: GraphFigure) -> tuple[str, ...]:
+    name = f.predictor if f.share >= 1 else f"{f.predictor} @ {f.share:.0%}"
     return (
-        f.predictor, f.protocol, f.slice, f"{f.rows:,}", _share(f.mape), _share(f.spread),
+        name, f.protocol, f.slice, f"{f.rows:,}", _share(f.mape), _share(f.spread),
         _share(f.median), _share(f.within_5), _share(f.within_10),
         f"{f.tau:.3f}" if isfinite(f.tau) else "–", _share(f.coverage), f"{f.fit_s:.0f}",
         f"{f.row_s * 1e3:.2f}",
@@ -79,11 +80,47 @@ def write_plots(figures: Sequence[GraphFigure], folder: Path) -> list[Path]:
     found: list[Path] = []
     for protocol in dict.fromkeys(f.protocol for f in figures):
         chosen = [f for f in figures if f.protocol == protocol]
-        svg = vl_convert.vegalite_to_svg(json.dumps(errors_chart(protocol, chosen)))
-        path = folder / f"{chosen[0].dataset}-{protocol}.svg"
-        write_file(path, svg.encode())
-        found.append(path)
+        charts = {"": errors_chart(protocol, [f for f in chosen if f.share >= 1])}
+        if len({f.share for f in chosen}) > 1:
+            charts["-curve"] = curve_chart(protocol, chosen)
+        for ending, chart in charts.items():
+            svg = vl_convert.vegalite_to_svg(json.dumps(chart))
+            path = folder / f"{chosen[0].dataset}-{protocol}{ending}.svg"
+            write_file(path, svg.encode())
+            found.append(path)
     return found
+
+
+def curve_chart(protocol: str, figures: Sequence[GraphFigure]) -> Mapping[str, object]:
+    """Vega-Lite of the error over the share of architectures trained on."""
+    values = [
+        {"predictor": f.predictor, "share": f.share, "mape": f.mape}
+        for f in figures
+        if f.slice == "all rows"
+    ]
+    return {
+        "title": f"{figures[0].dataset}, held out: {protocol}",
+        "background": "white",
+        "width": 460,
+        "data": {"values": values},
+        "mark": {"type": "line", "point": True},
+        "encoding": {
+            "x": {
+                "field": "share",
+                "type": "quantitative",
+                "title": "share of the architectures trained on",
+                "scale": {"type": "log"},
+                "axis": {"format": ".0%"},
+            },
+            "y": {
+                "field": "mape",
+                "type": "quantitative",
+                "title": "mean absolute relative error",
+                "axis": {"format": ".0%"},
+            },
+            "color": {"field": "predictor", "type": "nominal"},
+        },
+    }
 
 
 def errors_chart(protocol: str, figures: Sequence[GraphFigure]) -> Mapping[str, object]:

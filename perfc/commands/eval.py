@@ -77,6 +77,11 @@ def op(
 @click.option("--mode", default="", help="Rows of one way of running: eager, compiled, training …")
 @click.option("--limit-s", default=420.0, show_default=True, help="Longest training of one fold.")
 @click.option(
+    "--share", "shares", multiple=True, type=click.FloatRange(0.01, 1.0),
+    help="Of the architectures trained on; several make a learning curve.",
+)  # fmt: skip
+@click.option("--families", is_flag=True, help="A line for every family.")
+@click.option(
     "--output-format",
     type=click.Choice(["text", "json", "markdown"]),
     default="text",
@@ -97,6 +102,8 @@ def graph(
     quantity: str,
     mode: str,
     limit_s: float,
+    shares: tuple[float, ...],
+    families: bool,
     output_format: str,
     plot: Path | None,
     folder: Path | None,
@@ -117,6 +124,8 @@ def graph(
         quantity=chosen_quantity(quantity),
         seeds=seeds or SEEDS,
         budget=Budget(limit_s=limit_s, folder=folder),
+        shares=shares or (1.0,),
+        families=families,
         say=lambda line: click.echo(line, err=True),
     )
     click.echo(written(found, output_format), nl=False)
