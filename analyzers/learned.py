@@ -13,6 +13,7 @@ from . import artefact, predictor
 from .adapt import ANY, of_machine
 from .lowering import Lowered, lower
 from .rows import Protocol
+from .sheet import Sheet
 
 if TYPE_CHECKING:
     from perfc.machine import Machine
@@ -34,7 +35,8 @@ class Learned:
 
     Args:
         weights: name of the weights that were used.
-        is_measured: whether they were trained on kernels of this machine and element type.
+        is_measured: whether they were trained on kernels of this element type on this machine, or
+            on one that is near by its data sheet.
     """
 
     time_s: float
@@ -110,7 +112,8 @@ def predicted(
     )
     cards = {c.name: c for c in predictor.available(folder)[class_name]}
     card = cards[found.predictor]
-    is_measured = machine.name in card.targets and dtype in card.dtypes
+    apart = predictor.distance_to(card, dtype, Sheet(machine))
+    is_measured = dtype in card.dtypes and apart <= predictor.FAR
     corrections = of_machine(machine)
     own = corrections.get(class_name, corrections.get(ANY))
     made: dict[int, Learned] = {}

@@ -74,8 +74,10 @@ def test_every_kernel_of_a_class_with_weights_is_learned(bert: perfc.Report, wei
     found = of(bert, weights)
     for k, bound in zip(found.kernels, bert.roofline.kernels, strict=True):
         row = lower(bound, bert.env)
-        is_known = row is not None and row.class_name in ("matmul", "elementwise")
-        assert (k.predictor is Predictor.LEARNED) == is_known
+        if row is not None and row.class_name in ("matmul", "elementwise"):
+            assert k.predictor is Predictor.LEARNED
+        if k.predictor is Predictor.LEARNED:
+            assert k.class_name in ("matmul", "elementwise")
 
 
 def test_machines_nobody_measured_get_wider_intervals(weights: Path) -> None:
@@ -127,9 +129,12 @@ def test_short_kernels_take_as_long_as_their_launch(bert: perfc.Report, weights:
 
 def test_extents_of_products_are_those_of_the_model(bert: perfc.Report) -> None:
     rows = [lower(b, bert.env) for b in bert.roofline.kernels]
-    products = [r.parameters for r in rows if r is not None and r.class_name == "matmul"]
-    assert {"m": 512.0, "n": 3072.0, "k": 768.0, "batch": 1.0} in products
-    assert {"m": 512.0, "n": 768.0, "k": 3072.0, "batch": 1.0} in products
+    products = {
+        tuple(r.parameters[name] for name in ("batch", "m", "n", "k"))
+        for r in rows
+        if r is not None and r.class_name == "matmul"
+    }
+    assert {(1, 512, 3072, 768), (1, 512, 768, 3072)} <= products
 
 
 def test_extents_of_convolutions_are_those_of_the_model() -> None:
