@@ -25,6 +25,8 @@ TENSOR_CORES = frozenset({"matmul", "convolution"})
 """Classes whose f32 products run as TF32 where that is allowed."""
 SINGLE = {"matmul": "matmul_f32"}
 """Classes of the same kernels in full single precision."""
+STREAMED = {"movement": "elementwise", "embedding": "elementwise"}
+"""Classes without rows of their own, and the one whose kernels stream tensors as theirs do."""
 INSIDE = Protocol.GRAPH
 """A kernel between others of a run: its launch on the device counts, the host's is added later."""
 
@@ -67,10 +69,12 @@ def learned(
     groups: dict[tuple[str, str], list[tuple[int, Lowered]]] = {}
     for i in wanted if known and machine.kind != "cpu" else ():
         row = lower(bounds.kernels[i], bounds.env)
-        if row is None or row.class_name not in known:
+        if row is None:
             continue
-        own = computed(row, machine, tf32=tf32)
-        groups.setdefault(own if own[0] in known else row[:2], []).append((i, row))
+        choices = (computed(row, machine, tf32=tf32), row[:2])
+        own = next((choice for choice in choices if choice[0] in known), None)
+        if own is not None:
+            groups.setdefault(own, []).append((i, row))
     found: dict[int, Learned] = {}
     for (class_name, dtype), rows in groups.items():
         found |= predicted(bounds, class_name, dtype, rows, folder)
@@ -85,7 +89,7 @@ def computed(row: Lowered, machine: Machine, *, tf32: bool) -> tuple[str, str]:
     """
     name, dtype, parameters = row
     if name not in TENSOR_CORES:
-        return name, dtype
+        return STREAMED.get(name, name), dtype
     if dtype == "f16" and not parameters.get("weight_bits"):
         return name, "bf16"
     if dtype == "f32" and tf32 and (Unit.MATRIX, "tf32") in machine.compute:

@@ -21,7 +21,7 @@ NORM = 1.4
 """Order of the norm that joins a call and its kernel, which overlap a little."""
 PLAIN_SHARE, POOR_SHARE = 0.88, 0.74
 UNIFIED_CACHE = 7.0
-"""First compute capability whose L1 holds loads from global memory by default."""
+"""First compute capability whose shared memory is part of the first-level cache."""
 
 
 def memory_bytes_per_s(sheet: Sheet) -> float:
@@ -47,8 +47,11 @@ def single_flop_per_s(sheet: Sheet) -> float:
 
 def read_cache_bytes(sheet: Sheet) -> float:
     """Caches that keep rows between two passes of the same kernel."""
-    unified = sheet.generation >= UNIFIED_CACHE
-    return max(sheet.l2_bytes + (sheet.l1_bytes if unified else 0.0), 1.0)
+    first = sheet.l1_bytes
+    if sheet.generation < UNIFIED_CACHE:
+        # shared memory, which target files count with the first level, is a memory of its own
+        first = max(first - sheet.sm_count * sheet.shared_memory_bytes, 0.0)
+    return max(sheet.l2_bytes + first, 1.0)
 
 
 def call_s(protocol: Protocol, sheet: Sheet, eager_s: float) -> float:

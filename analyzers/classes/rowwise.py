@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from ..sheet import Sheet
     from . import Array, Columns
 
-HALF_KEPT = 0.4
+HALF_KEPT = 0.35
 """Share of the caches that resident rows may fill until half of them are lost between passes."""
 STEEPNESS = 2.0
 

@@ -40,6 +40,9 @@ def lower(bound: KernelBound, env: Mapping[str, int]) -> Lowered | None:
     if abs(batch * m * e["n"] * e["k"] - bound.counts.mac) > TOLERANCE * bound.counts.mac:
         return None
     parameters = {"m": m, "n": e["n"], "k": e["k"], "batch": batch}
+    if right is not None and right.weight is not None:
+        # frameworks store the weights of linear layers with the reduced axis last
+        parameters["transposed"] = 1.0
     stored_bits = weight_bits(bound) if weight_only else 0
     if stored_bits:
         parameters["weight_bits"] = float(stored_bits)
