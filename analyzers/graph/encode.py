@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from perfc.ir.evaluate import Numbers
 from perfc.ir.graph import Module, Node, Value, walk
 from perfc.ir.op import Kind
-from perfc.ir.types import TensorType
+from perfc.ir.types import TensorType, Type
 from perfc.passes.cost import Cost, CostTable
 from perfc.passes.fuse import KernelTable
 from perfc.passes.liveness import Liveness
@@ -78,20 +78,42 @@ def op_graph(module: Module, am: Analyses) -> OpGraph:
     at = [Numbers({s.name: batch for s in module.symbols}) for batch in BATCHES]
     nodes = [n for n in walk(module.graph) if n in cost.nodes and n.op.kind not in LEFT_OUT]
     makers = {v: i for i, n in enumerate(nodes) for v in n.results}
-    fixed = [_fixed(n) for n in nodes]
-    dims = [_scaled(n, cost) for n in nodes]
+    alike, which = distinct(nodes, cost)
     pairs = {
         (makers[v], i, v) for i, n in enumerate(nodes) for v in n.inputs if v in makers
     }  # fmt: skip
     ordered = sorted(pairs, key=lambda p: (p[0], p[1], p[2].name))
+    place: dict[Type, int] = {}
+    kinds = [place.setdefault(v.type, len(place)) for _, _, v in ordered]
+    tensors = evaluated([_tensor(t) for t in place], at)
     return OpGraph(
-        tuple(n.op.mnemonic for n in nodes),
-        np.array(fixed, np.float64).reshape(len(nodes), -1),
-        evaluated(dims, at),
+        tuple([n.op.mnemonic for n in nodes]),
+        np.array([_fixed(n) for n in alike], np.float64).reshape(len(alike), -1)[which],
+        evaluated([_scaled(n, cost) for n in alike], at)[:, which],
         np.array([(s, t) for s, t, _ in ordered], np.int64).reshape(-1, 2).T,
-        evaluated([_tensor(v) for _, _, v in ordered], at),
+        tensors[:, kinds],
         _whole(module, am, cost, at),
     )
+
+
+def distinct(nodes: Sequence[Node], cost: CostTable) -> tuple[list[Node], list[int]]:
+    """One node of each kind of application, and for every node which it is like.
+
+    Operators, types and counts are compared, not names; equal counts are one object where
+    `Cost` remembered them.
+    """
+    seen: dict[object, int] = {}
+    alike: list[Node] = []
+    which: list[int] = []
+    for node in nodes:
+        operands = tuple([v and (v.type, v.weight is None) for v in node.inputs])
+        counts = (id(cost.nodes[node].work), id(cost.nodes[node].traffic))
+        key = (node.op.__class__, node.op, operands, counts, *[v.type for v in node.results])
+        at = seen.setdefault(key, len(alike))
+        if at == len(alike):
+            alike.append(node)
+        which.append(at)
+    return alike, which
 
 
 def evaluated(rows: Sequence[Sequence[Dim]], at: Sequence[Numbers]) -> Array:
@@ -204,9 +226,9 @@ def _extents(found: tuple[Dim, ...]) -> list[Dim]:
     return [*found, *[0] * (RANK - len(found))]
 
 
-def _tensor(v: Value) -> list[Dim]:
-    nbytes = v.type.nbytes if isinstance(v.type, TensorType) else None
-    extents = shape(v)
+def _tensor(kind: Type) -> list[Dim]:
+    nbytes = kind.nbytes if isinstance(kind, TensorType) else None
+    extents = (kind.shape or ()) if isinstance(kind, TensorType) else ()
     return [nbytes or 0, product(extents) if extents else 1, *_extents(extents)]
 
 

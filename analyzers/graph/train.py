@@ -118,6 +118,21 @@ class _Progress:
     rate: float = 1.0
     history: tuple[tuple[float, ...], ...] = ()
 
+    def record(
+        self, seconds: float, loss: float, error: float, rate: float, recipe: TrainRecipe
+    ) -> bool:
+        """Take an epoch in; whether it is the best so far."""
+        self.epoch += 1
+        self.seconds = seconds
+        self.history = (*self.history, (float(self.epoch), seconds, loss, error, rate))
+        is_best = error < self.best
+        if is_best:
+            self.best, self.best_epoch = error, self.epoch
+        behind = self.epoch - self.best_epoch
+        if recipe.halve_after and behind and behind % recipe.halve_after == 0:
+            self.rate /= 2
+        return is_best
+
 
 def fit_network(
     network: nn.Module,
@@ -148,45 +163,41 @@ def fit_network(
         network.parameters(), lr=recipe.learning_rate, weight_decay=recipe.weight_decay
     )
     print_ = fingerprint(network, recipe, budget, train)
-    state, resumed = _resumed(network, optimiser, budget.folder, print_)
-    best = resumed or {n: t.detach().clone() for n, t in network.state_dict().items()}
+    state, best = _resumed(network, optimiser, budget.folder, print_)
+    best = best or _copied(network)
     start = saved = time.perf_counter() - state.seconds
     while state.epoch < recipe.epochs and time.perf_counter() - start < budget.limit_s:
         share = max((time.perf_counter() - start) / budget.limit_s, state.epoch / recipe.epochs)
         rate = recipe.learning_rate * (state.rate if recipe.halve_after else _cosine(share))
         for group in optimiser.param_groups:
             group["lr"] = rate
-        generator = random.Random(f"{budget.seed} {state.epoch}")
         network.train()
         losses = [
             step(network, optimiser, batch.to(place))
             if step is not None
             else _step(network, optimiser, batch.to(place), loss, recipe.clip)
-            for batch in train.epoch(generator)
+            for batch in train.epoch(random.Random(f"{budget.seed} {state.epoch}"))
         ]
-        error = mape(network, validation) if len(validation) else sum(losses) / len(losses)
-        state.epoch += 1
-        state.seconds = time.perf_counter() - start
-        line = (state.epoch, state.seconds, sum(losses) / max(len(losses), 1), error, rate)
-        state.history = (*state.history, tuple(map(float, line)))
-        if error < state.best:
-            state.best, state.best_epoch = error, state.epoch
-            best = {n: t.detach().clone() for n, t in network.state_dict().items()}
-        behind = state.epoch - state.best_epoch
-        if recipe.halve_after and behind and behind % recipe.halve_after == 0:
-            state.rate /= 2
+        mean = sum(losses) / max(len(losses), 1)
+        error = mape(network, validation) if len(validation) else mean
+        if state.record(time.perf_counter() - start, mean, error, rate, recipe):
+            best = _copied(network)
         if state.epoch % 10 == 0:
-            say(f"epoch {state.epoch}: loss {line[2]:.4f}, validation {error:.1%}, {line[1]:.0f} s")
+            say(f"epoch {state.epoch}: loss {mean:.4f}, validation {error:.1%}")
         if time.perf_counter() - saved > recipe.checkpoint_every_s:
             saved = time.perf_counter()
             _save(network, best, optimiser, state, budget.folder, print_)
-        if behind >= recipe.patience:
+        if state.epoch - state.best_epoch >= recipe.patience:
             break
     _save(network, best, optimiser, state, budget.folder, print_)
     network.load_state_dict(best)
     network.eval()
     say(f"best validation {state.best:.1%} at epoch {state.best_epoch} of {state.epoch}")
     return Trained(state.epoch, state.seconds, state.best, state.history)
+
+
+def _copied(network: nn.Module) -> dict[str, Tensor]:
+    return {n: t.detach().clone() for n, t in network.state_dict().items()}
 
 
 def _cosine(share: float) -> float:

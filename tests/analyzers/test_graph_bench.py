@@ -1,0 +1,273 @@
+"""Protocols, bench, weights and commands of graph predictors, on networks with made-up times."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from numpy.typing import NDArray
+
+from perfc.analyzers.artefact import WeightsError
+from perfc.analyzers.graph import bench, weights
+from perfc.analyzers.graph.bench import evaluate, figures, kendall_tau, rank_agreement
+from perfc.analyzers.graph.boosted_totals import BoostedTotals
+from perfc.analyzers.graph.datasets import GraphDataset, datasets, load
+from perfc.analyzers.graph.model_graph import ModelGraph
+from perfc.analyzers.graph.predictor import Budget, GraphPredictor, Say, predictor, predictors
+from perfc.analyzers.graph.protocols import SAMPLES, Protocol, folds, thinned
+from perfc.analyzers.graph.rows import GraphRow, Measurements, Quantity
+from perfc.analyzers.graph.scoreboard import write_plots, written
+from perfc.analyzers.graph.statistics import statistics
+from perfc.commands.data import command as data_command
+from perfc.commands.eval import command as eval_command
+from perfc.commands.train import command as train_command
+from perfc.errors import PerfcError
+
+from .graph_rows import TARGETS, measurements
+
+SILENT: Say = lambda line: None  # noqa: E731
+
+
+class Made(GraphDataset):
+    """The rows of the tests as a data set."""
+
+    name: ClassVar[str] = "made"
+    title: ClassVar[str] = "made up"
+    files: ClassVar[tuple[str, ...]] = ()
+    encoded: ClassVar[list[str]] = []
+
+    def rows(self, folder: Path) -> list[GraphRow]:
+        return list(measurements().rows)
+
+    def encode(self, graph: str, settings: object, folder: Path) -> ModelGraph | None:
+        self.encoded.append(graph)
+        return None if graph == "nb201-0" else measurements().graphs[graph]
+
+
+class Oracle(GraphPredictor):
+    """Knows the rule by which times were made; remembers what it was shown."""
+
+    name: ClassVar[str] = "oracle"
+    title: ClassVar[str] = "the rule itself"
+    shown: ClassVar[list[Measurements]] = []
+
+    def fit(self, train: Measurements, validation: Measurements, budget: Budget, say: Say) -> None:
+        self.shown.append(train)
+
+    def predict(self, data: Measurements) -> NDArray[np.float64]:
+        return np.array([3 * r.floor_s + 5e-6 * len(data.kernels(r)) for r in data.rows])
+
+
+@pytest.mark.parametrize("protocol", list(Protocol))
+def test_what_is_tested_was_not_trained_on(protocol: Protocol) -> None:
+    found = list(folds(measurements(), protocol, (0,)))
+    assert found
+    for fold in found:
+        assert not set(fold.train.rows) & set(fold.test.rows)
+        assert not set(fold.validation.rows) & {*fold.train.rows, *fold.test.rows}
+        if protocol in (Protocol.RANDOM, Protocol.DEVICE_AND_ARCHITECTURE):
+            parts = [{r.architecture for r in p.rows} for p in (fold.train, fold.test)]
+            assert not parts[0] & parts[1]
+        if protocol is not Protocol.RANDOM and protocol is not Protocol.FAMILY:
+            assert fold.test.targets != fold.train.targets
+            assert not set(fold.test.targets) & set(fold.train.targets)
+
+
+def test_a_transfer_sees_few_rows_of_architectures_that_are_not_tested() -> None:
+    for fold in folds(measurements(), Protocol.TRANSFER, (0, 1)):
+        shown = [r.architecture for r in fold.few.rows]
+        assert 0 < len(shown) <= SAMPLES
+        assert len(set(shown)) == len(shown)
+        assert not set(shown) & {r.architecture for r in fold.test.rows}
+
+
+def test_splits_are_the_same_every_time() -> None:
+    for protocol in Protocol:
+        one, two = (list(folds(measurements(), protocol, (3,))) for _ in range(2))
+        assert [f.train.rows for f in one] == [f.train.rows for f in two]
+
+
+def test_smaller_shares_lie_in_larger_ones() -> None:
+    fold = next(folds(measurements(), Protocol.RANDOM, (0,)))
+    some, more = (set(thinned(fold, s).train.architectures) for s in (0.25, 0.5))
+    assert some < more < set(fold.train.architectures)
+
+
+def test_kendall_s_tau_counts_ties() -> None:
+    stats = pytest.importorskip("scipy.stats")
+    generator = np.random.default_rng(0)
+    a, b = generator.integers(0, 20, (2, 60)).astype(float)
+    assert kendall_tau(a, b) == pytest.approx(stats.kendalltau(a, b).statistic)
+    assert np.isnan(kendall_tau(np.ones(3), np.ones(3)))
+
+
+def test_ranks_are_compared_within_one_machine() -> None:
+    rows = measurements().rows
+    measured = np.array([r.time_s for r in rows])
+    assert rank_agreement(rows, measured, measured) == pytest.approx(1.0)
+    scaled = measured * np.array([TARGETS.index(r.target) + 1.0 for r in rows])
+    assert rank_agreement(rows, measured, scaled) == pytest.approx(1.0)
+
+
+def test_a_predictor_that_knows_the_rule_makes_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench, "predictor", lambda name, quantity: Oracle("", quantity))
+    done = evaluate("oracle", measurements(), Protocol.RANDOM, seeds=(0, 1))
+    every = next(iter(figures("oracle", done)))
+    assert every.mape < 1e-9
+    assert every.tau == pytest.approx(1.0)
+    assert every.within_5 == 1.0
+    assert every.coverage == 1.0
+    assert every.folds == 2
+
+
+def test_an_estimate_is_never_below_its_floor() -> None:
+    class Low(Oracle):
+        def predict(self, data: Measurements) -> NDArray[np.float64]:
+            return np.full(len(data), 1e-12)
+
+    found = Low().estimates(measurements(3))
+    floors = [r.floor_s for r in measurements(3).rows]
+    assert (found.value >= floors).all()
+
+
+def test_a_few_rows_of_a_machine_correct_its_scale() -> None:
+    slow = Oracle()
+    rows = measurements().rows[:8]
+    twice = [GraphRow(r.graph, r.architecture, r.setting, r.target, r.batch, 2 * r.time_s,
+                      floor_s=r.floor_s) for r in rows]  # fmt: skip
+    slow.adapt(measurements().of(twice))
+    assert slow.factor[0] == pytest.approx(2.0)
+
+
+@pytest.fixture(scope="module")
+def boosted() -> tuple[BoostedTotals, Measurements]:
+    fold = next(folds(measurements(), Protocol.RANDOM, (0,)))
+    made = BoostedTotals()
+    made.fit(fold.train, fold.validation, Budget(), SILENT)
+    made.calibrate(fold.validation)
+    return made, fold.test
+
+
+def test_boosting_on_totals_learns_the_rule(boosted: tuple[BoostedTotals, Measurements]) -> None:
+    made, test = boosted
+    error = np.abs(made.estimates(test).value / test.values(Quantity.TIME) - 1)
+    assert error.mean() < 0.2
+
+
+def test_weights_are_read_back_as_they_were(
+    boosted: tuple[BoostedTotals, Measurements], tmp_path: Path
+) -> None:
+    pytest.importorskip("safetensors")
+    made, test = boosted
+    card = weights.card_of(made, test, "random, seed 0", {"mape": 0.1})
+    path = weights.save(made, card, tmp_path)
+    again, read = weights.load(path)
+    assert np.array_equal(again.estimates(test).value, made.estimates(test).value)
+    assert read.metrics == {"mape": 0.1}
+    assert set(read.targets) == set(test.targets)
+
+
+def test_weights_that_were_changed_are_refused(
+    boosted: tuple[BoostedTotals, Measurements], tmp_path: Path
+) -> None:
+    pytest.importorskip("safetensors")
+    made, test = boosted
+    path = weights.save(made, weights.card_of(made, test, "", {}), tmp_path)
+    arrays = path.with_suffix(".safetensors")
+    arrays.write_bytes(arrays.read_bytes()[:-1] + b"\x01")
+    with pytest.raises(WeightsError, match="not the arrays"):
+        weights.load(path)
+    card = json.loads(path.read_text())
+    path.write_text(json.dumps({**card, "format": 99}))
+    with pytest.raises(WeightsError, match="format 99"):
+        weights.load(path)
+    path.write_text("{")
+    with pytest.raises(WeightsError, match="no card"):
+        weights.load(path)
+
+
+def test_names_of_predictors_are_their_files() -> None:
+    assert "boosted_totals" in predictors()
+    assert predictor("boosted-totals:scalars").variant == "scalars"
+    with pytest.raises(PerfcError, match="no graph predictor"):
+        predictor("nonsense")
+    with pytest.raises(PerfcError, match="no variant"):
+        predictor("boosted_totals:nonsense")
+
+
+def test_a_build_goes_on_where_it_was(tmp_path: Path) -> None:
+    said: list[str] = []
+    Made.encoded.clear()
+    first = Made().build(tmp_path, tmp_path, said.append)
+    assert len(first.graphs) == 23
+    assert said == ["made: left out 1: no graph"]
+    Made.encoded.clear()
+    second = Made().build(tmp_path, tmp_path, said.append)
+    assert Made.encoded == ["nb201-0"]
+    assert second.digest == first.digest == load(tmp_path, "made").digest
+    assert load(tmp_path, "made").rows[0].time_s == first.rows[0].time_s
+    assert any("23 graphs" in line for line in statistics(load(tmp_path, "made")))
+
+
+def test_rows_that_were_changed_are_refused(tmp_path: Path) -> None:
+    Made().build(tmp_path, tmp_path, lambda _: None)
+    rows = tmp_path / "made" / "processed" / "rows.jsonl"
+    rows.write_text(rows.read_text().replace("titan-xp", "rtx3090"))
+    with pytest.raises(PerfcError, match="not the rows"):
+        load(tmp_path, "made")
+
+
+def run(command: Any, *arguments: str) -> tuple[int, str]:
+    done = CliRunner().invoke(command, list(arguments))
+    if isinstance(done.exception, PerfcError):
+        return 2, str(done.exception)
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return done.exit_code, done.output
+
+
+def test_train_and_eval_write_what_they_say(tmp_path: Path) -> None:
+    pytest.importorskip("safetensors")
+    Made().build(tmp_path, tmp_path, lambda _: None)
+    where = ("--graphs", str(tmp_path), "--dataset", "made")
+    chosen = ("--predictor", "boosted-totals", "--split", "random")
+    code, text = run(train_command, "graph", *where, *chosen, "-o", str(tmp_path / "w"))
+    assert code == 0
+    assert "mape" in text
+    assert (tmp_path / "w" / "boosted_totals-made-time_s.safetensors").is_file()
+    again = ("--seed", "0", "--output-format", "json")
+    code, text = run(eval_command, "graph", *where, *chosen, *again)
+    assert code == 0
+    found = json.loads(text[text.index("[\n") :])
+    assert {f["slice"] for f in found} >= {"all rows", "inference", "eager, gtx1080ti"}
+
+
+def test_a_wrong_name_is_one_line(tmp_path: Path) -> None:
+    Made().build(tmp_path, tmp_path, lambda _: None)
+    where = ("--graphs", str(tmp_path), "--dataset", "made", "--predictor", "boosted-totals")
+    for option, text in (("--split", "no 'x'"), ("--quantity", "no 'x'"), ("--mode", "no 'x'")):
+        code, said = run(eval_command, "graph", *where, option, "x")
+        assert code == 2
+        assert text in said
+    assert run(data_command, "build", "x", "--data", str(tmp_path))[0] == 2
+    assert run(data_command, "sets")[1].startswith("ecnas")
+
+
+def test_every_data_set_says_what_it_is() -> None:
+    assert {"timm", "nb201", "fbnet", "ecnas"} <= set(datasets())
+    assert all(d.title for d in datasets().values())
+
+
+def test_figures_are_drawn(tmp_path: Path) -> None:
+    pytest.importorskip("vl_convert")
+    done = bench.evaluated(
+        ["boosted-totals"], measurements(), [Protocol.RANDOM], seeds=(0,), shares=(0.5, 1.0)
+    )
+    paths = write_plots(done, tmp_path)
+    assert [p.name for p in paths] == ["nb201-random.svg", "nb201-random-curve.svg"]
+    assert all(p.read_text().startswith("<svg") for p in paths)
+    assert "boosted-totals @ 50%" in written(done, "markdown")
