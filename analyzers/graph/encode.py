@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from perfc.ir.evaluate import Numbers
@@ -36,25 +36,42 @@ def launch_key(setting: Setting) -> str:
     return f"{setting.runtime}, {stored}"
 
 
-def encode(name: str, module: Module, am: Analyses, settings: Iterable[Setting]) -> ModelGraph:
-    """Arrays of a typed, canonical f32 module whose symbols, if any, are the batch.
+def encode(
+    name: str,
+    module: Module,
+    am: Analyses,
+    settings: Iterable[Setting],
+    fixed: Mapping[str, int] | None = None,
+) -> ModelGraph:
+    """Arrays of a typed, canonical f32 module; its symbols are the batch but for those given.
 
     Args:
         name: of the graph.
         module: typed and canonical.
         am: gives costs, fusion, autocast and strides.
         settings: kernels are listed under each that makes others.
+        fixed: values of symbols that are not the batch.
     """
-    envs = [{s.name: batch for s in module.symbols} for batch in BATCHES]
+    envs = environments(module, fixed)
     kernels: dict[str, KernelGraph] = {}
     for setting in settings:
         key = launch_key(setting)
         if key not in kernels:
             kernels[key] = kernel_graph(*launches(module, am, setting, envs))
-    return ModelGraph(name, op_graph(module, am), kernels)
+    return ModelGraph(name, op_graph(module, am, envs), kernels)
 
 
-def encode_module(name: str, module: Module, settings: Iterable[Setting]) -> ModelGraph:
+def environments(module: Module, fixed: Mapping[str, int] | None = None) -> list[dict[str, int]]:
+    """Values of the symbols at either of `BATCHES`."""
+    return [{s.name: (fixed or {}).get(s.name, b) for s in module.symbols} for b in BATCHES]
+
+
+def encode_module(
+    name: str,
+    module: Module,
+    settings: Iterable[Setting],
+    fixed: Mapping[str, int] | None = None,
+) -> ModelGraph:
     """`encode` of a module as it is read or built.
 
     Raises:
@@ -67,15 +84,18 @@ def encode_module(name: str, module: Module, settings: Iterable[Setting]) -> Mod
 
     with paused_collector():
         am = Analyses()
-        return encode(name, am.apply(Canonicalize(), am.apply(Shapes(), module)), am, settings)
+        canonical = am.apply(Canonicalize(), am.apply(Shapes(), module))
+        return encode(name, canonical, am, settings, fixed)
 
 
-def op_graph(module: Module, am: Analyses) -> OpGraph:
-    """The operators of a module and the tensors between them."""
+def op_graph(
+    module: Module, am: Analyses, envs: Sequence[Mapping[str, int]] | None = None
+) -> OpGraph:
+    """The operators of a module and the tensors between them, counted at two environments."""
     import numpy as np
 
     cost = am.get(Cost(), module)
-    at = [Numbers({s.name: batch for s in module.symbols}) for batch in BATCHES]
+    at = [Numbers(env) for env in envs or environments(module)]
     nodes = [n for n in walk(module.graph) if n in cost.nodes and n.op.kind not in LEFT_OUT]
     makers = {v: i for i, n in enumerate(nodes) for v in n.results}
     alike, which = distinct(nodes, cost)

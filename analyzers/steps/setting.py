@@ -19,6 +19,8 @@ class Precision(Enum):
     """Everything in f16."""
     F32 = "f32"
     """Everything in f32."""
+    TF32 = "tf32"
+    """Stored in f32, products in TF32."""
 
     @property
     def is_mixed(self) -> bool:
@@ -33,13 +35,13 @@ class Precision(Enum):
                 return "f16"
             case Precision.AMP_BF16 | Precision.BF16:
                 return "bf16"
-            case Precision.F32:
-                return "f32"
+            case Precision.F32 | Precision.TF32:
+                return str(self.value)
 
     @property
     def bits(self) -> int:
         """Of an element of a product's operand."""
-        return 32 if self is Precision.F32 else 16
+        return 32 if self in (Precision.F32, Precision.TF32) else 16
 
 
 class Mode(Enum):
