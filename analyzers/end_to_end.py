@@ -9,19 +9,23 @@ Left out: optimisers, data loading, overlap of several streams.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from perfc.frontend import load
+from perfc.ir.graph import Module
+from perfc.passes.canonicalize import Canonicalize
+from perfc.passes.fuse import Fuse, KernelTable
+from perfc.passes.manager import Analyses
+from perfc.passes.roofline import Roofline, RooflineTable
+from perfc.passes.shapes import Shapes
 
 from . import artefact, predictor
 from .backward import backward, dropout
 from .learned import INSIDE, columns_of, computed
 from .lowering import Lowered, lower
-from .prediction import Gap, gap, widths
-
-if TYPE_CHECKING:
-    from perfc.api import Report
+from .prediction import Gap, gap, predict, widths
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,38 +74,72 @@ class Run:
 NOTHING = Spent(0.0, 0.0, 0.0)
 
 
-def inference(report: Report) -> Run:
-    """One forward pass under the report's runtime."""
-    whole = report.prediction.total
+@dataclass(frozen=True)
+class Plan:
+    """A model's kernels on a machine under a runtime.
+
+    Args:
+        bounds: their roofline.
+        kernels: their nodes.
+        source: the module they are of.
+        tf32: whether f32 products may use TF32.
+    """
+
+    bounds: RooflineTable
+    kernels: KernelTable
+    source: Module
+    tf32: bool
+
+    @classmethod
+    def of(
+        cls, model: Path, target: str, dims: Mapping[str, int], runtime: str, *, tf32: bool
+    ) -> Plan:
+        """Read a model and group it.
+
+        Raises:
+            PerfcError: the model cannot be read, or the target or runtime is not known.
+        """
+        am = Analyses()
+        source = am.apply(Shapes(), load(model, dims, {}))
+        module = am.apply(Canonicalize(), source)
+        bounds = am.get(Roofline(target, runtime, tf32), module)
+        return cls(bounds, am.get(Fuse(runtime), module), source, tf32)
+
+
+def inference(plan: Plan, *, folder: Path = artefact.SHIPPED) -> Run:
+    """One forward pass under the plan's runtime."""
+    whole = predict(
+        plan.bounds, plan.kernels, source=plan.source, tf32=plan.tf32, folder=folder
+    ).total
     return Run(Spent(whole.time_s, whole.low_s, whole.high_s), NOTHING)
 
 
-def training(report: Report, *, folder: Path = artefact.SHIPPED) -> Run:
+def training(plan: Plan, *, folder: Path = artefact.SHIPPED) -> Run:
     """Forward pass with dropout, and backward pass, of a model exported in training mode."""
-    env = report.env
-    bounds = report.roofline.kernels
-    launch = gap(report.machine, report.kernels.runtime.launch)
-    drops = [
-        row for b in bounds for node in b.kernel.nodes for row in dropout(node, env, forward=True)
-    ]
-    back = [row for b in bounds for row in backward(b, lower(b, env), env)]
-    first = inference(report).forward
-    return Run(first + spent(report, drops, launch, folder), spent(report, back, launch, folder))
+    env = plan.bounds.env
+    forward: list[Lowered] = []
+    back: list[Lowered] = []
+    for bound in plan.bounds.kernels:
+        for node in bound.kernel.nodes:
+            forward += dropout(node, env, forward=True)
+        back += list(backward(bound, lower(bound, env), env)) * round(bound.launches)
+    first = inference(plan, folder=folder).forward
+    return Run(first + spent(plan, forward, folder), spent(plan, back, folder))
 
 
-def spent(report: Report, rows: Sequence[Lowered], launch: Gap, folder: Path) -> Spent:
+def spent(plan: Plan, rows: Sequence[Lowered], folder: Path) -> Spent:
     """Kernels in order; one that is shorter than its launch takes as long as that."""
+    machine = plan.bounds.machine
+    launch = gap(machine, plan.kernels.runtime.launch)
     groups: dict[tuple[str, str], list[Lowered]] = {}
     for row in rows:
-        groups.setdefault(computed(row, report.machine, tf32=report.tf32), []).append(row)
-    parts = []
+        groups.setdefault(computed(row, machine, tf32=plan.tf32), []).append(row)
+    parts: list[tuple[str, Spent]] = []
     for (name, dtype), members in groups.items():
-        found = predictor.predict(
-            name, columns_of([m.parameters for m in members]), dtype, report.machine, INSIDE,
-            folder=folder,
-        )  # fmt: skip
-        columns = zip(found.time_s, found.low_s, found.high_s, strict=True)
-        parts += [(name, waited(Spent(*map(float, c)), launch)) for c in columns]
+        columns = columns_of([m.parameters for m in members])
+        found = predictor.predict(name, columns, dtype, machine, INSIDE, folder=folder)
+        times = zip(found.time_s, found.low_s, found.high_s, strict=True)
+        parts += [(name, waited(Spent(*map(float, t)), launch)) for t in times]
     time_s = math.fsum(s.time_s for _, s in parts)
     return Spent(
         time_s,
@@ -118,11 +156,3 @@ def waited(found: Spent, launch: Gap) -> Spent:
         low_s=max(found.low_s, launch.low_s),
         high_s=max(found.high_s, launch.high_s),
     )
-
-
-def summed(parts: Iterable[Spent]) -> Spent:
-    """Parts one after the other."""
-    total = NOTHING
-    for part in parts:
-        total = total + part
-    return total

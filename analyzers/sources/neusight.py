@@ -44,14 +44,13 @@ class NeuSight(Source):
         for (operator, device), block in frame.groupby(["op", "device"], observed=True, sort=True):
             class_name, columns = parameters(str(operator), block)
             columns[PUBLISHED_TEST] = (block["split"] == "test").to_numpy(float)
-            columns["operator"] = [float(sorted(OPERATORS).index(str(operator)))] * len(block)
             yield Rows(
                 class_name,
                 load_machine(str(device)).name,
                 "f32",
                 Protocol.EAGER,
                 "",
-                {name: array(column) for name, column in columns.items()},
+                columns,
                 block["latency_us"].to_numpy(float) * 1e-6,
             )
 
@@ -112,14 +111,3 @@ def convolution(c: Mapping[str, Array]) -> dict[str, Array]:
         "stride_h": stride,
         "stride_w": stride,
     }
-
-
-def array(column: object) -> Array:
-    """A column as doubles."""
-    import numpy as np
-
-    found: Array = np.asarray(column, np.float64)
-    return found
-
-
-OPERATORS = frozenset({*POINTWISE, "bmm", "linear", "softmax", "ln", "conv"})

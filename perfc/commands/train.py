@@ -36,6 +36,8 @@ def op(names: tuple[str, ...], data: Path, output: Path | None, force: bool) -> 
 
     folder = output or SHIPPED
     for experiment in chosen(names):
+        if not names and not experiment.has_weights:
+            continue
         artefact = experiment.train(data, lambda line: click.echo(line, err=True))
         click.echo(save(artefact, folder, overwrite=force))
 

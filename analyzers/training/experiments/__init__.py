@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
+from typing import ClassVar
 
 from perfc.errors import PerfcError
 
@@ -31,6 +32,8 @@ class Experiment(ABC):
 
     name: str
     title: str
+    has_weights: ClassVar[bool] = True
+    """Whether there is something to train."""
 
     @abstractmethod
     def train(self, folder: Path, say: Say) -> Artefact:
