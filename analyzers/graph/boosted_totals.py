@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from perfc.errors import PerfcError
@@ -10,6 +11,8 @@ from perfc.errors import PerfcError
 from ..forest import Forest
 from ..steps.launch_kind import LaunchKind
 from .datasets import sheet
+from .encode import launch_key
+from .model_graph import ModelGraph
 from .predictor import Budget, GraphPredictor, Say
 from .rows import GraphRow, Measurements, Quantity
 from .schema import Schema
@@ -95,7 +98,7 @@ class BoostedTotals(GraphPredictor):
         """``[rows, features]`` and the scale of each row."""
         import numpy as np
 
-        found = [totals(data, row) for row in data.rows]
+        found = [totals(data.graph(row), row) for row in data.rows]
         columns = [[one[name] for name in self.schema.columns] for one in found]
         key = "mac_scale" if self.variant else "scale"
         values = np.array(columns, np.float32).reshape(len(found), len(self.schema))
@@ -117,12 +120,13 @@ class BoostedTotals(GraphPredictor):
         self.forest = Forest.from_arrays(self.schema.columns, dict(arrays), meta["constant"])
 
 
-def totals(data: Measurements, row: GraphRow) -> dict[str, float]:
+@lru_cache(65_536)
+def totals(graph: ModelGraph, row: GraphRow) -> dict[str, float]:
     """Every total of a row, and the scales ``scale`` and ``mac_scale`` in seconds."""
     import numpy as np
 
-    graph, setting, machine = data.graph(row), row.setting, sheet(row.target)
-    columns = data.launches(row)
+    setting, machine = row.setting, sheet(row.target)
+    columns = graph.kernels[launch_key(setting)].columns.at(row.batch)
     whole = graph.ops.whole_at(row.batch)
     amounts, times = columns.amounts, columns.times
     nbytes = amounts["read_bytes"] + amounts["write_bytes"]
