@@ -118,6 +118,10 @@ class Builder:
         """A product with nought, as frameworks write the operator that is none."""
         return self.apply(Mul(), x, self.weight(1))
 
+    def plus_zero(self, x: Value) -> Value:
+        """A sum with nought, as sums over lists begin."""
+        return self.apply(Add(), x, self.weight(1))
+
     def concat(self, parts: Sequence[Value]) -> Value:
         """Feature maps one after the other."""
         return self.apply(Concat(axis=1), *parts)
