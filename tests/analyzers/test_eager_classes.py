@@ -1,0 +1,153 @@
+"""Kernels of eager PyTorch: element-wise, rows, FP32 products, convolutions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from perfc.analyzers import reach
+from perfc.analyzers.classes.convolution import Convolution, gain
+from perfc.analyzers.classes.elementwise import Elementwise
+from perfc.analyzers.classes.matmul_f32 import MatmulF32
+from perfc.analyzers.classes.normalization import Normalization
+from perfc.analyzers.classes.softmax import Softmax
+from perfc.analyzers.predictor import transferred
+from perfc.analyzers.rows import Protocol
+from perfc.analyzers.sheet import Sheet
+from perfc.analyzers.sources.neusight import POINTWISE, NeuSight
+from perfc.analyzers.table import complete
+from perfc.machine import load_machine
+
+if TYPE_CHECKING:
+    from perfc.analyzers.classes import Array
+
+V100 = Sheet(load_machine("v100-pcie-32gb"))
+P100 = Sheet(load_machine("p100"))
+A100 = Sheet(load_machine("a100-pcie-40gb"))
+
+
+def columns(**values: float) -> Mapping[str, Array]:
+    return {name: np.array([value], float) for name, value in values.items()}
+
+
+def per_byte(sheet: Sheet, cols: float) -> float:
+    rows = columns(rows=2**28 / cols, cols=cols)
+    body = float(Softmax().body_s(rows, "f32", sheet)[0])
+    return body * reach.memory_bytes_per_s(sheet) / (4 * 2**28)
+
+
+def test_rows_that_stay_in_registers_are_read_once() -> None:
+    assert per_byte(V100, 1024) == pytest.approx(2.0)
+    assert per_byte(P100, 512) == pytest.approx(2.0)
+
+
+def test_long_rows_are_read_again_where_caches_are_small() -> None:
+    assert per_byte(A100, 2048) < 2.2
+    assert per_byte(P100, 2048) > 2.7
+    assert per_byte(P100, 65536) == pytest.approx(4.0, rel=0.05)
+
+
+def test_normalisation_reads_long_rows_twice() -> None:
+    rows = columns(rows=2**14, cols=2**14)
+    body = float(Normalization().body_s(rows, "f32", V100)[0])
+    assert body * reach.memory_bytes_per_s(V100) / (4 * 2**28) == pytest.approx(3.0, rel=0.1)
+
+
+def test_the_floor_of_single_precision_leaves_tf32_out() -> None:
+    kind = MatmulF32()
+    rows = complete(kind, columns(m=4096, n=4096, k=4096))
+    floor = float(kind.floor_s(rows, "f32", A100)[0])
+    assert floor == pytest.approx(2 * 4096**3 / 19.5e12, rel=0.02)
+    assert float(kind.scale_s(rows, "f32", A100, Protocol.EAGER)[0]) > floor
+
+
+def test_a_partial_wave_costs_a_whole_one() -> None:
+    kind = MatmulF32()
+    full, over = (complete(kind, columns(m=m, n=128, k=4096)) for m in (128 * 80, 128 * 81))
+    ratio = kind.compute_s(over, V100)[0] / kind.compute_s(full, V100)[0]
+    assert ratio > 1.05
+
+
+def test_minimal_filtering_lowers_the_floor_of_stride_one_alone() -> None:
+    three = {"kernel_h": 3.0, "kernel_w": 3.0}
+    assert gain(columns(**three, stride_h=1, stride_w=1))[0] == pytest.approx(4.0)
+    assert gain(columns(**three, stride_h=2, stride_w=2))[0] == 1.0
+    assert gain(columns(kernel_h=1, kernel_w=1, stride_h=1, stride_w=1))[0] == 1.0
+
+
+def test_a_grouped_convolution_multiplies_less() -> None:
+    kind = Convolution()
+    shape = {
+        "batch": 1.0, "in_channels": 64.0, "out_channels": 64.0, "in_h": 56.0, "in_w": 56.0,
+        "out_h": 56.0, "out_w": 56.0, "kernel_h": 3.0, "kernel_w": 3.0,
+    }  # fmt: skip
+    macs = [
+        float(kind.amounts(complete(kind, columns(**shape, groups=g)), "f32").mac[0])
+        for g in (1.0, 64.0)
+    ]
+    assert macs[0] == 64 * 64 * 9 * 56 * 56
+    assert macs[1] == macs[0] / 64
+
+
+@pytest.mark.parametrize("kind", [Elementwise(), Softmax(), Normalization(), MatmulF32()])
+def test_no_scale_is_below_its_floor(
+    kind: Elementwise | Softmax | Normalization | MatmulF32,
+) -> None:
+    sizes = {
+        "elements": 1e8, "read_bytes": 4e8, "write_bytes": 4e8, "rows": 1e5, "cols": 1e3,
+        "m": 5e3, "n": 5e3, "k": 5e3,
+    }  # fmt: skip
+    rows = complete(kind, columns(**{n: sizes[n] for n in kind.parameters}))
+    for name in ("p4", "t4", "mi100", "h100", "l4", "titan-xp", "rtx2080ti", "mi250"):
+        sheet = Sheet(load_machine(name))
+        floor = kind.floor_s(rows, "f32", sheet)
+        scale = kind.scale_s(rows, "f32", sheet, Protocol.EAGER)
+        assert (floor <= scale).all(), name
+        found = kind.features(rows, "f32", sheet)
+        assert all(np.isfinite(v).all() for v in found.values()), name
+
+
+def test_what_was_learned_of_a_launch_says_nothing_of_the_kernel() -> None:
+    eager, graph = np.array([28e-6, 5e-3]), np.array([3e-6, 5e-3])
+    found = transferred(eager, np.log(np.array([1.5, 1.5])), graph)
+    assert found[0] == pytest.approx(3e-6, rel=0.05)
+    assert found[1] == pytest.approx(7.5e-3)
+
+
+def test_neusights_rows_become_classes(tmp_path: Path) -> None:
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    names = (
+        "batch", "m", "n", "k", "rows", "cols", "in_channels", "out_channels", "kernel_size",
+        "in_hw", "stride", "padding",
+    )  # fmt: skip
+    given = {
+        "linear": {"batch": 1, "m": 64, "n": 128, "k": 256},
+        "bmm": {"batch": 8, "m": 64, "n": 128, "k": 256},
+        "softmax": {"rows": 100, "cols": 10},
+        "ln": {"rows": 100, "cols": 10},
+        "conv": {
+            "batch": 2, "in_channels": 3, "out_channels": 8, "kernel_size": 3, "in_hw": 10,
+            "stride": 1, "padding": 1,
+        },
+        **{name: {"rows": 100, "cols": 10} for name in POINTWISE},
+    }  # fmt: skip
+    frame = pd.DataFrame(
+        [
+            {"op": op, "device": "Tesla T4", "split": "test", "latency_us": 30.0, **extents}
+            for op, extents in given.items()
+        ]
+    ).reindex(columns=["op", "device", "split", "latency_us", *names])
+    frame[list(names)] = frame[list(names)].astype("Int32")
+    frame.to_parquet(tmp_path / "neusight_ops.parquet")
+    blocks = list(NeuSight().rows(tmp_path))
+    assert {b.class_name for b in blocks} == {
+        "matmul_f32", "softmax", "normalization", "convolution", "elementwise",
+    }  # fmt: skip
+    assert all(b.target == "t4" and b.protocol is Protocol.EAGER for b in blocks)
+    (conv,) = (b for b in blocks if b.class_name == "convolution")
+    assert conv.columns["out_h"][0] == 10

@@ -1,0 +1,66 @@
+"""Whole runs: backward kernels by rule, layers by difference, launches by runtime."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+
+from perfc.analyzers import predictor
+from perfc.analyzers.backward import backward
+from perfc.analyzers.end_to_end import Plan, Run, Spent, inference, training
+from perfc.analyzers.lowering import Lowered, lower
+
+ROOT = Path(__file__).resolve().parents[2]
+GPT2 = ROOT / "examples" / "models" / "gpt2.onnx.gz"
+
+
+@pytest.fixture(scope="module")
+def plan() -> Plan:
+    return Plan.of(GPT2, "v100-pcie-32gb", {}, "eager-literal", tf32=False)
+
+
+def mac(row: Lowered) -> float:
+    return math.prod(float(row.parameters[n]) for n in ("batch", "m", "n", "k"))
+
+
+def test_a_product_has_two_of_the_same_size_behind_it(plan: Plan) -> None:
+    env = plan.bounds.env
+    products = 0
+    for bound in plan.bounds.kernels:
+        row = lower(bound, env)
+        if row is None or row.class_name != "matmul":
+            continue
+        behind = [r for r in backward(bound, row, env) if r.class_name == "matmul"]
+        assert [mac(r) for r in behind] == [mac(row)] * 2
+        products += 1
+    assert products > 20
+
+
+def test_every_row_of_a_backward_pass_has_elements_to_work_on(plan: Plan) -> None:
+    env = plan.bounds.env
+    for bound in plan.bounds.kernels:
+        for row in backward(bound, lower(bound, env), env):
+            assert all(v >= 0 for v in row.parameters.values())
+            assert row.parameters.get("elements", 1) > 0
+
+
+@pytest.mark.skipif(not predictor.available(), reason="no weights")
+def test_training_takes_about_three_times_what_inference_does(plan: Plan) -> None:
+    forward, whole = inference(plan).whole, training(plan).whole
+    assert 2.2 < whole.time_s / forward.time_s < 4.0
+    assert whole.low_s <= whole.time_s <= whole.high_s
+
+
+@pytest.mark.skipif(not predictor.available(), reason="no weights")
+def test_a_faster_machine_takes_less(plan: Plan) -> None:
+    slow = Plan.of(GPT2, "p4", {}, "eager-literal", tf32=False)
+    assert inference(slow).whole.time_s > 1.5 * inference(plan).whole.time_s
+
+
+def test_layers_are_the_difference_of_two_cuts() -> None:
+    def run(time_s: float) -> Run:
+        return Run(Spent(time_s, time_s / 2, time_s * 2), Spent(0.0, 0.0, 0.0))
+
+    assert run(5.0).layers(run(3.0), 12).whole == Spent(25.0, 12.5, 50.0)
