@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ..training.architectures import SEEDS, family
 from .predictor import Budget, GraphPredictor, Say, predictor
-from .protocols import Fold, Protocol, folds, thinned
+from .protocols import SAMPLES, Fold, Protocol, folds, thinned
 from .rows import GraphRow, Measurements, Quantity
 
 if TYPE_CHECKING:
@@ -144,11 +144,12 @@ def evaluate(
     seeds: Sequence[int] = SEEDS,
     budget: Budget | None = None,
     share: float = 1.0,
+    samples: int = SAMPLES,
     say: Say = lambda _: None,
 ) -> list[Scored]:
     """Every fold of a protocol, trained with a share of the architectures it could."""
     found: list[Scored] = []
-    for fold in folds(data.measured(quantity), protocol, seeds):
+    for fold in folds(data.measured(quantity), protocol, seeds, samples):
         if not len(fold.train) or not len(fold.test):
             continue
         given = budget or Budget()
@@ -241,12 +242,20 @@ def _figure(
 
 
 def rank_agreement(rows: Sequence[GraphRow], measured: Array, value: Array) -> float:
-    """Mean over machines and settings of Kendall's τ-b of the time per image; NaN for none."""
+    """Mean over machines and settings of Kendall's τ-b of the time per image; NaN for none.
+
+    Where a graph was measured at several batches, each batch is ranked alone.
+    """
     import numpy as np
 
+    seen: dict[object, set[int]] = {}
+    for row in rows:
+        seen.setdefault((row.target, row.setting, row.graph), set()).add(row.batch)
+    by_batch = any(len(batches) > 1 for batches in seen.values())
     groups: dict[object, list[int]] = {}
     for i, row in enumerate(rows):
-        groups.setdefault((row.target, row.setting), []).append(i)
+        key = (row.target, row.setting, row.batch if by_batch else 0)
+        groups.setdefault(key, []).append(i)
     batch = np.array([r.batch for r in rows], np.float64)
     found = [
         (len(g), kendall_tau((measured / batch)[g], (value / batch)[g]))
@@ -288,6 +297,7 @@ def evaluated(
     budget: Budget | None = None,
     shares: Sequence[float] = (1.0,),
     families: bool = False,
+    samples: int = SAMPLES,
     say: Say = lambda _: None,
 ) -> list[GraphFigure]:
     """Figures of every predictor under every protocol, at every share of the training data.
@@ -301,6 +311,7 @@ def evaluated(
         budget: of each training.
         shares: of the architectures trained on; several make a learning curve.
         families: whether every family of enough rows gets a line of its own.
+        samples: rows of a new machine that a transfer sees.
         say: is told what is trained.
     """
     found: list[GraphFigure] = []
@@ -309,7 +320,7 @@ def evaluated(
             for share in shares:
                 done = evaluate(
                     name, data, protocol,
-                    quantity=quantity, seeds=seeds, budget=budget, share=share, say=say,
+                    quantity=quantity, seeds=seeds, budget=budget, share=share, samples=samples, say=say,
                 )  # fmt: skip
                 lines = [*figures(name, done), *(by_family(name, done) if families else ())]
                 found += [replace(line, share=share) for line in lines]

@@ -58,8 +58,20 @@ class Fold:
     few: Measurements
 
 
-def folds(data: Measurements, protocol: Protocol, seeds: Sequence[int] = SEEDS) -> Iterator[Fold]:
-    """Every fold of a protocol; those of machines have one for each machine and seed."""
+def folds(
+    data: Measurements,
+    protocol: Protocol,
+    seeds: Sequence[int] = SEEDS,
+    samples: int = SAMPLES,
+) -> Iterator[Fold]:
+    """Every fold of a protocol; those of machines have one for each machine and seed.
+
+    Args:
+        data: measured rows.
+        protocol: what is new about the tested ones.
+        seeds: of the splits.
+        samples: rows of a new machine that a transfer sees.
+    """
     for seed in seeds:
         if protocol in SPLITS:
             part = SPLITS[protocol](data.architectures, seed)
@@ -67,7 +79,7 @@ def folds(data: Measurements, protocol: Protocol, seeds: Sequence[int] = SEEDS) 
             continue
         part = random_architectures(data.architectures, seed)
         for target in data.targets if len(data.targets) > 1 else ():
-            yield _without(data, protocol, target, part, seed)
+            yield _without(data, protocol, target, part, seed, samples)
 
 
 def divided(
@@ -82,7 +94,12 @@ def divided(
 
 
 def _without(
-    data: Measurements, protocol: Protocol, target: str, part: Mapping[str, Part], seed: int
+    data: Measurements,
+    protocol: Protocol,
+    target: str,
+    part: Mapping[str, Part],
+    seed: int,
+    samples: int,
 ) -> Fold:
     others = data.where(lambda r: r.target != target)
     mine = data.where(lambda r: r.target == target)
@@ -95,7 +112,7 @@ def _without(
         case Protocol.DEVICE_AND_ARCHITECTURE:
             mine = mine.where(lambda r: part[r.architecture] is Part.TEST)
         case Protocol.TRANSFER:
-            few = data.of(drawn(mine.rows, seed))
+            few = data.of(drawn(mine.rows, seed, samples))
             shown = {r.architecture for r in few.rows}
             mine = mine.where(lambda r: r.architecture not in shown)
         case _:

@@ -80,6 +80,10 @@ def op(
     "--share", "shares", multiple=True, type=click.FloatRange(0.01, 1.0),
     help="Of the architectures trained on; several make a learning curve.",
 )  # fmt: skip
+@click.option(
+    "--samples", type=click.IntRange(1, 10_000), default=32, show_default=True,
+    help="Rows of a new machine that the split transfer sees.",
+)  # fmt: skip
 @click.option("--families", is_flag=True, help="A line for every family.")
 @click.option(
     "--output-format",
@@ -103,6 +107,7 @@ def graph(
     mode: str,
     limit_s: float,
     shares: tuple[float, ...],
+    samples: int,
     families: bool,
     output_format: str,
     plot: Path | None,
@@ -126,6 +131,7 @@ def graph(
         budget=Budget(limit_s=limit_s, folder=folder),
         shares=shares or (1.0,),
         families=families,
+        samples=samples,
         say=lambda line: click.echo(line, err=True),
     )
     click.echo(written(found, output_format), nl=False)

@@ -113,6 +113,14 @@ def test_ranks_are_compared_within_one_machine() -> None:
     assert rank_agreement(rows, measured, scaled) == pytest.approx(1.0)
 
 
+def test_batches_are_ranked_apart_where_a_graph_has_several() -> None:
+    rows = measurements().rows
+    batch = np.array([float(r.batch) for r in rows])
+    generator = np.random.default_rng(0)
+    noise = [batch * generator.uniform(1, 2, len(rows)) ** -1 * 1e-3 for _ in range(2)]
+    assert abs(rank_agreement(rows, noise[0], noise[1])) < 0.3
+
+
 def test_a_predictor_that_knows_the_rule_makes_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bench, "predictor", lambda name, quantity: Oracle("", quantity))
     done = evaluate("oracle", measurements(), Protocol.RANDOM, seeds=(0, 1))
