@@ -320,7 +320,8 @@ def evaluated(
             for share in shares:
                 done = evaluate(
                     name, data, protocol,
-                    quantity=quantity, seeds=seeds, budget=budget, share=share, samples=samples, say=say,
+                    quantity=quantity, seeds=seeds, budget=budget, share=share,
+                    samples=samples, say=say,
                 )  # fmt: skip
                 lines = [*figures(name, done), *(by_family(name, done) if families else ())]
                 found += [replace(line, share=share) for line in lines]
