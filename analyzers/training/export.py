@@ -106,7 +106,8 @@ def logits_of(model: Any, *, encodes: bool) -> Any:
             self.model = model
 
         def forward(self, ids: Any) -> Any:
-            more = {"decoder_input_ids": ids} if encodes else {}
+            everything = torch.ones_like(ids)
+            more = {"decoder_input_ids": ids, "attention_mask": everything} if encodes else {}
             return self.model(input_ids=ids, use_cache=False, return_dict=True, **more).logits
 
     return Logits()
@@ -116,13 +117,13 @@ def make_static(model: Any) -> None:
     """Give every expert as many tokens as its capacity lets in, what overflows passes by.
 
     Which tokens go where is content; how many is what time depends on, and an untrained router
-    fills every expert.
+    fills every expert. The router's small index kernels are left out.
     """
     import torch
 
     def dispatch(layer: Any) -> Callable[[Any], Any]:
         def forward(states: Any) -> Any:
-            _, shares, *_ = layer.router(states)
+            shares = layer.router.classifier(states).softmax(-1).max(-1).values.unsqueeze(-1)
             count = layer.router.num_experts
             held = min(layer.router.expert_capacity, states.shape[1] // count)
             parts = [
