@@ -24,6 +24,7 @@ from perfc.analyzers.graph.scoreboard import write_plots, written
 from perfc.analyzers.graph.statistics import statistics
 from perfc.commands.data import command as data_command
 from perfc.commands.eval import command as eval_command
+from perfc.commands.predict import command as predict_command
 from perfc.commands.train import command as train_command
 from perfc.errors import PerfcError
 
@@ -252,6 +253,28 @@ def test_train_and_eval_write_what_they_say(tmp_path: Path) -> None:
     assert code == 0
     found = json.loads(text[text.index("[\n") :])
     assert {f["slice"] for f in found} >= {"all rows", "inference", "eager, gtx1080ti"}
+
+
+def test_a_model_is_predicted_and_told_when_it_lies_outside(
+    boosted: tuple[BoostedTotals, Measurements], tmp_path: Path
+) -> None:
+    pytest.importorskip("safetensors")
+    made, test = boosted
+    card = weights.save(made, weights.card_of(made, test, "random, seed 0", {}), tmp_path)
+    model = str(Path(__file__).parents[2] / "examples" / "models" / "resnet50.onnx.gz")
+    given = ("--weights", str(card), "--batch", "8", "--torch", "1.8")
+    plain = ("--precision", "f32", "--output-format", "json")
+    code, text = run(predict_command, model, *given, *plain, "-t", "titan-xp")
+    assert code == 0
+    inside = json.loads(text)
+    assert inside["floor_s"] <= inside["low"] <= inside["value"] <= inside["high"]
+    code, text = run(predict_command, model, *given, *plain, "-t", "a100")
+    outside = json.loads(text)
+    assert "nothing was measured on a100" in " ".join(outside["extrapolating"])
+    width = [x["high"] / x["value"] for x in (inside, outside)]
+    assert width[1] > width[0]
+    assert run(predict_command, model, *given, "-t", "nonsense")[0] == 2
+    assert run(predict_command, model, *given, "-t", "a100", "--precision", "x")[0] == 2
 
 
 def test_a_wrong_name_is_one_line(tmp_path: Path) -> None:
