@@ -1,0 +1,57 @@
+"""PCGrad: gradients of several tasks without what conflicts (Yu et al., NeurIPS 2020)."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+
+def surgery(gradients: Sequence[Tensor], generator: random.Random) -> Tensor:
+    """Sum of the tasks' gradients, each projected off those it conflicts with (Algorithm 1).
+
+    Where ``gᵢ · gⱼ < 0``, ``gᵢ`` loses its part along the *original* ``gⱼ``; tasks ``j`` come in a
+    random order.
+
+    Args:
+        gradients: of each task, ``[parameters]``.
+        generator: of the order.
+    """
+    found: list[Tensor] = []
+    for i, gradient in enumerate(gradients):
+        projected = gradient.clone()
+        others = [j for j in range(len(gradients)) if j != i]
+        generator.shuffle(others)
+        for j in others:
+            other = gradients[j]
+            product = torch.dot(projected, other)
+            if product < 0:
+                projected -= product / torch.dot(other, other).clamp(min=1e-30) * other
+        found.append(projected)
+    return torch.stack(found).sum(0)
+
+
+def task_gradients(losses: Sequence[Tensor], parameters: Sequence[nn.Parameter]) -> list[Tensor]:
+    """Gradient of each loss over all parameters, flat; zero where a loss does not depend on one."""
+    found: list[Tensor] = []
+    for i, loss in enumerate(losses):
+        parts = torch.autograd.grad(
+            loss, list(parameters), retain_graph=i + 1 < len(losses), allow_unused=True
+        )
+        flat = [
+            torch.zeros_like(p).reshape(-1) if g is None else g.reshape(-1)
+            for p, g in zip(parameters, parts, strict=True)
+        ]
+        found.append(torch.cat(flat))
+    return found
+
+
+def assign(gradient: Tensor, parameters: Sequence[nn.Parameter]) -> None:
+    """Put a flat gradient where an optimiser looks for it."""
+    start = 0
+    for parameter in parameters:
+        count = parameter.numel()
+        parameter.grad = gradient[start : start + count].reshape(parameter.shape)
+        start += count
