@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 Say = Callable[[str], None]
 CARD, ROWS, GRAPHS = "dataset.json", "rows.jsonl", "graphs"
+MAX_BYTES = 512 << 20
 
 
 class GraphDataset(ABC):
@@ -178,11 +179,13 @@ def load(output: Path, name: str, *, only: Iterable[str] = ()) -> Measurements:
     place = output / name / "processed"
     hint = f"perfc data build {name}"
     try:
+        if max((place / n).stat().st_size for n in (CARD, ROWS)) > MAX_BYTES:
+            raise DataError(f"rows end at {MAX_BYTES} bytes", where=str(place))
         card = json.loads((place / CARD).read_text(encoding="utf-8"))
         text = (place / ROWS).read_text(encoding="utf-8")
     except (OSError, ValueError):
         raise DataError(f"no data set {name!r}", where=str(place), hint=hint) from None
-    if card.get("encoding") != ENCODING.digest:
+    if not isinstance(card, dict) or card.get("encoding") != ENCODING.digest:
         raise DataError("a data set of another encoding", where=str(place), hint=hint)
     if card.get("rows_sha256") != hashlib.sha256(text.encode()).hexdigest():
         raise DataError("not the rows that the card speaks of", where=str(place), hint=hint)
