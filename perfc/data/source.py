@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import pkgutil
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -67,23 +68,32 @@ def sources() -> Mapping[str, PublicSource]:
     return found
 
 
-def files_in(clone: Path, pattern: str) -> list[Path]:
-    """Files of a checkout by name; links that leave it are not followed.
+def files_in(clone: Path, *patterns: str) -> list[Path]:
+    """Files of a checkout by name, of any of ``patterns``; links that leave it are not followed.
 
     Raises:
         FetchError: there is none.
     """
     root = clone.resolve()
     found = sorted(
-        p for p in root.glob(pattern) if p.is_file() and p.resolve().is_relative_to(root)
+        p
+        for p in {p for pattern in patterns for p in root.glob(pattern)}
+        if p.is_file() and p.resolve().is_relative_to(root)
     )
     if not found:
-        raise FetchError(f"no file {pattern}", where=str(clone), hint="another commit?")
+        raise FetchError(f"no file {patterns[0]}", where=str(clone), hint="another commit?")
     return found
 
 
-def read_table(path: Path, columns: Mapping[str, str]) -> pd.DataFrame:
+def read_table(
+    path: Path, columns: Mapping[str, str], optional: Mapping[str, str] | None = None
+) -> pd.DataFrame:
     """A CSV or Parquet file with its ``columns`` renamed, those alone.
+
+    Args:
+        path: the file.
+        columns: new names by published names.
+        optional: the same of columns that may be absent, which are empty then.
 
     Raises:
         FetchError: too large, a pointer to a file that was not fetched, or without those columns.
@@ -91,14 +101,73 @@ def read_table(path: Path, columns: Mapping[str, str]) -> pd.DataFrame:
     pd = pandas()
     content = checked(path)
     try:
-        frame = pd.read_parquet(content) if content.suffix == ".parquet" else pd.read_csv(content)
+        is_parquet = content.suffix == ".parquet"
+        frame = pd.read_parquet(content) if is_parquet else pd.read_csv(content, low_memory=False)
     except (ValueError, OSError) as error:
         line = (str(error).splitlines() or [type(error).__name__])[0]
         raise FetchError(f"no table: {line}", where=str(path)) from None
     missing = [name for name in columns if name not in frame.columns]
     if missing:
         raise FetchError(f"no column {missing[0]!r}", where=str(path), hint="another commit?")
-    return frame[list(columns)].rename(columns=dict(columns))
+    names = {**columns, **(optional or {})}
+    return frame.reindex(columns=list(names)).rename(columns=names)
+
+
+def measured(frame: pd.DataFrame, path: Path, *columns: str) -> pd.DataFrame:
+    """The rows in which every one of ``columns`` is a number; what was not measured is left out.
+
+    Raises:
+        FetchError: a value is no number, infinite or negative.
+    """
+    pd = pandas()
+    for name in columns:
+        try:
+            values = pd.to_numeric(frame[name])
+        except (ValueError, TypeError):
+            raise FetchError(f"{name} has values that are no numbers", where=str(path)) from None
+        wrong = values[(values < 0) | (values == float("inf"))]
+        if len(wrong):
+            raise FetchError(f"{name} of row {wrong.index[0]} is {wrong.iloc[0]}", where=str(path))
+        frame = frame.assign(**{name: values})
+    return frame.dropna(subset=list(columns)).reset_index(drop=True)
+
+
+def read_json(path: Path) -> object:
+    """A JSON file.
+
+    Raises:
+        FetchError: it is none, or too large.
+    """
+    try:
+        return json.loads(checked(path).read_text(encoding="utf-8"))
+    except (ValueError, RecursionError):
+        raise FetchError("no JSON", where=str(path)) from None
+
+
+def entry(value: object, path: Path, *keys: str | int) -> object:
+    """What lies under ``keys`` in a value that :func:`read_json` read from ``path``.
+
+    Raises:
+        FetchError: nothing does.
+    """
+    for key in keys:
+        try:
+            value = value[key]  # type: ignore[index]
+        except (KeyError, IndexError, TypeError):
+            raise FetchError(f"no entry {key!r}", where=str(path), hint="another commit?") from None
+    return value
+
+
+def number(value: object, path: Path, *keys: str | int) -> float:
+    """The number under ``keys``.
+
+    Raises:
+        FetchError: there is none, or it is infinite or negative.
+    """
+    found = entry(value, path, *keys)
+    if isinstance(found, bool) or not isinstance(found, int | float) or not 0 <= found < 1e300:
+        raise FetchError(f"{keys[-1]!r} is {str(found)[:40]}", where=str(path))
+    return found
 
 
 def checked(path: Path) -> Path:

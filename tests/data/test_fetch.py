@@ -11,10 +11,10 @@ import pytest
 from perfc import cli
 from perfc.data.fetch import checkout, fetch
 from perfc.data.source import FetchError, files_in, sources
-from perfc.data.sources.aiconfigurator import FOLDER as AIC
-from perfc.data.sources.aiconfigurator import numbers
+from perfc.data.sources.aiconfigurator import SYSTEMS, joined, numbers, products
 from perfc.data.sources.zeus import FOLDER as ZEUS
 
+AIC = f"{SYSTEMS[1]}/data"
 GEMM = "framework,version,device,op_name,kernel_source,gemm_dtype,m,n,k,latency"
 STATS = ("min", "max", "mean", "median", "std")
 
@@ -56,6 +56,11 @@ FILES = {
         f"{GEMM},power,power_limit\n"
         "VLLM,0.8.0,NVIDIA H100 80GB HBM3,gemm,watched,bfloat16,8,16,32,0.75,400,700\n"
     ),
+    "data/profiling/network/a100_pair/send_recv.csv": (
+        ",".join(f"time_stats.send_recv.{s}" for s in STATS)
+        + ",rank,num_workers,size,devices_per_node,max_devices_per_node\n"
+        "0.016,0.064,0.03,0.024,0.02,0,2,2048,1,8\n"
+    ),
     "other/large.bin": "not checked out",
 }
 
@@ -79,7 +84,7 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 
 def tables(repository: tuple[Path, str], name: str, output: Path) -> pd.DataFrame:
     folder, commit = repository
-    (path,) = fetch(sources()[name], output, f"file://{folder}", commit)
+    path, *_ = fetch(sources()[name], output, f"file://{folder}", commit)
     return pd.read_parquet(path)
 
 
@@ -111,10 +116,8 @@ def test_operators_get_extents_of_their_shard(repository: tuple[Path, str], tmp_
     assert pd.isna(add["gemm_n"])
 
 
-def test_newest_version_and_those_with_power_are_kept(
-    repository: tuple[Path, str], tmp_path: Path
-) -> None:
-    found = tables(repository, "aiconfigurator", tmp_path)
+def test_newest_version_and_those_with_power_are_kept(repository: tuple[Path, str]) -> None:
+    found = joined(repository[0], "gemm_perf", products)
     assert set(found["version"]) == {"0.10.0", "0.8.0"}
     assert list(found.loc[found["version"] == "0.8.0", "power_w"]) == [400]
     assert list(found.loc[found["dtype"] == "fp8_block", "host_bound"]) == [True]

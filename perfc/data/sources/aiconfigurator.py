@@ -1,72 +1,249 @@
-"""Matrix products of serving frameworks, replayed from recorded graphs for AIConfigurator."""
+"""Kernels and collectives of serving frameworks, measured for AIConfigurator.
+
+Names of columns are those its collectors write (``collector/helper.py``, ``log_perf``) and its
+loaders read; the tables themselves could not be looked into.  Two layouts are known, and which one
+the pinned commit has could not be seen: the tables of a framework lie in
+``SYSTEM/FRAMEWORK/VERSION``, later in ``SYSTEM/FAMILY/FRAMEWORK/VERSION``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from ..source import PublicSource, files_in, pandas, read_table
+from perfc.errors import MissingExtraError
+
+from ..source import (
+    FetchError,
+    PublicSource,
+    checked,
+    entry,
+    files_in,
+    measured,
+    number,
+    pandas,
+    read_table,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
 
-FOLDER = "src/aiconfigurator/systems/data"
-COLUMNS = {
-    "device": "device", "framework": "framework", "version": "version", "gemm_dtype": "dtype",
-    "kernel_source": "kernel_source", "m": "m", "n": "n", "k": "k", "latency": "latency_us",
-}  # fmt: skip
-POWER = {"power": "power_w", "power_limit": "power_limit_w"}
+SYSTEMS = ("aic-core/src/aiconfigurator_core/systems", "src/aiconfigurator/systems")
+ROW = {"device": "device", "kernel_source": "kernel_source", "latency": "latency_us"}
+POWER = {"power": "power_w"}
+GEMM = {"gemm_dtype": "dtype", "m": "m", "n": "n", "k": "k"}
+HEADS = {"batch_size": "batch_size", "isl": "input_len", "num_heads": "num_heads",
+         "head_dim": "head_dim", "attn_dtype": "attn_dtype"}  # fmt: skip
+CACHED = {"num_key_value_heads": "num_key_value_heads", "kv_cache_dtype": "kv_cache_dtype"}
+STEP = {"step": "kv_step", "window_size": "window_size"}
+MESSAGES = {"num_gpus": "num_gpus", "message_size": "message_elements"}
 US_PER_MS = 1000
+MAX_SHEET_BYTES = 1 << 20
 RENAMED = {"TRTLLM": "trtllm", "VLLM": "vllm", "SGLang": "sglang", "SGLANG": "sglang"}
 MISFILED = {"NVIDIA GB300": "gb300"}
 """Rows that lie in the folder of another system."""
+ABOVE_PEAK = {
+    ("a100_sxm", "trtllm", "1.0.0"), ("b200_sxm", "trtllm", "1.3.0rc15"),
+    ("gb200", "trtllm", "1.3.0rc17"),
+}  # fmt: skip
+"""Tables whose decode steps would read memory up to 1.8 times faster than it is."""
+
+
+class Place(NamedTuple):
+    """Where a table was measured, as its folder says."""
+
+    system: str
+    framework: str
+    version: str
 
 
 class AiConfigurator(PublicSource):
-    """``gemm_perf`` of every system: graph replay, several copies of the weights, average.
+    """Replays of recorded graphs, several copies of the weights, average; collectives; data sheets.
 
-    Of each system and framework the newest version is kept, and every version with power. Products
-    whose time is the host's, those of vLLM in blocked fp8, are marked ``host_bound``.
+    Of each system and framework the newest version is kept, and every version with power.  Products
+    whose time is the host's, those of vLLM in blocked fp8, are marked ``host_bound``, decode steps
+    of versions that read faster than memory ``suspect``.
     """
 
     name: ClassVar[str] = "aiconfigurator"
-    title: ClassVar[str] = "matrix products of serving frameworks on data-centre GPUs"
+    title: ClassVar[str] = "kernels of serving frameworks on data-centre GPUs"
     url: ClassVar[str] = "https://github.com/ai-dynamo/aiconfigurator"
     commit: ClassVar[str] = "095f58a51c4c"
     licence: ClassVar[str] = "Apache-2.0"
-    folders: ClassVar[tuple[str, ...]] = (FOLDER,)
-    tables: ClassVar[tuple[str, ...]] = ("aic_gemm",)
+    folders: ClassVar[tuple[str, ...]] = SYSTEMS
+    tables: ClassVar[tuple[str, ...]] = (
+        "aic_gemm", "aic_attention_context", "aic_attention_generation", "aic_attention_encoder",
+        "aic_comm", "aic_systems",
+    )  # fmt: skip
 
     def convert(self, clone: Path) -> Mapping[str, pd.DataFrame]:
-        """One table of all systems."""
-        found: dict[tuple[str, str], list[tuple[tuple[int, ...], pd.DataFrame]]] = {}
-        for path in files_in(clone, f"{FOLDER}/*/*/*/gemm_perf.*"):
-            system, framework, version = path.parts[-4:-1]
-            frame = rows_of(path, system, framework, version)
-            found.setdefault((system, framework), []).append((numbers(version), frame))
-        parts = []
-        for versions in found.values():
-            newest = max(n for n, _ in versions)
-            parts += [f for n, f in versions if n == newest or f["power_w"].notna().any()]
-        return {"aic_gemm": pandas().concat(parts, ignore_index=True)}
+        """A table of each kind of kernel, of all systems."""
+        return {
+            "aic_gemm": joined(clone, "gemm_perf", products),
+            "aic_attention_context": joined(clone, "context_attention_perf", attention),
+            "aic_attention_generation": joined(clone, "generation_attention_perf", decoding),
+            "aic_attention_encoder": joined(clone, "encoder_attention_perf", encoders),
+            "aic_comm": pandas().concat(
+                [
+                    joined(clone, "nccl_perf", collectives).assign(table="nccl"),
+                    joined(clone, "custom_allreduce_perf", reductions).assign(
+                        table="custom_allreduce"
+                    ),
+                ],
+                ignore_index=True,
+            ),
+            "aic_systems": sheets(clone),
+        }
 
 
-def rows_of(path: Path, system: str, framework: str, version: str) -> pd.DataFrame:
-    """Rows of one file; power where it has some."""
-    try:
-        frame = read_table(path, {**COLUMNS, **POWER})
-    except Exception as error:
-        if "no column 'power" not in str(error):
-            raise
-        frame = read_table(path, COLUMNS).assign(power_w=float("nan"), power_limit_w=float("nan"))
-    # what lies in a folder is of its framework and version, whatever case a row writes them in
-    frame["framework"] = RENAMED.get(framework, framework)
-    frame["version"] = version
+def joined(clone: Path, stem: str, rows: Callable[[Path, Place], pd.DataFrame]) -> pd.DataFrame:
+    """Tables of one kind: the newest version of each framework, and every version with power."""
+    # a table that is there as Parquet and as text is there twice
+    paths: dict[Place, Path] = {}
+    for path in files_in(clone, *(f"{root}/data/**/{stem}.*" for root in SYSTEMS)):
+        parts = path.relative_to(clone.resolve()).parts
+        inside = parts[parts.index("data") + 1 :]
+        if path.suffix in (".parquet", ".txt") and len(inside) >= 4:
+            framework, version = inside[-3:-1]
+            place = Place(inside[0], RENAMED.get(framework, framework), version)
+            paths.setdefault(place, path)
+    newest: dict[tuple[str, str], tuple[int, ...]] = {}
+    for system, framework, version in paths:
+        known = newest.get((system, framework), ())
+        newest[system, framework] = max(known, numbers(version))
+    frames = []
+    for place, path in paths.items():
+        frame = rows(path, place)
+        is_newest = numbers(place.version) == newest[place.system, place.framework]
+        if is_newest or ("power_w" in frame and frame["power_w"].notna().any()):
+            frames.append(frame)
+    return pandas().concat(frames, ignore_index=True)
+
+
+def timed(
+    path: Path, place: Place, columns: Mapping[str, str], optional: Mapping[str, str]
+) -> pd.DataFrame:
+    """Rows of one file; what lies in a folder is of its system, framework and version."""
+    frame = read_table(path, {**ROW, **columns}, optional)
+    frame = measured(frame, path, "latency_us")
     frame["latency_us"] *= US_PER_MS
-    frame["system"] = frame["device"].map(MISFILED).fillna(system)
+    if "power_w" in frame:
+        power_w = pandas().to_numeric(frame["power_w"], errors="coerce")
+        frame["power_w"] = power_w.where(power_w > 0)
+    return frame.assign(
+        framework=place.framework,
+        version=place.version,
+        system=frame["device"].map(MISFILED).fillna(place.system),
+    )
+
+
+def products(path: Path, place: Place) -> pd.DataFrame:
+    """``y[m,n] = x[m,k] W[k,n]``."""
+    frame = timed(path, place, GEMM, {**POWER, "power_limit": "power_limit_w"})
     is_blocked = frame["dtype"].eq("fp8_block")
-    return frame.assign(host_bound=is_blocked & (frame["framework"] == "vllm"))
+    return frame.assign(host_bound=is_blocked & (place.framework == "vllm"))
+
+
+def attention(path: Path, place: Place) -> pd.DataFrame:
+    """Prompts; without a column they follow no cached tokens and look at all of them."""
+    frame = timed(path, place, {**HEADS, **CACHED}, {**STEP, **POWER})
+    return frame.assign(**{name: frame[name].fillna(0).astype(int) for name in STEP.values()})
+
+
+def decoding(path: Path, place: Place) -> pd.DataFrame:
+    """One step of decoding after ``kv_step`` cached tokens."""
+    frame = measured(attention(path, place), path, "kv_step")
+    return frame.assign(suspect=tuple(place) in ABOVE_PEAK)
+
+
+def encoders(path: Path, place: Place) -> pd.DataFrame:
+    """Attention without causality, as many key heads as heads."""
+    return timed(path, place, HEADS, POWER)
+
+
+def collectives(path: Path, place: Place) -> pd.DataFrame:
+    """NCCL, by operation."""
+    columns = {**MESSAGES, "nccl_dtype": "dtype", "op_name": "op"}
+    return library(timed(path, place, columns, {}))
+
+
+def reductions(path: Path, place: Place) -> pd.DataFrame:
+    """Each framework's own all-reduce, replayed or called."""
+    columns = {**MESSAGES, "allreduce_dtype": "dtype"}
+    return library(timed(path, place, columns, {})).assign(op="all_reduce")
+
+
+def library(frame: pd.DataFrame) -> pd.DataFrame:
+    """Rows of collectives name a library."""
+    return frame.drop(columns="device").rename(columns={"framework": "library"})
+
+
+def sheets(clone: Path) -> pd.DataFrame:
+    """The data sheets that AIConfigurator keeps, a row a system."""
+    rows = []
+    for path in files_in(clone, *(f"{root}/*.yaml" for root in SYSTEMS)):
+        sheet = read_yaml(path)
+        if isinstance(sheet, dict) and "gpu" in sheet:
+            rows.append(sheet_row(sheet, path))
+    if not rows:
+        raise FetchError("no data sheet of a system", where=str(clone), hint="another commit?")
+    return pandas().DataFrame(rows).drop_duplicates("system", ignore_index=True)
+
+
+def sheet_row(sheet: Mapping[str, object], path: Path) -> dict[str, object]:
+    """One data sheet in our units; a rate that it does not give is unknown."""
+
+    def of(part: str, key: str, unit: float = 1) -> float:
+        return number(sheet, path, part, key) / unit if holds(sheet, path, part, key) else NAN
+
+    half = "bfloat16_tc_flops" if holds(sheet, path, "gpu", "bfloat16_tc_flops") else ""
+    return {
+        "system": path.stem,
+        "mem_bw_gbps": number(sheet, path, "gpu", "mem_bw") / 1e9,
+        "mem_bw_empirical_scale": of("gpu", "mem_bw_empirical_scaling_factor"),
+        "mem_const_latency_us": of("gpu", "mem_empirical_constant_latency", 1e-6),
+        "memory_gib": of("gpu", "mem_capacity", 1 << 30),
+        "bf16_tflops": of("gpu", half or "float16_tc_flops", 1e12),
+        "int8_tops": of("gpu", "int8_tc_flops", 1e12),
+        "fp8_tflops": of("gpu", "fp8_tc_flops", 1e12),
+        "fp4_tflops": of("gpu", "fp4_tc_flops", 1e12),
+        "power_w": of("gpu", "power"),
+        "sm_version": of("gpu", "sm_version"),
+        "num_gpus_per_node": of("node", "num_gpus_per_node"),
+        "intra_node_bw_gbps": of("node", "intra_node_bw", 1e9),
+        "inter_node_bw_gbps": of("node", "inter_node_bw", 1e9),
+    }
+
+
+NAN = float("nan")
+
+
+def holds(sheet: Mapping[str, object], path: Path, part: str, key: str) -> bool:
+    """Whether a data sheet gives a number."""
+    inside = entry(sheet, path, part)
+    return isinstance(inside, dict) and inside.get(key) is not None
+
+
+def read_yaml(path: Path) -> object:
+    """A small YAML file, its plain values alone.
+
+    Raises:
+        FetchError: it is none, or too large.
+        MissingExtraError: PyYAML is not installed.
+    """
+    try:
+        import yaml
+    except ImportError:
+        raise MissingExtraError(
+            "data sheets need yaml", hint="pip install 'perfc[train]'"
+        ) from None
+    if path.stat().st_size > MAX_SHEET_BYTES:
+        raise FetchError(f"larger than {MAX_SHEET_BYTES} bytes", where=str(path))
+    try:
+        return yaml.safe_load(checked(path).read_text(encoding="utf-8"))
+    except (yaml.YAMLError, ValueError, RecursionError):
+        raise FetchError("no YAML", where=str(path)) from None
 
 
 def numbers(version: str) -> tuple[int, ...]:

@@ -1,12 +1,13 @@
-"""Operators of language models, timed kernel by kernel for the simulator Vidur."""
+"""Operators of language models and collectives, timed for the simulator Vidur."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from ..source import FetchError, PublicSource, files_in, pandas, read_table
+from ..source import FetchError, PublicSource, checked, files_in, measured, pandas, read_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -16,30 +17,62 @@ CONSTANTS = ("n_head", "n_kv_head", "n_embd", "n_expanded_embd", "vocab_size", "
 US_PER_MS = 1000
 
 
+NETWORK = {
+    "num_workers": "num_workers", "devices_per_node": "devices_per_node",
+    "max_devices_per_node": "max_devices_per_node", "rank": "rank", "size": "size_bytes",
+}  # fmt: skip
+
+
 class Vidur(PublicSource):
-    """``data/profiling/compute/DEVICE/MODEL/mlp.csv``: sums of kernel times, no launch gaps."""
+    """``data/profiling``: sums of kernel times without launch gaps, and collectives.
+
+    Operators lie in ``compute/DEVICE/MODEL/mlp.csv``, collectives in ``network/SYSTEM/NAME.csv``.
+    """
 
     name: ClassVar[str] = "vidur"
-    title: ClassVar[str] = "operators of language models on A100, A40 and H100"
+    title: ClassVar[str] = "operators of language models and collectives on A100, A40 and H100"
     url: ClassVar[str] = "https://github.com/microsoft/vidur"
     commit: ClassVar[str] = "7d47513363ec"
     licence: ClassVar[str] = "MIT"
-    folders: ClassVar[tuple[str, ...]] = ("data/profiling/compute",)
-    tables: ClassVar[tuple[str, ...]] = ("vidur_mlp",)
+    folders: ClassVar[tuple[str, ...]] = (
+        "data/profiling/compute",
+        "data/profiling/network",
+    )
+    tables: ClassVar[tuple[str, ...]] = ("vidur_mlp", "vidur_network")
 
     def convert(self, clone: Path) -> Mapping[str, pd.DataFrame]:
-        """A row an operator, tokens and shard."""
+        """A row an operator, tokens and shard; a row a collective, size and rank."""
         root = (clone / "data" / "profiling" / "compute").resolve()
         parts = []
         for path in files_in(clone, "data/profiling/compute/*/*/*/mlp.csv"):
             device, *model, _ = path.relative_to(root).parts
             parts += operators(path, device, "/".join(model))
-        return {"vidur_mlp": pandas().concat(parts, ignore_index=True)}
+        return {
+            "vidur_mlp": pandas().concat(parts, ignore_index=True),
+            "vidur_network": collectives(clone),
+        }
+
+
+def collectives(clone: Path) -> pd.DataFrame:
+    """Collectives; a file that is another system's byte for byte is ``suspect``."""
+    seen: set[bytes] = set()
+    parts = []
+    for path in files_in(clone, "data/profiling/network/*/*.csv"):
+        op = path.stem
+        times = {f"time_stats.{op}.{s}": f"latency_{s}_us" for s in STATISTICS}
+        frame = read_table(path, {**times, **NETWORK})
+        frame = measured(frame, path, *times.values(), "size_bytes")
+        frame[list(times.values())] *= US_PER_MS
+        digest = sha256(path.read_bytes()).digest()
+        is_copy = digest in seen
+        parts.append(frame.assign(system=path.parent.name, collective=op, suspect=is_copy))
+        seen.add(digest)
+    return pandas().concat(parts, ignore_index=True)
 
 
 def operators(path: Path, device: str, model: str) -> list[pd.DataFrame]:
     """The rows of one file, an operator after the other."""
-    with path.open(encoding="utf-8") as stream:
+    with checked(path).open(encoding="utf-8") as stream:
         header = stream.readline(100_000).strip().split(",")
     names = [h.split(".")[1] for h in header if h.startswith("time_stats.") and h.endswith(".min")]
     if not names:

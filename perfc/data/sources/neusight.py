@@ -1,0 +1,260 @@
+"""Operators and whole language models in eager PyTorch, measured for NeuSight.
+
+The layout is that of a public copy of the repository at ``scripts/asplos``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from ..source import (
+    FetchError,
+    PublicSource,
+    entry,
+    files_in,
+    measured,
+    number,
+    pandas,
+    read_json,
+    read_table,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+DATA = "scripts/asplos/data"
+LABELS = "scripts/asplos/label"
+BINARY = ("add", "mul", "pow", "div")
+ROWWISE = (*BINARY, "addu", "mulu", "powu", "divu", "relu", "gelu", "tanh", "softmax", "ln")
+MATRICES = ("bmm", "linear")
+ROW = {"OPName": "op", "Latency": "latency_us", "Device": "device", "Kernel Name": "kernel_name"}
+EXTENTS = {
+    "B": "batch", "M": "m", "N": "k", "K": "n", "H": "cols", "Input_Channel": "in_channels",
+    "Output_Channel": "out_channels", "Kernel_Szie": "kernel_size", "Input_Size": "in_hw",
+    "Stride": "stride", "Padding": "padding",
+}  # fmt: skip
+"""NeuSight calls the reduction N and the output width K."""
+LAUNCH = {
+    "Kernels": "kernels", "Grid x": "grid_x", "Grid y": "grid_y", "Grid z": "grid_z",
+    "Block x": "block_x", "Block y": "block_y", "Block z": "block_z",
+    "Torch Version": "torch_version", "CUDA Version": "cuda_version",
+    "CUDNN Version": "cudnn_version",
+}  # fmt: skip
+LABEL = re.compile(
+    r"(?P<model>\w+)-(?P<mode>inf|train)-(?P<seq_len>\d+)-(?P<batch>\d+)(?:-(?P<variant>\w+))?"
+)
+NODE = {
+    "Name": "node_name", "op": "fx_op", "target": "target", "input_shapes": "input_shapes",
+    "output_shape": "output_shape", "fw_latency": "forward_latency_us",
+    "bw_latency": "backward_latency_us", "acc_latency": "grad_accumulate_latency_us",
+}  # fmt: skip
+US_PER_MS = 1000
+NAME_LENGTH = 160
+F32_BYTES = 4
+
+
+class NeuSight(PublicSource):
+    """One eager call of an operator, launch included, mean of the 5 fastest of 25; whole models.
+
+    All of it FP32 with TF32 off.  Files that join others, and what NeuSight predicts, are left out.
+    """
+
+    name: ClassVar[str] = "neusight"
+    title: ClassVar[str] = "operators and language models in eager PyTorch, FP32"
+    url: ClassVar[str] = "https://github.com/sitar-lab/NeuSight"
+    commit: ClassVar[str] = "6945927d9afc"
+    licence: ClassVar[str] = "MIT"
+    folders: ClassVar[tuple[str, ...]] = (DATA, LABELS)
+    tables: ClassVar[tuple[str, ...]] = (
+        "neusight_ops", "neusight_e2e", "neusight_e2e_nodes", "neusight_devices",
+    )  # fmt: skip
+
+    def convert(self, clone: Path) -> Mapping[str, pd.DataFrame]:
+        """Operators, whole models, their nodes, and the data sheets NeuSight used."""
+        sheets = devices(clone)
+        names = dict(zip(sheets["config"], sheets["device"], strict=True))
+        return {
+            "neusight_ops": operators(clone),
+            "neusight_e2e": models(clone, names),
+            "neusight_e2e_nodes": nodes(clone, names),
+            "neusight_devices": sheets,
+        }
+
+
+def operators(clone: Path) -> pd.DataFrame:
+    """Measured operators of both of NeuSight's splits."""
+    parts = []
+    for path in files_in(
+        clone, f"{DATA}/dataset*/*/collect/*/p*/*.csv", f"{DATA}/dataset/test/*.csv"
+    ):
+        split = next((p for p in path.parts[-6:] if p in ("train", "test")), "")
+        frame = measured(read_table(path, ROW, {**EXTENTS, **LAUNCH}), path, "latency_us")
+        frame["latency_us"] *= US_PER_MS
+        frame = frame[frame["op"].isin((*ROWWISE, *MATRICES, "conv"))]
+        if split and len(frame):
+            parts.append(described(frame.assign(split=split, dtype="fp32"), path))
+    if not parts:
+        raise FetchError("no rows of operators", where=str(clone), hint="another commit?")
+    joined = pandas().concat(parts, ignore_index=True)
+    # NeuSight joins the files of its test split, and keeps the files as well
+    keys = ["op", "device", "split", "latency_us", "batch", "m", "n", "k", "rows", "cols"]
+    return joined.drop_duplicates([*keys, "in_channels", "out_channels", "in_hw"])
+
+
+def described(frame: pd.DataFrame, path: Path) -> pd.DataFrame:
+    """With shapes under our names, and the work and traffic that follow from them."""
+    is_rowwise = frame["op"].isin(ROWWISE)
+    required = {"batch"}
+    required |= {"cols"} if is_rowwise.any() else set()
+    required |= {"m", "n", "k"} if frame["op"].isin(MATRICES).any() else set()
+    required |= {"in_channels", "out_channels", "kernel_size", "in_hw"} if is_conv(frame) else set()
+    frame = measured(frame, path, *sorted(required))
+    is_rowwise = frame["op"].isin(ROWWISE)
+    frame = frame.assign(
+        rows=frame["batch"].where(is_rowwise),
+        batch=frame["batch"].where(~is_rowwise),
+        kernel_name=frame["kernel_name"].astype("string").str.slice(0, NAME_LENGTH),
+        n_kernels=frame["kernels"].astype("string").str.strip(";").str.count(";") + 1,
+        torch_version=frame["torch_version"].astype("string").str.removeprefix("p"),
+        cudnn_version=frame["cudnn_version"].astype("string"),
+    )
+    return with_work(frame).drop(columns="kernels")
+
+
+def is_conv(frame: pd.DataFrame) -> bool:
+    """Whether there are convolutions among the rows."""
+    return bool(frame["op"].eq("conv").any())
+
+
+def with_work(frame: pd.DataFrame) -> pd.DataFrame:
+    """``flops`` by direct count and ``min_bytes``: operands and result once.
+
+    A linear layer reads its bias; weights of a normalisation are not counted.  Convolutions are
+    3 by 3 with stride 1 and padding 1, so that an image keeps its extents.
+    """
+    op, batch = frame["op"], frame["batch"]
+    m, n, k = frame["m"], frame["n"], frame["k"]
+    pixels = frame["in_hw"] ** 2
+    weights = frame["in_channels"] * frame["out_channels"] * frame["kernel_size"] ** 2
+    images = batch * pixels * (frame["in_channels"] + frame["out_channels"])
+    matrices = batch * (m * k + k * n + m * n)
+    elements = frame["rows"] * frame["cols"]
+    is_matrix = op.isin(MATRICES)
+    values = (elements * (op.isin(BINARY) + 2)).where(op.isin(ROWWISE))
+    values = values.fillna((matrices + n * op.eq("linear")).where(is_matrix))
+    values = values.fillna((images + weights).where(op.eq("conv")))
+    work = (2 * batch * m * n * k).where(is_matrix)
+    work = work.fillna((2 * batch * pixels * weights).where(op.eq("conv")))
+    return frame.assign(flops=work, min_bytes=values * F32_BYTES)
+
+
+def labels(clone: Path, suffix: str) -> list[tuple[Path, dict[str, str]]]:
+    """Files of measured models, with what their names say."""
+    found = []
+    for path in files_in(clone, f"{LABELS}/*/*{suffix}"):
+        name = LABEL.fullmatch(path.stem)
+        if name is None:
+            raise FetchError("a name that says no model and batch", where=str(path))
+        found.append((path, {k: v or "" for k, v in name.groupdict().items()}))
+    return found
+
+
+def models(clone: Path, names: Mapping[str, str]) -> pd.DataFrame:
+    """Whole models; of runs on four boards the total alone is known, of others the halves too."""
+    rows = []
+    for path, said in labels(clone, ".json"):
+        label = read_json(path)
+        variant = {"": "eager", "fusion": "torch_compile"}.get(said["variant"], said["variant"])
+        config = clone / DATA / "DLmodel_configs" / f"{said['model']}.json"
+        entry(read_json(config), config, "architectures")
+        rows.append(
+            {
+                "device": device_of(path, names),
+                "model": said["model"],
+                "mode": said["mode"],
+                "seq_len": int(said["seq_len"]),
+                "batch": int(said["batch"]),
+                "variant": variant,
+                "dtype": "fp32",
+                "num_layers": positive(label, path, "num_layer"),
+                "e2e_latency_ms": number(label, path, "e2e_latency"),
+                "forward_latency_ms": positive(label, path, "fw_latency"),
+                "backward_latency_ms": positive(label, path, "bwall_latency"),
+                "hf_config_json": " ".join(config.read_text(encoding="utf-8").split()),
+            }
+        )
+    return pandas().DataFrame(rows)
+
+
+def positive(label: object, path: Path, key: str) -> float:
+    """A number of a label; nought stands for what was not measured."""
+    return number(label, path, key) or float("nan")
+
+
+def nodes(clone: Path, names: Mapping[str, str]) -> pd.DataFrame:
+    """Nodes of models of which one layer was traced, those that took time."""
+    parts = []
+    for path, said in labels(clone, ".csv"):
+        label = path.with_suffix(".json")
+        # models without a number of layers were traced whole
+        if (
+            said["variant"]
+            or not label.is_file()
+            or not number(read_json(label), label, "num_layer")
+        ):
+            continue
+        frame = read_table(path, NODE, {"type": "module_type", "dtype": "out_dtype"})
+        frame = frame.assign(node_index=frame.index)
+        times = [name for name in NODE.values() if name.endswith("_us")]
+        frame = measured(frame, path, *times)
+        frame[times] *= US_PER_MS
+        parts.append(
+            frame[frame[times].sum(axis=1) > 0].assign(
+                device=device_of(path, names),
+                model=said["model"],
+                mode=said["mode"],
+                seq_len=int(said["seq_len"]),
+                batch=int(said["batch"]),
+                module_type=frame["module_type"].astype("string").fillna(""),
+                out_dtype=frame["out_dtype"].astype("string").fillna("").str.removeprefix("torch."),
+            )
+        )
+    if not parts:
+        raise FetchError("no nodes of models", where=str(clone), hint="another commit?")
+    return pandas().concat(parts, ignore_index=True)
+
+
+def device_of(path: Path, names: Mapping[str, str]) -> str:
+    """The product that a folder of labels stands for."""
+    return names.get(path.parent.name, path.parent.name.replace("_", " "))
+
+
+def devices(clone: Path) -> pd.DataFrame:
+    """Vendors' numbers as NeuSight used them; a ``_TP`` sheet is of two boards at once."""
+    rows = []
+    for path in files_in(clone, f"{DATA}/device_configs/*.json"):
+        sheet = read_json(path)
+        # sheets of AMD boards tell the rate of matrix units apart
+        is_split = isinstance(sheet, dict) and "SingleFLOPsVEC" in sheet
+        rows.append(
+            {
+                "config": path.stem,
+                "device": str(entry(sheet, path, "Device")),
+                "memory_gb": number(sheet, path, "Dev_Mem"),
+                "mem_bw_gbps": number(sheet, path, "Mem_Bw"),
+                "num_sm": number(sheet, path, "Num_Sm"),
+                "cores_per_sm": number(sheet, path, "Core_Per_SM"),
+                "clock_mhz": number(sheet, path, "Freq"),
+                "peak_fp32_gflops": number(
+                    sheet, path, "SingleFLOPsVEC" if is_split else "SingleFLOPs"
+                ),
+                "peak_fp32_matrix_gflops": number(sheet, path, "SingleFLOPsMM")
+                if is_split
+                else float("nan"),
+                "l2_mb": number(sheet, path, "L2Cache"),
+            }
+        )
+    return pandas().DataFrame(rows)
