@@ -123,11 +123,11 @@ def test_an_interrupted_training_ends_where_the_other_does(tmp_path: Path) -> No
         return [round(line[3], 5) for line in done.history]
 
     whole = go(tmp_path / "whole", 10_000)
-    steps = calls[0] // 6
+    steps = calls[0]
     with pytest.raises(KeyboardInterrupt):
-        go(tmp_path / "parts", 3 * steps + 1)
+        go(tmp_path / "parts", steps // 2)
     assert go(tmp_path / "parts", 10_000) == whole
-    assert calls[0] == 3 * steps
+    assert steps // 2 <= calls[0] < steps
     assert len((tmp_path / "parts" / "log.csv").read_text().splitlines()) == 7
 
 
