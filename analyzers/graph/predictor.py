@@ -95,11 +95,17 @@ class GraphPredictor(ABC):
         """The quantity of every row, ``[rows]``, in its unit; not corrected by `adapt`."""
 
     def adapt(self, few: Measurements) -> None:
-        """Take a new machine from a few of its rows; by default one factor, their median."""
+        """Take a new machine from a few of its rows; by default one factor, their median.
+
+        The interval becomes the widest of what it was and of what these rows say.
+        """
         import numpy as np
 
         ratio = few.values(self.quantity) / np.maximum(self.predict(few), 1e-12)
-        self.factor = (float(np.median(ratio)), *self.factor[1:])
+        middle = float(np.median(ratio))
+        low, high = np.quantile(ratio / middle, [LEAST_FACTOR, MOST_FACTOR])
+        _, before, after = self.factor
+        self.factor = (middle, float(np.fmin(low, before)), float(np.fmax(high, after)))
 
     def calibrate(self, validation: Measurements) -> None:
         """Interval from the errors on rows that were not trained on; by default one for all."""
