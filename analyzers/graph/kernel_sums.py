@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ..steps.columns import LinearColumns, merged
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ..classes import Array
+    from .model_graph import KernelGraph
     from .rows import GraphRow, Measurements
 
 KINDS = len(LaunchKind)
@@ -56,6 +58,12 @@ def kin_of(row: GraphRow) -> Kin:
     return row.target, setting.precision.value, way
 
 
+@lru_cache(maxsize=8192)
+def distinct(kernels: KernelGraph) -> LinearColumns:
+    """Equal launches of a graph once."""
+    return LinearColumns(kernels.columns.batches, merged(kernels.columns.table))
+
+
 def tabulated_runs(data: Measurements, wanted: Array) -> RunTable:
     """Launches of every row.
 
@@ -67,16 +75,10 @@ def tabulated_runs(data: Measurements, wanted: Array) -> RunTable:
 
     known = tuple(sorted({kin_of(r) for r in data.rows}))
     place = {kin: i for i, kin in enumerate(known)}
-    tables: dict[int, LinearColumns] = {}
     names: tuple[str, ...] = ()
     values, kind, scale, floor, index, times = [], [], [], [], [], []
     for i, row in enumerate(data.rows):
-        kernels = data.kernels(row)
-        linear = tables.get(id(kernels))
-        if linear is None:
-            linear = LinearColumns(kernels.columns.batches, merged(kernels.columns.table))
-            tables[id(kernels)] = linear
-        columns = linear.at(row.batch)
+        columns = distinct(data.kernels(row)).at(row.batch)
         table = tabulate(columns, row.setting, sheet(row.target))
         names = (*table.names, *CONTEXT)
         context = np.array([row.setting.compiled, row.setting.training], np.float32)

@@ -13,20 +13,20 @@ of each way of running and one of each kind of launch (Bayesian linear regressio
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from perfc.errors import PerfcError
 
 from ..conformal import LEAST_SPREAD, UNMEASURED_WIDENING, Band, band, excess
-from ..forest import Forest
-from ..steps.predict import walked
-from ..training.architectures import family, fold_of
+from ..forest import ARRAYS, Forest
+from ..steps.setting import Mode, Precision
 from ..training.sums import SumRecipe
 from .few_rows import Shift
-from .kernel_sums import KindRates, Pruned, RunTable, grown, tabulated_runs
-from .pooled import pooled, pooled_schema
+from .kernel_sums import KINDS, KindRates
+from .pooled import SHARES_START, pooled_schema
 from .predictor import Budget, GraphEstimates, GraphPredictor, Say
+from .residual_fit import RECIPE, Learned, Trees, fitted
 from .rows import Measurements, Quantity
 
 if TYPE_CHECKING:
@@ -35,89 +35,12 @@ if TYPE_CHECKING:
 
     from ..classes import Array
 
-PARTS = 3
-RECIPE = SumRecipe(trees=250, depth=7, knee=0.1)
 APART = SumRecipe(trees=60, depth=6, learning_rate=0.3, knee=0.1)
 """For machines left out in turn, whose errors calibrate those that nobody measured."""
-TRAINING_WEIGHT = 3.0
-"""Of a training step, of which far fewer are measured."""
-RESIDUAL: Mapping[str, object] = {
-    "max_depth": 8, "eta": 0.05, "min_child_weight": 10.0, "subsample": 0.7, "lambda": 5.0,
-    "colsample_bytree": 0.4, "objective": "reg:absoluteerror", "tree_method": "hist",
-    "nthread": 1, "max_bin": 64,
-}  # fmt: skip
-ROUNDS, PATIENCE = 500, 40
-UNWATCHED = 100
-"""Trees where no rows are kept for stopping early."""
-SPREAD: Mapping[str, object] = {
-    "max_depth": 4, "eta": 0.1, "min_child_weight": 20.0, "colsample_bytree": 0.5,
-    "tree_method": "hist", "nthread": 1, "max_bin": 64,
-}  # fmt: skip
-SPREAD_ROUNDS = 60
 MOST_SPREAD = 3.0
 FAR = 1.0
-
-
-@dataclass(eq=False)
-class Trees:
-    """A forest, and the booster it was read from where it was trained here, which is faster."""
-
-    forest: Forest
-    booster: Any = None
-
-    @classmethod
-    def of(cls, booster: Any) -> Trees:
-        """Of what was trained."""
-        return cls(Forest.from_xgboost(booster), booster)
-
-    def __call__(self, values: NDArray[np.float32]) -> Array:
-        import numpy as np
-
-        if self.booster is None or len(values) < 10_000:
-            return walked(self.forest, values)
-        import xgboost
-
-        matrix = xgboost.DMatrix(values, feature_names=list(self.forest.names))
-        return np.asarray(self.booster.predict(matrix, output_margin=True), np.float64)
-
-
-@dataclass(frozen=True, eq=False)
-class Learned:
-    """Everything that was learned.
-
-    Args:
-        unit: of the quantity, a second's worth; 1 for times.
-        rates: multipliers of kinds.
-        factors: of launches, one for each part.
-        residual: of graphs.
-        spread: logarithm of the expected error.
-        low: least of each pooled feature.
-        high: largest.
-        targets: machines it was learned on.
-    """
-
-    unit: float
-    rates: KindRates
-    factors: tuple[Trees, ...]
-    residual: Trees
-    spread: Trees
-    low: Array
-    high: Array
-    targets: frozenset[str]
-
-    def sums(self, pruned: Pruned) -> Array:
-        """Seconds by kind with the mean factor of all parts, ``[runs, kinds]``."""
-        factors = [one(pruned.stack.values) for one in self.factors]
-        return pruned.seconds(sum(factors) / len(factors))
-
-    def features(self, data: Measurements) -> tuple[Array, NDArray[np.float32]]:
-        """Sum of every run, and its pooled features."""
-        import numpy as np
-
-        runs = tabulated_runs(data, np.ones(len(data)))
-        by_kinds = self.sums(Pruned.of(runs.stack, self.rates))
-        plain = runs.stack.total(self.rates.scaled(runs.stack))
-        return by_kinds.sum(axis=1), pooled(data, runs, by_kinds, plain)
+LOG_BATCHES = 8.0
+"""Doublings of the batch over which an offset may grow by as much as any other."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,7 +105,7 @@ class PhysicsResidual(GraphPredictor):
         total, features = learned.features(data)
         residual = np.zeros(len(total)) if self.variant else learned.residual(features)
         if self.variant == "plain":
-            column = len_before(features, "log_plain_per_sum", learned)
+            column = learned.residual.forest.names.index("log_plain_per_sum")
             residual = features[:, column].astype(np.float64)
         width = np.exp(np.clip(learned.spread(features), np.log(LEAST_SPREAD), MOST_SPREAD))
         beyond = excess(features, learned.low, learned.high)
@@ -247,127 +170,82 @@ class PhysicsResidual(GraphPredictor):
             return self.bands.seen
         return self.bands.unseen or self.bands.seen.widened(UNMEASURED_WIDENING)
 
+    def arrays(self) -> Mapping[str, Array]:
+        """Forests, multipliers, the box of the features."""
+        import numpy as np
 
-def len_before(features: NDArray[np.float32], name: str, learned: Learned) -> int:
-    """Column of a pooled feature."""
-    del features
-    return learned.residual.forest.names.index(name)
+        if self.learned is None:
+            return {}
+        found: dict[str, Array] = {
+            "rates": self.learned.rates.table, "low": self.learned.low, "high": self.learned.high,
+        }  # fmt: skip
+        for name, trees in self._forests(self.learned).items():
+            found |= {f"{name}.{n}": a for n, a in trees.forest.arrays().items()}
+        return {n: np.asarray(a) for n, a in found.items()}
+
+    @staticmethod
+    def _forests(learned: Learned) -> Mapping[str, Trees]:
+        factors = {f"factor{i}": one for i, one in enumerate(learned.factors)}
+        return {**factors, "residual": learned.residual, "spread": learned.spread}
+
+    def meta(self) -> Mapping[str, Any]:
+        """Names of features, constants of forests, bands."""
+        if self.learned is None:
+            return {}
+        learned = self.learned
+        bands = {n: b for n, b in vars(self.bands).items() if b is not None}
+        return {
+            "launch_features": list(learned.factors[0].forest.names),
+            "schema": pooled_schema(learned.factors[0].forest.names).digest,
+            "unit": learned.unit,
+            "known": [list(kin) for kin in learned.rates.known],
+            "targets": sorted(learned.targets),
+            "constants": {n: t.forest.base for n, t in self._forests(learned).items()},
+            "bands": {n: [b.low, b.high] for n, b in bands.items() if n != "adapted"},
+        }
+
+    def restore(self, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> None:
+        """What `arrays` and `meta` gave."""
+        import numpy as np
+
+        names = tuple(map(str, meta["launch_features"]))
+        schema = pooled_schema(names)
+        if meta["schema"] != schema.digest:
+            raise PerfcError(f"weights of {self.name} read other features", hint="train it anew")
+
+        def read(name: str, columns: tuple[str, ...]) -> Trees:
+            own = {n: arrays[f"{name}.{n}"] for n in ARRAYS}
+            return Trees(Forest.from_arrays(columns, own, float(meta["constants"][name])))
+
+        parts = sorted(n for n in meta["constants"] if n.startswith("factor"))
+        known = tuple((str(a), str(b), str(c)) for a, b, c in meta["known"])
+        table = np.asarray(arrays["rates"])
+        if table.shape != (len(known), KINDS) or len(arrays["low"]) != len(schema):
+            raise PerfcError(f"weights of {self.name} of another shape", hint="train it anew")
+        self.learned = Learned(
+            float(meta["unit"]),
+            KindRates(known, table),
+            tuple(read(n, names) for n in parts),
+            read("residual", schema.columns),
+            read("spread", schema.columns),
+            np.asarray(arrays["low"]),
+            np.asarray(arrays["high"]),
+            frozenset(map(str, meta["targets"])),
+        )
+        self.bands = Bands(**{n: Band(float(a), float(b)) for n, (a, b) in meta["bands"].items()})
 
 
 def design(data: Measurements, features: NDArray[np.float32]) -> Array:
-    """What offsets multiply: one, ways of running, versions, and shares of kinds of launches."""
+    """What offsets multiply: one, batches, ways of running, and shares of kinds of launches."""
     import numpy as np
 
-    from ..steps.setting import Mode, Precision
-    from .kernel_sums import KINDS
-
-    start = 10
     settings = [r.setting for r in data.rows]
-    columns = [np.ones(len(data))]
+    columns = [np.ones(len(data)), np.log2([r.batch for r in data.rows]) / LOG_BATCHES]
     columns += [np.array([float(s.mode is m) for s in settings]) for m in Mode]
     columns += [np.array([float(s.precision is p) for s in settings]) for p in Precision]
     columns += [np.array([float(s.version >= (2, 9)) for s in settings])]
-    shares = features[:, start : start + KINDS].astype(np.float64)
+    shares = features[:, SHARES_START : SHARES_START + KINDS].astype(np.float64)
     return np.column_stack([*columns, shares])
-
-
-def fitted(
-    train: Measurements,
-    validation: Measurements,
-    quantity: Quantity,
-    budget: Budget,
-    recipe: SumRecipe,
-    say: Say,
-    parts: int = PARTS,
-) -> Learned:
-    """Learn from rows; a smaller recipe with one part for machines left out."""
-    import numpy as np
-
-    runs = tabulated_runs(train, train.values(quantity))
-    unit = 1.0
-    if quantity is not Quantity.TIME:
-        unit = float(np.median(runs.stack.time_s / runs.stack.total(runs.stack.scale_s)))
-        stack = replace(runs.stack, time_s=runs.stack.time_s / unit)
-        runs = RunTable(stack, runs.times)
-    stack = runs.stack
-    rates = KindRates.learned(stack, recipe)
-    pruned = Pruned.of(stack, rates)
-    weight = np.array([TRAINING_WEIGHT if r.setting.training else 1.0 for r in train.rows])
-    fold = _folds(train, validation, parts, budget.seed)
-    factors: list[Trees] = []
-    log_factor = np.zeros(len(pruned.stack.row))
-    for one in range(parts):
-        out = fold == one
-        booster = grown(pruned.take(~out), weight[~out], replace(recipe, seed=budget.seed + one))
-        factors.append(Trees.of(booster))
-        mine = out[pruned.stack.row]
-        log_factor[mine] = factors[-1](pruned.stack.values[mine])
-        say(f"factors of launches, part {one + 1} of {parts}")
-    by_kinds = pruned.seconds(log_factor)
-    values = pooled(train, runs, by_kinds, stack.total(rates.scaled(stack)))
-    wrong = np.log(stack.time_s / by_kinds.sum(axis=1))
-    names = pooled_schema(stack.names).columns
-    draft = Learned(
-        unit, rates, tuple(factors), None, None, values.min(axis=0).astype(np.float64),  # type: ignore[arg-type]
-        values.max(axis=0).astype(np.float64), frozenset(train.targets),
-    )  # fmt: skip
-    watched: tuple[NDArray[np.float32], Array] | None = None
-    if len(validation):
-        total, held = draft.features(validation)
-        watched = held, np.log(validation.values(quantity) / unit / total)
-    residual, rounds = _residual(values, wrong, weight, names, budget.seed, watched, UNWATCHED)
-    left = np.zeros(len(wrong))
-    for one in range(parts):
-        out = fold == one
-        part, _ = _residual(
-            values[~out], wrong[~out], weight[~out], names, budget.seed, None, rounds
-        )
-        left[out] = wrong[out] - part(values[out])
-    say(f"residual of graphs: {rounds} trees, {np.abs(np.expm1(left)).mean():.1%} across parts")
-    return replace(draft, residual=residual, spread=_spread(values, left, names, budget.seed))
-
-
-def _folds(train: Measurements, validation: Measurements, parts: int, seed: int) -> Array:
-    """By family where validation shares none with what is trained on, else by architecture."""
-    import numpy as np
-
-    held = {family(a) for a in validation.architectures}
-    apart = held and not held & {family(a) for a in train.architectures}
-    groups = [family(r.architecture) if apart else r.architecture for r in train.rows]
-    dealt = fold_of(groups, parts, seed)
-    return np.array([dealt[g] for g in groups])
-
-
-def _residual(
-    values: NDArray[np.float32],
-    wrong: Array,
-    weight: Array,
-    names: tuple[str, ...],
-    seed: int,
-    held: tuple[NDArray[np.float32], Array] | None,
-    rounds: int,
-) -> tuple[Trees, int]:
-    import xgboost
-
-    matrix = xgboost.DMatrix(values, wrong, weight=weight, feature_names=list(names))
-    options = {**RESIDUAL, "seed": seed}
-    if held is None:
-        return Trees.of(xgboost.train(options, matrix, rounds)), rounds
-    watched = xgboost.DMatrix(*held, feature_names=list(names))
-    found = xgboost.train(
-        options, matrix, ROUNDS, evals=[(watched, "validation")],
-        early_stopping_rounds=PATIENCE, verbose_eval=False,
-    )  # fmt: skip
-    best = found.best_iteration + 1
-    return Trees.of(found[:best]), best
-
-
-def _spread(values: NDArray[np.float32], left: Array, names: tuple[str, ...], seed: int) -> Trees:
-    import numpy as np
-    import xgboost
-
-    matrix = xgboost.DMatrix(values, np.log(np.abs(left) + 1e-3), feature_names=list(names))
-    return Trees.of(xgboost.train({**SPREAD, "seed": seed}, matrix, SPREAD_ROUNDS))
 
 
 def _apart(train: Measurements, quantity: Quantity, budget: Budget, say: Say) -> Band:

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from ..classes import Array
     from .rows import Measurements
 
-BOUNDS = ("matrix", "bandwidth", "vector", "latency")
 _KINDS = tuple(k.name.lower() for k in LaunchKind)
+SHARES_START = 10
+"""Column of the first share of a kind."""
 LONG_WINDOW = 26.0
 """Elements of a filter beyond 5 × 5, for which libraries have fewer kernels."""
 
@@ -72,5 +73,5 @@ def pooled(
         *np.log1p(counts).T,
         *means,
     ]
-    assert len(columns) == 10 + 2 * KINDS + len(stack.names)
+    assert len(columns) == SHARES_START + 2 * KINDS + len(stack.names)
     return np.stack(columns, axis=1).astype(np.float32)
