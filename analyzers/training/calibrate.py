@@ -20,8 +20,9 @@ from .protocols import folds, targets
 if TYPE_CHECKING:
     from ..classes import Array
 
-SPREAD_FOLD, BAND_FOLD = 3, 4
-"""Folds of groups that calibrate: one teaches the spread, the other sets the band."""
+PARTS = 5
+"""Into how many parts groups are cut; the last two calibrate: one teaches the spread, the other
+sets the band. Where rows abound, more parts leave more of them to the forest that is judged."""
 LEAST_MACHINES = 3
 BEYOND = 2.5
 """Distance above which a machine left out says nothing of others, one of another maker."""
@@ -35,6 +36,7 @@ def calibrate(
     known: tuple[str, ...],
     *,
     leave_machines_out: bool,
+    parts: int = PARTS,
 ) -> tuple[Forest, Calibration]:
     """The spread and the bands.
 
@@ -44,27 +46,30 @@ def calibrate(
         group: shape parameters that make a group; calibration rows share none with the others.
         known: frameworks.
         leave_machines_out: calibrate for unseen machines too, which trains once for each.
+        parts: into which groups are cut.
     """
-    spread, seen = _unseen_shapes(blocks, recipe, group, known)
+    spread, seen = _unseen_shapes(blocks, recipe, group, known, parts)
     if not leave_machines_out or len(targets(blocks)) < LEAST_MACHINES:
         return spread, Calibration(seen)
     return spread, _unseen_machines(blocks, recipe, known, spread, seen)
 
 
 def _unseen_shapes(
-    blocks: Sequence[Rows], recipe: Recipe, group: tuple[str, ...], known: tuple[str, ...]
+    blocks: Sequence[Rows],
+    recipe: Recipe,
+    group: tuple[str, ...],
+    known: tuple[str, ...],
+    parts: int,
 ) -> tuple[Forest, Band]:
     """Spread and band from groups that a forest of the others has not seen."""
-    fold = [folds(b, group) for b in blocks]
-    rest = [
-        b.take((f != SPREAD_FOLD) & (f != BAND_FOLD)) for b, f in zip(blocks, fold, strict=True)
-    ]
+    fold = [folds(b, group, parts) for b in blocks]
+    rest = [b.take(f < parts - 2) for b, f in zip(blocks, fold, strict=True)]
     protocols = protocols_of(blocks)
     taught = stacked([b for b in rest if len(b)], known, recipe, protocols)
     factor = grow(taught, recipe)
     plain = replace(recipe, unnamed=0.0)
     residuals: list[tuple[Stack, Array]] = []
-    for one in (SPREAD_FOLD, BAND_FOLD):
+    for one in (parts - 2, parts - 1):
         part = [b.take(f == one) for b, f in zip(blocks, fold, strict=True)]
         stack = stacked([b for b in part if len(b)], known, plain, protocols)
         residuals.append((stack, stack.log_factor - factor(stack.table.values)))

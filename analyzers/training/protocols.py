@@ -99,13 +99,20 @@ def split(blocks: Sequence[Rows], holdout: Holdout) -> Split:
     return found
 
 
-def folds(rows: Rows, group: tuple[str, ...]) -> NDArray[np.int64]:
-    """The fold of every row, by the shape parameters that make its group."""
+def folds(rows: Rows, group: tuple[str, ...], parts: int = FOLDS) -> NDArray[np.int64]:
+    """The fold of every row, by the shape parameters that make its group.
+
+    Args:
+        rows: of one block.
+        group: names of the parameters.
+        parts: number of folds; other than five, they are independent of the five that test.
+    """
     import numpy as np
 
     keys = np.stack([rows.columns[name] for name in group], axis=1).astype(np.int64)
     unique, back = np.unique(keys, axis=0, return_inverse=True)
-    found = [zlib.crc32(repr(tuple(map(int, key))).encode()) % FOLDS for key in unique]
+    checksums = [zlib.crc32(repr(tuple(map(int, key))).encode()) for key in unique]
+    found = [c % FOLDS if parts == FOLDS else c // FOLDS % parts for c in checksums]
     return np.array(found, np.int64)[back.reshape(-1)]
 
 

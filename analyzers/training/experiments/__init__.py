@@ -21,6 +21,7 @@ from ...artefact import Artefact
 from ...rows import Rows
 from ...sources import sources
 from ..evaluate import Figure, Slice, Tested, figure, test
+from ..calibrate import PARTS
 from ..fit import Recipe, train
 from ..protocols import Holdout, UnseenMachine, UnseenShapes, split, targets
 
@@ -59,6 +60,7 @@ class OperatorExperiment(Experiment):
         machines: slices of each machine left out.
         choose: which blocks of the sources are used; all of the class by default.
         also: further blocks made from those trained on, as rows with a parameter left out.
+        parts: into which groups are cut for calibrating.
     """
 
     name: str
@@ -71,6 +73,7 @@ class OperatorExperiment(Experiment):
     machines: tuple[Slice, ...] = ()
     choose: Callable[[Rows], bool] | None = None
     also: Callable[[Sequence[Rows]], list[Rows]] | None = None
+    parts: int = PARTS
 
     def rows(self, folder: Path) -> list[Rows]:
         """All blocks."""
@@ -88,7 +91,10 @@ class OperatorExperiment(Experiment):
             digests |= sources()[name].digests(folder)
         blocks = self.rows(folder)
         say(f"{self.name}: {sum(map(len, blocks)):,} rows of {len(targets(blocks))} machines")
-        found = train(self.name, self.extended(blocks), self.recipe, self.group, data=digests)
+        found = train(
+            self.name, self.extended(blocks), self.recipe, self.group,
+            data=digests, parts=self.parts,
+        )  # fmt: skip
         return replace(found, card=replace(found.card, rows=sum(map(len, blocks))))
 
     def extended(self, blocks: list[Rows]) -> list[Rows]:
@@ -125,7 +131,9 @@ class OperatorExperiment(Experiment):
         apart = isinstance(holdout, UnseenMachine)
         recipe = self.recipe.for_unseen_machine() if apart else self.recipe
         blocks = self.extended(parts.train)
-        found = train(self.name, blocks, recipe, self.group, leave_machines_out=apart)
+        found = train(
+            self.name, blocks, recipe, self.group, leave_machines_out=apart, parts=self.parts
+        )
         return test(found, parts.test)
 
 
