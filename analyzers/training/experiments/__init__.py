@@ -20,8 +20,8 @@ from perfc.errors import PerfcError
 from ...artefact import Artefact
 from ...rows import Rows
 from ...sources import sources
-from ..evaluate import Figure, Slice, Tested, figure, test
 from ..calibrate import PARTS
+from ..evaluate import Figure, Slice, Tested, figure, test
 from ..fit import Recipe, train
 from ..protocols import Holdout, UnseenMachine, UnseenShapes, split, targets
 
