@@ -93,8 +93,10 @@ class Learned:
 
     def sums(self, pruned: Pruned) -> Array:
         """Seconds by kind with the mean factor of all parts, ``[runs, kinds]``."""
+        import numpy as np
+
         factors = [one(pruned.stack.values) for one in self.factors]
-        return pruned.seconds(sum(factors) / len(factors))
+        return pruned.seconds(np.mean(factors, axis=0))
 
     def features(self, data: Measurements) -> tuple[Array, NDArray[np.float32]]:
         """Sum of every run, and its pooled features."""

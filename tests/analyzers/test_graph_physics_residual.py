@@ -1,0 +1,162 @@
+"""Kernels' sums with a residual of graphs: floors, machines nobody measured, weights."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+
+from perfc.analyzers.graph import physics_residual, residual_fit
+from perfc.analyzers.graph.branches import foldable_share
+from perfc.analyzers.graph.few_rows import PRIOR, Shift
+from perfc.analyzers.graph.kernel_sums import KindRates, Pruned, by_kind, tabulated_runs
+from perfc.analyzers.graph.model_graph import OpGraph
+from perfc.analyzers.graph.physics_residual import PhysicsResidual
+from perfc.analyzers.graph.predictor import Budget
+from perfc.analyzers.graph.protocols import Fold, Protocol, drawn, folds
+from perfc.analyzers.graph.rows import Quantity
+from perfc.errors import PerfcError
+
+from .graph_rows import measurements
+
+SMALL = replace(residual_fit.RECIPE, trees=15)
+
+
+def silent(line: str) -> None:
+    del line
+
+
+@cache
+def fold() -> Fold:
+    """A machine left out, but for one row each of ten architectures that are not tested."""
+    found = next(folds(measurements(), Protocol.DEVICE, (0,)))
+    few = found.test.of(drawn(found.test.rows, 0, 10))
+    shown = {r.architecture for r in few.rows}
+    return replace(found, few=few, test=found.test.where(lambda r: r.architecture not in shown))
+
+
+@pytest.fixture(scope="module")
+def trained() -> PhysicsResidual:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(physics_residual, "RECIPE", SMALL)
+        patch.setattr(physics_residual, "APART", SMALL)
+        patch.setattr(residual_fit, "ROUNDS", 20)
+        made = PhysicsResidual()
+        made.fit(fold().train, fold().validation, Budget(), silent)
+        made.calibrate(fold().validation)
+    return made
+
+
+def again(trained: PhysicsResidual) -> PhysicsResidual:
+    made = PhysicsResidual()
+    made.restore(trained.arrays(), json.loads(json.dumps(trained.meta())))
+    return made
+
+
+def operators(names: list[str], edges: list[tuple[int, int]]) -> OpGraph:
+    blank = np.zeros((len(names), 1))
+    return OpGraph(
+        tuple(names), blank, blank[None], np.array(edges, np.int64).reshape(-1, 2).T, blank[None],
+        blank,
+    )  # fmt: skip
+
+
+def test_estimates_are_never_below_the_floor(trained: PhysicsResidual) -> None:
+    floors = [r.time_s * 10 for r in fold().test.rows]
+    raised = fold().test.of(
+        [replace(r, floor_s=f) for r, f in zip(fold().test.rows, floors, strict=True)]
+    )
+    found = trained.estimates(raised)
+    assert (found.value >= floors).all()
+    assert (found.low >= floors).all()
+    assert (found.high >= found.value).all()
+
+
+def test_kernels_known_on_other_machines_carry_to_an_unseen_one(trained: PhysicsResidual) -> None:
+    found = trained.estimates(fold().test)
+    error = np.abs(found.value / fold().test.values(Quantity.TIME) - 1)
+    assert error.mean() < 0.4
+    assert found.extrapolating.all()
+
+
+def test_a_few_rows_bring_an_unseen_machine_nearer(trained: PhysicsResidual) -> None:
+    few = again(trained)
+    measured = fold().test.values(Quantity.TIME) * 1.7
+    slower = fold().few.of([replace(r, time_s=r.time_s * 1.7) for r in fold().few.rows])
+    before = np.abs(few.estimates(fold().test).value / measured - 1).mean()
+    few.adapt(slower)
+    after = np.abs(few.estimates(fold().test).value / measured - 1).mean()
+    assert after < before / 2
+    other = fold().train
+    np.testing.assert_array_equal(few.predict(other), trained.predict(other))
+
+
+def test_weights_read_are_those_written(trained: PhysicsResidual) -> None:
+    read, written = again(trained).estimates(fold().test), trained.estimates(fold().test)
+    np.testing.assert_allclose(read.value, written.value, rtol=1e-5)
+    np.testing.assert_allclose(read.high, written.high, rtol=1e-5)
+
+
+def test_weights_of_another_schema_are_refused(trained: PhysicsResidual) -> None:
+    meta = {**trained.meta(), "schema": "another"}
+    with pytest.raises(PerfcError, match="other features"):
+        PhysicsResidual().restore(trained.arrays(), meta)
+
+
+def test_untrained_it_says_so() -> None:
+    with pytest.raises(PerfcError, match="not trained"):
+        PhysicsResidual().estimates(measurements())
+
+
+def test_the_sum_alone_is_a_variant(trained: PhysicsResidual) -> None:
+    alone = again(trained)
+    alone.variant = "sum"
+    assert not np.array_equal(alone.predict(fold().test), trained.predict(fold().test))
+
+
+def test_short_launches_stay_in_the_sum() -> None:
+    data = measurements()
+    runs = tabulated_runs(data, data.values(Quantity.TIME))
+    rates = KindRates.learned(runs.stack, SMALL)
+    pruned = Pruned.of(runs.stack, rates)
+    whole = by_kind(runs.stack, rates.scaled(runs.stack))
+    np.testing.assert_allclose(pruned.seconds(np.zeros(len(pruned.stack.row))), whole)
+
+
+def test_rates_of_what_was_not_measured_are_those_of_the_most_alike() -> None:
+    eager, compiled = "torch 2.4, eager, channels first", "torch 2.4, compiled, channels first"
+    table = np.array([np.full(21, 1.0), np.full(21, 4.0), np.full(21, 9.0)])
+    known = (("a", "f16", eager), ("b", "f16", eager), ("a", "f16", compiled))
+    rates = KindRates(known, table)
+    np.testing.assert_allclose(rates.of(("c", "f16", eager)), 2.0)
+    np.testing.assert_allclose(rates.of(("b", "f16", compiled)), 9.0)
+
+
+def test_leaving_a_row_out_in_closed_form_is_leaving_it_out() -> None:
+    generator = np.random.default_rng(0)
+    table = generator.normal(size=(12, 3))
+    residual = table @ [0.3, -0.2, 0.1] + generator.normal(size=12) * 0.05
+    shift, left = Shift.learned(table, residual)
+    gaps = []
+    for noise in (0.03, 0.06, 0.12, 0.25):
+        rest, wanted = table[1:], residual[1:]
+        pull = np.eye(3) * (noise / PRIOR) ** 2
+        offsets = np.linalg.solve(rest.T @ rest + pull, rest.T @ wanted)
+        gaps.append(abs(residual[0] - table[0] @ offsets - left[0]))
+    assert min(gaps) < 1e-9
+    assert np.abs(shift(table) - residual).mean() < 0.1
+
+
+def test_branches_between_one_tensor_and_one_sum_fold() -> None:
+    names = ["relu", "conv", "batch_norm", "conv", "batch_norm", "add"]
+    edges = [(0, 1), (1, 2), (0, 3), (3, 4), (2, 5), (4, 5)]
+    assert foldable_share(operators(names, edges)) == pytest.approx(5 / 6)
+
+
+def test_a_residual_block_does_not_fold() -> None:
+    names = ["relu", "conv", "relu", "conv", "add"]
+    edges = [(0, 1), (1, 2), (2, 3), (3, 4), (0, 4)]
+    assert foldable_share(operators(names, edges)) == 0.0
