@@ -117,6 +117,11 @@ def pooled(x: Tensor, graph_of_node: Tensor, graphs: int, how: str) -> Tensor:
         graphs: how many.
         how: ``sum``, ``mean`` or ``max``.
     """
+    if how == "max":
+        # segment_reduce gives wrong gradients for maxima that several nodes share, as equal
+        # operators do; scatter_reduce counts what it starts from among them if that is as large.
+        least = torch.full((graphs, x.shape[1]), -torch.inf, dtype=x.dtype, device=x.device)
+        return least.scatter_reduce(0, graph_of_node[:, None].expand_as(x), x, "amax")
     lengths = torch.bincount(graph_of_node, minlength=graphs)
     return torch.segment_reduce(x, how, lengths=lengths, axis=0)
 

@@ -60,6 +60,7 @@ class MlpNode(NetworkPredictor):
     recipe: ClassVar[TrainRecipe] = TrainRecipe(
         epochs=500, learning_rate=1e-3, patience=50, halve_after=5
     )
+    short: ClassVar[TrainRecipe | None] = TrainRecipe(learning_rate=1e-3, patience=200)
     loss: ClassVar[Loss] = staticmethod(squared)
     nodes = perf_graph.NODES
     whole = perf_graph.GRAPH

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
@@ -44,7 +43,7 @@ class NetworkPredictor(GraphPredictor):
         whole: columns of the graph's vector; empty for none.
         hidden: width in the paper.
         recipe: of the training, as in the paper.
-        short_rate: learning rate of runs with less than the paper's time; None keeps the paper's.
+        short: recipe of runs with less than the paper's time and width; None keeps the paper's.
         loss: of a batch.
     """
 
@@ -53,7 +52,7 @@ class NetworkPredictor(GraphPredictor):
     whole: Schema = Schema("no graph", ())
     hidden: ClassVar[int]
     recipe: ClassVar[TrainRecipe]
-    short_rate: ClassVar[float | None] = None
+    short: ClassVar[TrainRecipe | None] = None
     loss: ClassVar[Loss] = staticmethod(huber)
 
     def __init__(self, variant: str = "", quantity: Quantity = Quantity.TIME) -> None:
@@ -97,9 +96,7 @@ class NetworkPredictor(GraphPredictor):
         rest = self.prepare({n: train.graphs[n] for n in sorted(used)}, budget, say)
         self.made = self.network()
         cache: dict[tuple[str, int], GraphTensors] = {}
-        recipe = self.recipe
-        if budget.scale < 1 and self.short_rate is not None:
-            recipe = replace(recipe, learning_rate=self.short_rate)
+        recipe = self.short if budget.scale < 1 and self.short is not None else self.recipe
         self.trained = self.train_network(
             self.made,
             self.batches(train, cache),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import log2
 from typing import TYPE_CHECKING
 
 from .model_graph import ModelGraph
@@ -25,6 +26,8 @@ NODES = Schema(
 """v = hp ‖ c ‖ m ‖ a ‖ p. Operators are not named: Section 4.2 found that their names do harm."""
 EDGES = Schema("PerfGraph edges", ("nbytes", "extent_0", "extent_1", "extent_2", "extent_3"))
 """e = sz ‖ sp: size, then batch, channels, height, width."""
+PARTS = 1e4
+"""Shares and the density are counted in parts of ten thousand before the logarithm."""
 STATISTICS = ("total", "mean", "median", "max")
 GRAPH = Schema(
     "PerfGraph graph",
@@ -50,7 +53,7 @@ def amounts(graph: ModelGraph, batch: float) -> dict[str, Array]:
 
 
 def node_table(graph: ModelGraph, batch: float) -> Array:
-    """``[nodes, len(NODES)]``; sizes by their logarithm, shares as they are."""
+    """``[nodes, len(NODES)]``, all by their logarithm."""
     import numpy as np
 
     found = amounts(graph, batch)
@@ -58,7 +61,8 @@ def node_table(graph: ModelGraph, batch: float) -> Array:
     shares = [values / max(values.sum(), 1.0) for values in found.values()]
     sizes = np.log2(1 + np.stack([*found.values(), intensity], axis=1))
     hyper = logs(graph.ops.at(batch), HYPER_PARAMETERS)
-    return np.concatenate([hyper, sizes, np.stack(shares, axis=1)], axis=1)
+    parts = np.log2(1 + PARTS * np.stack(shares, axis=1))
+    return np.concatenate([hyper, sizes, parts], axis=1)
 
 
 def edge_table(graph: ModelGraph, batch: float) -> Array:
@@ -79,5 +83,5 @@ def graph_vector(graph: ModelGraph, batch: float) -> list[float]:
     intensity = found["flop"].sum() / max(found["access_bytes"].sum(), 1.0)
     numbers += [float(carried.mean()) if edges else 0.0, intensity, batch]
     scaled: list[float] = np.log2(1 + np.array(numbers)).tolist()
-    scaled[2] = numbers[2]
+    scaled[2] = log2(1 + PARTS * numbers[2])
     return scaled

@@ -130,7 +130,7 @@ class Pmgns(NetworkPredictor):
     variants: ClassVar[tuple[str, ...]] = ("gcn", "gat", "gin", MLP)
     hidden: ClassVar[int] = 512
     recipe: ClassVar[TrainRecipe] = TrainRecipe(epochs=500, learning_rate=2.754e-5, patience=60)
-    short_rate: ClassVar[float | None] = 1e-3
+    short: ClassVar[TrainRecipe | None] = TrainRecipe(learning_rate=1e-3, patience=200)
     nodes = NODES
     whole = STATIC
 

@@ -1,0 +1,128 @@
+"""Networks after their papers: what they read, that they learn, that weights come back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from perfc.analyzers.graph import nnlqp, perf_graph, pmgns, trappm  # noqa: E402
+from perfc.analyzers.graph.gnn_nf import GnnNf  # noqa: E402
+from perfc.analyzers.graph.network_predictor import NetworkPredictor  # noqa: E402
+from perfc.analyzers.graph.predictor import Budget, predictor  # noqa: E402
+from perfc.analyzers.graph.protocols import Fold, Protocol, folds  # noqa: E402
+from perfc.analyzers.graph.rows import Quantity  # noqa: E402
+from perfc.analyzers.graph.seernet import SeerNet  # noqa: E402
+from perfc.analyzers.graph.weights import card_of, load, save  # noqa: E402
+from perfc.errors import PerfcError  # noqa: E402
+
+from .graph_rows import measurements  # noqa: E402
+
+NETWORKS = (
+    "seernet", "seernet:plain", "seernet:no-edge-features", "seernet:no-graph-features",
+    "seernet-multi", "pmgns", "pmgns:gcn", "pmgns:gat", "pmgns:gin", "pmgns:mlp", "trappm",
+    "trappm:random", "trappm:without-embedding", "nnlqp", "gnn-nf", "brp-nas", "brp-nas:one-hot",
+    "mlp-node",
+)  # fmt: skip
+TABLES = (
+    (pmgns.NODES, pmgns.node_table, 32), (trappm.NODES, trappm.node_table, 113),
+    (nnlqp.NODES, nnlqp.node_table, 44), (perf_graph.NODES, perf_graph.node_table, 19),
+)  # fmt: skip
+QUICK = Budget(0, 0.6, None, 1 / 16)
+
+
+def fold() -> Fold:
+    return next(folds(measurements(), Protocol.RANDOM, (0,)))
+
+
+def silent(line: str) -> None:
+    del line
+
+
+def trained(name: str, budget: Budget = QUICK) -> NetworkPredictor:
+    made = predictor(name)
+    assert isinstance(made, NetworkPredictor)
+    made.fit(fold().train, fold().validation, budget, silent)
+    return made
+
+
+@pytest.mark.parametrize(("schema", "table", "length"), TABLES)
+def test_node_vectors_have_the_length_of_their_papers(schema, table, length) -> None:  # type: ignore[no-untyped-def]
+    graph = next(iter(measurements().graphs.values()))
+    found = table(graph, 8)
+    assert len(schema) == length
+    assert found.shape == (len(graph.ops), length)
+    assert np.isfinite(found).all()
+
+
+def test_one_hot_parts_name_one_operator_a_node() -> None:
+    graph = next(iter(measurements().graphs.values()))
+    assert (trappm.node_table(graph, 1)[:, : len(trappm.VOCABULARY)].sum(1) == 1).all()
+    assert (pmgns.node_table(graph, 1)[:, : len(pmgns.VOCABULARY)].sum(1) <= 1).all()
+
+
+def test_static_features_have_the_length_of_their_papers() -> None:
+    graph = next(iter(measurements().graphs.values()))
+    assert len(pmgns.static_features(graph, 8)) == len(pmgns.STATIC) == 5
+    assert len(trappm.static_features(graph, 8)) == len(trappm.STATIC) == 6
+    assert len(perf_graph.graph_vector(graph, 8)) == len(perf_graph.GRAPH) == 18
+    assert len(GnnNf.nodes) == len(nnlqp.NODES) + 3
+
+
+def test_shares_of_a_perf_graph_sum_to_one() -> None:
+    graph = next(iter(measurements().graphs.values()))
+    parts = 2 ** perf_graph.node_table(graph, 8)[:, -3:] - 1
+    np.testing.assert_allclose(parts.sum(0), perf_graph.PARTS)
+
+
+def test_seernet_has_about_the_parameters_of_the_paper() -> None:
+    made = SeerNet()
+    count = sum(p.numel() for p in made.network().parameters())
+    assert 0.9 * 1.02e6 < count < 1.1 * 1.02e6
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_weights_come_back(name: str, tmp_path: Path) -> None:
+    pytest.importorskip("safetensors")
+    made = trained(name)
+    path = save(made, card_of(made, fold().train, "random", {}), tmp_path)
+    again, _ = load(path)
+    np.testing.assert_allclose(again.predict(fold().test), made.predict(fold().test), rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["seernet", "pmgns", "trappm", "brp-nas", "mlp-node"])
+def test_a_row_is_predicted_alike_alone_and_in_company(name: str) -> None:
+    made, test = trained(name), fold().test
+    alone = [float(made.predict(test.of([row]))[0]) for row in test.rows]
+    np.testing.assert_allclose(made.predict(test), alone, rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["seernet", "nnlqp"])
+def test_made_up_times_are_learned(name: str) -> None:
+    data = fold()
+    made = trained(name, Budget(0, 5.0, None, 1 / 8))
+    measured = data.test.values(Quantity.TIME)
+    guess = np.exp(np.log(data.train.values(Quantity.TIME)).mean())
+    error = np.abs(made.predict(data.test) / measured - 1).mean()
+    assert error < 0.75 * np.abs(guess / measured - 1).mean()
+
+
+def test_weights_of_other_features_are_refused() -> None:
+    made = trained("nnlqp")
+    meta = {**made.meta(), "schemas": ["", "", "", ""]}
+    with pytest.raises(PerfcError, match="other features"):
+        predictor("nnlqp").restore(made.arrays(), meta)
+
+
+def test_fine_tuning_takes_a_machine_that_is_twice_as_slow() -> None:
+    from dataclasses import replace
+
+    made, data = trained("trappm", Budget(0, 4.0, None, 1 / 8)), fold()
+    slow = data.train.of([replace(r, time_s=2 * r.time_s) for r in data.train.rows[:32]])
+    before = np.abs(made.predict(slow) / slow.values(Quantity.TIME) - 1).mean()
+    made.adapt(slow)
+    after = np.abs(made.predict(slow) / slow.values(Quantity.TIME) - 1).mean()
+    assert after < 0.7 * before
