@@ -23,6 +23,8 @@ from . import artefact
 from .energy import Energy, Spell, energy_of, summed
 from .learned import Learned, learned
 from .spread import Spread, spread_of
+from .steps.kernels import KernelTime, kernel_times
+from .steps.predict import CLASS
 
 if TYPE_CHECKING:
     from perfc.passes.manager import Analyses
@@ -43,6 +45,8 @@ class Predictor(Enum):
     """Rates fitted to kernels that this machine ran under this runtime."""
     LEARNED = "learned"
     """The operator predictor, from the target's data sheet."""
+    STEPS = "steps"
+    """What whole steps of models taught of kernels that nobody timed alone."""
     ROOFLINE = "roofline"
     """Sustained rates, times what kernels of the kind usually take of them."""
 
@@ -122,7 +126,7 @@ class PredictionTable:
 
 @dataclass(frozen=True)
 class Prediction(Analysis[PredictionTable]):
-    """Fitted rates of this machine and runtime first, then the operator predictor, then a roofline.
+    """Fitted rates first, then the operator predictor, then whole steps, then a roofline.
 
     No prediction is below the floor. Left out: overlap of kernels on several streams, clocks that
     heat lowers, other programs.
@@ -136,7 +140,7 @@ class Prediction(Analysis[PredictionTable]):
     def run(self, module: Module, am: Analyses) -> PredictionTable:
         """Predictions at the default values of the symbols."""
         bounds = am.get(Roofline(self.target, self.runtime, self.tf32), module)
-        return predict(bounds, am.get(Fuse(self.runtime), module), tf32=self.tf32)
+        return predict(bounds, am.get(Fuse(self.runtime), module), module=module, tf32=self.tf32)
 
 
 def predict(
@@ -144,6 +148,7 @@ def predict(
     kernels: KernelTable,
     *,
     source: Module | None = None,
+    module: Module | None = None,
     tf32: bool = True,
     folder: Path = artefact.SHIPPED,
 ) -> PredictionTable:
@@ -153,6 +158,7 @@ def predict(
         bounds: the roofline.
         kernels: the kernels it is of, with their runtime.
         source: the module as read, for the nodes that only a host runs; they are left out else.
+        module: what the kernels are of, for what whole steps taught; that is left out else.
         tf32: whether f32 products may use TF32.
         folder: where the weights of the operator predictor lie.
     """
@@ -164,9 +170,18 @@ def predict(
     launch = gap(machine, kernels.runtime.launch)
     missing = [i for i, k in enumerate(found) if k is None]
     known = learned(bounds, missing, tf32=tf32, folder=folder) if missing else {}
+    strange = [i for i in missing if i not in known]
+    taught: dict[int, KernelTime] = {}
+    if module is not None and strange:
+        taught = kernel_times(bounds, kernels, module, strange, folder=folder)
     for i in missing:
         bound = bounds.kernels[i]
-        own = by_learning(known[i], bound) if i in known else by_roofline(bound, machine)
+        if i in known:
+            own = by_learning(known[i], bound)
+        elif i in taught:
+            own = by_steps(taught[i], bound)
+        else:
+            own = by_roofline(bound, machine)
         found[i] = waited(own, bound, launch)
     complete = [k for k in found if k is not None]
     host_s = 0.0
@@ -215,6 +230,21 @@ def by_learning(found: Learned, bound: KernelBound) -> KernelPrediction:
         0.0,
         Predictor.LEARNED,
         found.class_name,
+        found.is_extrapolating,
+        found.is_measured,
+    )
+
+
+def by_steps(found: KernelTime, bound: KernelBound) -> KernelPrediction:
+    """What whole steps taught."""
+    return KernelPrediction(
+        bound.floor_s,
+        found.time_s,
+        found.low_s,
+        found.high_s,
+        0.0,
+        Predictor.STEPS,
+        CLASS,
         found.is_extrapolating,
         found.is_measured,
     )

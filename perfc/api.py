@@ -61,7 +61,9 @@ class Report:
         """What every kernel and the run will take; made when first asked for."""
         from perfc.analyzers.prediction import predict
 
-        return predict(self.roofline, self.kernels, source=self.source, tf32=self.tf32)
+        return predict(
+            self.roofline, self.kernels, source=self.source, module=self.module, tf32=self.tf32
+        )
 
 
 @paused_collector()

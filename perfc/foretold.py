@@ -62,6 +62,8 @@ def prediction_part(report: Report, index: int) -> PredictionPart:
             from perfc.analyzers.reasons import reasons
 
             learned = reasons(report.roofline, index, tf32=report.tf32)
+        case Predictor.STEPS:
+            pass
         case Predictor.ROOFLINE:
             from perfc.analyzers.spread import spread_of
 

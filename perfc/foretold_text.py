@@ -14,6 +14,7 @@ WIDTH = 100
 SAYS = {
     Predictor.FITTED: "by rates fitted to kernels of this machine and runtime",
     Predictor.LEARNED: "by the operator predictor, learned on kernels of other machines too",
+    Predictor.STEPS: "by whole steps of models, which taught what such launches take",
     Predictor.ROOFLINE: "by the roofline: no predictor knows such kernels",
 }
 

@@ -25,7 +25,8 @@ class Forecast:
         low_s: lower end of the interval that holds nine of ten such kernels.
         high_s: upper end.
         wait_s: part of the time that only waits for the launch.
-        predictor: fitted on this machine and runtime, learned from others, or a roofline.
+        predictor: fitted on this machine and runtime, learned from kernels of others or from whole
+            steps, or a roofline.
         class_name: class of kernels whose measurements it rests on.
         is_extrapolating: whether it is unlike all that was measured.
         is_measured: whether kernels of the class were measured on this machine, or a near one.

@@ -1,0 +1,150 @@
+"""Kernels that nobody timed alone take what whole steps taught."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import perfc
+from perfc.analyzers.artefact import FORMAT, Artefact, WeightsError, save, schema_of
+from perfc.analyzers.card import Card
+from perfc.analyzers.conformal import Band, Calibration
+from perfc.analyzers.distance import coordinates
+from perfc.analyzers.forest import Forest
+from perfc.analyzers.prediction import PredictionTable, Predictor, predict
+from perfc.analyzers.rows import Protocol
+from perfc.analyzers.sheet import Sheet
+from perfc.analyzers.steps.columns import columns
+from perfc.analyzers.steps.features import tabulate
+from perfc.analyzers.steps.kernels import RUNTIMES, setting_of
+from perfc.analyzers.steps.launch_kind import LaunchKind
+from perfc.analyzers.steps.predict import CLASS, weights_name
+from perfc.analyzers.steps.setting import Mode, Precision, Setting
+from perfc.machine import load_machine
+
+from . import flat_weights
+
+MODEL = Path(__file__).parents[2] / "examples" / "models" / "resnet50.onnx.gz"
+KIN = (("rtx3090", "amp f16", "torch 1.13"), ("rtx4090", "amp f16", "torch 2.4"))
+
+
+def write_steps(folder: Path, mode: Mode, factor: float = 2.0) -> None:
+    """Weights by which every launch takes ``factor`` times its scale."""
+    machines = [load_machine(k[0]) for k in KIN]
+    features = tabulate(columns([]), Setting(), Sheet(machines[0])).names
+    leaves = [
+        Forest(features, np.array([-1], np.int16), np.full(1, value, np.float32),
+               np.zeros(1, np.int32), np.zeros(1, np.int32), 0.0)
+        for value in (0.0, np.log(0.1))
+    ]  # fmt: skip
+    name = weights_name(mode)
+    card = Card(
+        name=name, class_name=CLASS, format=FORMAT, schema=schema_of(CLASS, (), features),
+        parameters=(), features=features, protocols=(Protocol.STEP,), frameworks=("torch 2.4",),
+        dtypes=("f16",), targets=tuple(m.name for m in machines), kin=KIN,
+        places={"f16": tuple(coordinates(Sheet(m), "f16") for m in machines)},
+        bases={"factor": 0.0, "spread": 0.0},
+        calibration=Calibration(Band(-1.0, 1.0), far=Band(-3.0, 3.0), reach=1.0),
+        split="none", data={}, metrics={}, versions={}, rows=1,
+    )  # fmt: skip
+    hull = np.full(len(features), 1e12)
+    more = {"multipliers": np.full((len(KIN), len(LaunchKind)), factor)}
+    save(Artefact(card, *leaves, -hull, hull, np.zeros(len(features)), more=more), folder)
+
+
+@pytest.fixture(scope="module")
+def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("weights")
+    for mode in RUNTIMES.values():
+        write_steps(folder, mode)
+    return folder
+
+
+def analysed(runtime: str, dtype: str = "f16", target: str = "rtx3090") -> perfc.Report:
+    return perfc.analyze(MODEL, target, dims={"batch": 16}, runtime=runtime, dtype=dtype)
+
+
+def of(report: perfc.Report, folder: Path) -> PredictionTable:
+    return predict(
+        report.roofline, report.kernels, source=report.source, module=report.module, folder=folder
+    )
+
+
+@pytest.mark.parametrize("runtime", ["eager", "inductor"])
+def test_every_kernel_of_a_step_is_known(runtime: str, weights: Path) -> None:
+    report = analysed(runtime)
+    found = of(report, weights)
+    assert {k.predictor for k in found.kernels} == {Predictor.STEPS}
+    assert found.share(Predictor.STEPS) == pytest.approx(1)
+    for k, bound in zip(found.kernels, report.roofline.kernels, strict=True):
+        assert bound.floor_s == k.floor_s <= k.low_s <= k.time_s <= k.high_s
+        assert k.is_measured
+    total = found.total
+    assert total.floor_s <= total.low_s < total.time_s < total.high_s
+
+
+def test_times_follow_what_steps_taught(weights: Path, tmp_path: Path) -> None:
+    report = analysed("eager")
+    write_steps(tmp_path, Mode.EAGER, factor=4.0)
+    once, twice = of(report, weights), of(report, tmp_path)
+    longest = max(range(len(once.kernels)), key=lambda i: once.kernels[i].time_s)
+    assert twice.kernels[longest].time_s == pytest.approx(2 * once.kernels[longest].time_s)
+    k = once.kernels[longest]
+    assert k.high_s / k.time_s == pytest.approx(np.exp(0.1))
+
+
+def test_machines_without_steps_get_wider_intervals(weights: Path) -> None:
+    def width(target: str) -> float:
+        total = of(analysed("eager", target=target), weights).total
+        return total.high_s / total.time_s
+
+    assert width("h100") > width("rtx3090")
+
+
+def test_operators_timed_alone_come_before_steps(tmp_path: Path) -> None:
+    write_steps(tmp_path, Mode.EAGER)
+    flat_weights.write(tmp_path, "matmul", ("bf16",), ("a100", "h100"))
+    found = of(analysed("eager"), tmp_path)
+    assert {k.predictor for k in found.kernels} == {Predictor.STEPS, Predictor.LEARNED}
+    learned = [k for k in found.kernels if k.predictor is Predictor.LEARNED]
+    assert {k.class_name for k in learned} == {"matmul"}
+
+
+@pytest.mark.parametrize(
+    ("runtime", "dtype", "target"),
+    [("ort", "f16", "rtx3090"), ("eager", "", "rtx3090"), ("eager", "f16", "generic-x86-64")],
+)
+def test_what_no_step_was_measured_in_is_left_to_the_roofline(
+    runtime: str, dtype: str, target: str, weights: Path
+) -> None:
+    found = of(analysed(runtime, dtype, target), weights)
+    assert {k.predictor for k in found.kernels} == {Predictor.ROOFLINE}
+
+
+def test_without_weights_the_roofline_answers(tmp_path: Path) -> None:
+    found = of(analysed("eager"), tmp_path)
+    assert {k.predictor for k in found.kernels} == {Predictor.ROOFLINE}
+
+
+def test_damaged_weights_are_one_line(tmp_path: Path) -> None:
+    write_steps(tmp_path, Mode.EAGER)
+    path = tmp_path / f"{weights_name(Mode.EAGER)}.npz"
+    path.write_bytes(path.read_bytes()[:100])
+    with pytest.raises(WeightsError) as caught:
+        of(analysed("eager"), tmp_path)
+    assert "\n" not in str(caught.value)
+
+
+def test_the_newest_version_of_the_machine_is_taken(weights: Path) -> None:
+    from perfc.analyzers import artefact
+
+    card = artefact.load(weights / f"{weights_name(Mode.EAGER)}.toml").card
+    here = setting_of(card, "f16", compiled=False, target="rtx3090")
+    there = setting_of(card, "f16", compiled=False, target="h100")
+    assert here is not None
+    assert there is not None
+    assert (here.precision, here.version) == (Precision.AMP_F16, (1, 13))
+    assert there.version == (2, 4)
+    assert setting_of(card, "bf16", compiled=False, target="h100") is None
