@@ -170,16 +170,17 @@ def predict(
     launch = gap(machine, kernels.runtime.launch)
     missing = [i for i, k in enumerate(found) if k is None]
     known = learned(bounds, missing, tf32=tf32, folder=folder) if missing else {}
-    strange = [i for i in missing if i not in known]
+    # a class without rows of the type on such a machine gives way to steps that have some
+    strange = [i for i in missing if i not in known or not known[i].is_measured]
     taught: dict[int, KernelTime] = {}
     if module is not None and strange:
         taught = kernel_times(bounds, kernels, module, strange, folder=folder)
     for i in missing:
         bound = bounds.kernels[i]
-        if i in known:
-            own = by_learning(known[i], bound)
-        elif i in taught:
+        if i in taught and (i not in known or taught[i].is_measured):
             own = by_steps(taught[i], bound)
+        elif i in known:
+            own = by_learning(known[i], bound)
         else:
             own = by_roofline(bound, machine)
         found[i] = waited(own, bound, launch)

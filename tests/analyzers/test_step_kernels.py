@@ -103,11 +103,27 @@ def test_machines_without_steps_get_wider_intervals(weights: Path) -> None:
     assert width("h100") > width("rtx3090")
 
 
-def test_operators_timed_alone_come_before_steps(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("dtype", "measured", "first"),
+    [
+        ("bf16", "rtx3090", Predictor.LEARNED),
+        ("bf16", "h100", Predictor.STEPS),
+        ("f32", "rtx3090", Predictor.STEPS),
+    ],
+)
+def test_steps_on_the_machine_come_before_operators_on_others(
+    dtype: str, measured: str, first: Predictor, tmp_path: Path
+) -> None:
     write_steps(tmp_path, Mode.EAGER)
-    flat_weights.write(tmp_path, "matmul", ("bf16",), ("a100", "h100"))
+    flat_weights.write(tmp_path, "matmul", (dtype,), (measured,))
     found = of(analysed("eager"), tmp_path)
-    assert {k.predictor for k in found.kernels} == {Predictor.STEPS, Predictor.LEARNED}
+    assert {k.predictor for k in found.kernels} == {Predictor.STEPS, first}
+
+
+def test_operators_come_first_where_steps_know_no_such_machine(tmp_path: Path) -> None:
+    write_steps(tmp_path, Mode.EAGER)
+    flat_weights.write(tmp_path, "matmul", ("bf16",), ("a100",))
+    found = of(analysed("eager", target="h100"), tmp_path)
     learned = [k for k in found.kernels if k.predictor is Predictor.LEARNED]
     assert {k.class_name for k in learned} == {"matmul"}
 
