@@ -20,6 +20,8 @@ USUAL_LAUNCH_S = 5e-6
 NORM = 1.4
 """Order of the norm that joins a call and its kernel, which overlap a little."""
 PLAIN_SHARE, POOR_SHARE = 0.88, 0.74
+OLD_SHARE = 0.85
+"""Of FP32 products on Maxwell and Pascal, to Volta and later."""
 UNIFIED_CACHE = 7.0
 """First compute capability whose shared memory is part of the first-level cache."""
 
@@ -38,11 +40,14 @@ def single_flop_per_s(sheet: Sheet) -> float:
     """Rate of FP32 products without TF32 that a power limit and the register file leave.
 
     The peak times the root of the base clock's share (boards of 70 W run near their base clock
-    under load), and less where a multiprocessor has 128 lanes for the shared memory of 64.
+    under load), less where a multiprocessor has 128 lanes for the shared memory of 64, and before
+    Volta, whose kernels are of another generation.
     """
     peak = sheet.matrix_flop_per_s("f32", tf32=False)
     lanes = peak / (2 * sheet.sm_count * sheet.clock_hz)
-    return peak * float(sheet.base_clock_share**0.5 * (64 / max(lanes, 64.0)) ** 0.25)
+    old = 0 < sheet.generation < UNIFIED_CACHE
+    share = OLD_SHARE if old else (64 / max(lanes, 64.0)) ** 0.25
+    return peak * float(sheet.base_clock_share**0.5 * share)
 
 
 def read_cache_bytes(sheet: Sheet) -> float:

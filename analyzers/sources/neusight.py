@@ -39,11 +39,12 @@ class NeuSight(Source):
     files: ClassVar[tuple[str, ...]] = ("neusight_ops.parquet",)
 
     def rows(self, folder: Path) -> Iterator[Rows]:
-        """Blocks by operator and device."""
+        """Blocks by operator, device and published folder."""
         frame = read_parquet(folder / self.files[0])
-        for (operator, device), block in frame.groupby(["op", "device"], observed=True, sort=True):
+        keys = ["op", "device", "split"]
+        for (operator, device, part), block in frame.groupby(keys, observed=True, sort=True):
             class_name, columns = parameters(str(operator), block)
-            columns[PUBLISHED_TEST] = (block["split"] == "test").to_numpy(float)
+            columns[PUBLISHED_TEST] = (block["split"] == part).to_numpy(float) * (part == "test")
             yield Rows(
                 class_name,
                 load_machine(str(device)).name,

@@ -35,6 +35,8 @@ class Recipe:
         unnamed: share of rows that are seen a second time without their framework.
         spread_trees: of the spread, five levels deep.
         objective: of the trainer; the squared error of the logarithm converges fastest.
+        levels: how often the level of every block is taken off and trees grow anew, so that shapes
+            that one machine alone was measured at do not stand for that machine.
         apart: replaces the fields it gives when a machine is left out.
     """
 
@@ -49,6 +51,7 @@ class Recipe:
     unnamed: float = 0.1
     spread_trees: int = 40
     objective: str = "reg:squarederror"
+    levels: int = 0
     apart: Mapping[str, float | int] | None = None
     seed: int = 0
 
@@ -67,6 +70,7 @@ class Stack:
         log_factor: what the forest shall say, ``log(time / scale)``.
         weight: of each row, mean 1.
         block: index of each row's block.
+        owner: of each block: machine, and family of those that state the same parameters.
         increasing: features in which the factor may only rise.
     """
 
@@ -74,6 +78,7 @@ class Stack:
     log_factor: Array
     weight: Array
     block: NDArray[np.int64]
+    owner: tuple[tuple[str, tuple[str, ...]], ...]
     increasing: tuple[str, ...] = ()
 
 
@@ -124,12 +129,44 @@ def stacked(
         np.concatenate(factor),
         weights / weights.mean(),
         np.concatenate(index),
+        tuple((b.target, tuple(sorted(b.columns))) for b in blocks),
         class_of(blocks[0].class_name).increasing,
     )
 
 
 def grow(stack: Stack, recipe: Recipe) -> Forest:
-    """The forest of ``log(time / scale)``."""
+    """The forest of ``log(time / scale)``, of a machine of middling level where levels are off."""
+    forest = grown(stack, recipe)
+    for _ in range(recipe.levels):
+        residual = stack.log_factor - forest(stack.table.values)
+        level = levels(residual, stack)
+        forest = grown(replace(stack, log_factor=stack.log_factor - level), recipe)
+    return forest
+
+
+def levels(residual: Array, stack: Stack) -> Array:
+    """Level of every row's machine in its family, less the middle of the family's machines.
+
+    A level is the mean of the medians of the blocks, so that a large one does not outweigh others.
+    """
+    import numpy as np
+
+    medians: dict[tuple[str, tuple[str, ...]], list[float]] = {}
+    for block in np.unique(stack.block):
+        own = float(np.median(residual[stack.block == block]))
+        medians.setdefault(stack.owner[block], []).append(own)
+    means = {owner: sum(found) / len(found) for owner, found in medians.items()}
+    middle = {
+        family: float(np.median([m for (_, f), m in means.items() if f == family]))
+        for family in {f for _, f in means}
+    }
+    of_block = [means.get(o, 0.0) - middle.get(o[1], 0.0) for o in stack.owner]
+    level: Array = np.array(of_block)[stack.block]
+    return level
+
+
+def grown(stack: Stack, recipe: Recipe) -> Forest:
+    """One forest of what the stack says."""
     names = stack.table.names
     return boost(
         stack.table.values,
