@@ -43,6 +43,8 @@ PRECISIONS = {
     "f16": (Precision.AMP_F16, Precision.F16), "bf16": (Precision.AMP_BF16, Precision.BF16),
 }  # fmt: skip
 """Ways to run kernels of a type, that of most rows first: autocast runs the same kernels."""
+WIDEST = 4.0
+"""Half-width of an interval, in logarithms, beyond which nothing is known anyway: 55 times."""
 TORCH = re.compile(r"torch (\d{1,4})\.(\d{1,4})")
 
 
@@ -174,8 +176,8 @@ def estimated(
     width = spread * (1 + beyond)
     apart = distance_to(card, setting, sheet)
     band = card.calibration.at(apart, measured=bounds.machine.name in card.targets)
-    low_s = time_s * np.exp(width * min(band.low, 0.0))
-    high_s = time_s * np.exp(width * max(band.high, 0.0))
+    low_s = time_s * np.exp(np.maximum(width * min(band.low, 0.0), -WIDEST))
+    high_s = time_s * np.exp(np.minimum(width * max(band.high, 0.0), WIDEST))
 
     def of(values: Array, i: int) -> float:
         return max(float(values[owners == i].sum()), bounds.kernels[i].floor_s)

@@ -30,7 +30,7 @@ MODEL = Path(__file__).parents[2] / "examples" / "models" / "resnet50.onnx.gz"
 KIN = (("rtx3090", "amp f16", "torch 1.13"), ("rtx4090", "amp f16", "torch 2.4"))
 
 
-def write_steps(folder: Path, mode: Mode, factor: float = 2.0) -> None:
+def write_steps(folder: Path, mode: Mode, factor: float = 2.0, hull: float = 1e12) -> None:
     """Weights by which every launch takes ``factor`` times its scale."""
     machines = [load_machine(k[0]) for k in KIN]
     features = tabulate(columns([]), Setting(), Sheet(machines[0])).names
@@ -49,9 +49,9 @@ def write_steps(folder: Path, mode: Mode, factor: float = 2.0) -> None:
         calibration=Calibration(Band(-1.0, 1.0), far=Band(-3.0, 3.0), reach=1.0),
         split="none", data={}, metrics={}, versions={}, rows=1,
     )  # fmt: skip
-    hull = np.full(len(features), 1e12)
+    box = np.full(len(features), hull)
     more = {"multipliers": np.full((len(KIN), len(LaunchKind)), factor)}
-    save(Artefact(card, *leaves, -hull, hull, np.zeros(len(features)), more=more), folder)
+    save(Artefact(card, *leaves, -box, box, np.zeros(len(features)), more=more), folder)
 
 
 @pytest.fixture(scope="module")
@@ -118,6 +118,14 @@ def test_steps_on_the_machine_come_before_operators_on_others(
     flat_weights.write(tmp_path, "matmul", (dtype,), (measured,))
     found = of(analysed("eager"), tmp_path)
     assert {k.predictor for k in found.kernels} == {Predictor.STEPS, first}
+
+
+def test_intervals_of_what_is_unlike_all_steps_stay_finite(tmp_path: Path) -> None:
+    write_steps(tmp_path, Mode.EAGER, hull=1.0)
+    report = analysed("eager", target="h100")
+    for k in of(report, tmp_path).kernels:
+        assert k.is_extrapolating
+        assert k.high_s <= 60 * k.time_s
 
 
 def test_operators_come_first_where_steps_know_no_such_machine(tmp_path: Path) -> None:
