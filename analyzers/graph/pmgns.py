@@ -10,12 +10,16 @@ from typing import TYPE_CHECKING, ClassVar
 import torch
 from torch import Tensor, nn
 
+from perfc.errors import PerfcError
+
 from .batches import Batch
 from .message_passing import Gat, Gcn, Gin, Sage, pooled
+from .mig import MigProfile, mig_profile
 from .model_graph import ModelGraph
 from .network_predictor import NetworkPredictor, head
 from .node_features import indicators, logs, one_hot
 from .row_features import ROW
+from .rows import Measurements, Quantity
 from .schema import Schema
 from .train import TrainRecipe
 
@@ -143,6 +147,19 @@ class Pmgns(NetworkPredictor):
     def network(self) -> nn.Module:
         chosen = None if self.variant == MLP else CONVOLUTIONS[self.variant]
         return PmgnsNetwork(chosen, self.width)
+
+    def mig_profiles(self, data: Measurements) -> list[MigProfile | None]:
+        """The slice of an A100 that each row needs, from its predicted memory (Eq. 4.2).
+
+        Raises:
+            PerfcError: it was trained on another quantity.
+        """
+        if self.quantity is not Quantity.MEMORY:
+            raise PerfcError(
+                f"{self.quantity.value} says nothing of a slice's size",
+                hint="train it on memory_bytes",
+            )
+        return [mig_profile(memory_bytes) for memory_bytes in self.predict(data).tolist()]
 
 
 PREDICTOR = Pmgns

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ torch = pytest.importorskip("torch")
 from perfc.analyzers.graph import nnlqp, perf_graph, pmgns, trappm  # noqa: E402
 from perfc.analyzers.graph.gnn_nf import GnnNf  # noqa: E402
 from perfc.analyzers.graph.network_predictor import NetworkPredictor  # noqa: E402
+from perfc.analyzers.graph.pmgns import Pmgns  # noqa: E402
 from perfc.analyzers.graph.predictor import Budget, predictor  # noqa: E402
 from perfc.analyzers.graph.protocols import Fold, Protocol, folds  # noqa: E402
 from perfc.analyzers.graph.rows import Quantity  # noqa: E402
@@ -117,9 +119,25 @@ def test_weights_of_other_features_are_refused() -> None:
         predictor("nnlqp").restore(made.arrays(), meta)
 
 
-def test_fine_tuning_takes_a_machine_that_is_twice_as_slow() -> None:
-    from dataclasses import replace
+def test_a_slice_follows_from_predicted_memory() -> None:
+    data = fold()
+    train, validation = (
+        part.of([replace(r, memory_bytes=1e9 * (1 + 5 * (r.batch > 1))) for r in part.rows])
+        for part in (data.train, data.validation)
+    )
+    made = Pmgns("mlp", Quantity.MEMORY)
+    made.fit(train, validation, Budget(0, 2.0, None, 1 / 8), silent)
+    found = made.mig_profiles(data.test)
+    wanted = ["1g.5gb" if r.batch == 1 else "2g.10gb" for r in data.test.rows]
+    assert [p.name if p else "" for p in found] == wanted
 
+
+def test_no_slice_follows_from_time() -> None:
+    with pytest.raises(PerfcError, match="size"):
+        trained("pmgns:mlp").mig_profiles(fold().test)  # type: ignore[attr-defined]
+
+
+def test_fine_tuning_takes_a_machine_that_is_twice_as_slow() -> None:
     made, data = trained("trappm", Budget(0, 4.0, None, 1 / 8)), fold()
     slow = data.train.of([replace(r, time_s=2 * r.time_s) for r in data.train.rows[:32]])
     before = np.abs(made.predict(slow) / slow.values(Quantity.TIME) - 1).mean()
