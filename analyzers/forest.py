@@ -88,22 +88,22 @@ class Forest:
         threshold = np.ascontiguousarray(planes.T).view(np.float32).reshape(-1)
         roots = np.concatenate(([0], np.cumsum(sizes)[:-1])).astype(np.int32)
         inner = feature >= 0
-        before: NDArray[np.int64] = np.cumsum(inner) - inner
-        tree = np.repeat(np.arange(len(sizes)), sizes)
+        before = np.cumsum(inner, dtype=np.int32) - inner
         # breadth first, brothers side by side: the n-th inner node's children lie at 2n + 1
-        left = roots[tree] + 1 + 2 * (before - before[roots][tree])
-        inside = np.bincount(tree, inner, len(sizes))
+        left = np.repeat(roots + 1 - 2 * before[roots], sizes) + 2 * before
+        inside = np.add.reduceat(inner, roots, dtype=np.int32)
+        behind = left > np.arange(count, dtype=np.int32)
         if (
             not bool(np.isfinite(threshold).all())
             or (2 * inside + 1 != sizes).any()
-            or (left[inner] <= np.arange(count)[inner]).any()
+            or not bool((behind | ~inner).all())
         ):
             raise ValueError("arrays that are no forest")
         return cls(
             names,
             feature.astype(np.int16),
             threshold,
-            np.where(inner, left, 0).astype(np.int32),
+            left,
             roots,
             float(base),
         )
