@@ -277,9 +277,7 @@ def test_unsteady_memory_is_written_on_demand_only(
         machine = calibrate("fake", path, backend=Fake(), unsteady=True).machine
         assert "not steady" in machine.facts[key].note
     else:
-        with pytest.raises(
-            MeasurementError, match="median of 6 rounds is 50% below"
-        ):
+        with pytest.raises(MeasurementError, match="median of 6 rounds is 50% below"):
             calibrate("fake", path, backend=Fake())
         assert not path.exists()
 
