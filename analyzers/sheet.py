@@ -35,8 +35,7 @@ class Sheet:
 
     @cached_property
     def base_clock_share(self) -> float:
-        """Base over boost clock, what a power limit leaves of the peak at worst; 0.75 where not
-        stated."""
+        """Base over boost clock: what a power limit leaves at worst; 0.75 where not stated."""
         return min(self._device("clock_base_hz", 0.75 * self.clock_hz) / self.clock_hz, 1.0)
 
     @cached_property

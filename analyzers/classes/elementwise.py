@@ -39,8 +39,9 @@ class Elementwise(KernelClass):
         )
 
     def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
-        """Body against call; of the machine only what matters where the body is what takes time,
-        since hosts differ more than machines below.
+        """Body against call, and what of the machine matters where the body takes longest.
+
+        Nothing else of the machine: hosts differ more than machines.
         """
         import numpy as np
 
