@@ -179,12 +179,24 @@ def row_lines(
         yield [elided(c[i], w) if i < len(c) else "" for c, w in zip(cells, widths, strict=True)]
 
 
+FAR_ABOVE = 30
+"""Times the next largest column at which a column has no say in the scale."""
+
+
 def scales_of(table: Table) -> list[Scale]:
-    """One scale for each unit, so that columns of a table compare."""
+    """One scale for each unit, so that columns of a table compare.
+
+    A column far above all others of its unit, the upper end of wide intervals, does not count: in
+    its unit the others would all read as less than the last digit.
+    """
     by_unit: dict[Unit, list[float]] = {}
     for i, c in enumerate(table.columns):
-        by_unit.setdefault(c.unit, []).extend(numbers(table, i))
-    scales = {unit: scale_of(values, unit) for unit, values in by_unit.items()}
+        by_unit.setdefault(c.unit, []).append(max(numbers(table, i), default=0.0))
+    scales: dict[Unit, Scale] = {}
+    for unit, tops in by_unit.items():
+        *others, top = sorted(tops)
+        second = others[-1] if others else 0.0
+        scales[unit] = scale_of([second if 0 < second < top / FAR_ABOVE else top], unit)
     return [scales[c.unit] for c in table.columns]
 
 
