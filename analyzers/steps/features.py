@@ -44,6 +44,18 @@ def floors_s(columns: Columns, setting: Setting, sheet: Sheet) -> Array:
     return physics.floor_s(least, setting.precision.dtype, sheet)
 
 
+SHARED = (
+    "device_tb_per_s",
+    "ridge_flop_per_byte",
+    "sm_count",
+    "channels_last",
+    "version",
+    "is_bf16",
+    "is_mixed",
+)
+"""Features that all launches of a step have in common: the machine and the setting."""
+
+
 def tabulate(columns: Columns, setting: Setting, sheet: Sheet) -> Table:
     """Features of launches, their scale and their floors.
 
@@ -106,16 +118,16 @@ def constants(count: int, setting: Setting, sheet: Sheet) -> dict[str, Array]:
     import numpy as np
 
     rate = sheet.matrix_flop_per_s(setting.precision.dtype)
-    shared = {
-        "device_tb_per_s": sheet.device_bytes_per_s / 1e12,
-        "ridge_flop_per_byte": rate / sheet.device_bytes_per_s,
-        "sm_count": float(sheet.sm_count),
-        "channels_last": float(setting.channels_last),
-        "version": setting.version[0] + setting.version[1] / 100,
-        "is_bf16": float(setting.precision.dtype == "bf16"),
-        "is_mixed": float(setting.precision.is_mixed),
-    }
-    return {name: np.full(count, value) for name, value in shared.items()}
+    shared = (
+        sheet.device_bytes_per_s / 1e12,
+        rate / sheet.device_bytes_per_s,
+        float(sheet.sm_count),
+        float(setting.channels_last),
+        setting.version[0] + setting.version[1] / 100,
+        float(setting.precision.dtype == "bf16"),
+        float(setting.precision.is_mixed),
+    )
+    return {name: np.full(count, value) for name, value in zip(SHARED, shared, strict=True)}
 
 
 def log2(values: Array) -> Array:

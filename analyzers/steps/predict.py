@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -15,7 +16,7 @@ from ..distance import coordinates, nearest
 from ..forest import Forest
 from ..sheet import Sheet
 from .columns import columns as columns_of
-from .features import tabulate
+from .features import SHARED, tabulate
 from .launch_kind import LaunchKind
 from .launches import Launch, launches
 from .setting import Mode, Setting
@@ -36,7 +37,12 @@ FAR = 1.0
 """Distance from the nearest measured machine above which a prediction extrapolates."""
 CHUNK = 4096
 """Rows that a forest walks at once; bounds memory."""
-MOST_SPREAD = 3.0
+MOST_SPREAD = 0.0
+"""Logarithm of the largest error that is expected of a step, a factor of e."""
+BEYOND = 0.05
+"""Mean distance of launches from the box of those trained on, in its sides, that is far."""
+MOST_WIDTH = 3.0
+"""Natural logarithm of the factor that an interval reaches to either side, at most."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +120,7 @@ def estimate(found: Artefact, columns: Columns, setting: Setting, machine: Machi
     time_s = float(launch_s.sum())
     share = launch_s / time_s if time_s else launch_s
     spread = float((share * walked(found.spread, table.values)).sum())
-    beyond = float((share * excess(table.values, found.hull_low, found.hull_high)).sum())
+    beyond = float((share * outside(found, table.values)).sum())
     apart = distance_to(found.card, setting, sheet)
     band = found.card.calibration.at(apart, measured=machine.name in found.card.targets)
     width = float(np.exp(np.clip(spread, np.log(LEAST_SPREAD), MOST_SPREAD))) * (1 + beyond)
@@ -122,12 +128,18 @@ def estimate(found: Artefact, columns: Columns, setting: Setting, machine: Machi
     return StepEstimate(
         launch_s,
         time_s,
-        max(time_s * float(np.exp(width * min(band.low, 0.0))), floor_s),
-        time_s * float(np.exp(width * max(band.high, 0.0))),
+        max(time_s * math.exp(max(width * min(band.low, 0.0), -MOST_WIDTH)), floor_s),
+        time_s * math.exp(min(width * max(band.high, 0.0), MOST_WIDTH)),
         floor_s,
-        apart > FAR or beyond > FAR,
+        apart > FAR or beyond > BEYOND,
         found.card.name,
     )
+
+
+def outside(found: Artefact, values: NDArray[np.float32]) -> Array:
+    """How far launches leave the box of those trained on; machines have a distance of their own."""
+    own = len(found.card.features) - len(SHARED)
+    return excess(values[:, :own], found.hull_low[:own], found.hull_high[:own])
 
 
 def multipliers(table: Array, card: Card, setting: Setting, target: str) -> Array:
