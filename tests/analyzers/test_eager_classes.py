@@ -18,6 +18,7 @@ from perfc.analyzers.classes.softmax import Softmax
 from perfc.analyzers.predictor import transferred
 from perfc.analyzers.rows import Protocol
 from perfc.analyzers.sheet import Sheet
+from perfc.analyzers.sources.deepbench import DeepBench
 from perfc.analyzers.sources.neusight import POINTWISE, NeuSight
 from perfc.analyzers.table import complete
 from perfc.machine import load_machine
@@ -151,3 +152,21 @@ def test_neusights_rows_become_classes(tmp_path: Path) -> None:
     assert all(b.target == "t4" and b.protocol is Protocol.EAGER for b in blocks)
     (conv,) = (b for b in blocks if b.class_name == "convolution")
     assert conv.columns["out_h"][0] == 10
+
+
+def test_deepbenchs_convolutions_keep_their_strides(tmp_path: Path) -> None:
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    line = {
+        "device": "TitanXp", "precision": "Float", "op": "conv", "forward_latency_us": 100.0,
+        "batch": 8, "in_channels": 3, "out_channels": 64, "in_h": 224, "in_w": 224,
+        "filter_h": 7, "filter_w": 7, "pad_h": 3, "pad_w": 3, "stride_h": 2, "stride_w": 2,
+    }  # fmt: skip
+    lines = [line, line | {"device": "MI25"}, line | {"op": "gemm"}, line | {"precision": "odd"}]
+    pd.DataFrame(lines).to_parquet(tmp_path / "deepbench_ops.parquet")
+    (block,) = DeepBench().rows(tmp_path)
+    assert (block.target, block.dtype, block.protocol) == ("titan-xp", "f32", Protocol.KERNELS)
+    assert block.columns["out_h"][0] == 112
+    kind = Convolution()
+    macs = kind.amounts(complete(kind, block.columns), "f32").mac[0]
+    assert macs == 8 * 64 * 112 * 112 * 3 * 49

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ...rows import Rows
+from ...rows import Protocol, Rows
 from ...sources.neusight import PUBLISHED_TEST
 from ..evaluate import Slice, everything
 from ..fit import Recipe
@@ -31,6 +31,16 @@ def published(rows: Rows) -> NDArray[np.bool_]:
     """Rows of NeuSight's own test folder, those its figures are of."""
     found: NDArray[np.bool_] = rows.columns[PUBLISHED_TEST] > 0
     return found
+
+
+def eager(rows: Rows) -> NDArray[np.bool_]:
+    """One call of a framework."""
+    return everything(rows) & (rows.protocol is Protocol.EAGER)
+
+
+def back_to_back(rows: Rows) -> NDArray[np.bool_]:
+    """Calls of a library, their launches hidden."""
+    return ~eager(rows)
 
 
 def product(*, stored: bool, test: bool) -> Callable[[Rows], NDArray[np.bool_]]:
@@ -105,11 +115,11 @@ MATMUL = OperatorExperiment(
 )
 CONVOLUTION = OperatorExperiment(
     name="convolution",
-    title="Convolutions 3×3 in FP32, one eager call",
+    title="Convolutions: 3×3 in FP32, one eager call; cuDNN back to back, FP32, FP16 and int8",
     class_name="convolution",
-    sources=("neusight",),
+    sources=("neusight", "deepbench"),
     group=("in_channels", "out_channels", "in_h"),
     recipe=RECIPE,
-    shapes=(Slice("all", everything),),
-    machines=(Slice("all", everything),),
+    shapes=(Slice("one eager call", eager), Slice("back to back", back_to_back)),
+    machines=(Slice("one eager call", eager), Slice("back to back", back_to_back)),
 )
