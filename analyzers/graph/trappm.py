@@ -5,6 +5,8 @@ Panner Selvam and Brorsson, Machine Learning for Systems at NeurIPS 2023; thesis
 
 from __future__ import annotations
 
+import hashlib
+import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -24,6 +26,7 @@ from .predictor import Budget, Say
 from .row_features import ROW
 from .rows import Measurements, Quantity
 from .schema import Schema
+from .tensors import read_tensors, write_tensors
 from .train import Loss, TrainRecipe
 
 if TYPE_CHECKING:
@@ -135,12 +138,15 @@ class Trappm(NetworkPredictor):
         return static_features(graph, batch)
 
     def prepare(self, graphs: Mapping[str, ModelGraph], budget: Budget, say: Say) -> Budget:
-        """Phase 1: the auto-encoder, on graphs alone."""
+        """Phase 1: the auto-encoder, on graphs alone; that of an interrupted training is kept."""
         if self.variant == WITHOUT:
             return budget
         start = time.perf_counter()
         self.encoder = self.fresh_encoder()
-        if self.variant != RANDOM:
+        kept = None if budget.folder is None else budget.folder / self._kept(graphs, budget.seed)
+        if kept is not None and kept.is_file():
+            self.encoder.load_state_dict(read_tensors(kept))
+        elif self.variant != RANDOM:
             pretrain(
                 self.encoder,
                 [super(Trappm, self).tensors(g, 1.0) for g in graphs.values()],
@@ -148,8 +154,14 @@ class Trappm(NetworkPredictor):
                 limit_s=budget.limit_s * PRETRAINING_SHARE,
                 say=say,
             )
+        if kept is not None and not kept.is_file():
+            write_tensors(kept, self.encoder.state_dict())
         self.encoder.eval()
         return replace(budget, limit_s=budget.limit_s - (time.perf_counter() - start))
+
+    def _kept(self, graphs: Mapping[str, ModelGraph], seed: int) -> str:
+        text = json.dumps([sorted(graphs), seed, self.width, self.variant, NODES.digest])
+        return f"encoder-{hashlib.sha256(text.encode()).hexdigest()[:16]}.safetensors"
 
     def fresh_encoder(self) -> GraphEncoder:
         """As it is initialised."""

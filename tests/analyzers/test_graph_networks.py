@@ -119,6 +119,15 @@ def test_weights_of_other_features_are_refused() -> None:
         predictor("nnlqp").restore(made.arrays(), meta)
 
 
+def test_an_interrupted_training_keeps_its_encoder(tmp_path: Path) -> None:
+    pytest.importorskip("safetensors")
+    budget = replace(QUICK, folder=tmp_path)
+    first, second = (trained("trappm", budget).arrays() for _ in range(2))
+    names = [n for n in first if n.startswith("encoder.")]
+    assert names
+    assert all((first[n] == second[n]).all() for n in names)
+
+
 def test_a_slice_follows_from_predicted_memory() -> None:
     data = fold()
     train, validation = (
