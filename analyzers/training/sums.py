@@ -176,7 +176,7 @@ class SumModel:
         import numpy as np
         import xgboost
 
-        matrix = xgboost.DMatrix(stack.values, feature_names=list(stack.names))
+        matrix = xgboost.DMatrix(stack.values, feature_names=list(stack.names), nthread=1)
         factor = np.exp(self.booster.predict(matrix, output_margin=True).astype(np.float64))
         scale_s = stack.scale_s * self.multipliers[stack.kin[stack.row], stack.kind]
         found: Array = np.maximum(scale_s * factor, stack.floor_s)
@@ -286,8 +286,9 @@ def spread_of(stack: SumStack, share: Array, residual: Array, recipe: SumRecipe)
     settings = {"max_depth": 4, "eta": 0.15, "min_child_weight": 20.0, "max_bin": 64}
     xgboost = _xgboost()
     matrix = xgboost.QuantileDMatrix(
-        stack.values, wanted[stack.row], weight=share, feature_names=list(stack.names), max_bin=64
-    )
+        stack.values, wanted[stack.row], weight=share, feature_names=list(stack.names),
+        max_bin=64, nthread=1,
+    )  # fmt: skip
     options = {"tree_method": "hist", "nthread": 1, "seed": recipe.seed, **settings}
     return xgboost.train(options, matrix, num_boost_round=recipe.spread_trees)
 
@@ -295,8 +296,9 @@ def spread_of(stack: SumStack, share: Array, residual: Array, recipe: SumRecipe)
 def _trained(stack: SumStack, settings: Mapping[str, object], trees: int, loss: Any) -> Any:
     xgboost = _xgboost()
     matrix = xgboost.QuantileDMatrix(
-        stack.values, stack.time_s[stack.row], feature_names=list(stack.names), max_bin=64
-    )
+        stack.values, stack.time_s[stack.row], feature_names=list(stack.names),
+        max_bin=64, nthread=1,
+    )  # fmt: skip
     options = {"tree_method": "hist", "nthread": 1, **settings}
     return xgboost.train(options, matrix, num_boost_round=trees, obj=loss)
 
