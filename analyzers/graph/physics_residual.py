@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from perfc.errors import PerfcError
 
-from ..conformal import LEAST_SPREAD, UNMEASURED_WIDENING, Band, band, excess
+from ..conformal import COVERAGE, LEAST_SPREAD, UNMEASURED_WIDENING, Band, band, excess
 from ..forest import ARRAYS, Forest
 from ..steps.setting import Mode, Precision
 from ..training.sums import SumRecipe
@@ -39,6 +39,8 @@ APART = SumRecipe(trees=60, depth=6, learning_rate=0.3, knee=0.1)
 """For machines left out in turn, whose errors calibrate those that nobody measured."""
 MOST_SPREAD = 3.0
 FAR = 1.0
+MOST_BEYOND = 3.0
+"""Sides of the box of trained features beyond which an interval widens no further."""
 LOG_BATCHES = 8.0
 """Doublings of the batch over which an offset may grow by as much as any other."""
 
@@ -109,6 +111,7 @@ class PhysicsResidual(GraphPredictor):
             residual = features[:, column].astype(np.float64)
         width = np.exp(np.clip(learned.spread(features), np.log(LEAST_SPREAD), MOST_SPREAD))
         beyond = excess(features, learned.low, learned.high)
+        width *= 1 + np.minimum(beyond, MOST_BEYOND)
         return Detail(total * np.exp(residual) * learned.unit, features, width, beyond)
 
     def _shifted(self, data: Measurements, found: Detail) -> Array:
@@ -129,7 +132,9 @@ class PhysicsResidual(GraphPredictor):
         self.moved = frozenset(few.targets)
         residual = np.log(few.values(self.quantity) / found.value)
         self.shift, left = Shift.learned(table, residual)
-        self.bands.adapted = band(left / found.width)
+        # so few rows that a corrected quantile would be their largest
+        reach = float(np.quantile(np.abs(left / found.width), COVERAGE))
+        self.bands.adapted = Band(-reach, reach)
 
     def calibrate(self, validation: Measurements) -> None:
         """The band of machines trained on."""
@@ -139,7 +144,7 @@ class PhysicsResidual(GraphPredictor):
             return
         found = self.detail(validation)
         wrong = np.log(validation.values(self.quantity) / found.value)
-        self.bands.seen = band(wrong / (found.width * (1 + found.beyond)))
+        self.bands.seen = band(wrong / found.width)
 
     def estimates(self, data: Measurements) -> GraphEstimates:
         """Value and interval; both at least the floor where it is a time."""
@@ -152,10 +157,9 @@ class PhysicsResidual(GraphPredictor):
         if self.quantity is not Quantity.TIME:
             floor = np.zeros(len(data))
         value = np.maximum(self._shifted(data, found), np.maximum(floor, 1e-12))
-        width = found.width * (1 + found.beyond)
         bands = [self.band_of(r.target) for r in data.rows]
-        low = value * np.exp(width * np.array([min(b.low, 0.0) for b in bands]))
-        high = value * np.exp(np.minimum(width * [max(b.high, 0.0) for b in bands], 50.0))
+        low = value * np.exp(found.width * np.array([min(b.low, 0.0) for b in bands]))
+        high = value * np.exp(np.minimum(found.width * [max(b.high, 0.0) for b in bands], 50.0))
         known = np.array([r.target in self.learned.targets | self.moved for r in data.rows])
         return GraphEstimates(
             value, np.maximum(low, floor), high, (found.beyond > FAR) | ~known.astype(np.bool_)
@@ -260,10 +264,13 @@ def _apart(train: Measurements, quantity: Quantity, budget: Budget, say: Say) ->
         one.learned = fitted(others, train.of(()), quantity, budget, APART, lambda _: None, 2)
         found = one.detail(mine)
         wrong = np.log(mine.values(quantity) / found.value)
-        scores.append(wrong / (found.width * (1 + found.beyond)))
+        scores.append(wrong / found.width)
         weights.append(np.full(len(wrong), 1 / len(wrong)))
         say(f"without {target}: {np.abs(np.expm1(-wrong)).mean():.1%}")
-    return band(np.concatenate(scores), np.concatenate(weights))
+    # machines err as a whole, and nothing says in which direction the next one will
+    both = np.abs(np.concatenate(scores))
+    reach = band(np.concatenate([both, -both]), np.concatenate([*weights, *weights])).high
+    return Band(-reach, reach)
 
 
 PREDICTOR = PhysicsResidual

@@ -41,6 +41,10 @@ SPREAD: Mapping[str, object] = {
     "tree_method": "hist", "nthread": 1, "max_bin": 64,
 }  # fmt: skip
 SPREAD_ROUNDS = 60
+MACHINE_FEATURES = frozenset(
+    {"mean_device_tb_per_s", "mean_ridge_flop_per_byte", "mean_sm_count", "mean_version"}
+)
+"""Pooled features that a machine and its framework decide alone."""
 
 
 @dataclass(eq=False)
@@ -145,8 +149,8 @@ def fitted(
     wrong = np.log(stack.time_s / by_kinds.sum(axis=1))
     names = pooled_schema(stack.names).columns
     draft = Learned(
-        unit, rates, tuple(factors), None, None, values.min(axis=0).astype(np.float64),  # type: ignore[arg-type]
-        values.max(axis=0).astype(np.float64), frozenset(train.targets),
+        unit, rates, tuple(factors), None, None, *_box(values, names),  # type: ignore[arg-type]
+        frozenset(train.targets),
     )  # fmt: skip
     watched: tuple[NDArray[np.float32], Array] | None = None
     if len(validation):
@@ -162,6 +166,15 @@ def fitted(
         left[out] = wrong[out] - part(values[out])
     say(f"residual of graphs: {rounds} trees, {np.abs(np.expm1(left)).mean():.1%} across parts")
     return replace(draft, residual=residual, spread=_spread(values, left, names, budget.seed))
+
+
+def _box(values: NDArray[np.float32], names: tuple[str, ...]) -> tuple[Array, Array]:
+    """Range of every feature of graphs; none of those of machines, whose bands are their own."""
+    import numpy as np
+
+    of_machines = np.array([n in MACHINE_FEATURES for n in names])
+    low = np.where(of_machines, -np.inf, values.min(axis=0).astype(np.float64))
+    return low, np.where(of_machines, np.inf, values.max(axis=0).astype(np.float64))
 
 
 def _folds(train: Measurements, validation: Measurements, parts: int, seed: int) -> Array:
