@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from perfc.machine import load_machine
@@ -20,13 +20,28 @@ from .protocols import folds, targets
 if TYPE_CHECKING:
     from ..classes import Array
 
-PARTS = 5
-"""Into how many parts groups are cut; the last two calibrate: one teaches the spread, the other
-sets the band. Where rows abound, more parts leave more of them to the forest that is judged."""
 LEAST_MACHINES = 3
 BEYOND = 2.5
 """Distance above which a machine left out says nothing of others, one of another maker."""
 ROWS_LEFT_OUT = 20_000
+
+
+@dataclass(frozen=True)
+class Calibrating:
+    """How intervals are calibrated.
+
+    Args:
+        parts: into which groups are cut; the last two calibrate: one teaches the spread, the
+            other sets the band. Where rows abound, more parts leave more of them to the forest
+            that is judged.
+        few_machines: whether machines count as a small sample. The band of n of them is widened
+            by √(1 + 1/n), the spread of a further draw beside a mean of n; and near ones get one
+            more machine, unknown, whose scores are those of far ones (Lee, Barber and Willett,
+            "Distribution-free inference with hierarchical data", 2023, put its mass at infinity).
+    """
+
+    parts: int = 5
+    few_machines: bool = False
 
 
 def calibrate(
@@ -36,7 +51,7 @@ def calibrate(
     known: tuple[str, ...],
     *,
     leave_machines_out: bool,
-    parts: int = PARTS,
+    how: Calibrating,
 ) -> tuple[Forest, Calibration]:
     """The spread and the bands.
 
@@ -46,12 +61,12 @@ def calibrate(
         group: shape parameters that make a group; calibration rows share none with the others.
         known: frameworks.
         leave_machines_out: calibrate for unseen machines too, which trains once for each.
-        parts: into which groups are cut.
+        how: bands are set.
     """
-    spread, seen = _unseen_shapes(blocks, recipe, group, known, parts)
+    spread, seen = _unseen_shapes(blocks, recipe, group, known, how.parts)
     if not leave_machines_out or len(targets(blocks)) < LEAST_MACHINES:
         return spread, Calibration(seen)
-    return spread, _unseen_machines(blocks, recipe, known, spread, seen)
+    return spread, _unseen_machines(blocks, recipe, known, spread, seen, how)
 
 
 def _unseen_shapes(
@@ -100,14 +115,14 @@ def _width(spread: Forest, stack: Stack) -> Array:
 
 
 def _unseen_machines(
-    blocks: Sequence[Rows], recipe: Recipe, known: tuple[str, ...], spread: Forest, seen: Band
+    blocks: Sequence[Rows],
+    recipe: Recipe,
+    known: tuple[str, ...],
+    spread: Forest,
+    seen: Band,
+    how: Calibrating,
 ) -> Calibration:
-    """Bands from machines left out one at a time, and with all that are near them.
-
-    Every machine counts the same within a band.
-    """
-    import numpy as np
-
+    """Bands from machines left out one at a time, and with all that are near them."""
     protocols = protocols_of(blocks)
     scores: dict[bool, list[Array]] = {True: [], False: []}
     reach = 0.0
@@ -119,13 +134,25 @@ def _unseen_machines(
             continue
         scores[apart <= NEAR].append(_scores(train, test, recipe, known, protocols, spread))
         reach = max(reach, apart)
-    bands: dict[bool, Band] = {}
-    for near, found in scores.items():
-        if found:
-            weights = [np.full(len(s), 1 / len(s)) for s in found]
-            one = band(np.concatenate(found), np.concatenate(weights))
-            bands[near] = one.around(bands.get(True, seen))
-    return Calibration(seen, bands.get(True), bands.get(False), reach)
+    near, far = scores[True], scores[False]
+    further = far if how.few_machines and near else []
+    near_band = _of_machines(near, further, how.few_machines, seen)
+    far_band = _of_machines(far, [], how.few_machines, near_band or seen)
+    return Calibration(seen, near_band, far_band, reach)
+
+
+def _of_machines(
+    scores: Sequence[Array], further: Sequence[Array], few: bool, least: Band
+) -> Band | None:
+    """The band of machines that count the same, ``further`` together as one; None without any."""
+    import numpy as np
+
+    if not scores:
+        return None
+    weights = [np.full(len(s), 1 / len(s)) for s in scores]
+    weights += [np.full(len(s), 1 / len(s) / len(further)) for s in further]
+    found = band(np.concatenate([*scores, *further]), np.concatenate(weights))
+    return (found.widened(math.sqrt(1 + 1 / len(scores))) if few else found).around(least)
 
 
 def _scores(

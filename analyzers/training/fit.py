@@ -12,7 +12,7 @@ from ..card import Card
 from ..conformal import Band, Calibration
 from ..rows import DataError, Rows
 from ..table import class_of
-from .calibrate import PARTS, calibrate, places
+from .calibrate import Calibrating, calibrate, places
 from .cells import summarise
 from .growing import Recipe, Stack, grow, protocols_of, stacked
 from .protocols import targets
@@ -28,7 +28,7 @@ def train(
     *,
     data: Mapping[str, str] | None = None,
     leave_machines_out: bool = True,
-    parts: int = PARTS,
+    calibrating: Calibrating = Calibrating(),  # noqa: B008 — frozen
 ) -> Artefact:
     """Train on all rows given; those held out for testing must not be among them.
 
@@ -39,7 +39,7 @@ def train(
         group: shape parameters that make a group; calibration rows share none with the others.
         data: digests of the tables, for the card.
         leave_machines_out: calibrate for unseen machines too, which trains once for each.
-        parts: into which groups are cut for calibrating.
+        calibrating: how bands are set.
 
     Raises:
         DataError: no rows, or rows of several classes.
@@ -50,7 +50,7 @@ def train(
         raise DataError("a predictor is trained on rows of one class", where=name)
     known = _frameworks(blocks)
     spread, calibration = calibrate(
-        blocks, recipe, group, known, leave_machines_out=leave_machines_out, parts=parts
+        blocks, recipe, group, known, leave_machines_out=leave_machines_out, how=calibrating
     )
     stack = stacked(blocks, known, recipe)
     factor = grow(stack, recipe)

@@ -20,7 +20,7 @@ from perfc.errors import PerfcError
 from ...artefact import Artefact
 from ...rows import Rows
 from ...sources import sources
-from ..calibrate import PARTS
+from ..calibrate import Calibrating
 from ..evaluate import Figure, Slice, Tested, figure, test
 from ..fit import Recipe, train
 from ..protocols import Holdout, UnseenMachine, UnseenShapes, split, targets
@@ -60,7 +60,7 @@ class OperatorExperiment(Experiment):
         machines: slices of each machine left out.
         choose: which blocks of the sources are used; all of the class by default.
         also: further blocks made from those trained on, as rows with a parameter left out.
-        parts: into which groups are cut for calibrating.
+        calibrating: how bands are set.
     """
 
     name: str
@@ -73,7 +73,7 @@ class OperatorExperiment(Experiment):
     machines: tuple[Slice, ...] = ()
     choose: Callable[[Rows], bool] | None = None
     also: Callable[[Sequence[Rows]], list[Rows]] | None = None
-    parts: int = PARTS
+    calibrating: Calibrating = field(default_factory=Calibrating)
 
     def rows(self, folder: Path) -> list[Rows]:
         """All blocks."""
@@ -93,7 +93,7 @@ class OperatorExperiment(Experiment):
         say(f"{self.name}: {sum(map(len, blocks)):,} rows of {len(targets(blocks))} machines")
         found = train(
             self.name, self.extended(blocks), self.recipe, self.group,
-            data=digests, parts=self.parts,
+            data=digests, calibrating=self.calibrating,
         )  # fmt: skip
         return replace(found, card=replace(found.card, rows=sum(map(len, blocks))))
 
@@ -132,7 +132,12 @@ class OperatorExperiment(Experiment):
         recipe = self.recipe.for_unseen_machine() if apart else self.recipe
         blocks = self.extended(parts.train)
         found = train(
-            self.name, blocks, recipe, self.group, leave_machines_out=apart, parts=self.parts
+            self.name,
+            blocks,
+            recipe,
+            self.group,
+            leave_machines_out=apart,
+            calibrating=self.calibrating,
         )
         return test(found, parts.test)
 

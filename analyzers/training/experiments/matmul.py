@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...rows import Rows
+from ..calibrate import Calibrating
 from ..evaluate import Slice, everything
 from ..fit import Recipe
 from . import OperatorExperiment
@@ -83,7 +84,7 @@ EXPERIMENT = OperatorExperiment(
         columns=0.5,
         apart={"trees": 200, "depth": 7, "learning_rate": 0.1, "max_rows": 150_000},
     ),
-    parts=10,
+    calibrating=Calibrating(parts=10, few_machines=True),
     shapes=(
         Slice("bf16 on A100, H100, H200, B200", full, 0.06, "constants 12–22 %; tables 7–15 %"),
         Slice("bf16", half),
