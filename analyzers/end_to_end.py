@@ -53,10 +53,11 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One step: ``backward`` is nothing in inference."""
+    """One step: ``backward`` is nothing in inference; ``floor_s`` is of the forward pass."""
 
     forward: Spent
     backward: Spent
+    floor_s: float = 0.0
 
     @property
     def whole(self) -> Spent:
@@ -68,6 +69,7 @@ class Run:
         return Run(
             self.forward.repeated(one.forward, count - 2),
             self.backward.repeated(one.backward, count - 2),
+            self.floor_s + (count - 2) * (self.floor_s - one.floor_s),
         )
 
 
@@ -111,7 +113,7 @@ def inference(plan: Plan, *, folder: Path = artefact.SHIPPED) -> Run:
     whole = predict(
         plan.bounds, plan.kernels, source=plan.source, tf32=plan.tf32, folder=folder
     ).total
-    return Run(Spent(whole.time_s, whole.low_s, whole.high_s), NOTHING)
+    return Run(Spent(whole.time_s, whole.low_s, whole.high_s), NOTHING, whole.floor_s)
 
 
 def training(plan: Plan, *, folder: Path = artefact.SHIPPED) -> Run:
@@ -123,8 +125,9 @@ def training(plan: Plan, *, folder: Path = artefact.SHIPPED) -> Run:
         for node in bound.kernel.nodes:
             forward += dropout(node, env, forward=True)
         back += list(backward(bound, lower(bound, env), env)) * round(bound.launches)
-    first = inference(plan, folder=folder).forward
-    return Run(first + spent(plan, forward, folder), spent(plan, back, folder))
+    first = inference(plan, folder=folder)
+    dropped, behind = spent(plan, forward, folder), spent(plan, back, folder)
+    return Run(first.forward + dropped, behind, first.floor_s)
 
 
 def spent(plan: Plan, rows: Sequence[Lowered], folder: Path) -> Spent:

@@ -51,11 +51,13 @@ class Runs(Experiment):
         """Inference and training, then the same by machine; nothing where torch is missing."""
         frame = read_parquet(folder / FILE)
         frame = frame[frame["variant"] == "eager"]
-        found: dict[tuple[str, str], list[tuple[float, float, float, float]]] = {}
+        found: dict[tuple[str, str], list[tuple[float, ...]]] = {}
         try:
             for row in frame.itertuples():
-                whole = run(row, say).whole
-                line = (row.e2e_latency_ms * 1e-3, whole.time_s, whole.low_s, whole.high_s)
+                made = run(row, say)
+                whole = made.whole
+                measured_s = row.e2e_latency_ms * 1e-3
+                line = (measured_s, whole.time_s, whole.low_s, whole.high_s, made.floor_s)
                 for device in ("", str(row.device)):
                     found.setdefault((str(row.mode), device), []).append(line)
         except MissingExtraError as error:
@@ -82,12 +84,12 @@ def run(row: Any, say: Say) -> Run:
     return made
 
 
-def figure(mode: str, device: str, lines: list[tuple[float, float, float, float]]) -> Figure:
+def figure(mode: str, device: str, lines: list[tuple[float, ...]]) -> Figure:
     """Errors of the runs of one mode, of all machines or one."""
     import numpy as np
 
     columns: NDArray[np.float64] = np.array(lines)
-    measured, predicted, low, high = columns.T
+    measured, predicted, low, high, floor = columns.T
     error = np.abs(predicted / measured - 1)
     goal, anchor = GOALS[mode] if not device else (None, "")
     return Figure(
@@ -97,7 +99,7 @@ def figure(mode: str, device: str, lines: list[tuple[float, float, float, float]
         float(error.mean()),
         float(np.median(error)),
         coverage_of(measured, low, high),
-        1.0,
+        float((floor <= measured).mean()),
         float(np.median(high / low)),
         goal,
         anchor,
