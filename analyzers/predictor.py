@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 FAR = 1.0
 """Distance from the nearest measured machine above which a prediction extrapolates: twice or
 half of it in every rate."""
-LONGEST = 7.0
-"""Largest logarithm of an interval's end over its middle, a factor of a thousand."""
+LONGEST = 3.0
+"""Largest logarithm of an interval's end over its middle: a factor of twenty, assumed."""
 
 
 @dataclass(frozen=True, eq=False)
