@@ -97,6 +97,7 @@ assert not {"xgboost", "scipy", "pandas", "pyarrow"} & set(sys.modules)
 """
 
 
+@pytest.mark.long  # processor time: a busy machine takes more
 @pytest.mark.skipif(
     not (artefact.SHIPPED / "matmul.toml").exists(), reason="no weights are shipped yet"
 )
