@@ -29,7 +29,11 @@ def symbol_key(name: str) -> str:
 
 
 def symbol_name(key: str) -> str:
-    """The name of the symbol that expressions show as ``key``."""
+    """The name of the symbol that expressions show as ``key``.
+
+    Raises:
+        ValueError: an escape in backquotes that JSON does not have.
+    """
     if key[0] != "`":
         return key
     import json

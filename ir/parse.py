@@ -132,7 +132,10 @@ class _Parser:
         lex.expect("..")
         is_open = any(lex.at(t) for t in ("=", "dim", "extent", "graph"))
         hi = None if is_open else lex.dim()
-        made = symbol(symbol_name(key), lo, hi)
+        try:
+            made = symbol(symbol_name(key), lo, hi)
+        except ValueError:
+            raise lex.error(f"bad escape in the symbol {key}", start) from None
         if str(made) != key:
             raise lex.error(f"symbol {key} is written {made}", start)
         self.symbols[key] = made

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 from perfc.api import Report
 from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Graph, Node, walk
-from perfc.ir.names import symbol_name
 from perfc.ir.types import TensorType
 from perfc.passes.cost import NodeCost, Tier
 from perfc.passes.roofline import KernelBound
+
+from .onnx_file import dim_param
 
 if TYPE_CHECKING:
     import onnx
@@ -223,6 +224,4 @@ def _fill(info: onnx.ValueInfoProto, type_: TensorType) -> None:
         if isinstance(d, int):
             tensor.shape.dim.add(dim_value=d)
         else:
-            text = str(d)
-            name = symbol_name(text) if text.startswith("`") and text.endswith("`") else text
-            tensor.shape.dim.add(dim_param=name)
+            tensor.shape.dim.add(dim_param=dim_param(d))

@@ -10,8 +10,9 @@ from perfc.errors import ModelError
 from perfc.ir.dim import Dim
 from perfc.ir.graph import Graph, Node, Value, walk
 from perfc.ir.known import Known
-from perfc.ir.names import symbol_name
 from perfc.ir.types import DType, SequenceType, Shape, TensorType
+
+from .onnx_file import dim_param
 
 if TYPE_CHECKING:
     import onnx
@@ -218,10 +219,7 @@ def _made_in(graph: Any) -> set[str]:
 
 
 def _dim(d: Dim) -> int | str:
-    if isinstance(d, int):
-        return d
-    text = str(d)
-    return symbol_name(text) if len(d.terms) == 1 and text.startswith("`") else text
+    return d if isinstance(d, int) else dim_param(d)
 
 
 def _gs_dtype(onnx_dtype: int) -> Any:

@@ -12,6 +12,8 @@ from perfc.errors import ModelError
 if TYPE_CHECKING:
     import onnx
 
+    from perfc.ir.dim import Poly
+
 LARGEST_BYTES = (1 << 31) - 1
 """A message in protobuf ends here; larger models keep their weights in other files."""
 
@@ -82,3 +84,12 @@ def write_model(model: onnx.ModelProto, path: Path) -> None:
     except OSError as error:
         part.unlink(missing_ok=True)
         raise ModelError(error.strerror or "cannot be written", where=str(path)) from None
+
+
+def dim_param(extent: Poly) -> str:
+    """``extent`` as ONNX names it: a symbol by its own name, an expression as it is shown."""
+    from perfc.ir.dim import symbols
+    from perfc.ir.names import symbol_name
+
+    text = str(extent)
+    return symbol_name(text) if text in {s.key for s in symbols(extent)} else text

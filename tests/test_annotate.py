@@ -14,9 +14,10 @@ from onnx import TensorProto, helper
 from perfc.annotate import annotate
 from perfc.api import Report, analyze
 from perfc.commands.annotate import command
+from perfc.ir import Poly, symbol
 from perfc.ir.evaluate import evaluate
 from perfc.model_explorer import node_data
-from perfc.onnx_file import read_model
+from perfc.onnx_file import dim_param, read_model
 
 MODELS = Path(__file__).parent.parent / "examples" / "models"
 RESNET = MODELS / "resnet50.onnx.gz"
@@ -177,3 +178,11 @@ def test_times_in_node_data_stand_once_per_kernel() -> None:
 
 def test_nothing_to_write_is_a_usage_error() -> None:
     assert CliRunner().invoke(command, [str(RESNET)]).exit_code == 2
+
+
+def test_an_extent_is_named_as_onnx_names_it() -> None:
+    a, b = symbol("a b", 0), symbol("N")
+    assert isinstance(product := a * symbol("c d"), Poly)
+    assert dim_param(a) == "a b"
+    assert dim_param(b) == "N"
+    assert dim_param(product) == "`a b`*`c d`"

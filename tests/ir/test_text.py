@@ -199,6 +199,11 @@ def test_long_texts_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         parse_module(EXAMPLE)
 
 
+def test_a_bad_escape_in_a_symbol_is_an_error_with_its_position() -> None:
+    with pytest.raises(ParseError, match=r"text:\d+:\d+.*bad escape in the symbol"):
+        parse_module(HEAD + "dim `\\a b` in 0.. = 1\n" + "graph @main() {\n  return\n}\n")
+
+
 @settings(max_examples=400, deadline=None)
 @given(st.data())
 def test_damaged_text_gives_a_module_or_nothing_but_a_parse_error(data: st.DataObject) -> None:
