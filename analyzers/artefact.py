@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import os
-import tempfile
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -14,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perfc.errors import PerfcError
+from perfc.whole_file import write_whole
 
 from .card import Card, card_text, parse_card
 from .forest import Forest
@@ -106,8 +105,8 @@ def save(artefact: Artefact, folder: Path, *, overwrite: bool = False) -> Path:
     np.savez_compressed(buffer, **arrays)
     folder.mkdir(parents=True, exist_ok=True)
     digest = hashlib.sha256(buffer.getvalue()).hexdigest()
-    _write(target.with_suffix(".npz"), buffer.getvalue())
-    _write(target, card_text(card, digest).encode())
+    write_whole(target.with_suffix(".npz"), buffer.getvalue())
+    write_whole(target, card_text(card, digest).encode())
     return target
 
 
@@ -148,7 +147,7 @@ def record(path: Path, metrics: Mapping[str, Mapping[str, float]]) -> None:
         WeightsError: there is no card.
     """
     card = read_card(path)
-    _write(path, card_text(replace(card, metrics=metrics), card.arrays_sha256).encode())
+    write_whole(path, card_text(replace(card, metrics=metrics), card.arrays_sha256).encode())
 
 
 def load(path: Path) -> Artefact:
@@ -220,15 +219,3 @@ def _content(path: Path, limit: int) -> bytes:
     if len(content) > limit:
         raise WeightsError(f"such files end at {limit} bytes", where=str(path))
     return content
-
-
-def _write(path: Path, content: bytes) -> None:
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name)
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(content)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise

@@ -35,6 +35,7 @@ from perfc.measure import dataset, rows
 from perfc.measure.process import Protocol, all_threads, workspace
 from perfc.measure.session import measure_cases
 from perfc.measure.weights import runnable
+from perfc.whole_file import write_whole
 
 TABLE = "ort-cpu-blocked"
 BATCHES = (1, 4)
@@ -141,9 +142,7 @@ class Campaign:
             content = {"error": str(error)[:300], "family": c.family}
         except MemoryError:
             content = {"error": "out of memory", "family": c.family}
-        part = path.with_suffix(".part")
-        part.write_bytes(gzip.compress(json.dumps(content).encode()))
-        os.replace(part, path)
+        write_whole(path, gzip.compress(json.dumps(content).encode()))
         models = content.get("models") or []
         assert isinstance(models, list)
         text = ", ".join(f"{m['dims']}: {m['time_s'] * 1e3:.1f} ms" for m in models)

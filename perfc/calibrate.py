@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import datetime
-import os
 import re
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -20,6 +18,7 @@ from perfc.kernels.ceilings import AGREEMENT, STEADY, Ceiling, Level, ceilings, 
 from perfc.kernels.session import Session
 from perfc.kernels.target import Number, render
 from perfc.machine import Machine, Rate, Unit, load_machine, validate
+from perfc.whole_file import replacing
 
 if TYPE_CHECKING:
     from perfc.kernels.backend import Backend, Device
@@ -333,23 +332,14 @@ def _earlier(path: Path) -> Machine | None:
 def _write(path: Path, text: str) -> Machine:
     """Write to a file beside, check it, and put it in place in one step."""
     try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".toml")
+        with replacing(path, suffix=".toml") as part:
+            part.write_text(text, encoding="utf-8")
+            problems = validate(part)
+            if problems:
+                told = problems[0].partition(": ")[2]
+                raise MeasurementError(f"not written: {told}", where=path.name)
     except OSError as error:
         raise TargetError(f"cannot be written: {error.strerror}", where=str(path)) from None
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(text)
-        problems = validate(temporary)
-        if problems:
-            told = problems[0].partition(": ")[2]
-            raise MeasurementError(f"not written: {told}", where=path.name)
-        os.replace(temporary, path)
-    except BaseException as error:
-        os.unlink(temporary)
-        if isinstance(error, OSError):
-            told = f"cannot be written: {error.strerror}"
-            raise TargetError(told, where=str(path)) from None
-        raise
     return load_machine(path)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from perfc.errors import TargetError
+from perfc.whole_file import write_whole
 
 from .machine import Listing, Machine, MemoryLevel, Peak, Rate, Unit
 from .machine_schema import NAME, parse
@@ -127,8 +128,6 @@ def load(name: str | os.PathLike[str]) -> Machine:
 
 def install(path: Path, *, overwrite: bool) -> Path:
     """Copy a valid file to the user's folder; readers see the old file or the new one."""
-    import tempfile
-
     machine, content = _read(path)
     folder = user_folder()
     goal = folder / f"{machine.name}.toml"
@@ -136,14 +135,7 @@ def install(path: Path, *, overwrite: bool) -> Path:
         raise TargetError(f"{goal} is already there and differs", hint="say --force to replace it")
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=folder, prefix=".", suffix=".tmp")
-        try:
-            with os.fdopen(handle, "wb") as stream:
-                stream.write(content)
-            os.replace(temporary, goal)
-        except BaseException:
-            os.unlink(temporary)
-            raise
+        write_whole(goal, content)
     except OSError as error:
         raise TargetError(f"cannot write: {error.strerror}", where=str(goal)) from None
     return goal

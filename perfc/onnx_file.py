@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfc.errors import ModelError
+from perfc.whole_file import write_whole
 
 if TYPE_CHECKING:
     import onnx
@@ -77,12 +78,9 @@ def write_model(model: onnx.ModelProto, path: Path) -> None:
     data = model.SerializeToString(deterministic=True)
     if path.name.endswith(".gz"):
         data = gzip.compress(data, mtime=0)
-    part = path.with_name(path.name + ".part")
     try:
-        part.write_bytes(data)
-        os.replace(part, path)
+        write_whole(path, data)
     except OSError as error:
-        part.unlink(missing_ok=True)
         raise ModelError(error.strerror or "cannot be written", where=str(path)) from None
 
 

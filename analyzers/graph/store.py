@@ -5,12 +5,13 @@ from __future__ import annotations
 import io
 import json
 import os
-import tempfile
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from perfc.whole_file import write_whole
 
 from ..rows import DataError
 from ..steps.columns import LinearColumns
@@ -48,17 +49,9 @@ _PLAIN = ("fixed", "scaled", "edges", "edge_scaled", "whole")
 
 
 def write_file(path: Path, content: bytes) -> None:
-    """Replace a file in one step."""
+    """Replace a file in one step, with the folders it is in."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".")
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(content)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+    write_whole(path, content)
 
 
 def save_graph(graph: ModelGraph, path: Path) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path
+
+from perfc.whole_file import write_whole
 
 from ..artefact import SHIPPED, record
 from .evaluate import Figure
@@ -110,8 +110,4 @@ def write_plot(board: Board, path: Path) -> None:
             x = left + width * min(figure.goal / top, 1.0)
             lines.append(f'<path d="M{x:.1f} {y - 2}v18" stroke="black"/>')
     lines.append("</svg>\n")
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name)
-    with os.fdopen(handle, "w", encoding="utf-8") as stream:
-        stream.write("\n".join(lines))
-    os.chmod(temporary, 0o644)
-    os.replace(temporary, path)
+    write_whole(path, "\n".join(lines).encode())

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import tempfile
 import time
 from collections.abc import Mapping
 from pathlib import Path
 
 from perfc.diff.figures import BY_KEY, Figure
 from perfc.ir.facts import Origin
+from perfc.whole_file import write_whole
 
 from . import digests
 from .baseline import Case, Entry
@@ -84,10 +83,7 @@ class Cache:
             if not self.folder.is_dir():
                 self.folder.mkdir()
                 (self.folder / ".gitignore").write_text("*\n", encoding="utf-8")
-            handle, temporary = tempfile.mkstemp(dir=self.folder)
-            with os.fdopen(handle, "w", encoding="utf-8") as stream:
-                json.dump(tree, stream)
-            os.replace(temporary, self.folder / name)
+            write_whole(self.folder / name, json.dumps(tree).encode())
         except OSError:
             # a project that cannot be written to is analysed every time
             self.is_used = False

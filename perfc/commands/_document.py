@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ._report import PIPED_WIDTH, is_colourful, write_whole
+from ._report import PIPED_WIDTH, is_colourful, write_output
 
 if TYPE_CHECKING:
     from perfc.report.document import Document
@@ -18,7 +18,7 @@ def emit(text: str, output: Path | None) -> None:
     from perfc.report import text as plain
 
     if output is not None:
-        write_whole(output, text)
+        write_output(output, text)
     else:
         sys.stdout.write(plain.encodable(text, sys.stdout.encoding or "utf-8"))
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfc.errors import ModelError, ParseError
+from perfc.whole_file import write_whole
 
 if TYPE_CHECKING:
     from perfc.report import Format, Views
@@ -98,7 +98,7 @@ def show(
     from perfc.report import document, text, written
 
     if output is not None:
-        write_whole(output, written(views, form, shown, top, PIPED_WIDTH))
+        write_output(output, written(views, form, shown, top, PIPED_WIDTH))
         return
     width = shutil.get_terminal_size((PIPED_WIDTH, 40)).columns
     if form.value == "text" and is_colourful():
@@ -113,7 +113,7 @@ def show(
 def deliver(content: str, output: Path | None) -> None:
     """Write ``content`` to ``output``, or to standard output as it is."""
     if output is not None:
-        write_whole(output, content)
+        write_output(output, content)
         return
     sys.stdout.flush()
     sys.stdout.buffer.write(content.encode())
@@ -125,34 +125,13 @@ def is_colourful() -> bool:
     return sys.stdout.isatty() and not plain
 
 
-def write_whole(path: Path, content: str) -> None:
-    """Write a file in one step: a reader sees the old content or the new, never half of it.
+def write_output(path: Path, content: str) -> None:
+    """Write what a command was asked for.
 
     Raises:
         ModelError: it cannot be written.
     """
     try:
-        if path.exists() and not path.is_file():
-            path.write_text(content, encoding="utf-8")
-            return
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        write_whole(path, content.encode())
     except OSError as error:
         raise ModelError(error.strerror or "cannot be written", where=str(path)) from None
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(content)
-        os.chmod(name, path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~umask())
-        os.replace(name, path)
-    except OSError as error:
-        Path(name).unlink(missing_ok=True)
-        raise ModelError(error.strerror or "cannot be written", where=str(path)) from None
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
-def umask() -> int:
-    """The permissions that new files do not get."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -9,7 +9,7 @@ import click
 
 from ._document import emit, show_document
 from ._options import output_option
-from ._report import write_whole
+from ._report import write_output
 
 UNREADABLE = 2
 
@@ -78,7 +78,7 @@ def store(config: Path | None, files: Sequence[str]) -> int:
     text = to_text(digests.predictor(), entries)
     same = found.lock.is_file() and found.lock.read_text(encoding="utf-8") == text
     if not same:
-        write_whole(found.lock, text)
+        write_output(found.lock, text)
     changed = sum(old.entries.get(c) is None for c in entries)
     gone = sum(c not in entries for c in old.entries)
     state = "unchanged" if same else f"{len(entries)} entries, {changed} new, {gone} gone"

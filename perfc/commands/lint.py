@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from ._options import dim_option, names_in, output_option, parse_dims
-from ._report import parse_values, write_whole
+from ._report import parse_values, write_output
 
 FORMATS = ("text", "json", "sarif", "github", "gitlab", "junit")
 
@@ -91,5 +91,5 @@ def command(
     if output is None:
         click.echo(encodable(text, sys.stdout.encoding or "utf-8"), nl=False)
     else:
-        write_whole(output, text)
+        write_output(output, text)
     return 1 if outcome.count and not exit_zero else 0

@@ -10,7 +10,7 @@ import click
 from perfc.errors import ParseError
 
 from ._options import dim_option, output_option, parse_dims
-from ._report import PIPED_WIDTH, parse_top, write_whole
+from ._report import PIPED_WIDTH, parse_top, write_output
 
 if TYPE_CHECKING:
     from perfc.measure.compare import Measurement
@@ -96,7 +96,7 @@ def command(
     if dataset is not None:
         append(found, dataset)
     if output is not None:
-        write_whole(output, text)
+        write_output(output, text)
     else:
         click.echo(text, nl=False)
     return 0

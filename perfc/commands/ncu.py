@@ -13,7 +13,7 @@ import click
 from perfc.errors import ParseError
 
 from ._options import output_option
-from ._report import PIPED_WIDTH, is_colourful, parse_top, write_whole
+from ._report import PIPED_WIDTH, is_colourful, parse_top, write_output
 
 if TYPE_CHECKING:
     from perfc.ncu.output import Shown
@@ -96,6 +96,6 @@ def _show(found: Shown, form: str, output: Path | None, top: int | None) -> None
         case _:
             content = text.render(document(found, top), size.columns)
     if output is not None:
-        write_whole(output, content)
+        write_output(output, content)
     else:
         sys.stdout.write(text.encodable(content, sys.stdout.encoding or "utf-8"))

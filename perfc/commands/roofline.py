@@ -13,7 +13,7 @@ import click
 from perfc.errors import MissingExtraError
 
 from ._options import dim_option, output_option, parse_dims
-from ._report import DTYPES, PIPED_WIDTH, is_colourful, parse_top, parse_values, write_whole
+from ._report import DTYPES, PIPED_WIDTH, is_colourful, parse_top, parse_values, write_output
 
 if TYPE_CHECKING:
     from perfc.api import Report
@@ -141,7 +141,7 @@ def _show(drawn: Chart, form: str, output: Path | None, top: int | None) -> None
         return
     text = "".join(_rendered(drawn, form, top))
     if output is not None:
-        write_whole(output, text)
+        write_output(output, text)
         return
     from perfc.report.text import encodable
 

@@ -17,10 +17,10 @@ def command(output: Path | None) -> None:
 
     from perfc.report.json_schema import schema
 
-    from ._report import write_whole
+    from ._report import write_output
 
     text = json.dumps(schema(), indent=2, sort_keys=True) + "\n"
     if output is None:
         click.echo(text, nl=False)
     else:
-        write_whole(output, text)
+        write_output(output, text)

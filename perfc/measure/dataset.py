@@ -5,14 +5,13 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-import os
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TypeVar, cast
 
 from perfc.errors import MissingExtraError, ParseError
+from perfc.whole_file import write_whole
 
 from .rows import SCHEMA, KernelRow, ModelRow
 
@@ -63,16 +62,7 @@ def write(path: Path, rows: Sequence[R]) -> None:
         ParseError: no such format.
         MissingExtraError: Parquet without pyarrow.
     """
-    data = encoded(path, rows)
-    handle, name = tempfile.mkstemp(dir=path.parent or ".", prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(data)
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    write_whole(path, encoded(path, rows))
 
 
 def encoded(path: Path, rows: Sequence[R]) -> bytes:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,6 +11,7 @@ from perfc.errors import ParseError, TargetError
 from perfc.machine import Machine, load_machine, validate
 from perfc.passes.fitted import Efficiencies
 from perfc.passes.fitted.efficiencies import HIGH, LOW, WHOLE, source_of
+from perfc.whole_file import replacing
 
 from .dataset import beside, read
 from .evaluate import Outcome, leave_one_out
@@ -154,20 +153,13 @@ def replace_target(text: str, output: Path) -> None:
         TargetError: it is not, or cannot be written.
     """
     try:
-        handle, part = tempfile.mkstemp(dir=output.parent, prefix=".fit.", suffix=".toml")
+        with replacing(output, suffix=".toml") as part:
+            part.write_text(text, encoding="utf-8")
+            problems = validate(part)
+            if problems:
+                raise TargetError(problems[0], where=str(output))
     except OSError as error:
         raise TargetError(error.strerror or "cannot be written", where=str(output)) from None
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(text)
-        problems = validate(part)
-        if problems:
-            raise TargetError(problems[0], where=str(output))
-        os.chmod(part, 0o644)
-        os.replace(part, output)
-    except BaseException:
-        Path(part).unlink(missing_ok=True)
-        raise
 
 
 def without_fit(text: str) -> str:

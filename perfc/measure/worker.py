@@ -9,11 +9,12 @@ was measured before a kill is kept.
 from __future__ import annotations
 
 import json
-import os
 import sys
 import time
 from pathlib import Path
 from typing import Any
+
+from perfc.whole_file import write_whole
 
 WARM_S = 0.3
 """Runs before this many seconds do not count."""
@@ -30,9 +31,7 @@ def main(request_path: str) -> int:
 
     def save(stage: str) -> None:
         result["stage"] = stage
-        part = folder / "result.part"
-        part.write_text(json.dumps(result), encoding="utf-8")
-        os.replace(part, folder / "result.json")
+        write_whole(folder / "result.json", json.dumps(result).encode())
 
     save("start")
     run = runtime(request)
