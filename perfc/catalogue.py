@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 
+from perfc.declared import modules
 from perfc.ir.op import Op
 
 SECTIONS = ("Shapes", "Work", "Traffic", "Source")
@@ -50,14 +51,9 @@ def _flowed(text: str) -> str:
 @cache
 def operators() -> tuple[type[Op], ...]:
     """Every operator class that stands for ONNX operators, by mnemonic."""
-    from importlib import import_module
-    from pkgutil import iter_modules
-
-    from perfc.ir import ops
     from perfc.ir.op import REGISTRY
 
-    for module in iter_modules(ops.__path__):
-        import_module(f"{ops.__name__}.{module.name}")
+    list(modules("perfc.ir.ops"))
     return tuple(REGISTRY[name] for name in sorted(REGISTRY) if REGISTRY[name].onnx)
 
 

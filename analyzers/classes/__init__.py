@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, ClassVar
+
+from perfc.declared import instances
 
 from .. import physics
 
@@ -78,14 +78,4 @@ class KernelClass(ABC):
 @cache
 def classes() -> Mapping[str, KernelClass]:
     """Every class by its name."""
-    found: dict[str, KernelClass] = {}
-    for info in pkgutil.iter_modules(__path__):
-        module = importlib.import_module(f"{__name__}.{info.name}")
-        for thing in vars(module).values():
-            if (
-                isinstance(thing, type)
-                and issubclass(thing, KernelClass)
-                and thing.__module__ == module.__name__
-            ):
-                found[thing.name] = thing()
-    return found
+    return {made.name: made for made in instances(__name__, KernelClass)}

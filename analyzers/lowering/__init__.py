@@ -7,12 +7,11 @@ does not know are left out later, so a file may give more than its class needs t
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from perfc.declared import modules
 from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Value
 from perfc.ir.op import ABSENT
@@ -44,8 +43,7 @@ Lowering = Callable[["KernelBound", Mapping[str, int]], "Row | None"]
 @cache
 def lowerings() -> tuple[Lowering, ...]:
     """The function of every file."""
-    names = sorted(info.name for info in pkgutil.iter_modules(__path__))
-    return tuple(importlib.import_module(f"{__name__}.{name}").lower for name in names)
+    return tuple(module.lower for module in modules(__name__))
 
 
 def lower(bound: KernelBound, env: Mapping[str, int]) -> Lowered | None:

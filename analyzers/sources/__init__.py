@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
-import pkgutil
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from perfc.declared import instances
 from perfc.errors import MissingExtraError
 from perfc.machine import load_machine
 
@@ -49,17 +48,7 @@ class Source(ABC):
 @cache
 def sources() -> Mapping[str, Source]:
     """Every source by its name."""
-    found: dict[str, Source] = {}
-    for info in pkgutil.iter_modules(__path__):
-        module = importlib.import_module(f"{__name__}.{info.name}")
-        for thing in vars(module).values():
-            if (
-                isinstance(thing, type)
-                and issubclass(thing, Source)
-                and thing.__module__ == module.__name__
-            ):
-                found[thing.name] = thing()
-    return found
+    return {source.name: source for source in instances(__name__, Source)}
 
 
 def target_of(product: str) -> str:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
 import json
-import pkgutil
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from perfc.declared import instances
 from perfc.errors import MissingExtraError, PerfcError
 
 if TYPE_CHECKING:
@@ -53,19 +52,7 @@ class PublicSource(ABC):
 @cache
 def sources() -> Mapping[str, PublicSource]:
     """Every source by its name: the files of ``perfc/data/sources``."""
-    from . import sources as folder
-
-    found: dict[str, PublicSource] = {}
-    for info in pkgutil.iter_modules(folder.__path__):
-        module = importlib.import_module(f"{folder.__name__}.{info.name}")
-        for thing in vars(module).values():
-            if (
-                isinstance(thing, type)
-                and issubclass(thing, PublicSource)
-                and thing.__module__ == module.__name__
-            ):
-                found[thing.name] = thing()
-    return found
+    return {source.name: source for source in instances("perfc.data.sources", PublicSource)}
 
 
 def files_in(clone: Path, *patterns: str) -> list[Path]:

@@ -7,9 +7,7 @@ the rows as JSON lines, and a card with the digests of everything it was made fr
 from __future__ import annotations
 
 import hashlib
-import importlib
 import json
-import pkgutil
 import re
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -19,6 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from perfc.declared import instances
 from perfc.errors import PerfcError
 from perfc.machine import load_machine
 
@@ -214,17 +213,7 @@ def file_digest(path: Path) -> str:
 @cache
 def datasets() -> Mapping[str, GraphDataset]:
     """Every data set by its name."""
-    found: dict[str, GraphDataset] = {}
-    for info in pkgutil.iter_modules(__path__):
-        module = importlib.import_module(f"{__name__}.{info.name}")
-        for thing in vars(module).values():
-            if (
-                isinstance(thing, type)
-                and issubclass(thing, GraphDataset)
-                and thing.__module__ == module.__name__
-            ):
-                found[thing.name] = thing()
-    return found
+    return {dataset.name: dataset for dataset in instances(__name__, GraphDataset)}
 
 
 def dataset(name: str) -> GraphDataset:

@@ -6,8 +6,6 @@ gives what is shipped, from all rows; `evaluate` trains anew without what it tes
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import ClassVar
 
+from perfc.declared import modules
 from perfc.errors import PerfcError
 
 from ...artefact import Artefact
@@ -153,13 +152,8 @@ def figures(name: str, slices: Sequence[Slice], tested: Sequence[Tested]) -> Ite
 @cache
 def experiments() -> Mapping[str, Experiment]:
     """Every experiment by its name."""
-    found: dict[str, Experiment] = {}
-    for info in pkgutil.iter_modules(__path__):
-        module = importlib.import_module(f"{__name__}.{info.name}")
-        for thing in vars(module).values():
-            if isinstance(thing, Experiment):
-                found[thing.name] = thing
-    return found
+    found = (e for m in modules(__name__) for e in vars(m).values() if isinstance(e, Experiment))
+    return {experiment.name: experiment for experiment in found}
 
 
 def chosen(names: Sequence[str]) -> list[Experiment]:

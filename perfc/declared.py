@@ -1,0 +1,25 @@
+"""What the modules of a package declare: a file added is one more, with no list to edit."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Iterator
+from types import ModuleType
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+def modules(package: str) -> Iterator[ModuleType]:
+    """Every module of an imported package, by name."""
+    folder = importlib.import_module(package)
+    for info in sorted(pkgutil.iter_modules(folder.__path__), key=lambda i: i.name):
+        yield importlib.import_module(f"{package}.{info.name}")
+
+
+def instances(package: str, of: type[T]) -> Iterator[T]:
+    """One of every kind of ``of`` that a module of ``package`` defines; imports are left out."""
+    for module in modules(package):
+        here = (t for t in vars(module).values() if getattr(t, "__module__", "") == module.__name__)
+        yield from (t() for t in here if isinstance(t, type) and issubclass(t, of))
