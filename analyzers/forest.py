@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 ARRAYS = ("feature", "threshold", "sizes")
+ROWS = 512
+"""Walked at a time: all trees of a forest beside them fit into a cache."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,16 +40,24 @@ class Forest:
         """The sum for every row of ``table[rows, features]``."""
         import numpy as np
 
-        rows = np.arange(len(table))[:, None]
-        at = np.broadcast_to(self.roots, (len(table), len(self.roots))).copy()
+        parts = [self._walk(table[i : i + ROWS]) for i in range(0, len(table), ROWS)]
+        return np.concatenate(parts) if parts else np.zeros(0)
+
+    def _walk(self, table: NDArray[np.float32]) -> NDArray[np.float64]:
+        """A few rows, tree after tree, so that one tree's nodes stay in the first caches."""
+        import numpy as np
+
+        flat = np.ascontiguousarray(table).reshape(-1)
+        row = np.arange(len(table), dtype=np.int32) * table.shape[1]
+        at = np.repeat(self.roots[:, None], len(table), axis=1)
         while True:
-            feature = self.feature[at]
+            feature = self.feature.take(at)
             inner = feature >= 0
             if not inner.any():
                 break
-            goes_right = table[rows, np.maximum(feature, 0)] >= self.threshold[at]
-            at = np.where(inner, self.left[at] + goes_right, at)
-        total: NDArray[np.float64] = self.threshold[at].astype(np.float64).sum(axis=1)
+            goes_right = flat.take(np.maximum(feature, 0) + row) >= self.threshold.take(at)
+            at = np.where(inner, self.left.take(at) + goes_right, at)
+        total: NDArray[np.float64] = self.threshold.take(at).sum(axis=0, dtype=np.float64)
         return total + self.base
 
     def arrays(self) -> dict[str, Any]:
@@ -85,7 +95,10 @@ class Forest:
             or (feature >= len(names)).any()
         ):
             raise ValueError("arrays that are no forest")
-        threshold = np.ascontiguousarray(planes.T).view(np.float32).reshape(-1)
+        bytewise = np.empty((count, 4), np.uint8)
+        for i, plane in enumerate(planes):
+            bytewise[:, i] = plane
+        threshold = bytewise.view(np.float32).reshape(-1)
         roots = np.concatenate(([0], np.cumsum(sizes)[:-1])).astype(np.int32)
         inner = feature >= 0
         before = np.cumsum(inner, dtype=np.int32) - inner
