@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite
 from pathlib import Path
 
-from perfc.errors import MissingExtraError
+from perfc.vegalite import svg
 
 from .bench import GraphFigure
 from .store import write_file
@@ -71,12 +71,6 @@ def write_plots(figures: Sequence[GraphFigure], folder: Path) -> list[Path]:
     Raises:
         MissingExtraError: vl-convert is not installed.
     """
-    try:
-        import vl_convert
-    except ImportError:
-        raise MissingExtraError(
-            "drawing charts needs the package vl-convert-python", hint="pip install 'perfc[plot]'"
-        ) from None
     found: list[Path] = []
     for protocol in dict.fromkeys(f.protocol for f in figures):
         chosen = [f for f in figures if f.protocol == protocol]
@@ -84,9 +78,8 @@ def write_plots(figures: Sequence[GraphFigure], folder: Path) -> list[Path]:
         if len({f.share for f in chosen}) > 1:
             charts["-curve"] = curve_chart(protocol, chosen)
         for ending, chart in charts.items():
-            svg = vl_convert.vegalite_to_svg(json.dumps(chart))
             path = folder / f"{chosen[0].dataset}-{protocol}{ending}.svg"
-            write_file(path, svg.encode())
+            write_file(path, svg(chart).encode())
             found.append(path)
     return found
 

@@ -6,17 +6,13 @@ import html
 import json
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-from perfc.errors import MissingExtraError
+from perfc import vegalite
 from perfc.report.text import printable
 
 from .chart import Chart
 from .spec import spec
 from .table import header, rows
-
-if TYPE_CHECKING:
-    from types import ModuleType
 
 _SYMBOL = re.compile(r'(<path aria-label="([^"]*)" role="graphics-symbol"[^>]*)/>')
 _STYLE = """
@@ -35,21 +31,9 @@ vegaEmbed("#chart", spec, {mode: "vega-lite", actions});
 """
 
 
-def _converter(form: str) -> ModuleType:
-    try:
-        import vl_convert
-    except ImportError:
-        raise MissingExtraError(
-            f"drawing {form} needs the package vl-convert-python",
-            hint="pip install 'perfc[plot]'; text and json need nothing",
-        ) from None
-    return vl_convert
-
-
 def svg(chart: Chart) -> str:
     """The chart as an SVG document; what each mark is shows on hover."""
-    drawn: str = _converter("SVG").vegalite_to_svg(spec(chart, interactive=False))
-    return _SYMBOL.sub(_titled, drawn)
+    return _SYMBOL.sub(_titled, vegalite.svg(spec(chart, interactive=False)))
 
 
 def _titled(match: re.Match[str]) -> str:
@@ -58,7 +42,7 @@ def _titled(match: re.Match[str]) -> str:
 
 def page(chart: Chart) -> str:
     """The chart as an HTML page that needs nothing else: scripts are inside."""
-    bundle: str = _converter("HTML").javascript_bundle()
+    bundle: str = vegalite.converter("HTML").javascript_bundle()
     return "\n".join(_page(chart, bundle)) + "\n"
 
 
