@@ -24,6 +24,7 @@ DIGEST_CHARACTERS = 16
 KEYS: Mapping[Metric, str] = {
     Metric.TIME: "time_s",
     Metric.FLOOR: "floor_s",
+    Metric.ENERGY: "energy_j",
     Metric.FLOP: "flop",
     Metric.MAC: "mac",
     Metric.TRAFFIC: "traffic_bytes",
@@ -33,7 +34,11 @@ KEYS: Mapping[Metric, str] = {
     Metric.KERNELS: "kernels",
     Metric.UNKNOWN: "unknown_share",
 }
-ORIGINS = {Metric.TIME: Origin.PREDICTED, Metric.FLOOR: Origin.BOUND}
+ORIGINS = {
+    Metric.TIME: Origin.PREDICTED,
+    Metric.ENERGY: Origin.PREDICTED,
+    Metric.FLOOR: Origin.BOUND,
+}
 
 
 @dataclass(frozen=True, slots=True, order=True)

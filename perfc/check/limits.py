@@ -21,6 +21,15 @@ _TIMES: Mapping[str, float] = {
     "μs": 1e-6,
     "ns": 1e-9,
 }
+_JOULES: Mapping[str, float] = {
+    "uJ": 1e-6,
+    "µJ": 1e-6,
+    "μJ": 1e-6,
+    "mJ": 1e-3,
+    "J": 1.0,
+    "kJ": 1e3,
+    "Wh": 3600.0,
+}
 _BYTES: Mapping[str, float] = {
     "B": 1,
     "kB": 1e3,
@@ -90,6 +99,8 @@ def scale(suffix: str, unit: Unit) -> float | None:
             return _TIMES.get(suffix)
         case Unit.BYTE:
             return _BYTES.get(suffix)
+        case Unit.JOULE:
+            return _JOULES.get(suffix)
         case Unit.FLOP:
             return _SI.get(suffix.removesuffix("flop"))
         case Unit.MAC:
@@ -105,6 +116,7 @@ def example(unit: Unit) -> str:
     examples = {
         Unit.SECOND: "'2.5 ms' or '+3%'",
         Unit.BYTE: "'400 MiB' or '+5%'",
+        Unit.JOULE: "'310 mJ' or '+5%'",
         Unit.FLOP: "'8.2 Gflop' or '+5%'",
         Unit.MAC: "'4.1 Gmac' or '+5%'",
         Unit.COUNT: "'25 M' or '+0%'",

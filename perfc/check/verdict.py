@@ -116,7 +116,7 @@ def judge(
     found.sort(key=lambda f: f.outcome, reverse=True)
     if old is None:
         standing = Standing.NEW
-    elif all(is_equal(f, old.figures.get(m)) for m, f in entry.figures.items()):
+    elif all(is_equal(f, old.figures[m]) for m, f in entry.figures.items() if m in old.figures):
         standing = Standing.SAME
     else:
         standing = Standing.CHANGED
@@ -180,6 +180,6 @@ def slack(limit: float) -> float:
     return limit * (1 + 1e-9) if limit < math.inf else limit
 
 
-def is_equal(new: Figure, old: Figure | None) -> bool:
+def is_equal(new: Figure, old: Figure) -> bool:
     """Whether a figure is what the baseline says, as far as that is written down."""
-    return old is not None and rounded(new.value) == rounded(old.value)
+    return rounded(new.value) == rounded(old.value)

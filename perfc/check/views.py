@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
 
 from perfc.diff.figures import Metric
 from perfc.diff.views import percent, signed
+from perfc.report import comma
 from perfc.report.document import Column, Document, Name, Note, Section, Table
 from perfc.report.json_form import plain
 from perfc.report.units import plural
@@ -22,6 +23,7 @@ SCHEMA = "perfc-check/1"
 SHOWN = (
     Metric.TIME,
     Metric.FLOOR,
+    Metric.ENERGY,
     Metric.FLOP,
     Metric.TRAFFIC,
     Metric.PARAMETERS,
@@ -161,6 +163,28 @@ def to_json(views: CheckViews) -> str:
     assert isinstance(found, dict)
     tree = {"schema": SCHEMA, "perfc": __version__, **found}
     return json.dumps(tree, indent=2, sort_keys=True, allow_nan=False) + "\n"
+
+
+def to_csv(views: CheckViews) -> str:
+    """Every figure of every model, one line each; the worst limit that it exceeds, if any."""
+    names = [f.name for f in fields(FigureRow)]
+    header = ["model", "setting", "standing", "was_analysed", *names, "outcome", "message"]
+    return comma.records(header, csv_rows(views, names))
+
+
+def csv_rows(views: CheckViews, names: Sequence[str]) -> Iterator[list[comma.Field]]:
+    """The lines of ``to_csv``; models without figures have one."""
+    for r in views.results:
+        head: list[comma.Field] = [r.model, r.setting, r.standing, r.was_analysed]
+        for f in r.figures:
+            worst = next((w for w in r.findings if w.metric == f.metric), None)
+            said = (worst.outcome, worst.message) if worst else (Outcome.PASS.value, "")
+            yield [*head, *(getattr(f, n) for n in names), *said]
+        if not r.figures:
+            yield [*head, *(None for _ in names), r.outcome, "; ".join(r.notes)]
+    for line in views.errors:
+        model, _, words = line.partition(": ")
+        yield [model, "", "error", False, *(None for _ in names), "error", words]
 
 
 def workflow_commands(views: CheckViews) -> Iterator[str]:

@@ -57,12 +57,13 @@ def surer(result: Result, root: Path, revision: str) -> Result:
     if not doubtful or result.baseline is None:
         return result
     difference = since(root, result.case, revision)
-    if difference is None or difference.time_interval is None:
+    if difference is None:
         return result
-    is_same = difference.old.source.origin.digest.startswith(result.baseline.digest)
-    if not is_same or difference.time_interval[0] <= 0:
+    if not difference.old.source.origin.digest.startswith(result.baseline.digest):
         return result
+    above = {m for m, (low, _) in difference.intervals.items() if low > 0}
     findings = tuple(
-        replace(f, outcome=Outcome.FAIL, reason="") if f in doubtful else f for f in result.findings
+        replace(f, outcome=Outcome.FAIL, reason="") if f in doubtful and f.metric in above else f
+        for f in result.findings
     )
     return replace(result, findings=findings)

@@ -26,7 +26,7 @@ INCOMPLETE = 3
 @click.option(
     "--output-format",
     "form",
-    type=click.Choice(["text", "json", "markdown", "github", "gitlab", "junit"]),
+    type=click.Choice(["text", "json", "csv", "markdown", "github", "gitlab", "junit"]),
     default="text",
     show_default=True,
 )
@@ -70,6 +70,8 @@ def command(
     match form:
         case "json":
             emit(views.to_json(shown), output)
+        case "csv":
+            emit(views.to_csv(shown), output)
         case "github":
             emit("".join(f"{line}\n" for line in views.workflow_commands(shown)), output)
         case "gitlab":

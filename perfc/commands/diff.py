@@ -32,7 +32,7 @@ INCOMPLETE = 3
 @click.option(
     "--output-format",
     "form",
-    type=click.Choice(["text", "json", "markdown", "html"]),
+    type=click.Choice(["text", "json", "csv", "markdown", "html"]),
     default="text",
     show_default=True,
 )
@@ -64,7 +64,7 @@ def command(
     as it is now: `perfc diff model.onnx`, `perfc diff HEAD~1:model.onnx model.onnx`,
     `perfc diff model.onnx --dim batch=1 --to-dim batch=8`.
     """
-    from perfc.diff import Setting, both, compare, document, to_json, views_of
+    from perfc.diff import Setting, both, compare, document, to_csv, to_json, views_of
 
     limit = parse_top(top)
     sizes = parse_dims(dims)
@@ -84,14 +84,17 @@ def command(
         first = replace(first, model=committed)
     found = compare(*both(first, second), (first.model, second.model))
     views = views_of(found)
-    if form == "json":
-        emit(to_json(views), output)
-    elif form == "html":
-        from perfc.html import comparison_of, comparison_page
+    match form:
+        case "json":
+            emit(to_json(views), output)
+        case "csv":
+            emit(to_csv(views), output)
+        case "html":
+            from perfc.html import comparison_of, comparison_page
 
-        deliver(comparison_page(comparison_of(found, document(views, limit))), output)
-    else:
-        show_document(document(views, limit), form, output)
+            deliver(comparison_page(comparison_of(found, document(views, limit))), output)
+        case _:
+            show_document(document(views, limit), form, output)
     if strict and not found.is_complete:
         click.echo("incomplete: totals are lower bounds", err=True)
         return INCOMPLETE

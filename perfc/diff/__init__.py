@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .difference import Difference, compare
 from .figures import Figure, Metric, figures
-from .sections import document, to_json
+from .sections import document, to_csv, to_json
 from .sides import Setting, both
 from .views import DiffViews, collect
 
@@ -20,6 +20,7 @@ __all__ = [
     "compare",
     "document",
     "figures",
+    "to_csv",
     "to_json",
     "views_of",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from perfc.ir.evaluate import Numbers
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from perfc.api import Report
 
 
+ESTIMATES = (Metric.TIME, Metric.ENERGY)
+
+
 @dataclass(frozen=True)
 class Difference:
     """What became of a model.
@@ -29,7 +32,7 @@ class Difference:
         old_label: the old model as the user named it.
         new_label: the new one.
         settings: what else differs between the analyses: target, runtime, extents, opset.
-        totals: old and new figure of every metric.
+        totals: old and new figure of every metric that either has; None where nobody knows it.
         aligned: pairs of nodes.
         aligned_products: pairs of nodes with multiply-accumulates, and how many nodes either side
             has of them at most.
@@ -39,7 +42,7 @@ class Difference:
         kernels: kernels of both, side by side.
         blame: what explains the difference.
         is_complete: whether every total of both is a count and no lower bound.
-        time_interval: 90 % interval of the difference in time; None where nobody knows.
+        intervals: 90 % intervals of the differences of estimates, of those that differ.
     """
 
     old: Report
@@ -47,7 +50,7 @@ class Difference:
     old_label: str
     new_label: str
     settings: tuple[tuple[str, str, str], ...]
-    totals: Mapping[Metric, tuple[Figure, Figure]]
+    totals: Mapping[Metric, tuple[Figure | None, Figure | None]]
     aligned: int
     aligned_products: tuple[int, int]
     equal_products: int
@@ -56,12 +59,17 @@ class Difference:
     kernels: tuple[KernelPair, ...]
     blame: Blame
     is_complete: bool
-    time_interval: tuple[float, float] | None = None
+    intervals: Mapping[Metric, tuple[float, float]] = field(
+        default_factory=dict[Metric, tuple[float, float]]
+    )
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing differs that costs anything."""
-        return not self.changes and all(old.value == new.value for old, new in self.totals.values())
+        return not self.changes and all(
+            old is not None and new is not None and old.value == new.value
+            for old, new in self.totals.values()
+        )
 
 
 def compare(old: Report, new: Report, labels: tuple[str, str] = ("", "")) -> Difference:
@@ -93,7 +101,7 @@ def compare(old: Report, new: Report, labels: tuple[str, str] = ("", "")) -> Dif
         labels[0] or old.path or old.source.name,
         labels[1] or new.path or new.source.name,
         tuple(settings(old, new)),
-        {m: (before[m], after[m]) for m in Metric},
+        {m: (before.get(m), after.get(m)) for m in Metric if m in before or m in after},
         len(alignment.pairs),
         (products, every),
         sum(ours.mac(a) == theirs.mac(b) > 0 for a, b in alignment.pairs),
@@ -102,7 +110,7 @@ def compare(old: Report, new: Report, labels: tuple[str, str] = ("", "")) -> Dif
         pairs,
         blame,
         not (old.cost.is_bound or new.cost.is_bound),
-        interval(pairs),
+        {m: i for m in ESTIMATES if (i := interval(pairs, m)) is not None},
     )
 
 

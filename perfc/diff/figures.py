@@ -22,6 +22,7 @@ class Metric(Enum):
 
     TIME = ("time", Unit.SECOND, "time")
     FLOOR = ("floor", Unit.SECOND, "floor")
+    ENERGY = ("energy", Unit.JOULE, "energy")
     FLOP = ("flop", Unit.FLOP, "work")
     MAC = ("mac", Unit.MAC, "matrix work")
     TRAFFIC = ("traffic", Unit.BYTE, "traffic")
@@ -69,12 +70,14 @@ class Figure:
 
 
 def figures(report: Report) -> dict[Metric, Figure]:
-    """Every metric of an analysis."""
+    """Every metric of an analysis that is known."""
     s = summary.collect(report, memory.collect(report))
     nodes = report.cost.nodes
     opaque = sum(c.tier.value in ("bytes only", "unknown") for c in nodes.values())
+    energy = energy_of(report)
     return {
         Metric.TIME: estimated(report),
+        **({} if energy is None else {Metric.ENERGY: energy}),
         Metric.FLOOR: Figure(s.floor_s.value or 0.0, Origin.BOUND),
         Metric.FLOP: counted(s.flop),
         Metric.MAC: counted(s.mac),
@@ -96,3 +99,11 @@ def estimated(report: Report) -> Figure:
     """The time that is predicted for one run, with its 90 % interval."""
     total = report.prediction.total
     return Figure(total.time_s, Origin.PREDICTED, report.cost.is_bound, total.low_s, total.high_s)
+
+
+def energy_of(report: Report) -> Figure | None:
+    """The energy of the board in one run; None for targets whose power nobody fitted."""
+    e = report.prediction.energy
+    if e is None:
+        return None
+    return Figure(e.energy_j, Origin.PREDICTED, report.cost.is_bound, e.low_j, e.high_j)

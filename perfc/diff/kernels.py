@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from perfc.ir.evaluate import Numbers
-from perfc.ir.graph import Node
+from perfc.ir.graph import Node, Value
+from perfc.ir.types import TensorType
 from perfc.passes.roofline import KernelBound
 
 from .align import Alignment
+from .figures import Metric
 
 if TYPE_CHECKING:
+    from perfc.analyzers.energy import Energy
     from perfc.analyzers.prediction import KernelPrediction
     from perfc.api import Report
     from perfc.passes.fuse import Kernel
@@ -21,13 +24,28 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What kernels amount to together."""
+    """What kernels amount to together.
+
+    Args:
+        time_s: predicted, all launches together.
+        floor_s: lower bound of it.
+        flop: of the graph's nodes.
+        mac: of them on the matrix unit, or in loops of products.
+        nbytes: compulsory traffic.
+        energy_j: predicted; None where nobody knows it of all kernels.
+        parameters: elements of the weights that each of the kernels reads.
+        live_bytes: most activation bytes alive while one of them runs.
+    """
 
     time_s: float = 0.0
     floor_s: float = 0.0
     flop: float = 0.0
     mac: float = 0.0
     nbytes: float = 0.0
+    # of these a kernel may have others though nobody touched it
+    energy_j: float | None = field(default=0.0, compare=False)
+    parameters: float = field(default=0.0, compare=False)
+    live_bytes: float = field(default=0.0, compare=False)
 
     def __sub__(self, other: Load) -> Load:
         return Load(
@@ -36,6 +54,9 @@ class Load:
             self.flop - other.flop,
             self.mac - other.mac,
             self.nbytes - other.nbytes,
+            known(self.energy_j, other.energy_j, -1),
+            self.parameters - other.parameters,
+            self.live_bytes - other.live_bytes,
         )
 
     def __add__(self, other: Load) -> Load:
@@ -45,7 +66,15 @@ class Load:
             self.flop + other.flop,
             self.mac + other.mac,
             self.nbytes + other.nbytes,
+            known(self.energy_j, other.energy_j),
+            self.parameters + other.parameters,
+            max(self.live_bytes, other.live_bytes),
         )
+
+
+def known(a: float | None, b: float | None, sign: int = 1) -> float | None:
+    """Sum of two numbers, None where either is not known."""
+    return None if a is None or b is None else a + sign * b
 
 
 NOTHING = Load()
@@ -59,6 +88,7 @@ class Timed:
 
     bound: KernelBound
     prediction: KernelPrediction
+    energy: Energy | None
 
     @property
     def kernel(self) -> Kernel:
@@ -134,35 +164,63 @@ def kernel_pairs(old: Report, new: Report, alignment: Alignment) -> tuple[Kernel
             before.append(left[k])
         else:
             after.append(right[k - len(left)])
-    at = Numbers(old.env), Numbers(new.env)
-    return tuple(
-        KernelPair(tuple(a), tuple(b), load(a, at[0]), load(b, at[1])) for a, b in groups.values()
-    )
+    of = Loads(old), Loads(new)
+    return tuple(KernelPair(tuple(a), tuple(b), of[0](a), of[1](b)) for a, b in groups.values())
 
 
 def timed(report: Report) -> list[Timed]:
     """The kernels of an analysis with their predictions."""
-    found = zip(report.roofline.kernels, report.prediction.kernels, strict=True)
-    return [Timed(bound, prediction) for bound, prediction in found]
+    kernels = report.prediction.kernels
+    energies = report.prediction.energies or (None,) * len(kernels)
+    found = zip(report.roofline.kernels, kernels, energies, strict=True)
+    return [Timed(*of_one) for of_one in found]
 
 
-def load(side: Sequence[Timed], at: Numbers) -> Load:
-    """Sum over kernels, all launches together."""
-    total = NOTHING
-    for t in side:
-        kernel, repeat = t.kernel, at(t.kernel.repeat)
-        total += Load(
-            t.prediction.time_s,
-            t.bound.floor_s,
-            at(kernel.work.flop) * repeat,
-            at(kernel.work.mac) * repeat,
-            at(kernel.traffic.nbytes) * repeat,
-        )
-    return total
+class Loads:
+    """What kernels of one analysis amount to."""
+
+    def __init__(self, report: Report) -> None:
+        self.at = Numbers(report.env)
+        line = report.liveness.timeline(report.env)
+        self.live = dict(zip(report.liveness.steps, line, strict=True))
+
+    def __call__(self, side: Sequence[Timed]) -> Load:
+        """Sum over kernels, all launches together."""
+        at, total = self.at, NOTHING
+        for t in side:
+            kernel, repeat = t.kernel, at(t.kernel.repeat)
+            total += Load(
+                t.prediction.time_s,
+                t.bound.floor_s,
+                at(kernel.work.flop) * repeat,
+                at(kernel.work.mac) * repeat,
+                at(kernel.traffic.nbytes) * repeat,
+                None if t.energy is None else t.energy.energy_j,
+                self.parameters(kernel.nodes),
+                max((self.live.get(n, 0) for n in kernel.nodes), default=0),
+            )
+        return total
+
+    def parameters(self, nodes: Iterable[Node]) -> float:
+        """Elements of the distinct weights that ``nodes`` read."""
+        read: set[Value] = {
+            v for n in nodes for v in n.inputs if v is not None and v.weight is not None
+        }
+        return sum(self.at(v.type.numel or 0) for v in read if isinstance(v.type, TensorType))
 
 
-def interval(pairs: Sequence[KernelPair]) -> tuple[float, float] | None:
-    """The 90 % interval of the difference in time, None where nothing differs.
+def ends(t: Timed, metric: Metric) -> tuple[float, float, float] | None:
+    """An estimate of a kernel with its interval; None where nobody knows it."""
+    if metric is Metric.TIME:
+        k = t.prediction
+        return k.time_s, k.low_s, k.high_s
+    return None if t.energy is None else (t.energy.energy_j, t.energy.low_j, t.energy.high_j)
+
+
+def interval(
+    pairs: Sequence[KernelPair], metric: Metric = Metric.TIME
+) -> tuple[float, float] | None:
+    """The 90 % interval of the difference in time or energy, None where nothing differs.
 
     Kernels that cost what they did are wrong by the same amount on both sides, so that only the
     others count. Of these the two sides are taken to be wrong independently, kernels of one class
@@ -170,18 +228,22 @@ def interval(pairs: Sequence[KernelPair]) -> tuple[float, float] | None:
     """
     down: dict[tuple[str, bool], float] = {}
     up: dict[tuple[str, bool], float] = {}
+    delta = 0.0
     moved = [p for p in pairs if not p.is_same]
     for p in moved:
         for is_new, side in ((False, p.old), (True, p.new)):
             for t in side:
-                k = t.prediction
-                key = (k.class_name, is_new)
-                low, high = k.time_s - k.low_s, k.high_s - k.time_s
+                found = ends(t, metric)
+                if found is None:
+                    return None
+                key = (t.prediction.class_name, is_new)
+                value, low, high = found
+                low, high = value - low, high - value
                 if not is_new:
-                    low, high = high, low
+                    value, low, high = -value, high, low
+                delta += value
                 down[key] = down.get(key, 0.0) + low
                 up[key] = up.get(key, 0.0) + high
     if not moved:
         return None
-    delta = math.fsum(p.delta.time_s for p in moved)
     return delta - math.hypot(*down.values()), delta + math.hypot(*up.values())

@@ -1,12 +1,14 @@
-"""A comparison as a document of the report, and as JSON."""
+"""A comparison as a document of the report, as JSON, and as comma-separated values."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import fields
 
-from perfc.report.document import Column, Document, Name, Note, Section, Table
+from perfc.report import comma
+from perfc.report.document import Cell, Column, Document, Name, Note, Section, Table
 from perfc.report.json_form import plain
-from perfc.report.units import Unit, plural, quantity
+from perfc.report.units import DASH, Unit, plural, quantity
 from perfc.version import __version__
 
 from .blame import EXPLAINED
@@ -15,6 +17,8 @@ from .views import ChangeRow, DiffViews, KernelRow, TotalRow, in_words, percent,
 
 SCHEMA = "perfc-diff/1"
 NAMES = ("totals", "blame", "kernels", "changes")
+NOTICEABLE = 1e-3
+"""Part of all changes of time below which a kernel with equal counts is not shown."""
 
 
 def document(views: DiffViews, top: int | None = 20) -> Document:
@@ -31,6 +35,12 @@ def to_json(views: DiffViews) -> str:
     assert isinstance(found, dict)
     tree = {"schema": SCHEMA, "perfc": __version__, **found}
     return json.dumps(tree, indent=2, sort_keys=True, allow_nan=False) + "\n"
+
+
+def to_csv(views: DiffViews) -> str:
+    """Every pair of kernels, one line each, in execution order."""
+    names = [f.name for f in fields(KernelRow)]
+    return comma.records(names, ((getattr(r, n) for n in names) for r in views.kernels))
 
 
 def totals(views: DiffViews) -> Section:
@@ -65,8 +75,8 @@ def total_cells(r: TotalRow) -> tuple[str, ...]:
         change += f" [{low} .. {high}]"
     return (
         metric.title,
-        at_least + quantity(r.old, metric.unit),
-        at_least + quantity(r.new, metric.unit),
+        DASH if r.old is None else at_least + quantity(r.old, metric.unit),
+        DASH if r.new is None else at_least + quantity(r.new, metric.unit),
         change,
         percent(r.relative) if r.delta else "",
         r.origin,
@@ -85,10 +95,11 @@ def blame(views: DiffViews, top: int | None) -> Section:
     )
     columns = (
         Column("share", "share", Unit.SHARE),
-        Column("time_s", "time", Unit.NONE),
-        Column("flop", "work", Unit.NONE),
-        Column("traffic_bytes", "traffic", Unit.NONE),
-        Column("parameters", "parameters", Unit.NONE),
+        Column("time_s", "time"),
+        Column("flop", "work", is_spare=True),
+        Column("traffic_bytes", "traffic", is_spare=True),
+        Column("parameters", "parameters", is_spare=True),
+        Column("energy_j", "energy", is_spare=True),
         Column("count", "n", Unit.COUNT),
         Column("op_type", "operator", is_name=True),
         Column("what", "what", is_name=True),
@@ -101,15 +112,30 @@ def blame(views: DiffViews, top: int | None) -> Section:
             signed(r.flop, Unit.FLOP),
             signed(r.traffic_bytes, Unit.BYTE),
             signed(r.parameters, Unit.COUNT),
+            signed(r.energy_j, Unit.JOULE),
             r.count,
-            r.op_type,
+            operators(r.op_type),
             r.what,
             Name(r.node, r.node),
         )
         for r in views.blame[:top]
         if r.time_s or r.flop or r.traffic_bytes or r.parameters
     )
-    return Section("blame", "blame", (Note(line), Table(columns, rows)))
+    return Section("blame", "blame", (Note(line), told(columns, rows)))
+
+
+def told(columns: tuple[Column, ...], rows: tuple[tuple[Cell, ...], ...]) -> Table:
+    """A table without the columns in which nothing differs."""
+    empty = ("", "0", DASH)
+    kept = [i for i in range(len(columns)) if any(row[i] not in empty for row in rows)]
+    return Table(
+        tuple(columns[i] for i in kept), tuple(tuple(row[i] for i in kept) for row in rows)
+    )
+
+
+def operators(label: str) -> Name:
+    """The operators of a kernel, with less of them where there is little room."""
+    return Name(label, label.replace("Normalization", "Norm"), kept=9)
 
 
 def unchanged(views: DiffViews) -> str:
@@ -127,32 +153,48 @@ def kernels(views: DiffViews, top: int | None) -> Section:
         Column("status", ""),
         Column("time_s_old", "old", Unit.SECOND),
         Column("time_s_new", "new", Unit.SECOND),
-        Column("time_s_delta", "change", Unit.SECOND),
-        Column("flop_delta", "work", Unit.NONE),
-        Column("traffic_bytes_delta", "traffic", Unit.NONE),
+        Column("time_s_delta", "change"),
+        Column("flop_delta", "work", is_spare=True),
+        Column("traffic_bytes_delta", "traffic", is_spare=True),
+        Column("parameters_delta", "parameters", is_spare=True),
+        Column("energy_j_delta", "energy", is_spare=True),
+        Column("live_bytes_delta", "live", is_spare=True),
         Column("label", "kernel", is_name=True),
         Column("node", "node", is_name=True),
     )
-    shown = moved[:top]
+    least = NOTICEABLE * sum(abs(r.time_s_new - r.time_s_old) for r in moved)
+    noticed = [r for r in moved if is_noticeable(r, least)]
+    shown = moved if top is None else noticed[:top]
     same = len(views.kernels) - len(moved)
     title = f"kernels: {len(moved)} changed, {same} not"
     if len(shown) < len(moved):
         title += f" ({len(shown)} shown; --top all)"
     rows = tuple(kernel_cells(r) for r in shown)
-    parts = (Table(columns, rows),) if rows else (Note("every kernel costs what it did"),)
+    parts = (told(columns, rows),) if rows else (Note("every kernel costs what it did"),)
     return Section("kernels", title, parts)
 
 
-def kernel_cells(r: KernelRow) -> tuple[str | float | Name | None, ...]:
+def is_noticeable(r: KernelRow, least_s: float) -> bool:
+    """Whether more than its floor, or more of its time than rounding hides, is another."""
+    counts_old = (r.flop_old, r.traffic_bytes_old, r.parameters_old)
+    counts_new = (r.flop_new, r.traffic_bytes_new, r.parameters_new)
+    is_gone = r.status in ("added", "removed")
+    return is_gone or counts_old != counts_new or abs(r.time_s_new - r.time_s_old) > least_s
+
+
+def kernel_cells(r: KernelRow) -> tuple[Cell, ...]:
     """One pair of kernels."""
     return (
         r.status,
         None if r.status == "added" else r.time_s_old,
         None if r.status == "removed" else r.time_s_new,
-        r.time_s_new - r.time_s_old,
+        signed(r.time_s_new - r.time_s_old, Unit.SECOND),
         signed(r.flop_new - r.flop_old, Unit.FLOP),
         signed(r.traffic_bytes_new - r.traffic_bytes_old, Unit.BYTE),
-        r.label,
+        signed(r.parameters_new - r.parameters_old, Unit.COUNT),
+        signed(r.energy_j_delta, Unit.JOULE),
+        signed(r.live_bytes_new - r.live_bytes_old, Unit.BYTE),
+        operators(r.label),
         Name(r.node, r.node),
     )
 

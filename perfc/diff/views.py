@@ -10,12 +10,12 @@ from perfc.report.units import DASH, Unit, quantity, share
 from .blame import Culprit
 from .difference import Difference
 from .figures import Figure, Metric
-from .kernels import KernelPair
+from .kernels import KernelPair, known
 
 
 @dataclass(frozen=True, slots=True)
 class TotalRow:
-    """One metric of both models.
+    """One metric of both models; None where nobody knows it.
 
     Args:
         metric: its name.
@@ -32,9 +32,9 @@ class TotalRow:
 
     metric: str
     unit: str
-    old: float
-    new: float
-    delta: float
+    old: float | None
+    new: float | None
+    delta: float | None
     relative: float | None
     origin: str
     is_bound: bool
@@ -65,6 +65,7 @@ class CulpritRow:
     flop: float
     traffic_bytes: float
     parameters: float
+    energy_j: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +78,9 @@ class KernelRow:
         node: name of the node it is named after.
         launches_old: kernels on the old side.
         launches_new: kernels on the new side.
+        parameters_old: elements of the weights they read.
+        live_bytes_old: most activation bytes alive while one of them runs.
+        energy_j_old: predicted; None where nobody knows.
     """
 
     status: str
@@ -92,6 +96,17 @@ class KernelRow:
     flop_new: float
     traffic_bytes_old: float
     traffic_bytes_new: float
+    parameters_old: float
+    parameters_new: float
+    live_bytes_old: float
+    live_bytes_new: float
+    energy_j_old: float | None
+    energy_j_new: float | None
+
+    @property
+    def energy_j_delta(self) -> float | None:
+        """What the change adds; None where nobody knows."""
+        return known(self.energy_j_new, self.energy_j_old, -1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,19 +191,22 @@ def collect(d: Difference) -> DiffViews:
     )
 
 
-def total_row(metric: Metric, old: Figure, new: Figure, d: Difference) -> TotalRow:
+def total_row(metric: Metric, old: Figure | None, new: Figure | None, d: Difference) -> TotalRow:
     """One metric side by side."""
-    delta = new.value - old.value
-    low, high = d.time_interval if metric is Metric.TIME and d.time_interval else (None, None)
+    figures = [f for f in (old, new) if f is not None]
+    before = None if old is None else old.value
+    after = None if new is None else new.value
+    delta = known(after, before, -1)
+    low, high = d.intervals.get(metric, (None, None))
     return TotalRow(
         metric.key,
         metric.unit.value,
-        old.value,
-        new.value,
+        before,
+        after,
         delta,
-        delta / old.value if old.value else None,
-        str(max(old.origin, new.origin)),
-        old.is_bound or new.is_bound,
+        delta / before if delta is not None and before else None,
+        str(max(f.origin for f in figures)),
+        any(f.is_bound for f in figures),
         low,
         high,
     )
@@ -207,6 +225,7 @@ def culprit_row(c: Culprit, is_named: bool) -> CulpritRow:
         c.delta.flop,
         c.delta.nbytes,
         c.parameters,
+        c.delta.energy_j,
     )
 
 
@@ -233,11 +252,19 @@ def kernel_row(pair: KernelPair) -> KernelRow:
         b.flop,
         a.nbytes,
         b.nbytes,
+        a.parameters,
+        b.parameters,
+        a.live_bytes,
+        b.live_bytes,
+        a.energy_j,
+        b.energy_j,
     )
 
 
-def signed(value: float, unit: Unit) -> str:
-    """A difference with its sign: ``+1.31 ms``, ``0`` where there is none."""
+def signed(value: float | None, unit: Unit) -> str:
+    """A difference with its sign: ``+1.31 ms``, ``0`` where there is none, a dash where unknown."""
+    if value is None:
+        return DASH
     if not value:
         return "0"
     text = share(abs(value)) if unit is Unit.SHARE else quantity(abs(value), unit)

@@ -1,14 +1,16 @@
-"""The kernels as comma-separated values, one line each, numbers in SI units."""
+"""Comma-separated values, numbers in SI units: the kernels of a report, rows of other results."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeAlias
 
 from .kernels import KernelRow
 from .text import printable
 
+Field: TypeAlias = "str | float | bool | Sequence[str] | None"
 HEADER = (
     "index",
     "label",
@@ -64,35 +66,43 @@ FORECAST = {
 
 def render(rows: Sequence[KernelRow]) -> str:
     """All kernels in execution order under one header line; empty where nobody knows."""
+    return records(HEADER, map(fields, rows))
+
+
+def records(header: Sequence[str], rows: Iterable[Iterable[Field]]) -> str:
+    """``rows`` under one header line; empty where nobody knows, texts in sequences joined."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(HEADER)
-    writer.writerows(list(fields(r)) for r in rows)
+    writer.writerow(header)
+    writer.writerows([plain(value) for value in row] for row in rows)
     return out.getvalue()
 
 
-def fields(row: KernelRow) -> Iterator[str | float | None]:
+def plain(value: Field) -> str | float | None:
+    """A value as one field."""
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case None | int() | float():
+            return value
+        case str():
+            return harmless(value)
+        case _:
+            return harmless("; ".join(value))
+
+
+def fields(row: KernelRow) -> Iterator[Field]:
     """The fields of one row in the order of ``HEADER``."""
     for name in HEADER:
         match name:
             case "nodes":
-                yield harmless(" ".join(row.nodes))
-            case "label":
-                yield harmless(row.label)
+                yield " ".join(row.nodes)
             case "flop" | "mac" | "read_bytes" | "write_bytes":
                 yield getattr(row, name).value
-            case "is_bound":
-                yield truth(row.is_bound)
             case _ if name in FORECAST:
-                value = getattr(row.predicted, FORECAST[name], None)
-                yield truth(value) if isinstance(value, bool) else value
+                yield getattr(row.predicted, FORECAST[name], None)
             case _:
                 yield getattr(row, name)
-
-
-def truth(value: bool) -> str:
-    """``true`` or ``false``."""
-    return "true" if value else "false"
 
 
 def harmless(text: str) -> str:

@@ -66,6 +66,7 @@ class Column:
         legend: what the number means, in words; such columns are numbered.
         is_name: takes the room that is left, and is shortened first.
         wraps: goes on in the next line instead of being shortened.
+        is_spare: left out of text where a narrow page leaves names no room; the last goes first.
     """
 
     name: str
@@ -74,6 +75,7 @@ class Column:
     legend: str = ""
     is_name: bool = False
     wraps: bool = False
+    is_spare: bool = False
 
 
 @dataclass(frozen=True, slots=True)

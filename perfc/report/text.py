@@ -31,6 +31,8 @@ LEAST_NAME = 10
 """Characters that a column of names keeps on a narrow page."""
 WIDEST_TEXT = 100
 """Sentences are not wider than this, however wide the page."""
+ROOM_FOR_NAMES = 22
+"""Characters of a name for which spare columns make room."""
 LONGEST_FORMULA = 60
 """Longer formulas are left to the data formats."""
 HARD_SPACE = "\N{NO-BREAK SPACE}"
@@ -135,13 +137,13 @@ def spark(values: Sequence[float], count: int) -> str:
 
 def table_lines(table: Table, width: int) -> Iterator[tuple[Span, ...]]:
     """Legend, header and rows."""
+    table, left_out = narrowed(table, width)
     scales = scales_of(table)
-    texts = [
-        [cell_text(cell, scale) for cell, scale in zip(row, scales, strict=True)]
-        for row in table.rows
-    ]
+    texts = texts_of(table, scales)
     yield from legend_lines(table.columns, scales, width)
-    texts.insert(0, [label(i, c, s) for i, c, s in headed(table.columns, scales)])
+    if left_out:
+        words = f"no room at this width: {', '.join(left_out)}"
+        yield (Span(INDENT), Span(words, Style.FAINT))
     widths = fitted(table.columns, texts, width - len(INDENT))
     right = [is_numeric(table, i) for i in range(len(table.columns))]
     for number, row in enumerate(texts):
@@ -158,6 +160,36 @@ def table_lines(table: Table, width: int) -> Iterator[tuple[Span, ...]]:
                 if w
             ]
             yield (Span(INDENT), Span(GAP.join(cells), style))
+
+
+def texts_of(table: Table, scales: Sequence[Scale]) -> list[list[str]]:
+    """Header and rows as text."""
+    head = [label(i, c, s) for i, c, s in headed(table.columns, scales)]
+    rows = [
+        [cell_text(cell, scale) for cell, scale in zip(row, scales, strict=True)]
+        for row in table.rows
+    ]
+    return [head, *rows]
+
+
+def narrowed(table: Table, width: int) -> tuple[Table, list[str]]:
+    """The table without spare columns that take the room of names, and their titles."""
+    if not any(c.is_spare for c in table.columns):
+        return table, []
+    texts = texts_of(table, scales_of(table))
+    need = [max(columns_of(row[i]) for row in texts) for i in range(len(table.columns))]
+    for i, c in enumerate(table.columns):
+        if c.is_name:
+            need[i] = min(need[i], ROOM_FOR_NAMES)
+    kept = list(range(len(need)))
+    for i in reversed(range(len(need))):
+        if sum(need[k] + len(GAP) for k in kept) - len(GAP) <= width - len(INDENT):
+            break
+        if table.columns[i].is_spare:
+            kept.remove(i)
+    left_out = [c.title for i, c in enumerate(table.columns) if i not in kept]
+    rows = tuple(tuple(row[i] for i in kept) for row in table.rows)
+    return Table(tuple(table.columns[i] for i in kept), rows), left_out
 
 
 def shortened(cell: Cell, text: str, width: int) -> str:

@@ -126,8 +126,7 @@ def test_deltas_of_kernels_add_up_to_the_total() -> None:
 def test_the_interval_of_the_difference_holds_the_difference() -> None:
     found = between(models.convolutional(16), models.convolutional(64))
     old, new = found.totals[Metric.TIME]
-    assert found.time_interval is not None
-    low, high = found.time_interval
+    low, high = found.intervals[Metric.TIME]
     assert low <= new.value - old.value <= high
     width = (new.high or 0) - (new.low or 0) + (old.high or 0) - (old.low or 0)
     assert high - low < width, "kernels that did not change cancel"
