@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +15,7 @@ from ..steps.columns import LinearColumns, linear
 from ..steps.launches import launches
 from ..steps.setting import Precision, Setting
 from . import existing, read_parquet
+from .timm_variants import nearest, parameters, variants
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,6 +67,7 @@ class Measured:
 
     Args:
         file: stem of the graph's file.
+        parameters: that the model had, None where the table does not say.
     """
 
     file: str
@@ -74,12 +76,14 @@ class Measured:
     target: str
     batch: int
     time_s: float
+    parameters: float | None = None
 
 
 def step_rows(folder: Path, say: Say = lambda _: None) -> list[StepRow]:
     """Rows on graphics processors whose graph is there, lowered to launches.
 
-    Takes minutes: about 0.15 s a graph. Graphs that do not lower are said and left out.
+    Takes minutes: about 0.15 s a graph. Graphs that do not lower are said and left out. Where the
+    table states the parameters of a model whose branches were folded, so are those of its graph.
 
     Raises:
         DataError: no table or no graphs.
@@ -99,13 +103,12 @@ def step_rows(folder: Path, say: Say = lambda _: None) -> list[StepRow]:
             continue
         with paused_collector():
             try:
-                lowered = lower(path, {one.setting for one in ones})
+                lowered = lower(path, ones)
             except PerfcError as error:
                 say(f"left out: {error}")
                 continue
         used += 1
-        for one in ones:
-            columns = lowered[key_of(one.setting)]
+        for one, columns in zip(ones, lowered, strict=True):
             found.append(
                 StepRow(one.architecture, columns, one.setting, one.target, one.batch, one.time_s)
             )
@@ -145,9 +148,20 @@ def measured(folder: Path) -> Iterator[Measured]:
         raise DataError(f"no column {lacking[0]!r}", where=os.fspath(path))
     frame = frame[frame["step_time_ms"].notna() & (frame["step_time_ms"] > 0)]
     columns = [frame[name].tolist() for name in names]
-    for device, mode, model, size, batch, precision, layout, compiled, version, time_ms in zip(
-        *columns, strict=True
-    ):
+    stated = frame["params_m"].tolist() if "params_m" in frame.columns else [None] * len(frame)
+    for (
+        device,
+        mode,
+        model,
+        size,
+        batch,
+        precision,
+        layout,
+        compiled,
+        version,
+        time_ms,
+        count,
+    ) in zip(*columns, stated, strict=True):
         if device not in TARGETS or precision not in PRECISIONS:
             continue
         major, minor = str(version).split(".")[:2]
@@ -160,20 +174,15 @@ def measured(folder: Path) -> Iterator[Measured]:
         )
         yield Measured(
             f"timm__{model}__{size}", str(model), setting, TARGETS[device], int(batch),
-            float(time_ms) / 1e3,
+            float(time_ms) / 1e3, count * 1e6 if count and count > 0 else None,
         )  # fmt: skip
 
 
-Key = tuple[str, bool]
+Key = tuple[str, bool, int]
 
 
-def key_of(setting: Setting) -> Key:
-    """What of a setting changes the launches."""
-    return setting.runtime, setting.precision.is_mixed
-
-
-def lower(path: Path, settings: set[Setting]) -> dict[Key, LinearColumns]:
-    """Launches of a graph under each setting that makes others.
+def lower(path: Path, rows: Sequence[Measured]) -> list[LinearColumns]:
+    """Launches of a graph for each row, in the form and under the setting that it was run in.
 
     Raises:
         PerfcError: the graph cannot be read, or contradicts itself.
@@ -185,10 +194,15 @@ def lower(path: Path, settings: set[Setting]) -> dict[Key, LinearColumns]:
 
     am = Analyses()
     module = am.apply(Canonicalize(), am.apply(Shapes(), load(path)))
+    forms = variants(module, am)
+    counts = [parameters(form) for form in forms]
     envs = [{s.name: batch for s in module.symbols} for batch in BATCHES]
-    found: dict[Key, LinearColumns] = {}
-    for setting in settings:
-        key = key_of(setting)
-        if key not in found:
-            found[key] = linear(launches(module, am, setting, envs)[1], BATCHES)
+    made: dict[Key, LinearColumns] = {}
+    found: list[LinearColumns] = []
+    for row in rows:
+        form = nearest(counts, row.parameters)
+        key = (row.setting.runtime, row.setting.precision.is_mixed, form)
+        if key not in made:
+            made[key] = linear(launches(forms[form], am, row.setting, envs)[1], BATCHES)
+        found.append(made[key])
     return found

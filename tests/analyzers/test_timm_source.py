@@ -9,6 +9,11 @@ import pytest
 
 from perfc.analyzers.rows import DataError
 from perfc.analyzers.sources.timm import TABLE, measured, step_rows
+from perfc.analyzers.sources.timm_variants import nearest, parameters, variants
+from perfc.frontend import load
+from perfc.passes.canonicalize import Canonicalize
+from perfc.passes.manager import Analyses
+from perfc.passes.shapes import Shapes
 
 pd = pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")
@@ -71,3 +76,19 @@ def test_tables_and_graphs_that_are_missing_are_one_clear_line(folder: Path) -> 
     pd.DataFrame([{"device": "RTX 3090"}]).to_parquet(folder / TABLE)
     with pytest.raises(DataError, match="no column"):
         list(measured(folder))
+
+
+def test_a_deployed_model_is_told_by_its_parameters() -> None:
+    as_trained, folded, further = 7_885_000, 7_811_000, 7_808_000
+    assert nearest([as_trained, folded, further], 7.88e6) == 0
+    assert nearest([as_trained, folded, further], 7.81e6) == 2
+    assert nearest([as_trained, folded, further], None) == 0
+    # another head, and branches whose folding changes next to nothing
+    assert nearest([11_405_000, 11_401_000, 11_401_000], 11.4e6) == 0
+
+
+def test_parameters_are_those_of_the_model_wherever_they_are_read() -> None:
+    am = Analyses()
+    module = am.apply(Canonicalize(), am.apply(Shapes(), load(RESNET)))
+    assert parameters(module) == pytest.approx(25_557_032, abs=2)
+    assert variants(module, am) == [module]

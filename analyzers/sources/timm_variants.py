@@ -1,0 +1,76 @@
+"""Which form of a graph a row of timm's benchmark was measured on: as trained, or deployed.
+
+Models with linear branches are exported as they are trained, and the benchmark's newer tables ran
+some of them with ``--reparam``, which folds those branches. A table says how many parameters the
+model had that was run, and no two forms of one graph have the same number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from perfc.ir.types import TensorType
+
+if TYPE_CHECKING:
+    from perfc.ir.graph import Module
+    from perfc.passes.manager import Analyses
+
+ROUNDING = 5e3
+"""Half of the last digit of a table in millions of parameters."""
+LEARNED_OF_NORM = 3
+"""Operands of a normalisation before its statistics, which no optimiser changes."""
+
+
+def variants(module: Module, am: Analyses) -> list[Module]:
+    """A typed, canonical module, and what is left of it where its branches fold.
+
+    Branches alone, and the normalisations behind convolutions too; nothing but the module itself
+    where no branches fold, since nobody deploys such a model in another form.
+    """
+    from perfc.passes.canonicalize import Canonicalize
+    from perfc.passes.reparameterize import Reparameterize
+
+    found = [module]
+    for norms in (False, True):
+        folded = am.apply(Reparameterize(norms), module)
+        if folded is module:
+            return found
+        found.append(am.apply(Canonicalize(), folded))
+    return found
+
+
+def parameters(module: Module) -> int:
+    """Elements of learned tensors, counted wherever they are read.
+
+    Exporters that leave the content of weights out store equal shapes once.
+    """
+    count = 0
+    for node in module.graph:
+        operands = node.inputs[:LEARNED_OF_NORM] if _is_norm(node.op.mnemonic) else node.inputs
+        for v in operands:
+            if v is not None and v.weight is not None and v.weight.is_parameter:
+                numel = v.type.numel if isinstance(v.type, TensorType) else None
+                count += numel if isinstance(numel, int) else 0
+    return count
+
+
+def nearest(counts: Sequence[int], stated: float | None) -> int:
+    """Index of the form that has the parameters stated, to the digits that the table has.
+
+    The graph as it is where it has them, or none are stated; else the form that is nearest, and
+    of equally near ones the last, which has most folded.
+
+    >>> nearest([28_226_000, 25_500_000], 25.5e6), nearest([28_226_000, 25_500_000], None)
+    (1, 0)
+    """
+    if stated is None:
+        return 0
+    apart = [max(abs(count - stated) - ROUNDING, 0.0) for count in counts]
+    if apart[0] == 0:
+        return 0
+    return min(range(len(counts)), key=lambda i: (apart[i], -i))
+
+
+def _is_norm(mnemonic: str) -> bool:
+    return mnemonic == "batch_norm"
