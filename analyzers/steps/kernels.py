@@ -21,12 +21,19 @@ from perfc.passes.strides import Strides
 
 from .. import artefact
 from ..artefact import Artefact, WeightsError
-from ..conformal import LEAST_SPREAD, excess
 from ..sheet import Sheet
 from .columns import columns as columns_of
 from .features import tabulate
 from .launches import Launch, Listing
-from .predict import FAR, MOST_SPREAD, distance_to, multipliers, walked, weights_name
+from .predict import (
+    FAR,
+    distance_to,
+    expected_error,
+    multipliers,
+    outside,
+    walked,
+    weights_name,
+)
 from .setting import Mode, Precision, Setting
 
 if TYPE_CHECKING:
@@ -171,11 +178,12 @@ def estimated(
     kinds = multipliers(found.more["multipliers"], card, setting, bounds.machine.name)
     factor = kinds[columns.kind.astype(int)] * np.exp(walked(found.factor, table.values))
     time_s = np.maximum(table.scale_s * factor, table.floor_s) * columns.times
-    beyond = excess(table.values, found.hull_low, found.hull_high)
-    spread = np.exp(np.clip(walked(found.spread, table.values), np.log(LEAST_SPREAD), MOST_SPREAD))
-    width = spread * (1 + beyond)
+    beyond = outside(found, table.values)
+    known = bounds.machine.name in card.targets
+    spread = walked(found.spread, table.values)
+    width = expected_error(found, spread, known=known) * (1 + beyond)
     apart = distance_to(card, setting, sheet)
-    band = card.calibration.at(apart, measured=bounds.machine.name in card.targets)
+    band = card.calibration.at(apart, measured=known)
     low_s = time_s * np.exp(np.maximum(width * min(band.low, 0.0), -WIDEST))
     high_s = time_s * np.exp(np.minimum(width * max(band.high, 0.0), WIDEST))
 

@@ -121,9 +121,10 @@ def estimate(found: Artefact, columns: Columns, setting: Setting, machine: Machi
     share = launch_s / time_s if time_s else launch_s
     spread = float((share * walked(found.spread, table.values)).sum())
     beyond = float((share * outside(found, table.values)).sum())
+    known = machine.name in found.card.targets
     apart = distance_to(found.card, setting, sheet)
-    band = found.card.calibration.at(apart, measured=machine.name in found.card.targets)
-    width = float(np.exp(np.clip(spread, np.log(LEAST_SPREAD), MOST_SPREAD))) * (1 + beyond)
+    band = found.card.calibration.at(apart, measured=known)
+    width = float(expected_error(found, np.array([spread]), known=known)[0]) * (1 + beyond)
     floor_s = float((table.floor_s * columns.times).sum())
     return StepEstimate(
         launch_s,
@@ -134,6 +135,18 @@ def estimate(found: Artefact, columns: Columns, setting: Setting, machine: Machi
         apart > FAR or beyond > BEYOND,
         found.card.name,
     )
+
+
+def expected_error(found: Artefact, log_spread: Array, *, known: bool) -> Array:
+    """Expected error of steps; of machines not measured, with what its steps have in common."""
+    import numpy as np
+
+    spread: Array = np.exp(np.clip(log_spread, np.log(LEAST_SPREAD), MOST_SPREAD))
+    shared = found.more.get("machine_error")
+    if known or shared is None:
+        return spread
+    error: Array = np.hypot(spread, float(np.asarray(shared).reshape(-1)[0]))
+    return error
 
 
 def outside(found: Artefact, values: NDArray[np.float32]) -> Array:

@@ -13,7 +13,7 @@ from perfc.analyzers.rows import DataError
 from perfc.analyzers.sources.timm import StepRow
 from perfc.analyzers.steps.columns import LinearColumns
 from perfc.analyzers.steps.launches import AMOUNTS, TRAITS
-from perfc.analyzers.steps.predict import estimate
+from perfc.analyzers.steps.predict import estimate, expected_error
 from perfc.analyzers.steps.setting import Setting
 from perfc.analyzers.training.step_fit import train_steps
 from perfc.analyzers.training.sums import SumRecipe, learn, multipliers, non_negative, stacked
@@ -126,6 +126,17 @@ def test_a_machine_nobody_measured_widens_and_says_so() -> None:
     assert not near.is_extrapolating
     assert far.is_extrapolating
     assert far.high_s / far.low_s > near.high_s / near.low_s
+
+
+def test_what_a_machines_steps_have_in_common_is_in_the_interval_of_others() -> None:
+    rows = [
+        replace(r, time_s=r.time_s * (1.3 if r.target == "rtx3090" else 1.0)) for r in drawn(300)
+    ]
+    found = train_steps("step-eager", rows, RECIPE)
+    assert found.more["machine_error"][0] == pytest.approx(0.26, abs=0.1)
+    spread = np.log(np.array([0.01, 0.5]))
+    assert expected_error(found, spread, known=True) == pytest.approx([0.01, 0.5])
+    assert (expected_error(found, spread, known=False) > [0.15, 0.5]).all()
 
 
 def test_too_few_architectures_are_one_clear_line() -> None:
