@@ -15,7 +15,7 @@ from ..steps.columns import LinearColumns, linear
 from ..steps.launches import launches
 from ..steps.setting import Precision, Setting
 from . import existing, read_parquet
-from .timm_variants import nearest, parameters, variants
+from .timm_variants import forms, parameters, variants
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -194,15 +194,14 @@ def lower(path: Path, rows: Sequence[Measured]) -> list[LinearColumns]:
 
     am = Analyses()
     module = am.apply(Canonicalize(), am.apply(Shapes(), load(path)))
-    forms = variants(module, am)
-    counts = [parameters(form) for form in forms]
+    made = variants(module, am)
+    run = forms([parameters(one) for one in made], [row.parameters for row in rows])
     envs = [{s.name: batch for s in module.symbols} for batch in BATCHES]
-    made: dict[Key, LinearColumns] = {}
+    known: dict[Key, LinearColumns] = {}
     found: list[LinearColumns] = []
-    for row in rows:
-        form = nearest(counts, row.parameters)
+    for row, form in zip(rows, run, strict=True):
         key = (row.setting.runtime, row.setting.precision.is_mixed, form)
-        if key not in made:
-            made[key] = linear(launches(forms[form], am, row.setting, envs)[1], BATCHES)
-        found.append(made[key])
+        if key not in known:
+            known[key] = linear(launches(made[form], am, row.setting, envs)[1], BATCHES)
+        found.append(known[key])
     return found

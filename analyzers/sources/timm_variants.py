@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 ROUNDING = 5e3
 """Half of the last digit of a table in millions of parameters."""
+NEARER = 0.5
+"""Part of the distance of the graph as it is that a folded form is off at most."""
 LEARNED_OF_NORM = 3
 """Operands of a normalisation before its statistics, which no optimiser changes."""
 
@@ -55,21 +57,25 @@ def parameters(module: Module) -> int:
     return count
 
 
-def nearest(counts: Sequence[int], stated: float | None) -> int:
-    """Index of the form that has the parameters stated, to the digits that the table has.
+def forms(counts: Sequence[int], stated: Sequence[float | None]) -> list[int]:
+    """For each row of one graph, which of the graph's forms was run, by the parameters stated.
 
-    The graph as it is where it has them, or none are stated; else the form that is nearest, and
-    of equally near ones the last, which has most folded.
+    The graph as it is, unless the row states fewer parameters than another row of the graph, or
+    all state the same, and a folded form comes much nearer to them: heads that differ, and tensors
+    that several nodes share, put all forms off alike. Of equally near ones the last.
 
-    >>> nearest([28_226_000, 25_500_000], 25.5e6), nearest([28_226_000, 25_500_000], None)
-    (1, 0)
+    >>> forms([28_226_000, 25_500_000], [28.21e6, 25.5e6, None])
+    [0, 1, 0]
     """
-    if stated is None:
-        return 0
+    known = {s for s in stated if s is not None}
+    as_trained = max(known) if len(known) > 1 else None
+    return [0 if s is None or s == as_trained else _nearest(counts, s) for s in stated]
+
+
+def _nearest(counts: Sequence[int], stated: float) -> int:
     apart = [max(abs(count - stated) - ROUNDING, 0.0) for count in counts]
-    if apart[0] == 0:
-        return 0
-    return min(range(len(counts)), key=lambda i: (apart[i], -i))
+    best = min(range(len(counts)), key=lambda i: (apart[i], -i))
+    return best if apart[best] <= NEARER * apart[0] and apart[0] > 0 else 0
 
 
 def _is_norm(mnemonic: str) -> bool:

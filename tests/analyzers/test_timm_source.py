@@ -9,7 +9,7 @@ import pytest
 
 from perfc.analyzers.rows import DataError
 from perfc.analyzers.sources.timm import TABLE, measured, step_rows
-from perfc.analyzers.sources.timm_variants import nearest, parameters, variants
+from perfc.analyzers.sources.timm_variants import forms, parameters, variants
 from perfc.frontend import load
 from perfc.passes.canonicalize import Canonicalize
 from perfc.passes.manager import Analyses
@@ -80,11 +80,13 @@ def test_tables_and_graphs_that_are_missing_are_one_clear_line(folder: Path) -> 
 
 def test_a_deployed_model_is_told_by_its_parameters() -> None:
     as_trained, folded, further = 7_885_000, 7_811_000, 7_808_000
-    assert nearest([as_trained, folded, further], 7.88e6) == 0
-    assert nearest([as_trained, folded, further], 7.81e6) == 2
-    assert nearest([as_trained, folded, further], None) == 0
-    # another head, and branches whose folding changes next to nothing
-    assert nearest([11_405_000, 11_401_000, 11_401_000], 11.4e6) == 0
+    counts = (as_trained, folded, further)
+    assert forms(counts, [7.88e6, 7.81e6, None]) == [0, 2, 0]
+    assert forms(counts, [7.81e6]) == [2]
+    # all were run as they are, though the graph has a head of its own
+    assert forms([4_085_700, 4_065_900, 4_051_700], [4.06e6, 4.07e6]) == [1, 0]
+    # folding that changes no parameter, in a graph that shares tensors
+    assert forms([15_022_000, 15_022_000, 15_022_000], [10.34e6]) == [0]
 
 
 def test_parameters_are_those_of_the_model_wherever_they_are_read() -> None:
