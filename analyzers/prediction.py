@@ -22,6 +22,7 @@ from perfc.passes.runtimes import Launch
 from . import artefact
 from .energy import Energy, Spell, energy_of, summed
 from .learned import Learned, learned
+from .overlap import overlapped
 from .spread import Spread, spread_of
 from .steps.kernels import KernelTime, kernel_times
 from .steps.predict import CLASS
@@ -89,6 +90,8 @@ class Total:
         high_s: upper end.
         wait_s: part of ``time_s`` that waits for launches.
         host_s: part of ``time_s`` that the host's own nodes take.
+        predictor: of whole runs, who says so; "" for the sum of the kernels. Then ``wait_s`` and
+            ``host_s`` are the kernels' still.
     """
 
     floor_s: float
@@ -97,6 +100,7 @@ class Total:
     high_s: float
     wait_s: float
     host_s: float
+    predictor: str = ""
 
 
 @dataclass(frozen=True)
@@ -109,6 +113,8 @@ class PredictionTable:
         notes: what a reader must know before trusting them.
         energies: of the kernels; None where nobody fitted the power of such a machine.
         energy: of the run.
+        summed: the kernels' own total, where a predictor of whole runs answers for ``total``.
+        whole: in words, that predictor and the runs it learned from.
     """
 
     kernels: tuple[KernelPrediction, ...]
@@ -116,6 +122,13 @@ class PredictionTable:
     notes: tuple[str, ...] = ()
     energies: tuple[Energy | None, ...] = ()
     energy: Energy | None = None
+    summed: Total | None = None
+    whole: str = ""
+
+    @property
+    def kernels_total(self) -> Total:
+        """The run as the sum of its kernels, which shares of kernels are of."""
+        return self.summed or self.total
 
     def share(self, predictor: Predictor) -> float:
         """Share of the predicted kernel time that one predictor answers for."""
@@ -128,8 +141,8 @@ class PredictionTable:
 class Prediction(Analysis[PredictionTable]):
     """Fitted rates first, then the operator predictor, then whole steps, then a roofline.
 
-    No prediction is below the floor. Left out: overlap of kernels on several streams, clocks that
-    heat lowers, other programs.
+    No prediction is below the floor. Kernels overlap where the runtime has several streams. Left
+    out: clocks that heat lowers, other programs.
     """
 
     requires: ClassVar = (Fuse, Roofline)
@@ -189,6 +202,8 @@ def predict(
     if efficiencies is not None and source is not None:
         host_s = efficiencies.host_s * host_nodes(source, kernels)
     whole = total(complete, bounds.floor_s, host_s, efficiencies)
+    if kernels.runtime.streams > 1 and module is not None:
+        whole = overlapped(whole, complete, bounds, kernels, module, launch.time_s)
     energies = tuple(
         energy_of(b, Spell(k.time_s, k.low_s, k.high_s, k.wait_s), machine)
         for b, k in zip(bounds.kernels, complete, strict=True)

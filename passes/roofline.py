@@ -42,18 +42,28 @@ class RooflineTable:
     """Bounds of all kernels on a machine, and of the run as a whole.
 
     ``weight_floor_s`` is what streaming the weights that no cache can hold from run to run takes;
-    the kernels' floors alone would let each of them find its weights in cache.
+    the kernels' floors alone would let each of them find its weights in cache. On several
+    ``streams`` kernels overlap: the floor is what one stream's share, the longest kernel, and each
+    unit or memory that all of them use take; sustained times stay those of one after the other.
     """
 
     machine: Machine
     kernels: tuple[KernelBound, ...]
     weight_floor_s: float
     env: Mapping[str, int] = field(default_factory=dict[str, int])
+    streams: int = 1
 
     @property
     def floor_s(self) -> float:
         """Lower bound of one run's kernel time."""
-        return max(math.fsum(k.floor_s for k in self.kernels), self.weight_floor_s)
+        floors = [k.floor_s for k in self.kernels]
+        if self.streams == 1:
+            return max(math.fsum(floors), self.weight_floor_s)
+        busy: dict[Ceiling, float] = {}
+        for k in self.kernels:
+            for ceiling, t in k.floor.items():
+                busy[ceiling] = busy.get(ceiling, 0.0) + t
+        return max(math.fsum(floors) / self.streams, *floors, *busy.values(), self.weight_floor_s)
 
     @property
     def sustained_s(self) -> float:
@@ -140,7 +150,7 @@ def bounds(
         least = math.fsum(k.floor_s for k in bounds(inner, machine, env, tf32=tf32).kernels)
         found[other.first : other.last] = lowered(found[other.first : other.last], least)
     weights_s = weight_floor(table, sizes, machine, env)
-    return RooflineTable(machine, tuple(found), weights_s, dict(env))
+    return RooflineTable(machine, tuple(found), weights_s, dict(env), table.runtime.streams)
 
 
 def counted(kernel: Kernel, env: Mapping[str, int]) -> Counts:

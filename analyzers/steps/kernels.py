@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from ..card import Card
     from ..classes import Array
 
-RUNTIMES = {"eager": Mode.EAGER, "inductor": Mode.COMPILED}
-"""Runtimes that steps were measured under."""
+RUNTIMES = {"eager": Mode.EAGER, "cudagraph": Mode.EAGER, "inductor": Mode.COMPILED}
+"""Runtimes by the steps that ran their kernels, whatever launched them."""
 PRECISIONS = {
     "f16": (Precision.AMP_F16, Precision.F16), "bf16": (Precision.AMP_BF16, Precision.BF16),
 }  # fmt: skip
@@ -104,7 +104,7 @@ def kernel_times(
     Raises:
         WeightsError: weights that are damaged or read other features.
     """
-    mode = RUNTIMES.get(kernels.runtime.name)
+    mode = RUNTIMES.get(kernels.runtime.name.partition(":")[0])
     path = folder / f"{weights_name(mode)}.toml" if mode is not None else None
     if path is None or bounds.machine.kind == "cpu" or not wanted or not path.is_file():
         return {}

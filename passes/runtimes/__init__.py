@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cache
 from importlib import import_module
@@ -22,6 +22,9 @@ class Launch(Enum):
     GRAPH = "graph"
     """Recorded once and replayed; the gap between kernels is the device's own."""
 
+
+MAX_STREAMS = 128
+"""Kernels that run at once at most; CUDA C++ Programming Guide, compute capability 7 to 9."""
 
 RANK: Mapping[Kind, int] = {
     Kind.ATTENTION: 9,
@@ -61,6 +64,7 @@ class Runtime:
         keeps_shared: whether a kernel may write a value that others read and go on with it; else
             only what nobody else reads is merged.
         max_nodes: nodes in a kernel at most.
+        streams: kernels that may run at once, where nothing orders them.
         source: where the table was read or measured.
     """
 
@@ -73,6 +77,7 @@ class Runtime:
     views: frozenset[str] = frozenset()
     keeps_shared: bool = False
     max_nodes: int = 64
+    streams: int = 1
     source: str = ""
 
     def __hash__(self) -> int:
@@ -106,15 +111,25 @@ def runtimes() -> tuple[str, ...]:
 
 @cache
 def runtime(name: str) -> Runtime:
-    """The table called ``name``.
+    """The table called ``name``; ``NAME:N`` is that of NAME, launched on N streams.
 
     Raises:
-        PassError: there is none.
+        PassError: there is none, or no such number of streams.
     """
-    if name not in runtimes():
+    plain, _, streams = name.partition(":")
+    if plain not in runtimes():
         raise PassError(
-            f"no runtime {name!r}", hint=f"choose one of {', '.join(runtimes())}", where="fuse"
+            f"no runtime {plain!r}", hint=f"choose one of {', '.join(runtimes())}", where="fuse"
         )
-    table = import_module(f".{name.replace('-', '_')}", __name__).TABLE
+    table = import_module(f".{plain.replace('-', '_')}", __name__).TABLE
     assert isinstance(table, Runtime)
-    return table
+    if not streams and plain == name:
+        return table
+    if not streams.isascii() or not streams.isdigit() or not 1 <= int(streams[:4]) <= MAX_STREAMS:
+        raise PassError(
+            f"no number of streams: {streams!r}", where="fuse",
+            hint=f"{plain}:2 launches on two, {MAX_STREAMS} at most",
+        )  # fmt: skip
+    return replace(
+        table, name=name, title=f"{table.title}, {streams} streams", streams=int(streams)
+    )

@@ -1,0 +1,14 @@
+"""Kernels of an eager framework, recorded once as a CUDA graph and replayed."""
+
+from dataclasses import replace
+
+from . import Launch
+from .eager import TABLE as EAGER
+
+TABLE = replace(
+    EAGER,
+    name="cudagraph",
+    title="operator by operator, recorded as a CUDA graph and replayed",
+    launch=Launch.GRAPH,
+    source=f"{EAGER.source}; torch.cuda.graph records the same kernels",
+)
