@@ -49,6 +49,11 @@ class Sheet:
         return self._device("tdp_w", 0.0)
 
     @cached_property
+    def process_node_m(self) -> float:
+        """Name of the process, ``12e-9`` for 12 nm, which is what is taken where not stated."""
+        return self._device("process_node_m", 12e-9)
+
+    @cached_property
     def launch_s(self) -> float:
         """Host cost of an eager launch."""
         return self._device("launch_overhead_s", 5e-6)

@@ -158,6 +158,8 @@ def _shown(rate: Rate) -> str:
         for step, unit in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
             if value >= step:
                 return f"{value / step:.6g} {unit}"
+    if key.endswith("_m"):
+        return f"{value * 1e9:.4g} nm"
     if key.endswith("_s") and "_per_" not in key:
         return f"{value * 1e6:.4g} µs"
     unit = next((u for s, u in _SUFFIXES if key.endswith(s)), "")

@@ -38,6 +38,7 @@ _DEVICE = (
     "clock_max_hz",
     "clock_sustained_hz",
     "tdp_w",
+    "process_node_m",
     "idle_power_w",
     "matrix_power_w",
     "copy_power_w",
