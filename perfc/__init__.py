@@ -15,8 +15,9 @@ from perfc.version import __version__
 if TYPE_CHECKING:
     from perfc.api import Report, analyze, infer_shapes
     from perfc.errors import PerfcError
+    from perfc.whole import predict
 
-__all__ = ["PerfcError", "Report", "__version__", "analyze", "infer_shapes"]
+__all__ = ["PerfcError", "Report", "__version__", "analyze", "infer_shapes", "predict"]
 
 
 def __getattr__(name: str) -> object:
@@ -25,6 +26,10 @@ def __getattr__(name: str) -> object:
         from perfc import api
 
         return getattr(api, name)
+    if name == "predict":
+        from perfc.whole import predict
+
+        return predict
     if name == "PerfcError":
         from perfc.errors import PerfcError
 

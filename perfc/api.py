@@ -41,6 +41,8 @@ class Report:
         env: every symbol's value.
         dtype: what-if precision, "" for the model's own.
         tf32: whether f32 products may use TF32.
+        predictor: of whole runs, by name or card; "" for the best that knows such runs,
+            ``kernels`` for none.
     """
 
     path: str
@@ -55,15 +57,21 @@ class Report:
     roofline: RooflineTable
     dtype: str = ""
     tf32: bool = True
+    predictor: str = ""
 
     @cached_property
     def prediction(self) -> PredictionTable:
         """What every kernel and the run will take; made when first asked for."""
         from perfc.analyzers.prediction import predict
+        from perfc.analyzers.whole_run import with_whole
 
-        return predict(
+        table = predict(
             self.roofline, self.kernels, source=self.source, module=self.module, tf32=self.tf32
         )
+        return with_whole(
+            table, self.source, self.machine, self.kernels.runtime.name, self.dtype,
+            env=self.env, tf32=self.tf32, predictor=self.predictor,
+        )  # fmt: skip
 
 
 @paused_collector()
@@ -76,6 +84,7 @@ def analyze(
     runtime: str = "ort",
     dtype: str = "",
     tf32: bool = True,
+    predictor: str = "",
     instruments: Sequence[Instrument] = (),
 ) -> Report:
     """Analyse a model on a target.
@@ -88,6 +97,8 @@ def analyze(
         runtime: whose fusion table groups nodes into kernels.
         dtype: what-if precision (``f16``, ``bf16``, ``tf32``, ``i8``, ``f8e4m3``).
         tf32: whether f32 products may use TF32, as runtimes do by default.
+        predictor: of the whole run, by name or card; by default the best that knows such runs,
+            ``kernels`` for the sum of the kernels.
         instruments: watch the passes run.
 
     Raises:
@@ -117,6 +128,7 @@ def analyze(
         roofline,
         dtype,
         tf32,
+        predictor,
     )
 
 

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfc.errors import ModelError
-from perfc.machine import load_machine
+from perfc.ir.types import TensorType
 
+from . import shipped
 from .datasets import with_floors
 from .encode import encode_module
 from .rows import GraphRow, Measurements, Quantity
-from .weights import GraphCard, load
+from .weights import GraphCard
 
 if TYPE_CHECKING:
     from perfc.ir.graph import Module
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 WIDENING = 2.0
 """Times the half-width (of the logarithm) of what lies outside of what was trained on."""
+MOST_NAMED = 5
+"""Operators outside of the vocabulary that are named."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,8 @@ class Estimate:
         card: of the weights.
         represent_s: from the module to arrays.
         predict_s: from arrays to the number.
+        setting: how it is run.
+        batch: images or sequences.
     """
 
     quantity: Quantity
@@ -49,48 +54,56 @@ class Estimate:
     card: GraphCard
     represent_s: float
     predict_s: float
+    setting: Setting
+    batch: int
+
+    @property
+    def predictor(self) -> str:
+        """Its name, as commands take it."""
+        return self.card.predictor.replace("_", "-")
 
 
 def estimate(
     module: Module,
-    card: Path,
+    card: Path | None,
     target: str,
     setting: Setting,
-    batch: int,
+    batch: int | None = None,
     dims: Mapping[str, int] | None = None,
+    *,
+    quantity: Quantity = Quantity.TIME,
 ) -> Estimate:
     """Predict a run of a module as it was read; its first symbol not in ``dims`` is the batch.
 
     Args:
         module: as `perfc.frontend.load` gives it.
-        card: of the weights, as `perfc train graph` writes it.
+        card: of the weights, as `perfc train graph` writes it; by default of those that come with
+            perfc, the ones that know the machine and setting before others.
         target: name or file of the machine.
         setting: how it is run.
-        batch: images or sequences.
+        batch: images or sequences; 1 by default, or what the model is fixed to.
         dims: values of the other symbols.
+        quantity: what is predicted where no card is given.
 
     Raises:
         WeightsError: no such weights, or damaged ones.
-        ModelError: the model has symbols besides the batch that nothing is known of.
+        ModelError: symbols besides the batch that nothing is known of, or another batch than the
+            model is fixed to.
         TargetError: no such machine.
     """
-    made, found = load(card)
-    free = [s.name for s in module.symbols if s.name not in (dims or {})]
-    if len(free) > 1:
-        raise ModelError(
-            f"{len(free)} symbols without a value: {', '.join(free)}",
-            where=module.name, hint="give all but the batch: --dim NAME=N",
-        )  # fmt: skip
+    name = shipped.known_name(target)
+    if card is None:
+        card = shipped.covering(name, setting, quantity) or shipped.named("", quantity)
+    made, found = shipped.loaded(card)
+    size = batch_size(module, batch, dims or {})
     start = time.perf_counter()
     graph = encode_module("model", module, [setting], dims)
-    machine = load_machine(target)
-    row = GraphRow("model", "model", setting, machine.name, batch, float("nan"))
-    row = with_floors(graph, [row])[0]
+    row = with_floors(graph, [GraphRow("model", "model", setting, name, size, float("nan"))])[0]
     data = Measurements("model", {"model": graph}, (row,))
     ready = time.perf_counter()
     numbers = made.estimates(data)
     end = time.perf_counter()
-    outside = tuple(reasons(found, row, len(graph.ops)))
+    outside = tuple(reasons(found, row, graph.ops.ops))
     if not outside and bool(numbers.extrapolating[0]):
         outside = ("features lie outside of those trained on",)
     value, low, high = (float(x[0]) for x in (numbers.value, numbers.low, numbers.high))
@@ -99,28 +112,62 @@ def estimate(
     if made.quantity is Quantity.TIME:
         low = max(low, row.floor_s) if low == low else low
     return Estimate(
-        made.quantity, value, low, high, row.floor_s, outside, found, ready - start, end - ready
-    )
+        made.quantity, value, low, high, row.floor_s, outside, found,
+        ready - start, end - ready, setting, size,
+    )  # fmt: skip
 
 
-def reasons(card: GraphCard, row: GraphRow, operators: int) -> Iterator[str]:
+def batch_size(module: Module, batch: int | None, dims: Mapping[str, int]) -> int:
+    """What the one free symbol stands for, or the leading extent of a model without one.
+
+    Raises:
+        ModelError: several free symbols, or a batch that is not the model's.
+    """
+    free = [s.name for s in module.symbols if s.name not in dims]
+    if len(free) > 1:
+        raise ModelError(
+            f"{len(free)} symbols without a value: {', '.join(free)}",
+            where=module.name, hint="give all but the batch: --dim NAME=N",
+        )  # fmt: skip
+    if free:
+        return 1 if batch is None else batch
+    shapes = [v.type.shape for v in module.graph.inputs if isinstance(v.type, TensorType)]
+    leading = next((s[0] for s in shapes if s), 1)
+    own = leading if isinstance(leading, int) else dims.get(str(leading), 1)
+    if batch is not None and batch != own:
+        raise ModelError(
+            f"its batch is {own}, not {batch}", where=module.name, hint=f"give batch {own}"
+        )
+    return own
+
+
+def reasons(card: GraphCard, row: GraphRow, operators: Sequence[str]) -> Iterator[str]:
     """Why a row lies outside of what a card was trained on."""
     if row.target not in card.targets:
         yield f"nothing was measured on {row.target}"
     if row.part not in card.modes:
         yield f"nothing was measured {row.part}"
-    if operators > card.most_operators:
-        yield f"{operators:,} operators, the largest trained on has {card.most_operators:,}"
+    elif card.runs and row.target in card.targets and not card.covers(row.target, row.setting):
+        yield f"nothing was measured {row.part} in {row.setting.precision.value} on {row.target}"
+    if len(operators) > card.most_operators:
+        yield f"{len(operators):,} operators, the largest trained on has {card.most_operators:,}"
+    strange = sorted(set(operators) - set(card.operators)) if card.operators else []
+    if strange:
+        more = ", …" if len(strange) > MOST_NAMED else ""
+        yield f"operators of no graph trained on: {', '.join(strange[:MOST_NAMED])}{more}"
 
 
 def lines(found: Estimate) -> Sequence[str]:
     """An estimate as a person reads it."""
     unit = found.quantity.value.rpartition("_")[2]
     interval = f", nine in ten within {found.low:.4g} … {found.high:.4g} {unit}"
+    setting, card = found.setting, found.card
     return (
         f"{found.value:.4g} {unit}{interval if found.low == found.low else ''}",
         *(f"extrapolating: {reason}" for reason in found.outside),
         *([f"floor {found.floor_s:.4g} s"] if found.quantity is Quantity.TIME else []),
-        f"{found.card.predictor} on {found.card.dataset}, {found.card.split}; "
+        f"batch {found.batch}, {setting.precision.value}, {setting.framework}, "
+        f"{setting.mode.value}",
+        f"{found.predictor}, {card.rows:,} rows of {card.dataset}: {card.split}; "
         f"{1e3 * found.represent_s:.0f} ms to represent, {1e3 * found.predict_s:.1f} ms to predict",
     )

@@ -13,18 +13,19 @@ of each way of running and one of each kind of launch (Bayesian linear regressio
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from perfc.errors import PerfcError
 
-from ..conformal import COVERAGE, LEAST_SPREAD, UNMEASURED_WIDENING, Band, band, excess
+from ..conformal import LEAST_SPREAD, Band, band, excess
 from ..forest import ARRAYS, Forest
-from ..steps.setting import Mode, Precision
 from ..training.sums import SumRecipe
-from .few_rows import Shift
-from .kernel_sums import KINDS, KindRates
-from .pooled import SHARES_START, pooled_schema
+from .few_rows import Shift, design, deviations
+from .kernel_sums import KINDS, KindRates, kin_of
+from .machine_bands import Bands, LeftOut, Unseen, from_few, unseen
+from .memory import Memory
+from .pooled import pooled_schema
 from .predictor import Budget, GraphEstimates, GraphPredictor, Say
 from .residual_fit import RECIPE, Learned, Trees, fitted
 from .rows import Measurements, Quantity
@@ -39,10 +40,10 @@ APART = SumRecipe(trees=60, depth=6, learning_rate=0.3, knee=0.1)
 """For machines left out in turn, whose errors calibrate those that nobody measured."""
 MOST_SPREAD = 3.0
 FAR = 1.0
+MOST_WIDTH = 50.0
+"""Logarithm of the factor that an interval reaches up, at most."""
 MOST_BEYOND = 3.0
 """Sides of the box of trained features beyond which an interval widens no further."""
-LOG_BATCHES = 8.0
-"""Doublings of the batch over which an offset may grow by as much as any other."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,24 +56,16 @@ class Detail:
     beyond: Array
 
 
-@dataclass(eq=False)
-class Bands:
-    """Conformal bands: of machines trained on, of others, of one that a few rows are known of."""
-
-    seen: Band = field(default_factory=lambda: Band(-2.0, 2.0))
-    unseen: Band | None = None
-    adapted: Band | None = None
-
-
 class PhysicsResidual(GraphPredictor):
     """Sums of kernels, and what graphs add.
 
-    The variant ``sum`` leaves the residual of graphs out, ``plain`` the trees of launches too.
+    The variant ``without-memory`` does not know graphs again, ``sum`` leaves the residual of graphs
+    out too, ``plain`` the trees of launches besides.
     """
 
     name: ClassVar[str] = "physics-residual"
     title: ClassVar[str] = "kernels' physics summed, and a residual of graphs"
-    variants: ClassVar[tuple[str, ...]] = ("sum", "plain")
+    variants: ClassVar[tuple[str, ...]] = ("without-memory", "sum", "plain")
 
     def __init__(self, variant: str = "", quantity: Quantity = Quantity.TIME) -> None:
         super().__init__(variant, quantity)
@@ -88,6 +81,15 @@ class PhysicsResidual(GraphPredictor):
         self.bands = Bands()
         if len(train.targets) > 1:
             self.bands.unseen = _apart(train, self.quantity, budget, say)
+
+    def finish(self, data: Measurements, budget: Budget, say: Say) -> None:
+        """Learn again from every row, as many trees as validation had chosen; bands stay."""
+        if self.learned is None:
+            raise PerfcError(f"{self.name} is not trained", hint="call fit first")
+        rounds = len(self.learned.residual.forest.roots)
+        self.learned = fitted(
+            data, data.of(()), self.quantity, budget, RECIPE, say, unwatched=rounds
+        )  # fmt: skip
 
     def predict(self, data: Measurements) -> Array:
         """Sum, residual and shift; the floor is kept by `estimates`."""
@@ -105,10 +107,16 @@ class PhysicsResidual(GraphPredictor):
             return Detail(empty, np.zeros((0, 0), np.float32), empty, empty)
         learned = self.learned
         total, features = learned.features(data)
-        residual = np.zeros(len(total)) if self.variant else learned.residual(features)
-        if self.variant == "plain":
-            column = learned.residual.forest.names.index("log_plain_per_sum")
-            residual = features[:, column].astype(np.float64)
+        match self.variant:
+            case "plain":
+                column = learned.residual.forest.names.index("log_plain_per_sum")
+                residual = features[:, column].astype(np.float64)
+            case "sum":
+                residual = np.zeros(len(total))
+            case "without-memory":
+                residual = learned.residual(features)
+            case _:
+                residual = learned.residual(features) + learned.memory(data)
         width = np.exp(np.clip(learned.spread(features), np.log(LEAST_SPREAD), MOST_SPREAD))
         beyond = excess(features, learned.low, learned.high)
         width *= 1 + np.minimum(beyond, MOST_BEYOND)
@@ -128,13 +136,12 @@ class PhysicsResidual(GraphPredictor):
         import numpy as np
 
         found = self.detail(few)
+        assert self.learned is not None
         table = design(few, found.features)
         self.moved = frozenset(few.targets)
         residual = np.log(few.values(self.quantity) / found.value)
-        self.shift, left = Shift.learned(table, residual)
-        # so few rows that a corrected quantile would be their largest
-        reach = float(np.quantile(np.abs(left / found.width), COVERAGE))
-        self.bands.adapted = Band(-reach, reach)
+        self.shift, left = Shift.learned(table, residual, deviations(self.learned.modes))
+        self.bands.adapted = from_few(left / found.width)
 
     def calibrate(self, validation: Measurements) -> None:
         """The band of machines trained on."""
@@ -157,22 +164,12 @@ class PhysicsResidual(GraphPredictor):
         if self.quantity is not Quantity.TIME:
             floor = np.zeros(len(data))
         value = np.maximum(self._shifted(data, found), np.maximum(floor, 1e-12))
-        bands = [self.band_of(r.target) for r in data.rows]
-        low = value * np.exp(found.width * np.array([min(b.low, 0.0) for b in bands]))
-        high = value * np.exp(np.minimum(found.width * [max(b.high, 0.0) for b in bands], 50.0))
-        known = np.array([r.target in self.learned.targets | self.moved for r in data.rows])
-        return GraphEstimates(
-            value, np.maximum(low, floor), high, (found.beyond > FAR) | ~known.astype(np.bool_)
-        )
-
-    def band_of(self, target: str) -> Band:
-        """The band of a machine."""
-        assert self.learned is not None
-        if target in self.moved and self.bands.adapted is not None:
-            return self.bands.adapted
-        if target in self.learned.targets:
-            return self.bands.seen
-        return self.bands.unseen or self.bands.seen.widened(UNMEASURED_WIDENING)
+        trained = np.array([r.target in self.learned.targets for r in data.rows], np.bool_)
+        moved = np.array([r.target in self.moved for r in data.rows], np.bool_)
+        low, high = self.bands.ends(found.width, trained, moved)
+        low, high = value * np.exp(low), value * np.exp(np.minimum(high, MOST_WIDTH))
+        strange = (found.beyond > FAR) | ~(trained | moved)
+        return GraphEstimates(value, np.maximum(low, floor), high, strange)
 
     def arrays(self) -> Mapping[str, Array]:
         """Forests, multipliers, the box of the features."""
@@ -180,9 +177,13 @@ class PhysicsResidual(GraphPredictor):
 
         if self.learned is None:
             return {}
-        found: dict[str, Array] = {
+        found: dict[str, Any] = {
             "rates": self.learned.rates.table, "low": self.learned.low, "high": self.learned.high,
+            "memory.keys": self.learned.memory.keys,
+            "memory.offsets": self.learned.memory.offsets,
         }  # fmt: skip
+        if self.shift is not None:
+            found["shift"] = self.shift.offsets
         for name, trees in self._forests(self.learned).items():
             found |= {f"{name}.{n}": a for n, a in trees.forest.arrays().items()}
         return {n: np.asarray(a) for n, a in found.items()}
@@ -197,7 +198,6 @@ class PhysicsResidual(GraphPredictor):
         if self.learned is None:
             return {}
         learned = self.learned
-        bands = {n: b for n, b in vars(self.bands).items() if b is not None}
         return {
             "launch_features": list(learned.factors[0].forest.names),
             "schema": pooled_schema(learned.factors[0].forest.names).digest,
@@ -205,7 +205,8 @@ class PhysicsResidual(GraphPredictor):
             "known": [list(kin) for kin in learned.rates.known],
             "targets": sorted(learned.targets),
             "constants": {n: t.forest.base for n, t in self._forests(learned).items()},
-            "bands": {n: [b.low, b.high] for n, b in bands.items() if n != "adapted"},
+            "bands": {n: vars(b) for n, b in vars(self.bands).items() if b is not None},
+            "moved": sorted(self.moved),
         }
 
     def restore(self, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> None:
@@ -224,7 +225,10 @@ class PhysicsResidual(GraphPredictor):
         parts = sorted(n for n in meta["constants"] if n.startswith("factor"))
         known = tuple((str(a), str(b), str(c)) for a, b, c in meta["known"])
         table = np.asarray(arrays["rates"])
-        if table.shape != (len(known), KINDS) or len(arrays["low"]) != len(schema):
+        remembered: tuple[Any, Any] = arrays["memory.keys"], arrays["memory.offsets"]
+        memory = Memory(*remembered)
+        fits = table.shape == (len(known), KINDS) and len(arrays["low"]) == len(schema)
+        if not fits or not memory.is_sound:
             raise PerfcError(f"weights of {self.name} of another shape", hint="train it anew")
         self.learned = Learned(
             float(meta["unit"]),
@@ -235,28 +239,19 @@ class PhysicsResidual(GraphPredictor):
             np.asarray(arrays["low"]),
             np.asarray(arrays["high"]),
             frozenset(map(str, meta["targets"])),
+            memory,
         )
-        self.bands = Bands(**{n: Band(float(a), float(b)) for n, (a, b) in meta["bands"].items()})
+        self.bands = bands_of(meta["bands"])
+        self.moved = frozenset(map(str, meta["moved"]))
+        if "shift" in arrays:
+            self.shift = Shift(np.asarray(arrays["shift"], np.float64))
 
 
-def design(data: Measurements, features: NDArray[np.float32]) -> Array:
-    """What offsets multiply: one, batches, ways of running, and shares of kinds of launches."""
+def _apart(train: Measurements, quantity: Quantity, budget: Budget, say: Say) -> Unseen:
+    """How far off machines are that are left out one at a time."""
     import numpy as np
 
-    settings = [r.setting for r in data.rows]
-    columns = [np.ones(len(data)), np.log2([r.batch for r in data.rows]) / LOG_BATCHES]
-    columns += [np.array([float(s.mode is m) for s in settings]) for m in Mode]
-    columns += [np.array([float(s.precision is p) for s in settings]) for p in Precision]
-    columns += [np.array([float(s.version >= (2, 9)) for s in settings])]
-    shares = features[:, SHARES_START : SHARES_START + KINDS].astype(np.float64)
-    return np.column_stack([*columns, shares])
-
-
-def _apart(train: Measurements, quantity: Quantity, budget: Budget, say: Say) -> Band:
-    """The band of machines left out one at a time, each counting the same."""
-    import numpy as np
-
-    scores, weights = [], []
+    machines = []
     for target in train.targets:
         others = train.where(lambda r, t=target: r.target != t)  # type: ignore[misc]
         mine = train.where(lambda r, t=target: r.target == t)  # type: ignore[misc]
@@ -264,13 +259,22 @@ def _apart(train: Measurements, quantity: Quantity, budget: Budget, say: Say) ->
         one.learned = fitted(others, train.of(()), quantity, budget, APART, lambda _: None, 2)
         found = one.detail(mine)
         wrong = np.log(mine.values(quantity) / found.value)
-        scores.append(wrong / found.width)
-        weights.append(np.full(len(wrong), 1 / len(wrong)))
+        machines.append(LeftOut(wrong, found.width, [kin_of(r)[2] for r in mine.rows]))
         say(f"without {target}: {np.abs(np.expm1(-wrong)).mean():.1%}")
-    # machines err as a whole, and nothing says in which direction the next one will
-    both = np.abs(np.concatenate(scores))
-    reach = band(np.concatenate([both, -both]), np.concatenate([*weights, *weights])).high
-    return Band(-reach, reach)
+    return unseen(machines)
+
+
+def bands_of(numbers: Mapping[str, Mapping[str, float]]) -> Bands:
+    """Bands as a card states them."""
+
+    def of(name: str) -> dict[str, float]:
+        return {key: float(value) for key, value in numbers[name].items()}
+
+    return Bands(
+        Band(**of("seen")),
+        Unseen(**of("unseen")) if "unseen" in numbers else None,
+        Band(**of("adapted")) if "adapted" in numbers else None,
+    )
 
 
 PREDICTOR = PhysicsResidual

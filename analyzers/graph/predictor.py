@@ -90,6 +90,15 @@ class GraphPredictor(ABC):
     def fit(self, train: Measurements, validation: Measurements, budget: Budget, say: Say) -> None:
         """Learn from rows; stop early, and choose, by the rows of validation alone."""
 
+    def finish(self, data: Measurements, budget: Budget, say: Say) -> None:
+        """Learn again from every row, once tested; what was chosen, and the interval, stay.
+
+        Raises:
+            PerfcError: this predictor cannot.
+        """
+        del data, budget, say
+        raise PerfcError(f"{self.name} does not learn from every row", hint="leave --every-row out")
+
     @abstractmethod
     def predict(self, data: Measurements) -> Array:
         """The quantity of every row, ``[rows]``, in its unit; not corrected by `adapt`."""

@@ -14,6 +14,7 @@ from ..steps.predict import walked
 from ..training.architectures import family, fold_of
 from ..training.sums import SumRecipe
 from .kernel_sums import KindRates, Pruned, RunTable, grown, tabulated_runs
+from .memory import Memory
 from .pooled import pooled, pooled_schema
 from .predictor import Budget, Say
 from .rows import Measurements, Quantity
@@ -84,6 +85,7 @@ class Learned:
         low: least of each pooled feature.
         high: largest.
         targets: machines it was learned on.
+        memory: of graphs that were measured.
     """
 
     unit: float
@@ -94,6 +96,12 @@ class Learned:
     low: Array
     high: Array
     targets: frozenset[str]
+    memory: Memory
+
+    @property
+    def modes(self) -> frozenset[str]:
+        """Ways of running it was learned on."""
+        return frozenset(way.split(", ")[1] for _, _, way in self.rates.known)
 
     def sums(self, pruned: Pruned) -> Array:
         """Seconds by kind with the mean factor of all parts, ``[runs, kinds]``."""
@@ -107,7 +115,13 @@ class Learned:
         import numpy as np
 
         runs = tabulated_runs(data, np.ones(len(data)))
-        by_kinds = self.sums(Pruned.of(runs.stack, self.rates))
+        return self.features_of(data, runs, Pruned.of(runs.stack, self.rates))
+
+    def features_of(
+        self, data: Measurements, runs: RunTable, pruned: Pruned
+    ) -> tuple[Array, NDArray[np.float32]]:
+        """The same from the launches of the runs."""
+        by_kinds = self.sums(pruned)
         plain = runs.stack.total(self.rates.scaled(runs.stack))
         return by_kinds.sum(axis=1), pooled(data, runs, by_kinds, plain)
 
@@ -120,8 +134,20 @@ def fitted(
     recipe: SumRecipe,
     say: Say,
     parts: int = PARTS,
+    unwatched: int = UNWATCHED,
 ) -> Learned:
-    """Learn from rows; a smaller recipe with one part for machines left out."""
+    """Learn from rows; a smaller recipe with fewer parts for machines left out.
+
+    Args:
+        train: rows.
+        validation: rows that stop the residual; may be none.
+        quantity: what is learned.
+        budget: its seed.
+        recipe: of the trees of launches.
+        say: is told how far it is.
+        parts: of the cross-fit.
+        unwatched: trees of the residual where no rows stop it.
+    """
     import numpy as np
 
     runs = tabulated_runs(train, train.values(quantity))
@@ -150,13 +176,13 @@ def fitted(
     names = pooled_schema(stack.names).columns
     draft = Learned(
         unit, rates, tuple(factors), None, None, *_box(values, names),  # type: ignore[arg-type]
-        frozenset(train.targets),
+        frozenset(train.targets), Memory.learned(train.of(()), np.zeros(0)),
     )  # fmt: skip
     watched: tuple[NDArray[np.float32], Array] | None = None
     if len(validation):
         total, held = draft.features(validation)
         watched = held, np.log(validation.values(quantity) / unit / total)
-    residual, rounds = _residual(values, wrong, weight, names, budget.seed, watched, UNWATCHED)
+    residual, rounds = _residual(values, wrong, weight, names, budget.seed, watched, unwatched)
     left = np.zeros(len(wrong))
     for one in range(parts):
         out = fold == one
@@ -165,7 +191,10 @@ def fitted(
         )
         left[out] = wrong[out] - part(values[out])
     say(f"residual of graphs: {rounds} trees, {np.abs(np.expm1(left)).mean():.1%} across parts")
-    return replace(draft, residual=residual, spread=_spread(values, left, names, budget.seed))
+    draft = replace(draft, residual=residual, spread=_spread(values, left, names, budget.seed))
+    total, seen = draft.features_of(train, runs, pruned)
+    rest = np.log(stack.time_s / total) - residual(seen)
+    return replace(draft, memory=Memory.learned(train, rest))
 
 
 def _box(values: NDArray[np.float32], names: tuple[str, ...]) -> tuple[Array, Array]:

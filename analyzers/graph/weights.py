@@ -19,6 +19,7 @@ from .store import write_file
 
 if TYPE_CHECKING:
     from ..classes import Array
+    from ..steps.setting import Setting
 
 FORMAT = 1
 MAX_CARD_BYTES = 1 << 18
@@ -41,6 +42,8 @@ class GraphCard:
         rows: trained on.
         architectures: trained on.
         most_operators: of the largest graph trained on; a larger one extrapolates.
+        runs: machine, precision, way of running and framework that rows are of.
+        operators: mnemonics of the graphs trained on.
         factor: middle, low and high of the interval over the estimate.
         metrics: of tested rows.
         meta: what the predictor says of itself; digests of its schemas among it.
@@ -61,8 +64,15 @@ class GraphCard:
     factor: tuple[float, ...]
     metrics: Mapping[str, float] = field(default_factory=dict[str, float])
     meta: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    runs: tuple[tuple[str, str, str, str], ...] = ()
+    operators: tuple[str, ...] = ()
     arrays_sha256: str = ""
     format: int = FORMAT
+
+    def covers(self, target: str, setting: Setting) -> bool:
+        """Whether rows of that machine were run that way."""
+        wanted = (target, setting.precision.value, setting.mode.value)
+        return any(run[:3] == wanted for run in self.runs)
 
 
 def card_of(
@@ -70,7 +80,8 @@ def card_of(
 ) -> GraphCard:
     """The card of a predictor that was trained on some rows."""
     name = trained.name.replace("-", "_") + (f":{trained.variant}" if trained.variant else "")
-    sizes = [len(train.graphs[g].ops) for g in {r.graph for r in train.rows}]
+    graphs = [train.graphs[g].ops for g in {r.graph for r in train.rows}]
+    runs = {(r.target, r.setting.precision.value, r.part, r.setting.framework) for r in train.rows}
     return GraphCard(
         name,
         trained.title,
@@ -82,10 +93,12 @@ def card_of(
         tuple(sorted({r.part for r in train.rows})),
         len(train),
         len(train.architectures),
-        max(sizes, default=0),
+        max(map(len, graphs), default=0),
         trained.factor,
         metrics,
         trained.meta(),
+        tuple(sorted(runs)),
+        tuple(sorted({name for g in graphs for name in g.ops})),
     )
 
 
@@ -105,7 +118,7 @@ def save(trained: GraphPredictor, card: GraphCard, folder: Path) -> Path:
         from safetensors.numpy import save as serialized
     except ImportError:
         raise MissingExtraError(
-            "writing weights needs safetensors", hint="pip install 'perfc[gnn]'"
+            "writing weights needs safetensors", hint="pip install safetensors"
         ) from None
     content = serialized(arrays)
     stem = f"{card.predictor.replace(':', '-')}-{card.dataset}-{card.quantity}"
@@ -124,8 +137,11 @@ def read_card(path: Path) -> GraphCard:
     """
     try:
         found = json.loads(_content(path, MAX_CARD_BYTES))
-        for name in ("targets", "modes", "factor"):
-            found[name] = tuple(found[name])
+        for name in ("targets", "modes", "factor", "operators"):
+            found[name] = tuple(found.get(name, ()))
+        found["runs"] = tuple(
+            (str(a), str(b), str(c), str(d)) for a, b, c, d in found.get("runs", ())
+        )
         card = GraphCard(**found)
     except (ValueError, TypeError, KeyError) as error:
         raise WeightsError(f"no card of a graph predictor: {error}", where=str(path)) from None
@@ -158,7 +174,7 @@ def _arrays(path: Path, card: GraphCard) -> Mapping[str, Array]:
         from safetensors.numpy import load as parsed
     except ImportError:
         raise MissingExtraError(
-            "reading weights needs safetensors", hint="pip install 'perfc[gnn]'"
+            "reading weights needs safetensors", hint="pip install safetensors"
         ) from None
     content = _content(path, MAX_ARRAYS_BYTES)
     if hashlib.sha256(content).hexdigest() != card.arrays_sha256:

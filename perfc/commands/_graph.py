@@ -3,29 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import Enum
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
-from perfc.errors import ParseError
+from perfc.choice import member
 
 if TYPE_CHECKING:
     from perfc.analyzers.graph.protocols import Protocol
     from perfc.analyzers.graph.rows import Measurements, Quantity
-
-E = TypeVar("E", bound=Enum)
-
-
-def member(kind: type[E], name: str, option: str) -> E:
-    """The member of that value.
-
-    Raises:
-        ParseError: there is none.
-    """
-    for one in kind:
-        if one.value == name:
-            return one
-    known = ", ".join(str(one.value) for one in kind)
-    raise ParseError(f"no {name!r}", where=option, hint=f"there are {known}")
 
 
 def chosen_protocols(names: Sequence[str]) -> list[Protocol]:

@@ -17,16 +17,37 @@ import click
     help="Measured kernels, 50 are plenty; without, the rates that calibrate measured.",
 )
 @click.option(
-    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path),
-    help="The target file to write; by default TARGET where that is a file.",
+    "--graphs", type=click.Path(path_type=Path, file_okay=False, exists=True),
+    help="Measured whole models instead: folder of the data sets, as `perfc data build` writes it.",
 )  # fmt: skip
-def command(target: str, rows: Path | None, output: Path | None) -> None:
-    """Adapt the operator predictor to a machine that nobody measured before.
+@click.option("--dataset", default="mine", show_default=True, help="Of the whole models.")
+@click.option(
+    "--predictor", metavar="NAME", default="",
+    help="Of whole models: weights that come with perfc, or the card of others.",
+)  # fmt: skip
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path),
+    help="The target file to write, by default TARGET where that is a file; with --graphs the "
+    "folder of the adapted weights.",
+)  # fmt: skip
+def command(
+    target: str, rows: Path | None, graphs: Path | None, dataset: str, predictor: str,
+    output: Path | None,
+) -> None:  # fmt: skip
+    """Adapt predictors to a machine that nobody measured before.
 
     ROWS is what `perfc measure --append` writes, or a .csv or .parquet table with the columns
     class, dtype, time_s and the parameters of the class. The corrections stand in the target file;
     the learning curve says whether more kernels are worth measuring.
+
+    With --graphs the predictor of whole models learns from its runs on TARGET; 32 are plenty.
+    `perfc predict --weights` and `perfc analyze --predictor` take the card that is written.
     """
+    if graphs is not None:
+        if rows is not None:
+            raise click.UsageError("give --from or --graphs, not both")
+        whole_models(target, graphs, dataset, predictor, output or Path("weights"))
+        return
     from perfc.adapt import adapt_target
 
     if output is None and not Path(target).is_file():
@@ -46,3 +67,18 @@ def command(target: str, rows: Path | None, output: Path | None) -> None:
             f"then {c.low_ratio:.2f} to {c.high_ratio:.2f} of it"
         )
     click.echo(f"written: {path}")
+
+
+def whole_models(target: str, graphs: Path, dataset: str, predictor: str, output: Path) -> None:
+    """Adapt weights of whole models, and say what more rows would bring."""
+    from perfc.analyzers.graph.adapted import adapted
+    from perfc.analyzers.graph.datasets import load
+    from perfc.analyzers.graph.shipped import known_name, named
+    from perfc.analyzers.graph.weights import save
+
+    name = known_name(target)
+    done = adapted(named(predictor), load(graphs, dataset), name)
+    for count, error in done.curve:
+        runs = f"{count} run{'s' if count != 1 else ''}"
+        click.echo(f"{runs:>12} measured: {error:6.1%} error of the others")
+    click.echo(f"written: {save(done.predictor, done.card, output)}")

@@ -49,6 +49,10 @@ HTML = "html"
 @click.option("--view", "views", multiple=True, metavar="NAMES", help="Only these views.")
 @click.option("--all-views", is_flag=True, help="Every view: also coverage and ceilings.")
 @click.option("--top", default="20", show_default=True, help="Kernels shown by time, or 'all'.")
+@click.option(
+    "--predictor", metavar="NAME", default="",
+    help="Of the whole run: weights that come with perfc, a card, or 'kernels' for their sum.",
+)  # fmt: skip
 @click.option("--no-predict", is_flag=True, help="Floors alone, no prediction.")
 @click.option("--strict", is_flag=True, help="Exit with 3 where totals are only lower bounds.")
 @click.option("--time-passes", is_flag=True, help="Print the time of every pass.")
@@ -66,6 +70,7 @@ def command(
     views: tuple[str, ...],
     all_views: bool,
     top: str,
+    predictor: str,
     no_predict: bool,
     strict: bool,
     time_passes: bool,
@@ -94,6 +99,7 @@ def command(
                 runtime=runtime,
                 dtype=DTYPES.get(dtype.lower(), dtype.lower()),
                 tf32=not no_tf32,
+                predictor=predictor,
                 instruments=instruments,
             )
         except PerfcError as error:

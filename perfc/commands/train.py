@@ -57,6 +57,7 @@ def op(names: tuple[str, ...], data: Path, output: Path | None, force: bool) -> 
 @click.option("--mode", default="", help="Rows of one way of running: eager, compiled, training …")
 @click.option("--limit-s", default=420.0, show_default=True, help="Longest training.")
 @click.option("--folder", type=click.Path(path_type=Path, file_okay=False), help="Checkpoints.")
+@click.option("--every-row", is_flag=True, help="Once tested, learn again from every row.")
 @click.option(
     "-o",
     "--output",
@@ -75,6 +76,7 @@ def graph(
     mode: str,
     limit_s: float,
     folder: Path | None,
+    every_row: bool,
     output: Path,
 ) -> None:
     """Train a predictor of whole models on the first fold of a split, and test it on the rest.
@@ -97,6 +99,10 @@ def graph(
         raise ParseError(f"{split!r} leaves nothing to train on or to test", where="--split")
     budget = Budget(seed, limit_s, folder)
     found, metrics = trained(name, fold, wanted, budget, lambda line: click.echo(line, err=True))
-    card = card_of(found, fold.train, f"{protocol.value}, {fold.name}", metrics)
+    seen, words = fold.train, f"{protocol.value}, {fold.name}"
+    if every_row:
+        seen, words = data, f"{words}; then every row"
+        found.finish(data, budget, lambda line: click.echo(line, err=True))
+    card = card_of(found, seen, words, metrics)
     click.echo(save(found, card, output))
     click.echo(", ".join(f"{k} {v:.4g}" for k, v in metrics.items()))

@@ -106,7 +106,7 @@ def collect(report: Report, *, predict: bool = False) -> tuple[KernelRow, ...]:
     whole_s = 0.0
     if predict:
         table = report.prediction
-        predicted, energies, whole_s = table.kernels, table.energies, table.total.time_s
+        predicted, energies, whole_s = table.kernels, table.energies, table.kernels_total.time_s
     for i, (bound, prediction, energy) in enumerate(zip(bounds, predicted, energies, strict=True)):
         same = (*identity(bound), prediction)
         first = firsts.get(same)

@@ -20,7 +20,7 @@ class Forecast:
     """What one kernel will take; all its launches in one run together.
 
     Args:
-        share: of the run's predicted time.
+        share: of the predicted time of all kernels.
         time_s: predicted, waiting for its launch included; never below the floor.
         low_s: lower end of the interval that holds nine of ten such kernels.
         high_s: upper end.
@@ -75,6 +75,9 @@ class Prediction:
     Args:
         floor_s: no run is faster.
         time_s: predicted: kernels, waiting for launches, the host's own nodes.
+        predictor: of whole runs, who says so; "" where the kernels are summed.
+        whole: the same in words, with the runs it learned from.
+        kernels_s: the sum of the kernels, what ``wait_s`` and ``host_s`` are parts of.
         low_s: lower end of the interval that holds nine of ten such runs.
         high_s: upper end.
         wait_s: part of the time that waits for launches.
@@ -89,6 +92,9 @@ class Prediction:
 
     floor_s: Amount
     time_s: Amount
+    predictor: str
+    whole: str
+    kernels_s: Amount
     low_s: Amount
     high_s: Amount
     wait_s: Amount
@@ -131,6 +137,9 @@ def collect(report: Report) -> Prediction:
     return Prediction(
         Amount(total.floor_s, Unit.SECOND, None, True),
         seconds(total.time_s),
+        total.predictor,
+        table.whole,
+        seconds(table.kernels_total.time_s),
         seconds(total.low_s),
         seconds(total.high_s),
         seconds(total.wait_s),
@@ -178,14 +187,16 @@ def section(view: Prediction) -> Section:
     """Floor, prediction, interval; then who says so."""
     low, high = (quantity(a.value, Unit.SECOND) for a in (view.low_s, view.high_s))
     tight = share(ratio(view.floor_s.value or 0, view.time_s.value or 0))
-    parts = []
+    parts = ["one by one, summed"] if view.whole else []
     if view.wait_s.value:
         parts.append(f"{view.wait_s} of it waiting for launches")
     if view.host_s.value:
         parts.append(f"{view.host_s} in nodes that launch nothing")
+    summed = "; ".join(parts) or "kernels and their launches"
     rows = [
         Fact("floor", view.floor_s, f"no run is faster; {tight} of the prediction"),
-        Fact("prediction", view.time_s, "; ".join(parts) or "kernels and their launches"),
+        Fact("prediction", view.time_s, view.whole or summed),
+        *([Fact("kernels", view.kernels_s, summed)] if view.whole else []),
         Fact("interval", None, f"{low} to {high}: nine of ten such runs"),
     ]
     if view.energy_j.value is not None:

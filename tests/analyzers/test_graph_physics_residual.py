@@ -11,7 +11,7 @@ import pytest
 
 from perfc.analyzers.graph import physics_residual, residual_fit
 from perfc.analyzers.graph.branches import foldable_share
-from perfc.analyzers.graph.few_rows import PRIOR, Shift
+from perfc.analyzers.graph.few_rows import Shift
 from perfc.analyzers.graph.kernel_sums import KindRates, Pruned, by_kind, tabulated_runs
 from perfc.analyzers.graph.model_graph import OpGraph
 from perfc.analyzers.graph.physics_residual import PhysicsResidual
@@ -139,11 +139,11 @@ def test_leaving_a_row_out_in_closed_form_is_leaving_it_out() -> None:
     generator = np.random.default_rng(0)
     table = generator.normal(size=(12, 3))
     residual = table @ [0.3, -0.2, 0.1] + generator.normal(size=12) * 0.05
-    shift, left = Shift.learned(table, residual)
+    shift, left = Shift.learned(table, residual, np.full(3, 0.25))
     gaps = []
     for noise in (0.03, 0.06, 0.12, 0.25):
         rest, wanted = table[1:], residual[1:]
-        pull = np.eye(3) * (noise / PRIOR) ** 2
+        pull = np.eye(3) * (noise / 0.25) ** 2
         offsets = np.linalg.solve(rest.T @ rest + pull, rest.T @ wanted)
         gaps.append(abs(residual[0] - table[0] @ offsets - left[0]))
     assert min(gaps) < 1e-9

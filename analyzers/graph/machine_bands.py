@@ -1,0 +1,120 @@
+"""How far estimates of machines reach: trained on, known by a few rows, never measured.
+
+Machines err as a whole, each in its own direction: the half-width for one that nobody measured is
+the root of two squares, of what machines left out in turn were off by and of what was left within
+them (split conformal, over an expected spread: `perfc.analyzers.conformal`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ..conformal import COVERAGE, UNMEASURED_WIDENING, Band
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from ..classes import Array
+
+GAUSSIAN = 1.645
+"""Deviations that hold nine in ten. Student's quantile would be right for so few machines, but
+those left out were estimated by models that had seen one machine fewer, which errs as far."""
+
+
+@dataclass(frozen=True)
+class Unseen:
+    """Half-widths for a machine that nobody measured.
+
+    Args:
+        offset: of the logarithm, of the machine as a whole.
+        within: of the score.
+    """
+
+    offset: float
+    within: float
+
+
+@dataclass(frozen=True, eq=False)
+class LeftOut:
+    """Rows of one machine as others estimate them.
+
+    Args:
+        wrong: ``log(measured / estimated)``, ``[rows]``.
+        width: expected spread, ``[rows]``.
+        ways: how each was run.
+    """
+
+    wrong: Array
+    width: Array
+    ways: Sequence[str]
+
+
+@dataclass(eq=False)
+class Bands:
+    """Conformal bands: of machines trained on, of others, of one that a few rows are known of."""
+
+    seen: Band = field(default_factory=lambda: Band(-2.0, 2.0))
+    unseen: Unseen | None = None
+    adapted: Band | None = None
+
+    def ends(
+        self, width: Array, trained: NDArray[np.bool_], moved: NDArray[np.bool_]
+    ) -> tuple[Array, Array]:
+        """Ends of the intervals over the estimates, as logarithms.
+
+        Args:
+            width: expected spread, ``[rows]``.
+            trained: whether rows of the machine were trained on.
+            moved: whether a few rows of the machine are known.
+        """
+        import numpy as np
+
+        low, high = self._scaled(self.seen, width)
+        if self.unseen is None:
+            far_low, far_high = self._scaled(self.seen.widened(UNMEASURED_WIDENING), width)
+        else:
+            far_high = np.hypot(self.unseen.offset, width * self.unseen.within)
+            far_low = -far_high
+        low, high = np.where(trained, low, far_low), np.where(trained, high, far_high)
+        if self.adapted is not None:
+            near_low, near_high = self._scaled(self.adapted, width)
+            low, high = np.where(moved, near_low, low), np.where(moved, near_high, high)
+        return low, high
+
+    @staticmethod
+    def _scaled(one: Band, width: Array) -> tuple[Array, Array]:
+        return width * min(one.low, 0.0), width * max(one.high, 0.0)
+
+
+def unseen(machines: Sequence[LeftOut]) -> Unseen:
+    """From machines left out in turn, each counting the same, and each way of running in it."""
+    import numpy as np
+
+    squares, scores, weights = [], [], []
+    for one in machines:
+        ways = np.array(one.ways)
+        offsets = []
+        for way in np.unique(ways):
+            own = ways == way
+            offset = float(np.median(one.wrong[own]))
+            offsets.append(offset)
+            scores.append(np.abs(one.wrong[own] - offset) / one.width[own])
+            weights.append(np.full(int(own.sum()), 1 / len(ways)))
+        squares.append(float(np.mean(np.square(offsets))))
+    flat, weight = np.concatenate(scores), np.concatenate(weights)
+    order = np.argsort(flat)
+    at = int(np.searchsorted(np.cumsum(weight[order]), COVERAGE * weight.sum()))
+    within = float(flat[order[min(at, len(order) - 1)]])
+    return Unseen(GAUSSIAN * float(np.sqrt(np.mean(squares))), within)
+
+
+def from_few(scores: Array) -> Band:
+    """From rows left out in turn, so few that no side has quantiles of its own."""
+    import numpy as np
+
+    rank = min(int(np.ceil((len(scores) + 1) * COVERAGE)), len(scores))
+    reach = float(np.sort(np.abs(scores))[rank - 1])
+    return Band(-reach, reach)
