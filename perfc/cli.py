@@ -153,7 +153,7 @@ def describe(error: Exception, args: Sequence[str]) -> str:
         case _:
             what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
             text = f"{what} (a bug in perfc: report it with 'perfc --debug {' '.join(args)}')"
-    return " ".join(text.split())
+    return " ".join(text.split()).removeprefix(os.getcwd().rstrip(os.sep) + os.sep)
 
 
 def say(line: str) -> None:

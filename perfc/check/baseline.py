@@ -12,6 +12,7 @@ from pathlib import Path
 from perfc.diff.figures import Figure, Metric
 from perfc.errors import ParseError
 from perfc.ir.facts import Origin
+from perfc.ir.names import symbol_key
 from perfc.version import __version__
 
 from .config import parsed
@@ -62,7 +63,10 @@ class Case:
     @property
     def setting(self) -> str:
         """All but the model, as people read it."""
-        sizes = [f"{name}={value}" for name, value in self.dims]
+        return self.at([f"{name}={value}" for name, value in self.dims])
+
+    def at(self, sizes: Iterable[str]) -> str:
+        """The setting with ``sizes`` in words."""
         return ", ".join([self.target, self.runtime, *([self.dtype] if self.dtype else []), *sizes])
 
 
@@ -74,11 +78,19 @@ class Entry:
         digest: of the model's file, large weights left out.
         figures: by metric.
         target_digest: of the target's file.
+        sizes: every symbol of the model's inputs, with the number used. Budgets are for many
+            models, whose symbols are not those of ``Case.dims``.
     """
 
     digest: str
     figures: Mapping[Metric, Figure]
     target_digest: str
+    sizes: tuple[tuple[str, int], ...] = ()
+
+    def setting(self, case: Case) -> str:
+        """The setting with the sizes that the model has; those nobody gave are marked."""
+        given = {symbol_key(name) for name, _ in case.dims}
+        return case.at(f"{n}={v}" + ("" if n in given else " (assumed)") for n, v in self.sizes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +133,9 @@ def case_lines(case: Case, entry: Entry) -> Iterable[str]:
     if case.dtype:
         yield f"dtype = {quoted(case.dtype)}"
     if case.dims:
-        sizes = ", ".join(f"{quoted(name)} = {value}" for name, value in case.dims)
-        yield f"dims = {{ {sizes} }}"
+        yield f"dims = {inline(case.dims)}"
+    if entry.sizes:
+        yield f"sizes = {inline(entry.sizes)}"
     yield f'digest = "{entry.digest[:DIGEST_CHARACTERS]}"'
     for metric, key in KEYS.items():
         figure = entry.figures.get(metric)
@@ -134,6 +147,11 @@ def case_lines(case: Case, entry: Entry) -> Iterable[str]:
     bounds = sorted(KEYS[m] for m, f in entry.figures.items() if f.is_bound)
     if bounds:
         yield f"lower_bounds = [{', '.join(map(quoted, bounds))}]"
+
+
+def inline(sizes: Iterable[tuple[str, int]]) -> str:
+    """An inline table of sizes."""
+    return f"{{ {', '.join(f'{quoted(name)} = {value}' for name, value in sizes)} }}"
 
 
 def quoted(text: str) -> str:
@@ -182,7 +200,10 @@ def understood(tree: Mapping[str, object], path: Path) -> Baseline:
         raise TypeError("perfc, target and model are not tables")
     entries: dict[Case, Entry] = {}
     for m in models:
-        dims = tuple(sorted((str(k), int(v)) for k, v in m.get("dims", {}).items()))
+        dims, sizes = (
+            tuple(sorted((str(k), int(v)) for k, v in m.get(key, {}).items()))
+            for key in ("dims", "sizes")
+        )
         case = Case(m["path"], m["target"], m["runtime"], m.get("dtype", ""), dims)
         lower = m.get("lower_bounds", [])
         found: dict[Metric, Figure] = {}
@@ -191,7 +212,7 @@ def understood(tree: Mapping[str, object], path: Path) -> Baseline:
                 low, high = m.get(f"{key}_interval", (None, None))
                 origin = ORIGINS.get(metric, Origin.COUNTED)
                 found[metric] = Figure(numeric(m[key], key), origin, key in lower, low, high)
-        entries[case] = Entry(m["digest"], found, targets[case.target]["digest"])
+        entries[case] = Entry(m["digest"], found, targets[case.target]["digest"], sizes)
     return Baseline(str(perfc["digest"]), entries, path)
 
 

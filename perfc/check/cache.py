@@ -50,7 +50,8 @@ class Cache:
                 BY_KEY[name]: Figure(f[0], Origin(f[1]), bool(f[2]), f[3], f[4])
                 for name, f in tree["figures"].items()  # type: ignore[attr-defined]
             }
-            return Entry(str(tree["digest"]), figures, target)
+            sizes = tuple((str(n), int(v)) for n, v in tree["sizes"])  # type: ignore[attr-defined]
+            return Entry(str(tree["digest"]), figures, target, sizes)
         except (KeyError, TypeError, ValueError, IndexError, AttributeError):
             return None
 
@@ -60,7 +61,12 @@ class Cache:
             m.key: [f.value, int(f.origin), f.is_bound, f.low, f.high]
             for m, f in entry.figures.items()
         }
-        tree = {"model": case.model, "digest": entry.digest, "figures": figures}
+        tree = {
+            "model": case.model,
+            "digest": entry.digest,
+            "figures": figures,
+            "sizes": entry.sizes,
+        }
         self._store(f"{key(case, digest, target)}.json", tree)
 
     def close(self) -> None:

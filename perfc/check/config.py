@@ -83,6 +83,12 @@ class Config:
         """The folder that globs and names of models are from."""
         return self.path.parent
 
+    def named(self, path: Path) -> str:
+        """A file of the project from its folder, so that no output depends on where that is."""
+        return (
+            path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else str(path)
+        )
+
     def models(self) -> list[str]:
         """Files that some budget is about, sorted."""
         found: set[str] = set()

@@ -10,8 +10,8 @@ from pathlib import Path
 from perfc.machine import Machine
 
 PREDICTING = ("ir", "passes", "analyzers", "frontend", "report", "diff")
-"""Packages that figures come from."""
-_SUFFIXES = (".py", ".npz", ".toml")
+"""Packages that figures come from, besides the modules above them."""
+_SUFFIXES = (".py", ".npz", ".safetensors", ".toml")
 
 
 @cache
@@ -19,10 +19,9 @@ def predictor() -> str:
     """SHA-256 of the code and the trained weights that figures come from."""
     found = hashlib.sha256()
     root = Path(__file__).resolve().parents[1]
-    for package in PREDICTING:
-        folder = root / package
-        for here, folders, names in os.walk(os.path.realpath(folder)):
-            folders.sort()
+    for package in ("", *PREDICTING):
+        for here, folders, names in os.walk(os.path.realpath(root / package)):
+            folders[:] = sorted(folders) if package else []
             for name in sorted(names):
                 if name.endswith(_SUFFIXES):
                     with open(os.path.join(here, name), "rb") as stream:

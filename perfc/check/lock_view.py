@@ -6,37 +6,37 @@ import json
 
 from perfc.diff.figures import Metric
 from perfc.report.document import Amount, Cell, Column, Document, Name, Section, Table
-from perfc.report.units import Unit
 
 from .baseline import KEYS, SCHEMA, Baseline
 
 COLUMNS = (
     Metric.TIME,
-    Metric.FLOOR,
     Metric.FLOP,
     Metric.TRAFFIC,
     Metric.PARAMETERS,
     Metric.PEAK_MEMORY,
+    Metric.ENERGY,
+    Metric.FLOOR,
 )
 
 
-def document(known: Baseline) -> Document:
-    """One row for each model and setting."""
+def document(known: Baseline, name: str) -> Document:
+    """One row for each model and setting; ``name`` is the file's."""
     columns = (
         Column("model", "model", is_name=True),
-        Column("setting", "on"),
-        *(Column(m.key, m.title) for m in COLUMNS),
+        Column("setting", "on", is_name=True, wraps=True),
+        *(Column(m.key, m.title, is_spare=m is not Metric.TIME) for m in COLUMNS),
     )
     rows: list[tuple[Cell, ...]] = []
     for case, entry in sorted(known.entries.items()):
-        cells: list[Cell] = [Name(case.model, case.model), case.setting]
+        cells: list[Cell] = [Name(case.model, case.model), entry.setting(case)]
         for metric in COLUMNS:
             f = entry.figures.get(metric)
-            is_bound = f is not None and f.is_bound and metric.unit is not Unit.SECOND
+            is_bound = f is not None and f.is_bound
             cells.append(Amount(f.value if f else None, metric.unit, None, is_bound))
         rows.append(tuple(cells))
     table = Table(columns, tuple(rows))
-    return Document(f"baseline {known.path}", (Section("models", "models", (table,)),))
+    return Document(f"baseline {name}", (Section("models", "models", (table,)),))
 
 
 def to_json(known: Baseline) -> str:
@@ -48,6 +48,7 @@ def to_json(known: Baseline) -> str:
             "runtime": case.runtime,
             "dtype": case.dtype,
             "dims": dict(case.dims),
+            "sizes": dict(entry.sizes),
             "digest": entry.digest,
             **{KEYS[m]: f.value for m, f in entry.figures.items()},
         }

@@ -45,7 +45,20 @@ def code_quality(views: CheckViews) -> str:
     A fingerprint is the same as long as the same limit of the same model is exceeded.
     """
     found = [entry(r, f) for r in views.results for f in r.findings]
+    found += map(unread, views.errors)
     return json.dumps(found, indent=2) + "\n"
+
+
+def unread(line: str) -> dict[str, object]:
+    """One model that could not be analysed."""
+    path = line.partition(":")[0]
+    return {
+        "description": line,
+        "check_name": "perfc-not-analysed",
+        "fingerprint": hashlib.sha256(path.encode("utf-8", "replace")).hexdigest(),
+        "severity": "blocker",
+        "location": {"path": path, "lines": {"begin": 1}},
+    }
 
 
 def entry(r: ResultRow, f: FindingRow) -> dict[str, object]:

@@ -6,9 +6,11 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from perfc.diff.figures import Figure, Metric
 from perfc.errors import ModelError, ParseError, PerfcError
+from perfc.ir.types import TensorType
 
 from . import digests
 from .baseline import Baseline, Case, Entry, from_text
@@ -16,6 +18,9 @@ from .cache import Cache
 from .config import Budget, Config, read
 from .verdict import Outcome, Result, Standing, judge
 from .why import surer
+
+if TYPE_CHECKING:
+    from perfc.api import Report
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +31,7 @@ class Check:
         results: one for each model and budget.
         errors: models that cannot be analysed, one line each.
         notes: budgets about no model, a missing baseline.
-        baseline: the file compared with, "" where there is none.
+        baseline: the file compared with, from the folder of the budgets; "" where there is none.
         root: the folder that names of models are from.
     """
 
@@ -95,7 +100,8 @@ def check(
     if against.path is None and relative_rules and plan:
         notes.append("no baseline: limits with + are not checked (perfc baseline write)")
     ordered = sorted(results, key=lambda r: r.case)
-    return Check(tuple(ordered), tuple(errors), tuple(notes), str(against.path or ""), config.root)
+    baseline = config.named(against.path) if against.path else ""
+    return Check(tuple(ordered), tuple(errors), tuple(notes), baseline, config.root)
 
 
 def relative(config: Config, file: str) -> str:
@@ -207,7 +213,15 @@ def analysed(p: Planned, target: str) -> Entry:
             p.path, budget.target, dims=dims, runtime=budget.runtime, dtype=budget.dtype
         )
     found: Mapping[Metric, Figure] = figures(report)
-    return Entry(report.source.origin.digest, found, target)
+    return Entry(report.source.origin.digest, found, target, sizes_of(report))
+
+
+def sizes_of(report: Report) -> tuple[tuple[str, int], ...]:
+    """The symbols of the inputs with the numbers used."""
+    types = [v.type for v in report.source.graph.inputs]
+    extents = [d for t in types if isinstance(t, TensorType) for d in t.shape or ()]
+    names = {str(d) for d in extents if not isinstance(d, int)} & report.env.keys()
+    return tuple((name, report.env[name]) for name in sorted(names))
 
 
 def symbols_of(path: Path) -> frozenset[str]:

@@ -129,7 +129,7 @@ def result_row(r: Result, why: str) -> ResultRow:
     findings = tuple(finding_row(f) for f in r.findings)
     return ResultRow(
         r.case.model,
-        r.case.setting if r.case.target else "",
+        setting_of(r),
         r.standing.value,
         r.outcome.value,
         r.was_analysed,
@@ -140,11 +140,21 @@ def result_row(r: Result, why: str) -> ResultRow:
     )
 
 
+def setting_of(r: Result) -> str:
+    """What a model was checked on, with the sizes that it has; "" where no budget is about it."""
+    known = r.entry or r.baseline
+    if known is not None and known.sizes:
+        return known.setting(r.case)
+    return r.case.setting if r.case.target else ""
+
+
 def finding_row(f: Finding) -> FindingRow:
     """One limit exceeded."""
     unit = f.metric.unit
     value = written(f.value, unit)
-    text = f"{f.metric.title} {value} exceeds {written(f.limit, unit)}"
+    limit = written(f.limit, unit)
+    asked = "" if f.text.endswith(limit.split()[-1]) else f" ({f.text.strip()})"
+    text = f"{f.metric.title} {value} exceeds {limit}{asked}"
     if f.baseline is not None and f.text.strip().startswith("+"):
         change = signed(f.value - f.baseline, unit)
         part = percent((f.value - f.baseline) / f.baseline if f.baseline else None)
@@ -219,7 +229,7 @@ def document(views: CheckViews, *, with_errors: bool = True) -> Document:
         columns = (
             Column("outcome", ""),
             Column("model", "model", is_name=True),
-            Column("setting", "on"),
+            Column("setting", "on", is_name=True, wraps=True),
             Column("message", "limit", wraps=True, is_name=True),
         )
         rows = tuple(
@@ -313,15 +323,15 @@ def summary(views: CheckViews) -> Iterator[Note]:
     ]
     failed = sum(r.outcome == "fail" for r in views.results)
     warned = sum(r.outcome == "warn" for r in views.results)
-    if views.errors:
-        verdict = f"{plural(len(views.errors), 'model')} not analysed"
-    elif failed:
-        verdict = f"{plural(failed, 'model')} over budget"
+    bad = [f"{plural(len(views.errors), 'model')} not analysed"] if views.errors else []
+    bad += [f"{plural(failed, 'model')} over budget"] if failed else []
+    if bad:
+        verdict = ", ".join(bad)
     elif warned:
         verdict = f"all budgets kept, {plural(warned, 'model')} with warnings"
     else:
         verdict = "all budgets kept"
-    if not views.results:
+    if not views.results and not views.errors:
         verdict = "no model to check"
     tail = f": {', '.join(counts)}; {now} analysed, {len(measured) - now} from the cache"
     yield Note(verdict + (tail if views.results else ""), bool(failed or views.errors))

@@ -7,22 +7,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfc.errors import PerfcError
+from perfc.ir.names import symbol_key
 
 from .verdict import HOLDS_ZERO, Outcome, Result, Standing
 
 if TYPE_CHECKING:
     from perfc.diff import Difference
 
-    from .baseline import Case
     from .run import Check
 
 
-def since(root: Path, case: Case, revision: str) -> Difference | None:
+def since(root: Path, result: Result, revision: str) -> Difference | None:
     """The model now against the model at ``revision``; None where git does not have that."""
     from perfc.diff import Setting, both, compare
 
+    case = result.case
     path = str((root / case.model).resolve())
-    rest = case.target, dict(case.dims), case.runtime, case.dtype
+    known = {name for entry in (result.entry, result.baseline) if entry for name, _ in entry.sizes}
+    dims = {name: value for name, value in case.dims if symbol_key(name) in known}
+    rest = case.target, dims, case.runtime, case.dtype
     try:
         return compare(*both(Setting(f"{revision}:{path}", *rest), Setting(path, *rest)))
     except PerfcError:
@@ -33,16 +36,19 @@ def since(root: Path, case: Case, revision: str) -> Difference | None:
 def explained(found: Check, revision: str) -> dict[str, str]:
     """A line for each changed model that git has at ``revision``."""
     from perfc.diff import views_of
+    from perfc.diff.figures import BY_KEY
     from perfc.diff.views import in_words
 
     lines: dict[str, str] = {}
     for r in found.results:
         if r.standing is not Standing.CHANGED or r.case.model in lines:
             continue
-        difference = since(found.root, r.case, revision)
+        difference = since(found.root, r, revision)
         views = views_of(difference) if difference is not None else None
         if views is not None and views.blame:
-            lines[r.case.model] = f"{views.blame_metric} from {in_words(views.blame, 3)}"
+            lines[r.case.model] = (
+                f"{BY_KEY[views.blame_metric].title} from {in_words(views.blame, 3)}"
+            )
     return lines
 
 
@@ -56,7 +62,7 @@ def surer(result: Result, root: Path, revision: str) -> Result:
     doubtful = [f for f in result.findings if f.reason == HOLDS_ZERO]
     if not doubtful or result.baseline is None:
         return result
-    difference = since(root, result.case, revision)
+    difference = since(root, result, revision)
     if difference is None:
         return result
     if not difference.old.source.origin.digest.startswith(result.baseline.digest):

@@ -58,7 +58,7 @@ def show(config: Path | None, form: str, output: Path | None) -> None:
     if form == "json":
         emit(lock_view.to_json(known), output)
     else:
-        show_document(lock_view.document(known), form, output)
+        show_document(lock_view.document(known, found.named(known.path)), form, output)
 
 
 def store(config: Path | None, files: Sequence[str]) -> int:

@@ -10,7 +10,8 @@ import click
 from ._options import dim_option, names_in, output_option, parse_dims
 from ._report import parse_values, write_output
 
-FORMATS = ("text", "json", "sarif", "github", "gitlab", "junit")
+FORMATS = ("text", "json", "csv", "markdown", "sarif", "github", "gitlab", "junit")
+UNREADABLE = 2
 
 
 @click.command("lint")
@@ -86,10 +87,14 @@ def command(
         if not fix:
             raise click.UsageError("--in-place needs --fix")
         return mend(work, paths, output, in_place=in_place)
-    outcome = linter.outcome([work.lint(p) for p in paths])
+    outcome = work.lint_all(paths)
     text = counted(outcome) if statistics else rendered(outcome, Format(output_format))
     if output is None:
         click.echo(encodable(text, sys.stdout.encoding or "utf-8"), nl=False)
     else:
         write_output(output, text)
+    for line in outcome.errors:
+        click.echo(f"error: {line}", err=True)
+    if outcome.errors:
+        return UNREADABLE
     return 1 if outcome.count and not exit_zero else 0

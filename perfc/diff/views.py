@@ -268,6 +268,8 @@ def signed(value: float | None, unit: Unit) -> str:
     if not value:
         return "0"
     text = share(abs(value)) if unit is Unit.SHARE else quantity(abs(value), unit)
+    if text.startswith("<"):
+        text = f"{abs(value) * 100:.2g} %"
     return f"{'+' if value > 0 else '-'}{text}"
 
 

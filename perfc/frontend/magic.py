@@ -14,7 +14,7 @@ _EXPORT = "export it with torch.onnx.export(model, inputs, 'model.onnx')"
 _PREFIXES: tuple[tuple[bytes, str, str], ...] = (
     (
         b"version https://git-lfs",
-        "a git-LFS pointer, not the model itself",
+        "a git-LFS pointer",
         "fetch the file: git lfs pull",
     ),
     (

@@ -81,9 +81,14 @@ def touched(edit: Edit) -> set[str]:
             return {v.name for v in values}
 
 
-def rewritten(module: Module, edits: Iterable[Edit]) -> Module:
-    """``module`` with the edits applied; types of what follows are not inferred anew."""
+def rewritten(module: Module, edits: Iterable[Edit], stored: Iterable[Value] = ()) -> Module:
+    """``module`` with the edits applied; types of what follows are not inferred anew.
+
+    ``stored`` are further stored tensors, which rewired nodes read.
+    """
     rewriter = Rewriter(module.graph)
+    for value in stored:
+        rewriter.add_weight(value)
     for edit in edits:
         match edit:
             case ReadInstead(old, new):

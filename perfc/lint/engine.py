@@ -50,11 +50,13 @@ class Outcome:
         files: in the order they were given.
         configuration: unused suppressions.
         settings_path: file they are written in.
+        errors: files that could not be analysed, one line each.
     """
 
     files: tuple[Linted, ...]
     configuration: tuple[Finding, ...] = ()
     settings_path: str = ""
+    errors: tuple[str, ...] = ()
 
     @property
     def count(self) -> int:
@@ -134,7 +136,7 @@ class Linter:
                     Finding(
                         UNUSED,
                         "unused-suppression",
-                        Saves.KNOWLEDGE,
+                        Saves.CONFIGURATION,
                         Severity.WARNING,
                         f"{code} is ignored for {ignore.pattern!r}{line} and found nothing there",
                         "remove it",
@@ -143,11 +145,17 @@ class Linter:
                 )
         return tuple(found)
 
-    def outcome(self, files: Iterable[Linted]) -> Outcome:
+    def outcome(self, files: Iterable[Linted], errors: Iterable[str] = ()) -> Outcome:
         """The files with what is to be said of the configuration."""
         done = tuple(files)
-        where = str(self.settings.path) if self.settings.path else ""
-        return Outcome(done, self.unused(), where)
+        where = near(self.settings.path) if self.settings.path else ""
+        return Outcome(done, self.unused(), where, tuple(errors))
+
+
+def near(path: Path) -> str:
+    """A path from the current folder where it is inside: annotations need it that way."""
+    here = Path.cwd()
+    return path.relative_to(here).as_posix() if path.is_relative_to(here) else str(path)
 
 
 def selected(

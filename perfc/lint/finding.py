@@ -19,6 +19,8 @@ class Saves(Enum):
     LOADING = "loading"
     KNOWLEDGE = "knowledge"
     """Nothing runs faster; the analysis knows more."""
+    CONFIGURATION = "configuration"
+    """It is not about a model."""
 
 
 class Severity(Enum):
@@ -34,6 +36,7 @@ class Basis(Enum):
     REANALYSIS = "re-analysis of the rewritten module"
     BOUNDS = "difference of bounds"
     COUNTED = "counted: runtimes do it while loading"
+    MEMORY = "counted: memory, no time"
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,12 +17,12 @@ from perfc.report.units import Unit, plural, quantity, share
 from .engine import Linted, Outcome, fixable
 from .onnx_edit import FixError, OnnxEditor
 from .output import text
+from .work import Work, named
 
 if TYPE_CHECKING:
     import onnx
 
     from .finding import Finding
-    from .work import Work
 
 MAX_ROUNDS = 32
 
@@ -94,26 +94,32 @@ def mended(work: Work, path: str) -> Mended | None:
 def mend(work: Work, paths: Sequence[str], output: Path | None, *, in_place: bool) -> int:
     """Mend files, say what was done, and list what is left; the exit code.
 
-    Raises:
-        PerfcError: as ``mended``; files already done stay done.
+    A file that cannot be read or proved stays as it is, is said on standard error, and stops no
+    other.
     """
     if output is not None and (len(paths) > 1 or in_place):
         raise click.UsageError("-o names one file: give one model, and no --in-place")
     left: list[Linted] = []
+    errors: list[str] = []
     for path in paths:
-        found = mended(work, path)
-        if found is None:
-            click.echo(f"{path}: nothing to fix")
-            left.append(work.lint(path))
+        try:
+            found = mended(work, path)
+            if found is None:
+                click.echo(f"{path}: nothing to fix")
+                left.append(work.lint(path))
+                continue
+            target = Path(path) if in_place else output or beside(path)
+            check_target(found.model, Path(path), target, in_place=in_place)
+            write_model(found.model, target)
+        except PerfcError as error:
+            errors.append(named(error, path))
+            click.echo(f"error: {errors[-1]}", err=True)
             continue
-        target = Path(path) if in_place else output or beside(path)
-        check_target(found.model, Path(path), target, in_place=in_place)
-        write_model(found.model, target)
         click.echo(summary(found, path, target))
         left.append(found.after)
-    outcome: Outcome = work.linter.outcome(left)
+    outcome: Outcome = work.linter.outcome(left, errors)
     click.echo(text(outcome), nl=False)
-    return 1 if outcome.count else 0
+    return 2 if errors else 1 if outcome.count else 0
 
 
 def summary(found: Mended, path: str, target: Path) -> str:

@@ -15,6 +15,7 @@ def junit_xml(outcome: Outcome) -> str:
     if outcome.configuration:
         wrong = tuple(map(line, outcome.configuration))
         cases.append(junit.Case(outcome.settings_path, "configuration", wrong))
+    cases += [junit.Case(e.partition(":")[0], "not analysed", error=e) for e in outcome.errors]
     return junit.render("perfc lint", cases)
 
 

@@ -24,6 +24,8 @@ class Format(Enum):
 
     TEXT = "text"
     JSON = "json"
+    CSV = "csv"
+    MARKDOWN = "markdown"
     SARIF = "sarif"
     GITHUB = "github"
     GITLAB = "gitlab"
@@ -37,6 +39,14 @@ def rendered(outcome: Outcome, form: Format) -> str:
             return text(outcome)
         case Format.JSON:
             return json.dumps(json_form(outcome), indent=2) + "\n"
+        case Format.CSV:
+            from .tables import csv_form
+
+            return csv_form(outcome)
+        case Format.MARKDOWN:
+            from .tables import markdown_form
+
+            return markdown_form(outcome)
         case Format.SARIF:
             from .sarif import sarif
 
@@ -130,6 +140,10 @@ def closing(outcome: Outcome) -> Iterator[str]:
     """The last lines: how much was found, fixable, hidden."""
     total = outcome.count
     files = plural(len(outcome.files), "file")
+    if outcome.errors:
+        yield f"{plural(len(outcome.errors), 'file')} not analysed."
+    if not total and not outcome.files:
+        return
     if not total:
         yield f"All checks passed in {files}."
     else:
@@ -199,6 +213,7 @@ def json_form(outcome: Outcome) -> dict[str, Json]:
             for x in outcome.files
         ],
         "configuration": [finding_json(f) for f in outcome.configuration],
+        "errors": list(outcome.errors),
     }
 
 
@@ -214,7 +229,8 @@ def located(outcome: Outcome) -> Iterator[tuple[str, Finding]]:
 def sentence(finding: Finding) -> str:
     """A finding in one line that names its place."""
     place = f"{finding.place}: " if finding.place else ""
-    return printable(f"{place}{finding.message}; {worth(finding)}; {finding.advice}")
+    parts = (finding.message, worth(finding), finding.advice)
+    return printable(place + "; ".join(p for p in parts if p))
 
 
 def github(outcome: Outcome) -> Iterator[str]:
@@ -223,6 +239,8 @@ def github(outcome: Outcome) -> Iterator[str]:
         level = "warning" if f.severity is Severity.WARNING else "notice"
         where = f"file={_property(path)},line=1,title={_property(f'perfc {f.code}')}"
         yield f"::{level} {where}::{_data(sentence(f))}"
+    for line in outcome.errors:
+        yield f"::error title=perfc::{_data(printable(line))}"
 
 
 def _data(value: str) -> str:
@@ -244,6 +262,17 @@ def gitlab(outcome: Outcome) -> list[Json]:
                 "check_name": f.rule,
                 "fingerprint": key,
                 "severity": "minor" if f.severity is Severity.WARNING else "info",
+                "location": {"path": path, "lines": {"begin": 1}},
+            }
+        )
+    for line in outcome.errors:
+        path = line.partition(":")[0]
+        found.append(
+            {
+                "description": printable(line),
+                "check_name": "not-analysed",
+                "fingerprint": hashlib.sha256(path.encode("utf-8", "replace")).hexdigest(),
+                "severity": "blocker",
                 "location": {"path": path, "lines": {"begin": 1}},
             }
         )

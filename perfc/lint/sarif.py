@@ -31,10 +31,17 @@ def sarif(outcome: Outcome) -> dict[str, Json]:
     }
     run: dict[str, Json] = {
         "tool": {"driver": driver},
+        "invocations": [_invocation(outcome)],
         "columnKind": "unicodeCodePoints",
         "results": [_result(path, f, index[f.code]) for path, f in found],
     }
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def _invocation(outcome: Outcome) -> dict[str, Json]:
+    """Whether every file could be analysed, and what was wrong with the others."""
+    notes: list[Json] = [{"level": "error", "message": {"text": e}} for e in outcome.errors]
+    return {"executionSuccessful": not notes, "toolExecutionNotifications": notes}
 
 
 def _rule(info: RuleInfo) -> dict[str, Json]:

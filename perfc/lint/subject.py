@@ -113,26 +113,29 @@ class Subject:
         users = self.graph.users.get(v, ())
         return users[0] if len(users) == 1 and v not in self.graph.outputs else None
 
-    def nothing(self) -> Gain:
-        """The gain of what every runtime does while loading."""
-        return Gain(0.0, 0.0, 0.0, Basis.COUNTED, self.now[0])
+    def nothing(self, basis: Basis = Basis.COUNTED) -> Gain:
+        """The gain of what changes no run; by itself, of what every runtime does while loading."""
+        return Gain(0.0, 0.0, 0.0, basis, self.now[0])
 
-    def rewriting(self, edits: Sequence[Edit], alike: Hashable) -> Gain | None:
+    def rewriting(
+        self, edits: Sequence[Edit], alike: Hashable, stored: Sequence[Value] = ()
+    ) -> Gain | None:
         """What the executed module gains from ``edits``, by analysing the rewritten module.
 
         Args:
             edits: on values and nodes of the executed module.
             alike: equal for places where the same is gained.
+            stored: further stored tensors that the edits speak of.
         """
         key = ("rewriting", alike)
         if key not in self.memory.gains and not self.memory.is_full:
-            self.memory.gains[key] = self._reanalysed(edits)
+            self.memory.gains[key] = self._reanalysed(edits, stored)
         return self.memory.gains.get(key)
 
-    def _reanalysed(self, edits: Sequence[Edit]) -> Gain | None:
+    def _reanalysed(self, edits: Sequence[Edit], stored: Sequence[Value]) -> Gain | None:
         report, am = self.report, Analyses()
         try:
-            module = rewritten(report.module, edits)
+            module = rewritten(report.module, edits, stored)
             module = am.apply(Canonicalize(), am.apply(Shapes(), module))
             name, runtime = str(report.machine.path), report.kernels.runtime.name
             roof = am.get(Roofline(name, runtime, report.tf32), module)

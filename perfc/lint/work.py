@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from perfc.errors import ModelError
+from perfc.errors import ModelError, PerfcError
 
-from .engine import Linted, Linter
+from .engine import Linted, Linter, Outcome
 
 SUFFIXES = (".onnx", ".onnx.gz")
 
@@ -44,6 +44,23 @@ class Work:
             tf32=self.tf32,
         )
         return self.linter.check(report, path, has_values=bool(self.values))
+
+    def lint_all(self, paths: Iterable[str]) -> Outcome:
+        """Every file; what cannot be analysed is an error of the outcome and stops no other."""
+        done: list[Linted] = []
+        errors: list[str] = []
+        for path in paths:
+            try:
+                done.append(self.lint(path))
+            except PerfcError as error:
+                errors.append(named(error, path))
+        return self.linter.outcome(done, errors)
+
+
+def named(error: PerfcError, path: str) -> str:
+    """An error as one line that names the file."""
+    text = " ".join(str(error).split())
+    return text if path in text else f"{path}: {text}"
 
 
 def models_in(files: Iterable[str]) -> list[str]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from perfc.ir.graph import Node, Value
+from perfc.ir.graph import Node, Value, Weight
 from perfc.ir.op import Kind
-from perfc.ir.types import DType
-from perfc.lint.edit import ReadInstead
+from perfc.ir.types import DType, TensorType
+from perfc.lint.edit import Edit, ReadInstead, Rewire
 from perfc.lint.finding import Finding
 from perfc.lint.rule import Rule
 from perfc.lint.subject import Subject
@@ -27,8 +27,8 @@ class Fp32Island(Rule):
         Follows what a Cast from f16 or bf16 to f32 feeds until conversions back, and reports the
         operators in between where all that enters comes from such casts or is stored, and none
         of them needs the range or the precision: sums, normalisations, softmax, exponentials and
-        powers are left alone. The gain is that of the module without the conversions; stored
-        tensors are charged as they are, in f32.
+        powers are left alone. The gain is that of the module without the conversions, with the
+        stored f32 tensors that the operators read in 16 bits.
 
     Why is this bad:
         Twice the bytes, two more kernels, and products at the f32 rate, for operators that give
@@ -59,14 +59,18 @@ class Fp32Island(Rule):
             seen.update(ups)
             if not inside or any(_needs_width(n) for n in inside):
                 continue
-            half = dtype_of(ups[0].inputs[0]) if ups[0].inputs[0] is not None else None
+            first = ups[0].inputs[0]
+            half = None if first is None else dtype_of(first)
             ends = [n for n in downs if dtype_of(n.results[0]) is half]
-            edits = [
+            edits: list[Edit] = [
                 ReadInstead(n.results[0], v)
                 for n in (*ups, *ends)
                 if (v := n.inputs[0]) is not None
             ]
-            gain = subject.rewriting(edits, (self.code, subject.shape_key((*ups, *inside))))
+            narrow = narrowed(inside, half) if half is not None else {}
+            edits += [Rewire(n, tuple(v and narrow.get(v, v) for v in n.inputs)) for n in inside]
+            alike = (self.code, subject.shape_key((*ups, *inside)))
+            gain = subject.rewriting(edits, alike, tuple(narrow.values()))
             names = ", ".join(dict.fromkeys(n.loc.op_type or n.op.mnemonic for n in inside))
             message = f"{len(inside)} f32 node{'s' if len(inside) > 1 else ''} ({names})"
             yield self.finding(
@@ -75,6 +79,17 @@ class Fp32Island(Rule):
                 nodes=(*inside, *ups, *downs),
                 gain=gain,
             )
+
+
+def narrowed(nodes: list[Node], half: DType) -> dict[Value, Value]:
+    """The stored f32 tensors that ``nodes`` read, in 16 bits."""
+    found: dict[Value, Value] = {}
+    for v in (v for n in nodes for v in n.inputs if v is not None and v.weight is not None):
+        if isinstance(v.type, TensorType) and v.type.dtype is DType.F32:
+            size = v.weight.nbytes // 2 if v.weight and v.weight.nbytes is not None else None
+            type_ = TensorType(half, v.type.shape)
+            found[v] = Value(f"{v.name}_{half.code}", type_, v.known, Weight(size))
+    return found
 
 
 def _widens(node: Node) -> bool:

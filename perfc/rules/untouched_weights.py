@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from perfc.ir.graph import Value
-from perfc.lint.finding import Finding, Saves, Severity
+from perfc.lint.finding import Basis, Finding, Saves, Severity
 from perfc.lint.rule import Rule
 from perfc.lint.subject import Subject
 
@@ -66,7 +66,7 @@ class UntouchedWeights(Rule):
                 "keep it in host memory or in a narrower type, or cut it to what is used",
                 nodes=(anchor,),
                 tensor=v.name,
-                gain=subject.nothing(),
+                gain=subject.nothing(Basis.MEMORY),
                 saved_bytes=size - touched,
             )
 

@@ -31,7 +31,7 @@ class UnusedSuppression(Rule):
     """
 
     code = "PF990"
-    saves = Saves.KNOWLEDGE
+    saves = Saves.CONFIGURATION
     severity = Severity.WARNING
 
     def check(self, subject: Subject) -> Iterator[Finding]:

@@ -446,3 +446,44 @@ def test_checking_imports_no_heavy_framework(project: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_sizes_that_a_model_does_not_have_are_not_said_of_it(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = project / "perfc.toml"
+    config.write_text(BUDGETS.replace("{ n = 4 }", "{ n = 4, frames = 2 }"))
+    other = models.convolutional(16)
+    for v in (*other.graph.input, *other.graph.output):
+        v.type.tensor_type.shape.dim[0].dim_param = "rows"
+    (project / "models" / "b.onnx").write_bytes(other.SerializeToString())
+    said(capsys, "baseline", "write")
+    _, out, _ = said(capsys, "check", "--output-format", "json")
+    a, b = json.loads(out)["results"]
+    assert a["setting"].endswith("ort, n=4")
+    assert b["setting"].endswith("ort, rows=1 (assumed)")
+    assert "frames" not in said(capsys, "baseline", "show")[1]
+
+
+def test_why_is_told_whatever_sizes_the_budget_has(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = project / "perfc.toml"
+    config.write_text(BUDGETS.replace("{ n = 4 }", "{ n = 4, frames = 2 }"))
+    said(capsys, "baseline", "write")
+    identity = ["-c", "user.name=n", "-c", "user.email=e@example.org"]
+    for args in (["init", "-q"], ["add", "."], [*identity, "commit", "-qm", "base"]):
+        subprocess.run(["git", *args], check=True, cwd=project)
+    put(project, "a", 64)
+    _, out, _ = said(capsys, "check", "--why", "--output-format", "json")
+    assert "conv1" in json.loads(out)["results"][0]["why"]
+
+
+def test_no_output_depends_on_where_the_project_is(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said(capsys, "baseline", "write")
+    put(project, "a", 64)
+    for form in ("text", "json", "csv", "markdown", "github", "gitlab", "junit"):
+        assert str(project) not in said(capsys, "check", "--output-format", form)[1], form
+    assert str(project) not in said(capsys, "baseline", "show")[1]

@@ -303,6 +303,26 @@ def test_an_f32_island_is_found_unless_it_needs_the_width() -> None:
     assert found(island("Softmax"), "PF403") == []
 
 
+def test_an_f32_island_with_stored_tensors_gains_what_they_shrink_by() -> None:
+    m = model(
+        [
+            node("Cast", ["x"], ["a"], to=F32, name="up"),
+            node("MatMul", ["a", "w"], ["b"], name="mm"),
+            node("Add", ["b", "c"], ["d"], name="bias"),
+            node("Cast", ["d"], ["y"], to=F16, name="down"),
+        ],
+        {"x": [512, 4096]},
+        {"y": [512, 4096]},
+        {"w": np.zeros((4096, 4096), np.float32), "c": np.zeros(4096, np.float32)},
+        dtype=F16,
+    )
+    (finding,) = found(m, "PF403")
+    assert finding.gain is not None
+    # two casts and half of 64 MiB of weights at less than 2 TB/s
+    assert finding.gain.time_s > 20e-6
+    assert finding.gain.floor_s > 15e-6
+
+
 def test_casts_that_lose_something_are_no_chain_to_drop() -> None:
     m = model(
         [
