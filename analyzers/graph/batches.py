@@ -173,7 +173,8 @@ class RowBatches:
             if key not in self.graphs:
                 self.graphs[key] = graph_encoder(data.graph(row), float(key[1]))
         encoded = [list(map(float, row_encoder(data, row))) for row in data.rows]
-        self.row = torch.tensor(encoded, dtype=torch.float32).reshape(len(data.rows), -1)
+        width = len(encoded[0]) if encoded else 0
+        self.row = torch.tensor(encoded, dtype=torch.float32).reshape(len(encoded), width)
         values = [row.value(quantity) for row in data.rows]
         known = [scale.scaled(v) if v == v and v > 0 else float("nan") for v in values]
         self.y = torch.tensor(known, dtype=torch.float32)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 from ..training.architectures import SEEDS, family
 from .predictor import Budget, GraphPredictor, Say, predictor
 from .protocols import SAMPLES, Fold, Protocol, folds, thinned
-from .rows import GraphRow, Measurements, Quantity
+from .rows import GraphRow, Measurements, Quantity, at_several_batches
 
 if TYPE_CHECKING:
     from ..classes import Array
@@ -98,12 +99,24 @@ class GraphFigure:
 
 def fitted(name: str, fold: Fold, quantity: Quantity, budget: Budget, say: Say) -> GraphPredictor:
     """A predictor trained without what a fold tests, with its interval, adapted if the fold can."""
+    return adapted(learned(name, fold, quantity, budget, say), fold)
+
+
+def learned(name: str, fold: Fold, quantity: Quantity, budget: Budget, say: Say) -> GraphPredictor:
+    """A predictor trained without what a fold tests, with its interval."""
     made = predictor(name, quantity)
     made.fit(fold.train, fold.validation, replace(budget, seed=fold.seed), say)
     made.calibrate(fold.validation)
-    if len(fold.few):
-        made.adapt(fold.few)
     return made
+
+
+def adapted(made: GraphPredictor, fold: Fold) -> GraphPredictor:
+    """The same, or a copy that knows a few rows of a new machine."""
+    if not len(fold.few):
+        return made
+    copied = copy.deepcopy(made)
+    copied.adapt(fold.few)
+    return copied
 
 
 def scored(made: GraphPredictor, fold: Fold, *, fit_s: float) -> Scored:
@@ -115,13 +128,6 @@ def scored(made: GraphPredictor, fold: Fold, *, fit_s: float) -> Scored:
         fold, fold.test.rows, fold.test.values(made.quantity), found.value, found.low, found.high,
         fit_s, row_s,
     )  # fmt: skip
-
-
-def score(name: str, fold: Fold, quantity: Quantity, budget: Budget, say: Say) -> Scored:
-    """Train a predictor without what a fold tests, and test it."""
-    start = time.perf_counter()
-    made = fitted(name, fold, quantity, budget, say)
-    return scored(made, fold, fit_s=time.perf_counter() - start)
 
 
 def trained(
@@ -149,6 +155,7 @@ def evaluate(
 ) -> list[Scored]:
     """Every fold of a protocol, trained with a share of the architectures it could."""
     found: list[Scored] = []
+    last: tuple[Measurements, GraphPredictor, float] | None = None
     for fold in folds(data.measured(quantity), protocol, seeds, samples):
         if not len(fold.train) or not len(fold.test):
             continue
@@ -158,7 +165,11 @@ def evaluate(
                 f"{name.replace(':', '-')}-{protocol.value}-{fold.name.replace(' ', '-')}-{share}"
             )
             given = replace(given, folder=Path(given.folder) / place)
-        found.append(score(name, thinned(fold, share), quantity, given, say))
+        if last is None or last[0] is not fold.train:
+            start = time.perf_counter()
+            made = learned(name, thinned(fold, share), quantity, given, say)
+            last = fold.train, made, time.perf_counter() - start
+        found.append(scored(adapted(last[1], fold), fold, fit_s=last[2]))
         error = mean_error(found[-1])
         say(f"{name}, {protocol.value}, {fold.name}: {error:.1%} of {len(fold.test)} rows")
     return found
@@ -180,13 +191,22 @@ def figures(name: str, found: Sequence[Scored]) -> Iterator[GraphFigure]:
 
 
 def slices(found: Sequence[Scored]) -> Mapping[str, Callable[[GraphRow], bool]]:
-    """The slices by name: modes with their machines after the general ones."""
+    """The slices by name: batches where there are several, then modes with their machines."""
+    rows = [r for one in found for r in one.rows]
+    batches = sorted({r.batch for r in rows}) if at_several_batches(rows) else []
     pairs = sorted({(r.part, r.target) for one in found for r in one.rows})
 
     def of(part: str, target: str) -> Callable[[GraphRow], bool]:
         return lambda r: r.part == part and r.target == target
 
-    return {**SLICES, **{f"{part}, {target}": of(part, target) for part, target in pairs}}
+    def at(batch: int) -> Callable[[GraphRow], bool]:
+        return lambda r: r.batch == batch
+
+    return {
+        **SLICES,
+        **{f"batch {batch}": at(batch) for batch in batches},
+        **{f"{part}, {target}": of(part, target) for part, target in pairs},
+    }
 
 
 def by_family(name: str, found: Sequence[Scored], least: int = 20) -> list[GraphFigure]:
@@ -248,10 +268,7 @@ def rank_agreement(rows: Sequence[GraphRow], measured: Array, value: Array) -> f
     """
     import numpy as np
 
-    seen: dict[object, set[int]] = {}
-    for row in rows:
-        seen.setdefault((row.target, row.setting, row.graph), set()).add(row.batch)
-    by_batch = any(len(batches) > 1 for batches in seen.values())
+    by_batch = at_several_batches(rows)
     groups: dict[object, list[int]] = {}
     for i, row in enumerate(rows):
         key = (row.target, row.setting, row.batch if by_batch else 0)

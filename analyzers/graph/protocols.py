@@ -28,6 +28,9 @@ class Protocol(Enum):
     """The machine; its architectures were seen on others."""
     TRANSFER = "transfer"
     """As ``DEVICE``, but for 32 rows of the machine, of architectures that are not tested."""
+    TRANSFER_AT_BATCH = "transfer-at-batch"
+    """As ``TRANSFER``, each machine at each batch by itself, as HELP has it; the machine's rows at
+    other batches are not seen."""
     DEVICE_AND_ARCHITECTURE = "device-and-architecture"
     """Both the machine and the architecture."""
 
@@ -79,7 +82,11 @@ def folds(
             continue
         part = random_architectures(data.architectures, seed)
         for target in data.targets if len(data.targets) > 1 else ():
-            yield _without(data, protocol, target, part, seed, samples)
+            fold = _without(data, protocol, target, part, seed, samples)
+            if protocol is Protocol.TRANSFER_AT_BATCH:
+                yield from _at_each_batch(fold, samples)
+            else:
+                yield fold
 
 
 def divided(
@@ -112,13 +119,25 @@ def _without(
         case Protocol.DEVICE_AND_ARCHITECTURE:
             mine = mine.where(lambda r: part[r.architecture] is Part.TEST)
         case Protocol.TRANSFER:
-            few = data.of(drawn(mine.rows, seed, samples))
-            shown = {r.architecture for r in few.rows}
-            mine = mine.where(lambda r: r.architecture not in shown)
+            few, mine = _shown(mine, seed, samples)
         case _:
             pass
     name = f"seed {seed} without {target}"
     return Fold(protocol, name, seed, train, validation, mine, few)
+
+
+def _at_each_batch(fold: Fold, samples: int) -> Iterator[Fold]:
+    for batch in sorted({r.batch for r in fold.test.rows}):
+        mine = fold.test.where(lambda r, b=batch: r.batch == b)  # type: ignore[misc]
+        few, test = _shown(mine, fold.seed, samples)
+        yield replace(fold, name=f"{fold.name} at {batch}", few=few, test=test)
+
+
+def _shown(mine: Measurements, seed: int, samples: int) -> tuple[Measurements, Measurements]:
+    """A few rows of a machine, and those of other architectures."""
+    few = mine.of(drawn(mine.rows, seed, samples))
+    shown = {r.architecture for r in few.rows}
+    return few, mine.where(lambda r: r.architecture not in shown)
 
 
 def drawn(rows: Sequence[GraphRow], seed: int, count: int = SAMPLES) -> list[GraphRow]:

@@ -130,3 +130,9 @@ class Measurements:
     def launches(self, row: GraphRow) -> Columns:
         """The launches of a row at its batch."""
         return self.kernels(row).columns.at(row.batch)
+
+
+def at_several_batches(rows: Sequence[GraphRow]) -> bool:
+    """Whether some graph was measured at several, on one machine and setting."""
+    seen: dict[object, int] = {}
+    return any(seen.setdefault((r.target, r.setting, r.graph), r.batch) != r.batch for r in rows)

@@ -128,8 +128,9 @@ class SeerNetMulti(SeerNet):
         def step(module: nn.Module, optimiser: torch.optim.Optimizer, batch: Batch) -> float:
             assert isinstance(module, SeerMultiNetwork)
             wanted = targets[batch.index].to(batch.y.device)
-            errors = (module.every(batch) - wanted) ** 2
             known = torch.isfinite(wanted)
+            # NaN times a gradient of nought is NaN, so none may enter the difference
+            errors = (module.every(batch) - torch.where(known, wanted, 0.0)) ** 2
             losses = [
                 errors[known[:, i], i].mean() for i in range(len(self.tasks)) if known[:, i].any()
             ]

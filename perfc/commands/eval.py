@@ -77,6 +77,10 @@ def op(
 @click.option("--mode", default="", help="Rows of one way of running: eager, compiled, training …")
 @click.option("--limit-s", default=420.0, show_default=True, help="Longest training of one fold.")
 @click.option(
+    "--scale", type=click.FloatRange(0.01, 1.0), default=1.0, show_default=True,
+    help="Of the papers' hidden size, for networks.",
+)  # fmt: skip
+@click.option(
     "--share", "shares", multiple=True, type=click.FloatRange(0.01, 1.0),
     help="Of the architectures trained on; several make a learning curve.",
 )  # fmt: skip
@@ -106,6 +110,7 @@ def graph(
     quantity: str,
     mode: str,
     limit_s: float,
+    scale: float,
     shares: tuple[float, ...],
     samples: int,
     families: bool,
@@ -128,7 +133,7 @@ def graph(
         chosen_protocols(splits),
         quantity=chosen_quantity(quantity),
         seeds=seeds or SEEDS,
-        budget=Budget(limit_s=limit_s, folder=folder),
+        budget=Budget(limit_s=limit_s, folder=folder, scale=scale),
         shares=shares or (1.0,),
         families=families,
         samples=samples,

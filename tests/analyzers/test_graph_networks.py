@@ -153,3 +153,19 @@ def test_fine_tuning_takes_a_machine_that_is_twice_as_slow() -> None:
     made.adapt(slow)
     after = np.abs(made.predict(slow) / slow.values(Quantity.TIME) - 1).mean()
     assert after < 0.7 * before
+
+
+def test_a_task_that_a_row_does_not_have_spoils_no_gradient() -> None:
+    data = fold().train
+    half = data.of([r if i % 2 else replace(r, energy_j=1 + i) for i, r in enumerate(data.rows)])
+    made = predictor("seernet-multi")
+    assert isinstance(made, NetworkPredictor)
+    made.fit(half, fold().validation, QUICK, silent)
+    assert made.trained is not None
+    assert np.isfinite([line[2] for line in made.trained.history]).all()
+
+
+def test_no_rows_are_no_batches() -> None:
+    made = trained("nnlqp")
+    assert len(made.predict(fold().train.of(()))) == 0
+    assert list(made.batches(fold().train.of(()), {}).epoch()) == []
