@@ -66,6 +66,7 @@ def card_text(card: Card, arrays_sha256: str) -> str:
     calibration: dict[str, object] = {
         "seen": [card.calibration.seen.low, card.calibration.seen.high],
         "reach": card.calibration.reach,
+        "power": card.calibration.power,
     }
     for name, one in (("near", card.calibration.near), ("far", card.calibration.far)):
         if one is not None:
@@ -126,6 +127,7 @@ def parse_card(text: str) -> Card:
             _band(calibration.get("near")),
             _band(calibration.get("far")),
             float(calibration["reach"]),
+            float(calibration.get("power", 1.0)),
         ),
         split=str(found["split"]),
         data={str(k): str(v) for k, v in found["data"].items()},

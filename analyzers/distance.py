@@ -21,7 +21,12 @@ def coordinates(sheet: Sheet, dtype: str) -> tuple[float, ...]:
         float(sheet.sm_count),
         sheet.clock_hz,
     )
-    return (*(math.log2(n) for n in numbers), VENDORS.get(sheet.machine.vendor, 16.0))
+    return (*(math.log2(n) for n in numbers), vendor(sheet))
+
+
+def vendor(sheet: Sheet) -> float:
+    """The maker as a coordinate."""
+    return VENDORS.get(sheet.machine.vendor, 16.0)
 
 
 def distance(one: tuple[float, ...], other: tuple[float, ...]) -> float:

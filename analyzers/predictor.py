@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from . import artefact, reach
 from .artefact import Artefact, WeightsError
 from .card import Card
-from .conformal import LEAST_SPREAD, excess
-from .distance import coordinates, nearest
+from .conformal import LEAST_SPREAD, excess, sides
+from .distance import nearest
 from .rows import Protocol
 from .sheet import Sheet
 from .table import Table, class_of, complete, tabulate
@@ -151,12 +151,10 @@ def predict_with(
     outside = beyond > 0
     strange = apart > FAR or not known or dtype not in card.dtypes
     measured = any(kin[:2] == (sheet.name, dtype) for kin in card.kin)
-    band = card.calibration.at(
-        apart if dtype in card.dtypes else max(apart, FAR), measured=measured and known
-    )
-    widths = spread * (1 + beyond)
-    low = np.maximum(widths * min(band.low, 0.0), -LONGEST)
-    high = np.minimum(widths * max(band.high, 0.0), LONGEST)
+    far = apart if dtype in card.dtypes else max(apart, FAR)
+    low, high = card.calibration.ends(spread, far, measured=measured and known)
+    low = np.maximum(low * (1 + beyond), -LONGEST)
+    high = np.minimum(high * (1 + beyond), LONGEST)
     time_s = table.scale_s * np.exp(centre)
     if not known:
         scale_s = kind.scale_s(unique, dtype, sheet, protocol)
@@ -178,7 +176,8 @@ def evaluate(found: Artefact, table: Table) -> tuple[Array, Array, Array]:
 
     # trees are constant outside their hull; clipping says so and keeps overflow out
     spread = np.exp(np.clip(found.spread(table.values), np.log(LEAST_SPREAD), 3.0))
-    beyond = excess(table.values, found.hull_low, found.hull_high)
+    low, high = found.hull_low, found.hull_high
+    beyond = excess(table.values, low, high, sides(low, high))
     return found.factor(table.values), spread, beyond
 
 
@@ -205,7 +204,7 @@ def transferred(known_s: Array, centre: Array, other_s: Array) -> Array:
 def distance_to(card: Card, dtype: str, sheet: Sheet) -> float:
     """Of a machine to the nearest measured one, 0 if it was measured with that type."""
     places = card.places.get(dtype) or next(iter(card.places.values()))
-    return nearest(coordinates(sheet, dtype), places)
+    return nearest(class_of(card.class_name).place(sheet, dtype), places)
 
 
 def distinct(columns: Columns) -> tuple[dict[str, Array], NDArray[np.intp]]:

@@ -139,7 +139,7 @@ def neighbours(found: Artefact, row: Lowered, sheet: Sheet) -> tuple[Neighbour, 
     """The nearest cells of training rows: by extents, then machine, then type."""
     import numpy as np
 
-    from .distance import coordinates, distance
+    from .distance import distance
 
     cells, card = found.cells, found.card
     if cells is None or not len(cells.count):
@@ -147,11 +147,12 @@ def neighbours(found: Artefact, row: Lowered, sheet: Sheet) -> tuple[Neighbour, 
     names = cells.names
     own = np.array([_log2(row.parameters.get(n, 0.0)) for n in names])
     apart = np.abs(cells.log2.astype(float) - own).sum(axis=1)
-    here = coordinates(sheet, row.dtype)
+    place = class_of(card.class_name).place
+    here = place(sheet, row.dtype)
     kin = []
     for target, dtype, _ in card.kin:
-        place = coordinates(Sheet(load_machine(target)), dtype)
-        kin.append(distance(here, place) + (0.0 if dtype == row.dtype else 1.0))
+        between = distance(here, place(Sheet(load_machine(target)), dtype))
+        kin.append(between + (0.0 if dtype == row.dtype else 1.0))
     apart = apart + np.array(kin)[cells.kin.astype(int)]
     return tuple(
         Neighbour(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 from perfc.declared import instances
 
 from .. import physics
+from ..distance import coordinates
 
 if TYPE_CHECKING:
     import numpy as np
@@ -69,6 +70,10 @@ class KernelClass(ABC):
         """A physical estimate, which the learned factor corrects: roofline and launch."""
         bound = physics.roofline_s(self.amounts(rows, dtype), dtype, sheet)
         return bound + physics.latency_s(protocol, sheet)
+
+    def place(self, sheet: Sheet, dtype: str) -> tuple[float, ...]:
+        """Where a machine stands among others; `perfc.analyzers.distance` says how far."""
+        return coordinates(sheet, dtype)
 
     def floor_s(self, rows: Columns, dtype: str, sheet: Sheet) -> Array:
         """What no kernel beats."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from enum import IntEnum
 from typing import TYPE_CHECKING, ClassVar
 
 from .. import physics
+from ..distance import vendor
 from . import Amounts, KernelClass
 
 if TYPE_CHECKING:
@@ -80,6 +82,12 @@ class Collective(KernelClass):
         """Bytes over the link, and a launch."""
         wire_s = wire_bytes(rows) / link_bytes_per_s(rows, sheet)
         return wire_s + physics.latency_s(protocol, sheet)
+
+    def place(self, sheet: Sheet, dtype: str) -> tuple[float, ...]:
+        """The link that joins ranks, so that 1 is a factor of two in it, and the maker."""
+        nvlink, host = _rates(sheet)
+        rate = nvlink or host or UNKNOWN_LINK_BYTES_PER_S
+        return math.sqrt(2) * math.log2(rate), vendor(sheet)
 
     def floor_s(self, rows: Columns, dtype: str, sheet: Sheet) -> Array:
         """What one direction of the fastest link of one rank must carry; 0 where none is stated."""

@@ -12,9 +12,10 @@ from ..card import Card
 from ..conformal import Band, Calibration
 from ..rows import DataError, Rows
 from ..table import class_of
-from .calibrate import Calibrating, calibrate, places
+from .calibrate import Calibrating, calibrate
 from .cells import summarise
-from .growing import Recipe, Stack, grow, protocols_of, stacked
+from .growing import Recipe, Stack, protocols_of, stacked
+from .machines import Memory, places
 from .protocols import targets
 
 __all__ = ["Recipe", "train"]
@@ -29,6 +30,7 @@ def train(
     data: Mapping[str, str] | None = None,
     leave_machines_out: bool = True,
     calibrating: Calibrating = Calibrating(),  # noqa: B008 — frozen
+    memory: Memory | None = None,
 ) -> Artefact:
     """Train on all rows given; those held out for testing must not be among them.
 
@@ -40,6 +42,7 @@ def train(
         data: digests of the tables, for the card.
         leave_machines_out: calibrate for unseen machines too, which trains once for each.
         calibrating: how bands are set.
+        memory: forests of machines left out, kept between calls on rows of one experiment.
 
     Raises:
         DataError: no rows, or rows of several classes.
@@ -50,10 +53,11 @@ def train(
         raise DataError("a predictor is trained on rows of one class", where=name)
     known = _frameworks(blocks)
     spread, calibration = calibrate(
-        blocks, recipe, group, known, leave_machines_out=leave_machines_out, how=calibrating
-    )
+        blocks, recipe, group, known,
+        leave_machines_out=leave_machines_out, how=calibrating, memory=memory,
+    )  # fmt: skip
     stack = stacked(blocks, known, recipe)
-    factor = grow(stack, recipe)
+    factor = (memory or Memory()).grow(blocks, known, protocols_of(blocks), recipe, stack).forest
     card = _card(name, blocks, stack, known, group, data or {})
     values = stack.table.values
     return Artefact(

@@ -22,6 +22,7 @@ from ...sources import sources
 from ..calibrate import Calibrating
 from ..evaluate import Figure, Slice, Tested, figure, test
 from ..fit import Recipe, train
+from ..machines import Memory
 from ..protocols import Holdout, UnseenMachine, UnseenShapes, split, targets
 
 Say = Callable[[str], None]
@@ -109,19 +110,21 @@ class OperatorExperiment(Experiment):
 
     def check_machines(self, blocks: Sequence[Rows], say: Say) -> Iterator[Figure]:
         """Every machine left out, then all of them together."""
-        names = targets(blocks)
+        names, memory = targets(blocks), Memory()
         for twins in (False, True):
             found: list[Tested] = []
             for target in names:
                 holdout = UnseenMachine(target, twins)
                 alone = not any(holdout.dropped(block) for block in blocks)
-                tested = [] if twins and alone else self.tested(blocks, holdout, say)
+                tested = [] if twins and alone else self.tested(blocks, holdout, say, memory)
                 yield from figures(holdout.name, self.machines, tested)
                 found += tested
             together = f"each unseen machine{' and its twins' if twins else ''}"
             yield from figures(together, self.machines, found)
 
-    def tested(self, blocks: Sequence[Rows], holdout: Holdout, say: Say) -> list[Tested]:
+    def tested(
+        self, blocks: Sequence[Rows], holdout: Holdout, say: Say, memory: Memory | None = None
+    ) -> list[Tested]:
         """Train without what is held out, and test on it; empty if nothing is on one side."""
         parts = split(blocks, holdout)
         if not parts.train or not parts.test:
@@ -136,7 +139,8 @@ class OperatorExperiment(Experiment):
             recipe,
             self.group,
             leave_machines_out=apart,
-            calibrating=self.calibrating,
+            calibrating=replace(self.calibrating, turns=2) if apart else self.calibrating,
+            memory=memory,
         )
         return test(found, parts.test)
 

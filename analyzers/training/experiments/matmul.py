@@ -82,9 +82,10 @@ EXPERIMENT = OperatorExperiment(
         depth=10,
         learning_rate=0.06,
         columns=0.5,
+        max_rows=800_000,
         apart={"trees": 200, "depth": 7, "learning_rate": 0.1, "max_rows": 150_000},
     ),
-    calibrating=Calibrating(parts=10, few_machines=True),
+    calibrating=Calibrating(turns=3),
     shapes=(
         Slice("bf16 on A100, H100, H200, B200", full, 0.06, "constants 12–22 %; tables 7–15 %"),
         Slice("bf16", half),
