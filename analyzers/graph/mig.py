@@ -27,6 +27,20 @@ A100_40GB = (
     MigProfile("7g.40gb", 40 * GB),
 )
 """The four that the paper considers."""
+A100_80GB = (
+    MigProfile("1g.10gb", 10 * GB),
+    MigProfile("2g.20gb", 20 * GB),
+    MigProfile("3g.40gb", 40 * GB),
+    MigProfile("7g.80gb", 80 * GB),
+)
+"""The same of the larger one (NVIDIA, Multi-Instance GPU User Guide)."""
+
+
+def profiles(target: str) -> tuple[MigProfile, ...]:
+    """Those of a target by its name; none where they are not known."""
+    if not target.startswith("a100"):
+        return ()
+    return A100_80GB if target.endswith("80gb") else A100_40GB
 
 
 def mig_profile(

@@ -14,7 +14,7 @@ from .bench import GraphFigure
 from .store import write_file
 
 HEAD = (
-    "predictor", "held out", "rows of", "n", "MAPE", "± folds", "median", "within 5 %",
+    "predictor", "held out", "rows of", "n", "MAPE", "± folds", "median", "RMSE", "within 5 %",
     "within 10 %", "τ", "in 90 %", "trained in s", "row in ms",
 )  # fmt: skip
 TEXT_COLUMNS = 3
@@ -48,7 +48,7 @@ def _cells(f: GraphFigure) -> tuple[str, ...]:
     name = f.predictor if f.share >= 1 else f"{f.predictor} @ {f.share:.0%}"
     return (
         name, f.protocol, f.slice, f"{f.rows:,}", _share(f.mape), _share(f.spread),
-        _share(f.median), _share(f.within_5), _share(f.within_10),
+        _share(f.median), f"{f.rmse:.3g}", _share(f.within_5), _share(f.within_10),
         f"{f.tau:.3f}" if isfinite(f.tau) else "–", _share(f.coverage), f"{f.fit_s:.0f}",
         f"{f.row_s * 1e3:.2f}",
     )  # fmt: skip

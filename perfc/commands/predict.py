@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from ._options import dim_option, parse_dims, read_model
+
+if TYPE_CHECKING:
+    from perfc.analyzers.graph.estimate import Estimate
 
 
 @click.command("predict")
@@ -29,6 +33,10 @@ from ._options import dim_option, parse_dims, read_model
 @click.option("--training", is_flag=True, help="A whole training step.")
 @click.option("--torch", "version", help="Version; by default the newest measured on the machine.")
 @click.option("--quantity", default="time_s", show_default=True, help="What is predicted.")
+@click.option(
+    "--steps", type=click.IntRange(1), help="Of a whole training: its time, and its price."
+)
+@click.option("--hourly-price", type=click.FloatRange(0.0), help="Of the machine, in any currency.")
 @dim_option
 @click.option(
     "--output-format", "form", type=click.Choice(["text", "json"]), default="text",
@@ -46,6 +54,8 @@ def command(
     training: bool,
     version: str | None,
     quantity: str,
+    steps: int | None,
+    hourly_price: float | None,
     dims: tuple[str, ...],
     form: str,
 ) -> None:
@@ -65,6 +75,8 @@ def command(
 
     if predictor and weights is not None:
         raise click.UsageError("give --predictor or --weights, not both")
+    if hourly_price is not None and steps is None:
+        raise click.UsageError("a price is one of --steps")
     wanted = chosen_quantity(quantity)
     card = weights or (named(predictor, wanted) if predictor else None)
     chosen = member(Precision, precision, "--precision")
@@ -73,6 +85,7 @@ def command(
     given = parse_dims(dims)
     module = with_defaults(read_model(model, given), given)
     result = estimate(module, card, target, setting, batch, given, quantity=wanted)
+    more = further(result, known_name(target), steps, hourly_price)
     if form == "json":
         numbers = {n: getattr(result, n) for n in ("value", "low", "high", "floor_s")}
         known = {n: v if v == v else None for n, v in numbers.items()}
@@ -81,11 +94,46 @@ def command(
             "predictor": result.predictor, "batch": result.batch,
             "precision": result.setting.precision.value, "framework": result.setting.framework,
             "mode": result.setting.mode.value, "represent_s": result.represent_s,
-            "predict_s": result.predict_s,
+            "predict_s": result.predict_s, **more,
         }  # fmt: skip
         click.echo(json.dumps(content, indent=2))
     else:
-        click.echo("\n".join(lines(result)))
+        click.echo("\n".join([*lines(result), *map(said, more.items())]))
+
+
+def further(
+    result: Estimate, target: str, steps: int | None, hourly_price: float | None
+) -> dict[str, float | str]:
+    """What follows from an estimate: of a step's time a whole training, of memory a slice."""
+    from perfc.analyzers.graph.mig import mig_profile, profiles
+    from perfc.analyzers.graph.rows import Quantity
+    from perfc.analyzers.graph.training_run import TrainingRun
+
+    found: dict[str, float | str] = {}
+    match result.quantity:
+        case Quantity.TIME if steps is not None:
+            whole = TrainingRun(result.value, steps, hourly_price)
+            found["steps_s"] = whole.time_s
+            if whole.price is not None:
+                found["price"] = whole.price
+        case Quantity.MEMORY if profiles(target):
+            profile = mig_profile(result.value, profiles(target))
+            found["mig_profile"] = profile.name if profile else "none"
+        case _:
+            pass
+    return found
+
+
+def said(item: tuple[str, float | str]) -> str:
+    """One of `further` as a person reads it."""
+    name, value = item
+    match name, value:
+        case "steps_s", float():
+            return f"all steps {value / 3600:.4g} h"
+        case "price", float():
+            return f"price {value:.2f}"
+        case _:
+            return f"smallest slice that holds it: {value}"
 
 
 def number(version: str | None) -> tuple[int, int] | None:

@@ -56,6 +56,10 @@ def op(names: tuple[str, ...], data: Path, output: Path | None, force: bool) -> 
 @click.option("--quantity", default="time_s", show_default=True, help="What is predicted.")
 @click.option("--mode", default="", help="Rows of one way of running: eager, compiled, training …")
 @click.option("--limit-s", default=420.0, show_default=True, help="Longest training.")
+@click.option(
+    "--scale", type=click.FloatRange(0.01, 1.0), default=1.0, show_default=True,
+    help="Of the paper's hidden size, for networks.",
+)  # fmt: skip
 @click.option("--folder", type=click.Path(path_type=Path, file_okay=False), help="Checkpoints.")
 @click.option("--every-row", is_flag=True, help="Once tested, learn again from every row.")
 @click.option(
@@ -75,6 +79,7 @@ def graph(
     quantity: str,
     mode: str,
     limit_s: float,
+    scale: float,
     folder: Path | None,
     every_row: bool,
     output: Path,
@@ -97,7 +102,7 @@ def graph(
     fold = next(folds(data, protocol, (seed,)), None)
     if fold is None or not len(fold.train) or not len(fold.test):
         raise ParseError(f"{split!r} leaves nothing to train on or to test", where="--split")
-    budget = Budget(seed, limit_s, folder)
+    budget = Budget(seed, limit_s, folder, scale)
     found, metrics = trained(name, fold, wanted, budget, lambda line: click.echo(line, err=True))
     seen, words = fold.train, f"{protocol.value}, {fold.name}"
     if every_row:
