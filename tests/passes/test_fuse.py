@@ -128,7 +128,7 @@ def test_an_unknown_runtime_names_those_there_are() -> None:
     from perfc.errors import PassError
     from perfc.passes.runtimes import runtime
 
-    with pytest.raises(PassError, match="choose one of eager, eager-literal, eager-unfused"):
+    with pytest.raises(PassError, match="choose one of cudagraph, eager, eager-literal"):
         runtime("nothing")
 
 
