@@ -103,11 +103,13 @@ def estimate(
     ready = time.perf_counter()
     numbers = made.estimates(data)
     end = time.perf_counter()
-    outside = tuple(reasons(found, row, graph.ops.ops))
-    if not outside and bool(numbers.extrapolating[0]):
-        outside = ("features lie outside of those trained on",)
+    is_strange = row.target not in found.targets
+    inner = tuple(reasons(found, row, graph.ops.ops))
+    if not inner and not is_strange and bool(numbers.extrapolating[0]):
+        inner = ("features lie outside of those trained on",)
+    outside = (f"nothing was measured on {row.target}", *inner) if is_strange else inner
     value, low, high = (float(x[0]) for x in (numbers.value, numbers.low, numbers.high))
-    if outside:
+    if inner or (is_strange and not made.reaches_machines):
         low, high = value * (low / value) ** WIDENING, value * (high / value) ** WIDENING
     if made.quantity is Quantity.TIME:
         low = max(low, row.floor_s) if low == low else low
@@ -142,9 +144,7 @@ def batch_size(module: Module, batch: int | None, dims: Mapping[str, int]) -> in
 
 
 def reasons(card: GraphCard, row: GraphRow, operators: Sequence[str]) -> Iterator[str]:
-    """Why a row lies outside of what a card was trained on."""
-    if row.target not in card.targets:
-        yield f"nothing was measured on {row.target}"
+    """Why a row lies outside of what a card was trained on, its machine apart."""
     if row.part not in card.modes:
         yield f"nothing was measured {row.part}"
     elif card.runs and row.target in card.targets and not card.covers(row.target, row.setting):

@@ -75,6 +75,8 @@ class GraphPredictor(ABC):
     title: ClassVar[str]
     """With the paper it is from."""
     variants: ClassVar[tuple[str, ...]] = ()
+    reaches_machines: ClassVar[bool] = False
+    """Whether its intervals of machines that nobody measured are wider already."""
 
     def __init__(self, variant: str = "", quantity: Quantity = Quantity.TIME) -> None:
         if variant and variant not in self.variants:

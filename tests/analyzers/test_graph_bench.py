@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -260,7 +261,9 @@ def test_a_model_is_predicted_and_told_when_it_lies_outside(
 ) -> None:
     pytest.importorskip("safetensors")
     made, test = boosted
-    card = weights.save(made, weights.card_of(made, test, "random, seed 0", {}), tmp_path)
+    # ResNet has operators that the made-up graphs do not have
+    known = replace(weights.card_of(made, test, "random, seed 0", {}), operators=())
+    card = weights.save(made, known, tmp_path)
     model = str(Path(__file__).parents[2] / "examples" / "models" / "resnet50.onnx.gz")
     given = ("--weights", str(card), "--batch", "8", "--torch", "1.8")
     plain = ("--precision", "f32", "--output-format", "json")

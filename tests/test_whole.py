@@ -1,0 +1,178 @@
+"""Whole runs by the weights that come with perfc: in reports, from Python, on the command line."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+import perfc
+from perfc.analyzers.graph import shipped
+from perfc.analyzers.graph.rows import Quantity
+from perfc.analyzers.graph.weights import read_card
+from perfc.analyzers.steps.setting import Precision, Setting
+from perfc.commands.analyze import command as analyze_command
+from perfc.commands.predict import command as predict_command
+from perfc.errors import PerfcError
+from perfc.report import Format, render
+
+ROOT = Path(__file__).resolve().parent.parent
+RESNET = str(ROOT / "examples" / "models" / "resnet50.onnx.gz")
+GPT = str(ROOT / "examples" / "models" / "gpt2.onnx.gz")
+OURS = "physics-residual"
+
+
+def run(command: Any, *arguments: str) -> tuple[int, str]:
+    done = CliRunner().invoke(command, list(arguments))
+    if isinstance(done.exception, PerfcError):
+        return 2, str(done.exception)
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return done.exit_code, done.output
+
+
+def whole(target: str = "rtx4090", **more: Any) -> perfc.Report:
+    return perfc.analyze(RESNET, target, dims={"batch": 256}, **more)
+
+
+def test_weights_that_come_with_perfc_are_small_and_name_their_rows() -> None:
+    files = [p for p in shipped.FOLDER.parent.rglob("*") if p.is_file()]
+    assert sum(p.stat().st_size for p in files) <= 20e6
+    for path, card in shipped.cards():
+        assert card.rows > 1000
+        assert card.runs
+        assert card.data
+        assert path.with_suffix(".safetensors").is_file()
+
+
+def test_a_run_like_those_measured_is_predicted_as_a_whole() -> None:
+    found = whole(runtime="eager", dtype="f16")
+    table = found.prediction
+    total = table.total
+    assert total.predictor == OURS
+    assert total.floor_s <= total.low_s <= total.time_s <= total.high_s
+    assert table.summed is not None
+    assert total.time_s == pytest.approx(table.summed.time_s, rel=0.7)
+    # timm: 1,024 images in 238 ms on this GPU, eager, PyTorch 2.9
+    assert total.time_s == pytest.approx(0.238 * 256 / 1024, rel=0.1)
+    text = " ".join(render(found).split())
+    assert "physics-residual, learned from" in text
+    assert "one by one, summed" in text
+    views = json.loads(render(found, Format.JSON))
+    assert views["prediction"]["predictor"] == OURS
+    shares = [k["predicted"]["share"] for k in views["kernels"]]
+    assert sum(shares) == pytest.approx(1.0, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("target", "more"),
+    [
+        ("rtx4090", {}),
+        ("rtx4090", {"runtime": "eager"}),
+        ("a100", {"runtime": "eager", "dtype": "f16"}),
+        ("rtx4090", {"runtime": "eager", "dtype": "f16", "predictor": "kernels"}),
+    ],
+)
+def test_other_runs_are_the_sum_of_their_kernels(target: str, more: dict[str, str]) -> None:
+    table = whole(target, **more).prediction
+    assert table.total.predictor == ""
+    assert table.summed is None
+    assert table.kernels_total is table.total
+
+
+def test_a_predictor_asked_for_says_that_it_extrapolates() -> None:
+    near = whole(runtime="eager", dtype="f16").prediction.total
+    table = whole("a100", runtime="eager", dtype="f16", predictor=OURS).prediction
+    assert any("nothing was measured on a100" in note for note in table.notes)
+    assert table.total.high_s / table.total.time_s > near.high_s / near.time_s
+
+
+def test_a_runtime_that_nobody_measured_whole_runs_under_is_refused() -> None:
+    with pytest.raises(PerfcError, match="knows no runs under ort"):
+        _ = whole(predictor=OURS).prediction
+    assert run(analyze_command, RESNET, "-t", "rtx4090", "--predictor", "x")[0] == 2
+
+
+def test_operators_that_no_graph_had_are_named() -> None:
+    found = perfc.predict(GPT, device="rtx4090", dims={"seq": 64})
+    assert any("operators of no graph" in reason for reason in found.outside)
+
+
+def test_python_predicts_in_one_call() -> None:
+    small, large = (perfc.predict(RESNET, batch=b, input=(3, 224, 224)) for b in (8, 256))
+    assert small.quantity is Quantity.TIME
+    assert 0 < small.floor_s <= small.low <= small.value <= small.high < large.value
+    assert large.setting.precision is Precision.AMP_F16
+    assert (large.batch, large.predictor) == (256, OURS)
+    with pytest.raises(PerfcError, match=r"its input is \(3, 224, 224\)"):
+        perfc.predict(RESNET, input=(3, 32, 32))
+    with pytest.raises(PerfcError, match="no 'x'"):
+        perfc.predict(RESNET, precision="x")
+    with pytest.raises(PerfcError, match="no weights of 'x'"):
+        perfc.predict(RESNET, predictor="x")
+
+
+def test_a_pytorch_module_is_predicted() -> None:
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("onnxscript")
+    layers = (torch.nn.Conv2d(3, 32, 3, 2), torch.nn.ReLU(), torch.nn.Flatten())
+    model = torch.nn.Sequential(*layers).train()
+    found = perfc.predict(model, batch=64, input=(3, 64, 64), device="4090")
+    assert found.batch == 64
+    assert found.low <= found.value <= found.high
+    assert model.training
+    with pytest.raises(PerfcError, match="nothing of its input"):
+        perfc.predict(model)
+
+
+def test_the_command_needs_neither_weights_nor_torch() -> None:
+    code = (
+        "import sys; from perfc import cli\n"
+        f"cli.run(['predict', {RESNET!r}, '-t', 'rtx4090', '--batch', '8'])\n"
+        "assert not {'torch', 'xgboost', 'onnx', 'pandas'} & set(sys.modules), sorted(sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert "nine in ten within" in done.stdout
+    assert OURS in done.stdout
+
+
+def copy_of_ours(folder: Path, **changed: object) -> Path:
+    path = shipped.named(OURS)
+    shutil.copy(path.with_suffix(".safetensors"), folder / path.with_suffix(".safetensors").name)
+    content = json.loads(path.read_text(encoding="utf-8")) | changed
+    (folder / path.name).write_text(json.dumps(content), encoding="utf-8")
+    return folder / path.name
+
+
+def test_weights_of_another_schema_are_one_line(tmp_path: Path) -> None:
+    meta = read_card(shipped.named(OURS)).meta
+    card = copy_of_ours(tmp_path, meta={**meta, "schema": "another"})
+    code, text = run(predict_command, RESNET, "-t", "rtx4090", "--weights", str(card))
+    assert code == 2
+    assert "read other features" in text
+    assert len(text.splitlines()) <= 2
+
+
+def test_a_larger_graph_than_any_is_said_and_widens(tmp_path: Path) -> None:
+    plain = perfc.predict(RESNET, batch=64)
+    found = perfc.predict(RESNET, batch=64, predictor=str(copy_of_ours(tmp_path, most_operators=9)))
+    assert any("the largest trained on has 9" in reason for reason in found.outside)
+    assert found.value == pytest.approx(plain.value)
+    assert found.high > plain.high
+
+
+def test_a_card_covers_what_its_rows_are_of() -> None:
+    card = read_card(shipped.named(OURS))
+    assert card.covers("rtx4090", Setting(compiled=True))
+    assert not card.covers("rtx3090", Setting(compiled=True))
+    assert not card.covers("rtx4090", Setting(Precision.F32))
+    assert shipped.newest(None, "rtx3090", Setting()).version == (2, 4)
+    assert shipped.covering("a100-sxm4-80gb", Setting()) is None
+    assert shipped.known_name("4090") == "rtx4090"
