@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import re
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 SHIPPED = Path(__file__).parent / "weights"
 FORMAT = 1
 MAX_CARD_BYTES = 1 << 18
+HEAD_BYTES = 4096
 MAX_ARRAYS_BYTES = 16 << 20
 MAX_MEMBER_BYTES = 64 << 20
 FORESTS = ("factor", "spread")
@@ -63,7 +65,7 @@ class Artefact:
         hull_low: least value of each feature among the rows trained on.
         hull_high: largest value.
         middle: median.
-        cells: the rows in summary, for naming near ones; None if left out.
+        cells: the rows in summary, for naming near ones; None if left out or not read.
         more: further arrays of a predictor that has its own.
     """
 
@@ -150,13 +152,29 @@ def record(path: Path, metrics: Mapping[str, Mapping[str, float]]) -> None:
     write_whole(path, card_text(replace(card, metrics=metrics), card.arrays_sha256).encode())
 
 
-def load(path: Path) -> Artefact:
+def class_of(path: Path) -> str:
+    """The class that a card is of, without reading the rest of it where it need not be.
+
+    Raises:
+        WeightsError: it cannot be read, or is no card.
+    """
+    start = _content(path, MAX_CARD_BYTES)[:HEAD_BYTES].decode(errors="replace")
+    found = re.search(r'^class = "(\w+)"$', start, re.MULTILINE)
+    return found[1] if found else read_card(path).class_name
+
+
+def load(path: Path, *, cells: bool = False, card: Card | None = None) -> Artefact:
     """Read what `save` wrote; every array is checked before it is used.
+
+    Args:
+        path: of the card.
+        cells: whether to read the training rows' summary too, which no prediction needs.
+        card: what ``path`` holds, if it was read before.
 
     Raises:
         WeightsError: damaged, of another schema, or not belonging together.
     """
-    card = read_card(path)
+    card = card or read_card(path)
     expected = schema_of(card.class_name, card.parameters, card.features)
     if card.format != FORMAT or card.schema != expected:
         raise WeightsError(
@@ -168,7 +186,7 @@ def load(path: Path) -> Artefact:
     if hashlib.sha256(content).hexdigest() != card.arrays_sha256:
         raise WeightsError("not the arrays that the card speaks of", where=str(arrays_path))
     try:
-        return _assemble(card, _arrays(content))
+        return _assemble(card, _arrays(content, cells=cells))
     except (ValueError, KeyError, OSError, zipfile.BadZipFile, EOFError) as error:
         raise WeightsError(f"damaged weights: {error}", where=str(arrays_path)) from None
 
@@ -200,14 +218,15 @@ def _assemble(card: Card, arrays: Mapping[str, Any]) -> Artefact:
     return Artefact(card, forests["factor"], forests["spread"], low, high, middle, cells, more)
 
 
-def _arrays(content: bytes) -> dict[str, Any]:
+def _arrays(content: bytes, *, cells: bool) -> dict[str, Any]:
     import numpy as np
 
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         if sum(info.file_size for info in archive.infolist()) > MAX_MEMBER_BYTES:
             raise ValueError(f"arrays end at {MAX_MEMBER_BYTES} bytes")
     with np.load(io.BytesIO(content), allow_pickle=False) as archive:
-        return {name: archive[name] for name in archive.files}
+        wanted = [n for n in archive.files if cells or not n.startswith("cells_")]
+        return {name: archive[name] for name in wanted}
 
 
 def _content(path: Path, limit: int) -> bytes:

@@ -65,7 +65,7 @@ def learned(
         WeightsError: weights that are damaged or of another schema.
     """
     machine = bounds.machine
-    known = predictor.available(folder)
+    known = predictor.known_classes(folder)
     groups: dict[tuple[str, str], list[tuple[int, Lowered]]] = {}
     for i in wanted if known and machine.kind != "cpu" else ():
         row = lower(bounds.kernels[i], bounds.env)
@@ -106,17 +106,12 @@ def predicted(
 ) -> dict[int, Learned]:
     """Kernels of one class and element type."""
     machine = bounds.machine
-    found = predictor.predict(
-        class_name,
-        columns_of([r.parameters for _, r in rows]),
-        dtype,
-        machine,
-        INSIDE,
-        folder=folder,
-    )
-    cards = {c.name: c for c in predictor.available(folder)[class_name]}
-    card = cards[found.predictor]
-    apart = predictor.distance_to(card, dtype, Sheet(machine))
+    weights = predictor.select(class_name, dtype, INSIDE, machine.name, folder)
+    sheet = Sheet(machine)
+    columns = columns_of([r.parameters for _, r in rows])
+    found = predictor.predict_with(weights, columns, dtype, sheet, INSIDE)
+    card = weights.card
+    apart = predictor.distance_to(card, dtype, sheet)
     is_measured = dtype in card.dtypes and apart <= predictor.FAR
     corrections = of_machine(machine)
     own = corrections.get(class_name, corrections.get(ANY))

@@ -59,12 +59,15 @@ class Estimates:
         return self.floor_s / self.time_s
 
 
+def known_classes(folder: Path = artefact.SHIPPED) -> frozenset[str]:
+    """The classes of kernels that weights in a folder are of."""
+    return frozenset(_class(path, _stamp(path)) for path in folder.glob("*.toml"))
+
+
 def available(folder: Path = artefact.SHIPPED) -> Mapping[str, tuple[Card, ...]]:
     """The cards of the weights in a folder, by class of kernels."""
-    found: dict[str, list[Card]] = {}
-    for card, _ in _cards(folder):
-        found.setdefault(card.class_name, []).append(card)
-    return {name: tuple(cards) for name, cards in found.items()}
+    names = sorted(known_classes(folder))
+    return {name: tuple(card for card, _ in _cards(folder, name)) for name in names}
 
 
 def select(
@@ -73,13 +76,17 @@ def select(
     protocol: Protocol,
     target: str = "",
     folder: Path = artefact.SHIPPED,
+    *,
+    cells: bool = False,
 ) -> Artefact:
     """The weights that fit best: of the class, then the type, the protocol and the machine.
+
+    ``cells`` asks for the training rows' summary too.
 
     Raises:
         WeightsError: there are none of that class, or they are damaged.
     """
-    fitting = [(c, path) for c, path in _cards(folder) if c.class_name == class_name]
+    fitting = _cards(folder, class_name)
     if not fitting:
         raise WeightsError(
             f"no weights for {class_name}", where=str(folder), hint="perfc train op writes them"
@@ -90,7 +97,7 @@ def select(
         return dtype in card.dtypes, protocol in card.protocols, target in card.targets
 
     path = max(fitting, key=fit)[1]
-    return _load(path, _stamp(path))
+    return _load(path, _stamp(path), cells)
 
 
 def predict(
@@ -216,8 +223,10 @@ def distinct(columns: Columns) -> tuple[dict[str, Array], NDArray[np.intp]]:
     return {name: unique[:, i] for i, name in enumerate(columns)}, back.reshape(-1)
 
 
-def _cards(folder: Path) -> list[tuple[Card, Path]]:
-    return [(_card(path, _stamp(path)), path) for path in sorted(folder.glob("*.toml"))]
+def _cards(folder: Path, class_name: str) -> list[tuple[Card, Path]]:
+    """Those of one class; the others are not parsed, which takes longer than a forest."""
+    stamped = [(path, _stamp(path)) for path in sorted(folder.glob("*.toml"))]
+    return [(_card(*one), one[0]) for one in stamped if _class(*one) == class_name]
 
 
 def _stamp(path: Path) -> int:
@@ -231,5 +240,10 @@ def _card(path: Path, stamp: int) -> Card:
 
 
 @cache
-def _load(path: Path, stamp: int) -> Artefact:
-    return artefact.load(path)
+def _class(path: Path, stamp: int) -> str:
+    return artefact.class_of(path)
+
+
+@cache
+def _load(path: Path, stamp: int, cells: bool) -> Artefact:
+    return artefact.load(path, cells=cells, card=_card(path, stamp))

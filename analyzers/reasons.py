@@ -106,7 +106,7 @@ def reasons(
 
     machine = bounds.machine
     row = lower(bounds.kernels[index], bounds.env)
-    known = predictor.available(folder)
+    known = predictor.known_classes(folder)
     if row is None or machine.kind == "cpu":
         return None
     name, dtype = computed(row, machine, tf32=tf32)
@@ -114,7 +114,7 @@ def reasons(
         name, dtype = row[:2]
     if name not in known:
         return None
-    found = predictor.select(name, dtype, INSIDE, machine.name, folder)
+    found = predictor.select(name, dtype, INSIDE, machine.name, folder, cells=True)
     card, sheet = found.card, Sheet(machine)
     kind = class_of(name)
     columns = complete(kind, {k: np.array([v]) for k, v in row.parameters.items()})

@@ -78,7 +78,7 @@ def residuals(
     from perfc.analyzers.learned import INSIDE, columns_of, computed
     from perfc.analyzers.lowering import Lowered
 
-    known = predictor.available(folder)
+    known = predictor.known_classes(folder)
     groups: dict[tuple[str, str], list[Measured]] = {}
     for row in measured:
         if not (math.isfinite(row.time_s) and row.time_s > 0):
