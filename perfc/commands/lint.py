@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from ._options import dim_option, names_in, output_option, parse_dims
 from ._report import parse_values, write_output
+
+if TYPE_CHECKING:
+    from perfc.lint.engine import Outcome
 
 FORMATS = ("text", "json", "csv", "markdown", "sarif", "github", "gitlab", "junit")
 UNREADABLE = 2
@@ -93,6 +97,11 @@ def command(
         click.echo(encodable(text, sys.stdout.encoding or "utf-8"), nl=False)
     else:
         write_output(output, text)
+    return verdict(outcome, exit_zero=exit_zero)
+
+
+def verdict(outcome: Outcome, *, exit_zero: bool) -> int:
+    """Say what could not be read; the exit code."""
     for line in outcome.errors:
         click.echo(f"error: {line}", err=True)
     if outcome.errors:

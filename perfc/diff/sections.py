@@ -51,7 +51,7 @@ def totals(views: DiffViews) -> Section:
         Column("new", "new"),
         Column("delta", "change"),
         Column("relative", "%"),
-        Column("origin", "origin"),
+        Column("origin", "origin", is_spare=True),
     )
     rows = tuple(total_cells(r) for r in views.totals)
     parts: list[Table | Note] = []

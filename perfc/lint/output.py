@@ -8,11 +8,12 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
+from pathlib import Path
 from typing import TypeAlias
 
 from perfc.report.units import Unit, plural, quantity, share
 
-from .engine import Linted, Outcome
+from .engine import Linted, Outcome, near
 from .finding import Finding, Gain, Saves, Severity
 
 Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | None"
@@ -218,10 +219,10 @@ def json_form(outcome: Outcome) -> dict[str, Json]:
 
 
 def located(outcome: Outcome) -> Iterator[tuple[str, Finding]]:
-    """Every finding with the file it is shown at."""
+    """Every finding with the file it is shown at, from the current folder where it is inside."""
     for x in outcome.files:
         for f in x.findings:
-            yield x.path, f
+            yield near(Path(x.path)), f
     for f in outcome.configuration:
         yield outcome.settings_path, f
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from urllib.parse import quote
 
 from perfc.version import __version__
@@ -57,10 +58,16 @@ def _rule(info: RuleInfo) -> dict[str, Json]:
     }
 
 
+def _uri(path: str) -> str:
+    """A path as a URI: relative as it is, from anywhere else with its scheme."""
+    found = Path(path)
+    return found.as_uri() if found.is_absolute() else quote(path.replace("\\", "/"))
+
+
 def _result(path: str, finding: Finding, index: int) -> dict[str, Json]:
     where: dict[str, Json] = {
         "physicalLocation": {
-            "artifactLocation": {"uri": quote(path.replace("\\", "/"))},
+            "artifactLocation": {"uri": _uri(path)},
             "region": {"startLine": 1},
         }
     }

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import csv
 import importlib.util
+import io
 import json
 import os
 import subprocess
 import sys
+import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import onnx
 import pytest
 
 from perfc.check import baseline as lock
-from perfc.check import comment, run, views
+from perfc.check import comment, pipelines, run, views
 from perfc.check.baseline import Case, Entry
 from perfc.check.config import Level, Rule, find, is_match, load
 from perfc.check.limits import parse_limit
@@ -411,11 +414,47 @@ def test_every_format_names_the_same_findings(
     put(project, "a", 64)
     config = load(project / "perfc.toml")
     shown = views.collect(run.check(config, (), against=run.opened(config)))
-    message = shown.results[0].findings[0].message
-    assert message.split(",")[0] in text.render(views.document(shown), 200)
-    assert "FAIL" in markdown.render(views.document(shown))
-    assert json.loads(views.to_json(shown))["results"][0]["findings"][0]["message"] == message
-    assert any("::error" in line for line in views.workflow_commands(shown))
+    messages = [f.message for r in shown.results for f in r.findings]
+    assert len(messages) == 2
+    plain = " ".join(text.render(views.document(shown), 400).split())
+    assert all(" ".join(m.split()) in plain for m in messages)
+    assert all(markdown.escaped(m) in markdown.render(views.document(shown)) for m in messages)
+    tree = json.loads(views.to_json(shown))
+    assert [f["message"] for r in tree["results"] for f in r["findings"]] == messages
+    lines = [line.replace("%25", "%") for line in views.workflow_commands(shown)]
+    assert [line.rpartition("::")[2] for line in lines] == messages
+    quality = json.loads(pipelines.code_quality(shown))
+    assert [q["description"].partition(": ")[2] for q in quality] == messages
+    junit = ET.fromstring(pipelines.junit_xml(shown))
+    assert [e.get("message") for e in junit.iter("failure")] == messages[:1]
+    assert f"warning: {messages[1]}" in junit.findtext(".//system-out", "")
+    posted = comment.render(tree)
+    assert all(markdown.escaped(m) in posted for m in messages)
+
+
+def test_every_format_has_the_same_numbers(project: Path) -> None:
+    config = load(project / "perfc.toml")
+    shown = views.collect(run.check(config, (), against=run.opened(config)))
+    rows = list(csv.DictReader(io.StringIO(views.to_csv(shown))))
+    figures = [(r, f) for r in shown.results for f in r.figures]
+    assert len(figures) == len(rows) == 2 * len(Metric)
+    for row, (r, f) in zip(rows, figures, strict=True):
+        assert (row["model"], row["metric"], float(row["value"])) == (r.model, f.metric, f.value)
+        assert row["low"] == ("" if f.low is None else str(f.low))
+    tree = json.loads(views.to_json(shown))
+    again = [f["value"] for r in tree["results"] for f in r["figures"]]
+    assert again == [f.value for _, f in figures]
+    written = lock.to_text(
+        "p",
+        {
+            r.case: r.entry
+            for r in run.check(config, (), against=run.opened(config)).results
+            if r.entry
+        },
+    )
+    for _, f in figures:
+        if f.unit in ("flop", "mac", "bytes", "count"):
+            assert f" = {f.value:.0f}\n" in written
 
 
 def test_a_cache_that_lies_or_cannot_be_written_is_no_harm(

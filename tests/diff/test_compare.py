@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import importlib.util
+import io
 import random
 from pathlib import Path
 from types import ModuleType
@@ -13,7 +15,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from perfc.api import Report, analyze
-from perfc.diff import Difference, Metric, compare, document, to_json, views_of
+from perfc.diff import Difference, Metric, compare, document, to_csv, to_json, views_of
 from perfc.diff.gaps import aligned, increasing
 from perfc.report import markdown, text
 
@@ -216,6 +218,16 @@ def test_every_format_says_the_same() -> None:
     import json
 
     tree = json.loads(to_json(views))
+    rows = list(csv.DictReader(io.StringIO(to_csv(views))))
+    assert len(rows) == len(tree["kernels"]) == len(found.kernels)
+    for row, kernel in zip(rows, tree["kernels"], strict=True):
+        assert {k: str(v) for k, v in kernel.items()} == row
+    for metric in ("time", "energy"):
+        (total,) = (t for t in tree["totals"] if t["metric"] == metric)
+        key = {"time": "time_s", "energy": "energy_j"}[metric]
+        moved = sum(float(r[f"{key}_new"]) - float(r[f"{key}_old"]) for r in rows)
+        assert moved == pytest.approx(total["delta"])
+        assert total["delta_low"] <= total["delta"] <= total["delta_high"]
     assert tree["schema"] == "perfc-diff/1"
     assert tree["blame"][0]["node"] == "conv1"
     totals = {t["metric"]: t for t in tree["totals"]}
@@ -232,3 +244,24 @@ def test_gaps_are_filled_in_order_by_score() -> None:
     found = aligned(range(5), range(4), lambda i, j: float(old[i] == new[j]))
     assert "".join(old[i] for i, _ in found) == "cab"
     assert found == sorted(found)
+
+
+def test_an_energy_that_nobody_knows_is_a_dash_and_not_zero() -> None:
+    model = models.convolutional(16)
+    found = compare(analyze(model), analyze(model, "generic-x86-64"))
+    views = views_of(found)
+    (energy,) = (r for r in views.totals if r.metric == "energy")
+    assert (energy.new, energy.delta, energy.relative) == (None, None, None)
+    assert all(r.energy_j_new is None for r in views.kernels)
+    assert not found.is_empty
+    (line,) = (s for s in text.render(document(views), 120).splitlines() if "  energy  " in s)
+    assert line.split()[-3:] == ["—", "—", "predicted"]
+
+
+def test_narrow_pages_leave_out_numbers_before_names() -> None:
+    found = document(views_of(between(models.convolutional(16), models.convolutional(24))))
+    narrow, wide = text.render(found, 80), text.render(found, 160)
+    assert "no room at this width" in narrow
+    assert "no room at this width" not in wide
+    assert all(text.columns_of(line) <= 80 for line in narrow.splitlines()[1:])
+    assert "conv1" in narrow

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
+import re
+import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import onnx
 import pytest
 
@@ -17,7 +22,8 @@ from perfc.lint.settings import Settings, SettingsError, read_settings
 from tests.lint.models import blemished, model, node
 
 ROOT = Path(__file__).parents[2]
-FORMATS = ("text", "json", "sarif", "github", "gitlab")
+FIXTURES = ROOT / "tests" / "fixtures" / "sarif"
+FORMATS = ("text", "json", "csv", "markdown", "sarif", "github", "gitlab", "junit")
 
 
 @pytest.fixture
@@ -62,6 +68,19 @@ def test_every_format_has_the_same_findings(
         f"m.onnx: {f['nodes'][0]}: {f['code']}" in out["text"] for f in expected if f["nodes"]
     )
     assert {c for c in codes if c in out["text"]} == set(codes)
+    rows = list(csv.DictReader(io.StringIO(out["csv"])))
+    for row, f in zip(rows, expected, strict=True):
+        assert (row["code"], row["fingerprint"]) == (f["code"], f["fingerprint"])
+        assert row["fixable"] == str(f["fixable"]).lower()
+        gain = f["gain"] or {"time_s": None, "floor_s": None, "share": None}
+        assert row["gain_s"] == ("" if gain["time_s"] is None else str(gain["time_s"]))
+        assert row["gain_floor_s"] == ("" if gain["floor_s"] is None else str(gain["floor_s"]))
+    for result, f in zip(sarif["results"], expected, strict=True):
+        assert result["properties"]["gain"] == f["gain"]
+    assert set(re.findall(r"^\| (PF\d{3})", out["markdown"], re.MULTILINE)) == set(codes)
+    failure = ET.fromstring(out["junit"]).findtext(".//failure")
+    assert failure is not None
+    assert sorted(line[:5] for line in failure.splitlines()) == codes
 
 
 def test_sarif_is_what_github_accepts(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -80,6 +99,38 @@ def test_sarif_is_what_github_accepts(folder: Path, capsys: pytest.CaptureFixtur
         prints.update(result["partialFingerprints"].values())
     assert len(prints) == len(sarif_run["results"])
     assert log == json.loads(outputs(capsys)["sarif"]), "fingerprints are stable"
+
+
+def test_sarif_keeps_to_its_schema(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    schema = json.loads((FIXTURES / "sarif-2.1.0.schema.json").read_text(encoding="utf-8"))
+    (folder / "odd.onnx").write_bytes(b"no model")
+    (folder / "perfc.toml").write_text('[lint.per-file-ignores]\n"m.onnx" = ["PF405"]\n')
+    for paths in (["m.onnx"], [str(folder / "m.onnx")], ["m.onnx", "odd.onnx"]):
+        run(["lint", *paths, "--min-gain", "0", "--output-format", "sarif"])
+        log = json.loads(capsys.readouterr().out)
+        jsonschema.Draft202012Validator(schema).validate(log)
+        uris = {
+            r["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+            for r in log["runs"][0]["results"]
+        }
+        assert uris == {"m.onnx", "perfc.toml"}
+        assert log["runs"][0]["invocations"][0]["executionSuccessful"] == ("odd.onnx" not in paths)
+
+
+def test_a_file_that_cannot_be_read_stops_no_other(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "odd.onnx").write_bytes(b"no model")
+    for form in FORMATS:
+        code = run(["lint", "odd.onnx", "m.onnx", "--output-format", form])
+        found = capsys.readouterr()
+        assert code == 2
+        assert found.err.startswith("error: odd.onnx: ")
+        assert found.err.count("\n") == 1
+        assert "PF101" in found.out, form
+        assert form == "text" or "odd.onnx" in found.out, form
+    assert run(["lint", "odd.onnx", "m.onnx", "--fix"]) == 2
+    assert "wrote m.fixed.onnx" in capsys.readouterr().out
 
 
 def test_gains_are_never_negative_and_floors_never_above_them(
