@@ -29,6 +29,7 @@ SETTING = Setting(Precision.F32, version=(1, 8))
 TARGETS: Mapping[str, str] = {
     "1080ti": "gtx1080ti",
     "2080ti": "rtx2080ti",
+    "titan_rtx": "titan-rtx",
     "titanx": "titan-x-pascal",
     "titanxp": "titan-xp",
 }
