@@ -23,6 +23,7 @@ from perfc.analyzers.graph.protocols import SAMPLES, Protocol, folds, thinned
 from perfc.analyzers.graph.rows import GraphRow, Measurements, Quantity
 from perfc.analyzers.graph.scoreboard import write_plots, written
 from perfc.analyzers.graph.statistics import statistics
+from perfc.commands.adapt import command as adapt_command
 from perfc.commands.data import command as data_command
 from perfc.commands.eval import command as eval_command
 from perfc.commands.predict import command as predict_command
@@ -278,6 +279,23 @@ def test_a_model_is_predicted_and_told_when_it_lies_outside(
     assert width[1] > width[0]
     assert run(predict_command, model, *given, "-t", "nonsense")[0] == 2
     assert run(predict_command, model, *given, "-t", "a100", "--precision", "x")[0] == 2
+
+
+def test_whole_models_adapt_weights_on_the_command_line(
+    boosted: tuple[BoostedTotals, Measurements], tmp_path: Path
+) -> None:
+    pytest.importorskip("safetensors")
+    made, test = boosted
+    Made().build(tmp_path, tmp_path, lambda _: None)
+    others = replace(weights.card_of(made, test, "device", {}), targets=("titan-xp",))
+    card = weights.save(made, others, tmp_path)
+    given = ("-t", "gtx1080ti", "--graphs", str(tmp_path), "--predictor", str(card))
+    code, text = run(adapt_command, *given, "--dataset", "made", "-o", str(tmp_path / "new"))
+    assert code == 0
+    assert "32 runs measured" in text
+    assert "gtx1080ti" in weights.read_card(tmp_path / "new" / card.name).targets
+    assert run(adapt_command, *given, "--dataset", "nothing")[0] == 2
+    assert run(adapt_command, *given, "--from", str(card))[0] == 2
 
 
 def test_a_wrong_name_is_one_line(tmp_path: Path) -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from perfc.analyzers.graph import physics_residual, residual_fit
+from perfc.analyzers.graph.adapted import adapted
 from perfc.analyzers.graph.branches import foldable_share
 from perfc.analyzers.graph.few_rows import Shift
 from perfc.analyzers.graph.kernel_sums import KindRates, Pruned, by_kind, tabulated_runs
@@ -18,6 +20,7 @@ from perfc.analyzers.graph.physics_residual import PhysicsResidual
 from perfc.analyzers.graph.predictor import Budget
 from perfc.analyzers.graph.protocols import Fold, Protocol, drawn, folds
 from perfc.analyzers.graph.rows import Quantity
+from perfc.analyzers.graph.weights import card_of, load, save
 from perfc.errors import PerfcError
 
 from .graph_rows import measurements
@@ -160,3 +163,47 @@ def test_a_residual_block_does_not_fold() -> None:
     names = ["relu", "conv", "relu", "conv", "add"]
     edges = [(0, 1), (1, 2), (2, 3), (3, 4), (0, 4)]
     assert foldable_share(operators(names, edges)) == 0.0
+
+
+def test_weights_adapt_to_a_machine_by_its_runs(trained: PhysicsResidual, tmp_path: Path) -> None:
+    card = save(again(trained), card_of(trained, fold().train, "device", {}), tmp_path)
+    (target,) = {r.target for r in fold().few.rows}
+    slower = [
+        replace(r, time_s=r.time_s * 1.7) if r.target == target else r for r in measurements().rows
+    ]
+    data = measurements().of(slower)
+    done = adapted(card, data, target)
+    errors = dict(done.curve)
+    assert errors[32] < errors[0] / 2
+    assert target in done.card.targets
+    assert done.card.covers(target, data.rows[0].setting)
+    read = load(save(done.predictor, done.card, tmp_path / "new"))[0]
+    mine = data.where(lambda r: r.target == target)
+    found = read.estimates(mine)
+    np.testing.assert_allclose(found.value, done.predictor.estimates(mine).value, rtol=1e-5)
+    assert not found.extrapolating.all()
+    with pytest.raises(PerfcError, match="was trained on"):
+        adapted(card, data, fold().train.targets[0])
+    with pytest.raises(PerfcError, match="no rows of a100"):
+        adapted(card, data, "a100")
+
+
+def test_learning_from_every_row_keeps_the_bands(trained: PhysicsResidual) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(physics_residual, "RECIPE", SMALL)
+        whole = again(trained)
+        whole.finish(measurements(), Budget(), silent)
+    assert whole.bands.seen == trained.bands.seen
+    assert whole.learned is not None
+    assert trained.learned is not None
+    assert len(whole.learned.residual.forest.roots) == len(trained.learned.residual.forest.roots)
+    assert whole.learned.targets > trained.learned.targets
+
+
+def test_graphs_that_were_measured_are_known_again(trained: PhysicsResidual) -> None:
+    forgetful = again(trained)
+    forgetful.variant = "without-memory"
+    data = fold().train
+    measured = data.values(Quantity.TIME)
+    known, fresh = (np.abs(np.log(p.predict(data) / measured)).mean() for p in (trained, forgetful))
+    assert known < fresh
