@@ -66,6 +66,8 @@ class KernelPrediction:
         class_name: class of kernels whose measurements it rests on.
         is_extrapolating: whether the kernel, or the machine, is unlike all that was measured.
         is_measured: whether kernels of the class were measured on this machine, or a near one.
+        in_run: ends that count in the interval of the run, where errors cancel in a sum; None
+            where they are ``low_s`` and ``high_s``.
     """
 
     floor_s: float
@@ -77,6 +79,7 @@ class KernelPrediction:
     class_name: str
     is_extrapolating: bool = False
     is_measured: bool = True
+    in_run: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,6 +266,7 @@ def by_steps(found: KernelTime, bound: KernelBound) -> KernelPrediction:
         CLASS,
         found.is_extrapolating,
         found.is_measured,
+        found.in_run,
     )
 
 
@@ -310,12 +314,15 @@ def waited(found: KernelPrediction, bound: KernelBound, launch: Gap) -> KernelPr
     """A kernel that is shorter than its launch takes as long as that."""
     n = bound.launches
     time_s = max(found.time_s, launch.time_s * n)
+    low_s, high_s = launch.low_s * n, launch.high_s * n
+    ends = found.in_run
     return replace(
         found,
         time_s=time_s,
-        low_s=max(found.low_s, launch.low_s * n),
-        high_s=max(found.high_s, launch.high_s * n),
+        low_s=max(found.low_s, low_s),
+        high_s=max(found.high_s, high_s),
         wait_s=time_s - found.time_s,
+        in_run=ends and (max(ends[0], low_s), max(ends[1], high_s)),
     )
 
 
@@ -338,8 +345,9 @@ def total(
     if whole is not None and fitted_s > 0.95 * time_s:
         low_s, high_s = time_s * whole.low, time_s * whole.high
     else:
-        low_s = time_s - widths((k.class_name, k.time_s - k.low_s) for k in kernels)
-        high_s = time_s + widths((k.class_name, k.high_s - k.time_s) for k in kernels)
+        ends = [(k, k.in_run or (k.low_s, k.high_s)) for k in kernels]
+        low_s = time_s - widths((k.class_name, k.time_s - low) for k, (low, _) in ends)
+        high_s = time_s + widths((k.class_name, high - k.time_s) for k, (_, high) in ends)
     return Total(floor_s, time_s, max(low_s, floor_s), max(high_s, time_s), wait_s, host_s)
 
 

@@ -18,7 +18,7 @@ from perfc.analyzers.rows import Protocol
 from perfc.analyzers.sheet import Sheet
 from perfc.analyzers.steps.columns import columns
 from perfc.analyzers.steps.features import tabulate
-from perfc.analyzers.steps.kernels import RUNTIMES, setting_of
+from perfc.analyzers.steps.kernels import KERNEL_ERROR, NINE_IN_TEN, RUNTIMES, setting_of
 from perfc.analyzers.steps.launch_kind import LaunchKind
 from perfc.analyzers.steps.predict import CLASS, weights_name
 from perfc.analyzers.steps.setting import Mode, Precision, Setting
@@ -92,7 +92,20 @@ def test_times_follow_what_steps_taught(weights: Path, tmp_path: Path) -> None:
     longest = max(range(len(once.kernels)), key=lambda i: once.kernels[i].time_s)
     assert twice.kernels[longest].time_s == pytest.approx(2 * once.kernels[longest].time_s)
     k = once.kernels[longest]
-    assert k.high_s / k.time_s == pytest.approx(np.exp(0.1))
+    assert k.in_run is not None
+    assert k.in_run[1] / k.time_s == pytest.approx(np.exp(0.1))
+    alone = np.hypot(0.1, NINE_IN_TEN * KERNEL_ERROR)
+    assert k.high_s / k.time_s == pytest.approx(np.exp(alone))
+
+
+def test_what_kernels_alone_are_off_does_not_widen_the_run(weights: Path) -> None:
+    found = of(analysed("eager"), weights)
+    assert all(
+        k.in_run and k.low_s <= k.in_run[0] <= k.in_run[1] <= k.high_s for k in found.kernels
+    )
+    narrow = sum(k.in_run[1] for k in found.kernels if k.in_run)
+    assert found.total.high_s == pytest.approx(narrow, rel=1e-6)
+    assert found.total.high_s < sum(k.high_s for k in found.kernels)
 
 
 def test_machines_without_steps_get_wider_intervals(weights: Path) -> None:
