@@ -1,15 +1,18 @@
-"""Convolutions of DeepBench's result sheets: cuDNN, forward, calls back to back."""
+"""DeepBench's result sheets: cuDNN's convolutions, cuBLAS' products, calls back to back."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from perfc.machine import load_machine
 
 from ..rows import Protocol, Rows
 from . import Source, read_parquet
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 TARGETS: Mapping[str, str] = {
     "1080Ti": "gtx1080ti",
@@ -31,15 +34,20 @@ DTYPES: Mapping[str, str] = {
 
 
 class DeepBench(Source):
-    """``deepbench_ops.parquet``: DeepBench, Apache-2.0; the algorithm that cuDNN finds fastest."""
+    """``deepbench_ops.parquet``: DeepBench, Apache-2.0; the algorithm that cuDNN finds fastest.
+
+    Products of int8 are left out: on these machines they run beside the matrix unit.
+    """
 
     name: ClassVar[str] = "deepbench"
     files: ClassVar[tuple[str, ...]] = ("deepbench_ops.parquet",)
 
     def rows(self, folder: Path) -> Iterator[Rows]:
-        """Blocks by device and precision."""
+        """Blocks by operator, device and precision."""
         frame = read_parquet(folder / self.files[0])
-        frame = frame[(frame["op"] == "conv") & (frame["forward_latency_us"] > 0)]
+        frame = frame[frame["forward_latency_us"] > 0]
+        yield from products(frame[frame["op"] == "gemm"])
+        frame = frame[frame["op"] == "conv"]
         keys = ["device", "precision"]
         for (device, precision), block in frame.groupby(keys, observed=True, sort=True):
             target, dtype = TARGETS.get(str(device)), DTYPES.get(str(precision))
@@ -69,3 +77,25 @@ class DeepBench(Source):
                 },
                 block["forward_latency_us"].to_numpy(float) * 1e-6,
             )
+
+
+def products(frame: pd.DataFrame) -> Iterator[Rows]:
+    """Blocks of products by device and precision; half precision on matrix units alone."""
+    keys = ["device", "precision"]
+    for (device, precision), block in frame.groupby(keys, observed=True, sort=True):
+        target, dtype = TARGETS.get(str(device)), DTYPES.get(str(precision))
+        if target is None or dtype not in ("f32", "f16"):
+            continue
+        columns = {name: block[name].to_numpy(float) for name in ("m", "n", "k")}
+        if dtype == "f32":
+            stored = (block["b_transpose"].astype(str).str.upper() == "T").to_numpy(float)
+            columns["transposed"] = stored
+        yield Rows(
+            "matmul_f32" if dtype == "f32" else "matmul",
+            load_machine(target).name,
+            dtype,
+            Protocol.KERNELS,
+            "",
+            columns,
+            block["forward_latency_us"].to_numpy(float) * 1e-6,
+        )

@@ -27,7 +27,8 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     real = module.experiments()["matmul"]
     assert isinstance(real, module.OperatorExperiment)
     recipe = Recipe(trees=10, depth=3, spread_trees=4, apart={"trees": 5})
-    monkeypatch.setattr(module, "experiments", lambda: {"matmul": replace(real, recipe=recipe)})
+    small = replace(real, recipe=recipe, sources=("aic_gemm",))
+    monkeypatch.setattr(module, "experiments", lambda: {"matmul": small})
 
 
 def run(command: object, *arguments: str) -> tuple[int, str]:
