@@ -93,9 +93,9 @@ EXPERIMENT = OperatorExperiment(
         learning_rate=0.06,
         columns=0.5,
         max_rows=800_000,
-        apart={"trees": 150, "depth": 7, "learning_rate": 0.12, "max_rows": 80_000},
+        apart={"trees": 150, "depth": 7, "learning_rate": 0.12, "max_rows": 60_000},
     ),
-    calibrating=Calibrating(turns=3),
+    calibrating=Calibrating(turns=2),
     shapes=(
         Slice("bf16 on A100, H100, H200, B200", full, 0.06, "constants 12–22 %; tables 7–15 %"),
         Slice("bf16", half),
