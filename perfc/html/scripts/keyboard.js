@@ -5,7 +5,11 @@ const links = [...document.querySelectorAll("header nav a")];
 addEventListener("keydown", (e) => {
   const isTyping = e.target instanceof Element && e.target.closest("input[type=search], select");
   if (e.key === "Escape") {
-    if (isTyping) e.target.blur();
+    if (isTyping) {
+      // Left to itself the browser empties the field and tells nobody.
+      e.preventDefault();
+      e.target.blur();
+    }
     select(null);
     return;
   }

@@ -3,7 +3,11 @@
 const graphOf = shown.graph;
 const moduleTime = sums(shown.kernels.time_s);
 const moduleDelta = data.comparison ? sums(data.comparison.delta_s) : null;
+const moduleKernels = sums(shown.kernels.time_s.map(() => 1));
 const hottest = Math.max(0, ...shown.kernels.time_s);
+
+// Part of the run below which a module of the treemap has no room for its kernels.
+const CROWDED = .003;
 
 function sums(ofKernel) {
   const { anchor, home, parent, modules } = graphOf;
@@ -30,7 +34,13 @@ function branch(m, palette) {
         label: { color: inkOn(fill) } });
     }
   }
-  return { name: graphOf.modules[m], value: moduleTime[m], module: m, children: made };
+  const drawn = { name: graphOf.modules[m], value: moduleTime[m], module: m, children: made };
+  if (moduleTime[m] > CROWDED * moduleTime[0]) return drawn;
+  // Too small to show what is inside: the colour is that of its kernels on average.
+  const fill = moduleDelta ? changeFill(moduleDelta[m] / moduleKernels[m], palette)
+    : heat(moduleTime[m] / moduleKernels[m], hottest, palette);
+  const label = { color: inkOn(fill) };
+  return { ...drawn, itemStyle: { color: fill, borderColor: fill }, label, upperLabel: label };
 }
 
 function moduleTip(d) {
