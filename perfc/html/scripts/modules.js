@@ -35,7 +35,7 @@ function branch(m, palette) {
     }
   }
   const drawn = { name: graphOf.modules[m], value: moduleTime[m], module: m, children: made };
-  if (moduleTime[m] > CROWDED * moduleTime[0]) return drawn;
+  if (moduleTime[m] >= CROWDED * moduleTime[0]) return drawn;
   // Too small to show what is inside: the colour is that of its kernels on average.
   const fill = moduleDelta ? changeFill(moduleDelta[m] / moduleKernels[m], palette)
     : heat(moduleTime[m] / moduleKernels[m], hottest, palette);
