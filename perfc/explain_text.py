@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from perfc.catalogue import SECTIONS
 from perfc.ceilings import CeilingTime, KernelPart, RateCite
@@ -12,6 +13,7 @@ from perfc.foretold_text import prediction_lines
 from perfc.report.units import Unit, quantity
 
 WIDTH = 100
+"""Columns of text that is not for a narrower terminal."""
 SCHEMA = "perfc.explain/1"
 _RATES = {
     "flop_per_s": (Unit.FLOP_PER_S, Unit.FLOP),
@@ -25,12 +27,33 @@ _LINES = {
 }
 
 
-def render_text(e: Explanation) -> str:
-    """The explanation as people read it."""
-    return "\n".join(_lines(e)) + "\n"
+def render_text(e: Explanation, width: int = WIDTH) -> str:
+    """The explanation as people read it, ``width`` columns wide."""
+    return "\n".join(_laid_out(_lines(e), min(width, WIDTH))) + "\n"
 
 
-def _lines(e: Explanation) -> Iterator[str]:
+@dataclass(frozen=True, slots=True)
+class Hanging:
+    """A line that goes on ``indent`` columns from the left."""
+
+    text: str
+    indent: int
+
+
+def _laid_out(lines: Iterable[str | Hanging], width: int) -> Iterator[str]:
+    for line in lines:
+        if isinstance(line, str):
+            line = Hanging(line, len(line) - len(line.lstrip()) + 4)
+        yield from textwrap.wrap(
+            line.text,
+            width,
+            subsequent_indent=" " * min(line.indent, width // 3),
+            break_on_hyphens=False,
+            break_long_words=False,
+        ) or [""]
+
+
+def _lines(e: Explanation) -> Iterator[str | Hanging]:
     yield f"{e.name}: {e.op_type}, node {e.index} of {e.total}"
     yield f"  on {e.target}, kernels as {e.runtime} forms them"
     if e.note:
@@ -67,12 +90,9 @@ def _lines(e: Explanation) -> Iterator[str]:
         yield from prediction_lines(e.prediction)
 
 
-def _wrapped(head: str, text: str) -> Iterator[str]:
-    indent = " " * (len(head) if len(head) < 20 else 4)
+def _wrapped(head: str, text: str) -> Iterator[Hanging]:
     plain = text.replace("``", "`")
-    yield from textwrap.wrap(
-        plain, WIDTH, initial_indent=head, subsequent_indent=indent, break_on_hyphens=False
-    ) or [head.rstrip()]
+    yield Hanging((head + plain).rstrip(), len(head) if len(head) < 20 else 4)
 
 
 def _tensors(operands: tuple[Tensor, ...], results: tuple[Tensor, ...]) -> Iterator[str]:
@@ -93,7 +113,7 @@ def _count(c: Count) -> Iterator[str]:
     yield f"  {c.name} = {bound}{' = '.join(parts)}  ({c.origin}){symbolic}"
 
 
-def _kernel(k: KernelPart) -> Iterator[str]:
+def _kernel(k: KernelPart) -> Iterator[str | Hanging]:
     yield f"kernel {k.index} of {k.total}: {k.label}"
     others = ", ".join(k.nodes[:8]) + (f", … {len(k.nodes) - 8} more" if len(k.nodes) > 8 else "")
     yield from _wrapped("  nodes: ", others)

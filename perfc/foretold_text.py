@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Mapping
 
 from perfc.analyzers.prediction import Predictor
@@ -10,7 +9,6 @@ from perfc.analyzers.reasons import Reasons
 from perfc.foretold import PredictionPart
 from perfc.report.units import Unit, quantity
 
-WIDTH = 100
 SAYS = {
     Predictor.FITTED: "by rates fitted to kernels of this machine and runtime",
     Predictor.LEARNED: "by the operator predictor, learned on kernels of other machines too",
@@ -46,7 +44,7 @@ def prediction_lines(part: PredictionPart) -> Iterator[str]:
     if part.learned is not None:
         yield from reason_lines(part.learned)
     for note in part.notes:
-        yield from textwrap.wrap(note, WIDTH, initial_indent="  ! ", subsequent_indent="    ")
+        yield f"  ! {note}"
 
 
 def reason_lines(r: Reasons) -> Iterator[str]:

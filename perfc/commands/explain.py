@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import click
 
 from ._analysis import AnalysisOptions, analysis_options
 from ._options import dim_option, output_option, write
+from ._report import PIPED_WIDTH
 
 
 @click.command("explain")
@@ -30,4 +32,6 @@ def command(
     from perfc.explain_text import render_json, render_text
 
     explanation = explain(options.report(model), node)
-    write(render_json(explanation) if output_format == "json" else render_text(explanation), output)
+    width = shutil.get_terminal_size((PIPED_WIDTH, 40)).columns if output is None else PIPED_WIDTH
+    is_json = output_format == "json"
+    write(render_json(explanation) if is_json else render_text(explanation, width), output)
