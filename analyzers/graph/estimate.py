@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -51,7 +51,7 @@ class Estimate:
     high: float
     floor_s: float
     outside: tuple[str, ...]
-    card: GraphCard
+    card: GraphCard = field(repr=False)
     represent_s: float
     predict_s: float
     setting: Setting
