@@ -186,17 +186,19 @@ def predict(
     launch = gap(machine, kernels.runtime.launch)
     missing = [i for i, k in enumerate(found) if k is None]
     known = learned(bounds, missing, tf32=tf32, folder=folder) if missing else {}
-    # a class without rows of the type on such a machine gives way to steps that have some
-    strange = [i for i in missing if i not in known or not known[i].is_measured]
     taught: dict[int, KernelTime] = {}
-    if module is not None and strange:
-        taught = kernel_times(bounds, kernels, module, strange, folder=folder)
+    copies: dict[int, KernelTime] = {}
+    if module is not None and missing:
+        taught = kernel_times(bounds, kernels, module, missing, folder=folder)
+        taught = {i: t for i, t in taught.items() if comes_first(t, known.get(i))}
+        plain = [i for i in missing if i not in taught]
+        copies = kernel_times(bounds, kernels, module, plain, copies_alone=True, folder=folder)
     for i in missing:
         bound = bounds.kernels[i]
-        if i in taught and (i not in known or taught[i].is_measured):
+        if i in taught:
             own = by_steps(taught[i], bound)
         elif i in known:
-            own = by_learning(known[i], bound)
+            own = after_copies(by_learning(known[i], bound), copies.get(i))
         else:
             own = by_roofline(bound, machine)
         found[i] = waited(own, bound, launch)
@@ -254,19 +256,38 @@ def by_learning(found: Learned, bound: KernelBound) -> KernelPrediction:
     )
 
 
+def comes_first(steps: KernelTime, other: Learned | None) -> bool:
+    """Steps of this machine do, as their errors cancel in a run; else those that are measured."""
+    return other is None or steps.is_own or (steps.is_measured and not other.is_measured)
+
+
 def by_steps(found: KernelTime, bound: KernelBound) -> KernelPrediction:
     """What whole steps taught."""
+    floor_s = bound.floor_s
     return KernelPrediction(
-        bound.floor_s,
-        found.time_s,
-        found.low_s,
-        found.high_s,
+        floor_s,
+        max(found.time_s, floor_s),
+        max(found.low_s, floor_s),
+        max(found.high_s, floor_s),
         0.0,
         Predictor.STEPS,
         CLASS,
         found.is_extrapolating,
         found.is_measured,
-        found.in_run,
+        (max(found.in_run[0], floor_s), max(found.in_run[1], floor_s)),
+    )
+
+
+def after_copies(own: KernelPrediction, copies: KernelTime | None) -> KernelPrediction:
+    """A kernel with the copies of views that the framework makes for it."""
+    if copies is None:
+        return own
+    return replace(
+        own,
+        time_s=own.time_s + copies.time_s,
+        low_s=own.low_s + copies.low_s,
+        high_s=own.high_s + copies.high_s,
+        in_run=(own.low_s + copies.in_run[0], own.high_s + copies.in_run[1]),
     )
 
 

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
     from ..card import Card
     from ..classes import Array
+    from .columns import Columns
 
 RUNTIMES = {"eager": Mode.EAGER, "cudagraph": Mode.EAGER, "inductor": Mode.COMPILED}
 """Runtimes by the steps that ran their kernels, whatever launched them."""
@@ -75,6 +76,7 @@ class KernelTime:
             adds to that of a run.
         is_extrapolating: the kernel or the machine is unlike those of the steps.
         is_measured: steps of its type were measured on this machine, or a near one.
+        is_own: on this one.
         weights: name of the weights.
     """
 
@@ -84,6 +86,7 @@ class KernelTime:
     in_run: tuple[float, float]
     is_extrapolating: bool
     is_measured: bool
+    is_own: bool
     weights: str
 
 
@@ -101,6 +104,7 @@ def kernel_times(
     module: Module,
     wanted: Sequence[int],
     *,
+    copies_alone: bool = False,
     folder: Path = artefact.SHIPPED,
 ) -> dict[int, KernelTime]:
     """Times of the kernels ``wanted`` that steps know, by their index; nothing without weights.
@@ -110,6 +114,8 @@ def kernel_times(
         kernels: of the module, with their runtime.
         module: typed and canonical, in the types it runs in.
         wanted: indices in the roofline.
+        copies_alone: only the copies of views that the framework makes for a kernel, for those
+            that have some.
         folder: where weights lie.
 
     Raises:
@@ -132,7 +138,9 @@ def kernel_times(
         if setting is None:
             continue
         listing = listing or listed(bounds, kernels, module, setting.compiled)
-        times |= estimated(found, listing, bounds, indices, setting)
+        owners, made = launches_of(listing, bounds, indices, copies_alone=copies_alone)
+        if made:
+            times |= estimated(found, owners, columns_of(made), bounds, setting)
     return times
 
 
@@ -169,17 +177,15 @@ def listed(bounds: RooflineTable, kernels: KernelTable, module: Module, compiled
 
 def estimated(
     found: Artefact,
-    listing: Stored,
+    owners: Array,
+    columns: Columns,
     bounds: RooflineTable,
-    indices: Sequence[int],
     setting: Setting,
 ) -> dict[int, KernelTime]:
-    """Kernels of one element type."""
+    """Launches of one element type, summed by the kernel that owns them."""
     import numpy as np
 
     sheet, card = Sheet(bounds.machine), found.card
-    owners, made = launches_of(listing, bounds, indices)
-    columns = columns_of(made)
     table = tabulate(columns, setting, sheet)
     if table.names != card.features:
         raise WeightsError(
@@ -200,25 +206,25 @@ def estimated(
     alone = NINE_IN_TEN * KERNEL_ERROR
     low_s, high_s = time_s * np.exp(-np.hypot(down, alone)), time_s * np.exp(np.hypot(up, alone))
 
-    def of(values: Array, i: int) -> float:
-        return max(float(values[owners == i].sum()), bounds.kernels[i].floor_s)
-
-    return {
-        i: KernelTime(
-            of(time_s, i),
-            of(low_s, i),
-            of(high_s, i),
-            (of(time_s * np.exp(-down), i), of(time_s * np.exp(up), i)),
-            apart > FAR or bool(beyond[owners == i].max() > FAR),
+    least_s, most_s = time_s * np.exp(-down), time_s * np.exp(up)
+    times: dict[int, KernelTime] = {}
+    for i in np.unique(owners).tolist():
+        own = owners == i
+        times[i] = KernelTime(
+            float(time_s[own].sum()),
+            float(low_s[own].sum()),
+            float(high_s[own].sum()),
+            (float(least_s[own].sum()), float(most_s[own].sum())),
+            apart > FAR or bool(beyond[own].max() > FAR),
             apart <= FAR,
+            known,
             card.name,
         )
-        for i in indices
-    }
+    return times
 
 
 def launches_of(
-    listing: Stored, bounds: RooflineTable, indices: Sequence[int]
+    listing: Stored, bounds: RooflineTable, indices: Sequence[int], *, copies_alone: bool
 ) -> tuple[Array, list[Launch]]:
     """Launches of kernels, the copies of their views after each, and whose they are."""
     import numpy as np
@@ -227,7 +233,7 @@ def launches_of(
     made: list[Launch] = []
     for i in indices:
         bound = bounds.kernels[i]
-        own = [listing.launch(i, bound.kernel)]
+        own = [] if copies_alone else [listing.launch(i, bound.kernel)]
         own += [replace(copy, times=bound.launches) for copy in listing.copied(bound.kernel)]
         made += own
         owners += [i] * len(own)

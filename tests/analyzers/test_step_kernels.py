@@ -18,10 +18,17 @@ from perfc.analyzers.rows import Protocol
 from perfc.analyzers.sheet import Sheet
 from perfc.analyzers.steps.columns import columns
 from perfc.analyzers.steps.features import tabulate
-from perfc.analyzers.steps.kernels import KERNEL_ERROR, NINE_IN_TEN, RUNTIMES, setting_of
+from perfc.analyzers.steps.kernels import (
+    KERNEL_ERROR,
+    NINE_IN_TEN,
+    RUNTIMES,
+    kernel_times,
+    setting_of,
+)
 from perfc.analyzers.steps.launch_kind import LaunchKind
 from perfc.analyzers.steps.predict import CLASS, weights_name
 from perfc.analyzers.steps.setting import Mode, Precision, Setting
+from perfc.ir.op import Kind
 from perfc.machine import load_machine
 
 from . import flat_weights
@@ -117,20 +124,46 @@ def test_machines_without_steps_get_wider_intervals(weights: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("dtype", "measured", "first"),
-    [
-        ("bf16", "rtx3090", Predictor.LEARNED),
-        ("bf16", "h100", Predictor.STEPS),
-        ("f32", "rtx3090", Predictor.STEPS),
-    ],
+    ("dtype", "measured"), [("bf16", "rtx3090"), ("bf16", "h100"), ("f32", "rtx3090")]
 )
-def test_steps_on_the_machine_come_before_operators_on_others(
-    dtype: str, measured: str, first: Predictor, tmp_path: Path
+def test_steps_of_the_machine_come_before_operators(
+    dtype: str, measured: str, tmp_path: Path
 ) -> None:
     write_steps(tmp_path, Mode.EAGER)
     flat_weights.write(tmp_path, "matmul", (dtype,), (measured,))
     found = of(analysed("eager"), tmp_path)
-    assert {k.predictor for k in found.kernels} == {Predictor.STEPS, first}
+    assert {k.predictor for k in found.kernels} == {Predictor.STEPS}
+
+
+def copies(folder: Path, name: str) -> list[tuple[float, float]]:
+    """Predicted times of products, and what is in them beside the product itself."""
+    report = perfc.analyze(folder / name, "h100", runtime="eager")
+    bounds, kernels, module = report.roofline, report.kernels, report.module
+    indices = [i for i, k in enumerate(kernels.kernels) if k.kind is Kind.MATMUL]
+    extra = kernel_times(bounds, kernels, module, indices, copies_alone=True, folder=folder)
+    found = of(report, folder)
+    assert {found.kernels[i].class_name for i in indices} == {"matmul"}
+    return [(found.kernels[i].time_s, extra[i].time_s if i in extra else 0.0) for i in indices]
+
+
+def test_a_product_of_a_class_has_the_copies_that_the_framework_makes(tmp_path: Path) -> None:
+    write_steps(tmp_path, Mode.EAGER)
+    flat_weights.write(tmp_path, "matmul", ("bf16",), ("h100-sxm5-80gb",))
+    head = '<ir_version: 8, opset_import: ["" : 18]>\n'
+    head += "net (float16[64, 32, 128] x, float16[4096, 256] w)"
+    body = "z = Reshape(t, s) y = MatMul(z, w)"
+    shape = "s = Constant<value_ints = [64, 4096]>()"
+    for name, turned in (
+        ("plain", "t = Identity(x)"),
+        ("turned", "t = Transpose<perm=[0, 2, 1]>(x)"),
+    ):
+        text = f"{head} => (float16[64, 256] y) {{ {shape} {turned} {body} }}\n"
+        (tmp_path / f"{name}.onnxtxt").write_text(text, encoding="utf-8")
+    ((plain, none),) = copies(tmp_path, "plain.onnxtxt")
+    ((turned, extra),) = copies(tmp_path, "turned.onnxtxt")
+    assert none == 0
+    assert extra > 0
+    assert turned == pytest.approx(plain + extra)
 
 
 def test_intervals_of_what_is_unlike_all_steps_stay_finite(tmp_path: Path) -> None:
