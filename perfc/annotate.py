@@ -18,6 +18,8 @@ from .onnx_file import dim_param
 if TYPE_CHECKING:
     import onnx
 
+    from perfc.analyzers.prediction import KernelPrediction
+
 PREFIX = "perfc."
 FOLDED = "folded: known before the model runs"
 
@@ -33,6 +35,7 @@ class NodeNumbers:
     coverage: Tier = Tier.EXACT
     kernels: list[int] = field(default_factory=list[int])
     led: list[KernelBound] = field(default_factory=list[KernelBound])
+    foretold: list[KernelPrediction] = field(default_factory=list["KernelPrediction"])
 
     def add(self, cost: NodeCost, env: Mapping[str, int]) -> None:
         """Count one more node of the analysed module."""
@@ -52,6 +55,13 @@ class NodeNumbers:
     def floor_s(self) -> float:
         """Their lower bound."""
         return sum(b.floor_s for b in self.led)
+
+    @property
+    def predicted(self) -> tuple[float, float, float]:
+        """Their predicted time and the ends of its interval, as if they erred together."""
+        times = [(p.time_s, p.low_s, p.high_s) for p in self.foretold]
+        time_s, low_s, high_s = (sum(column) for column in zip(*times, strict=True))
+        return time_s, low_s, high_s
 
     @property
     def bound(self) -> str:
@@ -103,6 +113,7 @@ class Numbers:
             bound = self.report.roofline.kernels[index]
             if bound.kernel.anchor is n:
                 found.led.append(bound)
+                found.foretold.append(self.report.prediction.kernels[index])
         return found if nodes else None
 
     def nodes(self, node: onnx.NodeProto, is_call: bool) -> tuple[Node, ...]:
@@ -121,8 +132,10 @@ def annotate(model: onnx.ModelProto, report: Report) -> None:
 
     Properties of a node: ``perfc.mac``, ``perfc.flop``, ``perfc.read_bytes``,
     ``perfc.write_bytes``, ``perfc.coverage`` and ``perfc.kernel``. The node that a kernel is named
-    after also has ``perfc.time_s``, ``perfc.floor_s``, ``perfc.bound`` and ``perfc.share``, so that
-    sums over nodes are right. Earlier ``perfc.`` properties are replaced; nothing else changes.
+    after also has its time at measured rates ``perfc.time_s``, ``perfc.floor_s``, ``perfc.bound``,
+    ``perfc.share``, and the prediction with its interval, ``perfc.predicted_s``,
+    ``perfc.predicted_low_s`` and ``perfc.predicted_high_s``, so that sums over nodes are right.
+    Earlier ``perfc.`` properties are replaced; nothing else changes.
     """
     numbers = Numbers.of(report)
     functions = {(f.domain, f.name) for f in model.functions}
@@ -168,14 +181,25 @@ def properties(report: Report, n: NodeNumbers) -> dict[str, str]:
             "floor_s": f"{n.floor_s:.6g}",
             "bound": n.bound,
             "share": f"{n.time_s / total if total else 0.0:.4f}",
+            **predicted(*n.predicted),
         }
     return found
+
+
+def predicted(time_s: float, low_s: float, high_s: float) -> dict[str, str]:
+    """A prediction and its interval as properties."""
+    return {
+        "predicted_s": f"{time_s:.6g}",
+        "predicted_low_s": f"{low_s:.6g}",
+        "predicted_high_s": f"{high_s:.6g}",
+    }
 
 
 def model_properties(report: Report) -> dict[str, str]:
     """Properties of the model: what the numbers hold for, and the totals."""
     import perfc
 
+    total = report.prediction.total
     return {
         "version": perfc.__version__,
         "target": report.machine.name,
@@ -184,6 +208,7 @@ def model_properties(report: Report) -> dict[str, str]:
         "dims": ", ".join(f"{n}={v}" for n, v in sorted(report.env.items())),
         "time_s": f"{report.roofline.time_s:.6g}",
         "floor_s": f"{report.roofline.floor_s:.6g}",
+        **predicted(total.time_s, total.low_s, total.high_s),
         "mac": str(int(evaluate(report.cost.work.mac, report.env))),
     }
 

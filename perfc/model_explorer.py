@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 METRICS: dict[str, Callable[[NodeNumbers], float | None]] = {
     "time_us": lambda n: round(n.time_s * 1e6, 3) if n.led else None,
+    "predicted_us": lambda n: round(n.predicted[0] * 1e6, 3) if n.foretold else None,
     "floor_us": lambda n: round(n.floor_s * 1e6, 3) if n.led else None,
     "flop": lambda n: n.flop,
     "bytes": lambda n: n.read_bytes + n.write_bytes,

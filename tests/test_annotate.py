@@ -43,6 +43,16 @@ def test_sums_over_nodes_are_the_totals_of_the_report(name: str) -> None:
     mac = sum(int(p.get("perfc.mac", 0)) for p in found)
     assert mac == evaluate(report.cost.work.mac, report.env)
     assert props(model)["perfc.target"] == "a100-sxm4-80gb"
+    kernels = [p.time_s for p in report.prediction.kernels]
+    foretold = sum(float(p.get("perfc.predicted_s", 0)) for p in found)
+    assert foretold == pytest.approx(sum(kernels), rel=1e-4)
+    assert float(props(model)["perfc.predicted_s"]) == pytest.approx(
+        report.prediction.total.time_s, rel=1e-5
+    )
+    for p in found:
+        if "perfc.predicted_s" in p:
+            low, high = float(p["perfc.predicted_low_s"]), float(p["perfc.predicted_high_s"])
+            assert low <= float(p["perfc.predicted_s"]) <= high
     assert sum(float(p.get("perfc.share", 0)) for p in found) == pytest.approx(1, abs=0.02)
 
 
@@ -168,12 +178,17 @@ def test_node_data_for_model_explorer_has_its_schema(tmp_path: Path) -> None:
     assert all(g["bgColor"].startswith("#") for g in graph["gradient"])
 
 
-def test_times_in_node_data_stand_once_per_kernel() -> None:
+@pytest.mark.parametrize("metric", ["time_us", "predicted_us"])
+def test_times_in_node_data_stand_once_per_kernel(metric: str) -> None:
     report = analyze(RESNET, "a100", dims={"batch": 8})
-    data = node_data(read_model(RESNET), report, "time_us")
+    data = node_data(read_model(RESNET), report, metric)
     (graph,) = json.loads(json.dumps(data)).values()
     total = sum(r["value"] for r in graph["results"].values())
-    assert total == pytest.approx(report.roofline.time_s * 1e6, rel=1e-3)
+    times = {
+        "time_us": report.roofline.time_s,
+        "predicted_us": sum(k.time_s for k in report.prediction.kernels),
+    }
+    assert total == pytest.approx(times[metric] * 1e6, rel=1e-3)
 
 
 def test_nothing_to_write_is_a_usage_error() -> None:

@@ -22,7 +22,7 @@ from ._options import dim_option, write
 )
 @click.option(
     "--metric",
-    type=click.Choice(["time_us", "floor_us", "flop", "bytes"]),
+    type=click.Choice(["time_us", "predicted_us", "floor_us", "flop", "bytes"]),
     default="time_us",
     show_default=True,
     help="What the node data for Model Explorer shows.",
