@@ -268,8 +268,8 @@ def signed(value: float | None, unit: Unit) -> str:
     if not value:
         return "0"
     text = share(abs(value)) if unit is Unit.SHARE else quantity(abs(value), unit)
-    if text.startswith("<"):
-        text = f"{abs(value) * 100:.2g} %"
+    if not text[0].isdigit():
+        text = f"{abs(value) * 100:.{2 if abs(value) < 0.5 else 6}g} %"
     return f"{'+' if value > 0 else '-'}{text}"
 
 
