@@ -9,18 +9,18 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from perfc.ir.facts import Origin
 from perfc.ir.graph import Module
 from perfc.machine import Machine
 from perfc.passes import Analysis
 from perfc.passes.fitted import Efficiencies, Ratios, host_nodes, of_machine
 from perfc.passes.fitted.efficiencies import WHOLE
 from perfc.passes.fuse import Fuse, KernelTable
-from perfc.passes.roofline import GRAPH_GAP, KernelBound, Roofline, RooflineTable
-from perfc.passes.runtimes import Launch
+from perfc.passes.roofline import KernelBound, Roofline, RooflineTable
 
 from . import artefact
 from .energy import Energy, Spell, energy_of, summed
+from .launch_gap import Gap as Gap
+from .launch_gap import gap as gap
 from .learned import Learned, learned
 from .overlap import overlapped
 from .spread import Spread, spread_of
@@ -32,11 +32,6 @@ if TYPE_CHECKING:
 
 UNKNOWN_RATIOS = Ratios(0.4, 2.5)
 """Of a class whose fit left no kernel out; assumed."""
-
-ASSUMED_LAUNCH = Ratios(0.6, 2.0)
-"""Of a launch that nobody measured: 3 to 10 µs in eager frameworks, say target files; assumed."""
-MEASURED_LAUNCH = Ratios(0.8, 1.25)
-"""Of one that was; assumed."""
 
 
 class Predictor(Enum):
@@ -308,27 +303,6 @@ def by_roofline(bound: KernelBound, machine: Machine) -> KernelPrediction:
         bound.kernel.kind.value,
         is_measured=False,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Gap:
-    """Shortest time from one launch to the next, and how sure that is."""
-
-    time_s: float
-    low_s: float
-    high_s: float
-
-
-def gap(machine: Machine, launch: Launch) -> Gap:
-    """The gap of a machine and a way of launching."""
-    overhead = machine.launch_overhead_s
-    if overhead is None:
-        return Gap(0.0, 0.0, 0.0)
-    is_graph = launch is Launch.GRAPH
-    is_sure = overhead.origin is Origin.MEASURED and not is_graph
-    sides = MEASURED_LAUNCH if is_sure else ASSUMED_LAUNCH
-    time_s = overhead.value * (GRAPH_GAP if is_graph else 1.0)
-    return Gap(time_s, time_s * sides.low, time_s * sides.high)
 
 
 def waited(found: KernelPrediction, bound: KernelBound, launch: Gap) -> KernelPrediction:

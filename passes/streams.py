@@ -30,7 +30,7 @@ SHARED = (
 )  # fmt: skip
 """What kernels that run at once share; the SMs come last."""
 RESIDENT_THREADS = 2048
-"""Threads that one SM keeps at once; CUDA C++ Programming Guide, compute capability 8.0 and 9.0."""
+"""Threads that one SM keeps at once where the target does not say; those of A100 and H100."""
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,8 @@ def filled(bound: KernelBound, machine: Machine) -> float:
     widths = [v.type.dtype.bits for v in kernel.writes if isinstance(v.type, TensorType)]
     results = 8 * counts.write_bytes / max(widths, default=8)
     tiled = kernel.kind in (Kind.MATMUL, Kind.CONV, Kind.ATTENTION)
-    each = TILE * TILE if tiled else RESIDENT_THREADS
+    threads = machine.device("max_threads_per_sm")
+    each = TILE * TILE if tiled else threads.value if threads is not None else RESIDENT_THREADS
     return min(math.ceil(results / each) / machine.sm_count, 1.0)
 
 
