@@ -12,6 +12,7 @@ from .dim import Dim, Poly
 class DType(Enum):
     """Element type. ``bits`` is the storage width; ``onnx`` the number in ``TensorProto.DataType``.
 
+    ``is_float`` are real floating-point numbers, 4-bit and 8-bit ones included.
     ``STR`` elements have no fixed width: 0 bits, and ``nbytes`` of such tensors is not known.
     ``UNKNOWN`` marks an element type that no rule could establish.
     """
@@ -50,19 +51,16 @@ class DType(Enum):
     code: str
     bits: int
     onnx: int
+    is_float: bool
 
     def __init__(self, code: str, bits: int, onnx: int) -> None:
         self.code, self.bits, self.onnx = code, bits, onnx
+        self.is_float = code.startswith(("f", "bf", "tf"))
 
     __hash__ = object.__hash__
 
     def __str__(self) -> str:
         return self.code
-
-    @property
-    def is_float(self) -> bool:
-        """Whether elements are real floating-point numbers, 4-bit and 8-bit ones included."""
-        return self.code.startswith(("f", "bf", "tf"))
 
     @property
     def is_integer(self) -> bool:

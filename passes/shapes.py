@@ -117,6 +117,8 @@ class Inference:
 
     def filled(self, inferred: Type, declared: Type) -> Type:
         """``inferred`` with what only the file's declaration tells."""
+        if inferred == declared:
+            return inferred
         match inferred, declared:
             case UnknownType(), _:
                 return declared

@@ -176,3 +176,11 @@ def test_a_card_covers_what_its_rows_are_of() -> None:
     assert shipped.newest(None, "rtx3090", Setting()).version == (2, 4)
     assert shipped.covering("a100-sxm4-80gb", Setting()) is None
     assert shipped.known_name("4090") == "rtx4090"
+
+
+@pytest.mark.parametrize("broken", [{"known": [["a", "b", "c"]]}, {"bands": 3}, {"unit": "x"}])
+def test_a_card_that_says_anything_is_one_line(tmp_path: Path, broken: dict[str, object]) -> None:
+    meta = read_card(shipped.named(OURS)).meta
+    card = copy_of_ours(tmp_path, meta={**meta, **broken})
+    with pytest.raises(PerfcError, match=r"another (schema|shape)"):
+        perfc.predict(RESNET, predictor=str(card))

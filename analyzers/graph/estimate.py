@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 from perfc.errors import ModelError
 from perfc.ir.types import TensorType
 
+from ..artefact import WeightsError
 from . import shipped
 from .datasets import with_floors
 from .encode import encode_module
@@ -109,6 +111,8 @@ def estimate(
         inner = ("features lie outside of those trained on",)
     outside = (f"nothing was measured on {row.target}", *inner) if is_strange else inner
     value, low, high = (float(x[0]) for x in (numbers.value, numbers.low, numbers.high))
+    if not math.isfinite(value) or value <= 0:
+        raise WeightsError(f"weights of {found.predictor} give {value}", where=str(card))
     if inner or (is_strange and not made.reaches_machines):
         low, high = value * (low / value) ** WIDENING, value * (high / value) ** WIDENING
     if made.quantity is Quantity.TIME:

@@ -228,8 +228,11 @@ class PhysicsResidual(GraphPredictor):
         table = np.asarray(arrays["rates"])
         remembered: tuple[Any, Any] = arrays["memory.keys"], arrays["memory.offsets"]
         memory = Memory(*remembered)
-        fits = table.shape == (len(known), KINDS) and len(arrays["low"]) == len(schema)
-        if not fits or not memory.is_sound:
+        shift = np.asarray(arrays.get("shift", deviations(())), np.float64)
+        fits = table.shape == (len(known), KINDS) and shift.shape == deviations(()).shape
+        told = all(way.count(", ") == 2 for _, _, way in known)
+        boxed = arrays["low"].shape == arrays["high"].shape == (len(schema),)
+        if not (parts and known and told and fits and boxed and memory.is_sound):
             raise PerfcError(f"weights of {self.name} of another shape", hint="train it anew")
         self.learned = Learned(
             float(meta["unit"]),
@@ -245,7 +248,7 @@ class PhysicsResidual(GraphPredictor):
         self.bands = bands_of(meta["bands"])
         self.moved = frozenset(map(str, meta["moved"]))
         if "shift" in arrays:
-            self.shift = Shift(np.asarray(arrays["shift"], np.float64))
+            self.shift = Shift(shift)
 
 
 def _apart(train: Measurements, quantity: Quantity, budget: Budget, say: Say) -> Unseen:

@@ -162,7 +162,14 @@ def load(path: Path) -> tuple[GraphPredictor, GraphCard]:
         made = predictor(card.predictor, Quantity(card.quantity))
         made.restore(arrays, card.meta)
         middle, low, high = map(float, card.factor)
-    except (ValueError, KeyError, RuntimeError) as error:
+    except (
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        RuntimeError,
+        TypeError,
+        ValueError,
+    ) as error:
         raise WeightsError(f"weights of another schema: {error}", where=str(path)) from None
     made.factor = (middle, low, high)
     return made, card

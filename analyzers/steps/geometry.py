@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from perfc.ir.dim import Dim
@@ -42,6 +43,7 @@ def shape(v: Value | None) -> tuple[Dim, ...]:
     return v.type.shape or ()
 
 
+@lru_cache(maxsize=4096)
 def product(extents: tuple[Dim, ...]) -> Dim:
     """Their product."""
     found: Dim = 1

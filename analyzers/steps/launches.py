@@ -108,6 +108,8 @@ class Listing:
         for k in table.kernels:
             for v in k.reads:
                 self.readers.setdefault(v, []).append(k)
+        self.amounts: dict[Dim, Amount] = {}
+        self.widths: dict[Value, int] = {}
         self.weight_bytes = 0.0
         self.weights = 0
 
@@ -126,11 +128,14 @@ class Listing:
 
     def number(self, d: Dim) -> float:
         """A formula at the first environment."""
-        return float(self.at[0](d))
+        return self.amount(d)[0]
 
     def amount(self, d: Dim) -> Amount:
-        """A formula at every environment."""
-        return tuple([float(a(d)) for a in self.at])
+        """A formula at every environment; layers repeat a few."""
+        found = self.amounts.get(d)
+        if found is None:
+            found = self.amounts[d] = tuple([float(a(d)) for a in self.at])
+        return found
 
     def same(self, number: float) -> Amount:
         """A number that no environment changes."""
@@ -146,6 +151,12 @@ class Listing:
 
     def bits(self, v: Value) -> int:
         """Bits of a stored element."""
+        found = self.widths.get(v)
+        if found is None:
+            found = self.widths[v] = self._bits(v)
+        return found
+
+    def _bits(self, v: Value) -> int:
         if not isinstance(v.type, TensorType):
             return 0
         if not v.type.dtype.is_float:

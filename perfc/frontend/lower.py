@@ -268,7 +268,9 @@ class Lowering:
         Raises:
             ModelError: the operator needs one that is missing, or cannot have one.
         """
-        found = tuple([self.region(a, scope) for a in _subgraphs(source)])
+        found: tuple[Graph, ...] = ()
+        if any([a.g is not None or a.graphs for a in source.attribute]):
+            found = tuple([self.region(g, scope) for g in _subgraphs(source)])
         least = _REGIONS.get(cls.mnemonic, 0)
         if len(found) < least or (found and cls.kind in _FLAT):
             what = "lacks a subgraph" if len(found) < least else "cannot have a subgraph"

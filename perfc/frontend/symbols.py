@@ -121,6 +121,9 @@ class SymbolTable:
         """Declared extents of the value ``name``."""
         extents: list[Dim] = []
         for axis, d in enumerate(dims):
+            if isinstance(d, int) and d >= 0:
+                extents.append(d)
+                continue
             before = len(self.seen)
             extents.append(self.extent(d, f"{name}_d{axis}"))
             new = len(self.seen) - before
