@@ -11,10 +11,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import perfc
-from perfc.axes import parse_axes
 from perfc.machine import load_machine
 from perfc.sweep import sweep
-from perfc.sweep_text import capacity_in_words, in_words
+from perfc.sweep.axes import parse_axes
+from perfc.sweep.text import capacity_in_words, in_words
 
 MODEL = Path(__file__).parent / "models" / "gpt2.onnx.gz"
 

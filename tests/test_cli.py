@@ -101,7 +101,7 @@ def test_help_of_a_command_is_that_of_its_option(
         (["analyze", "nowhere.onnx"], "nowhere.onnx: no such file"),
         (["analyze", str(RESNET), "--nonsense"], "--nonsense"),
         (["analyze", str(RESNET), "--target", "abacus"], "abacus"),
-        (["analyze", str(RESNET), "--runtime", "abacus"], "choose one of eager"),
+        (["analyze", str(RESNET), "--runtime", "abacus"], "choose one of "),
         (["analyze", str(RESNET), "--dtype", "abacus"], "abacus"),
         (["analyze", str(RESNET), "--dim", "batch"], "'batch' is not NAME=N"),
         (["analyze", str(RESNET), "--dim", "height=3"], "no symbol 'height'"),

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from perfc.api import Report, analyze
 from perfc.commands.explain import command
 from perfc.explain import Explanation, explain, filled
-from perfc.explain_text import render_json, render_text
+from perfc.explain.text import render_json, render_text
 from perfc.ir.facts import Origin
 from perfc.ir.graph import walk
 from perfc.locate import NodeError, find_node

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from perfc.catalogue import SECTIONS, documentation, find_operator, module_file, operators
 from perfc.commands.ops import command
-from perfc.op_pages import coverage, describe, example, page
+from perfc.pages.catalogue import SECTIONS, documentation, find_operator, module_file, operators
+from perfc.pages.operators import coverage, describe, example, page
 
 ROOT = Path(__file__).parent.parent
 

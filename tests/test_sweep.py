@@ -11,13 +11,13 @@ import pytest
 from click.testing import CliRunner
 
 from perfc.api import Report, analyze
-from perfc.axes import Axis, parse_axes
 from perfc.commands.sweep import command
 from perfc.errors import ParseError
 from perfc.machine import load_machine
 from perfc.passes.roofline import bounds
 from perfc.sweep import Capacity, Regime, Span, largest, merged_spans, sweep
-from perfc.sweep_text import capacity_in_words, in_words, render_csv, render_json, render_text
+from perfc.sweep.axes import Axis, parse_axes
+from perfc.sweep.text import capacity_in_words, in_words, render_csv, render_json, render_text
 
 MODELS = Path(__file__).parent.parent / "examples" / "models"
 BERT = str(MODELS / "bert-base.onnx.gz")

@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 
 from perfc.commands.targets import command
 from perfc.machine import list_machines, load_machine, render_markdown
-from perfc.target_pages import rows, show_text
+from perfc.pages.targets import rows, show_text
 
 SHIPPED = Path(__file__).parent.parent / "perfc" / "targets"
 

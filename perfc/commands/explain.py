@@ -29,7 +29,7 @@ def command(
     NODE is a node's name or part of it, one of its outputs, or its position.
     """
     from perfc.explain import explain
-    from perfc.explain_text import render_json, render_text
+    from perfc.explain.text import render_json, render_text
 
     explanation = explain(options.report(model), node)
     width = shutil.get_terminal_size((PIPED_WIDTH, 40)).columns if output is None else PIPED_WIDTH

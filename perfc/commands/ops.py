@@ -13,8 +13,8 @@ def command(name: str | None, markdown: bool, is_coverage: bool) -> None:
     """List the operators, or say all about NAME: `perfc ops Conv`."""
     from difflib import get_close_matches
 
-    from perfc.catalogue import find_operator, operators
-    from perfc.op_pages import describe, page
+    from perfc.pages.catalogue import find_operator, operators
+    from perfc.pages.operators import describe, page
 
     if markdown:
         click.echo(page(), nl=False)
@@ -40,7 +40,7 @@ def command(name: str | None, markdown: bool, is_coverage: bool) -> None:
 def _print_coverage() -> None:
     import onnx
 
-    from perfc.op_pages import coverage
+    from perfc.pages.operators import coverage
 
     click.echo(f"onnx {onnx.__version__}")
     for c in coverage():

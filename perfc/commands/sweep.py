@@ -36,10 +36,10 @@ def command(
 
     The analysis runs once; each point evaluates its formulas. Several targets take commas between.
     """
-    from perfc.axes import parse_axes
     from perfc.machine import load_machine
     from perfc.sweep import sweep
-    from perfc.sweep_text import render_csv, render_json, render_text
+    from perfc.sweep.axes import parse_axes
+    from perfc.sweep.text import render_csv, render_json, render_text
 
     axes = parse_axes(options.dims)
     machines = [load_machine(name) for name in names_in(options.target)]

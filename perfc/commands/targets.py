@@ -24,7 +24,7 @@ def command() -> None:
 def list_(output_format: str) -> None:
     """List the targets; your own come first. Markdown gives the page docs/targets.md."""
     from perfc.machine import list_machines, render_markdown
-    from perfc.target_pages import list_json, list_text
+    from perfc.pages.targets import list_json, list_text
 
     match output_format:
         case "markdown":
@@ -41,7 +41,7 @@ def list_(output_format: str) -> None:
 def show(name: str, output_format: str) -> None:
     """Show the target NAME, or the file of that path: maker's figures beside measured ones."""
     from perfc.machine import load_machine
-    from perfc.target_pages import show_json, show_text
+    from perfc.pages.targets import show_json, show_text
 
     machine = load_machine(name)
     if output_format == "json":

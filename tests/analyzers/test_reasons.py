@@ -12,8 +12,8 @@ from perfc.analyzers.artefact import Artefact, save
 from perfc.analyzers.learned import learned
 from perfc.analyzers.reasons import reasons
 from perfc.explain import explain
-from perfc.explain_text import render_json, render_text
-from perfc.foretold_text import reason_lines
+from perfc.explain.prediction_text import reason_lines
+from perfc.explain.text import render_json, render_text
 
 MODELS = Path(__file__).parents[2] / "examples" / "models"
 

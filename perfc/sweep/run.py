@@ -9,7 +9,6 @@ from enum import Enum
 from itertools import pairwise, product
 
 from perfc.api import Report
-from perfc.axes import Axis
 from perfc.ir.dim import Dim
 from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Value
@@ -28,6 +27,8 @@ from perfc.passes.roofline import (
     weight_floor,
 )
 from perfc.passes.runtimes import Launch
+
+from .axes import Axis
 
 LARGEST = 1 << 31
 """Where the search for the largest extent that fits ends."""

@@ -11,8 +11,7 @@ from perfc.ir.dim import Dim
 from perfc.ir.graph import Graph, Node, Value, walk
 from perfc.ir.known import Known
 from perfc.ir.types import DType, SequenceType, Shape, TensorType
-
-from .onnx_file import dim_param
+from perfc.onnx_file import dim_param
 
 if TYPE_CHECKING:
     import onnx

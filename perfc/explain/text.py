@@ -6,11 +6,12 @@ import textwrap
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from perfc.catalogue import SECTIONS
-from perfc.ceilings import CeilingTime, KernelPart, RateCite
-from perfc.explain import Count, Explanation, Tensor
-from perfc.foretold_text import prediction_lines
+from perfc.pages.catalogue import SECTIONS
 from perfc.report.units import Unit, quantity
+
+from .ceilings import CeilingTime, KernelPart, RateCite
+from .explanation import Count, Explanation, Tensor
+from .prediction_text import prediction_lines
 
 WIDTH = 100
 """Columns of text that is not for a narrower terminal."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from perfc.report.units import Unit, quantity
-from perfc.sweep import Capacity, Crossover, Point, Span, Sweep
+
+from .run import Capacity, Crossover, Point, Span, Sweep
 
 SCHEMA = "perfc.sweep/1"
 MAX_ROWS = 24

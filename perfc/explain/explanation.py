@@ -7,9 +7,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from perfc.api import Report
-from perfc.catalogue import OpDoc, documentation, module_file
-from perfc.ceilings import KernelPart, kernel_part
-from perfc.foretold import PredictionPart, prediction_part
 from perfc.ir.dim import Dim, Poly, symbols
 from perfc.ir.evaluate import evaluate
 from perfc.ir.facts import Origin
@@ -18,8 +15,12 @@ from perfc.ir.names import symbol_name
 from perfc.ir.op import ABSENT, Kind, Types, attribute_text
 from perfc.ir.types import TensorType
 from perfc.locate import find_node
+from perfc.pages.catalogue import OpDoc, documentation, module_file
 from perfc.passes.cost import NodeCost, Tier
 from perfc.passes.fuse import HOST
+
+from .ceilings import KernelPart, kernel_part
+from .prediction import PredictionPart, prediction_part
 
 _LETTER = re.compile(r"[A-Za-z_]\w*")
 _CLOSED = re.compile(r"\((\d+)//(\d+)\)")

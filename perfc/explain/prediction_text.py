@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 
 from perfc.analyzers.prediction import Predictor
 from perfc.analyzers.reasons import Reasons
-from perfc.foretold import PredictionPart
 from perfc.report.units import Unit, quantity
+
+from .prediction import PredictionPart
 
 SAYS = {
     Predictor.FITTED: "by rates fitted to kernels of this machine and runtime",

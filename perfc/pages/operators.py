@@ -7,13 +7,14 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from perfc.catalogue import documentation, find_operator, module_file, operators
 from perfc.ir.dim import Dim, symbol, symbols
 from perfc.ir.fresh import numbering
 from perfc.ir.graph import Value
 from perfc.ir.op import ABSENT, Op, Types
 from perfc.ir.ops.elementwise import Elementwise
 from perfc.ir.types import DType, TensorType
+
+from .catalogue import documentation, find_operator, module_file, operators
 
 _OPERANDS = re.compile(r"(\w+(?:,\s*\w+)*)\[([^\]]*)\]")
 _AS = re.compile(r"as (\w+)\b")

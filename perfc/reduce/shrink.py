@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from perfc.api import analyze, typed
-from perfc.cut import Cutter, values_by_name
 from perfc.errors import ModelError, PerfcError
 from perfc.locate import find_node
+
+from .cut import Cutter, values_by_name
 
 if TYPE_CHECKING:
     import onnx

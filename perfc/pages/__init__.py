@@ -1,0 +1,1 @@
+"""Operators and targets as pages: what their files say of them."""
