@@ -27,7 +27,10 @@ _OPTIONS = (
         help="Content of an input that drives shapes; repeatable.",
     ),
     click.option(
-        "--runtime", default="ort", show_default=True, help="eager, ort, tensorrt, inductor."
+        "--runtime",
+        default="ort",
+        show_default=True,
+        help="eager, cudagraph, ort, tensorrt, inductor.",
     ),
     click.option("--dtype", default="", help="What if: f16, bf16, tf32, i8, fp8."),
     click.option("--no-tf32", is_flag=True, help="f32 products do not use TF32."),

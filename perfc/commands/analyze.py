@@ -34,7 +34,9 @@ HTML = "html"
     metavar="NAME=N,...",
     help="Content of an input that drives shapes, e.g. sizes=1,3,224,224; repeatable.",
 )
-@click.option("--runtime", default="ort", show_default=True, help="eager, ort, tensorrt, inductor.")
+@click.option(
+    "--runtime", default="ort", show_default=True, help="eager, cudagraph, ort, tensorrt, inductor."
+)
 @click.option("--dtype", default="", help="What if: f16, bf16, tf32, i8, fp8.")
 @click.option("--no-tf32", is_flag=True, help="f32 products do not use TF32.")
 @click.option(

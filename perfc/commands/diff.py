@@ -22,7 +22,9 @@ INCOMPLETE = 3
 @click.argument("new", metavar="[NEW]", required=False)
 @click.option("-t", "--target", default="a100", show_default=True, help="Name or file of a target.")
 @dim_option
-@click.option("--runtime", default="ort", show_default=True, help="eager, ort, tensorrt, inductor.")
+@click.option(
+    "--runtime", default="ort", show_default=True, help="eager, cudagraph, ort, tensorrt, inductor."
+)
 @click.option("--dtype", default="", help="What if: f16, bf16, tf32, i8, fp8.")
 @click.option("--no-tf32", is_flag=True, help="f32 products do not use TF32.")
 @click.option("--to-target", help="Target of the new side, where it is another one.")

@@ -21,7 +21,9 @@ UNREADABLE = 2
 @click.command("lint")
 @click.argument("files", nargs=-1, required=True, type=click.Path())
 @click.option("-t", "--target", default="", help="Name or file; a100 where nothing says.")
-@click.option("--runtime", default="", help="eager, ort, tensorrt, inductor; ort by default.")
+@click.option(
+    "--runtime", default="", help="eager, cudagraph, ort, tensorrt, inductor; ort by default."
+)
 @click.option("--dtype", default="", help="What if: f16, bf16, tf32, i8, fp8.")
 @click.option("--no-tf32", is_flag=True, help="f32 products do not use TF32.")
 @click.option("--value", "values", multiple=True, metavar="NAME=N,...", help="Content of an input.")

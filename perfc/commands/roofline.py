@@ -28,7 +28,9 @@ FINDINGS = 1
 @click.option("--model", type=click.Path(), help="Draw the kernels of this model.")
 @dim_option
 @click.option("--value", "values", multiple=True, metavar="NAME=N,...", help="Content of an input.")
-@click.option("--runtime", default="ort", show_default=True, help="eager, ort, tensorrt, inductor.")
+@click.option(
+    "--runtime", default="ort", show_default=True, help="eager, cudagraph, ort, tensorrt, inductor."
+)
 @click.option("--dtype", default="", help="What if: f16, bf16, tf32, i8, fp8.")
 @click.option("--no-tf32", is_flag=True, help="f32 products do not use TF32.")
 @click.option(
