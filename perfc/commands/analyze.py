@@ -14,7 +14,9 @@ from ._progress import Progress
 from ._report import DTYPES, deliver, parse_top, parse_values, parse_views, show
 
 if TYPE_CHECKING:
+    from perfc.api import Report
     from perfc.passes.manager import Instrument
+    from perfc.report import Views
 
 INCOMPLETE = 3
 FORMATS = ("text", "json", "markdown", "csv", "trace", "html")
@@ -109,9 +111,7 @@ def command(
         found = collect(report, predict=not no_predict)
     form = form or (SUFFIXES.get(output.suffix.lower()) if output is not None else None) or "text"
     if form == HTML:
-        from perfc.html import page
-
-        deliver(page(report, found), output)
+        deliver_page(report, found, output)
     else:
         show(found, Format(form), shown, limit, output)
     if time_passes:
@@ -120,6 +120,13 @@ def command(
         click.echo(f"incomplete: {found.coverage.line}", err=True)
         return INCOMPLETE
     return 0
+
+
+def deliver_page(report: Report, views: Views, output: Path | None) -> None:
+    """Write the page of charts."""
+    from perfc.html import page
+
+    deliver(page(report, views), output)
 
 
 def located(error: PerfcError, model: str) -> PerfcError:
