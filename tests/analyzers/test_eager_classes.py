@@ -162,7 +162,7 @@ def test_deepbenchs_convolutions_keep_their_strides(tmp_path: Path) -> None:
         "batch": 8, "in_channels": 3, "out_channels": 64, "in_h": 224, "in_w": 224,
         "filter_h": 7, "filter_w": 7, "pad_h": 3, "pad_w": 3, "stride_h": 2, "stride_w": 2,
     }  # fmt: skip
-    lines = [line, line | {"device": "MI25"}, line | {"op": "gemm"}, line | {"precision": "odd"}]
+    lines = [line, line | {"device": "MI25"}, line | {"op": "rnn"}, line | {"precision": "odd"}]
     pd.DataFrame(lines).to_parquet(tmp_path / "deepbench_ops.parquet")
     (block,) = DeepBench().rows(tmp_path)
     assert (block.target, block.dtype, block.protocol) == ("titan-xp", "f32", Protocol.KERNELS)
