@@ -13,7 +13,7 @@ import pytest
 from perfc.analyzers.graph import physics_residual, residual_fit
 from perfc.analyzers.graph.adapted import adapted
 from perfc.analyzers.graph.branches import foldable_share
-from perfc.analyzers.graph.few_rows import Shift
+from perfc.analyzers.graph.few_rows import Shift, regressed
 from perfc.analyzers.graph.kernel_sums import KindRates, Pruned, by_kind, tabulated_runs
 from perfc.analyzers.graph.model_graph import OpGraph
 from perfc.analyzers.graph.physics_residual import PhysicsResidual
@@ -142,15 +142,22 @@ def test_leaving_a_row_out_in_closed_form_is_leaving_it_out() -> None:
     generator = np.random.default_rng(0)
     table = generator.normal(size=(12, 3))
     residual = table @ [0.3, -0.2, 0.1] + generator.normal(size=12) * 0.05
-    shift, left = Shift.learned(table, residual, np.full(3, 0.25))
-    gaps = []
-    for noise in (0.03, 0.06, 0.12, 0.25):
-        rest, wanted = table[1:], residual[1:]
-        pull = np.eye(3) * (noise / 0.25) ** 2
-        offsets = np.linalg.solve(rest.T @ rest + pull, rest.T @ wanted)
-        gaps.append(abs(residual[0] - table[0] @ offsets - left[0]))
-    assert min(gaps) < 1e-9
+    _, left, _ = regressed(table, residual, 0.1)
+    offsets, _, _ = regressed(table[1:], residual[1:], 0.1)
+    assert left[0] == pytest.approx(residual[0] - table[0] @ offsets)
+    shift, _ = Shift.learned(table, residual, np.full(3, 0.25))
     assert np.abs(shift(table) - residual).mean() < 0.1
+
+
+def test_a_row_far_from_all_others_moves_little() -> None:
+    generator = np.random.default_rng(1)
+    table = np.ones((32, 1))
+    residual = 0.1 + generator.normal(size=32) * 0.02
+    plain = Shift.learned(table, residual, np.full(1, 0.25))[0].offsets[0]
+    residual[:3] += 1.0
+    moved = Shift.learned(table, residual, np.full(1, 0.25))[0].offsets[0]
+    assert residual.mean() - plain > 0.09
+    assert abs(moved - plain) < 0.03
 
 
 def test_branches_between_one_tensor_and_one_sum_fold() -> None:
