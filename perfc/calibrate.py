@@ -205,7 +205,7 @@ def _demand(found: tuple[Ceiling, ...], steps: tuple[Level, ...], unsteady: bool
 
 
 def _default(device: Device) -> Path:
-    from perfc.machine_files import user_folder
+    from perfc.machine.files import user_folder
 
     return user_folder() / f"{_slug(device.name) or device.kind}.toml"
 
@@ -311,7 +311,7 @@ def _data_sheet(device: Device) -> Machine | None:
     """The shipped target of an accelerator of this name."""
     if device.kind != "cuda":
         return None
-    from perfc.machine_files import SHIPPED
+    from perfc.machine.files import SHIPPED
 
     wanted = _slug(device.name).removeprefix("nvidia-").removeprefix("tesla-")
     for path in sorted(SHIPPED.glob("*.toml")):

@@ -9,7 +9,7 @@ import pytest
 
 from perfc.ir.facts import Origin
 from perfc.machine import Unit, list_machines, load_machine, render_markdown, validate
-from perfc.machine_files import SHIPPED
+from perfc.machine.files import SHIPPED
 
 ROOT = Path(__file__).resolve().parent.parent
 FILES = sorted(SHIPPED.glob("*.toml"))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from perfc.machine import Machine
 
-PREDICTING = ("ir", "passes", "analyzers", "frontend", "report", "diff")
+PREDICTING = ("ir", "passes", "analyzers", "frontend", "machine", "report", "diff")
 """Packages that figures come from, besides the modules above them."""
 _SUFFIXES = (".py", ".npz", ".safetensors", ".toml")
 

@@ -293,7 +293,7 @@ class Listing:
 
 def list_machines() -> tuple[Listing, ...]:
     """All targets by name, the user's own first; one of theirs hides a shipped one of its name."""
-    from .machine_files import listings
+    from .files import listings
 
     return listings()
 
@@ -308,14 +308,14 @@ def load_machine(name: str | os.PathLike[str]) -> Machine:
     Raises:
         TargetError: no such target, or a file with numbers that do not say where they are from.
     """
-    from .machine_files import load
+    from .files import load
 
     return load(name)
 
 
 def validate(path: str | os.PathLike[str]) -> list[str]:
     """Everything wrong with a target file, one line each with its key; empty when it is right."""
-    from .machine_files import problems_in
+    from .files import problems_in
 
     return problems_in(Path(path))
 
@@ -326,13 +326,13 @@ def add(path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
     Raises:
         TargetError: the file is not valid, or one of that name is there and ``overwrite`` is off.
     """
-    from .machine_files import install
+    from .files import install
 
     return install(Path(path), overwrite=overwrite)
 
 
 def render_markdown() -> str:
     """The page ``docs/targets.md``: shipped targets, every number with its source."""
-    from .machine_files import page
+    from .files import page
 
     return page()

@@ -14,9 +14,9 @@ from perfc.errors import TargetError
 from perfc.whole_file import write_whole
 
 from .machine import Listing, Machine, MemoryLevel, Peak, Rate, Unit
-from .machine_schema import NAME, parse
+from .schema import NAME, parse
 
-SHIPPED = Path(__file__).parent / "targets"
+SHIPPED = Path(__file__).parents[1] / "targets"
 MAX_FILE_BYTES = 131_072
 MAX_LINE_BYTES = 1_000  # a dotted key takes tomllib quadratic time in its parts
 _HEAD_BYTES = 4_096

@@ -1,0 +1,33 @@
+"""Targets: what a machine can do, with the source of every number."""
+
+from __future__ import annotations
+
+from .machine import (
+    Listing,
+    Machine,
+    MemoryLevel,
+    Peak,
+    Rate,
+    Source,
+    Unit,
+    add,
+    list_machines,
+    load_machine,
+    render_markdown,
+    validate,
+)
+
+__all__ = [
+    "Listing",
+    "Machine",
+    "MemoryLevel",
+    "Peak",
+    "Rate",
+    "Source",
+    "Unit",
+    "add",
+    "list_machines",
+    "load_machine",
+    "render_markdown",
+    "validate",
+]
