@@ -119,9 +119,19 @@ class Lowering:
     def declare(self, source: proto.Graph, scope: Scope) -> None:
         """Remember declared types: they help where inference knows less."""
         table = SymbolTable(self.symbols.given, dict(self.symbols.seen))
+        declared, values = scope.declared, scope.values
+        # equal types are one object in the file's reader; extents without a name are the value's
+        named: dict[int, Type] = {}
         for info in chain(source.value_info, source.output):
-            if info.type is not None and info.name not in scope.declared:
-                scope.declared[info.name] = table.type(info.type, info.name)
+            given, name = info.type, info.name
+            if given is None or name in declared or name in values:
+                continue
+            found = named.get(id(given))
+            if found is None:
+                found = table.type(given, name)
+                if given.shape and all(map(_is_named, given.shape)):
+                    named[id(given)] = found
+            declared[name] = found
 
     def output(self, info: proto.ValueInfo, scope: Scope) -> Value:
         """The value a graph gives back."""
@@ -269,7 +279,7 @@ class Lowering:
             ModelError: the operator needs one that is missing, or cannot have one.
         """
         found: tuple[Graph, ...] = ()
-        if any([a.g is not None or a.graphs for a in source.attribute]):
+        if any(a.g is not None or a.graphs for a in source.attribute):
             found = tuple([self.region(g, scope) for g in _subgraphs(source)])
         least = _REGIONS.get(cls.mnemonic, 0)
         if len(found) < least or (found and cls.kind in _FLAT):
@@ -362,6 +372,10 @@ def _without(node: proto.Node, missing: set[str]) -> proto.Node:
     return proto.Node(
         node.name, node.op_type, node.domain, node.overload, inputs, node.output, node.attribute
     )
+
+
+def _is_named(extent: int | str | None) -> bool:
+    return extent > 0 if isinstance(extent, int) else bool(extent)
 
 
 def _domain(name: str) -> str:
