@@ -97,7 +97,10 @@ class ConstantFoldable(Rule):
         ]
         sizes = [subject.nbytes(v) for v in ends]
         is_small = all(s is not None and s <= MAX_BYTES for s in sizes)
-        is_safe = is_small and bool(ends) and not any(v in given_back for v in ends)
+        read = {v.weight for n in group for v in n.inputs if v is not None and v.weight is not None}
+        # weights beside the file are never read, so that nothing can be computed from them
+        is_inside = not any(w.location for w in read)
+        is_safe = is_small and is_inside and bool(ends) and not any(v in given_back for v in ends)
         names = list(dict.fromkeys(n.loc.op_type or n.op.mnemonic for n in group))
         shown = ", ".join(names[:4]) + (", …" if len(names) > 4 else "")
         count = f"{len(group)} node{'s' if len(group) > 1 else ''}"

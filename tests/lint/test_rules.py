@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import onnx
 import pytest
 from onnx import TensorProto
 
@@ -107,6 +108,19 @@ def test_what_reads_stored_tensors_only_is_foldable() -> None:
     assert finding.nodes == ("sqrt",)
     assert finding.gain is not None
     assert finding.gain.time_s == 0
+    assert finding.is_fixable
+
+
+def test_what_reads_weights_beside_the_file_is_not_said_to_be_fixable() -> None:
+    m = model([node("Sqrt", ["w"], ["r"], name="sqrt"), node("Add", ["x", "r"], ["y"])],
+              {"x": [4, 64]}, {"y": [4, 64]}, {"w": rows(64)})  # fmt: skip
+    assert all(f.is_fixable for f in found(m, "PF104"))
+    stored = m.graph.initializer[0]
+    stored.ClearField("raw_data")
+    stored.data_location = onnx.TensorProto.EXTERNAL
+    stored.external_data.append(onnx.StringStringEntryProto(key="location", value="absent"))
+    (finding,) = found(m, "PF104")
+    assert not finding.is_fixable
 
 
 def test_shapes_with_symbols_are_not_constant() -> None:
