@@ -38,12 +38,14 @@ class Budget:
         limit_s: seconds of wall time; what is best by then is kept.
         folder: of checkpoints and logs; None for none. Training goes on from one that is there.
         scale: share of the paper's hidden size and epochs that this machine has time for.
+        progress: is told after every epoch which share of the training is over, and what it does.
     """
 
     seed: int = 0
     limit_s: float = 420.0
     folder: Path | None = None
     scale: float = 1.0
+    progress: Callable[[float, str], None] | None = None
 
 
 @dataclass(frozen=True, eq=False)

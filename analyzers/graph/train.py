@@ -182,8 +182,7 @@ def fit_network(
         error = mape(network, validation) if len(validation) else mean
         if state.record(time.perf_counter() - start, mean, error, rate, recipe):
             best = _copied(network)
-        if state.epoch % 10 == 0:
-            say(f"epoch {state.epoch}: loss {mean:.4f}, validation {error:.1%}")
+        _tell(state, mean, error, recipe, budget, say)
         if time.perf_counter() - saved > recipe.checkpoint_every_s:
             saved = time.perf_counter()
             _save(network, best, optimiser, state, budget.folder, print_)
@@ -194,6 +193,21 @@ def fit_network(
     network.eval()
     say(f"best validation {state.best:.1%} at epoch {state.best_epoch} of {state.epoch}")
     return Trained(state.epoch, state.seconds, state.best, state.history)
+
+
+def _tell(
+    state: _Progress,
+    loss: float,
+    error: float,
+    recipe: TrainRecipe,
+    budget: Budget,
+    say: Say,
+) -> None:
+    if budget.progress is not None:
+        over = max(state.seconds / budget.limit_s, state.epoch / recipe.epochs)
+        budget.progress(min(over, 1.0), f"epoch {state.epoch}, validation {error:.1%}")
+    if state.epoch % 10 == 0:
+        say(f"epoch {state.epoch}: loss {loss:.4f}, validation {error:.1%}")
 
 
 def _copied(network: nn.Module) -> dict[str, Tensor]:

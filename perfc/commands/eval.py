@@ -126,19 +126,21 @@ def graph(
     from perfc.analyzers.training.architectures import SEEDS
 
     from ._graph import chosen_protocols, chosen_quantity, of_mode
+    from ._training import telling
 
-    found = evaluated(
-        names or predictors(),
-        of_mode(load(graphs, dataset), mode),
-        chosen_protocols(splits),
-        quantity=chosen_quantity(quantity),
-        seeds=seeds or SEEDS,
-        budget=Budget(limit_s=limit_s, folder=folder, scale=scale),
-        shares=shares or (1.0,),
-        families=families,
-        samples=samples,
-        say=lambda line: click.echo(line, err=True),
-    )
+    with telling() as to:
+        found = evaluated(
+            names or predictors(),
+            of_mode(load(graphs, dataset), mode),
+            chosen_protocols(splits),
+            quantity=chosen_quantity(quantity),
+            seeds=seeds or SEEDS,
+            budget=Budget(limit_s=limit_s, folder=folder, scale=scale, progress=to.progress),
+            shares=shares or (1.0,),
+            families=families,
+            samples=samples,
+            say=to.say,
+        )
     click.echo(written(found, output_format), nl=False)
     if plot is not None:
         write_plots(found, plot)

@@ -95,6 +95,7 @@ def graph(
     from perfc.analyzers.graph.weights import card_of, save
 
     from ._graph import chosen_protocols, chosen_quantity, of_mode
+    from ._training import telling
 
     wanted = chosen_quantity(quantity)
     data = of_mode(load(graphs, dataset), mode).measured(wanted)
@@ -102,12 +103,13 @@ def graph(
     fold = next(folds(data, protocol, (seed,)), None)
     if fold is None or not len(fold.train) or not len(fold.test):
         raise ParseError(f"{split!r} leaves nothing to train on or to test", where="--split")
-    budget = Budget(seed, limit_s, folder, scale)
-    found, metrics = trained(name, fold, wanted, budget, lambda line: click.echo(line, err=True))
-    seen, words = fold.train, f"{protocol.value}, {fold.name}"
-    if every_row:
-        seen, words = data, f"{words}; then every row"
-        found.finish(data, budget, lambda line: click.echo(line, err=True))
+    with telling() as to:
+        budget = Budget(seed, limit_s, folder, scale, to.progress)
+        found, metrics = trained(name, fold, wanted, budget, to.say)
+        seen, words = fold.train, f"{protocol.value}, {fold.name}"
+        if every_row:
+            seen, words = data, f"{words}; then every row"
+            found.finish(data, budget, to.say)
     card = card_of(found, seen, words, metrics)
     click.echo(save(found, card, output))
     click.echo(", ".join(f"{k} {v:.4g}" for k, v in metrics.items()))

@@ -169,3 +169,11 @@ def test_no_rows_are_no_batches() -> None:
     made = trained("nnlqp")
     assert len(made.predict(fold().train.of(()))) == 0
     assert list(made.batches(fold().train.of(()), {}).epoch()) == []
+
+
+def test_a_training_tells_how_much_of_it_is_over() -> None:
+    told: list[float] = []
+    trained("nnlqp", replace(QUICK, progress=lambda share, what: told.append(share)))
+    assert told
+    assert told == sorted(told)
+    assert told[-1] <= 1.0

@@ -1,0 +1,42 @@
+"""How far the training of a predictor is, on standard error."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import click
+
+
+@dataclass(frozen=True)
+class Telling:
+    """Where a training tells of itself.
+
+    Args:
+        say: a line.
+        progress: the share of the training that is over, and what it does; None without a terminal.
+    """
+
+    say: Callable[[str], None]
+    progress: Callable[[float, str], None] | None = None
+
+
+@contextmanager
+def telling() -> Iterator[Telling]:
+    """Lines, and a bar below them on a terminal."""
+    if not sys.stderr.isatty():
+        yield Telling(lambda line: click.echo(line, err=True))
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description:36}"), BarColumn(), TimeElapsedColumn())
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("train", total=1.0)
+        yield Telling(
+            lambda line: console.print(line, markup=False, highlight=False),
+            lambda share, what: bar.update(task, completed=share, description=what),
+        )
