@@ -6,7 +6,8 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from perfc.ir.graph import Node
+from perfc.ir.graph import Node, Value
+from perfc.ir.types import TensorType
 
 Path = tuple[str, ...]
 MOST_PARTS = 12
@@ -115,13 +116,22 @@ def split(name: str) -> Path:
 
 
 def path_of_weights(node: Node) -> Path | None:
-    """Where the first stored tensor a node reads belongs; None where it reads none with a path."""
+    """Where the first stored tensor a node reads belongs; None where it reads none with a path.
+
+    Shapes, axes and the like are stored too, under names of the exporter's own: ``view_13/shape``.
+    """
     for v in node.inputs:
-        if v is not None and v.weight is not None and v.weight.is_parameter:
+        if v is not None and v.weight is not None and v.weight.is_parameter and not is_setting(v):
             path = split(v.name)[:-1]
             if path:
                 return path
     return None
+
+
+def is_setting(v: Value) -> bool:
+    """Whether a stored tensor says how to compute, and is not computed with."""
+    t = v.type
+    return isinstance(t, TensorType) and t.dtype.is_integer and (t.rank is None or t.rank < 2)
 
 
 def filled(paths: Sequence[Path | None]) -> list[Path]:

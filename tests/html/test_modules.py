@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+from onnx import TensorProto, helper, numpy_helper
+
 import perfc
 from perfc.html.modules import MOST_CHILDREN, Module, filled, paths_of, split, tree
 from perfc.html.wiring import wiring
@@ -64,3 +67,24 @@ def test_every_edge_joins_a_writer_to_a_reader(resnet: perfc.Report) -> None:
     for a, b in wires.edges:
         assert set(wires.nodes[a].results) & set(wires.nodes[b].inputs)
     assert len(wires.edges) >= len(wires.nodes) - 1
+
+
+def test_names_of_stored_shapes_are_no_modules() -> None:
+
+    weights = {
+        "block.0.fc.weight": np.zeros((8, 8), np.float32),
+        "block.1.fc.weight": np.zeros((8, 8), np.float32),
+        "view_13/shape": np.array([-1, 8], np.int64),
+    }
+    nodes = [
+        helper.make_node("MatMul", ["x", "block.0.fc.weight"], ["a"], name="node_1"),
+        helper.make_node("Reshape", ["a", "view_13/shape"], ["b"], name="node_2"),
+        helper.make_node("MatMul", ["b", "block.1.fc.weight"], ["y"], name="node_3"),
+    ]
+    x, y = (helper.make_tensor_value_info(n, TensorProto.FLOAT, [4, 8]) for n in "xy")
+    stored = [numpy_helper.from_array(a, n) for n, a in weights.items()]
+    graph = helper.make_graph(nodes, "g", [x], [y], stored)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
+    found = paths_of(wiring(perfc.analyze(model)).nodes)
+    assert ("block", "0", "fc") in found
+    assert not any("view_13" in p for p in found)
