@@ -78,6 +78,11 @@ class Artefact:
     cells: Cells | None = None
     more: Mapping[str, Any] = field(default_factory=dict)
 
+    def factor_of(self, *, measured: bool) -> Forest:
+        """Of machines that were measured, or of others, for which less of it speaks."""
+        general = self.card.general
+        return self.factor if measured or not general else self.factor.first(general)
+
 
 def schema_of(class_name: str, parameters: tuple[str, ...], features: tuple[str, ...]) -> str:
     """Digest of everything that must agree between weights and the code that reads them."""
@@ -202,6 +207,8 @@ def _assemble(card: Card, arrays: Mapping[str, Any]) -> Artefact:
         )
         for name in FORESTS
     }
+    if not 0 <= card.general <= len(forests["factor"].roots):
+        raise ValueError("a card that speaks of more trees than there are")
     hull = [np.asarray(arrays[name], np.float64) for name in HULL]
     if any(h.shape != (len(card.features),) or not np.isfinite(h).all() for h in hull):
         raise ValueError("hull of another number of features")

@@ -35,6 +35,7 @@ class Card:
         data: SHA-256 of every table.
         metrics: of held-out rows, by the name of the split and slice.
         versions: of the libraries that trained.
+        general: how many of the factor's first trees speak for machines nobody measured; 0 all.
         arrays_sha256: digest of the arrays beside the card.
     """
 
@@ -57,6 +58,7 @@ class Card:
     metrics: Mapping[str, Mapping[str, float]]
     versions: Mapping[str, str]
     rows: int = 0
+    general: int = 0
     arrays_sha256: str = ""
     notes: tuple[str, ...] = field(default=())
 
@@ -79,6 +81,7 @@ def card_text(card: Card, arrays_sha256: str) -> str:
         "arrays_sha256": arrays_sha256,
         "split": card.split,
         "rows": card.rows,
+        "general": card.general,
         "protocols": [p.value for p in card.protocols],
         "frameworks": card.frameworks,
         "dtypes": card.dtypes,
@@ -136,6 +139,7 @@ def parse_card(text: str) -> Card:
         },
         versions={str(k): str(v) for k, v in found["versions"].items()},
         rows=int(found["rows"]),
+        general=int(found.get("general", 0)),
         arrays_sha256=str(found["arrays_sha256"]),
         **names,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -42,6 +42,33 @@ class Forest:
 
         parts = [self._walk(table[i : i + ROWS]) for i in range(0, len(table), ROWS)]
         return np.concatenate(parts) if parts else np.zeros(0)
+
+    def first(self, count: int) -> Forest:
+        """The sum of its first trees alone."""
+        end = int(self.roots[count]) if count < len(self.roots) else len(self.feature)
+        return replace(
+            self,
+            feature=self.feature[:end],
+            threshold=self.threshold[:end],
+            left=self.left[:end],
+            roots=self.roots[:count],
+        )
+
+    def __add__(self, other: Forest) -> Forest:
+        """The sum of both, this one's trees first; the other's constant is part of its trees."""
+        import numpy as np
+
+        start = len(self.feature)
+        second = int(other.roots[1]) if len(other.roots) > 1 else len(other.feature)
+        leaf = (other.feature < 0) & (np.arange(len(other.feature)) < second)
+        threshold = other.threshold + np.where(leaf, other.base, 0.0).astype(np.float32)
+        return replace(
+            self,
+            feature=np.concatenate([self.feature, other.feature]),
+            threshold=np.concatenate([self.threshold, threshold]),
+            left=np.concatenate([self.left, other.left + start]),
+            roots=np.concatenate([self.roots, other.roots + start]),
+        )
 
     def _walk(self, table: NDArray[np.float32]) -> NDArray[np.float64]:
         """A few rows, tree after tree, so that one tree's nodes stay in the first caches."""

@@ -153,11 +153,11 @@ def predict_with(
             f"weights of {card.name} read other features than the class gives",
             hint="train them anew with `perfc train op`",
         )
-    centre, spread, beyond = evaluate(found, table)
+    measured = is_measured(card, dtype, sheet)
+    centre, spread, beyond = evaluate(found, table, measured=measured)
     apart = distance_to(card, dtype, sheet)
     outside = beyond > 0
     strange = apart > FAR or not known or dtype not in card.dtypes
-    measured = any(kin[:2] == (sheet.name, dtype) for kin in card.kin)
     far = apart if dtype in card.dtypes else max(apart, FAR)
     low, high = card.calibration.ends(spread, far, measured=measured and known)
     low = np.maximum(low * (1 + beyond), -LONGEST)
@@ -177,7 +177,12 @@ def predict_with(
     )
 
 
-def evaluate(found: Artefact, table: Table) -> tuple[Array, Array, Array]:
+def is_measured(card: Card, dtype: str, sheet: Sheet) -> bool:
+    """Whether rows of that machine and type were trained on."""
+    return any(kin[:2] == (sheet.name, dtype) for kin in card.kin)
+
+
+def evaluate(found: Artefact, table: Table, *, measured: bool = True) -> tuple[Array, Array, Array]:
     """``log(time / scale)``, its spread, and how far each row leaves the training hull."""
     import numpy as np
 
@@ -185,7 +190,7 @@ def evaluate(found: Artefact, table: Table) -> tuple[Array, Array, Array]:
     spread = np.exp(np.clip(found.spread(table.values), np.log(LEAST_SPREAD), 3.0))
     low, high = found.hull_low, found.hull_high
     beyond = excess(table.values, low, high, sides(low, high))
-    return found.factor(table.values), spread, beyond
+    return found.factor_of(measured=measured)(table.values), spread, beyond
 
 
 def transferred(known_s: Array, centre: Array, other_s: Array) -> Array:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from perfc.passes.roofline import RooflineTable
 
     from .artefact import Artefact
+    from .forest import Forest
 
 NEAREST = 3
 MOVES = 5
@@ -123,15 +124,16 @@ def reasons(
     if table.names != card.features:
         return None
     parameters = {k: float(v[0]) for k, v in columns.items()}
+    factor = found.factor_of(measured=predictor.is_measured(card, dtype, sheet))
     return Reasons(
         card.name,
         parameters,
         dtype,
         float(table.scale_s[0]),
-        math.exp(float(found.factor(table.values)[0])),
+        math.exp(float(factor(table.values)[0])),
         round(predictor.distance_to(card, dtype, sheet), 6),
         neighbours(found, Lowered(name, dtype, parameters), sheet),
-        moves(found, table.values[0]),
+        moves(found, factor, table.values[0]),
     )
 
 
@@ -174,14 +176,14 @@ def _extent(log2: float) -> float:
     return 0.0 if log2 <= -8 else 2.0**log2
 
 
-def moves(found: Artefact, values: NDArray[np.float32]) -> tuple[Move, ...]:
+def moves(found: Artefact, factor: Forest, values: NDArray[np.float32]) -> tuple[Move, ...]:
     """Each feature in turn at the median of the training rows, the others as they are."""
     import numpy as np
 
     count = len(values)
     changed = np.tile(values, (count + 1, 1))
     changed[np.arange(count), np.arange(count)] = found.middle
-    logs = found.factor(changed)
+    logs = factor(changed)
     ratios = np.exp(logs[count] - logs[:count])
     order = np.argsort(-np.abs(np.log(ratios)), kind="stable")[:MOVES]
     return tuple(

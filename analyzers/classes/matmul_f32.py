@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from perfc.machine import Unit
 
-from .. import reach
+from .. import lanes, reach
 from . import Amounts, KernelClass
 
 if TYPE_CHECKING:
@@ -17,11 +17,10 @@ if TYPE_CHECKING:
 
 EAGER_S = 38e-6
 ITEM = 4
-TILES = (
-    *((128, 128, 1.0), (128, 64, 1.0), (64, 64, 1.05)),
-    *((32, 128, 1.1), (128, 32, 1.1), (32, 32, 1.4)),
-)
-"""Rows and columns of output tiles of library kernels, and what smaller ones lose."""
+OVERLAP = 2.5
+"""Order of the norm that joins arithmetic and traffic: loads run well ahead of their use."""
+FILLS = ((128, 128), (128, 64), (64, 64), (32, 128), (128, 32))
+"""Rows and columns of tiles whose filling is a feature."""
 
 
 class MatmulF32(KernelClass):
@@ -63,13 +62,13 @@ class MatmulF32(KernelClass):
             "log_batch": np.log2(batch),
             "log_beyond_l2": np.clip(np.log(nbytes / max(sheet.l2_bytes, 1.0)), -4, 4) * large,
             "pad": m * n / (np.ceil(m / 128) * np.ceil(n / 64) * 8192),
-            "waste": np.log(compute * reach.single_flop_per_s(sheet) / (2 * batch * m * n * k)),
+            "waste": np.log(compute * lanes.peak_flop_per_s(sheet) / (2 * batch * m * n * k)),
             "align_m": alignment(m),
             "align_n": alignment(n),
             "align_k": alignment(k),
             "transposed": rows["transposed"],
         }
-        for height, width, _ in TILES[:5]:
+        for height, width in FILLS:
             tiles = batch * np.ceil(m / height) * np.ceil(n / width)
             waves = np.ceil(tiles / sheet.sm_count)
             filled = batch * m * n / (waves * sheet.sm_count * height * width)
@@ -100,25 +99,15 @@ class MatmulF32(KernelClass):
         return np.maximum(found, beyond / device.bandwidth.value)
 
     def body_s(self, rows: Columns, sheet: Sheet) -> Array:
-        """The kernel alone: arithmetic and traffic that overlap in part, norm of order 1.5."""
+        """The kernel alone: arithmetic and traffic that overlap in part."""
         compute, traffic = self.compute_s(rows, sheet), self.traffic_s(rows, sheet)
-        body: Array = (compute**1.5 + traffic**1.5) ** (1 / 1.5)
+        body: Array = (compute**OVERLAP + traffic**OVERLAP) ** (1 / OVERLAP)
         return body
 
     def compute_s(self, rows: Columns, sheet: Sheet) -> Array:
-        """Whole waves of the tile shape that takes least."""
-        import numpy as np
-
-        m, n, batch = rows["m"], rows["n"], rows["batch"]
-        k = np.ceil(rows["k"] / 8) * 8
-        found = []
-        for height, width, loss in TILES:
-            tiles = batch * np.ceil(m / height) * np.ceil(n / width)
-            waves = np.ceil(tiles / sheet.sm_count)
-            found.append(waves * (height * width * loss))
-        flop = np.minimum.reduce(found) * sheet.sm_count * k * 2
-        compute: Array = flop / reach.single_flop_per_s(sheet)
-        return compute
+        """Whole waves of the tile that takes least."""
+        m, n, k, batch = rows["m"], rows["n"], rows["k"], rows["batch"]
+        return lanes.compute_s(m, n, k, batch, rows["transposed"] > 0, sheet)
 
     def traffic_s(self, rows: Columns, sheet: Sheet) -> Array:
         """Operands once at the bandwidth that kernels reach."""

@@ -38,6 +38,8 @@ class Recipe:
         levels: how often the level of every block is taken off and trees grow anew, so that shapes
             that one machine alone was measured at do not stand for that machine.
         apart: replaces the fields it gives when a machine is left out.
+        general: whether the forest begins with one grown as for machines left out, which alone
+            speaks for machines that nobody measured.
     """
 
     trees: int = 400
@@ -53,12 +55,13 @@ class Recipe:
     objective: str = "reg:squarederror"
     levels: int = 0
     apart: Mapping[str, float | int] | None = None
+    general: bool = False
     seed: int = 0
 
     def for_unseen_machine(self) -> Recipe:
         """The recipe whose residuals calibrate machines that nobody measured."""
         changes = dict(self.apart or {"max_rows": min(self.max_rows, 200_000)})
-        return replace(self, **changes)  # type: ignore[arg-type]
+        return replace(self, general=False, **changes)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,12 +139,26 @@ def stacked(
 
 def grow(stack: Stack, recipe: Recipe) -> Forest:
     """The forest of ``log(time / scale)``, of a machine of middling level where levels are off."""
+    if recipe.general:
+        small = recipe.for_unseen_machine()
+        general = grow(replace(stack, weight=balanced(stack, small.balance)), small)
+        rest = stack.log_factor - general(stack.table.values)
+        return general + grow(replace(stack, log_factor=rest), replace(recipe, general=False))
     forest = grown(stack, recipe)
     for _ in range(recipe.levels):
         residual = stack.log_factor - forest(stack.table.values)
         level = levels(residual, stack)
         forest = grown(replace(stack, log_factor=stack.log_factor - level), recipe)
     return forest
+
+
+def balanced(stack: Stack, balance: float) -> Array:
+    """Weights of rows by how many their block has, mean 1."""
+    import numpy as np
+
+    weights = np.bincount(stack.block)[stack.block] ** -balance
+    found: Array = weights / weights.mean()
+    return found
 
 
 def levels(residual: Array, stack: Stack) -> Array:

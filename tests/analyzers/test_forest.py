@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -46,3 +48,13 @@ def test_arrays_that_are_no_forest_are_refused(
     ):
         with pytest.raises(ValueError, match="no forest"):
             Forest.from_arrays(forest.names, {**good, name: wrong}, forest.base)
+
+
+def test_forests_add_up_and_come_apart(grown: tuple[Forest, np.ndarray, np.ndarray]) -> None:
+    forest, table, _ = grown
+    other = replace(forest.first(7), base=0.25)
+    both = forest + other
+    assert np.allclose(both(table), forest(table) + other(table))
+    assert np.array_equal(both.first(len(forest.roots))(table), forest(table))
+    again = Forest.from_arrays(both.names, both.arrays(), both.base)
+    assert np.array_equal(again(table), both(table))

@@ -1,0 +1,155 @@
+"""FP32 products on the lanes of a GPU, without TF32: tiles of the libraries, shared memory, power.
+
+A product is cut into tiles, one a block of threads; blocks run in waves of one a multiprocessor.
+Every wave costs its products at the rate that shared memory and the board's power leave, and the
+time a block takes to start and to end.
+
+Tiles are those of the kernels that NeuSight's tables name, by generation; the time of a product
+is that of the tile that takes least. Source of waves and tiles: NVIDIA, "Matrix Multiplication
+Background User's Guide" (DU-09799-001), sections 3 and 4. What it leaves out: how the library
+chooses among its tiles, traffic between levels of cache, and how warm the board already is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .classes import Array
+    from .sheet import Sheet
+
+VOLTA, AMPERE = 7.0, 8.0
+BANKS = 32
+"""Words that shared memory gives a clock, on every generation."""
+MOST_LANES = 128
+"""Matrix cores read their operands through as many at most."""
+SHARED_MEMORY_ORDER = 3
+"""Of the norm that joins the time of multiply–adds with that of their loads."""
+ENERGY_PER_FLOP_J, REFERENCE_NODE_M = 17e-12, 12e-9
+"""Board energy of an FP32 operation of a product, all else included, and where."""
+NODE_EXPONENT = 0.25
+OTHERS_SHARE = 0.68
+"""Of the peak that libraries of other makers reach: DeepBench's large products on MI25."""
+BLOCK_S = 2e-6
+"""What a block of 256 threads takes to start, to fill its buffers and to write its tile."""
+WARP_THREADS, BUSY_WARPS = 32, 6
+"""Warps of a multiprocessor that keep its lanes busy."""
+DEPTH = 8
+"""Elements of the reduction that kernels stage at a time."""
+FAR_ROW, FAR_ROWS = 8192, 4096
+"""Length of stored rows, and how many, from which tiles that cross them slow down before Volta."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """One kernel of a library.
+
+    Args:
+        rows: of the result that a block computes.
+        columns: of the same.
+        threads: of a block.
+        words: of shared memory for every multiply–add of a thread.
+        share: of the rate that is left beyond what shared memory takes.
+    """
+
+    rows: int
+    columns: int
+    threads: int
+    words: float
+    share: float = 1.0
+
+
+WIDE, TALL = Tile(64, 128, 128, 0.25), Tile(128, 64, 128, 0.25)
+LARGE, SMALL = Tile(128, 128, 256, 0.25), Tile(64, 64, 64, 0.25, 0.85)
+THIN, FLAT = Tile(128, 32, 256, 0.5), Tile(32, 128, 256, 0.5)
+ALL = (LARGE, WIDE, TALL, SMALL, THIN, FLAT, Tile(32, 64, 256, 0.75), Tile(32, 32, 128, 0.5))
+
+
+def batched_tiles(sheet: Sheet) -> tuple[Tile, ...]:
+    """Tiles of batched products; all where nobody looked."""
+    if 0 < sheet.generation < VOLTA:
+        return (WIDE,)
+    if VOLTA <= sheet.generation < AMPERE:
+        return (SMALL, WIDE, THIN, FLAT)
+    return (LARGE,) if sheet.generation == AMPERE else ALL
+
+
+def single_tiles(sheet: Sheet) -> tuple[Tile, ...]:
+    """Tiles of products that are not batched."""
+    return (THIN, SMALL, LARGE) if 0 < sheet.generation < VOLTA else ALL
+
+
+def power_share(sheet: Sheet) -> float:
+    """Of the boost clock, what the board's power leaves; never less than the base clock.
+
+    An operation takes 17 pJ at 12 and 16 nm, which are one process but for its cells, and less
+    by the fourth root below.
+    """
+    node = min(sheet.process_node_m, REFERENCE_NODE_M) / REFERENCE_NODE_M
+    flop_per_s = sheet.power_w / (ENERGY_PER_FLOP_J * node**NODE_EXPONENT)
+    limited = flop_per_s / peak_flop_per_s(sheet) if flop_per_s else 1.0
+    return float(min(max(limited, sheet.base_clock_share), 1.0))
+
+
+def lane_share(sheet: Sheet, words: float) -> float:
+    """Of the peak, what is left by loads from shared memory.
+
+    Args:
+        sheet: of the machine.
+        words: loaded for every multiply–add.
+    """
+    lanes = peak_flop_per_s(sheet) / (2 * sheet.sm_count * sheet.clock_hz)
+    load = min(lanes, MOST_LANES) * words / BANKS
+    found: float = (1 + load**SHARED_MEMORY_ORDER) ** (-1 / SHARED_MEMORY_ORDER)
+    if sheet.generation:
+        return found
+    return OTHERS_SHARE * found / (1 + (MOST_LANES * LARGE.words / BANKS) ** 3) ** (-1 / 3)
+
+
+def peak_flop_per_s(sheet: Sheet) -> float:
+    """Rate that the sheet states."""
+    return sheet.matrix_flop_per_s("f32", tf32=False)
+
+
+def compute_s(m: Array, n: Array, k: Array, batch: Array, stored: Array, sheet: Sheet) -> Array:
+    """Whole waves of the tile that takes least.
+
+    Args:
+        m: rows of each result.
+        n: columns.
+        k: reduction.
+        batch: independent products.
+        stored: whether the right operand lies in memory by columns.
+        sheet: of the machine.
+    """
+    import numpy as np
+
+    one = tiled_s(m, n, k, batch, single_tiles(sheet), sheet)
+    many = tiled_s(m, n, k, batch, batched_tiles(sheet), sheet)
+    found: Array = np.where(batch > 1, many, one)
+    if 0 < sheet.generation < VOLTA:
+        octaves = np.clip(np.log2(k / FAR_ROW) + 0.5, 0, 2.5)
+        rows = np.minimum(m / FAR_ROWS, 1.0) ** 0.25
+        found = found * np.where(stored, 1 + 0.5 * octaves * rows, 1.0)
+    return found
+
+
+def tiled_s(
+    m: Array, n: Array, k: Array, batch: Array, tiles: tuple[Tile, ...], sheet: Sheet
+) -> Array:
+    """The least over some tiles."""
+    import numpy as np
+
+    peak, powered = peak_flop_per_s(sheet), power_share(sheet)
+    depth = np.ceil(k / DEPTH) * DEPTH
+    best = np.full(m.shape, np.inf)
+    for tile in tiles:
+        waves = np.ceil(batch * np.ceil(m / tile.rows) * np.ceil(n / tile.columns) / sheet.sm_count)
+        warps = waves * (tile.threads / WARP_THREADS)
+        idle = (1 + (BUSY_WARPS / warps) ** 3) ** (1 / 3)
+        rate = peak * min(lane_share(sheet, tile.words) * tile.share, powered)
+        flop = 2 * sheet.sm_count * tile.rows * tile.columns * depth
+        start_s = BLOCK_S * (tile.threads / 256) ** 0.5
+        best = np.minimum(best, waves * (flop / rate * idle + start_s))
+    return best
