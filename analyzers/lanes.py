@@ -104,7 +104,8 @@ def lane_share(sheet: Sheet, words: float) -> float:
     found: float = (1 + load**SHARED_MEMORY_ORDER) ** (-1 / SHARED_MEMORY_ORDER)
     if sheet.generation:
         return found
-    return OTHERS_SHARE * found / (1 + (MOST_LANES * LARGE.words / BANKS) ** 3) ** (-1 / 3)
+    usual: float = (1 + (MOST_LANES * LARGE.words / BANKS) ** 3) ** (-1 / 3)
+    return OTHERS_SHARE * found / usual
 
 
 def peak_flop_per_s(sheet: Sheet) -> float:
@@ -120,7 +121,7 @@ def compute_s(m: Array, n: Array, k: Array, batch: Array, stored: Array, sheet: 
         n: columns.
         k: reduction.
         batch: independent products.
-        stored: whether the right operand lies in memory by columns.
+        stored: 1 where the right operand lies in memory by columns.
         sheet: of the machine.
     """
     import numpy as np
@@ -131,7 +132,7 @@ def compute_s(m: Array, n: Array, k: Array, batch: Array, stored: Array, sheet: 
     if 0 < sheet.generation < VOLTA:
         octaves = np.clip(np.log2(k / FAR_ROW) + 0.5, 0, 2.5)
         rows = np.minimum(m / FAR_ROWS, 1.0) ** 0.25
-        found = found * np.where(stored, 1 + 0.5 * octaves * rows, 1.0)
+        found = found * np.where(stored > 0, 1 + 0.5 * octaves * rows, 1.0)
     return found
 
 

@@ -107,7 +107,7 @@ class MatmulF32(KernelClass):
     def compute_s(self, rows: Columns, sheet: Sheet) -> Array:
         """Whole waves of the tile that takes least."""
         m, n, k, batch = rows["m"], rows["n"], rows["k"], rows["batch"]
-        return lanes.compute_s(m, n, k, batch, rows["transposed"] > 0, sheet)
+        return lanes.compute_s(m, n, k, batch, rows["transposed"], sheet)
 
     def traffic_s(self, rows: Columns, sheet: Sheet) -> Array:
         """Operands once at the bandwidth that kernels reach."""

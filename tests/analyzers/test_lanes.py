@@ -28,7 +28,7 @@ def times(sheet: Sheet, *, stored: bool = False, **extents: float | list[float])
     given = {"m": 1024.0, "n": 1024.0, "k": 1024.0, "batch": 1.0, **extents}
     columns = np.broadcast_arrays(*(np.asarray(v, float) for v in given.values()))
     m, n, k, batch = (np.atleast_1d(c) for c in columns)
-    return lanes.compute_s(m, n, k, batch, np.full(m.shape, stored), sheet)
+    return lanes.compute_s(m, n, k, batch, np.full(m.shape, float(stored)), sheet)
 
 
 def test_a_board_of_little_power_runs_below_its_boost_clock() -> None:
