@@ -18,7 +18,6 @@ from perfc.ir.types import TensorType
 from .artefact import WeightsError
 from .energy import Energy
 from .prediction import PredictionTable, Total
-from .steps.kernels import PRECISIONS
 from .steps.setting import Mode, Precision, Setting
 
 if TYPE_CHECKING:
@@ -31,6 +30,8 @@ if TYPE_CHECKING:
 
 RUNTIMES = {"eager": Mode.EAGER, "inductor": Mode.COMPILED}
 """Runtimes that whole runs were measured under."""
+PRECISIONS = {"f16": Precision.F16, "bf16": Precision.BF16}
+"""What-if precisions that whole runs were measured in, or under autocast to."""
 KERNELS = "kernels"
 """The predictor that is none of graphs: kernels one by one, summed."""
 
@@ -87,13 +88,13 @@ def by_default(
         return None
     from .graph import shipped
 
+    precision = PRECISIONS.get(dtype)
+    if precision is None:
+        return None
     name = shipped.known_name(str(machine.path))
-    for precision in PRECISIONS.get(dtype, ()):
-        setting = Setting(precision, compiled=mode is Mode.COMPILED)
-        card = shipped.covering(name, setting)
-        if card is not None:
-            return card, shipped.newest(card, name, setting)
-    return None
+    setting = Setting(precision, compiled=mode is Mode.COMPILED)
+    card = shipped.covering(name, setting)
+    return None if card is None else (card, shipped.newest(card, name, setting))
 
 
 def asked(
@@ -121,9 +122,8 @@ def asked(
     if found is not None and found[0] == card:
         setting = found[1]
     else:
-        stored = dtype or element(source)
         wide = Precision.TF32 if tf32 else Precision.F32
-        precision = next(iter(PRECISIONS.get(stored, ())), wide)
+        precision = PRECISIONS.get(dtype or element(source), wide)
         setting = Setting(precision, compiled=mode is Mode.COMPILED)
         setting = shipped.newest(card, shipped.known_name(str(machine.path)), setting)
     return run_of(source, card, machine, setting, env)
@@ -184,6 +184,9 @@ def words(run: Estimate) -> str:
     """Who predicts the whole run, from which rows, run how."""
     setting, card = run.setting, run.card
     how = f"{setting.mode.value}, {setting.precision.value}, {setting.framework}"
+    measured = {precision for _, precision, *_ in card.runs}
+    if setting.precision.value not in measured and f"amp {setting.precision.value}" in measured:
+        how += ", measured under autocast"
     return f"{run.predictor}, learned from {card.rows:,} runs of {card.dataset}, for {how}"
 
 

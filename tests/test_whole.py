@@ -173,6 +173,9 @@ def test_a_card_covers_what_its_rows_are_of() -> None:
     assert card.covers("rtx4090", Setting(compiled=True))
     assert not card.covers("rtx3090", Setting(compiled=True))
     assert not card.covers("rtx4090", Setting(Precision.F32))
+    # autocast to f16 was measured there, not f16 alone
+    assert card.covers("rtx4090", Setting(Precision.F16))
+    assert not card.covers("rtx4090", Setting(Precision.BF16))
     assert shipped.newest(None, "rtx3090", Setting()).version == (2, 4)
     assert shipped.covering("a100-sxm4-80gb", Setting()) is None
     assert shipped.known_name("4090") == "rtx4090"

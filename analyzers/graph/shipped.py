@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -76,15 +75,6 @@ def names(folder: Path = FOLDER) -> list[str]:
     return sorted({card.predictor.replace("_", "-") for _, card in cards(folder)})
 
 
-def versions(card: GraphCard, target: str, setting: Setting) -> Iterator[tuple[int, int]]:
-    """Versions of the framework that rows of a machine, run that way, were measured under."""
-    wanted = (target, setting.precision.value, setting.mode.value)
-    for *run, framework in card.runs:
-        if tuple(run) == wanted:
-            major, _, minor = framework.rpartition(" ")[2].partition(".")
-            yield int(major), int(minor)
-
-
 def newest(
     card: Path | None,
     target: str,
@@ -95,7 +85,7 @@ def newest(
     """A setting with a version: the one asked for, or the newest measured on a machine."""
     if version is None:
         path = card or covering(target, setting, quantity)
-        measured = versions(read_card(path), target, setting) if path is not None else ()
+        measured = read_card(path).versions(target, setting) if path is not None else ()
         version = max(measured, default=setting.version)
     return replace(setting, version=version)
 

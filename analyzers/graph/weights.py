@@ -70,9 +70,32 @@ class GraphCard:
     format: int = FORMAT
 
     def covers(self, target: str, setting: Setting) -> bool:
-        """Whether rows of that machine were run that way."""
-        wanted = (target, setting.precision.value, setting.mode.value)
-        return any(run[:3] == wanted for run in self.runs)
+        """Whether rows of that machine were run that way; see `versions`."""
+        return bool(self.versions(target, setting))
+
+    def versions(self, target: str, setting: Setting) -> list[tuple[int, int]]:
+        """Versions of the framework that rows of a machine, run that way, were measured under.
+
+        Autocast launches the kernels of its type, and casts besides, which are listed apart: where
+        there are no rows of a type alone, those under autocast stand for it.
+        """
+        precision = setting.precision.value
+        for measured in (precision, f"amp {precision}"):
+            wanted = (target, measured, setting.mode.value)
+            found = [run[3] for run in self.runs if run[:3] == wanted]
+            if found:
+                return [version_of(framework) for framework in found]
+        return []
+
+
+def version_of(framework: str) -> tuple[int, int]:
+    """Major and minor of ``torch 2.9``.
+
+    Raises:
+        ValueError: it has none.
+    """
+    major, _, minor = framework.rpartition(" ")[2].partition(".")
+    return int(major), int(minor)
 
 
 def card_of(
@@ -143,6 +166,8 @@ def read_card(path: Path) -> GraphCard:
             (str(a), str(b), str(c), str(d)) for a, b, c, d in found.get("runs", ())
         )
         card = GraphCard(**found)
+        for *_, framework in card.runs:
+            version_of(framework)
     except (ValueError, TypeError, KeyError) as error:
         raise WeightsError(f"no card of a graph predictor: {error}", where=str(path)) from None
     if card.format != FORMAT:
