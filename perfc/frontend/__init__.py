@@ -13,30 +13,30 @@ __all__ = ["load"]
 
 
 def load(
-    source: str | os.PathLike[str] | bytes,
+    model: str | os.PathLike[str] | bytes,
     dims: Mapping[str, int] | None = None,
     contents: Mapping[str, Known] | None = None,
 ) -> Module:
     """Read a model without its weights and lower it; types of intermediate values stay open.
 
     Args:
-        source: a file (``.onnx``, ``.onnx.gz``, ONNX text, ``.pir``) or a serialized model.
+        model: a file (``.onnx``, ``.onnx.gz``, ONNX text, ``.pir``) or a serialized model.
         dims: values for symbolic extents; they become the symbols' defaults.
         contents: what is known of inputs that drive shapes.
 
     Raises:
         ModelError: not a readable model.
     """
-    if isinstance(source, str | os.PathLike) and os.fspath(source).endswith(".pir"):
+    if isinstance(model, str | os.PathLike) and os.fspath(model).endswith(".pir"):
         from perfc.ir.parse import read
         from perfc.ir.rewrite import with_defaults
 
-        return with_defaults(read(os.fspath(source)).module, dims or {})
+        return with_defaults(read(os.fspath(model)).module, dims or {})
     from .functions import Functions
     from .lower import Lowering
     from .source import open_model
     from .symbols import SymbolTable
 
-    model = open_model(source)
+    message = open_model(model)
     table = SymbolTable(dict(dims or {}))
-    return Lowering(model, table, dict(contents or {}), Functions.of(model)).module()
+    return Lowering(message, table, dict(contents or {}), Functions.of(message)).module()

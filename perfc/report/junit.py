@@ -50,8 +50,8 @@ def render(suite: str, cases: Sequence[Case]) -> str:
         element = Xml.SubElement(parent, "testcase", names)
         if case.failures:
             # One element whatever there is: GitLab reads the first and no other.
-            more = f" and {len(case.failures) - 1} more" if len(case.failures) > 1 else ""
-            message = printable(case.failures[0]) + more
+            first, *others = case.failures
+            message = printable(first) + (f" and {len(others)} more" if others else "")
             child = Xml.SubElement(element, "failure", {"message": message})
             child.text = "\n".join(map(printable, case.failures))
         for tag, line in (("error", case.error), ("skipped", case.skipped)):

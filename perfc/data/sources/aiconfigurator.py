@@ -116,7 +116,7 @@ def joined(clone: Path, stem: str, rows: Callable[[Path, Place], pd.DataFrame]) 
     for place, path in paths.items():
         frame = rows(path, place)
         is_newest = numbers(place.version) == newest[place.system, place.framework]
-        if is_newest or ("power_w" in frame and frame["power_w"].notna().any()):
+        if is_newest or ("power_w" in frame and bool(frame["power_w"].notna().any())):
             frames.append(frame)
     return pandas().concat(frames, ignore_index=True)
 
@@ -134,7 +134,7 @@ def timed(
     return frame.assign(
         framework=place.framework,
         version=place.version,
-        system=frame["device"].map(MISFILED).fillna(place.system),
+        system=frame["device"].map(MISFILED.get).fillna(place.system),
     )
 
 

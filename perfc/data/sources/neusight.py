@@ -108,8 +108,8 @@ def described(frame: pd.DataFrame, path: Path) -> pd.DataFrame:
     """With shapes under our names, and the work and traffic that follow from them."""
     is_rowwise = frame["op"].isin(ROWWISE)
     required = {"batch"}
-    required |= {"cols"} if is_rowwise.any() else set()
-    required |= {"m", "n", "k"} if frame["op"].isin(MATRICES).any() else set()
+    required |= {"cols"} if bool(is_rowwise.any()) else set()
+    required |= {"m", "n", "k"} if bool(frame["op"].isin(MATRICES).any()) else set()
     required |= {"in_channels", "out_channels", "kernel_size", "in_hw"} if is_conv(frame) else set()
     frame = measured(frame, path, *sorted(required))
     is_rowwise = frame["op"].isin(ROWWISE)
