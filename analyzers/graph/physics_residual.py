@@ -1,13 +1,14 @@
 """Ours: kernels' physics summed, what graphs add to the sum, never below the floor.
 
-``T = max(floor, Σ launches · exp(g))``: a launch takes its roofline time at the rates of the
+``T = max(floor, Σ launches · exp(g + m))``: a launch takes its roofline time at the rates of the
 machine's file, times the multiplier of its kind, times a factor of boosted trees that are learned
 through the sums (`kernel_sums`); ``g`` is a forest over what the kernels' seconds, counts, bounds
-and features are over the whole graph (`pooled`). Sums are cross-fitted: the residual is learned
-from graphs that the factors were not, and a prediction is the mean of all parts. A machine enters
-only through numbers of its file, so an unseen one is a TOML; a few of its rows move an offset, one
-of each way of running and one of each kind of launch (Bayesian linear regression, Lindley & Smith
-1972). Intervals are split conformal, over an expected spread (`perfc.analyzers.conformal`).
+and features are over the whole graph (`pooled`); ``m`` is what a graph that was measured took
+beyond that (`memory`). Sums are cross-fitted: the residual is learned from graphs that the factors
+were not, and a prediction is the mean of all parts. A machine enters only through numbers of its
+file, so an unseen one is a TOML; a few of its rows move an offset, one of each way of running and
+one of each kind of launch (`few_rows`). Intervals are split conformal, over an expected spread;
+those of machines that nobody measured come from machines left out in turn (`machine_bands`).
 """
 
 from __future__ import annotations
