@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
@@ -13,18 +13,21 @@ from ._options import parse_dims
 
 if TYPE_CHECKING:
     from perfc.api import Report
+    from perfc.passes.manager import Instrument
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 _OPTIONS = (
-    click.option("-t", "--target", default="a100", show_default=True, help="Name or file."),
+    click.option(
+        "-t", "--target", default="a100", show_default=True, help="Name or file of a target."
+    ),
     click.option(
         "--value",
         "values",
         multiple=True,
         metavar="NAME=N,...",
-        help="Content of an input that drives shapes; repeatable.",
+        help="Content of an input that drives shapes, e.g. sizes=1,3,224,224; repeatable.",
     ),
     click.option(
         "--runtime",
@@ -49,16 +52,22 @@ class AnalysisOptions:
     no_tf32: bool
 
     def report(
-        self, model: object, *, target: str = "", dims: Mapping[str, int] | None = None
+        self,
+        model: object,
+        *,
+        target: str = "",
+        dims: Mapping[str, int] | None = None,
+        predictor: str = "",
+        instruments: Sequence[Instrument] = (),
     ) -> Report:
-        """The analysis of ``model``.
+        """The analysis of ``model``; ``target`` and ``dims`` in the place of those given.
 
         Raises:
             PerfcError: as ``perfc.analyze``.
         """
         from perfc.api import analyze
 
-        from ._report import parse_values
+        from ._report import DTYPES, parse_values
 
         return analyze(
             model,
@@ -66,8 +75,10 @@ class AnalysisOptions:
             dims=parse_dims(self.dims) if dims is None else dims,
             values=parse_values(self.values),
             runtime=self.runtime,
-            dtype=self.dtype,
+            dtype=DTYPES.get(self.dtype.lower(), self.dtype.lower()),
             tf32=not self.no_tf32,
+            predictor=predictor,
+            instruments=instruments,
         )
 
 

@@ -9,9 +9,10 @@ import click
 
 from perfc.errors import PassError, PerfcError, VerifyError
 
-from ._options import dim_option, names_in, output_option, parse_dims
+from ._analysis import AnalysisOptions, analysis_options
+from ._options import dim_option, names_in, output_option
 from ._progress import Progress
-from ._report import DTYPES, deliver, parse_top, parse_values, parse_views, show
+from ._report import deliver, parse_top, parse_views, show
 
 if TYPE_CHECKING:
     from perfc.api import Report
@@ -27,20 +28,8 @@ HTML = "html"
 
 @click.command("analyze")
 @click.argument("model", type=click.Path())
-@click.option("-t", "--target", default="a100", show_default=True, help="Name or file of a target.")
 @dim_option
-@click.option(
-    "--value",
-    "values",
-    multiple=True,
-    metavar="NAME=N,...",
-    help="Content of an input that drives shapes, e.g. sizes=1,3,224,224; repeatable.",
-)
-@click.option(
-    "--runtime", default="ort", show_default=True, help="eager, cudagraph, ort, tensorrt, inductor."
-)
-@click.option("--dtype", default="", help="What if: f16, bf16, tf32, i8, fp8.")
-@click.option("--no-tf32", is_flag=True, help="f32 products do not use TF32.")
+@analysis_options
 @click.option(
     "--output-format",
     "form",
@@ -62,13 +51,8 @@ HTML = "html"
 @click.option("--time-passes", is_flag=True, help="Print the time of every pass.")
 @click.option("--print-ir-after", metavar="NAMES", default="", help="Print the IR after these.")
 def command(
+    options: AnalysisOptions,
     model: str,
-    target: str,
-    dims: tuple[str, ...],
-    values: tuple[str, ...],
-    runtime: str,
-    dtype: str,
-    no_tf32: bool,
     form: str | None,
     output: Path | None,
     views: tuple[str, ...],
@@ -90,22 +74,11 @@ def command(
     limit = parse_top(top)
     timing = Timing()
     with Progress() as progress:
-        from perfc.api import analyze
         from perfc.report import Format, collect
 
         instruments: list[Instrument] = [timing, progress, *printing(print_ir_after)]
         try:
-            report = analyze(
-                model,
-                target,
-                dims=parse_dims(dims),
-                values=parse_values(values),
-                runtime=runtime,
-                dtype=DTYPES.get(dtype.lower(), dtype.lower()),
-                tf32=not no_tf32,
-                predictor=predictor,
-                instruments=instruments,
-            )
+            report = options.report(model, predictor=predictor, instruments=instruments)
         except PerfcError as error:
             raise located(error, model) from error
         found = collect(report, predict=not no_predict)

@@ -12,8 +12,9 @@ import click
 
 from perfc.errors import MissingExtraError
 
-from ._options import dim_option, output_option, parse_dims
-from ._report import DTYPES, PIPED_WIDTH, is_colourful, parse_top, parse_values, write_output
+from ._analysis import AnalysisOptions
+from ._options import dim_option, output_option
+from ._report import PIPED_WIDTH, is_colourful, parse_top, write_output
 
 if TYPE_CHECKING:
     from perfc.api import Report
@@ -77,7 +78,7 @@ def command(
     title = machine.name
     table = None
     if model is not None:
-        report = _analysed(model, target, dims, values, runtime, dtype, tf32=not no_tf32)
+        report = AnalysisOptions(target, dims, values, runtime, dtype, no_tf32).report(model)
         table = report.roofline
         found = marks_of(table, tf32=not no_tf32)
         marks += found.marks
@@ -94,29 +95,6 @@ def command(
     drawn = chart(title, roofs_of(machine), marks, notes)
     _show(drawn, form or _form_of(output), output, limit)
     return FINDINGS if drawn.above else 0
-
-
-def _analysed(
-    model: str,
-    target: str,
-    dims: tuple[str, ...],
-    values: tuple[str, ...],
-    runtime: str,
-    dtype: str,
-    *,
-    tf32: bool,
-) -> Report:
-    from perfc.api import analyze
-
-    return analyze(
-        model,
-        target,
-        dims=parse_dims(dims),
-        values=parse_values(values),
-        runtime=runtime,
-        dtype=DTYPES.get(dtype.lower(), dtype.lower()),
-        tf32=tf32,
-    )
 
 
 def _title(report: Report) -> str:
