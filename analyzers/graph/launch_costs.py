@@ -105,6 +105,7 @@ class LaunchCosts(GraphPredictor):
         self.apart: dict[int, Band | None] = {}
         self.few: Few | None = None
         self.moved: tuple[Condition, ...] = ()
+        self.shown: dict[str, Array] = {}
 
     def condition(self, row: GraphRow) -> Condition:
         """Of a row."""
@@ -117,7 +118,7 @@ class LaunchCosts(GraphPredictor):
         """Every condition alone; then the interval of machines left out in turn."""
         del validation
         self.has_batches = at_several_batches(train.rows)
-        self.few, self.moved = None, ()
+        self.few, self.moved, self.shown = None, (), {}
         runs = linear_runs(train)
         ratio = train.values(self.quantity) / runs.roofline_s
         self.active = (runs.table != 0).any(axis=0).astype(float)
@@ -252,9 +253,15 @@ class LaunchCosts(GraphPredictor):
         conditions = [self.condition(r) for r in few.rows]
         self.moved = tuple(dict.fromkeys(conditions))
         group = np.array([self.moved.index(c) for c in conditions])
-        ratio = few.values(self.quantity) / runs.roofline_s
-        self.few = Few.of(runs.table, ratio, group, [self._prior(c) for c in self.moved])
-        each = len(few) / len(self.moved)
+        self._learn(runs.table, few.values(self.quantity) / runs.roofline_s, group)
+
+    def _learn(self, table: Array, ratio: Array, group: NDArray[np.int64]) -> None:
+        """Weights of ``moved``, from rows of them."""
+        import numpy as np
+
+        self.shown = {"few_table": table, "few_ratio": ratio, "few_group": group.astype(float)}
+        self.few = Few.of(table, ratio, group, [self._prior(c) for c in self.moved])
+        each = len(ratio) / len(self.moved)
         near = min(self.apart, key=lambda n: abs(np.log(each / n)), default=0)
         self.bands[ADAPTED] = self.apart.get(near)
 
@@ -301,6 +308,7 @@ class LaunchCosts(GraphPredictor):
             "weights": np.array([self.known[c].weights for c in conditions]),
             "factor": np.array([self.known[c].factor for c in conditions]),
             "noise": np.array([self.known[c].noise for c in conditions]),
+            **self.shown,
         }
 
     def meta(self) -> Mapping[str, Any]:
@@ -309,6 +317,7 @@ class LaunchCosts(GraphPredictor):
         conditions = [list(vars(c).values()) for c in sorted(self.known)]
         return {
             "schema": RUNS.digest, "has_batches": self.has_batches, "conditions": conditions,
+            "moved": [list(vars(c).values()) for c in self.moved],
             "bands": bands, "apart": [[n, b and [b.low, b.high]] for n, b in self.apart.items()],
         }  # fmt: skip
 
@@ -316,10 +325,7 @@ class LaunchCosts(GraphPredictor):
         """What `arrays` and `meta` gave."""
         if meta["schema"] != RUNS.digest:
             raise PerfcError(f"weights of {self.name} read other columns", hint="train it anew")
-        conditions = [
-            Condition(str(a), str(b), str(c), str(d), str(e), int(batch))
-            for a, b, c, d, e, batch in meta["conditions"]
-        ]
+        conditions = _conditions(meta["conditions"])
         shape = (len(conditions), len(RUNS))
         if (
             not conditions
@@ -336,6 +342,19 @@ class LaunchCosts(GraphPredictor):
         self.has_batches = bool(meta["has_batches"])
         self.bands = [*map(_band, meta["bands"]), None]
         self.apart = {int(n): _band(b) for n, b in meta["apart"]}
+        self.moved = _conditions(meta["moved"])
+        if self.moved:
+            group = arrays["few_group"].astype(int)
+            if arrays["few_table"].shape != (len(group), len(RUNS)):
+                raise PerfcError(f"weights of {self.name} of another shape", hint="adapt it anew")
+            self._learn(arrays["few_table"], arrays["few_ratio"], group)
+
+
+def _conditions(rows: Sequence[Sequence[Any]]) -> tuple[Condition, ...]:
+    return tuple(
+        Condition(str(a), str(b), str(c), str(d), str(e), int(batch))
+        for a, b, c, d, e, batch in rows
+    )
 
 
 def _band(ends: Sequence[float] | None) -> Band | None:

@@ -130,6 +130,15 @@ def test_weights_come_back(trained: LaunchCosts) -> None:
     )
 
 
+def test_what_a_few_rows_taught_is_kept(trained: LaunchCosts) -> None:
+    moved = again(trained)
+    moved.adapt(fold().few)
+    one, two = (made.estimates(fold().test) for made in (moved, again(moved)))
+    assert (one.value == two.value).all()
+    assert (one.high == two.high).all()
+    assert (trained.predict(fold().test) != one.value).any()
+
+
 def test_weights_of_other_columns_are_refused(trained: LaunchCosts) -> None:
     meta = dict(trained.meta())
     with pytest.raises(PerfcError, match="other columns"):
