@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ...rows import Rows
+from ..calibrate import Calibrating
 from ..evaluate import Slice, everything
 from ..fit import Recipe
 from . import OperatorExperiment
@@ -75,6 +76,7 @@ PREFILL = OperatorExperiment(
     group=GROUP,
     recipe=RECIPE,
     also=unnamed,
+    calibrating=Calibrating(turns=3),
     shapes=(
         Slice("prompts", causal, 0.10),
         Slice("prompts, fp8", narrow, 0.10),
@@ -90,6 +92,7 @@ DECODE = OperatorExperiment(
     group=GROUP,
     recipe=RECIPE,
     also=unnamed,
+    calibrating=Calibrating(turns=3),
     shapes=(Slice("all", everything, 0.10), Slice("cache of 8 bits", narrow_cache, 0.10)),
     machines=(Slice("all", everything),),
 )
