@@ -10,6 +10,8 @@ from perfc.report.units import Unit, quantity
 
 from .prediction import PredictionPart
 
+NOTICEABLE = 0.05
+"""Part by which a kernel inside a run may differ from what was learned and is not said to."""
 SAYS = {
     Predictor.FITTED: "by rates fitted to kernels of this machine and runtime",
     Predictor.LEARNED: "by the operator predictor, learned on kernels of other machines too",
@@ -43,15 +45,17 @@ def prediction_lines(part: PredictionPart) -> Iterator[str]:
             f" ({s.low:g} to {s.high:g}: what such kernels take of it)"
         )
     if part.learned is not None:
-        yield from reason_lines(part.learned)
+        yield from reason_lines(part.learned, p.time_s - p.wait_s)
     for note in part.notes:
         yield f"  ! {note}"
 
 
-def reason_lines(r: Reasons) -> Iterator[str]:
-    """Scale, factor, nearest rows, features."""
+def reason_lines(r: Reasons, here_s: float | None = None) -> Iterator[str]:
+    """Scale, factor, nearest rows, features; ``here_s`` is what came of it in this run."""
     yield f"  {extents(r.parameters)} in {r.dtype}, weights {r.weights}"
     yield f"  physical estimate {quantity(r.scale_s, Unit.SECOND)} x {r.factor:.3f} learned"
+    if here_s and abs(r.scale_s * r.factor / here_s - 1) > NOTICEABLE:
+        yield f"    of a call as they were measured; {quantity(here_s, Unit.SECOND)} in this run"
     if r.machine_distance > 0:
         yield f"  nearest measured machine: {2**r.machine_distance:.2f}x apart in its rates"
     if r.neighbours:
