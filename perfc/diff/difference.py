@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ from .align import Alignment, align
 from .blame import Blame, by_edit, by_kernel
 from .changes import Change, Edit, changes, edits
 from .figures import Figure, Metric, figures
-from .kernels import KernelPair, interval, kernel_pairs
+from .kernels import KernelPair, kernel_pairs, spread
 from .labels import Labels, Side
 
 if TYPE_CHECKING:
@@ -110,8 +110,23 @@ def compare(old: Report, new: Report, labels: tuple[str, str] = ("", "")) -> Dif
         pairs,
         blame,
         not (old.cost.is_bound or new.cost.is_bound),
-        {m: i for m in ESTIMATES if (i := interval(pairs, m)) is not None},
+        dict(intervals(before, after, pairs)),
     )
+
+
+def intervals(
+    before: Mapping[Metric, Figure], after: Mapping[Metric, Figure], pairs: Sequence[KernelPair]
+) -> Iterator[tuple[Metric, tuple[float, float]]]:
+    """Intervals around the differences of the totals.
+
+    These need not be the sums of the kernels' differences: runs overlap launches, and predictors
+    of whole runs answer for the total alone.
+    """
+    for m in ESTIMATES:
+        ends = spread(pairs, m)
+        if m in before and m in after and ends is not None:
+            delta = after[m].value - before[m].value
+            yield m, (delta - ends[0], delta + ends[1])
 
 
 def execution_order(old: Module, new: Module, alignment: Alignment) -> dict[Node, int]:

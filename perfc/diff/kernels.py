@@ -217,10 +217,8 @@ def ends(t: Timed, metric: Metric) -> tuple[float, float, float] | None:
     return None if t.energy is None else (t.energy.energy_j, t.energy.low_j, t.energy.high_j)
 
 
-def interval(
-    pairs: Sequence[KernelPair], metric: Metric = Metric.TIME
-) -> tuple[float, float] | None:
-    """The 90 % interval of the difference in time or energy, None where nothing differs.
+def spread(pairs: Sequence[KernelPair], metric: Metric) -> tuple[float, float] | None:
+    """How far a difference in time or energy may lie below and above, None where nothing differs.
 
     Kernels that cost what they did are wrong by the same amount on both sides, so that only the
     others count. Of these the two sides are taken to be wrong independently, kernels of one class
@@ -228,7 +226,6 @@ def interval(
     """
     down: dict[tuple[str, bool], float] = {}
     up: dict[tuple[str, bool], float] = {}
-    delta = 0.0
     moved = [p for p in pairs if not p.is_same]
     for p in moved:
         for is_new, side in ((False, p.old), (True, p.new)):
@@ -238,12 +235,11 @@ def interval(
                     return None
                 key = (t.prediction.class_name, is_new)
                 value, low, high = found
-                low, high = value - low, high - value
+                below, above = value - low, high - value
                 if not is_new:
-                    value, low, high = -value, high, low
-                delta += value
-                down[key] = down.get(key, 0.0) + low
-                up[key] = up.get(key, 0.0) + high
+                    below, above = above, below
+                down[key] = down.get(key, 0.0) + below
+                up[key] = up.get(key, 0.0) + above
     if not moved:
         return None
-    return delta - math.hypot(*down.values()), delta + math.hypot(*up.values())
+    return math.hypot(*down.values()), math.hypot(*up.values())

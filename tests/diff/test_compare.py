@@ -265,3 +265,14 @@ def test_narrow_pages_leave_out_numbers_before_names() -> None:
     assert "no room at this width" not in wide
     assert all(text.columns_of(line) <= 80 for line in narrow.splitlines()[1:])
     assert "conv1" in narrow
+
+
+def test_the_interval_lies_around_the_total_where_kernels_do_not_add_up() -> None:
+    old, new = (
+        analyze(models.convolutional(c), "rtx4090", runtime="inductor", dtype="f16")
+        for c in (16, 64)
+    )
+    found = compare(old, new)
+    before, after = found.totals[Metric.TIME]
+    low, high = found.intervals[Metric.TIME]
+    assert low <= after.value - before.value <= high
