@@ -90,7 +90,10 @@ def check(
     if everything:
         cases = {p.case for p in plan}
         gone = [c for c in against.entries if c not in cases]
-        results += [Result(c, Standing.REMOVED, baseline=against.entries[c]) for c in gone]
+        results += [
+            Result(c, Standing.REMOVED, baseline=against.entries[c], notes=(why_gone(config, c),))
+            for c in gone
+        ]
         notes += [
             f"{config.path.name}:{b.line}: no model matches {', '.join(b.models)}"
             for b in config.budgets
@@ -102,6 +105,13 @@ def check(
     ordered = sorted(results, key=lambda r: r.case)
     baseline = config.named(against.path) if against.path else ""
     return Check(tuple(ordered), tuple(errors), tuple(notes), baseline, config.root)
+
+
+def why_gone(config: Config, case: Case) -> str:
+    """Why a case of the baseline is checked no more."""
+    if not (config.root / case.model).is_file():
+        return "the file is gone"
+    return f"no budget is about it on {case.setting}"
 
 
 def relative(config: Config, file: str) -> str:

@@ -237,6 +237,7 @@ def test_new_removed_and_skipped_models_are_shown(
         "models/b.onnx": "removed",
         "models/c.onnx": "new",
     }
+    assert tree["results"][1]["notes"] == ["the file is gone"]
     new = next(r for r in tree["results"] if r["standing"] == "new")
     assert all(f["baseline"] is None for f in new["figures"]), "new is not a change from 0"
     code, out, _ = said(capsys, "check", "other.onnx")
