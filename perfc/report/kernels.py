@@ -243,9 +243,11 @@ COLUMNS = (
     Column("low_s", "low", Unit.SECOND, "nine of ten such kernels take more than this"),
     Column("high_s", "high", Unit.SECOND, "and less than this"),
     Column("bound", "bound", legend="ceiling that binds"),
-    Column("margin", "margin", Unit.RATIO, "times the binding ceiling exceeds the next"),
-    Column("intensity", "AI", Unit.FLOP_PER_BYTE, "flop per compulsory byte"),
-    Column("dtype", "type", legend="element type of the multiply-accumulates"),
+    Column(
+        "margin", "margin", Unit.RATIO, "times the binding ceiling exceeds the next", is_spare=True
+    ),
+    Column("intensity", "AI", Unit.FLOP_PER_BYTE, "flop per compulsory byte", is_spare=True),
+    Column("dtype", "type", legend="element type of the multiply-accumulates", is_spare=True),
     Column("kernel", "kernel", is_name=True),
     Column("nodes", "<- ONNX nodes", is_name=True),
 )
