@@ -161,21 +161,15 @@ def fitted(
     pruned = Pruned.of(stack, rates)
     weight = np.array([TRAINING_WEIGHT if r.setting.training else 1.0 for r in train.rows])
     fold = _folds(train, validation, parts, budget.seed)
-    factors: list[Trees] = []
-    log_factor = np.zeros(len(pruned.stack.row))
-    for one in range(parts):
-        out = fold == one
-        booster = grown(pruned.take(~out), weight[~out], replace(recipe, seed=budget.seed + one))
-        factors.append(Trees.of(booster))
-        mine = out[pruned.stack.row]
-        log_factor[mine] = factors[-1](pruned.stack.values[mine])
-        say(f"factors of launches, part {one + 1} of {parts}")
+    factors, log_factor = _factors(
+        pruned, fold, weight, replace(recipe, seed=budget.seed), say
+    )  # fmt: skip
     by_kinds = pruned.seconds(log_factor)
     values = pooled(train, runs, by_kinds, stack.total(rates.scaled(stack)))
     wrong = np.log(stack.time_s / by_kinds.sum(axis=1))
     names = pooled_schema(stack.names).columns
     draft = Learned(
-        unit, rates, tuple(factors), None, None, *_box(values, names),  # type: ignore[arg-type]
+        unit, rates, factors, None, None, *_box(values, names),  # type: ignore[arg-type]
         frozenset(train.targets), Memory.learned(train.of(()), np.zeros(0)),
     )  # fmt: skip
     watched: tuple[NDArray[np.float32], Array] | None = None
@@ -183,18 +177,31 @@ def fitted(
         total, held = draft.features(validation)
         watched = held, np.log(validation.values(quantity) / unit / total)
     residual, rounds = _residual(values, wrong, weight, names, budget.seed, watched, unwatched)
-    left = np.zeros(len(wrong))
-    for one in range(parts):
-        out = fold == one
-        part, _ = _residual(
-            values[~out], wrong[~out], weight[~out], names, budget.seed, None, rounds
-        )
-        left[out] = wrong[out] - part(values[out])
+    left = _left(values, wrong, weight, names, fold, budget.seed, rounds)
     say(f"residual of graphs: {rounds} trees, {np.abs(np.expm1(left)).mean():.1%} across parts")
     draft = replace(draft, residual=residual, spread=_spread(values, left, names, budget.seed))
     total, seen = draft.features_of(train, runs, pruned)
     rest = np.log(stack.time_s / total) - residual(seen)
     return replace(draft, memory=Memory.learned(train, rest))
+
+
+def _factors(
+    pruned: Pruned, fold: Array, weight: Array, recipe: SumRecipe, say: Say
+) -> tuple[tuple[Trees, ...], Array]:
+    """Trees of each part's others, and what they say of the launches of the part."""
+    import numpy as np
+
+    parts = np.unique(fold).tolist()
+    found: list[Trees] = []
+    log_factor = np.zeros(len(pruned.stack.row))
+    for one in parts:
+        out = fold == one
+        seeded = replace(recipe, seed=recipe.seed + one)
+        found.append(Trees.of(grown(pruned.take(~out), weight[~out], seeded)))
+        mine = out[pruned.stack.row]
+        log_factor[mine] = found[-1](pruned.stack.values[mine])
+        say(f"factors of launches, part {one + 1} of {len(parts)}")
+    return tuple(found), log_factor
 
 
 def _box(values: NDArray[np.float32], names: tuple[str, ...]) -> tuple[Array, Array]:
@@ -239,6 +246,26 @@ def _residual(
     )  # fmt: skip
     best = found.best_iteration + 1
     return Trees.of(found[:best]), best
+
+
+def _left(
+    values: NDArray[np.float32],
+    wrong: Array,
+    weight: Array,
+    names: tuple[str, ...],
+    fold: Array,
+    seed: int,
+    rounds: int,
+) -> Array:
+    """What the residual of each part's others leaves of the part."""
+    import numpy as np
+
+    left = np.zeros(len(wrong))
+    for one in np.unique(fold):
+        out = fold == one
+        part, _ = _residual(values[~out], wrong[~out], weight[~out], names, seed, None, rounds)
+        left[out] = wrong[out] - part(values[out])
+    return left
 
 
 def _spread(values: NDArray[np.float32], left: Array, names: tuple[str, ...], seed: int) -> Trees:
