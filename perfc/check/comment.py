@@ -11,7 +11,7 @@ from perfc.diff.figures import BY_KEY
 from perfc.diff.views import percent, signed
 from perfc.errors import ParseError
 from perfc.report.markdown import escaped
-from perfc.report.units import DASH, plural
+from perfc.report.units import DASH, Unit, plural
 
 from .limits import written
 from .views import SCHEMA, SHOWN
@@ -151,7 +151,8 @@ def changes(results: Sequence[Row]) -> Iterator[str]:
                 f"{signed(new - old, metric.unit)} ({percent((new - old) / old if old else None)})"
             )
             before = written(old, metric.unit)
-            yield f"| {name} | {metric.title} | {before} | {written(new, metric.unit)} | {change} |"
+            after = written(new, metric.unit, is_bound=f is not None and f["is_bound"] is True)
+            yield f"| {name} | {metric.title} | {before} | {after} | {change} |"
             name = ""
     why = [r for r in results if r["why"] or r["notes"]]
     if why:
@@ -176,13 +177,18 @@ def new_ones(results: Sequence[Row]) -> Iterator[str]:
     yield f"| new model | {' | '.join(m.title for m in shown)} |"
     yield f"| --- | {' | '.join('---:' for _ in shown)} |"
     for r in results:
-        figures = {str(f["metric"]): number(f["value"]) for f in rows(r, "figures")}
-        values = [figures.get(m.key) for m in shown]
-        cells = [
-            DASH if v is None else written(v, m.unit) for m, v in zip(shown, values, strict=True)
-        ]
+        figures = {str(f["metric"]): f for f in rows(r, "figures")}
+        cells = [cell(figures.get(m.key), m.unit) for m in shown]
         name = f"{escaped(str(r['model']))} ({escaped(str(r['setting']))})"
         yield f"| {name} | {' | '.join(cells)} |"
+
+
+def cell(figure: Row | None, unit: Unit) -> str:
+    """A figure as people read it; a dash where nobody knows it."""
+    value = None if figure is None else number(figure["value"])
+    if figure is None or value is None:
+        return DASH
+    return written(value, unit, is_bound=figure["is_bound"] is True)
 
 
 def rows(tree: Row, key: str) -> list[Row]:

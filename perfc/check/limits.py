@@ -125,6 +125,7 @@ def example(unit: Unit) -> str:
     return f"as in {examples.get(unit, '1')}"
 
 
-def written(value: float, unit: Unit) -> str:
-    """A value as messages show it."""
-    return share(value) if unit is Unit.SHARE else quantity(value, unit)
+def written(value: float, unit: Unit, *, is_bound: bool = False) -> str:
+    """A value as messages show it; ``≥`` marks one that may be larger."""
+    text = share(value) if unit is Unit.SHARE else quantity(value, unit)
+    return f"≥ {text}" if is_bound else text

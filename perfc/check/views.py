@@ -274,7 +274,7 @@ def changes(r: ResultRow) -> Iterator[tuple[str, str, str, str, str]]:
         if f is None or (f.baseline is not None and f.value == f.baseline):
             continue
         if f.baseline is None:
-            yield metric.title, "new", written(f.value, metric.unit), "", ""
+            yield metric.title, "new", written(f.value, metric.unit, is_bound=f.is_bound), "", ""
             continue
         delta = f.value - f.baseline
         if abs(delta) <= 1e-5 * abs(f.baseline):
@@ -283,7 +283,7 @@ def changes(r: ResultRow) -> Iterator[tuple[str, str, str, str, str]]:
         yield (
             metric.title,
             written(f.baseline, metric.unit),
-            written(f.value, metric.unit),
+            written(f.value, metric.unit, is_bound=f.is_bound),
             signed(delta, metric.unit),
             part,
         )
@@ -304,8 +304,8 @@ def others(views: CheckViews) -> Section | None:
                 shown = [f for f in r.figures if f.metric in ("time", "flop", "peak_memory")]
                 named = {m.key: m for m in SHOWN}
                 figures = [
-                    f"{named[f.metric].title} {written(f.value, named[f.metric].unit)}"
-                    for f in shown
+                    f"{m.title} {written(f.value, m.unit, is_bound=f.is_bound)}"
+                    for f, m in ((f, named[f.metric]) for f in shown)
                 ]
                 what = ", ".join([f"on {r.setting}", *figures, *r.notes])
             rows.append((r.standing, Name(r.model, r.model), what))
