@@ -11,12 +11,11 @@ import pytest
 from click.testing import CliRunner
 from onnx import TensorProto, helper
 
-from perfc.annotate import annotate
+from perfc.annotate import annotate, node_data
 from perfc.api import Report, analyze
 from perfc.commands.annotate import command
 from perfc.ir import Poly, symbol
 from perfc.ir.evaluate import evaluate
-from perfc.model_explorer import node_data
 from perfc.onnx_file import dim_param, read_model
 
 MODELS = Path(__file__).parent.parent / "examples" / "models"

@@ -43,8 +43,7 @@ def command(
     """
     import json
 
-    from perfc.annotate import annotate
-    from perfc.model_explorer import node_data
+    from perfc.annotate import annotate, node_data
     from perfc.onnx_file import read_model, write_model
 
     if output is None and model_explorer is None:

@@ -10,10 +10,9 @@ from perfc.api import Report
 from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Graph, Node, walk
 from perfc.ir.types import TensorType
+from perfc.onnx_file import dim_param
 from perfc.passes.cost import NodeCost, Tier
 from perfc.passes.roofline import KernelBound
-
-from .onnx_file import dim_param
 
 if TYPE_CHECKING:
     import onnx

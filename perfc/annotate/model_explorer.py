@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from perfc.annotate import NodeNumbers, Numbers
 from perfc.api import Report
+
+from .properties import NodeNumbers, Numbers
 
 if TYPE_CHECKING:
     import onnx
