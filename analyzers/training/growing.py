@@ -32,6 +32,8 @@ class Recipe:
         least_weight: that a leaf must hold, in rows.
         balance: 0 counts every row alike, 1 every block of machine, type and framework.
         max_rows: rows drawn at random when there are more.
+        keep_small: whether only the largest blocks are thinned for that, rows that are left
+            standing for those that are not; else all alike.
         unnamed: share of rows that are seen a second time without their framework.
         spread_trees: of the spread, five levels deep.
         objective: of the trainer; the squared error of the logarithm converges fastest.
@@ -50,6 +52,7 @@ class Recipe:
     columns: float = 0.8
     balance: float = 0.5
     max_rows: int = 2_000_000
+    keep_small: bool = False
     unnamed: float = 0.1
     spread_trees: int = 40
     objective: str = "reg:squarederror"
@@ -98,13 +101,13 @@ def stacked(
     import numpy as np
 
     rng = np.random.default_rng(recipe.seed)
-    total = sum(map(len, blocks))
-    share = min(1.0, recipe.max_rows / total)
+    shares = kept(list(map(len, blocks)), recipe)
     protocols = protocols or protocols_of(blocks)
     parts: list[Table] = []
     factor, weight, index = [], [], []
     for number, block in enumerate(blocks):
         kind, sheet = class_of(block.class_name), Sheet(load_machine(block.target))
+        share = shares[number]
         chosen = block.take(rng.random(len(block)) < share) if share < 1 else block
         if not len(chosen):
             continue
@@ -119,7 +122,8 @@ def stacked(
             )  # fmt: skip
             parts.append(table)
             factor.append(np.log(rows.time_s / table.scale_s))
-            weight.append(np.full(len(rows), float(len(block)) ** -recipe.balance))
+            stands_for = 1 / share if recipe.keep_small else 1.0
+            weight.append(np.full(len(rows), stands_for * float(len(block)) ** -recipe.balance))
             index.append(np.full(len(rows), number))
     weights = np.concatenate(weight)
     return Stack(
@@ -135,6 +139,25 @@ def stacked(
         tuple((b.target, tuple(sorted(b.columns))) for b in blocks),
         class_of(blocks[0].class_name).increasing,
     )
+
+
+def kept(sizes: Sequence[int], recipe: Recipe) -> list[float]:
+    """Share of every block's rows that is kept.
+
+    >>> kept([100, 900], Recipe(max_rows=500, keep_small=True))
+    [1.0, 0.4444444444444444]
+    """
+    if not recipe.keep_small:
+        return [min(1.0, recipe.max_rows / max(sum(sizes), 1))] * len(sizes)
+    left, most = recipe.max_rows, 0.0
+    for index, size in enumerate(ordered := sorted(sizes)):
+        most = left / (len(ordered) - index)
+        if size > most:
+            break
+        left -= size
+    else:
+        return [1.0] * len(sizes)
+    return [min(1.0, most / max(size, 1)) for size in sizes]
 
 
 def grow(stack: Stack, recipe: Recipe) -> Forest:

@@ -93,7 +93,14 @@ EXPERIMENT = OperatorExperiment(
         learning_rate=0.06,
         columns=0.5,
         max_rows=800_000,
-        apart={"trees": 150, "depth": 7, "learning_rate": 0.12, "max_rows": 60_000},
+        keep_small=True,
+        apart={
+            "trees": 150,
+            "depth": 7,
+            "learning_rate": 0.12,
+            "max_rows": 60_000,
+            "keep_small": 0,
+        },
     ),
     calibrating=Calibrating(turns=2),
     shapes=(
