@@ -74,7 +74,8 @@ def write_plots(figures: Sequence[GraphFigure], folder: Path) -> list[Path]:
     found: list[Path] = []
     for protocol in dict.fromkeys(f.protocol for f in figures):
         chosen = [f for f in figures if f.protocol == protocol]
-        charts = {"": errors_chart(protocol, [f for f in chosen if f.share >= 1])}
+        whole = [f for f in chosen if f.share >= 1]
+        charts = {"": errors_chart(protocol, whole)} if whole else {}
         if len({f.share for f in chosen}) > 1:
             charts["-curve"] = curve_chart(protocol, chosen)
         for ending, chart in charts.items():

@@ -323,3 +323,5 @@ def test_figures_are_drawn(tmp_path: Path) -> None:
     assert [p.name for p in paths] == ["nb201-random.svg", "nb201-random-curve.svg"]
     assert all(p.read_text().startswith("<svg") for p in paths)
     assert "boosted-totals @ 50%" in written(done, "markdown")
+    parts = [replace(f, share=f.share / 2) for f in done]
+    assert [p.name for p in write_plots(parts, tmp_path)] == ["nb201-random-curve.svg"]
