@@ -101,5 +101,6 @@ def fingerprint(ops: OpGraph) -> str:
 
     digest = hashlib.blake2b("\n".join(ops.ops).encode(), digest_size=16)
     for table in (ops.fixed, ops.scaled, ops.edges, ops.whole):
-        digest.update(np.ascontiguousarray(table, np.float64).tobytes())
+        # in single precision, as data sets keep them
+        digest.update(np.asarray(table, np.float32).astype(np.float64).tobytes())
     return digest.hexdigest()

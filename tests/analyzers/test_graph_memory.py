@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from perfc.analyzers.graph.machine_bands import GAUSSIAN, Bands, LeftOut, Unseen
 from perfc.analyzers.graph.memory import Memory, fingerprint
 from perfc.analyzers.graph.model_graph import ModelGraph
 from perfc.analyzers.graph.rows import GraphRow, Measurements
+from perfc.analyzers.graph.store import load_graph, save_graph
 
 from .graph_rows import measurements
 
@@ -91,3 +93,14 @@ def test_a_way_of_running_that_nothing_was_trained_on_may_be_further_off() -> No
     assert table.shape == (2, len(spread))
     assert (spread == UNTRAINED).sum() == 1
     assert spread[2] == WAY
+
+
+def test_a_graph_read_from_disk_is_known_again(tmp_path: Path) -> None:
+    graph = measurements().graph(rows(1)[0])
+    # more than single precision, in which data sets are kept, has digits for
+    large = replace(graph, ops=replace(graph.ops, whole=graph.ops.whole + 123456789.0))
+    save_graph(large, tmp_path / "g.npz")
+    read = load_graph(tmp_path / "g.npz", large.name)
+    assert read is not None
+    assert not np.array_equal(read.ops.whole, large.ops.whole)
+    assert fingerprint(read.ops) == fingerprint(large.ops) != fingerprint(graph.ops)
