@@ -1,15 +1,14 @@
-"""A check as pipelines show it: JUnit XML, and GitLab's code quality report."""
+"""A check as pipelines show it: JUnit XML, and annotations of the models."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterator
 
-from perfc.report import junit
+from perfc.report import annotation, junit
+from perfc.report.annotation import Annotation, Level
 
 from .verdict import Outcome, Standing
-from .views import CheckViews, FindingRow, ResultRow
+from .views import CheckViews, ResultRow
 
 
 def junit_xml(views: CheckViews) -> str:
@@ -39,35 +38,12 @@ def unreadable(views: CheckViews) -> Iterator[junit.Case]:
         yield junit.Case(line.partition(":")[0], "not analysed", error=line)
 
 
-def code_quality(views: CheckViews) -> str:
-    """GitLab's code quality report, a subset of Code Climate's, at the first line of each model.
-
-    A fingerprint is the same as long as the same limit of the same model is exceeded.
-    """
-    found = [entry(r, f) for r in views.results for f in r.findings]
-    found += map(unread, views.errors)
-    return json.dumps(found, indent=2) + "\n"
-
-
-def unread(line: str) -> dict[str, object]:
-    """One model that could not be analysed."""
-    path = line.partition(":")[0]
-    return {
-        "description": line,
-        "check_name": "perfc-not-analysed",
-        "fingerprint": hashlib.sha256(path.encode("utf-8", "replace")).hexdigest(),
-        "severity": "blocker",
-        "location": {"path": path, "lines": {"begin": 1}},
-    }
-
-
-def entry(r: ResultRow, f: FindingRow) -> dict[str, object]:
-    """One limit exceeded."""
-    key = "\0".join((r.model, r.setting, f.metric, f.outcome, f"{f.limit:.6g}"))
-    return {
-        "description": f"{r.setting}: {f.message}" if r.setting else f.message,
-        "check_name": f"perfc-{f.metric}",
-        "fingerprint": hashlib.sha256(key.encode("utf-8", "replace")).hexdigest(),
-        "severity": "major" if f.outcome == Outcome.FAIL.value else "minor",
-        "location": {"path": r.model, "lines": {"begin": 1}},
-    }
+def annotated(views: CheckViews) -> Iterator[Annotation]:
+    """Every limit exceeded beside its model, and models that could not be analysed."""
+    for r in views.results:
+        for f in r.findings:
+            level = Level.FAILURE if f.outcome == Outcome.FAIL.value else Level.WARNING
+            identity = "\0".join((r.setting, f.metric, f.outcome, f"{f.limit:.6g}"))
+            name, title = f"perfc-{f.metric}", f"perfc: {f.metric}"
+            yield Annotation(level, r.model, name, title, r.setting, f.message, identity)
+    yield from map(annotation.unreadable, views.errors)

@@ -197,24 +197,6 @@ def csv_rows(views: CheckViews, names: Sequence[str]) -> Iterator[list[comma.Fie
         yield [model, "", "error", False, *(None for _ in names), "error", words]
 
 
-def workflow_commands(views: CheckViews) -> Iterator[str]:
-    """Workflow commands that GitHub shows beside the files."""
-    for r in views.results:
-        for f in r.findings:
-            kind = "error" if f.outcome == "fail" else "warning"
-            title = escaped(f"perfc: {f.metric}", is_property=True)
-            file = escaped(r.model, is_property=True)
-            yield f"::{kind} file={file},line=1,title={title}::{escaped(f.message)}"
-    for line in views.errors:
-        yield f"::error title=perfc::{escaped(line)}"
-
-
-def escaped(text: str, *, is_property: bool = False) -> str:
-    """Text that cannot end a workflow command."""
-    text = text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-    return text.replace(":", "%3A").replace(",", "%2C") if is_property else text
-
-
 def document(views: CheckViews, *, with_errors: bool = True) -> Document:
     """What was exceeded, what changed, what is new, and what nobody checks.
 

@@ -61,6 +61,7 @@ def command(
     """
     from perfc.check import config as configs
     from perfc.check import pipelines, run, views
+    from perfc.report import annotation
 
     where = config or configs.find(Path.cwd())
     found = configs.load(where)
@@ -73,9 +74,9 @@ def command(
         case "csv":
             emit(views.to_csv(shown), output)
         case "github":
-            emit("".join(f"{line}\n" for line in views.workflow_commands(shown)), output)
+            emit(annotation.github(pipelines.annotated(shown)), output)
         case "gitlab":
-            emit(pipelines.code_quality(shown), output)
+            emit(annotation.code_quality(pipelines.annotated(shown)), output)
         case "junit":
             emit(pipelines.junit_xml(shown), output)
         case _:

@@ -1,8 +1,7 @@
-"""Findings for people and for the annotations of GitHub and GitLab; SARIF is ``sarif``."""
+"""Findings for people, as JSON and as annotations; SARIF is ``sarif``."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator
@@ -11,6 +10,8 @@ from enum import Enum
 from pathlib import Path
 from typing import TypeAlias
 
+from perfc.report import annotation
+from perfc.report.annotation import Annotation, Level
 from perfc.report.units import Unit, plural, quantity, share
 
 from .engine import Linted, Outcome, near
@@ -57,9 +58,9 @@ def rendered(outcome: Outcome, form: Format) -> str:
 
             return junit_xml(outcome)
         case Format.GITHUB:
-            return "".join(line + "\n" for line in github(outcome))
+            return annotation.github(annotated(outcome))
         case Format.GITLAB:
-            return json.dumps(gitlab(outcome), indent=2) + "\n"
+            return annotation.code_quality(annotated(outcome))
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,47 +235,9 @@ def sentence(finding: Finding) -> str:
     return printable(place + "; ".join(p for p in parts if p))
 
 
-def github(outcome: Outcome) -> Iterator[str]:
-    """Workflow commands that annotate the files of a pull request."""
+def annotated(outcome: Outcome) -> Iterator[Annotation]:
+    """Every finding beside its file, and files that could not be analysed."""
     for path, f in located(outcome):
-        level = "warning" if f.severity is Severity.WARNING else "notice"
-        where = f"file={_property(path)},line=1,title={_property(f'perfc {f.code}')}"
-        yield f"::{level} {where}::{_data(sentence(f))}"
-    for line in outcome.errors:
-        yield f"::error title=perfc::{_data(printable(line))}"
-
-
-def _data(value: str) -> str:
-    return value.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(value: str) -> str:
-    return _data(value).replace(":", "%3A").replace(",", "%2C")
-
-
-def gitlab(outcome: Outcome) -> list[Json]:
-    """GitLab's code quality report, a subset of Code Climate's."""
-    found: list[Json] = []
-    for path, f in located(outcome):
-        key = hashlib.sha256(f"{path}\0{f.fingerprint}".encode("utf-8", "replace")).hexdigest()
-        found.append(
-            {
-                "description": f"{f.code}: {sentence(f)}",
-                "check_name": f.rule,
-                "fingerprint": key,
-                "severity": "minor" if f.severity is Severity.WARNING else "info",
-                "location": {"path": path, "lines": {"begin": 1}},
-            }
-        )
-    for line in outcome.errors:
-        path = line.partition(":")[0]
-        found.append(
-            {
-                "description": printable(line),
-                "check_name": "not-analysed",
-                "fingerprint": hashlib.sha256(path.encode("utf-8", "replace")).hexdigest(),
-                "severity": "blocker",
-                "location": {"path": path, "lines": {"begin": 1}},
-            }
-        )
-    return found
+        level = Level.WARNING if f.severity is Severity.WARNING else Level.NOTE
+        yield Annotation(level, path, f.rule, f"perfc {f.code}", f.code, sentence(f), f.fingerprint)
+    yield from map(annotation.unreadable, outcome.errors)

@@ -25,7 +25,7 @@ from perfc.cli import run as perfc
 from perfc.diff.figures import Figure, Metric
 from perfc.errors import ParseError
 from perfc.ir.facts import Origin
-from perfc.report import markdown, text
+from perfc.report import annotation, markdown, text
 from perfc.report.units import Unit
 
 _SPEC = importlib.util.spec_from_file_location(
@@ -422,9 +422,10 @@ def test_every_format_names_the_same_findings(
     assert all(markdown.escaped(m) in markdown.render(views.document(shown)) for m in messages)
     tree = json.loads(views.to_json(shown))
     assert [f["message"] for r in tree["results"] for f in r["findings"]] == messages
-    lines = [line.replace("%25", "%") for line in views.workflow_commands(shown)]
+    beside = list(pipelines.annotated(shown))
+    lines = [line.replace("%25", "%") for line in annotation.github(beside).splitlines()]
     assert [line.rpartition("::")[2] for line in lines] == messages
-    quality = json.loads(pipelines.code_quality(shown))
+    quality = json.loads(annotation.code_quality(beside))
     assert [q["description"].partition(": ")[2] for q in quality] == messages
     junit = ET.fromstring(pipelines.junit_xml(shown))
     assert [e.get("message") for e in junit.iter("failure")] == messages[:1]
