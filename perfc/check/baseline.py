@@ -21,6 +21,8 @@ SCHEMA = 1
 DIGITS = 6
 """Significant digits of times; counts are written whole."""
 DIGEST_CHARACTERS = 16
+LARGEST_BYTES = 64 << 20
+"""A lock file has about a thousand bytes for each model and budget."""
 
 KEYS: Mapping[Metric, str] = {
     Metric.TIME: "time_s",

@@ -128,17 +128,17 @@ def tables(path: Path) -> dict[str, dict[str, object]]:
     return parsed(read(path), path)
 
 
-def read(path: Path) -> str:
-    """The text of a small file.
+def read(path: Path, most: int = LARGEST_BYTES) -> str:
+    """The text of a file of at most ``most`` bytes.
 
     Raises:
         ParseError: it cannot be read, or is not small.
     """
     try:
         with path.open("rb") as stream:
-            data = stream.read(LARGEST_BYTES + 1)
-        if len(data) > LARGEST_BYTES:
-            raise ParseError(f"more than {LARGEST_BYTES >> 20} MiB of TOML", where=str(path))
+            data = stream.read(most + 1)
+        if len(data) > most:
+            raise ParseError(f"more than {most >> 20} MiB of TOML", where=str(path))
         return data.decode("utf-8")
     except OSError as error:
         raise ParseError(error.strerror or "cannot be read", where=str(path)) from None

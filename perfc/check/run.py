@@ -13,7 +13,7 @@ from perfc.errors import ModelError, ParseError, PerfcError
 from perfc.ir.types import TensorType
 
 from . import digests
-from .baseline import Baseline, Case, Entry, from_text
+from .baseline import LARGEST_BYTES, Baseline, Case, Entry, from_text
 from .cache import Cache
 from .config import Budget, Config, read
 from .verdict import Outcome, Result, Standing, judge
@@ -257,7 +257,7 @@ def opened(config: Config, against: str = "") -> Baseline:
         )
     if not config.lock.is_file():
         return Baseline()
-    return from_text(read(config.lock), config.lock)
+    return from_text(read(config.lock, LARGEST_BYTES), config.lock)
 
 
 def renewed(

@@ -528,3 +528,16 @@ def test_no_output_depends_on_where_the_project_is(
     for form in ("text", "json", "csv", "markdown", "github", "gitlab", "junit"):
         assert str(project) not in said(capsys, "check", "--output-format", form)[1], form
     assert str(project) not in said(capsys, "baseline", "show")[1]
+
+
+def test_a_baseline_of_thousands_of_models_reads_back(project: Path) -> None:
+    config = load(project / "perfc.toml")
+    first = run.check(config, (), against=run.opened(config)).results[0]
+    assert first.entry is not None
+    entries = {
+        Case(f"models/{i:04}.onnx", "a100-sxm4-80gb", dims=(("n", 4),)): first.entry
+        for i in range(2_000)
+    }
+    config.lock.write_text(lock.to_text("p", entries), encoding="utf-8")
+    assert config.lock.stat().st_size > 1 << 20
+    assert run.opened(config).entries.keys() == entries.keys()
