@@ -22,7 +22,7 @@ DIGITS = 6
 """Significant digits of times; counts are written whole."""
 DIGEST_CHARACTERS = 16
 LARGEST_BYTES = 64 << 20
-"""A lock file has about a thousand bytes for each model and budget."""
+"""A lock file has about five hundred bytes for each model and budget."""
 
 KEYS: Mapping[Metric, str] = {
     Metric.TIME: "time_s",

@@ -536,7 +536,7 @@ def test_a_baseline_of_thousands_of_models_reads_back(project: Path) -> None:
     assert first.entry is not None
     entries = {
         Case(f"models/{i:04}.onnx", "a100-sxm4-80gb", dims=(("n", 4),)): first.entry
-        for i in range(2_000)
+        for i in range(3_000)
     }
     config.lock.write_text(lock.to_text("p", entries), encoding="utf-8")
     assert config.lock.stat().st_size > 1 << 20
