@@ -112,6 +112,7 @@ def asked(
         ModelError: the runtime is none that whole runs were ever measured under.
     """
     from .graph import shipped
+    from .graph.rows import Quantity
 
     card = shipped.named(predictor)
     mode = RUNTIMES.get(runtime)
@@ -126,7 +127,12 @@ def asked(
         precision = PRECISIONS.get(dtype or element(source), wide)
         setting = Setting(precision, compiled=mode is Mode.COMPILED)
         setting = shipped.newest(card, shipped.known_name(str(machine.path)), setting)
-    return run_of(source, card, machine, setting, env)
+    run = run_of(source, card, machine, setting, env)
+    if run.quantity is not Quantity.TIME:
+        raise ModelError(
+            f"{predictor} predicts {run.quantity.value}, not time", hint="perfc predict"
+        )
+    return run
 
 
 def run_of(

@@ -160,6 +160,12 @@ def test_weights_of_another_schema_are_one_line(tmp_path: Path) -> None:
     assert len(text.splitlines()) <= 2
 
 
+def test_a_card_of_energy_is_no_time(tmp_path: Path) -> None:
+    card = copy_of_ours(tmp_path, quantity="energy_j")
+    with pytest.raises(PerfcError, match="predicts energy_j, not time"):
+        _ = whole(runtime="eager", dtype="f16", predictor=str(card)).prediction
+
+
 def test_a_larger_graph_than_any_is_said_and_widens(tmp_path: Path) -> None:
     plain = perfc.predict(RESNET, batch=64)
     found = perfc.predict(RESNET, batch=64, predictor=str(copy_of_ours(tmp_path, most_operators=9)))
