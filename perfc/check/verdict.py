@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -73,7 +73,8 @@ class Result:
         standing: against the baseline.
         entry: its figures; None where it was skipped or is gone.
         baseline: those it had; None where it is new.
-        findings: limits exceeded, the worst first.
+        findings: limits exceeded, the worst first; of a metric at most one against the baseline
+            and one against a fixed limit.
         notes: what else a reader must know.
         was_analysed: whether it was analysed now, rather than before in the same state.
     """
@@ -110,10 +111,11 @@ def judge(
     """
     blamed = whose(entry, old, predictor)
     own = old is None or entry.digest[: len(old.digest)] != old.digest
-    found = [
-        f for rule in rules if (f := exceeded(rule, entry, old, is_models_own=own)) is not None
-    ]
-    found.sort(key=lambda f: f.outcome, reverse=True)
+    found = worst(
+        (rule, f)
+        for rule in rules
+        if (f := exceeded(rule, entry, old, is_models_own=own)) is not None
+    )
     if old is None:
         standing = Standing.NEW
     elif all(is_equal(f, old.figures[m]) for m, f in entry.figures.items() if m in old.figures):
@@ -125,6 +127,15 @@ def judge(
     if bounds:
         notes += (f"lower bounds, not all is known: {', '.join(bounds)}",)
     return Result(case, standing, entry, old, tuple(found), notes)
+
+
+def worst(found: Iterable[tuple[Rule, Finding]]) -> list[Finding]:
+    """One finding for each metric and kind of limit: what fails says what would warn too."""
+    ordered = sorted(found, key=lambda p: (p[1].outcome, p[0].level is Level.FAIL), reverse=True)
+    kept: dict[tuple[Metric, bool], Finding] = {}
+    for rule, finding in ordered:
+        kept.setdefault((rule.metric, rule.limit.is_relative), finding)
+    return list(kept.values())
 
 
 def whose(entry: Entry, old: Entry | None, predictor: tuple[str, str]) -> Iterator[str]:
