@@ -198,9 +198,7 @@ def predict(
             own = by_roofline(bound, machine)
         found[i] = waited(own, bound, launch)
     complete = [k for k in found if k is not None]
-    host_s = 0.0
-    if efficiencies is not None and source is not None:
-        host_s = efficiencies.host_s * host_nodes(source, kernels)
+    host_s = on_host(source, kernels, efficiencies)
     whole = total(complete, bounds.floor_s, host_s, efficiencies)
     if kernels.runtime.streams > 1 and module is not None:
         whole = overlapped(whole, complete, bounds, kernels, module, launch.time_s)
@@ -216,6 +214,15 @@ def predict(
         energies,
         summed(energies, run),
     )
+
+
+def on_host(
+    source: Module | None, kernels: KernelTable, efficiencies: Efficiencies | None
+) -> float:
+    """Seconds of nodes that only a host runs, where anybody fitted them."""
+    if efficiencies is None or source is None:
+        return 0.0
+    return efficiencies.host_s * host_nodes(source, kernels)
 
 
 def by_fit(
