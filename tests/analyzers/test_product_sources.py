@@ -72,3 +72,5 @@ def test_half_precision_is_another_type_where_bf16_is_slow() -> None:
     row = Lowered("matmul", "f16", {"m": 1.0, "n": 1.0, "k": 1.0})
     assert computed(row, load_machine("a100"), tf32=True) == ("matmul", "bf16")
     assert computed(row, load_machine("v100"), tf32=True) == ("matmul", "f16")
+    assert computed(row, load_machine("rtx4090"), tf32=True) == ("matmul", "bf16")
+    assert computed(row, load_machine("mi100"), tf32=True) == ("matmul", "f16")
