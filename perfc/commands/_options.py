@@ -23,6 +23,18 @@ dim_option = click.option(
 output_option = click.option(
     "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file."
 )
+tables_option = click.option(
+    "--data",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    required=True,
+    help="Folder of the measured tables, as `perfc data fetch` writes it.",
+)
+graphs_option = click.option(
+    "--graphs",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    required=True,
+    help="Folder of the data sets, as `perfc data build` writes it.",
+)
 facts_option = click.option(
     "--facts", default="", metavar="NAMES", help="Analyses printed beneath each node: cost,fuse."
 )

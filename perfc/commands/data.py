@@ -8,6 +8,8 @@ import click
 
 from perfc.errors import ParseError
 
+from ._options import tables_option
+
 
 @click.group("data")
 def command() -> None:
@@ -61,10 +63,7 @@ def list_sets() -> None:
 
 @command.command("build")
 @click.argument("names", metavar="NAME...", nargs=-1, required=True)
-@click.option(
-    "--data", type=click.Path(path_type=Path, file_okay=False, exists=True), required=True,
-    help="Folder of the measured tables, as `perfc data fetch` writes it.",
-)  # fmt: skip
+@tables_option
 @click.option(
     "-o", "--output", type=click.Path(file_okay=False, path_type=Path), default=Path("graphs"),
     show_default=True, help="Folder of the data sets.",

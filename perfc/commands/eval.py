@@ -7,6 +7,8 @@ from typing import ClassVar
 
 import click
 
+from ._options import graphs_option, tables_option
+
 
 class Scoreboards(click.Group):
     """``graph`` has a scoreboard of its own; any other name is of an operator predictor."""
@@ -27,12 +29,7 @@ def command() -> None:
 
 @command.command("op")
 @click.argument("names", metavar="[NAME]...", nargs=-1)
-@click.option(
-    "--data",
-    type=click.Path(path_type=Path, file_okay=False, exists=True),
-    required=True,
-    help="Folder of the measured tables, as `perfc data fetch` writes it.",
-)
+@tables_option
 @click.option(
     "--output-format",
     type=click.Choice(["text", "json", "markdown"]),
@@ -65,12 +62,7 @@ def op(
 @command.command("graph")
 @click.option("--predictor", "names", multiple=True, help="NAME or NAME:VARIANT; all by default.")
 @click.option("--dataset", default="timm", show_default=True)
-@click.option(
-    "--graphs",
-    type=click.Path(path_type=Path, file_okay=False, exists=True),
-    required=True,
-    help="Folder of the data sets, as `perfc data build` writes it.",
-)
+@graphs_option
 @click.option("--split", "splits", multiple=True, help="Protocol; repeated for several.")
 @click.option("--seed", "seeds", multiple=True, type=int, help="Of the splits; three by default.")
 @click.option("--quantity", default="time_s", show_default=True, help="What is predicted.")

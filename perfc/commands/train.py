@@ -8,6 +8,8 @@ import click
 
 from perfc.errors import ParseError
 
+from ._options import graphs_option, tables_option
+
 
 @click.group("train")
 def command() -> None:
@@ -16,12 +18,7 @@ def command() -> None:
 
 @command.command("op")
 @click.argument("names", metavar="[NAME]...", nargs=-1)
-@click.option(
-    "--data",
-    type=click.Path(path_type=Path, file_okay=False, exists=True),
-    required=True,
-    help="Folder of the measured tables, as `perfc data fetch` writes it.",
-)
+@tables_option
 @click.option(
     "--output",
     type=click.Path(path_type=Path, file_okay=False),
@@ -45,12 +42,7 @@ def op(names: tuple[str, ...], data: Path, output: Path | None, force: bool) -> 
 @command.command("graph")
 @click.option("--predictor", "name", required=True, help="NAME or NAME:VARIANT.")
 @click.option("--dataset", default="timm", show_default=True)
-@click.option(
-    "--graphs",
-    type=click.Path(path_type=Path, file_okay=False, exists=True),
-    required=True,
-    help="Folder of the data sets, as `perfc data build` writes it.",
-)
+@graphs_option
 @click.option("--split", default="random", show_default=True, help="What is left for the test.")
 @click.option("--seed", default=0, show_default=True)
 @click.option("--quantity", default="time_s", show_default=True, help="What is predicted.")
