@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from perfc.ir.dim import Dim
@@ -110,6 +110,7 @@ class Listing:
                 self.readers.setdefault(v, []).append(k)
         self.amounts: dict[Dim, Amount] = {}
         self.widths: dict[Value, int] = {}
+        self.known: dict[tuple[Hashable, ...], Launch] = {}
         self.weight_bytes = 0.0
         self.weights = 0
 
@@ -232,7 +233,28 @@ class Listing:
         return Launch(kind, -1, amounts, traits, 1.0)
 
     def launch(self, index: int, kernel: Kernel) -> Launch:
-        """The launch of a kernel."""
+        """The launch of a kernel; layers repeat a few."""
+        key = self.signature(kernel)
+        found = self.known.get(key)
+        if found is None:
+            found = self.known[key] = self.counted(kernel)
+        return replace(found, kernel=index)
+
+    def signature(self, kernel: Kernel) -> tuple[Hashable, ...]:
+        """All that a launch is counted from; inner nodes of attention count, so it is its own."""
+        anchor, policy = kernel.anchor, self.policy(kernel)
+        return (
+            anchor if kernel.kind is Kind.ATTENTION else None,
+            anchor.op, kernel.kind, kernel.pattern, policy, kernel.repeat, len(kernel.nodes),
+            kernel.work, kernel.traffic, self.strides.permuted_share(kernel),
+            tuple([v and v.type for v in anchor.inputs]), tuple([v.type for v in anchor.results]),
+            tuple([(v.type, self.bits(v), v.weight is None) for v in kernel.reads]),
+            tuple(kernel.read_parts),
+            tuple([(v.type, self.bits(v), self.write_bits(v, policy)) for v in kernel.writes]),
+        )  # fmt: skip
+
+    def counted(self, kernel: Kernel) -> Launch:
+        """The launch of a kernel, its place left open."""
         policy = self.policy(kernel)
         reads = self.stored_bytes(
             [
@@ -268,7 +290,7 @@ class Listing:
             "channels": channels,
         }
         times = self.number(kernel.repeat)
-        return Launch(kind_of(kernel, found, channels), index, amounts, traits, times)
+        return Launch(kind_of(kernel, found, channels), -1, amounts, traits, times)
 
     def stored_bytes(self, parts: Sequence[tuple[Value, Dim, int]]) -> Amount:
         """Bytes of parts of values in other widths than their types say."""

@@ -13,7 +13,7 @@ from perfc.analyzers.sources.timm import BATCHES, Measured, lower
 from perfc.analyzers.steps.columns import columns
 from perfc.analyzers.steps.features import tabulate
 from perfc.analyzers.steps.launch_kind import LaunchKind
-from perfc.analyzers.steps.launches import Launch, launches
+from perfc.analyzers.steps.launches import Launch, Listing, launches
 from perfc.analyzers.steps.setting import Precision, Setting
 from perfc.api import typed
 from perfc.machine import load_machine
@@ -97,3 +97,13 @@ def test_a_scale_is_not_below_its_floor(setting: Setting) -> None:
     assert (table.scale_s >= 0.8 * table.floor_s).all()
     trained = tabulate(found, replace(setting, training=True), Sheet(load_machine("rtx3090")))
     assert np.allclose(trained.scale_s, 3 * table.scale_s)
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("name", ["resnet50", "vit-b16", "gpt2"])
+def test_a_repeated_launch_is_what_it_would_be_if_counted_again(
+    name: str, setting: Setting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found, _ = listed(name, setting)
+    monkeypatch.setattr(Listing, "signature", lambda self, kernel: (kernel,))
+    assert found == listed(name, setting)[0]
