@@ -59,11 +59,6 @@ class Sheet:
         return self._device("launch_overhead_s", 5e-6)
 
     @cached_property
-    def graph_launch_s(self) -> float:
-        """Shortest kernel inside a recorded graph; 2.5 µs where not stated."""
-        return self._device("launch_graph_s", 2.5e-6)
-
-    @cached_property
     def shared_memory_bytes(self) -> float:
         """Of one multiprocessor; 64 KiB where not stated."""
         return self._device("shared_memory_per_sm_bytes", 65536.0)

@@ -2,7 +2,7 @@
 
     python benchmarks/tile_network.py --data DIR matmul matmul_f32
 
-NeuSight (arXiv:2407.13853, section 4.3) lets a multilayer perceptron say how well a wave of tiles
+NeuSight lets a multilayer perceptron say how well a wave of tiles
 uses the machine: utilisation = α − β / waves, with α and β two outputs between 0 and 1, so that few
 waves use less of it. Here the time at full utilisation is the class's own physical scale, which
 counts whole waves and what a launch costs, times what the fastest hundredth of the rows takes of

@@ -37,16 +37,22 @@ def command() -> None:
     show_default=True,
 )
 @click.option("--plot", type=click.Path(path_type=Path), help="Write a chart of the errors (SVG).")
+@click.option("--cards", is_flag=True, help="Write the figures into the cards of the weights.")
 @click.pass_context
 def op(
-    ctx: click.Context, names: tuple[str, ...], data: Path, output_format: str, plot: Path | None
+    ctx: click.Context,
+    names: tuple[str, ...],
+    data: Path,
+    output_format: str,
+    plot: Path | None,
+    cards: bool,
 ) -> None:
     """Operator and step predictors NAME, all by default; ``perfc eval NAME`` is the same.
 
     Exits with 1 if a figure misses its goal.
     """
     from perfc.analyzers.training.experiments import chosen
-    from perfc.analyzers.training.scoreboard import write_plot, written
+    from perfc.analyzers.training.scoreboard import into_cards, write_plot, written
 
     found = {
         experiment: list(experiment.evaluate(data, lambda line: click.echo(line, err=True)))
@@ -55,6 +61,8 @@ def op(
     click.echo(written(found, output_format), nl=False)
     if plot is not None:
         write_plot(found, plot)
+    if cards:
+        into_cards(found)
     if not all(figure.met for figures in found.values() for figure in figures):
         ctx.exit(1)
 

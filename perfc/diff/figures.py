@@ -63,11 +63,6 @@ class Figure:
     low: float | None = None
     high: float | None = None
 
-    @property
-    def has_interval(self) -> bool:
-        """Whether its uncertainty is stated."""
-        return self.low is not None and self.high is not None
-
 
 def figures(report: Report) -> dict[Metric, Figure]:
     """Every metric of an analysis that is known."""
