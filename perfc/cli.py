@@ -101,6 +101,9 @@ def run(args: list[str]) -> int:
         return finish(invoke(args))
     except click.exceptions.Exit as stop:
         return finish(stop.exit_code)
+    except click.exceptions.NoArgsIsHelpError as error:
+        say(error.format_message())
+        return 2
     except BrokenPipeError:
         return closed()
     except (KeyboardInterrupt, click.Abort):
@@ -157,7 +160,7 @@ def describe(error: Exception, args: Sequence[str]) -> str:
 
 
 def say(line: str) -> None:
-    """One line on standard error; a closed one is ignored."""
+    """One line, or a page of help, on standard error; a closed one is ignored."""
     try:
         print(line, file=sys.stderr, flush=True)
     except OSError:

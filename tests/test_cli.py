@@ -82,6 +82,15 @@ def test_help_lists_every_command_in_a_line(capsys: pytest.CaptureFixture[str]) 
     assert all(len(line.split()) > 2 and "`" not in line for line in lines)
 
 
+@pytest.mark.parametrize("args", [[], ["targets"], ["data"]])
+def test_without_a_command_its_help_is_a_page_on_standard_error(
+    args: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.run(args) == 2
+    page = capsys.readouterr().err
+    assert page.startswith("Usage: perfc") and len(page.splitlines()) > 5, "no single line"
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_help_of_a_command_is_that_of_its_option(
     name: str, capsys: pytest.CaptureFixture[str]
