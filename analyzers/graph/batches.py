@@ -30,12 +30,19 @@ class GraphTensors:
         edge_index: ``[2, edges]``, source and target.
         edge_attr: ``[edges, features]``; None where a network reads none.
         u: ``[features]`` of the graph whatever the row; None where there are none.
+        count: ``[nodes]``, operators that each stands for; None for one each.
     """
 
     x: Tensor
     edge_index: Tensor
     edge_attr: Tensor | None = None
     u: Tensor | None = None
+    count: Tensor | None = None
+
+    @property
+    def operators(self) -> int:
+        """As many as the graph has, those that are passed once included."""
+        return len(self.x) if self.count is None else int(self.count.sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +60,7 @@ class Batch:
         y: ``[rows]``, scaled by `LogScale`.
         index: ``[rows]``, positions in the measurements.
         graphs: how many.
+        count: ``[nodes]``, operators that each stands for; None for one each.
     """
 
     x: Tensor
@@ -65,6 +73,7 @@ class Batch:
     y: Tensor
     index: Tensor
     graphs: int
+    count: Tensor | None = None
 
     def to(self, device: torch.device) -> Batch:
         """On a device."""
@@ -79,6 +88,7 @@ class Batch:
             self.y.to(device),
             self.index,
             self.graphs,
+            None if self.count is None else self.count.to(device),
         )
 
 
@@ -148,7 +158,7 @@ class RowBatches:
         scale: of ``y``.
         by_batch: whether a graph is encoded at each batch it was measured with, as another graph;
             otherwise once, at batch 1.
-        nodes: of a mini-batch, about.
+        nodes: of a mini-batch, about; equal ones count as often as they occur.
         cache: encoded graphs, shared between training and validation.
     """
 
@@ -172,6 +182,7 @@ class RowBatches:
             self.members.setdefault(key, []).append(i)
             if key not in self.graphs:
                 self.graphs[key] = graph_encoder(data.graph(row), float(key[1]))
+        self.sizes = {key: self.graphs[key].operators for key in self.members}
         encoded = [list(map(float, row_encoder(data, row))) for row in data.rows]
         width = len(encoded[0]) if encoded else 0
         self.row = torch.tensor(encoded, dtype=torch.float32).reshape(len(encoded), width)
@@ -184,14 +195,14 @@ class RowBatches:
 
     def epoch(self, generator: random.Random | None = None) -> Iterator[Batch]:
         """Every row once; shuffled, graphs of about a size together, if a generator is given."""
-        keys = sorted(self.members, key=lambda k: (len(self.graphs[k].x), k))
+        keys = sorted(self.members, key=lambda k: (self.sizes[k], k))
         chunks: list[list[tuple[str, int]]] = []
         if generator is not None:
-            jitter = {k: len(self.graphs[k].x) * generator.uniform(0.5, 2.0) for k in keys}
+            jitter = {k: self.sizes[k] * generator.uniform(0.5, 2.0) for k in keys}
             keys.sort(key=jitter.__getitem__)
         filled = self.nodes
         for key in keys:
-            size = len(self.graphs[key].x)
+            size = self.sizes[key]
             if filled + size > self.nodes:
                 chunks.append([])
                 filled = 0
@@ -211,6 +222,7 @@ class RowBatches:
         counts = torch.tensor([len(self.members[k]) for k in keys])
         edge_attr = [g.edge_attr for g in graphs if g.edge_attr is not None]
         u = [g.u for g in graphs if g.u is not None]
+        count = [g.count for g in graphs if g.count is not None]
         rows = torch.tensor(index)
         every = torch.arange(len(keys))
         return Batch(
@@ -224,4 +236,5 @@ class RowBatches:
             self.y[rows],
             rows,
             len(keys),
+            torch.cat(count) if count else None,
         )

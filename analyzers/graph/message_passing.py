@@ -50,7 +50,9 @@ class Sage(nn.Module):
 
     def forward(self, x: Tensor, edges: Tensor) -> Tensor:
         degree = in_degree(edges, len(x)).clamp(min=1)[:, None]
-        out: Tensor = self.own(x) + self.neighbours(incoming(x[edges[0]], edges, len(x)) / degree)
+        out: Tensor = self.own(x) + self.neighbours(
+            incoming(x.index_select(0, edges[0]), edges, len(x)) / degree
+        )
         return nn.functional.normalize(out, dim=1) if self.is_normalised else out
 
 
@@ -104,11 +106,15 @@ class Gin(nn.Module):
         )
 
     def forward(self, x: Tensor, edges: Tensor) -> Tensor:
-        out: Tensor = self.mlp((1 + self.epsilon) * x + incoming(x[edges[0]], edges, len(x)))
+        out: Tensor = self.mlp(
+            (1 + self.epsilon) * x + incoming(x.index_select(0, edges[0]), edges, len(x))
+        )
         return out
 
 
-def pooled(x: Tensor, graph_of_node: Tensor, graphs: int, how: str) -> Tensor:
+def pooled(
+    x: Tensor, graph_of_node: Tensor, graphs: int, how: str, count: Tensor | None = None
+) -> Tensor:
     """Nodes of each graph as one, ``[graphs, features]``.
 
     Args:
@@ -116,22 +122,47 @@ def pooled(x: Tensor, graph_of_node: Tensor, graphs: int, how: str) -> Tensor:
         graph_of_node: ``[nodes]``, sorted; every graph has a node.
         graphs: how many.
         how: ``sum``, ``mean`` or ``max``.
+        count: ``[nodes]``, nodes that each stands for; None for one each.
     """
-    if how == "max":
-        # segment_reduce gives wrong gradients for maxima that several nodes share, as equal
-        # operators do; scatter_reduce counts what it starts from among them if that is as large.
-        least = torch.full((graphs, x.shape[1]), -torch.inf, dtype=x.dtype, device=x.device)
-        return least.scatter_reduce(0, graph_of_node[:, None].expand_as(x), x, "amax")
+    each = membership(graph_of_node, graphs, x.dtype, count)
+    match how:
+        case "max":
+            # segment_reduce gives wrong gradients for maxima that several nodes share, as equal
+            # operators do: the mean of those that are as large shares them equally.
+            is_highest = (x == _highest(x, graph_of_node, graphs)[graph_of_node]).to(x.dtype)
+            return each @ (x * is_highest) / (each @ is_highest)
+        case "mean":
+            return each @ x / each.sum(1, keepdim=True)
+        case _:
+            return each @ x
+
+
+def membership(
+    graph_of_node: Tensor, graphs: int, dtype: torch.dtype, count: Tensor | None = None
+) -> Tensor:
+    """How many nodes of each graph a node stands for, ``[graphs, nodes]``.
+
+    Dense, as a mini-batch has few graphs: its products are faster than reductions of segments.
+    """
+    found = torch.zeros(graphs, len(graph_of_node), dtype=dtype, device=graph_of_node.device)
+    nodes = torch.arange(len(graph_of_node), device=graph_of_node.device)
+    found[graph_of_node, nodes] = 1.0 if count is None else count.to(dtype)
+    return found
+
+
+def _highest(x: Tensor, graph_of_node: Tensor, graphs: int) -> Tensor:
     lengths = torch.bincount(graph_of_node, minlength=graphs)
-    return torch.segment_reduce(x, how, lengths=lengths, axis=0)
+    return torch.segment_reduce(x.detach(), "max", lengths=lengths, axis=0)
 
 
-def softmax_pooled(x: Tensor, graph_of_node: Tensor, graphs: int) -> Tensor:
+def softmax_pooled(
+    x: Tensor, graph_of_node: Tensor, graphs: int, count: Tensor | None = None
+) -> Tensor:
     """Mean of the nodes of each graph, weighted by the softmax of each feature over the nodes."""
-    highest = pooled(x.detach(), graph_of_node, graphs, "max")
-    weight = (x - highest[graph_of_node]).exp()
-    total = pooled(weight, graph_of_node, graphs, "sum")
-    return pooled(weight * x, graph_of_node, graphs, "sum") / total
+    highest = _highest(x, graph_of_node, graphs)
+    weight = (x - highest.index_select(0, graph_of_node)).exp()
+    each = membership(graph_of_node, graphs, x.dtype, count)
+    return each @ (weight * x) / (each @ weight)
 
 
 def perceptron(widths: tuple[int, ...], dropout: float = 0.0) -> nn.Sequential:

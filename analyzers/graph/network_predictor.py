@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from perfc.errors import PerfcError
 
 from .batches import Batch, GraphTensors, LogScale, RowBatches, Standard
+from .equal_nodes import merged
 from .model_graph import ModelGraph
 from .predictor import Budget, GraphPredictor, Say
 from .row_features import ROW, row_features
@@ -39,6 +40,8 @@ class NetworkPredictor(GraphPredictor):
 
     Attributes:
         nodes: columns of the node table.
+        layers: how often messages are passed, so that operators that are equal to that depth are
+            passed once; 0 to pass every one.
         edges: columns of the edge table; empty for networks that read none.
         whole: columns of the graph's vector; empty for none.
         hidden: width in the paper.
@@ -48,6 +51,7 @@ class NetworkPredictor(GraphPredictor):
     """
 
     nodes: Schema
+    layers: int = 0
     edges: Schema = Schema("no edges", ())
     whole: Schema = Schema("no graph", ())
     hidden: ClassVar[int]
@@ -127,8 +131,13 @@ class NetworkPredictor(GraphPredictor):
     def batches(self, data: Measurements, cache: dict[tuple[str, int], GraphTensors]) -> RowBatches:
         """Rows as mini-batches of standardised graphs."""
         return RowBatches(
-            data, self.quantity, self.tensors, self._row, self.scale, cache=cache
+            data, self.quantity, self.passed, self._row, self.scale, cache=cache
         )  # fmt: skip
+
+    def passed(self, graph: ModelGraph, batch: float) -> GraphTensors:
+        """One graph as the network is given it: standardised, equal operators once."""
+        found = self.tensors(graph, batch)
+        return merged(found, self.layers) if self.layers else found
 
     def tensors(self, graph: ModelGraph, batch: float) -> GraphTensors:
         """One graph, standardised."""

@@ -81,7 +81,7 @@ class NnlqpNetwork(nn.Module):
         assert batch.u is not None
         x = self.dropout(torch.relu(self.first(batch.x, batch.edge_index)))
         x = self.dropout(torch.relu(self.second(x, batch.edge_index)))
-        own = pooled(x, batch.graph_of_node, batch.graphs, "sum") / PER
+        own = pooled(x, batch.graph_of_node, batch.graphs, "sum", batch.count) / PER
         embedding = torch.cat([own, batch.u], dim=1)[batch.graph_of_row]
         out: Tensor = self.head(torch.cat([embedding, batch.row], dim=1))
         return out.squeeze(1)
@@ -99,6 +99,7 @@ class Nnlqp(NetworkPredictor):
     recipe: ClassVar[TrainRecipe] = TrainRecipe(epochs=100, learning_rate=1e-3, patience=100)
     loss: ClassVar[Loss] = staticmethod(squared)
     nodes = NODES
+    layers = 2
     whole = STATIC
 
     def node_table(self, graph: ModelGraph, batch: float) -> Array:

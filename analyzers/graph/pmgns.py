@@ -115,7 +115,7 @@ class PmgnsNetwork(nn.Module):
             x = batch.x
             for block in self.blocks:
                 x = self.dropout(torch.relu(block(x, batch.edge_index)))
-            parts.append(pooled(x, batch.graph_of_node, batch.graphs, "sum") / PER)
+            parts.append(pooled(x, batch.graph_of_node, batch.graphs, "sum", batch.count) / PER)
         embedding = torch.cat(parts, dim=1)[batch.graph_of_row]
         out: Tensor = self.head(torch.cat([embedding, batch.row], dim=1))
         return out.squeeze(1)
@@ -137,6 +137,11 @@ class Pmgns(NetworkPredictor):
     short: ClassVar[TrainRecipe | None] = TrainRecipe(learning_rate=1e-3, patience=200)
     nodes = NODES
     whole = STATIC
+
+    def __init__(self, variant: str = "", quantity: Quantity = Quantity.TIME) -> None:
+        super().__init__(variant, quantity)
+        # GCN reads how many edges end at the sources of the first layer's messages
+        self.layers = 4 if variant == "gcn" else 3
 
     def node_table(self, graph: ModelGraph, batch: float) -> Array:
         return node_table(graph, batch)

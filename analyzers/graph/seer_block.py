@@ -16,8 +16,10 @@ class SynMM(nn.Module):
         super().__init__()
         self.linear = nn.Linear(2 * width, width)
 
-    def forward(self, x: Tensor, graph_of_node: Tensor, graphs: int) -> Tensor:
-        both = [pooled(x, graph_of_node, graphs, how) for how in ("max", "mean")]
+    def forward(
+        self, x: Tensor, graph_of_node: Tensor, graphs: int, count: Tensor | None = None
+    ) -> Tensor:
+        both = [pooled(x, graph_of_node, graphs, how, count) for how in ("max", "mean")]
         out: Tensor = self.linear(torch.cat(both, dim=1))
         return out
 
@@ -49,6 +51,7 @@ class SeerBlock(nn.Module):
         has_global_node: bool = True,
     ) -> None:
         super().__init__()
+        self.width = width
         self.has_global_node = has_global_node
         self.node_in = nn.Linear(node, width)
         self.edge_in = nn.Linear(edge, width) if edge else None
@@ -61,28 +64,58 @@ class SeerBlock(nn.Module):
         self.syn_mm = SynMM(width) if has_syn_mm else None
 
     def forward(self, batch: Batch) -> Tensor:
-        v = self.node_in(batch.x)
-        of, graphs = batch.graph_of_node, batch.graphs
+        of, graphs, count = batch.graph_of_node, batch.graphs, batch.count
         u = [] if self.whole_in is None else [self.whole_in(batch.u)]
-        z = softmax_pooled(v, of, graphs) if self.phi_z is not None else None
+        z = None
+        if self.phi_z is not None:
+            z = softmax_pooled(self.node_in(batch.x), of, graphs, count)
 
-        received = self.received(batch, v)
-        seen = v if z is None else v + z[of]
-        v = self.phi_v(torch.cat([received, seen, *(x[of] for x in u)], dim=1))  # Eq. 4
+        v = self.updated(batch, z, u)
 
         parts = [
-            pooled(v, of, graphs, "mean") if self.syn_mm is None else self.syn_mm(v, of, graphs)
+            pooled(v, of, graphs, "mean", count)
+            if self.syn_mm is None
+            else self.syn_mm(v, of, graphs, count)
         ]  # Eq. 7
         if self.phi_z is not None and z is not None:
-            parts.append(self.phi_z(softmax_pooled(v, of, graphs) + z))  # Eqs. 5 and 6
+            parts.append(self.phi_z(softmax_pooled(v, of, graphs, count) + z))  # Eqs. 5 and 6
         out: Tensor = self.phi_u(torch.cat([*parts, *u], dim=1))  # Eq. 8
         return out
 
-    def received(self, batch: Batch, v: Tensor) -> Tensor:
+    def updated(self, batch: Batch, z: Tensor | None, u: list[Tensor]) -> Tensor:
+        """Nodes after what they received, their global node and the graph (Eq. 4)."""
+        linear = first_of(self.phi_v)
+        by_part = torch.split(linear.weight, self.width, dim=1)
+        whole = linear.bias.expand(batch.graphs, -1)
+        if z is not None:
+            whole = whole + z @ by_part[1].T
+        for vector, weight in zip(u, by_part[2:], strict=True):
+            whole = whole + vector @ weight.T
+        received = self.received(batch) @ by_part[0].T
+        own = through(batch.x, self.node_in, by_part[1])
+        return torch.relu(received + own + whole.index_select(0, batch.graph_of_node))
+
+    def received(self, batch: Batch) -> Tensor:
         """Updated edges (Eq. 2), averaged at the node they end at (Eq. 3)."""
         source, target = batch.edge_index
-        ends = [v[source], v[target]]
-        own = [] if self.edge_in is None else [self.edge_in(batch.edge_attr)]
-        e: Tensor = self.phi_e(torch.cat([*own, *ends], dim=1))
-        degree = in_degree(batch.edge_index, len(v)).clamp(min=1)[:, None]
-        return incoming(e, batch.edge_index, len(v)) / degree
+        linear = first_of(self.phi_e)
+        *of_edge, of_source, of_target = torch.split(linear.weight, self.width, dim=1)
+        x, nodes = batch.x, len(batch.x)
+        e = through(x, self.node_in, of_source).index_select(0, source)
+        e = e + (through(x, self.node_in, of_target) + linear.bias).index_select(0, target)
+        if self.edge_in is not None and batch.edge_attr is not None:
+            e = e + through(batch.edge_attr, self.edge_in, of_edge[0])
+        degree = in_degree(batch.edge_index, nodes).clamp(min=1)[:, None]
+        return incoming(torch.relu(e), batch.edge_index, nodes) / degree
+
+
+def first_of(layers: nn.Sequential) -> nn.Linear:
+    """The linear map that layers begin with."""
+    found = layers[0]
+    assert isinstance(found, nn.Linear)
+    return found
+
+
+def through(x: Tensor, first: nn.Linear, weight: Tensor) -> Tensor:
+    """``weight @ first(x)`` with the two weights multiplied first, as there are many more rows."""
+    return nn.functional.linear(x, weight @ first.weight, weight @ first.bias)

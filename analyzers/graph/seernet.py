@@ -63,6 +63,7 @@ class SeerNet(NetworkPredictor):
     short: ClassVar[TrainRecipe | None] = TrainRecipe(learning_rate=1e-3, patience=200)
     loss: ClassVar[Loss] = staticmethod(squared)
     nodes = perf_graph.NODES
+    layers = 1
     edges = perf_graph.EDGES
     whole = perf_graph.GRAPH
 
