@@ -107,7 +107,7 @@ def estimate(
     end = time.perf_counter()
     is_strange = row.target not in found.targets
     inner = tuple(reasons(found, row, graph.ops.ops))
-    if not inner and not is_strange and bool(numbers.extrapolating[0]):
+    if not inner and bool(numbers.far[0]):
         inner = ("features lie outside of those trained on",)
     outside = (f"nothing was measured on {row.target}", *inner) if is_strange else inner
     value, low, high = (float(x[0]) for x in (numbers.value, numbers.low, numbers.high))

@@ -293,7 +293,8 @@ class LaunchCosts(GraphPredictor):
             value,
             np.maximum(value * np.exp(low), floor),
             value * np.exp(np.minimum(high, 50.0)),
-            (found.new > NEW_SHARE) | (found.band == UNSEEN),
+            found.new > NEW_SHARE,
+            found.band == UNSEEN,
         )
 
     def arrays(self) -> Mapping[str, Array]:

@@ -170,8 +170,8 @@ class PhysicsResidual(GraphPredictor):
         moved = np.array([r.target in self.moved for r in data.rows], np.bool_)
         low, high = self.bands.ends(found.width, trained, moved)
         low, high = value * np.exp(low), value * np.exp(np.minimum(high, MOST_WIDTH))
-        strange = (found.beyond > FAR) | ~(trained | moved)
-        return GraphEstimates(value, np.maximum(low, floor), high, strange)
+        far, unknown = found.beyond > FAR, ~(trained | moved)
+        return GraphEstimates(value, np.maximum(low, floor), high, far, unknown)
 
     def arrays(self) -> Mapping[str, Array]:
         """Forests, multipliers, the box of the features."""

@@ -56,13 +56,20 @@ class GraphEstimates:
         value: in the unit of the quantity.
         low: NaN where the predictor gives no interval.
         high: its other end.
-        extrapolating: the graph or machine is outside of what was trained on.
+        far: the graph is unlike those trained on, whatever the machine.
+        unknown: nothing of the machine was trained on.
     """
 
     value: Array
     low: Array
     high: Array
-    extrapolating: NDArray[np.bool_]
+    far: NDArray[np.bool_]
+    unknown: NDArray[np.bool_]
+
+    @property
+    def extrapolating(self) -> NDArray[np.bool_]:
+        """The graph or the machine is outside of what was trained on."""
+        return self.far | self.unknown
 
 
 class GraphPredictor(ABC):
@@ -139,7 +146,7 @@ class GraphPredictor(ABC):
         if self.quantity is Quantity.TIME:
             value = np.maximum(value, np.array([r.floor_s for r in data.rows]))
         inside = np.zeros(len(data), np.bool_)
-        return GraphEstimates(value, value * low, value * high, inside)
+        return GraphEstimates(value, value * low, value * high, inside, inside)
 
     def arrays(self) -> Mapping[str, Array]:
         """Everything learned, by name; empty where nothing is kept."""
