@@ -75,6 +75,7 @@ class GraphFigure:
         row_s: of one row's estimate, its graph encoded before.
         goal: of ``mape``, for the best predictor; None where none is set.
         share: of the architectures that could be trained on.
+        is_family: whether the slice is the family of that name.
     """
 
     dataset: str
@@ -95,6 +96,7 @@ class GraphFigure:
     row_s: float
     goal: float | None = None
     share: float = 1.0
+    is_family: bool = False
 
 
 def fitted(name: str, fold: Fold, quantity: Quantity, budget: Budget, say: Say) -> GraphPredictor:
@@ -216,7 +218,8 @@ def by_family(name: str, found: Sequence[Scored], least: int = 20) -> list[Graph
         _figure(name, n, lambda r, n=n: family(r.architecture) == n, found)  # type: ignore[misc]
         for n in names
     ]
-    return sorted((x for x in lines if x and x.rows >= least), key=lambda x: -x.mape)
+    chosen = [replace(x, is_family=True) for x in lines if x and x.rows >= least]
+    return sorted(chosen, key=lambda x: -x.mape)
 
 
 def _figure(

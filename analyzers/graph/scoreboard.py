@@ -18,6 +18,8 @@ HEAD = (
     "within 10 %", "τ", "in 90 %", "trained in s", "row in ms",
 )  # fmt: skip
 TEXT_COLUMNS = 3
+PALE = ("#f7fbff", "#6baed6")
+"""Colours that black numbers can be read on."""
 
 
 def written(figures: Sequence[GraphFigure], form: str) -> str:
@@ -66,7 +68,7 @@ def _text(figures: Sequence[GraphFigure]) -> Iterator[str]:
 
 
 def write_plots(figures: Sequence[GraphFigure], folder: Path) -> list[Path]:
-    """A chart of mean errors for each protocol, by predictor and slice, as SVG.
+    """Charts of mean errors for each protocol, as SVG: by slice, by family, by training data.
 
     Raises:
         MissingExtraError: vl-convert is not installed.
@@ -75,7 +77,11 @@ def write_plots(figures: Sequence[GraphFigure], folder: Path) -> list[Path]:
     for protocol in dict.fromkeys(f.protocol for f in figures):
         chosen = [f for f in figures if f.protocol == protocol]
         whole = [f for f in chosen if f.share >= 1]
-        charts = {"": errors_chart(protocol, whole)} if whole else {}
+        families = [f for f in whole if f.is_family]
+        plain_slices = [f for f in whole if not f.is_family]
+        charts = {"": errors_chart(protocol, plain_slices)} if plain_slices else {}
+        if families:
+            charts["-families"] = families_chart(protocol, families)
         if len({f.share for f in chosen}) > 1:
             charts["-curve"] = curve_chart(protocol, chosen)
         for ending, chart in charts.items():
@@ -143,6 +149,41 @@ def errors_chart(protocol: str, figures: Sequence[GraphFigure]) -> Mapping[str, 
         "title": f"{figures[0].dataset}, held out: {protocol}",
         "background": "white",
         "data": {"values": values},
-        "facet": {"row": {"field": "slice", "type": "nominal", "title": None}},
+        "facet": {
+            "row": {
+                "field": "slice",
+                "type": "nominal",
+                "title": None,
+                "sort": list(dict.fromkeys(f.slice for f in figures)),
+                "header": {"labelAngle": 0, "labelAlign": "left"},
+            }
+        },
         "spec": {"width": 460, "layer": [bars, labels]},
+    }
+
+
+def families_chart(protocol: str, figures: Sequence[GraphFigure]) -> Mapping[str, object]:
+    """Vega-Lite of a table of errors: families, the worst on top, beside predictors."""
+    values = [{"predictor": f.predictor, "family": f.slice, "mape": f.mape} for f in figures]
+    mape = {"field": "mape", "type": "quantitative", "aggregate": "mean"}
+    order = {"field": "mape", "op": "mean", "order": "descending"}
+    names = {"field": "predictor", "type": "nominal", "title": None}
+    cells = {
+        "x": {**names, "axis": {"orient": "top", "labelAngle": -45}},
+        "y": {"field": "family", "type": "nominal", "title": None, "sort": order},
+    }
+    colour = {**mape, "title": "mean error", "scale": {"range": list(PALE)}}
+    return {
+        "title": f"{figures[0].dataset}, held out: {protocol}",
+        "background": "white",
+        "width": {"step": 60},
+        "height": {"step": 14},
+        "data": {"values": values},
+        "layer": [
+            {"mark": "rect", "encoding": {**cells, "color": colour}},
+            {
+                "mark": {"type": "text", "fontSize": 9},
+                "encoding": {**cells, "text": {**mape, "format": ".1%"}},
+            },
+        ],
     }

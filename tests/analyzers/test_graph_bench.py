@@ -325,3 +325,17 @@ def test_figures_are_drawn(tmp_path: Path) -> None:
     assert "boosted-totals @ 50%" in written(done, "markdown")
     parts = [replace(f, share=f.share / 2) for f in done]
     assert [p.name for p in write_plots(parts, tmp_path)] == ["nb201-random-curve.svg"]
+
+
+def test_families_have_a_chart_of_their_own(tmp_path: Path) -> None:
+    pytest.importorskip("vl_convert")
+    done = bench.evaluated(
+        ["roofline"], measurements(), [Protocol.RANDOM], seeds=(0,), families=True
+    )
+    families = [f for f in done if f.is_family]
+    assert families
+    assert not any(f.is_family for f in done if f.slice in ("all rows", "inference"))
+    paths = write_plots(done, tmp_path)
+    assert [p.name for p in paths] == ["nb201-random.svg", "nb201-random-families.svg"]
+    assert all(f">{f.slice}<" not in paths[0].read_text() for f in families)
+    assert all(f">{f.slice}<" in paths[1].read_text() for f in families)
