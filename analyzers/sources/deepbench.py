@@ -10,9 +10,12 @@ from perfc.machine import load_machine
 
 from ..rows import Protocol, Rows
 from . import Source, read_parquet
+from .operand_layout import OTHER_LAYOUT
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from ..classes import Array
 
 TARGETS: Mapping[str, str] = {
     "1080Ti": "gtx1080ti",
@@ -80,16 +83,20 @@ class DeepBench(Source):
 
 
 def products(frame: pd.DataFrame) -> Iterator[Rows]:
-    """Blocks of products by device and precision; half precision on matrix units alone."""
+    """Blocks of products by device and precision; half precision on matrix units alone.
+
+    The sheets count by columns: their first operand is the weight here, their ``n`` the rows.
+    """
     keys = ["device", "precision"]
     for (device, precision), block in frame.groupby(keys, observed=True, sort=True):
         target, dtype = TARGETS.get(str(device)), DTYPES.get(str(precision))
         if target is None or dtype not in ("f32", "f16"):
             continue
-        columns = {name: block[name].to_numpy(float) for name in ("m", "n", "k")}
+        extents = {"m": "n", "n": "m", "k": "k"}
+        columns = {ours: block[theirs].to_numpy(float) for ours, theirs in extents.items()}
         if dtype == "f32":
-            stored = (block["b_transpose"].astype(str).str.upper() == "T").to_numpy(float)
-            columns["transposed"] = stored
+            columns["transposed"] = turned(block["a_transpose"])
+            columns[OTHER_LAYOUT] = turned(block["b_transpose"])
         yield Rows(
             "matmul_f32" if dtype == "f32" else "matmul",
             load_machine(target).name,
@@ -99,3 +106,9 @@ def products(frame: pd.DataFrame) -> Iterator[Rows]:
             columns,
             block["forward_latency_us"].to_numpy(float) * 1e-6,
         )
+
+
+def turned(flag: pd.Series[str]) -> Array:
+    """1 where BLAS is asked to transpose an operand."""
+    found: Array = (flag.astype(str).str.upper() == "T").to_numpy(float)
+    return found

@@ -10,6 +10,7 @@ from perfc.machine import load_machine
 
 from ..rows import Protocol, Rows
 from . import Source, read_parquet
+from .operand_layout import OTHER_LAYOUT, layout
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 ITEM = 4
 PUBLISHED_TEST = "published_test"
 """Column that is 1 for rows of NeuSight's own test folder: shapes beyond those it trains on."""
+LAYOUTS: Mapping[str, str] = {"bmm": "nn", "linear": "tn"}
+"""How operators store their operands; see `operand_layout.layout`."""
 POINTWISE: Mapping[str, tuple[int, int, int, int]] = {
     "add": (2, 2, 1, 0), "sub": (2, 2, 1, 0), "mul": (2, 2, 1, 0), "div": (2, 2, 0, 1),
     "pow": (2, 2, 0, 1), "addu": (2, 1, 1, 0), "subu": (2, 1, 1, 0), "mulu": (2, 1, 1, 0),
@@ -45,6 +48,9 @@ class NeuSight(Source):
         for (operator, device, part), block in frame.groupby(keys, observed=True, sort=True):
             class_name, columns = parameters(str(operator), block)
             columns[PUBLISHED_TEST] = (block["split"] == part).to_numpy(float) * (part == "test")
+            if stated := LAYOUTS.get(str(operator)):
+                read = block["kernel_name"].astype(str).map(layout)
+                columns[OTHER_LAYOUT] = (~read.isin(["", stated])).to_numpy(float)
             yield Rows(
                 class_name,
                 load_machine(str(device)).name,

@@ -58,14 +58,15 @@ def test_products_of_deepbench_are_by_precision(tmp_path: Path) -> None:
     single, half = "Float", "16 bit inputs, 16 bit multiplication, 32 bit addition"
     frame = pd.DataFrame({
         "op": "gemm", "device": ["V100", "V100", "MI25"], "precision": [single, half, single],
-        "m": 5124, "n": 700, "k": 2048, "a_transpose": "N", "b_transpose": ["T", "N", "N"],
+        "m": 5124, "n": 700, "k": 2048, "a_transpose": ["T", "N", "N"], "b_transpose": "N",
         "forward_latency_us": 1000.0,
     })  # fmt: skip
     frame.to_parquet(tmp_path / "deepbench_ops.parquet")
     blocks = [r for r in sources()["deepbench"].rows(tmp_path) if r.class_name != "convolution"]
     kinds = {(r.class_name, r.dtype): r.columns.get("transposed") for r in blocks}
     assert set(kinds) == {("matmul", "f16"), ("matmul_f32", "f32")}
-    assert kinds["matmul_f32", "f32"].tolist() == [1.0]
+    assert kinds["matmul_f32", "f32"].tolist() == [1.0], "the sheets' first operand is the weight"
+    assert {(r.columns["m"][0], r.columns["n"][0]) for r in blocks} == {(700.0, 5124.0)}
 
 
 def test_half_precision_is_another_type_where_bf16_is_slow() -> None:

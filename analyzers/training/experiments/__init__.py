@@ -89,13 +89,17 @@ class OperatorExperiment(Experiment):
         digests: dict[str, str] = {}
         for name in self.sources:
             digests |= sources()[name].digests(folder)
-        blocks = self.rows(folder)
+        blocks = self.taught(self.rows(folder))
         say(f"{self.name}: {sum(map(len, blocks)):,} rows of {len(targets(blocks))} machines")
         found = train(
             self.name, self.extended(blocks), self.recipe, self.group,
             data=digests, calibrating=self.calibrating,
         )  # fmt: skip
         return replace(found, card=replace(found.card, rows=sum(map(len, blocks))))
+
+    def taught(self, blocks: list[Rows]) -> list[Rows]:
+        """Those of the rows at hand that are trained on; all are tested."""
+        return blocks
 
     def extended(self, blocks: list[Rows]) -> list[Rows]:
         """What is trained on, given the blocks that may be."""
@@ -132,7 +136,7 @@ class OperatorExperiment(Experiment):
         say(f"{self.name}: {holdout.name}")
         apart = isinstance(holdout, UnseenMachine)
         recipe = self.recipe.for_unseen_machine() if apart else self.recipe
-        blocks = self.extended(parts.train)
+        blocks = self.extended(self.taught(parts.train))
         found = train(
             self.name,
             blocks,

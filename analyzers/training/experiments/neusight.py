@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...rows import Protocol, Rows
 from ...sources.neusight import PUBLISHED_TEST
+from ...sources.operand_layout import OTHER_LAYOUT
 from ..evaluate import Slice, everything
 from ..fit import Recipe
 from . import OperatorExperiment
@@ -29,9 +30,23 @@ LEVELLED = replace(RECIPE, apart={**APART, "trees": 60, "depth": 3, "levels": 2}
 """For products: machines were measured at different shapes, and the scale says most."""
 
 
+class Products(OperatorExperiment):
+    """Products; those whose kernel read operands stored otherwise are tested alone."""
+
+    def taught(self, blocks: list[Rows]) -> list[Rows]:
+        """Those read as the class says: a user's operands are stored so."""
+        return [part for b in blocks if len(part := b.take(~other_layout(b)))]
+
+
 def published(rows: Rows) -> NDArray[np.bool_]:
     """Rows of NeuSight's own test folder, those its figures are of."""
-    found: NDArray[np.bool_] = rows.columns[PUBLISHED_TEST] > 0
+    found: NDArray[np.bool_] = everything(rows) & (rows.columns.get(PUBLISHED_TEST, 0) > 0)
+    return found
+
+
+def other_layout(rows: Rows) -> NDArray[np.bool_]:
+    """Rows whose kernel read operands stored otherwise than the operator's."""
+    found: NDArray[np.bool_] = everything(rows) & (rows.columns.get(OTHER_LAYOUT, 0) > 0)
     return found
 
 
@@ -49,10 +64,20 @@ def product(*, stored: bool, test: bool) -> Callable[[Rows], NDArray[np.bool_]]:
     """Linear layers, whose weight is stored transposed, or batched products."""
 
     def chosen(rows: Rows) -> NDArray[np.bool_]:
-        which = published(rows) if test else everything(rows)
+        which = published(rows) if test else eager(rows)
         return which & (("transposed" in rows.columns) is stored)
 
     return chosen
+
+
+def as_stated(rows: Rows) -> NDArray[np.bool_]:
+    """Published rows of linear layers whose kernel read operands as linear layers store them."""
+    return product(stored=True, test=True)(rows) & ~other_layout(rows)
+
+
+def otherwise(rows: Rows) -> NDArray[np.bool_]:
+    """Those whose kernel did not; they are never trained on."""
+    return product(stored=True, test=True)(rows) & other_layout(rows)
 
 
 def slices(anchor: str, goal: float | None = GOAL) -> tuple[Slice, ...]:
@@ -90,16 +115,17 @@ NORMALIZATION = OperatorExperiment(
     shapes=slices("", None),
     machines=slices("NeuSight 56.7 %"),
 )
-MATMUL = OperatorExperiment(
+MATMUL = Products(
     name="matmul_f32",
-    title="Matrix products in FP32 without TF32, one eager call",
+    title="Matrix products in FP32 without TF32: one eager call; cuBLAS back to back",
     class_name="matmul_f32",
-    sources=("neusight",),
+    sources=("neusight", "deepbench"),
     group=("n", "k"),
     recipe=LEVELLED,
     shapes=(
         Slice("batched", product(stored=False, test=False)),
         Slice("linear", product(stored=True, test=False)),
+        Slice("back to back", back_to_back),
     ),
     machines=(
         Slice(
@@ -111,8 +137,11 @@ MATMUL = OperatorExperiment(
         Slice(
             "linear, published test rows", product(stored=True, test=True), GOAL, "NeuSight 13.9 %"
         ),
+        Slice("linear, published, stored as the class says", as_stated),
+        Slice("linear, published, stored otherwise", otherwise),
         Slice("batched", product(stored=False, test=False)),
         Slice("linear", product(stored=True, test=False)),
+        Slice("back to back", back_to_back),
     ),
 )
 CONVOLUTION = OperatorExperiment(

@@ -1,0 +1,28 @@
+"""How a product's kernel reads its operands, as BLAS libraries write it into its name."""
+
+from __future__ import annotations
+
+import re
+
+OTHER_LAYOUT = "other_layout"
+"""Column that is 1 where the kernel read operands stored otherwise than the class says."""
+CUDA = re.compile(r"_(nn|nt|tn|tt)(?:_|$)", re.IGNORECASE)
+TENSILE = re.compile(r"Cijk_A(ilk|lik)_B(ljk|jlk)(?:_|$)")
+
+
+def layout(kernel_name: str) -> str:
+    """``tn`` where a linear layer stores its weight ``[n, k]``, ``nn`` for plain products.
+
+    Libraries count by columns, so that the first letter is of the right operand here, the second
+    of the left: ``n`` for a left operand whose reduced axis is the last one stored. Empty where
+    the name says nothing.
+
+    >>> layout("ampere_sgemm_128x64_tn"), layout("sgemm_128x128x8_NT_vec")
+    ('tn', 'nt')
+    >>> layout("Cijk_Alik_Bljk_SB_MT128x96x32"), layout("gemvx::kernel")
+    ('tn', '')
+    """
+    if found := TENSILE.search(kernel_name):
+        return ("n" if found[1] == "ilk" else "t") + ("n" if found[2] == "ljk" else "t")
+    found = CUDA.search(kernel_name)
+    return found[1].lower() if found else ""
