@@ -62,9 +62,12 @@ class Softmax(KernelClass):
         return body
 
     def threads(self, rows: Columns) -> Array:
-        """Of a block: one for each four elements, a power of two."""
+        """Of a block: the least power of two that is half of one for each four elements.
+
+        That is what ``SoftMax_getBlockSize`` gives, which stops at 512.
+        """
         import numpy as np
 
-        wanted = np.log2(np.maximum(rows["cols"] / VECTOR, 32))
-        threads: Array = np.clip(2 ** np.floor(wanted), 32, 1024)
+        wanted = np.log2(np.maximum(rows["cols"] / VECTOR / 2, 32))
+        threads: Array = np.clip(2 ** np.ceil(wanted), 32, 512)
         return threads

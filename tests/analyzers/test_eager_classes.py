@@ -20,7 +20,9 @@ from perfc.analyzers.rows import Protocol
 from perfc.analyzers.sheet import Sheet
 from perfc.analyzers.sources.deepbench import DeepBench
 from perfc.analyzers.sources.neusight import POINTWISE, NeuSight
+from perfc.analyzers.sources.operand_layout import OTHER_LAYOUT, layout
 from perfc.analyzers.table import complete
+from perfc.analyzers.training.experiments import OperatorExperiment, experiments
 from perfc.machine import load_machine
 
 if TYPE_CHECKING:
@@ -139,10 +141,17 @@ def test_neusights_rows_become_classes(tmp_path: Path) -> None:
     }  # fmt: skip
     frame = pd.DataFrame(
         [
-            {"op": op, "device": "Tesla T4", "split": "test", "latency_us": 30.0, **extents}
+            {
+                "op": op,
+                "device": "Tesla T4",
+                "split": "test",
+                "latency_us": 30.0,
+                "kernel_name": "volta_sgemm_128x64_nn",
+                **extents,
+            }
             for op, extents in given.items()
         ]
-    ).reindex(columns=["op", "device", "split", "latency_us", *names])
+    ).reindex(columns=["op", "device", "split", "latency_us", "kernel_name", *names])
     frame[list(names)] = frame[list(names)].astype("Int32")
     frame.to_parquet(tmp_path / "neusight_ops.parquet")
     blocks = list(NeuSight().rows(tmp_path))
@@ -150,8 +159,35 @@ def test_neusights_rows_become_classes(tmp_path: Path) -> None:
         "matmul_f32", "softmax", "normalization", "convolution", "elementwise",
     }  # fmt: skip
     assert all(b.target == "t4" and b.protocol is Protocol.EAGER for b in blocks)
+    products = {"transposed" in b.columns: b for b in blocks if b.class_name == "matmul_f32"}
+    assert products[False].columns[OTHER_LAYOUT].tolist() == [0.0]
+    assert products[True].columns[OTHER_LAYOUT].tolist() == [1.0], "linear layers are read as tn"
+    experiment = experiments()["matmul_f32"]
+    assert isinstance(experiment, OperatorExperiment)
+    taught = experiment.taught(list(products.values()))
+    assert ["transposed" in b.columns for b in taught] == [False]
     (conv,) = (b for b in blocks if b.class_name == "convolution")
     assert conv.columns["out_h"][0] == 10
+
+
+@pytest.mark.parametrize(
+    ("kernel", "found"),
+    [
+        ("maxwell_sgemm_32x128_tn", "tn"),
+        ("sgemm_128x128x8_NT_vec", "nt"),
+        ("sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize64x64x8_stage3", "tn"),
+        ("Cijk_Ailk_Bljk_SB_MT64x64x32_MI32x32x2x1_SE_1LDSB0", "nn"),
+        ("void gemv2T_kernel_val<int, int, float>", ""),
+    ],
+)
+def test_libraries_name_the_layout_of_operands(kernel: str, found: str) -> None:
+    assert layout(kernel) == found
+
+
+def test_blocks_of_softmax_are_those_of_pytorch() -> None:
+    cols = [768, 1280, 2048, 2560, 4096, 16384]
+    threads = Softmax().threads({"cols": np.array(cols, float)})
+    assert threads.tolist()[1:] == [256, 256, 512, 512, 512]
 
 
 def test_deepbenchs_convolutions_keep_their_strides(tmp_path: Path) -> None:
