@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from ...sources.timm import TABLE, graph_folder, measured
-from ..encode import encode_module
+from perfc.errors import PerfcError
+
+from ...sources.timm import TABLE, Measured, graph_folder, measured
+from ...sources.timm_variants import forms, parameters, variants
+from ..encode import encode, encode_module
 from ..model_graph import ModelGraph
 from ..rows import GraphRow
 from . import GraphDataset
 
 if TYPE_CHECKING:
+    from perfc.ir.graph import Module
+    from perfc.passes.manager import Analyses
+
     from ...steps.setting import Setting
+
+FOLDED = "--folded-"
+"""Behind a graph's name the number of its deployed form."""
 
 
 class Timm(GraphDataset):
@@ -24,16 +33,56 @@ class Timm(GraphDataset):
     files: ClassVar[tuple[str, ...]] = (TABLE,)
 
     def rows(self, folder: Path) -> list[GraphRow]:
-        """Rows on graphics processors."""
+        """Rows on graphics processors, each of the form of its graph that was run.
+
+        Takes a minute or two: forms are told apart by parameters, which are counted in the graphs.
+        """
+        wanted: dict[str, list[Measured]] = {}
+        for one in measured(folder):
+            wanted.setdefault(one.file, []).append(one)
+        graphs = graph_folder(folder)
         return [
-            GraphRow(m.file, m.architecture, m.setting, m.target, m.batch, m.time_s)
-            for m in measured(folder)
+            GraphRow(graph, m.architecture, m.setting, m.target, m.batch, m.time_s)
+            for file, ones in sorted(wanted.items())
+            for graph, m in zip(_forms(graphs / f"{file}.onnx.gz", ones), ones, strict=True)
         ]
 
     def encode(self, graph: str, settings: Iterable[Setting], folder: Path) -> ModelGraph | None:
-        """The graph of ``timm__NAME__SIZE.onnx.gz``."""
-        path = graph_folder(folder) / f"{graph}.onnx.gz"
-        return encoded_file(graph, path, settings) if path.is_file() else None
+        """The graph of ``timm__NAME__SIZE.onnx.gz``, or a deployed form of it."""
+        file, _, form = graph.partition(FOLDED)
+        path = graph_folder(folder) / f"{file}.onnx.gz"
+        if not path.is_file():
+            return None
+        if not form:
+            return encoded_file(graph, path, settings)
+        made, am = _read(path)
+        return encode(graph, made[int(form)], am, settings)
+
+
+def _forms(path: Path, rows: Sequence[Measured]) -> Iterator[str]:
+    """Name of the graph that each row of a file was run on."""
+    stated = [row.parameters for row in rows]
+    try:
+        found = forms([parameters(one) for one in _read(path)[0]], stated)
+    except PerfcError:
+        # what cannot be read is said when it is encoded
+        found = [0] * len(rows)
+    for row, form in zip(rows, found, strict=True):
+        yield f"{row.file}{FOLDED}{form}" if form else row.file
+
+
+def _read(path: Path) -> tuple[list[Module], Analyses]:
+    """Every form of a model file, and the analyses that made them."""
+    from perfc.frontend import load
+    from perfc.frontend.collector import paused_collector
+    from perfc.passes.canonicalize import Canonicalize
+    from perfc.passes.manager import Analyses
+    from perfc.passes.shapes import Shapes
+
+    with paused_collector():
+        am = Analyses()
+        module = am.apply(Canonicalize(), am.apply(Shapes(), load(path)))
+        return variants(module, am), am
 
 
 def encoded_file(graph: str, path: Path, settings: Iterable[Setting]) -> ModelGraph:
