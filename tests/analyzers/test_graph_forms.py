@@ -56,7 +56,7 @@ def branched() -> bytes:
     for name, extent in (("wide", 3), ("narrow", 1)):
         filters = np.ones((CHANNELS, CHANNELS, extent, extent), np.float32)
         model.graph.initializer.append(onnx.numpy_helper.from_array(filters, name))
-    return model.SerializeToString()
+    return bytes(model.SerializeToString())
 
 
 def test_a_row_with_the_parameters_of_folded_branches_has_a_graph_without_them(
