@@ -7,7 +7,7 @@ import io
 import json
 import re
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from .classes import Array
 
 SHIPPED = Path(__file__).parent / "weights"
-FORMAT = 1
+Ready = Callable[[str, str], object]
+"""Told name and schema before anything is trained; raises what forbids it."""
+FORMAT = 2
 MAX_CARD_BYTES = 1 << 18
 HEAD_BYTES = 4096
 MAX_ARRAYS_BYTES = 16 << 20
@@ -99,7 +101,7 @@ def save(artefact: Artefact, folder: Path, *, overwrite: bool = False) -> Path:
     import numpy as np
 
     card = artefact.card
-    target = check_replaceable(card, folder, overwrite=overwrite)
+    target = check_replaceable(card.name, card.schema, folder, overwrite=overwrite)
     arrays: dict[str, Any] = {name: getattr(artefact, name) for name in HULL}
     for name in FORESTS:
         forest: Forest = getattr(artefact, name)
@@ -117,18 +119,18 @@ def save(artefact: Artefact, folder: Path, *, overwrite: bool = False) -> Path:
     return target
 
 
-def check_replaceable(card: Card, folder: Path, *, overwrite: bool) -> Path:
-    """Where a card goes, if nothing of another schema is there.
+def check_replaceable(name: str, schema: str, folder: Path, *, overwrite: bool) -> Path:
+    """Where the card of a predictor goes, if nothing of another schema is there.
 
     Raises:
         WeightsError: weights of another schema are there and ``overwrite`` is off.
     """
-    target = folder / f"{card.name}.toml"
+    target = folder / f"{name}.toml"
     if target.exists() and not overwrite:
         present = read_card(target)
-        if present.schema != card.schema:
+        if present.schema != schema:
             raise WeightsError(
-                f"weights of schema {present.schema} are there, these are {card.schema}",
+                f"weights of schema {present.schema} are there, these are {schema}",
                 hint="--force replaces them", where=str(target),
             )  # fmt: skip
     return target

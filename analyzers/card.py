@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .conformal import Band, Calibration
+from .conformal import Band, Bands, Calibration
 from .rows import Protocol
 
 
@@ -65,14 +65,6 @@ class Card:
 
 def card_text(card: Card, arrays_sha256: str) -> str:
     """The card as TOML."""
-    calibration: dict[str, object] = {
-        "seen": [card.calibration.seen.low, card.calibration.seen.high],
-        "reach": card.calibration.reach,
-        "power": card.calibration.power,
-    }
-    for name, one in (("near", card.calibration.near), ("far", card.calibration.far)):
-        if one is not None:
-            calibration[name] = [one.low, one.high]
     content: dict[str, object] = {
         "name": card.name,
         "class": card.class_name,
@@ -91,7 +83,7 @@ def card_text(card: Card, arrays_sha256: str) -> str:
         "kin": card.kin,
         "notes": card.notes,
         "bases": card.bases,
-        "calibration": calibration,
+        "calibration": _calibration(card.calibration),
         "data": card.data,
         "versions": card.versions,
         "places": card.places,
@@ -126,11 +118,9 @@ def parse_card(text: str) -> Card:
         },
         bases={str(k): float(v) for k, v in found["bases"].items()},
         calibration=Calibration(
-            Band(*map(float, calibration["seen"])),
-            _band(calibration.get("near")),
-            _band(calibration.get("far")),
-            float(calibration["reach"]),
-            float(calibration.get("power", 1.0)),
+            _bands(calibration),
+            float(calibration["power"]),
+            {str(k): _bands(v) for k, v in calibration.get("categories", {}).items()},
         ),
         split=str(found["split"]),
         data={str(k): str(v) for k, v in found["data"].items()},
@@ -145,8 +135,23 @@ def parse_card(text: str) -> Card:
     )
 
 
-def _band(ends: list[float] | None) -> Band | None:
-    return None if ends is None else Band(*map(float, ends))
+def _calibration(found: Calibration) -> dict[str, object]:
+    """As a table: bands of all kernels, then of each category; rings as distance and two ends."""
+
+    def of(bands: Bands) -> dict[str, object]:
+        apart = [[distance, one.low, one.high] for distance, one in bands.apart]
+        return {"seen": [bands.seen.low, bands.seen.high], "apart": apart}
+
+    categories = {name: of(bands) for name, bands in found.categories.items()}
+    return {"power": found.power, **of(found.bands), "categories": categories}
+
+
+def _bands(found: Mapping[str, Any]) -> Bands:
+    rings = tuple((float(d), Band(float(low), float(high))) for d, low, high in found["apart"])
+    distances = [distance for distance, _ in rings]
+    if distances != sorted(set(distances)) or any(d <= 0 for d in distances):
+        raise ValueError("rings of bands that do not grow")
+    return Bands(Band(*map(float, found["seen"])), rings)
 
 
 def _lines(table: Mapping[str, object], prefix: str) -> Iterator[str]:

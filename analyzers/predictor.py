@@ -159,7 +159,13 @@ def predict_with(
     outside = beyond > 0
     strange = apart > FAR or not known or dtype not in card.dtypes
     far = apart if dtype in card.dtypes else max(apart, FAR)
-    low, high = card.calibration.ends(spread, far, measured=measured and known)
+    low, high = card.calibration.ends(
+        spread,
+        far,
+        measured=measured and known,
+        category=table.category,
+        names=kind.categories,
+    )
     low = np.maximum(low * (1 + beyond), -LONGEST)
     high = np.minimum(high * (1 + beyond), LONGEST)
     time_s = table.scale_s * np.exp(centre)

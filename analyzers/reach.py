@@ -12,6 +12,9 @@ from . import physics
 from .rows import Protocol
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from .classes import Array
     from .sheet import Sheet
 
@@ -70,6 +73,24 @@ def call_s(protocol: Protocol, sheet: Sheet, eager_s: float) -> float:
     if protocol is Protocol.EAGER:
         return eager_s * sheet.launch_s / USUAL_LAUNCH_S
     return physics.latency_s(protocol, sheet)
+
+
+CATEGORIES = ("launch", "body")
+"""Of kernels by what takes longest; no data sheet tells how long a host takes to launch."""
+LAUNCH_SHARE = 1 / 3
+"""Of a call, below which a body is hidden in it."""
+
+
+def category(body: Array, eager_s: float) -> NDArray[np.intp]:
+    """Index into `CATEGORIES` of every kernel.
+
+    Args:
+        body: seconds of the kernel alone.
+        eager_s: of one eager call of the class.
+    """
+    import numpy as np
+
+    return (body > LAUNCH_SHARE * eager_s).astype(np.intp)
 
 
 def joined_s(call: Array | float, body: Array) -> Array:

@@ -34,12 +34,14 @@ class Table:
         values: ``[kernels, features]``.
         scale_s: physical estimate that the forest corrects.
         floor_s: what no kernel beats.
+        category: index into the class's ``categories``, whose intervals are calibrated apart.
     """
 
     names: tuple[str, ...]
     values: NDArray[np.float32]
     scale_s: Array
     floor_s: Array
+    category: NDArray[np.intp]
 
 
 def class_of(name: str) -> KernelClass:
@@ -119,4 +121,5 @@ def tabulate(
         values,
         kind.scale_s(columns, dtype, sheet, protocol),
         kind.floor_s(columns, dtype, sheet),
+        kind.category(columns, dtype, sheet, protocol),
     )

@@ -54,6 +54,8 @@ class KernelClass(ABC):
     """Columns a row may leave out, with the value that stands for them."""
     increasing: ClassVar[tuple[str, ...]] = ()
     """Features in which time over scale may only rise; physics says so."""
+    categories: ClassVar[tuple[str, ...]] = ()
+    """Kinds of rows whose intervals are calibrated apart; empty for all together."""
 
     @abstractmethod
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
@@ -70,6 +72,14 @@ class KernelClass(ABC):
         """A physical estimate, which the learned factor corrects: roofline and launch."""
         bound = physics.roofline_s(self.amounts(rows, dtype), dtype, sheet)
         return bound + physics.latency_s(protocol, sheet)
+
+    def category(
+        self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol
+    ) -> NDArray[np.intp]:
+        """Index into ``categories`` of every row; 0 where there are none."""
+        import numpy as np
+
+        return np.zeros(len(rows[self.parameters[0]]), np.intp)
 
     def place(self, sheet: Sheet, dtype: str) -> tuple[float, ...]:
         """Where a machine stands among others; `perfc.analyzers.distance` says how far."""

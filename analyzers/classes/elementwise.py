@@ -9,6 +9,9 @@ from .. import reach
 from . import Amounts, KernelClass
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from ..rows import Protocol
     from ..sheet import Sheet
     from . import Array, Columns
@@ -28,6 +31,7 @@ class Elementwise(KernelClass):
     optional: ClassVar[Mapping[str, float]] = {
         "alu": 0, "sfu": 0, "operands": 1, "tensor_operands": 1,
     }  # fmt: skip
+    categories: ClassVar[tuple[str, ...]] = reach.CATEGORIES
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
         """As counted in the IR."""
@@ -58,6 +62,12 @@ class Elementwise(KernelClass):
             "tensor_operands": rows["tensor_operands"],
             "scalar_operands": rows["operands"] - rows["tensor_operands"],
         }
+
+    def category(
+        self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol
+    ) -> NDArray[np.intp]:
+        """Whether the launch or the body takes longest."""
+        return reach.category(self.body_s(rows, sheet), EAGER_S)
 
     def scale_s(self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol) -> Array:
         """Bytes at the bandwidth that kernels reach, and the call."""

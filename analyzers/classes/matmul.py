@@ -10,6 +10,9 @@ from ..rows import Protocol
 from . import Amounts, KernelClass
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from ..sheet import Sheet
     from . import Array, Columns
 
@@ -36,6 +39,10 @@ class Matmul(KernelClass):
         "batch": 1, "weight_bits": 0, "input_bits": 0, "output_bits": 0, "scale_block": 0,
     }  # fmt: skip
     increasing: ClassVar[tuple[str, ...]] = ("flop_per_joule", "device_bytes_per_clock")
+    categories: ClassVar[tuple[str, ...]] = (
+        "half", "half, profiled", "half without bf16, profiled", "eight bits",
+        "eight bits in blocks", "four bits", "integer weights",
+    )  # fmt: skip
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
         """Each operand once."""
@@ -51,6 +58,25 @@ class Matmul(KernelClass):
         found = _tiling(rows, dtype, sheet).total_s + _quantise_s(rows, dtype, sheet)
         if protocol is Protocol.EAGER:
             found = found + physics.latency_s(protocol, sheet)
+        return found
+
+    def category(
+        self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol
+    ) -> NDArray[np.intp]:
+        """Element type by how it is timed; weights of fewer bits and integers are one."""
+        import numpy as np
+
+        name = "half"
+        if protocol is Protocol.KERNELS:
+            name = "half without bf16, profiled" if dtype == "f16" else "half, profiled"
+        elif BITS.get(dtype, 32) <= 8:
+            name = "eight bits" if BITS[dtype] == 8 else "four bits"
+        found = np.full(len(rows["m"]), self.categories.index(name), np.intp)
+        if name == "eight bits":
+            found[rows["scale_block"] > 1] = self.categories.index("eight bits in blocks")
+        if dtype in ("i8", "u8"):
+            found[:] = self.categories.index("integer weights")
+        found[rows["weight_bits"] > 0] = self.categories.index("integer weights")
         return found
 
     def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:

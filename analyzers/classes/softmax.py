@@ -10,6 +10,9 @@ from .matmul import BITS
 from .rowwise import features, passes
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from ..rows import Protocol
     from ..sheet import Sheet
     from . import Array, Columns
@@ -31,6 +34,7 @@ class Softmax(KernelClass):
 
     name: ClassVar[str] = "softmax"
     parameters: ClassVar[tuple[str, ...]] = ("rows", "cols")
+    categories: ClassVar[tuple[str, ...]] = reach.CATEGORIES
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
         """Read and written once; an exponential and a share of a division an element."""
@@ -45,6 +49,12 @@ class Softmax(KernelClass):
         return features(
             rows, self.body_s(rows, dtype, sheet), EAGER_S, self.threads(rows), dtype, sheet
         )
+
+    def category(
+        self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol
+    ) -> NDArray[np.intp]:
+        """Whether the launch or the body takes longest."""
+        return reach.category(self.body_s(rows, dtype, sheet), EAGER_S)
 
     def scale_s(self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol) -> Array:
         """Traffic of the passes at the bandwidth that kernels reach, and the call."""

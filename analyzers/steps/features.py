@@ -110,7 +110,8 @@ def tabulate(columns: Columns, setting: Setting, sheet: Sheet) -> Table:
     }
     features |= constants(len(columns), setting, sheet)
     values = np.stack(list(features.values()), axis=1).astype(np.float32)
-    return Table(tuple(features), values, scale_s, floors_s(columns, setting, sheet))
+    floor_s = floors_s(columns, setting, sheet)
+    return Table(tuple(features), values, scale_s, floor_s, np.zeros(len(columns), np.intp))
 
 
 def constants(count: int, setting: Setting, sheet: Sheet) -> dict[str, Array]:

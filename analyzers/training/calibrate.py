@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from ..conformal import LEAST_SPREAD, Band, Calibration, band
+from ..conformal import LEAST_SPREAD, Band, Bands, Calibration, Rings, band, of_category
 from ..forest import Forest
 from ..rows import Rows
+from ..table import class_of
 from .growing import Recipe, Stack, boost, grow, protocols_of, stacked
-from .machines import LEAST_MACHINES, Memory, unseen_machines
+from .machines import LEAST_MACHINES, Growth, Memory, unseen_machines
 from .protocols import folds, targets
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from ..classes import Array
 
 
@@ -25,10 +29,12 @@ class Calibrating:
         parts: into which groups are cut; each forest that calibrates sees all but one of them.
             Other than five, so that they cut the folds that test.
         turns: how many parts are left out in turn, two or more.
+        growth: of errors with the distance of a machine that nobody measured.
     """
 
     parts: int = 10
     turns: int = 4
+    growth: Growth = field(default_factory=Growth)
 
 
 Residual = tuple[Stack, "Array"]
@@ -57,9 +63,16 @@ def calibrate(
         memory: forests of machines left out, kept between calls that leave out the same.
     """
     spread, seen = _unseen_shapes(blocks, recipe, group, known, how)
-    if not leave_machines_out or len(targets(blocks)) < LEAST_MACHINES:
-        return spread, Calibration(seen)
-    return spread, unseen_machines(blocks, recipe, known, spread, seen, memory)
+    power, apart = 1.0, nowhere()
+    if leave_machines_out and len(targets(blocks)) >= LEAST_MACHINES:
+        power, apart = unseen_machines(blocks, recipe, known, spread, how.growth, memory)
+    bands = {name: Bands(one, apart.get(name, apart[""])) for name, one in seen.items()}
+    return spread, Calibration(bands.pop(""), power, bands)
+
+
+def nowhere() -> dict[str, Rings]:
+    """Where no machine was left out."""
+    return {"": ()}
 
 
 def _unseen_shapes(
@@ -68,8 +81,8 @@ def _unseen_shapes(
     group: tuple[str, ...],
     known: tuple[str, ...],
     how: Calibrating,
-) -> tuple[Forest, Band]:
-    """Spread and band from groups that a forest of the others has not seen, in turn.
+) -> tuple[Forest, dict[str, Band]]:
+    """Spread, and bands by category, from groups that a forest of the others has not seen.
 
     What ships is trained on all groups, and a forest that misses many of them is worse: each that
     calibrates must miss few. The spread of one half of the turns is judged on the other (Vovk,
@@ -90,11 +103,23 @@ def _unseen_shapes(
         factor = grow(stacked(taught, known, recipe, protocols), recipe)
         stack = stacked([b for b in part if len(b)], known, plain, protocols)
         found.append((stack, stack.log_factor - factor(stack.table.values)))
-    scores = []
+    scores, category = [], []
     for half in (0, 1):
         spread = _spread(found[1 - half :: 2] or found, recipe)
         scores += [residual / width(spread, stack) for stack, residual in found[half::2]]
-    return _spread(found, recipe), band(np.concatenate(scores))
+        category += [stack.table.category for stack, _ in found[half::2]]
+    names = class_of(blocks[0].class_name).categories
+    return _spread(found, recipe), _bands(np.concatenate(scores), np.concatenate(category), names)
+
+
+def _bands(scores: Array, category: NDArray[np.intp], names: Sequence[str]) -> dict[str, Band]:
+    """The band of all rows, under ``""``, and of every category that has some."""
+    found = {"": band(scores)}
+    for index, name in enumerate(names):
+        own = category == index
+        if own.any():
+            found[name] = of_category(scores[own], scores)
+    return found
 
 
 def _spread(found: Sequence[Residual], recipe: Recipe) -> Forest:

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from perfc.version import __version__
 
-from ..artefact import FORMAT, Artefact, schema_of
+from ..artefact import FORMAT, Artefact, Ready, schema_of
 from ..card import Card
-from ..conformal import Band, Calibration
+from ..conformal import Band, Bands, Calibration
 from ..rows import DataError, Rows
 from ..table import class_of
 from .calibrate import Calibrating, calibrate
@@ -31,6 +31,7 @@ def train(
     leave_machines_out: bool = True,
     calibrating: Calibrating = Calibrating(),  # noqa: B008 — frozen
     memory: Memory | None = None,
+    ready: Ready | None = None,
 ) -> Artefact:
     """Train on all rows given; those held out for testing must not be among them.
 
@@ -43,6 +44,7 @@ def train(
         leave_machines_out: calibrate for unseen machines too, which trains once for each.
         calibrating: how bands are set.
         memory: forests of machines left out, kept between calls on rows of one experiment.
+        ready: told name and schema before anything is trained.
 
     Raises:
         DataError: no rows, or rows of several classes.
@@ -52,6 +54,8 @@ def train(
     if not blocks or len({b.class_name for b in blocks}) != 1:
         raise DataError("a predictor is trained on rows of one class", where=name)
     known = _frameworks(blocks)
+    if ready is not None:
+        ready(name, _schema(blocks, _features(blocks, known)))
     spread, calibration = calibrate(
         blocks, recipe, group, known,
         leave_machines_out=leave_machines_out, how=calibrating, memory=memory,
@@ -80,6 +84,19 @@ def _frameworks(blocks: Sequence[Rows]) -> tuple[str, ...]:
     return tuple(sorted({b.framework for b in blocks}))
 
 
+def _features(blocks: Sequence[Rows], frameworks: tuple[str, ...]) -> tuple[str, ...]:
+    """Names of what the forests read, from one row."""
+    import numpy as np
+
+    first = next(b for b in blocks if len(b)).take(np.zeros(1, np.int64))
+    return stacked([first], frameworks, Recipe(unnamed=0.0), protocols_of(blocks)).table.names
+
+
+def _schema(blocks: Sequence[Rows], features: tuple[str, ...]) -> str:
+    kind = class_of(blocks[0].class_name)
+    return schema_of(kind.name, (*kind.parameters, *kind.optional), features)
+
+
 def _card(
     name: str,
     blocks: Sequence[Rows],
@@ -104,7 +121,7 @@ def _card(
         name=name,
         class_name=kind.name,
         format=FORMAT,
-        schema=schema_of(kind.name, parameters, stack.table.names),
+        schema=_schema(blocks, stack.table.names),
         parameters=parameters,
         features=stack.table.names,
         protocols=protocols_of(blocks),
@@ -114,7 +131,7 @@ def _card(
         kin=tuple(sorted({(b.target, b.dtype, b.framework) for b in blocks})),
         places={dtype: places(blocks, dtype) for dtype in dtypes},
         bases={},
-        calibration=Calibration(Band(0, 0)),
+        calibration=Calibration(Bands(Band(0, 0))),
         split=f"groups of ({', '.join(group)}), five folds by CRC-32",
         data=data,
         metrics={},

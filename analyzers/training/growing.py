@@ -132,6 +132,7 @@ def stacked(
             np.concatenate([p.values for p in parts]),
             np.concatenate([p.scale_s for p in parts]),
             np.concatenate([p.floor_s for p in parts]),
+            np.concatenate([p.category for p in parts]),
         ),
         np.concatenate(factor),
         weights / weights.mean(),

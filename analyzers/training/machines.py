@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING
 
 from perfc.machine import load_machine
 
-from ..conformal import LEAST_SPREAD, NEAR, Band, Calibration, excess, of_groups, sides
+from ..conformal import (
+    LEAST_DISTANCE,
+    LEAST_SPREAD,
+    NEAR,
+    Band,
+    Deviations,
+    Part,
+    Rings,
+    excess,
+    part,
+    sides,
+)
 from ..distance import nearest
 from ..forest import Forest
 from ..rows import Protocol, Rows
@@ -19,12 +30,41 @@ from .growing import Recipe, Stack, grow, protocols_of, stacked
 from .protocols import targets
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from ..classes import Array
 
 LEAST_MACHINES = 3
 BEYOND = 2.5
 """Distance above which a machine left out says nothing of others, one of another maker."""
 ROWS_LEFT_OUT = 20_000
+RINGS = (LEAST_DISTANCE, 0.2, 0.4, 0.8, 1.6)
+"""Distances that bands are written down at, and that of the furthest machine left out."""
+LEAST_ROWS = 5
+"""Of a category on a machine left out, that say something of it."""
+
+
+@dataclass(frozen=True)
+class Growth:
+    """How errors on a machine that nobody measured depend on its distance.
+
+    Chosen once, by the coverage of machines left out (docs/accuracy.md).
+
+    Args:
+        level: power of the distance that what a machine's kernels have in common grows with.
+        within: the same of what is left within a machine.
+        narrowing: of bands that machines left out in turn say are too wide.
+    """
+
+    level: float = 0.4
+    within: float = 0.0
+    narrowing: float = 1.0
+
+    def factors(self, apart: float) -> tuple[float, float]:
+        """Of levels and of what is left within, at a distance."""
+        distance = max(apart, LEAST_DISTANCE)
+        return distance**self.level, distance**self.within
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +116,7 @@ class Departure:
         apart: its distance from what was left.
         residual: ``log(measured / predicted)`` over how far the rows leave the training hull.
         spread: that is expected of these rows on a machine that was seen.
+        category: of each row, as its class numbers them.
     """
 
     target: str
@@ -83,6 +124,7 @@ class Departure:
     apart: float
     residual: Array
     spread: Array
+    category: NDArray[np.intp]
 
 
 def unseen_machines(
@@ -90,23 +132,38 @@ def unseen_machines(
     recipe: Recipe,
     known: tuple[str, ...],
     spread: Forest,
-    seen: Band,
+    growth: Growth,
     memory: Memory | None = None,
-) -> Calibration:
-    """Bands from machines left out one at a time, and with all that are near them."""
+) -> tuple[float, dict[str, Rings]]:
+    """The power of the spread, and rings by category, ``""`` for all rows together.
+
+    Machines are left out one at a time, and with all that are near them.
+    """
     found = [
         departure
         for target, left_out in leaving(blocks)
         if (departure := depart(blocks, target, left_out, recipe, known, spread, memory))
     ]
-    near = [d for d in found if d.apart <= NEAR]
-    far = [d for d in found if d.apart > NEAR]
+    if not found:
+        return 1.0, {"": ()}
     power = power_of(found)
-    near_band, far_band = _band(near, power), _band(far, power)
-    if near_band and far_band:
-        far_band = far_band.around(near_band)
-    reach = max((d.apart for d in found), default=0.0)
-    return Calibration(seen, near_band, far_band, reach, power if found else 1.0)
+    everything = Deviations.of(chips(found, power, growth))
+    reach = max(d.apart for d in found)
+    rings = {"": rings_of(everything, growth, reach)}
+    for index, name in enumerate(class_of(blocks[0].class_name).categories):
+        if own := chips(found, power, growth, index):
+            rings[name] = rings_of(Deviations.of(own).beside(everything), growth, reach)
+    return power, rings
+
+
+def rings_of(found: Deviations, growth: Growth, reach: float) -> Rings:
+    """Bands at growing distances, none narrower than the one before."""
+    distances = [*(d for d in RINGS if d < reach), max(reach, LEAST_DISTANCE)]
+    rings: list[tuple[float, Band]] = []
+    for distance in distances:
+        one = found.band(*growth.factors(distance)).widened(growth.narrowing)
+        rings.append((distance, one.around(rings[-1][1]) if rings else one))
+    return tuple(rings)
 
 
 def leaving(blocks: Sequence[Rows]) -> list[tuple[str, frozenset[str]]]:
@@ -154,7 +211,7 @@ def depart(
     beyond = excess(values, grown.low, grown.high, sides(grown.low, grown.high))
     residual = (stack.log_factor - grown.forest(values)) / (1 + beyond)
     expected = np.maximum(np.exp(spread(values)), LEAST_SPREAD)
-    return Departure(target, left_out, apart, residual, expected)
+    return Departure(target, left_out, apart, residual, expected, stack.table.category)
 
 
 def power_of(found: Sequence[Departure]) -> float:
@@ -175,12 +232,19 @@ def power_of(found: Sequence[Departure]) -> float:
     return min(max(both / square, 0.0), 1.0) if square > 0 else 0.0
 
 
-def _band(found: Sequence[Departure], power: float) -> Band | None:
-    """The band of machines like these; two that left the same out are one. None without any."""
-    chips: dict[frozenset[str], list[Array]] = {}
+def chips(
+    found: Sequence[Departure], power: float, growth: Growth, category: int | None = None
+) -> list[list[Part]]:
+    """Scores at a distance of 1, of one category or of all; who left the same out are one group."""
+    groups: dict[frozenset[str], list[Part]] = {}
     for one in found:
-        chips.setdefault(one.left_out, []).append(one.residual / one.spread**power)
-    return of_groups(list(chips.values())) if chips else None
+        chosen = slice(None) if category is None else one.category == category
+        scores = (one.residual / one.spread**power)[chosen]
+        if category is None or len(scores) >= LEAST_ROWS:
+            level, left = part(scores)
+            level_factor, within_factor = growth.factors(one.apart)
+            groups.setdefault(one.left_out, []).append((level / level_factor, left / within_factor))
+    return list(groups.values())
 
 
 def distance(train: Sequence[Rows], test: Sequence[Rows]) -> float:

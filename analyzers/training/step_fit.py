@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from perfc.machine import load_machine
 from perfc.version import __version__
 
-from ..artefact import FORMAT, Artefact, schema_of
+from ..artefact import FORMAT, Artefact, Ready, schema_of
 from ..card import Card
-from ..conformal import LEAST_SPREAD, Band, Calibration, band
+from ..conformal import LEAST_SPREAD, NEAR, Band, Bands, Calibration, Rings, band
 from ..distance import coordinates, nearest
 from ..forest import Forest
 from ..rows import DataError, Protocol
@@ -42,6 +42,7 @@ def train_steps(
     group: Callable[[str], str] = family,
     data: Mapping[str, str] | None = None,
     leave_machines_out: bool = True,
+    ready: Ready | None = None,
 ) -> Artefact:
     """Train on all rows given; those held out for testing must not be among them.
 
@@ -52,10 +53,13 @@ def train_steps(
         group: of an architecture; rows that calibrate share no group with those learned from.
         data: digests of the tables, for the card.
         leave_machines_out: calibrate for unseen machines too, which trains once for each.
+        ready: told name and schema before anything is trained.
     """
     import numpy as np
 
     stack = stacked(rows)
+    if ready is not None:
+        ready(name, schema_of(CLASS, (), stack.names))
     groups = dealt_groups([r.architecture for r in rows], group, recipe.folds)
     spread, seen = calibrate(stack, groups, recipe)
     apart = Apart()
@@ -67,7 +71,7 @@ def train_steps(
     return Artefact(
         _card(
             name, rows, stack, factor, spread,
-            Calibration(seen, None, apart.band and apart.band.around(seen), apart.reach),
+            Calibration(Bands(seen, apart.rings(seen))),
             data or {},
         ),
         factor,
@@ -138,6 +142,10 @@ class Apart:
     band: Band | None = None
     reach: float = 0.0
     error: float = 0.0
+
+    def rings(self, seen: Band) -> Rings:
+        """One band to the furthest machine left out, as wide as that of measured ones at least."""
+        return ((max(self.reach, NEAR), self.band.around(seen)),) if self.band else ()
 
 
 def calibrate_unseen(

@@ -28,14 +28,18 @@ def command() -> None:
 @click.option("--force", is_flag=True, help="Replace weights of another schema.")
 def op(names: tuple[str, ...], data: Path, output: Path | None, force: bool) -> None:
     """Train the operator predictors NAME, all by default, on every row of their tables."""
-    from perfc.analyzers.artefact import SHIPPED, save
+    from perfc.analyzers.artefact import SHIPPED, check_replaceable, save
     from perfc.analyzers.training.experiments import chosen
 
     folder = output or SHIPPED
     for experiment in chosen(names):
         if not names and not experiment.has_weights:
             continue
-        artefact = experiment.train(data, lambda line: click.echo(line, err=True))
+        artefact = experiment.train(
+            data,
+            lambda line: click.echo(line, err=True),
+            lambda name, schema: check_replaceable(name, schema, folder, overwrite=force),
+        )
         click.echo(save(artefact, folder, overwrite=force))
 
 

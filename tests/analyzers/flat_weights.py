@@ -9,7 +9,7 @@ import numpy as np
 from perfc.analyzers.artefact import FORMAT, Artefact, save, schema_of
 from perfc.analyzers.card import Card
 from perfc.analyzers.classes import classes
-from perfc.analyzers.conformal import Band, Calibration
+from perfc.analyzers.conformal import NEAR, Band, Bands, Calibration
 from perfc.analyzers.distance import coordinates
 from perfc.analyzers.forest import Forest
 from perfc.analyzers.rows import Protocol
@@ -43,7 +43,7 @@ def write(
         kin=tuple((m.name, d, "") for m in machines for d in dtypes),
         places={d: tuple(coordinates(Sheet(m), d) for m in machines) for d in dtypes},
         bases={"factor": 0.0, "spread": 0.0},
-        calibration=Calibration(Band(-1.0, 1.0), near=Band(-3.0, 3.0), reach=1.0),
+        calibration=Calibration(Bands(Band(-1.0, 1.0), ((NEAR, Band(-3.0, 3.0)),))),
         split="none", data={}, metrics={}, versions={}, rows=1,
     )  # fmt: skip
     count = len(features)

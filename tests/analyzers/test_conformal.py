@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from perfc.analyzers.conformal import NEAR, Band, Calibration, band, excess
+from perfc.analyzers.conformal import NEAR, Band, Bands, Calibration, band, excess, of_category
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -28,8 +28,26 @@ def test_weights_count() -> None:
     assert band(scores, np.concatenate([np.ones(99), [99.0]])).high == 9.0
 
 
+def test_a_category_covers_its_own_rows_where_all_together_would_not() -> None:
+    rng = np.random.default_rng(5)
+    quiet, noisy = rng.standard_normal(9000), 3 * rng.standard_normal(1000)
+    everything, further = np.concatenate([quiet, noisy]), 3 * rng.standard_normal(5000)
+    for found, least, most in (
+        (band(everything), 0.4, 0.8),
+        (of_category(noisy, everything), 0.86, 0.93),
+    ):
+        assert least < ((further >= found.low) & (further <= found.high)).mean() < most
+
+
+def test_a_category_of_few_rows_borrows_from_all() -> None:
+    everything = np.linspace(-1, 1, 1001)
+    assert of_category(np.zeros(3), everything).high > 0.9
+    assert of_category(np.zeros(3000), everything).high < 0.1
+
+
 def test_bands_widen_with_distance() -> None:
-    calibration = Calibration(Band(-1, 1), Band(-2, 2), Band(-3, 3), reach=1.0)
+    rings = ((NEAR, Band(-2, 2)), (1.0, Band(-3, 3)))
+    calibration = Calibration(Bands(Band(-1, 1), rings))
     distances = [0.0, NEAR, 0.8, 1.0, 2.0, 5.0]
     highs = [calibration.at(d).high for d in distances]
     assert highs == sorted(highs)
@@ -39,7 +57,7 @@ def test_bands_widen_with_distance() -> None:
 
 
 def test_without_machines_left_out_others_are_wider_than_those_seen() -> None:
-    calibration = Calibration(Band(-1, 1))
+    calibration = Calibration(Bands(Band(-1, 1)))
     assert calibration.at(0.2).high > 1
     assert calibration.at(2.0).high > calibration.at(0.2).high
 

@@ -7,12 +7,34 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from perfc.analyzers.conformal import NEAR, Band, Calibration, excess, of_groups, sides
+from perfc.analyzers.conformal import (
+    LEAST_DISTANCE,
+    NEAR,
+    Band,
+    Bands,
+    Calibration,
+    Deviations,
+    excess,
+    part,
+    sides,
+)
 from perfc.analyzers.rows import Rows
 from perfc.analyzers.table import class_of
-from perfc.analyzers.training.machines import Departure, distance, leaving, power_of
+from perfc.analyzers.training.machines import (
+    Departure,
+    Growth,
+    chips,
+    distance,
+    leaving,
+    power_of,
+    rings_of,
+)
 
 from .synthetic import blocks, matmul_rows
+
+
+def of_groups(groups: list[list[np.ndarray]]) -> Band:
+    return Deviations.of([[part(scores) for scores in parts] for parts in groups]).band()
 
 
 def machine(rng: np.random.Generator, level: float, noise: float, rows: int = 400) -> np.ndarray:
@@ -54,8 +76,15 @@ def test_two_machines_of_one_chip_are_one() -> None:
     assert joined.high > 1.5 * apart.high
 
 
-def departure(spread: np.ndarray, residual: np.ndarray) -> Departure:
-    return Departure("h100", frozenset({"h100"}), 0.3, residual, spread)
+def departure(
+    spread: np.ndarray,
+    residual: np.ndarray,
+    name: str = "h100",
+    apart: float = 0.3,
+    category: np.ndarray | None = None,
+) -> Departure:
+    category = np.zeros(len(spread), np.intp) if category is None else category
+    return Departure(name, frozenset({name}), apart, residual, spread, category)
 
 
 def test_a_spread_that_says_nothing_of_other_machines_does_not_count() -> None:
@@ -67,13 +96,64 @@ def test_a_spread_that_says_nothing_of_other_machines_does_not_count() -> None:
     assert power_of([departure(spread, spread * noise)]) > 0.85
 
 
+def left_out(rng: np.random.Generator, count: int = 8) -> list[Departure]:
+    """Machines whose levels grow with distance; kernels of category 1 are noisier."""
+    found = []
+    for number in range(count):
+        apart = 0.1 * 2 ** (number % 4)
+        category = rng.integers(0, 2, 1000)
+        noise = rng.standard_normal(1000) * np.where(category == 1, 0.4, 0.05)
+        level = 0.2 * apart * (-1) ** (number // 4)
+        found.append(departure(np.ones(1000), level + noise, str(number), apart, category))
+    return found
+
+
+def test_a_category_has_its_own_band_on_machines_that_were_not_measured() -> None:
+    found, growth = left_out(np.random.default_rng(3)), Growth(level=1.0)
+    everything = Deviations.of(chips(found, 1.0, growth))
+    quiet, noisy = (
+        Deviations.of(chips(found, 1.0, growth, category)).beside(everything).band()
+        for category in (0, 1)
+    )
+    assert quiet.high < everything.band().high < noisy.high
+    assert noisy.high > 1.3 * quiet.high
+
+
+def test_a_category_of_few_rows_is_not_heard() -> None:
+    category = np.zeros(1000, np.intp)
+    category[:4] = 1
+    found = [departure(np.ones(1000), np.ones(1000), category=category)]
+    assert chips(found, 1.0, Growth(), 1) == []
+    assert len(chips(found, 1.0, Growth(), 0)) == 1
+
+
+def test_rings_widen_to_the_furthest_machine_left_out() -> None:
+    found, growth = left_out(np.random.default_rng(4)), Growth(level=1.0, narrowing=0.9)
+    rings = rings_of(Deviations.of(chips(found, 1.0, growth)), growth, 0.8)
+    assert [distance for distance, _ in rings] == [LEAST_DISTANCE, 0.2, 0.4, 0.8]
+    highs = [one.high for _, one in rings]
+    assert highs == sorted(highs)
+    assert highs[-1] > 1.1 * highs[0]
+
+
 def test_rows_that_seemed_certain_are_not_on_another_machine() -> None:
-    calibration = Calibration(Band(-2, 2), Band(-0.3, 0.3), Band(-0.5, 0.5), 1.0, power=0.0)
+    rings = ((NEAR, Band(-0.3, 0.3)), (1.0, Band(-0.5, 0.5)))
+    calibration = Calibration(Bands(Band(-2, 2), rings), power=0.0)
     spread = np.array([0.001, 0.5])
     assert calibration.ends(spread, 0.0)[1].tolist() == [0.002, 1.0]
     assert calibration.ends(spread, NEAR)[1].tolist() == [0.3, 1.0]
-    assert calibration.ends(spread, 0.9)[0].tolist() == [-0.5, -1.0]
+    assert calibration.ends(spread, 1.0)[0].tolist() == [-0.5, -1.0]
     assert calibration.ends(spread, 2.0)[1].tolist() == [1.0, 1.0]
+
+
+def test_every_row_has_the_band_of_its_category() -> None:
+    bands = {"quiet": Bands(Band(-1, 1)), "noisy": Bands(Band(-4, 3))}
+    calibration = Calibration(Bands(Band(-2, 2)), categories=bands)
+    low, high = calibration.ends(
+        np.ones(3), 0.0, category=np.array([0, 1, 2]), names=("quiet", "noisy", "never measured")
+    )
+    assert low.tolist() == [-1, -4, -4]
+    assert high.tolist() == [1, 3, 3]
 
 
 def test_what_never_changed_counts_in_its_own_size() -> None:

@@ -10,7 +10,7 @@ import pytest
 import perfc
 from perfc.analyzers.artefact import FORMAT, Artefact, WeightsError, save, schema_of
 from perfc.analyzers.card import Card
-from perfc.analyzers.conformal import Band, Calibration
+from perfc.analyzers.conformal import Band, Bands, Calibration
 from perfc.analyzers.distance import coordinates
 from perfc.analyzers.forest import Forest
 from perfc.analyzers.prediction import PredictionTable, Predictor, predict
@@ -53,7 +53,7 @@ def write_steps(folder: Path, mode: Mode, factor: float = 2.0, hull: float = 1e1
         dtypes=("f16",), targets=tuple(m.name for m in machines), kin=KIN,
         places={"f16": tuple(coordinates(Sheet(m), "f16") for m in machines)},
         bases={"factor": 0.0, "spread": 0.0},
-        calibration=Calibration(Band(-1.0, 1.0), far=Band(-3.0, 3.0), reach=1.0),
+        calibration=Calibration(Bands(Band(-1.0, 1.0), ((1.0, Band(-3.0, 3.0)),))),
         split="none", data={}, metrics={}, versions={}, rows=1,
     )  # fmt: skip
     box = np.full(len(features), hull)

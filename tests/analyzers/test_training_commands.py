@@ -10,7 +10,9 @@ import pytest
 from click.testing import CliRunner
 
 from perfc.analyzers import artefact
+from perfc.analyzers.card import card_text
 from perfc.analyzers.training import experiments as module
+from perfc.analyzers.training import growing, scoreboard
 from perfc.analyzers.training.fit import Recipe
 from perfc.commands.eval import command as evaluate
 from perfc.commands.train import command as train
@@ -50,6 +52,46 @@ def test_training_writes_a_card_and_arrays(tmp_path: Path) -> None:
     assert card.rows == 900
     assert set(card.data) == {"aic_gemm.parquet"}
     assert card.targets == ("a100-sxm4-80gb", "b200-sxm-180gb", "h100-sxm5-80gb")
+
+
+def test_weights_of_another_schema_stop_it_before_anything_is_trained(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_table(tmp_path / "aic_gemm.parquet")
+    out = tmp_path / "out"
+    arguments = ("op", "matmul", "--data", str(tmp_path), "--output", str(out))
+    assert run(train, *arguments)[0] == 0
+    path = out / "matmul.toml"
+    card = artefact.read_card(path)
+    other = replace(card, schema="0" * 16)
+    path.write_text(card_text(other, card.arrays_sha256))
+    with monkeypatch.context() as patched:
+        patched.setattr(growing, "boost", lambda *_: pytest.fail("trained"))
+        code, said = run(train, *arguments)
+    assert code == 2
+    assert card.schema in said
+    assert artefact.read_card(path).schema == other.schema
+    assert run(train, *arguments, "--force")[0] == 0
+    assert artefact.load(path).card.schema == card.schema
+
+
+def test_the_scoreboard_is_written_into_the_card(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_table(tmp_path / "aic_gemm.parquet")
+    out = tmp_path / "out"
+    run(train, "op", "matmul", "--data", str(tmp_path), "--output", str(out))
+    path = out / "matmul.toml"
+    monkeypatch.setattr(scoreboard.into_cards, "__defaults__", (out,))
+    _, said = run(evaluate, "matmul", "--data", str(tmp_path), "--output-format", "json", "--cards")
+    metrics = artefact.load(path).card.metrics
+    figures = json.loads(said)["matmul"]
+    assert set(metrics) == {f"{f['split']}: {f['slice']}" for f in figures}
+    for one in figures:
+        written = metrics[f"{one['split']}: {one['slice']}"]
+        assert written["rows"] == one["rows"]
+        assert written["mape"] == pytest.approx(one["mape"], abs=1e-5)
+        assert written["coverage"] == pytest.approx(one["coverage"], abs=1e-5)
 
 
 @pytest.mark.parametrize("wrong", [float("nan"), -3.0])

@@ -16,7 +16,7 @@ from typing import ClassVar
 from perfc.declared import modules
 from perfc.errors import PerfcError
 
-from ...artefact import Artefact
+from ...artefact import Artefact, Ready
 from ...rows import Rows
 from ...sources import sources
 from ..calibrate import Calibrating
@@ -37,8 +37,11 @@ class Experiment(ABC):
     """Whether there is something to train."""
 
     @abstractmethod
-    def train(self, folder: Path, say: Say) -> Artefact:
-        """What is shipped, from all rows of the tables in a folder."""
+    def train(self, folder: Path, say: Say, ready: Ready | None = None) -> Artefact:
+        """What is shipped, from all rows of the tables in a folder.
+
+        ``ready`` is told name and schema before anything is trained.
+        """
 
     @abstractmethod
     def evaluate(self, folder: Path, say: Say) -> Iterator[Figure]:
@@ -84,7 +87,7 @@ class OperatorExperiment(Experiment):
                     found.append(block)
         return found
 
-    def train(self, folder: Path, say: Say) -> Artefact:
+    def train(self, folder: Path, say: Say, ready: Ready | None = None) -> Artefact:
         """Train on every row."""
         digests: dict[str, str] = {}
         for name in self.sources:
@@ -93,7 +96,7 @@ class OperatorExperiment(Experiment):
         say(f"{self.name}: {sum(map(len, blocks)):,} rows of {len(targets(blocks))} machines")
         found = train(
             self.name, self.extended(blocks), self.recipe, self.group,
-            data=digests, calibrating=self.calibrating,
+            data=digests, calibrating=self.calibrating, ready=ready,
         )  # fmt: skip
         return replace(found, card=replace(found.card, rows=sum(map(len, blocks))))
 

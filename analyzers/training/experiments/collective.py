@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...rows import Protocol, Rows
+from ..calibrate import Calibrating
 from ..evaluate import Slice, everything
 from ..fit import Recipe
+from ..machines import Growth
 from . import OperatorExperiment
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ EXPERIMENT = OperatorExperiment(
     sources=("aic_comm",),
     group=("operation", "ranks", "nbytes"),
     recipe=Recipe(trees=300, depth=6, least_weight=2.0, apart={}),
+    calibrating=Calibrating(growth=Growth(level=1.0, within=1.0)),
     shapes=SLICES,
     machines=SLICES,
 )

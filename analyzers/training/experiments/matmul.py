@@ -8,6 +8,7 @@ from ...rows import Protocol, Rows
 from ..calibrate import Calibrating
 from ..evaluate import Slice, everything
 from ..fit import Recipe
+from ..machines import Growth
 from . import OperatorExperiment
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ EXPERIMENT = OperatorExperiment(
             "keep_small": 0,
         },
     ),
-    calibrating=Calibrating(turns=2),
+    calibrating=Calibrating(turns=2, growth=Growth(narrowing=0.9)),
     shapes=(
         Slice("bf16 on A100, H100, H200, B200", full, 0.06, "constants 12–22 %; tables 7–15 %"),
         Slice("bf16", half),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from perfc.errors import MissingExtraError
 
-from ...artefact import Artefact
+from ...artefact import Artefact, Ready
 from ...conformal import coverage_of
 from ...end_to_end import Plan, Run, inference, training
 from ...rows import DataError
@@ -39,7 +39,7 @@ class Runs(Experiment):
     title = "Whole transformers, eager PyTorch in FP32, kernels summed"
     has_weights: ClassVar[bool] = False
 
-    def train(self, folder: Path, say: Say) -> Artefact:
+    def train(self, folder: Path, say: Say, ready: Ready | None = None) -> Artefact:
         """Nothing is trained.
 
         Raises:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from perfc.machine import load_machine
 
-from ...artefact import Artefact
+from ...artefact import Artefact, Ready
 from ...rows import DataError
 from ...sources import existing
 from ...sources.timm import TABLE, StepRow, step_rows
@@ -64,11 +64,11 @@ class StepExperiment(Experiment):
         """Rows of this way of running."""
         return [r for r in every_row(folder, say) if r.setting.mode is self.mode]
 
-    def train(self, folder: Path, say: Say) -> Artefact:
+    def train(self, folder: Path, say: Say, ready: Ready | None = None) -> Artefact:
         """Train on every row."""
         rows = self.rows(folder, say)
         say(f"{self.name}: {len(rows):,} steps")
-        return train_steps(self.name, rows, self.by_family, data=digests(folder))
+        return train_steps(self.name, rows, self.by_family, data=digests(folder), ready=ready)
 
     def evaluate(self, folder: Path, say: Say) -> Iterator[Figure]:
         """Architectures, then families, then every machine left out."""
