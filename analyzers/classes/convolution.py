@@ -6,11 +6,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
 from .. import reach
+from ..rows import Protocol
 from . import Amounts, KernelClass
 from .matmul import BITS
 
 if TYPE_CHECKING:
-    from ..rows import Protocol
+    import numpy as np
+    from numpy.typing import NDArray
+
     from ..sheet import Sheet
     from . import Array, Columns
 
@@ -33,6 +36,7 @@ class Convolution(KernelClass):
     optional: ClassVar[Mapping[str, float]] = {
         "stride_h": 1, "stride_w": 1, "groups": 1, "transposed": 0,
     }  # fmt: skip
+    categories: ClassVar[tuple[str, ...]] = ("eager", "back to back")
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
         """Direct count; the least is that of minimal filtering."""
@@ -52,6 +56,14 @@ class Convolution(KernelClass):
         return Amounts(
             mac, mac / gain(rows), nothing, nothing, item * (inputs + weights), item * outputs
         )
+
+    def category(
+        self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol
+    ) -> NDArray[np.intp]:
+        """Whether the call's launch is inside; libraries choose their kernels apart."""
+        import numpy as np
+
+        return np.full(len(rows["batch"]), int(protocol is not Protocol.EAGER), np.intp)
 
     def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
         """The product a convolution is: rows of positions, columns of channels."""

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 from ...rows import Protocol, Rows
 from ...sources.neusight import PUBLISHED_TEST
 from ...sources.operand_layout import OTHER_LAYOUT
+from ..calibrate import Calibrating
 from ..evaluate import Slice, everything
 from ..fit import Recipe
+from ..machines import Growth
 from . import OperatorExperiment
 
 if TYPE_CHECKING:
@@ -151,6 +153,7 @@ CONVOLUTION = OperatorExperiment(
     sources=("neusight", "deepbench"),
     group=("in_channels", "out_channels", "in_h"),
     recipe=RECIPE,
+    calibrating=Calibrating(growth=Growth(level=0.0, narrowing=0.8)),
     shapes=(Slice("one eager call", eager), Slice("back to back", back_to_back)),
     machines=(Slice("one eager call", eager), Slice("back to back", back_to_back)),
 )
