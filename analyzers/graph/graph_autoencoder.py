@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from .batches import GraphTensors
 from .message_passing import Sage
 from .predictor import Say
+from .train import short_products
 
 EPSILON = 1e-15
 EPOCHS = 400
@@ -111,7 +112,8 @@ def pretrain(
             begins = [sum(sizes[:i]) for i in range(len(sizes))]
             x = torch.cat([g.x for g in part])
             edges = torch.cat([g.edge_index + b for g, b in zip(part, begins, strict=True)], 1)
-            z = encoder(x, edges)
+            with short_products(x.device):
+                z = encoder(x, edges).float()
             loss = reconstruction_loss(z, edges, negatives(edges, sizes, generator))
             optimiser.zero_grad(set_to_none=True)
             loss.backward()  # type: ignore[no-untyped-call]

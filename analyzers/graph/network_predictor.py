@@ -249,4 +249,13 @@ def head(width_in: int, width: int, dropout: float = 0.0, layers: int = 2) -> nn
     from .message_passing import perceptron
 
     widths = (width_in, *[width] * layers)
-    return nn.Sequential(*perceptron(widths, dropout), nn.Linear(width, 1))
+    return Exact(*perceptron(widths, dropout), nn.Linear(width, 1))
+
+
+class Exact(nn.Sequential):
+    """Layers in 32 bits, whatever those before them are multiplied in."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        with torch.autocast(x.device.type, enabled=False):
+            out: Tensor = super().forward(x.float())  # type: ignore[no-untyped-call]
+        return out

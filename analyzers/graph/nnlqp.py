@@ -96,7 +96,9 @@ class Nnlqp(NetworkPredictor):
     name: ClassVar[str] = "nnlqp"
     title: ClassVar[str] = "NNLQP (Liu et al., ICPP 2022)"
     hidden: ClassVar[int] = 512
-    recipe: ClassVar[TrainRecipe] = TrainRecipe(epochs=100, learning_rate=1e-3, patience=100)
+    recipe: ClassVar[TrainRecipe] = TrainRecipe(
+        epochs=100, learning_rate=1e-3, patience=100, has_short_products=True
+    )
     loss: ClassVar[Loss] = staticmethod(squared)
     nodes = NODES
     layers = 2

@@ -133,8 +133,12 @@ class Pmgns(NetworkPredictor):
     title: ClassVar[str] = "PMGNS (Panner Selvam and Brorsson, DIPPM, Euro-Par 2023)"
     variants: ClassVar[tuple[str, ...]] = ("gcn", "gat", "gin", MLP)
     hidden: ClassVar[int] = 512
-    recipe: ClassVar[TrainRecipe] = TrainRecipe(epochs=500, learning_rate=2.754e-5, patience=60)
-    short: ClassVar[TrainRecipe | None] = TrainRecipe(learning_rate=1e-3, patience=200)
+    recipe: ClassVar[TrainRecipe] = TrainRecipe(
+        epochs=500, learning_rate=2.754e-5, patience=60, has_short_products=True
+    )
+    short: ClassVar[TrainRecipe | None] = TrainRecipe(
+        learning_rate=1e-3, patience=200, has_short_products=True
+    )
     nodes = NODES
     whole = STATIC
 

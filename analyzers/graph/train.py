@@ -41,6 +41,9 @@ class TrainRecipe:
         halve_after: epochs without a better validation before the rate is halved; 0 for a cosine
             over the time or the epochs, whichever end first.
         clip: largest norm of a gradient; 0 for none.
+        has_short_products: whether graph layers multiply in bfloat16 and add in 32 bits while they
+            learn, where that is faster: two to four times for layers 512 wide. Heads, sums over
+            updates and predictions keep 32 bits.
         checkpoint_every_s: seconds between checkpoints.
     """
 
@@ -50,6 +53,7 @@ class TrainRecipe:
     patience: int = 40
     halve_after: int = 0
     clip: float = 1.0
+    has_short_products: bool = False
     checkpoint_every_s: float = 60.0
 
 
@@ -175,7 +179,7 @@ def fit_network(
         losses = [
             step(network, optimiser, batch.to(place))
             if step is not None
-            else _step(network, optimiser, batch.to(place), loss, recipe.clip)
+            else _step(network, optimiser, batch.to(place), loss, recipe)
             for batch in train.epoch(random.Random(f"{budget.seed} {state.epoch}"))
         ]
         mean = sum(losses) / max(len(losses), 1)
@@ -220,14 +224,26 @@ def _cosine(share: float) -> float:
     return 0.5 * (1 + cos(pi * min(share, 1.0))) + 0.01
 
 
+def short_products(place: torch.device, wanted: bool = True) -> torch.autocast:
+    """Products in bfloat16, if the processor has instructions for them."""
+    names = ("avx512_bf16", "amx_bf16")
+    has = place.type != "cpu" or any(torch.cpu.get_capabilities().get(n, False) for n in names)
+    return torch.autocast(place.type, torch.bfloat16, enabled=wanted and has)
+
+
 def _step(
-    network: nn.Module, optimiser: torch.optim.Optimizer, batch: Batch, loss: Loss, clip: float
+    network: nn.Module,
+    optimiser: torch.optim.Optimizer,
+    batch: Batch,
+    loss: Loss,
+    recipe: TrainRecipe,
 ) -> float:
     optimiser.zero_grad(set_to_none=True)
-    value = loss(network, batch)
+    with short_products(batch.x.device, recipe.has_short_products):
+        value = loss(network, batch)
     value.backward()  # type: ignore[no-untyped-call]
-    if clip:
-        nn.utils.clip_grad_norm_(network.parameters(), clip)
+    if recipe.clip:
+        nn.utils.clip_grad_norm_(network.parameters(), recipe.clip)
     optimiser.step()
     return float(value.detach())
 

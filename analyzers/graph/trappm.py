@@ -122,7 +122,9 @@ class Trappm(NetworkPredictor):
     title: ClassVar[str] = "TraPPM (Panner Selvam and Brorsson, NeurIPS 2023 workshop)"
     variants: ClassVar[tuple[str, ...]] = (RANDOM, WITHOUT)
     hidden: ClassVar[int] = 512
-    recipe: ClassVar[TrainRecipe] = TrainRecipe(epochs=100, learning_rate=1e-3, patience=100)
+    recipe: ClassVar[TrainRecipe] = TrainRecipe(
+        epochs=100, learning_rate=1e-3, patience=100, has_short_products=True
+    )
     loss: ClassVar[Loss] = staticmethod(squared)
     nodes = NODES
     layers = 2

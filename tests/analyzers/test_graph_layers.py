@@ -31,6 +31,7 @@ from perfc.analyzers.graph.message_passing import (  # noqa: E402
     softmax_pooled,
 )
 from perfc.analyzers.graph.mlp_node import in_a_row  # noqa: E402
+from perfc.analyzers.graph.network_predictor import head  # noqa: E402
 from perfc.analyzers.graph.seer_block import SeerBlock  # noqa: E402
 
 Array = NDArray[np.float64]
@@ -244,3 +245,14 @@ def test_task_gradients_are_zero_in_the_heads_of_others() -> None:
     assert second.tolist() == [3.0, 0.0, 1.0]
     assign(first + second, parameters)
     assert [float(p.grad) for p in parameters if p.grad is not None] == [5.0, 1.0, 1.0]
+
+
+def test_heads_keep_32_bits_where_layers_before_them_are_short() -> None:
+    layers, last = torch.nn.Linear(WIDTH, WIDTH), head(WIDTH, WIDTH)
+    x = features(WIDTH)
+    with torch.autocast("cpu", torch.bfloat16):
+        short = layers(x)
+        found = last(short)
+    assert short.dtype is torch.bfloat16
+    assert found.dtype is torch.float32
+    torch.testing.assert_close(found, last(short.float()))
