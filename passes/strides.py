@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
 from perfc.ir.evaluate import evaluate
@@ -14,6 +15,7 @@ from perfc.ir.types import TensorType
 from . import Analysis
 from .fuse import Fuse, Kernel
 from .runtimes import Runtime, runtime
+from .windows import window_steps
 
 if TYPE_CHECKING:
     from .manager import Analyses
@@ -45,6 +47,8 @@ class StrideTable:
 
     def permuted_share(self, kernel: Kernel) -> float:
         """Share of the elements a kernel reads whose last axis is not the densest."""
+        if not [v for node in kernel.nodes for v in node.inputs if v in self.strides]:
+            return 0.0
         permuted = total = 0
         for node in kernel.nodes:
             if node.op.kind is Kind.VIEW:
@@ -104,19 +108,23 @@ class Walk:
     shapes: dict[Value, Extents] = field(default_factory=dict[Value, Extents])
     strides: dict[Value, Extents] = field(default_factory=dict[Value, Extents])
     copies: dict[Node, Value] = field(default_factory=dict[Node, Value])
+    extents: dict[TensorType, Extents] = field(default_factory=dict[TensorType, Extents])
 
     def shape(self, v: Value) -> Extents | None:
         """Extents as numbers, None where the rank is not known."""
         found = self.shapes.get(v)
         if found is None and isinstance(v.type, TensorType) and v.type.shape is not None:
-            extents = (int(evaluate(d, self.env)) for d in v.type.shape)
-            found = self.shapes[v] = tuple(extents)
+            found = self.extents.get(v.type)
+            if found is None:
+                extents = [int(evaluate(d, self.env)) for d in v.type.shape]
+                found = self.extents[v.type] = tuple(extents)
+            self.shapes[v] = found
         return found
 
     def visit(self, node: Node, is_fused: bool) -> None:
         """The results of a node; inside fused attention nothing is stored."""
         for v in (*node.inputs, *node.outputs):
-            if v is not None:
+            if v is not None and v not in self.shapes:
                 self.shape(v)
         if not node.results or not node.inputs or node.inputs[0] is None:
             return
@@ -145,6 +153,8 @@ class Walk:
                 lead = len(new) - len(old)
                 axes = zip(old, new[lead:], strides, strict=True)
                 self.strides[result] = (0,) * lead + tuple(s if a == b else 0 for a, b, s in axes)
+            case "gather":
+                self.strides[result] = windowed(node, strides)
             case _:
                 found = viewed(old, strides, new)
                 if found is None:
@@ -156,7 +166,7 @@ class Walk:
         """Fused attention writes ``[b, s, h, d]`` and shows it as ``[b, h, s, d]``."""
         shape = self.shapes.get(result, ())
         if len(shape) == 4:
-            b, s, h, d = contiguous([shape[axis] for axis in (0, 2, 1, 3)])
+            b, s, h, d = contiguous((shape[0], shape[2], shape[1], shape[3]))
             self.strides[result] = (b, h, s, d)
 
     def keeps_order(self, node: Node) -> None:
@@ -169,10 +179,18 @@ class Walk:
             strides = self.strides.get(v)
             if strides is not None and 0 not in strides:
                 order = sorted(range(len(shape)), key=lambda axis: (-strides[axis], axis))
-                dense = contiguous([shape[axis] for axis in order])
+                dense = contiguous(tuple([shape[axis] for axis in order]))
                 by_axis = dict(zip(order, dense, strict=True))
                 self.strides[result] = tuple(by_axis[axis] for axis in range(len(shape)))
             return
+
+
+def windowed(node: Node, strides: Extents) -> Extents:
+    """Strides of windows along an axis, which stand in its place."""
+    steps = window_steps(node)
+    axis = int(getattr(node.op, "axis", 0)) % len(strides)
+    own = strides[axis]
+    return (*strides[:axis], *(own * n for n in steps or (1, 1)), *strides[axis + 1 :])
 
 
 def numel(shape: Sequence[int]) -> int:
@@ -189,6 +207,11 @@ def contiguous(shape: Sequence[int]) -> Extents:
     >>> contiguous((2, 3, 4))
     (12, 4, 1)
     """
+    return _dense(tuple(shape))
+
+
+@lru_cache(maxsize=1 << 12)
+def _dense(shape: Extents) -> Extents:
     strides: list[int] = []
     step = 1
     for extent in reversed(shape):
@@ -197,7 +220,8 @@ def contiguous(shape: Sequence[int]) -> Extents:
     return tuple(reversed(strides))
 
 
-def viewed(shape: Sequence[int], strides: Sequence[int], new: Sequence[int]) -> Extents | None:
+@lru_cache(maxsize=1 << 12)
+def viewed(shape: Extents, strides: Extents, new: Extents) -> Extents | None:
     """Strides of the same elements under another shape, None where no strides express it.
 
     >>> viewed((2, 3, 4), (12, 4, 1), (6, 4))

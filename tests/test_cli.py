@@ -88,7 +88,8 @@ def test_without_a_command_its_help_is_a_page_on_standard_error(
 ) -> None:
     assert cli.run(args) == 2
     page = capsys.readouterr().err
-    assert page.startswith("Usage: perfc") and len(page.splitlines()) > 5, "no single line"
+    assert page.startswith("Usage: perfc")
+    assert len(page.splitlines()) > 5, "no single line"
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -13,6 +13,8 @@ from perfc.errors import PassError
 from perfc.ir.graph import Node
 from perfc.ir.op import Kind
 
+from ..windows import WINDOWS, window_steps
+
 
 class Launch(Enum):
     """How kernels reach the device."""
@@ -60,7 +62,8 @@ class Runtime:
             all of a kind are.
         patterns: multi-operator patterns (``passes/patterns.py``) it knows as one kernel; where
             two claim a node, the first named has it.
-        views: mnemonics that move nothing here, besides operators that never do.
+        views: mnemonics that move nothing here, besides operators that never do; ``WINDOWS``
+            for lookups that are windows.
         keeps_shared: whether a kernel may write a value that others read and go on with it; else
             only what nobody else reads is merged.
         max_nodes: nodes in a kernel at most.
@@ -91,7 +94,9 @@ class Runtime:
     def is_view(self, node: Node) -> bool:
         """Whether a node hands on the bytes of its first operand."""
         op = node.op
-        return op.kind is Kind.VIEW or op.mnemonic in self.views
+        if op.kind is Kind.VIEW or op.mnemonic in self.views:
+            return True
+        return WINDOWS in self.views and window_steps(node) is not None
 
     def absorbs(self, kernel: Kind, kind: Kind, tag: str) -> bool:
         """Whether a kernel of this kind takes in what follows it."""

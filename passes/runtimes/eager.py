@@ -1,5 +1,6 @@
 """A framework that runs operator by operator: one launch a node, strided views free."""
 
+from ..windows import WINDOWS
 from . import STRIDED, Launch, Runtime
 
 TABLE = Runtime(
@@ -15,7 +16,7 @@ TABLE = Runtime(
         "rms_norm",
         "affine_norm",
     ),
-    views=STRIDED,
+    views=STRIDED | {WINDOWS},
     source="PyTorch eager: one kernel an aten operator; exporters split GELU, SiLU, LayerNorm, "
     "RMSNorm, GroupNorm, Linear and scaled_dot_product_attention, which it runs as one each",
 )

@@ -2,6 +2,7 @@
 
 from perfc.ir.op import Kind
 
+from ..windows import WINDOWS
 from . import STRIDED, Launch, Runtime
 
 _POINTWISE = frozenset({Kind.ELEMENTWISE, Kind.QUANTIZE, Kind.MOVEMENT, Kind.RANDOM})
@@ -22,7 +23,7 @@ TABLE = Runtime(
         Kind.RANDOM: _LOOPS,
     },
     patterns=("slice_update", "attention", "linear_bias"),
-    views=STRIDED,
+    views=STRIDED | {WINDOWS},
     keeps_shared=True,
     source="torch._inductor scheduler: pointwise and reduction loops over the same range fuse, "
     "values that others read are written on the way; fuse_attention passes; matrix products "

@@ -1,0 +1,38 @@
+"""Overlapping windows: what a framework with strides shows, and exporters write as a lookup."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from perfc.ir.graph import Node
+
+WINDOWS = "windows"
+"""Stands for such lookups among the mnemonics that a runtime takes for views."""
+
+
+def window_steps(node: Node) -> tuple[int, int] | None:
+    """Positions from one window to the next, and within one; None where it is another lookup.
+
+    ``Tensor.unfold`` exports as a Gather with a constant table ``index[i, j] = first + i*step +
+    j``. Lookups in stored tensors, as of embeddings, are kernels in any framework.
+
+    Source: torch.onnx, aten_unfold; PyTorch, aten/src/ATen/native/TensorShape.cpp, ``unfold``.
+    """
+    if node.op.mnemonic != "gather" or len(node.inputs) != 2:
+        return None
+    data, index = node.inputs
+    if data is None or data.weight is not None or index is None or index.known is None:
+        return None
+    shape, items = index.known.shape, index.known.items
+    # one row along the first axis is how rows of a table are looked up
+    if len(shape) != 2 or shape[1] < 2 or shape[0] < 1 + (getattr(node.op, "axis", 0) == 0):
+        return None
+    rows, width = shape
+    numbers = [i for i in items if isinstance(i, int)]
+    if len(numbers) != rows * width or min(numbers) < 0:
+        return None
+    first, inner = numbers[0], numbers[1] - numbers[0]
+    outer = numbers[width] - first if rows > 1 else width * inner
+    lattice = [first + i * outer + j * inner for i in range(rows) for j in range(width)]
+    return (outer, inner) if numbers == lattice else None
