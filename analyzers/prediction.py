@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
@@ -23,6 +23,7 @@ from .launch_gap import Gap as Gap
 from .launch_gap import gap as gap
 from .learned import Learned, learned
 from .overlap import overlapped
+from .recurrence import chained_s
 from .spread import Spread, spread_of
 from .steps.kernels import KernelTime, kernel_times
 from .steps.predict import CLASS
@@ -196,6 +197,7 @@ def predict(
             own = after_copies(by_learning(known[i], bound), copies.get(i))
         else:
             own = by_roofline(bound, machine)
+        own = own if machine.kind == "cpu" else chained(own, bound, bounds.env)
         found[i] = waited(own, bound, launch)
     complete = [k for k in found if k is not None]
     host_s = on_host(source, kernels, efficiencies)
@@ -309,6 +311,25 @@ def by_roofline(bound: KernelBound, machine: Machine) -> KernelPrediction:
         Predictor.ROOFLINE,
         bound.kernel.kind.value,
         is_measured=False,
+    )
+
+
+def chained(
+    found: KernelPrediction, bound: KernelBound, env: Mapping[str, int]
+) -> KernelPrediction:
+    """A recurrent kernel takes its steps one after another; nobody measured how fast."""
+    steps = chained_s(bound.kernel, env)
+    if steps is None:
+        return found
+    n = bound.launches
+    return replace(
+        found,
+        time_s=found.time_s + n * steps.mid,
+        low_s=found.low_s + n * steps.low,
+        high_s=found.high_s + n * steps.high,
+        is_extrapolating=True,
+        is_measured=False,
+        in_run=None,
     )
 
 
