@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from perfc.errors import ModelError
 from perfc.ir.evaluate import Numbers
 from perfc.ir.graph import Module, Node, Value, walk
 from perfc.ir.op import Kind
-from perfc.ir.types import TensorType, Type
+from perfc.ir.types import DType, TensorType, Type
 from perfc.passes.cost import Cost, CostTable
 from perfc.passes.fuse import KernelTable
 from perfc.passes.liveness import Liveness
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 LEFT_OUT = frozenset({Kind.SHAPE, Kind.CONTAINER, Kind.CONTROL})
 """Nodes that compute no tensor on the device; what their regions hold is encoded."""
+UNREAD = (TensorType(DType.F32, ()),)
+"""Stands for the tensors of a graph whose operators read none of each other."""
 
 
 def launch_key(setting: Setting) -> str:
@@ -98,6 +101,8 @@ def op_graph(
     at = [Numbers(env) for env in envs or environments(module)]
     nodes = [n for n in walk(module.graph) if n in cost.nodes and n.op.kind not in LEFT_OUT]
     makers = {v: i for i, n in enumerate(nodes) for v in n.results}
+    if not nodes:
+        raise ModelError("it has no operator that a device runs", where=module.name)
     alike, which = distinct(nodes, cost)
     pairs = {
         (makers[v], i, v) for i, n in enumerate(nodes) for v in n.inputs if v in makers
@@ -105,7 +110,7 @@ def op_graph(
     ordered = sorted(pairs, key=lambda p: (p[0], p[1], p[2].name))
     place: dict[Type, int] = {}
     kinds = [place.setdefault(v.type, len(place)) for _, _, v in ordered]
-    tensors = evaluated([_tensor(t) for t in place], at)
+    tensors = evaluated([_tensor(t) for t in place or UNREAD], at)
     return OpGraph(
         tuple([n.op.mnemonic for n in nodes]),
         np.array([_fixed(n) for n in alike], np.float64).reshape(len(alike), -1)[which],
