@@ -100,7 +100,8 @@ class NetworkPredictor(GraphPredictor):
         rest = self.prepare({n: train.graphs[n] for n in sorted(used)}, budget, say)
         self.made = self.network()
         cache: dict[tuple[str, int], GraphTensors] = {}
-        recipe = self.short if budget.scale < 1 and self.short is not None else self.recipe
+        is_short = budget.is_short or budget.scale < 1
+        recipe = self.short if is_short and self.short is not None else self.recipe
         self.trained = self.train_network(
             self.made,
             self.batches(train, cache),

@@ -38,6 +38,8 @@ class Budget:
         limit_s: seconds of wall time; what is best by then is kept.
         folder: of checkpoints and logs; None for none. Training goes on from one that is there.
         scale: share of the paper's hidden size and epochs that this machine has time for.
+        is_short: whether networks are trained by recipes for less time than the papers', which they
+            are at a smaller scale anyway.
         progress: is told after every epoch which share of the training is over, and what it does.
     """
 
@@ -46,6 +48,7 @@ class Budget:
     folder: Path | None = None
     scale: float = 1.0
     progress: Callable[[float, str], None] | None = None
+    is_short: bool = False
 
 
 @dataclass(frozen=True, eq=False)

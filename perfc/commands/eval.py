@@ -81,6 +81,10 @@ def op(
     help="Of the papers' hidden size, for networks.",
 )  # fmt: skip
 @click.option(
+    "--short", is_flag=True,
+    help="Train networks of the papers' width as those of less: rates for an hour, not for days.",
+)  # fmt: skip
+@click.option(
     "--share", "shares", multiple=True, type=click.FloatRange(0.01, 1.0),
     help="Of the architectures trained on; several make a learning curve.",
 )  # fmt: skip
@@ -111,6 +115,7 @@ def graph(
     mode: str,
     limit_s: float,
     scale: float,
+    short: bool,
     shares: tuple[float, ...],
     samples: int,
     families: bool,
@@ -135,7 +140,9 @@ def graph(
             chosen_protocols(splits),
             quantity=chosen_quantity(quantity),
             seeds=seeds or SEEDS,
-            budget=Budget(limit_s=limit_s, folder=folder, scale=scale, progress=to.progress),
+            budget=Budget(
+                limit_s=limit_s, folder=folder, scale=scale, progress=to.progress, is_short=short
+            ),
             shares=shares or (1.0,),
             families=families,
             samples=samples,

@@ -56,6 +56,10 @@ def op(names: tuple[str, ...], data: Path, output: Path | None, force: bool) -> 
     "--scale", type=click.FloatRange(0.01, 1.0), default=1.0, show_default=True,
     help="Of the paper's hidden size, for networks.",
 )  # fmt: skip
+@click.option(
+    "--short", is_flag=True,
+    help="Train a network of the paper's width as one of less: rates for an hour, not for days.",
+)  # fmt: skip
 @click.option("--folder", type=click.Path(path_type=Path, file_okay=False), help="Checkpoints.")
 @click.option("--every-row", is_flag=True, help="Once tested, learn again from every row.")
 @click.option(
@@ -76,6 +80,7 @@ def graph(
     mode: str,
     limit_s: float,
     scale: float,
+    short: bool,
     folder: Path | None,
     every_row: bool,
     output: Path,
@@ -100,7 +105,7 @@ def graph(
     if fold is None or not len(fold.train) or not len(fold.test):
         raise ParseError(f"{split!r} leaves nothing to train on or to test", where="--split")
     with telling() as to:
-        budget = Budget(seed, limit_s, folder, scale, to.progress)
+        budget = Budget(seed, limit_s, folder, scale, to.progress, short)
         found, metrics = trained(name, fold, wanted, budget, to.say)
         seen, words = fold.train, f"{protocol.value}, {fold.name}"
         if every_row:

@@ -51,6 +51,16 @@ def trained(name: str, budget: Budget = QUICK) -> NetworkPredictor:
     return made
 
 
+@pytest.mark.parametrize("is_short", [False, True])
+def test_the_paper_s_width_is_trained_by_either_recipe(is_short: bool) -> None:
+    made = trained("pmgns", Budget(0, 1.0, is_short=is_short))
+    assert made.width == Pmgns.hidden
+    assert made.trained is not None
+    recipe = Pmgns.short if is_short else Pmgns.recipe
+    assert recipe is not None
+    assert made.trained.history[0][4] == pytest.approx(recipe.learning_rate, rel=0.5)
+
+
 @pytest.mark.parametrize(("schema", "table", "length"), TABLES)
 def test_node_vectors_have_the_length_of_their_papers(schema, table, length) -> None:  # type: ignore[no-untyped-def]
     graph = next(iter(measurements().graphs.values()))
@@ -105,7 +115,7 @@ def test_a_row_is_predicted_alike_alone_and_in_company(name: str) -> None:
 @pytest.mark.parametrize("name", ["seernet", "nnlqp"])
 def test_made_up_times_are_learned(name: str) -> None:
     data = fold()
-    made = trained(name, Budget(0, 20.0, None, 1 / 8))
+    made = trained(name, Budget(0, 120.0, None, 1 / 8))
     measured = data.test.values(Quantity.TIME)
     guess = np.exp(np.log(data.train.values(Quantity.TIME)).mean())
     error = np.abs(made.predict(data.test) / measured - 1).mean()
@@ -135,7 +145,7 @@ def test_a_slice_follows_from_predicted_memory() -> None:
         for part in (data.train, data.validation)
     )
     made = Pmgns("mlp", Quantity.MEMORY)
-    made.fit(train, validation, Budget(0, 12.0, None, 1 / 8), silent)
+    made.fit(train, validation, Budget(0, 120.0, None, 1 / 8), silent)
     found = made.mig_profiles(data.test)
     wanted = ["1g.5gb" if r.batch == 1 else "2g.10gb" for r in data.test.rows]
     assert [p.name if p else "" for p in found] == wanted
@@ -147,7 +157,7 @@ def test_no_slice_follows_from_time() -> None:
 
 
 def test_fine_tuning_takes_a_machine_that_is_twice_as_slow() -> None:
-    made, data = trained("trappm", Budget(0, 20.0, None, 1 / 8)), fold()
+    made, data = trained("trappm", Budget(0, 120.0, None, 1 / 8)), fold()
     slow = data.train.of([replace(r, time_s=2 * r.time_s) for r in data.train.rows[:32]])
     before = np.abs(made.predict(slow) / slow.values(Quantity.TIME) - 1).mean()
     made.adapt(slow)
