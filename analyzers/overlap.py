@@ -26,8 +26,7 @@ def overlapped(
 ) -> Total:
     """A total, its ends included, times what overlap leaves of the run.
 
-    That is the run on the streams of the runtime over the run on one, both by `timeline`, which no
-    measured run was compared with.
+    That is the run on the streams of the runtime over the run on one, both by `timeline`.
     """
     times = [k.time_s - k.wait_s for k in kernels]
     waits = [launch_s * b.launches for b in bounds.kernels]
