@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import replace
 from functools import cached_property
 
 from .graph import NOWHERE, Graph, ModelOrigin, Module, Node, Value, captured
@@ -125,5 +124,6 @@ class _Namer:
         return Node(node.op, inputs, outputs, regions, NOWHERE)
 
     def rename(self, value: Value) -> Value:
-        made = self.new[value] = replace(value, name=str(len(self.new)))
+        made = Value(str(len(self.new)), value.type, value.known, value.weight)
+        self.new[value] = made
         return made

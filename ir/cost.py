@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from .dim import Dim, Monomial, Poly, substitute
+from .record import record
 from .types import DType
 
 
@@ -26,7 +26,7 @@ def dim_sum(parts: Iterable[Dim]) -> Dim:
     return result
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Work:
     """Operations by unit. One mac is one multiply–accumulate, two flop.
 
@@ -98,7 +98,7 @@ def total_work(parts: Iterable[Work]) -> Work:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Traffic:
     """Compulsory bytes: what must be read and written even with an infinite cache.
 

@@ -86,7 +86,7 @@ class Poly:
         return self is other or (isinstance(other, Poly) and self.terms == other.terms)
 
     def __add__(self, other: Dim) -> Dim:
-        return _add(self, other)
+        return _add(self, other) if other else self
 
     __radd__ = __add__
 
@@ -100,7 +100,7 @@ class Poly:
         return _mul(self, -1)
 
     def __mul__(self, other: Dim) -> Dim:
-        return _mul(self, other)
+        return self if other == 1 else _mul(self, other)
 
     __rmul__ = __mul__
 
@@ -275,11 +275,13 @@ def _dominated(kind: AtomKind, x: Dim, y: Dim) -> bool:
     return bool(at_most(y, x)) if kind is AtomKind.MIN else bool(at_most(x, y))
 
 
+@lru_cache(maxsize=1 << 12)
 def dim_min(*dims: Dim) -> Dim:
     """The smallest of ``dims``, decided by ranges where they decide it."""
     return _extremum(AtomKind.MIN, dims)
 
 
+@lru_cache(maxsize=1 << 12)
 def dim_max(*dims: Dim) -> Dim:
     """The largest of ``dims``, decided by ranges where they decide it."""
     return _extremum(AtomKind.MAX, dims)
@@ -356,10 +358,8 @@ def _structurally_at_most(a: Dim, b: Dim) -> bool:
 
 def same(a: Dim, b: Dim) -> bool | None:
     """Whether ``a == b`` for all, for no, or for some values of the symbols (None)."""
-    if a == b:
-        return True
-    if isinstance(a, int) and isinstance(b, int):
-        return False
+    if a == b or (isinstance(a, int) and isinstance(b, int)):
+        return a == b
     lo, hi = interval(a - b)
     return False if (lo is not None and lo > 0) or (hi is not None and hi < 0) else None
 

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from .dim import Dim
 from .known import Known
+from .record import entity, record
 from .types import Type
 
 if TYPE_CHECKING:
     from .op import Op
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Weight:
     """What is known of a stored tensor besides its type; never its data.
 
@@ -32,7 +33,7 @@ class Weight:
     is_parameter: bool = True
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@entity
 class Value:
     """A tensor, sequence or optional; equality is identity.
 
@@ -51,8 +52,7 @@ class Value:
 Inputs: TypeAlias = "tuple[Value | None, ...]"
 
 
-@dataclass(frozen=True, slots=True)
-class Loc:
+class Loc(NamedTuple):
     """Where a node comes from: its name and operator in the model file.
 
     ``is_expanded`` marks a node that stands in for part of a function body.
@@ -66,7 +66,7 @@ class Loc:
 NOWHERE = Loc()
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@entity
 class Node:
     """One application of an operator; a missing input is None, and so is an output not used."""
 
@@ -115,9 +115,14 @@ class Graph:
         """The nodes that read each value, those that read it from inside a region included."""
         seen: dict[Value, list[Node]] = {}
         for node in self.nodes:
-            for v in {*node.inputs, *captured(node)}:
-                if v is not None:
-                    seen.setdefault(v, []).append(node)
+            read = {*node.inputs, *captured(node)} if node.regions else dict.fromkeys(node.inputs)
+            for v in read:
+                if v is None:
+                    continue
+                if v in seen:
+                    seen[v].append(node)
+                else:
+                    seen[v] = [node]
         return {v: tuple(nodes) for v, nodes in seen.items()}
 
 

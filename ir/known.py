@@ -8,6 +8,7 @@ from itertools import product
 from typing import TypeAlias
 
 from .dim import Poly, dim_max, dim_min
+from .record import record
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ def _bounded(item: Item) -> Item:
             return item
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Known:
     """Elements of a tensor in row-major order, with its (static) shape.
 

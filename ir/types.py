@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
-from typing import TypeAlias
+from functools import lru_cache
+from typing import Any, TypeAlias
 
 from .dim import Dim, Poly
 
@@ -79,8 +80,9 @@ BY_CODE: dict[str, DType] = {d.code: d for d in DType}
 Shape: TypeAlias = "tuple[Dim, ...]"
 
 
+@lru_cache(maxsize=1 << 12)
 def element_count(shape: Shape) -> Dim:
-    """Product of the extents; 1 for a scalar."""
+    """Product of the extents; 1 for a scalar. Of the shapes seen last it is remembered."""
     total: Dim = 1
     for d in shape:
         total = total * d
@@ -96,10 +98,23 @@ def storage_bytes(count: Dim, bits: int) -> Dim:
 
 @dataclass(frozen=True, slots=True)
 class TensorType:
-    """Element type and shape, ``f16[N, 64, 56, 56]``; ``shape`` None means unknown rank."""
+    """Element type and shape, ``f16[N, 64, 56, 56]``; ``shape`` None means unknown rank.
+
+    Types are what every pass remembers results by, so that a type keeps its hash.
+    """
 
     dtype: DType
     shape: Shape | None
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_hash", hash((self.dtype, self.shape)))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return TensorType, (self.dtype, self.shape)
 
     @property
     def rank(self) -> int | None:
@@ -114,9 +129,7 @@ class TensorType:
     @property
     def nbytes(self) -> Dim | None:
         """Bytes of the packed elements; None when shape or width of an element is not known."""
-        if self.shape is None or self.dtype.bits == 0:
-            return None
-        return storage_bytes(element_count(self.shape), self.dtype.bits)
+        return _nbytes(self)
 
     @property
     def is_static(self) -> bool:
@@ -127,6 +140,14 @@ class TensorType:
         if self.shape is None:
             return f"{self.dtype}[*]"
         return f"{self.dtype}[{', '.join(map(str, self.shape))}]"
+
+
+@lru_cache(maxsize=1 << 12)
+def _nbytes(type_: TensorType) -> Dim | None:
+    """Bytes of a tensor; of the types seen last they are remembered."""
+    if type_.shape is None or type_.dtype.bits == 0:
+        return None
+    return storage_bytes(element_count(type_.shape), type_.dtype.bits)
 
 
 MAX_ITEMS = 64

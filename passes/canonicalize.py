@@ -54,7 +54,9 @@ class Folding:
 
     def node(self, node: Node, nodes: list[Node], weights: list[Value]) -> None:
         """Fold, inline or keep one node."""
-        ins = tuple([v and self.replaced.get(v, v) for v in node.inputs])
+        ins = node.inputs
+        if not self.replaced.keys().isdisjoint(ins):
+            ins = tuple([v and self.replaced.get(v, v) for v in ins])
         if self.folds(node, ins):
             for v in node.results:
                 stored = Value(v.name, v.type, v.known, Weight(is_parameter=False))
@@ -73,7 +75,7 @@ class Folding:
                 if made is not None:
                     self.replaced[made] = self.replaced.get(given, given)
             return
-        regions = tuple(self.graph(r) for r in node.regions)
+        regions = tuple([self.graph(r) for r in node.regions])
         if ins != node.inputs or regions != node.regions:
             node = Node(node.op, ins, node.outputs, regions, node.loc)
         nodes.append(node)
@@ -81,15 +83,16 @@ class Folding:
     @staticmethod
     def folds(node: Node, ins: tuple[Value | None, ...]) -> bool:
         """Whether the results are there before the model runs."""
-        if node.op.kind in NEVER_FOLDED or not node.results:
+        results = node.results
+        if node.op.kind in NEVER_FOLDED or not results:
             return False
-        if all(v.known is not None and v.known.is_complete for v in node.results):
+        if not [v for v in results if v.known is None or not v.known.is_complete]:
             return True
         present = [v for v in ins if v is not None]
         return (
             bool(present)
-            and all(v.weight is not None for v in present)
-            and all(isinstance(v.type, TensorType) and v.type.is_static for v in node.results)
+            and not [v for v in present if v.weight is None]
+            and all(isinstance(v.type, TensorType) and v.type.is_static for v in results)
         )
 
     @staticmethod

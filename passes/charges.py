@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from perfc.ir.cost import NO_TRAFFIC, Traffic, Work, dim_sum, total_work
+from perfc.ir.cost import Traffic, Work, dim_sum, total_work
 from perfc.ir.dim import Dim, Poly, dim_max, dim_min
 from perfc.ir.graph import Node, Value
 from perfc.ir.op import Kind
@@ -18,7 +18,7 @@ from .product_patterns import is_dequantize
 from .runtimes import Runtime
 
 if TYPE_CHECKING:
-    from .grouping import Group
+    from .group import Group
 
 TIERS = {tier: i for i, tier in enumerate(Tier)}
 MATRIX = frozenset({Kind.MATMUL, Kind.CONV})
@@ -41,6 +41,7 @@ class Charging:
         cost: Mapping[Node, NodeCost],
         table: Runtime,
         shows: Mapping[Value, Value],
+        views: Collection[Node],
         makers: Mapping[Value, Node],
         written: Collection[Value],
     ) -> None:
@@ -50,14 +51,16 @@ class Charging:
             cost: counts by node.
             table: the runtime.
             shows: values to those whose bytes they are.
+            views: nodes that move nothing.
             makers: the nodes that make values of this run.
             written: values that somebody outside their group reads.
         """
-        self.cost, self.table, self.shows = cost, table, shows
+        self.cost, self.table, self.shows, self.views = cost, table, shows, views
         self.makers, self.written = makers, written
         self.sizes = Sizes()
-        # equal applications share their counts, so that these are looked up by identity
+        # equal applications share their costs, so that these are looked up by identity
         self.parts: dict[int, tuple[tuple[int, Dim], ...]] = {}
+        self.sums: dict[tuple[int, ...], Work] = {}
 
     def kernel(self, group: Group) -> Kernel:
         """Costs of a finished group.
@@ -65,9 +68,9 @@ class Charging:
         Of a value from outside the largest part that one node reads counts, of a value that is
         read outside all of it.
         """
-        folded, is_view = group.folded, self.table.is_view
+        folded, views = group.folded, self.views
         nodes = tuple(group.nodes)
-        real = [n for n in nodes if not is_view(n)]
+        real = [n for n in nodes if n not in views]
         counted = [n for n in real if n not in folded] if folded else real
         costs = [self.cost[n] for n in counted]
         own = {v: None for n in real for v in n.outputs if v is not None}
@@ -81,21 +84,32 @@ class Charging:
             written = [self._written(n, c) for n, c in zip(counted, costs, strict=True)]
             written += [self.sizes[v.type] for n in folded for v in n.results if v in self.written]
             is_bound = any(c.traffic.is_bound for c in costs)
-            traffic = Traffic(added(list(reads.values())), added(written), is_bound)
-        work = costs[0].work if len(costs) == 1 else total_work([c.work for c in costs])
+            traffic = Traffic(added(tuple(reads.values())), added(written), is_bound)
+        tiers = [c.tier for c in costs]
         return Kernel(
             nodes,
             group.anchor,
-            self._typed(work, group.anchor),
+            self._typed(self._work(costs), group.anchor),
             traffic,
             tuple(reads),
             writes,
             self.cost[group.anchor].repeat,
-            max([c.tier for c in costs], key=TIERS.__getitem__),
+            tiers[0] if len(tiers) == 1 else max(tiers, key=TIERS.__getitem__),
             tuple([n for n in nodes if n in folded]) if folded else (),
             group.pattern,
             tuple(reads.values()),
         )
+
+    def _work(self, costs: Sequence[NodeCost]) -> Work:
+        """Operations of several nodes, added up once for the same applications."""
+        if len(costs) == 1:
+            return costs[0].work
+        works = [c.work for c in costs]
+        key = tuple(map(id, works))
+        found = self.sums.get(key)
+        if found is None:
+            found = self.sums[key] = total_work(works)
+        return found
 
     def _reads(
         self,
@@ -107,12 +121,13 @@ class Charging:
         """Bytes read of each value from outside, and whether any is read through a view."""
         reads: dict[Value, Dim] = {}
         is_shown = False
+        shows = self.shows
         for node, cost in zip(nodes, costs, strict=True):
             inputs = node.inputs
             parts = ((2, cost.traffic.read_bytes),) if node in assigned else self._parts(node, cost)
             for i, nbytes in parts:
                 v = inputs[i]
-                root = v and self.shows.get(v, v)
+                root = v and shows.get(v, v)
                 if root is None or root in own:
                     continue
                 if root is not v:
@@ -126,10 +141,10 @@ class Charging:
 
     def _parts(self, node: Node, cost: NodeCost) -> tuple[tuple[int, Dim], ...]:
         """Positions of a node's operands, and how much of each it reads."""
-        traffic = cost.traffic
-        found = self.parts.get(id(traffic))
-        if found is None or traffic is NO_TRAFFIC:
-            found = self.parts[id(traffic)] = tuple(shares(node, traffic.read_bytes, self.sizes))
+        found = self.parts.get(id(cost))
+        if found is None:
+            read_bytes = cost.traffic.read_bytes
+            found = self.parts[id(cost)] = tuple(shares(node, read_bytes, self.sizes))
         return found
 
     def _written(self, node: Node, cost: NodeCost) -> Dim:

@@ -6,21 +6,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
+from perfc.ir.alike import Alike
 from perfc.ir.cost import NO_TRAFFIC, NO_WORK, Traffic, Work, dim_sum, total_traffic, total_work
 from perfc.ir.dim import Dim, interval, symbols
 from perfc.ir.evaluate import Numbers
 from perfc.ir.graph import Graph, Module, Node, Value, Weight
 from perfc.ir.op import ABSENT, Kind, Op, Types
+from perfc.ir.record import record
 from perfc.ir.types import SequenceType, TensorType
 
 from . import Analysis
 
 if TYPE_CHECKING:
     from .manager import Analyses
-
-Memo: TypeAlias = "dict[tuple[object, ...], tuple[Work, Traffic, Tier]]"
 
 
 class Tier(Enum):
@@ -38,7 +38,7 @@ class Tier(Enum):
     __hash__ = object.__hash__
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NodeCost:
     """Counts of one execution of a node, and how often it runs."""
 
@@ -147,12 +147,20 @@ class Cost(Analysis[CostTable]):
         )
 
 
+class Memo:
+    """What equal applications cost; they share one object."""
+
+    def __init__(self) -> None:
+        self.alike = Alike()
+        self.costs: dict[tuple[object, ...], NodeCost] = {}
+
+
 class Counting:
     """Walks graphs; equal applications are counted once."""
 
     def __init__(self, defaults: Mapping[str, int], memo: Memo | None = None) -> None:
         self.defaults = defaults
-        self.memo: Memo = {} if memo is None else memo
+        self.memo = Memo() if memo is None else memo
         self.nodes: dict[Node, NodeCost] = {}
         self.weights: dict[Value, Weight] = {}
         self.others: dict[Node, NodeCost] = {}
@@ -203,29 +211,28 @@ class Counting:
         return at(work.flop) + at(work.integer), at(traffic.nbytes)
 
     def node(self, node: Node, repeat: Dim) -> NodeCost:
-        """Counts of one node."""
-        outs: Types = tuple([ABSENT if v is None else v.type for v in node.outputs])
-        op = node.op
+        """Counts of one node; one object for equal applications."""
+        alike = self.memo.alike
+        ins, outs = node.inputs, node.outputs
         key: tuple[object, ...] = (
-            op.__class__,
-            op,
-            outs,
-            *[v and (v.type, v.known) for v in node.inputs],
+            alike.operator(node.op),
+            repeat,
+            node.loc.is_expanded,
+            len(ins),
+            *alike.operands(ins),
+            *alike.operands(outs),
         )
-        if _has_repeated_operand(node):
-            key = (*key, tuple([id(v) for v in node.inputs]))
-        found = self.memo.get(key)
+        if len(ins) > 1 and len(set(ins)) < len(ins):
+            # what is read twice is loaded once
+            key = (*key, *map(ins.index, ins))
+        found = self.memo.costs.get(key)
         if found is None:
-            found = self.memo[key] = measured(op, node, outs)
-        work, traffic, tier = found
-        if tier is Tier.EXACT and node.loc.is_expanded:
-            tier = Tier.EXPANDED
-        return NodeCost(work, traffic, tier, repeat)
-
-
-def _has_repeated_operand(node: Node) -> bool:
-    n = len(node.inputs)
-    return n > 1 and len(set(node.inputs)) < n
+            types: Types = tuple([ABSENT if v is None else v.type for v in outs])
+            work, traffic, tier = measured(node.op, node, types)
+            if tier is Tier.EXACT and node.loc.is_expanded:
+                tier = Tier.EXPANDED
+            found = self.memo.costs[key] = NodeCost(work, traffic, tier, repeat)
+        return found
 
 
 def measured(op: Op, node: Node, outs: Types) -> tuple[Work, Traffic, Tier]:

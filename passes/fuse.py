@@ -9,6 +9,7 @@ from perfc.ir.cost import Traffic, Work
 from perfc.ir.dim import Dim
 from perfc.ir.graph import Module, Node, Value
 from perfc.ir.op import Kind
+from perfc.ir.record import entity
 from perfc.ir.types import DType, TensorType
 
 from . import Analysis
@@ -22,7 +23,7 @@ HOST = frozenset({Kind.SHAPE, Kind.CONTAINER})
 """Kinds that launch nothing on the device."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@entity
 class Kernel:
     """Nodes that run as one launch.
 

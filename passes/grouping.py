@@ -12,39 +12,11 @@ from perfc.ir.op import Kind
 from .charges import Charging
 from .cost import CostTable, NodeCost
 from .fuse import HOST, Alternative, Kernel
+from .group import Group
 from .neighbourhood import Neighbourhood
 from .patterns import SLICE_UPDATE, Unit, find_patterns
 from .product_patterns import is_dequantize
 from .runtimes import RANK, Runtime
-
-
-@dataclass(eq=False, slots=True)
-class Group:
-    """A kernel being built.
-
-    ``level`` is above that of every group it reads, at any time; so a group that can be reached
-    from another, through whatever others, has the higher level of the two.
-    """
-
-    index: int
-    kind: Kind
-    anchor: Node
-    level: int
-    nodes: list[Node] = field(default_factory=list[Node])
-    reads: set[Group] = field(default_factory=set["Group"])
-    pattern: str = ""
-    folded: set[Node] = field(default_factory=set[Node])
-    assigned: set[Node] = field(default_factory=set[Node])
-    is_host: bool = False
-    is_read: bool = False
-    into: Group | None = None
-
-    def final(self) -> Group:
-        """The kernel that this one was merged into, itself where it was not."""
-        group = self
-        while group.into is not None:
-            group = group.into
-        return group
 
 
 @dataclass(slots=True)
@@ -62,14 +34,15 @@ class Segment:
     def operands(self, node: Node) -> list[Group]:
         """Groups that must run before ``node``, those that only tell a view its shape included."""
         found: dict[Group, None] = {}
+        shows, maker, needs = self.near.shows, self.maker, self.needs
         for v in node.inputs:
             if v is None:
                 continue
-            group = self.maker.get(self.near.root(v))
+            group = maker.get(shows.get(v, v))
             if group is not None:
                 found[group] = None
-            for other in self.needs.get(v, ()):
-                found[other.final()] = None
+            if v in needs:
+                found.update(dict.fromkeys([other.final() for other in needs[v]]))
         return list(found)
 
     def merge(self, group: Group, other: Group) -> None:
@@ -97,6 +70,7 @@ class Grouping:
     host: list[Node] = field(default_factory=list[Node])
     alternatives: list[Alternative] = field(default_factory=list[Alternative])
     shows: dict[Value, Value] = field(default_factory=dict[Value, Value])
+    views: set[Node] = field(default_factory=set[Node])
     costs: Mapping[Node, NodeCost] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -132,7 +106,7 @@ class Grouping:
         self.graph(control.regions[taken])
         for i, region in enumerate(control.regions):
             if i != taken:
-                other = Grouping(self.table, self.cost, shows=self.shows)
+                other = Grouping(self.table, self.cost, shows=self.shows, views=self.views)
                 other.graph(region)
                 nested = tuple(other.alternatives)
                 found = Alternative(first, len(self.kernels), tuple(other.kernels), nested)
@@ -170,7 +144,7 @@ class Grouping:
         self.attach(segment, schedule, graph)
         makers = {v: n for n in nodes for v in n.results}
         written = kept | self.outside(nodes, segment)
-        charging = Charging(self.costs, self.table, self.shows, makers, written)
+        charging = Charging(self.costs, self.table, self.shows, self.views, makers, written)
         for group in schedule:
             group.nodes.sort(key=order.__getitem__)
             if group.is_host:
@@ -195,7 +169,10 @@ class Grouping:
 
     def look_through(self, node: Node) -> None:
         """Note what the results of a view show."""
-        if self.table.is_view(node) and node.inputs and node.inputs[0] is not None:
+        if not self.table.is_view(node):
+            return
+        self.views.add(node)
+        if node.inputs and node.inputs[0] is not None:
             root = self.shows.get(node.inputs[0], node.inputs[0])
             for v in node.results:
                 self.shows[v] = root
@@ -221,12 +198,13 @@ class Grouping:
     def place(self, node: Node, segment: Segment) -> None:
         """Put a node into a group."""
         operands = segment.operands(node)
-        if node.results and node.results[0] in self.shows:
+        results = node.results
+        if results and results[0] in self.shows:
             segment.views.append((node, operands))
-            data = segment.maker.get(segment.near.root(node.results[0]))
-            others = tuple(g for g in operands if g is not data)
+            data = segment.maker.get(self.shows[results[0]])
+            others = tuple([g for g in operands if g is not data])
             if others:
-                segment.needs.update(dict.fromkeys(node.results, others))
+                segment.needs.update(dict.fromkeys(results, others))
             return
         group = self.home(node, operands, segment)
         if group is None:
@@ -239,26 +217,25 @@ class Grouping:
                 group.reads.add(g)
         group.nodes.append(node)
         unit = segment.units.get(node)
-        if unit is not None and node in unit.folded:
-            group.folded.add(node)
-        if unit is not None and unit.tag == SLICE_UPDATE and node.op.kind is Kind.GATHER:
-            group.assigned.add(node)
+        if unit is not None:
+            if node in unit.folded:
+                group.folded.add(node)
+            if unit.tag == SLICE_UPDATE and node.op.kind is Kind.GATHER:
+                group.assigned.add(node)
         segment.home[node] = group
-        if Runtime.rank(node) > Runtime.rank(group.anchor):
+        if node is not group.anchor and Runtime.rank(node) > Runtime.rank(group.anchor):
             group.anchor = node
             if not group.pattern:
                 group.kind = node.op.kind
-        for v in node.results:
+        for v in results:
             segment.maker[v] = group
 
     def started(self, node: Node, operands: list[Group], segment: Segment) -> Group:
         """A new group that begins with ``node``."""
         unit = segment.units.get(node)
-        level = 1 + max((g.level for g in operands), default=0)
-        group = Group(len(segment.groups), unit.kind if unit else node.op.kind, node, level)
-        group.is_host = node.op.kind in HOST
-        if unit is not None:
-            group.pattern = unit.tag
+        level = 1 + max([g.level for g in operands], default=0)
+        kind, tag = (unit.kind, unit.tag) if unit else (node.op.kind, "")
+        group = Group(len(segment.groups), kind, node, level, tag)
         segment.groups.append(group)
         return group
 
@@ -275,6 +252,8 @@ class Grouping:
                 # the pattern cannot be one kernel here: the rest of it starts afresh
                 self.split(unit, segment)
                 return None
+        if not self.table.epilogue:
+            return None
         kind = unit.kind if unit else node.op.kind
         tag = unit.tag if unit else node.op.mnemonic
         members = unit.members if unit else (node,)
@@ -363,7 +342,7 @@ def is_safe(group: Group, operands: Iterable[Group]) -> bool:
     A circle needs another operand that ``group`` reaches, and so one of a higher level. Where
     there is one, joining is still safe if nobody reads ``group`` yet; its level is then raised.
     """
-    highest = max((g.level for g in operands if g is not group), default=0)
+    highest = max([g.level for g in operands if g is not group], default=0)
     if highest < group.level:
         return True
     if group.is_read:

@@ -24,9 +24,11 @@ class Neighbourhood:
     inside: Collection[Node]
     shows: Mapping[Value, Value]
     outputs: frozenset[Value] = field(init=False)
+    reading: dict[Value, tuple[Node, ...] | None] = field(init=False)
 
     def __post_init__(self) -> None:
         self.outputs = frozenset(self.graph.outputs)
+        self.reading = {}
 
     def root(self, v: Value) -> Value:
         """The value whose bytes ``v`` shows."""
@@ -41,6 +43,11 @@ class Neighbourhood:
 
     def readers(self, v: Value) -> tuple[Node, ...] | None:
         """The nodes that read ``v``, views skipped; None where it leaves the graph or has many."""
+        if v not in self.reading:
+            self.reading[v] = self._readers(v)
+        return self.reading[v]
+
+    def _readers(self, v: Value) -> tuple[Node, ...] | None:
         users = self.graph.users
         found: dict[Node, None] = {}
         stack = [v]
@@ -69,9 +76,10 @@ class Neighbourhood:
     def computed(self, node: Node) -> list[Value]:
         """Operands that are not stored tensors, each as the value behind its views, once."""
         found: dict[Value, None] = {}
+        shows = self.shows
         for v in node.inputs:
             if v is not None and v.weight is None:
-                root = self.root(v)
+                root = shows.get(v, v)
                 if root.weight is None:
                     found[root] = None
         return list(found)

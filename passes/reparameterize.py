@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from perfc.ir.graph import Graph, Module, Node, Value, Weight
@@ -108,7 +108,7 @@ def _replace(changes: Rewriter, node: Node, convolution: Node) -> None:
         nbytes = kind.nbytes if isinstance(kind.nbytes, int) else None
         bias = Value(f"{made.name}.bias", kind, None, Weight(nbytes))
         changes.add_weight(bias)
-    folded = Node(convolution.op, (x, w, bias), (made,), (), replace(convolution.loc))
+    folded = Node(convolution.op, (x, w, bias), (made,), (), convolution.loc)
     changes.replace_node(node, folded)
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from perfc.errors import ShapeError
+from perfc.ir.alike import Alike
 from perfc.ir.dim import Dim, Poly, interval, symbols
 from perfc.ir.fresh import issued, numbering
 from perfc.ir.graph import Graph, Inputs, Module, Node, Value
@@ -21,8 +22,18 @@ from .regions import infer_control
 if TYPE_CHECKING:
     from .manager import Analyses
 
-Inferred = tuple[Types, Folded]
-Key = tuple[object, ...]
+Key = tuple[int, ...]
+
+
+class Inferred(NamedTuple):
+    """What an application gives: types, contents, and the numbers of both together."""
+
+    types: Types
+    folded: Folded
+    numbers: tuple[int, ...] = ()
+
+
+NOTHING = Inferred((), ())
 
 
 @dataclass(frozen=True)
@@ -50,7 +61,11 @@ class Inference:
     """Walks graphs and remembers what equal applications gave."""
 
     declared: set[str] = field(default_factory=set[str])
+    alike: Alike = field(default_factory=Alike)
     memo: dict[Key, Inferred] = field(default_factory=dict[Key, Inferred])
+    fills: dict[tuple[Type, Type], tuple[Type, bool]] = field(
+        default_factory=dict[tuple[Type, Type], tuple[Type, bool]]
+    )
     steps: int = 0
 
     def graph(
@@ -66,40 +81,49 @@ class Inference:
             new = v
             if arguments is not None and i < len(arguments):
                 new = Value(v.name, sharper(arguments[i][0], v.type), arguments[i][1], v.weight)
-            local[v] = new
+            if new is not v:
+                local[v] = new
             inputs.append(new)
         nodes = [self.node(node, local) for node in graph.nodes]
         outputs = tuple(local.get(v, v) for v in graph.outputs)
         return Graph(graph.name, tuple(inputs), outputs, tuple(nodes), graph.weights)
 
     def node(self, node: Node, local: dict[Value, Value]) -> Node:
-        """One node with typed results; ``local`` learns them."""
+        """One node with typed results, itself where it has them; ``local`` learns what is new."""
         self.steps += 1
-        ins: Inputs = tuple([v if v is None else local.get(v, v) for v in node.inputs])
+        ins: Inputs = node.inputs
+        if not local.keys().isdisjoint(ins):
+            ins = tuple([v if v is None else local.get(v, v) for v in ins])
         regions = node.regions
+        numbers: tuple[int, ...] = ()
         try:
-            if node.op.kind is Kind.CONTROL and regions:
+            if regions and node.op.kind is Kind.CONTROL:
                 types, folded, regions = infer_control(self, node, ins, local)
             else:
-                types, folded = self.apply(node.op, ins)
+                types, folded, numbers = self.apply(node.op, ins)
         except ShapeError as error:
             raise _located(error, node, ins) from None
         outputs: list[Value | None] = []
+        is_new = ins is not node.inputs or regions is not node.regions
         for i, v in enumerate(node.outputs):
             if v is None:
                 outputs.append(None)
                 continue
             inferred = types[i] if i < len(types) else UNKNOWN
-            if v.type is not UNKNOWN:
-                inferred = self.filled(inferred, v.type)
-            new = Value(v.name, inferred, folded[i] if i < len(folded) else None)
-            local[v] = new
+            known = folded[i] if i < len(folded) else None
+            type_, as_inferred = self.fill(inferred, v.type)
+            new = v
+            if type_ is not v.type or known is not v.known or v.weight is not None:
+                is_new = True
+                new = local[v] = Value(v.name, type_, known)
+            if as_inferred and i < len(numbers):
+                self.alike.values[new] = numbers[i]
             outputs.append(new)
-        return Node(node.op, ins, tuple(outputs), regions, node.loc)
+        return Node(node.op, ins, tuple(outputs), regions, node.loc) if is_new else node
 
     def apply(self, op: Op, ins: Inputs) -> Inferred:
         """Types and contents of an operator's results, remembered."""
-        key = (op.__class__, op, *[v and (v.type, v.known) for v in ins])
+        key = self.alike.operator(op), *self.alike.operands(ins)
         found = self.memo.get(key)
         if found is not None:
             return found
@@ -109,11 +133,29 @@ class Inference:
             folded = op.fold(ins, types)
         except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError):
             # an attribute or operand no definition foresees: nothing is known, nothing is claimed
-            return (), ()
-        result = types, checked(types, folded)
-        if issued() == before:
-            self.memo[key] = result
-        return result
+            return NOTHING
+        folded = checked(types, folded)
+        if issued() != before:
+            return Inferred(types, folded)
+        known = [*folded, *[None] * (len(types) - len(folded))]
+        numbers = tuple(map(self.alike.content, types, known))
+        found = self.memo[key] = Inferred(types, folded, numbers)
+        return found
+
+    def fill(self, inferred: Type, declared: Type) -> tuple[Type, bool]:
+        """What `filled` gives, and whether it is what was inferred; remembered.
+
+        Where it is what was declared, it is that very object.
+        """
+        if declared is inferred or declared is UNKNOWN:
+            return inferred, True
+        key = inferred, declared
+        found = self.fills.get(key)
+        if found is None:
+            type_ = self.filled(inferred, declared)
+            as_inferred = type_ == inferred
+            found = self.fills[key] = declared if type_ == declared else type_, as_inferred
+        return found
 
     def filled(self, inferred: Type, declared: Type) -> Type:
         """``inferred`` with what only the file's declaration tells."""

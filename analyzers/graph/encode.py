@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from perfc.errors import ModelError
+from perfc.ir.dim import Poly
 from perfc.ir.evaluate import Numbers
 from perfc.ir.graph import Module, Node, Value, walk
-from perfc.ir.op import Kind
+from perfc.ir.op import Kind, Op
 from perfc.ir.types import DType, TensorType, Type
 from perfc.passes.cost import Cost, CostTable
 from perfc.passes.fuse import KernelTable
@@ -104,12 +105,15 @@ def op_graph(
     if not nodes:
         raise ModelError("it has no operator that a device runs", where=module.name)
     alike, which = distinct(nodes, cost)
-    pairs = {
-        (makers[v], i, v) for i, n in enumerate(nodes) for v in n.inputs if v in makers
-    }  # fmt: skip
-    ordered = sorted(pairs, key=lambda p: (p[0], p[1], p[2].name))
+    read = {
+        (makers[v], i, v.name): v.type
+        for i, n in enumerate(nodes)
+        for v in n.inputs
+        if v is not None and v in makers
+    }
+    ordered = sorted(read)
     place: dict[Type, int] = {}
-    kinds = [place.setdefault(v.type, len(place)) for _, _, v in ordered]
+    kinds = [place.setdefault(read[edge], len(place)) for edge in ordered]
     tensors = evaluated([_tensor(t) for t in place or UNREAD], at)
     return OpGraph(
         tuple([n.op.mnemonic for n in nodes]),
@@ -124,16 +128,13 @@ def op_graph(
 def distinct(nodes: Sequence[Node], cost: CostTable) -> tuple[list[Node], list[int]]:
     """One node of each kind of application, and for every node which it is like.
 
-    Operators, types and counts are compared, not names; equal counts are one object where
-    `Cost` remembered them.
+    `Cost` has one object for equal applications; which operands are stored is not its concern.
     """
     seen: dict[object, int] = {}
     alike: list[Node] = []
     which: list[int] = []
     for node in nodes:
-        operands = tuple([v and (v.type, v.weight is None) for v in node.inputs])
-        counts = (id(cost.nodes[node].work), id(cost.nodes[node].traffic))
-        key = (node.op.__class__, node.op, operands, counts, *[v.type for v in node.results])
+        key = (id(cost.nodes[node]), *[v is not None and v.weight is None for v in node.inputs])
         at = seen.setdefault(key, len(alike))
         if at == len(alike):
             alike.append(node)
@@ -145,8 +146,19 @@ def evaluated(rows: Sequence[Sequence[Dim]], at: Sequence[Numbers]) -> Array:
     """Formulas at each batch, ``[batches, rows, columns]``."""
     import numpy as np
 
-    found = [[[float(one(d)) for d in row] for row in rows] for one in at]
-    return np.array(found, np.float64).reshape(len(at), len(rows), -1)
+    plain = np.array([[0 if isinstance(d, Poly) else d for d in row] for row in rows], np.float64)
+    found: Array = np.repeat(plain.reshape(1, len(rows), -1), len(at), axis=0)
+    place: dict[Poly, int] = {}
+    where = [
+        (i, j, place.setdefault(d, len(place)))
+        for i, row in enumerate(rows)
+        for j, d in enumerate(row)
+        if isinstance(d, Poly)
+    ]
+    if where:
+        i, j, which = np.array(where).T
+        found[:, i, j] = np.array([[float(one(d)) for d in place] for one in at])[:, which]
+    return found
 
 
 def _whole(module: Module, am: Analyses, cost: CostTable, at: Sequence[Numbers]) -> Array:
@@ -166,31 +178,41 @@ def _whole(module: Module, am: Analyses, cost: CostTable, at: Sequence[Numbers])
 
 def _fixed(node: Node) -> list[float]:
     op = node.op
-    stored = [v for v in node.inputs if v is not None and v.weight is not None]
-    filters = next((shape(v) for v in stored if len(shape(v)) >= 2), ())
+    given = [v for v in node.inputs if v is not None]
+    stored = [v for v in given if v.weight is not None]
+    extents = [shape(v) for v in stored]
+    filters = next((found for found in extents if len(found) >= 2), ())
     window = _pair(getattr(op, "kernel_shape", ()) or _window(node, filters), 0)
-    is_windowed = bool(window[0])
-    default = 1 if is_windowed else 0
-    pads: tuple[int, ...] = getattr(op, "pads", None) or ()
-    half = len(pads) // 2
-    around = [a + b for a, b in zip(pads[:half], pads[half:], strict=False)] if is_windowed else []
     data = _data(node)
-    extents = [float(d) if isinstance(d, int) else 0.0 for d in filters[:4]]
+    weight = [float(d) if isinstance(d, int) else 0.0 for d in filters[:4]]
     return [
         *window,
-        *_pair(getattr(op, "strides", ()) if is_windowed else (), default),
-        *_pair(getattr(op, "dilations", ()) if is_windowed else (), default),
-        *_pair(around, 0),
-        float(getattr(op, "group", default)) if is_windowed else 0.0,
-        float(sum(v is not None and v.weight is None for v in node.inputs)),
+        *(_moving(op) if window[0] else NOT_WINDOWED),
+        float(len(given) - len(stored)),
         float(len(stored)),
-        float(sum(_elements(v) for v in stored)),
+        float(sum([_elements(v) for v in stored])),
         float(len(shape(data))),
         float(len(shape(node.results[0]))) if node.results else 0.0,
-        *extents,
-        *[0.0] * (4 - len(extents)),
-        float(any(len(shape(v)) == 1 for v in stored)),
+        *weight,
+        *[0.0] * (4 - len(weight)),
+        float(1 in map(len, extents)),
         float(data.type.dtype.bits) if data and isinstance(data.type, TensorType) else 0.0,
+    ]
+
+
+NOT_WINDOWED = (0.0,) * 7
+"""Strides, dilations, pads and groups of an operator without a window."""
+
+
+def _moving(op: Op) -> list[float]:
+    """How a window moves: strides, dilations, pads on both sides together, groups."""
+    pads: tuple[int, ...] = getattr(op, "pads", None) or ()
+    half = len(pads) // 2
+    return [
+        *_pair(getattr(op, "strides", ()), 1),
+        *_pair(getattr(op, "dilations", ()), 1),
+        *_pair([a + b for a, b in zip(pads[:half], pads[half:], strict=False)], 0),
+        float(getattr(op, "group", 1)),
     ]
 
 
@@ -219,6 +241,8 @@ def _data(node: Node) -> Value | None:
     """The first input of the largest rank that is not stored; else the first input."""
     given = [v for v in node.inputs if v is not None]
     data = [v for v in given if v.weight is None]
+    if len(data) == 1:
+        return data[0]
     return max(data, key=lambda v: len(shape(v)), default=given[0] if given else None)
 
 
@@ -228,8 +252,8 @@ def _scaled(node: Node, cost: CostTable) -> list[Dim]:
     out = shape(node.results[0]) if node.results else ()
     data = [v for v in node.inputs if v is not None and v.weight is None]
     read: Dim = 0
-    for v in data:
-        read = read + (product(shape(v)) if shape(v) else 0)
+    for extents in map(shape, data):
+        read = read + (product(extents) if extents else 0)
     return [
         work.mac,
         work.floor_mac,

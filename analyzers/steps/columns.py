@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from .launch_kind import LaunchKind
 from .launches import AMOUNTS, TRAITS, Launch
 
 if TYPE_CHECKING:
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
 
 PLAIN = {"groups": 1.0, "window": 1.0, "stride": 1.0}
 """Values of what a launch does not state, where it is not 0."""
+_NO_AMOUNTS = [PLAIN.get(name, 0.0) for name in AMOUNTS]
+_NO_TRAITS = [PLAIN.get(name, 0.0) for name in TRAITS]
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,17 +73,29 @@ def tabulated(found: Sequence[Launch], environments: int) -> Array:
     import numpy as np
 
     rows: list[list[float]] = []
+    # launches that repeat share what was counted of them
+    place: dict[tuple[int, int, LaunchKind, float], int] = {}
+    which: list[int] = []
     for launch in found:
-        row = [float(launch.kind.number), launch.times]
-        for i in range(environments):
-            for name in AMOUNTS:
-                given = launch.amounts.get(name)
-                row.append(PLAIN.get(name, 0.0) if given is None else given[i])
-        row += [launch.traits.get(name, PLAIN.get(name, 0.0)) for name in TRAITS]
-        rows.append(row)
-    return np.array(rows, np.float64).reshape(
-        len(rows), 2 + environments * len(AMOUNTS) + len(TRAITS)
-    )
+        key = id(launch.amounts), id(launch.traits), launch.kind, launch.times
+        at = place.setdefault(key, len(rows))
+        if at == len(rows):
+            rows.append(_row(launch, environments))
+        which.append(at)
+    width = 2 + environments * len(AMOUNTS) + len(TRAITS)
+    table: Array = np.array(rows, np.float64).reshape(len(rows), width)[which]
+    return table
+
+
+def _row(launch: Launch, environments: int) -> list[float]:
+    """A line of the table."""
+    row = [float(launch.kind.number), launch.times]
+    columns = [launch.amounts.get(name) for name in AMOUNTS]
+    for i in range(environments):
+        row += [p if c is None else c[i] for c, p in zip(columns, _NO_AMOUNTS, strict=True)]
+    traits = launch.traits
+    row += [traits.get(name, p) for name, p in zip(TRAITS, _NO_TRAITS, strict=True)]
+    return row
 
 
 def merged(table: Array) -> Array:

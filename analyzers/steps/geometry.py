@@ -95,12 +95,18 @@ def _product(kernel: Kernel) -> Geometry:
 
 
 def _attention(kernel: Kernel) -> Geometry:
-    for node in kernel.nodes:
-        if node.op.kind is Kind.SOFTMAX:
-            scores = shape(node.inputs[0])
-            if len(scores) > 1:
-                return Geometry(scores[-2], scores[-1], None, product(scores[:-2]))
+    found = scores(kernel)
+    if len(found) > 1:
+        return Geometry(found[-2], found[-1], None, product(found[:-2]))
     return Geometry()
+
+
+def scores(kernel: Kernel) -> tuple[Dim, ...]:
+    """Extents of what attention takes the softmax of; none where there is no matrix of them."""
+    for node in kernel.nodes:
+        if node.op.kind is Kind.SOFTMAX and len(shape(node.inputs[0])) > 1:
+            return shape(node.inputs[0])
+    return ()
 
 
 def kind_of(kernel: Kernel, found: Geometry, channels: float) -> LaunchKind:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from perfc.ir.alike import Alike
 from perfc.ir.dim import Dim
 from perfc.ir.evaluate import Numbers
 from perfc.ir.graph import Module, Value
 from perfc.ir.op import Kind
-from perfc.ir.types import TensorType
+from perfc.ir.record import record
+from perfc.ir.types import TensorType, Type
 from perfc.passes.autocast import NARROW_KINDS, Autocast, Policy, StoredTypes
 from perfc.passes.fuse import Fuse, Kernel, KernelTable
 from perfc.passes.strides import Strides, StrideTable
 
-from .geometry import geometry, kind_of, product, shape
+from .geometry import geometry, kind_of, product, scores, shape
 from .launch_kind import LaunchKind
 from .setting import Setting
 
@@ -23,15 +24,17 @@ if TYPE_CHECKING:
     from perfc.passes.manager import Analyses
 
 PRODUCTS = frozenset({Kind.CONV, Kind.MATMUL, Kind.ATTENTION})
+CASTS = frozenset({Policy.NARROW, Policy.WIDE})
+"""What autocast does where it casts operands."""
 NARROW_BITS, WIDE_BITS = 16, 32
 
 Amount = tuple[float, ...]
 """One number for each environment."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Launch:
-    """One launch.
+    """One launch; those that repeat share ``amounts`` and ``traits``.
 
     Args:
         kind: what it does.
@@ -91,7 +94,7 @@ class Listing:
         at: Sequence[Numbers],
         plain_bits: int = NARROW_BITS,
     ) -> None:
-        """Find who writes and who reads each value.
+        """Find who reads each value, where that matters.
 
         Args:
             table: the kernels.
@@ -103,14 +106,17 @@ class Listing:
         """
         self.table, self.stored, self.strides = table, stored, strides
         self.compiled, self.at, self.plain_bits = compiled, at, plain_bits
-        self.makers = {v: k for k in table.kernels for v in k.writes}
         self.readers: dict[Value, list[Kernel]] = {}
-        for k in table.kernels:
+        for k in table.kernels if compiled else ():
             for v in k.reads:
                 self.readers.setdefault(v, []).append(k)
         self.amounts: dict[Dim, Amount] = {}
         self.widths: dict[Value, int] = {}
+        self.lies: dict[Value, int] = {}
+        self.ways: dict[tuple[Type, int, bool], int] = {}
+        self.moves: dict[tuple[Hashable, ...], Launch] = {}
         self.known: dict[tuple[Hashable, ...], Launch] = {}
+        self.alike = Alike()
         self.weight_bytes = 0.0
         self.weights = 0
 
@@ -157,6 +163,14 @@ class Listing:
             found = self.widths[v] = self._bits(v)
         return found
 
+    def way(self, v: Value) -> int:
+        """A number for the type, the bits of an element, and whether it is stored."""
+        found = self.lies.get(v)
+        if found is None:
+            key = v.type, self.bits(v), v.weight is None
+            found = self.lies[v] = self.ways.setdefault(key, len(self.ways))
+        return found
+
     def _bits(self, v: Value) -> int:
         if not isinstance(v.type, TensorType):
             return 0
@@ -192,8 +206,10 @@ class Listing:
 
     def casts(self, kernel: Kernel) -> Iterator[Launch]:
         """What autocast launches before a kernel; casts of weights are summed up."""
-        policy = self.policy(kernel)
         if self.stored is None:
+            return
+        policy = self.policy(kernel)
+        if policy not in CASTS:
             return
         for v, part in zip(kernel.reads, kernel.read_parts, strict=True):
             if not _is_float(v):
@@ -217,7 +233,14 @@ class Listing:
             yield self.moved(LaunchKind.COPY, v, self.bits(v), self.bits(v), 1.0)
 
     def moved(self, kind: LaunchKind, v: Value, old: int, new: int, permuted: float) -> Launch:
-        """A launch that reads a tensor and writes it elsewhere."""
+        """A launch that reads a tensor and writes it elsewhere; those that repeat are one."""
+        key = kind, v.type, old, new, permuted
+        found = self.moves.get(key)
+        if found is None:
+            found = self.moves[key] = self._moved(kind, v, old, new, permuted)
+        return found
+
+    def _moved(self, kind: LaunchKind, v: Value, old: int, new: int, permuted: float) -> Launch:
         count = self.amount(product(shape(v)))
         amounts = {
             "read_bytes": tuple([n * old / 8 for n in count]),
@@ -238,19 +261,22 @@ class Listing:
         found = self.known.get(key)
         if found is None:
             found = self.known[key] = self.counted(kernel)
-        return replace(found, kernel=index)
+        return Launch(found.kind, index, found.amounts, found.traits, found.times)
 
     def signature(self, kernel: Kernel) -> tuple[Hashable, ...]:
-        """All that a launch is counted from; inner nodes of attention count, so it is its own."""
-        anchor, policy = kernel.anchor, self.policy(kernel)
+        """All that a launch is counted from; of attention's inner nodes that is the scores.
+
+        Equal kernels share their work, as the table keeps them.
+        """
+        anchor, policy, kind, way = kernel.anchor, self.policy(kernel), kernel.kind, self.way
         return (
-            anchor if kernel.kind is Kind.ATTENTION else None,
-            anchor.op, kernel.kind, kernel.pattern, policy, kernel.repeat, len(kernel.nodes),
-            kernel.work, kernel.traffic, self.strides.permuted_share(kernel),
-            tuple([v and v.type for v in anchor.inputs]), tuple([v.type for v in anchor.results]),
-            tuple([(v.type, self.bits(v), v.weight is None) for v in kernel.reads]),
-            tuple(kernel.read_parts),
-            tuple([(v.type, self.bits(v), self.write_bits(v, policy)) for v in kernel.writes]),
+            scores(kernel) if kind is Kind.ATTENTION else None,
+            self.alike.operator(anchor.op), kind, kernel.pattern, policy, kernel.repeat,
+            len(kernel.nodes), id(kernel.work), kernel.traffic,
+            self.strides.permuted_share(kernel), len(anchor.inputs), len(kernel.reads),
+            kernel.read_parts, *[v and v.type for v in anchor.inputs],
+            *[v.type for v in anchor.results], *map(way, kernel.reads), *map(way, kernel.writes),
+            *[self.write_bits(v, policy) for v in kernel.writes if self.compiled],
         )  # fmt: skip
 
     def counted(self, kernel: Kernel) -> Launch:

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, Final
+from typing import Any, Final, NamedTuple, cast
 
-from perfc.ir.known import Item, Known
+from perfc.ir.known import MAX_ELEMENTS, Item, Known
 from perfc.ir.op import Op
+from perfc.ir.record import record
 from perfc.ir.types import BY_ONNX, DType, TensorType
 
+from .elements import DataType
 from .proto import Attribute, AttributeType, SparseTensor, Tensor
 
 MAX_FLOATS: Final = 256
 """Float tensors above this many elements are not tracked: no shape is driven by one."""
+PLAIN: Final = frozenset({DataType.FLOAT, DataType.INT32, DataType.INT64, DataType.BOOL})
+"""Element types whose values are kept as they are unpacked."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Content:
     """A tensor attribute: its type and, where small, its elements."""
 
@@ -34,6 +38,10 @@ def elements(tensor: Tensor, dtype: DType) -> Known | None:
     found = tensor.values()
     if found is None:
         return None
+    if tensor.data_type in PLAIN:
+        # numbers that are all there and in the range of their type
+        numbers = cast("tuple[Item, ...]", found)
+        return Known(tensor.dims, numbers) if len(found) <= MAX_ELEMENTS else None
     items: list[Item] = [
         v.decode("utf-8", "replace")
         if isinstance(v, bytes)
@@ -51,6 +59,27 @@ def tensor_content(tensor: Tensor) -> Content:
     if any(d < 0 for d in tensor.dims):
         return Content(TensorType(dtype, None), None, tensor)
     return Content(TensorType(dtype, tuple(tensor.dims)), elements(tensor, dtype), tensor)
+
+
+class Kept(NamedTuple):
+    """What is kept of a stored tensor, its place in the file apart."""
+
+    type: TensorType
+    known: Known | None
+    digest: str
+
+
+class Tensors(dict[tuple[object, ...], Kept]):
+    """What is kept of stored tensors; made once for equal ones, of which a model has many."""
+
+    def kept(self, tensor: Tensor) -> Kept:
+        """Type, small content and digest."""
+        key = tensor.data_type, tensor.dims, tensor.payload, tensor.string_data
+        found = self.get(key)
+        if found is None:
+            content = tensor_content(tensor)
+            found = self[key] = Kept(content.type, content.known, tensor.content_digest or "")
+        return found
 
 
 def attribute_value(attribute: Attribute) -> object:
@@ -144,7 +173,7 @@ def signature(cls: type[Op]) -> Signature:
     return found
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Built:
     """An operator, and the contents of inputs that the file states as attributes."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from .proto import NO_PROPS, Attribute, Node, Tensor, TypeProto, ValueInfo
+from .proto import NO_PROPS, Attribute, Node, Tensor, TypeKind, TypeProto, ValueInfo
 
 if TYPE_CHECKING:
     from .table import Fields
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 # Attributes and types repeat: those as short as this are decoded once and shared.
 SHARED_BYTES = 128
+
+_SHORT = frozenset({0x42, 0x4A, 0x62, 0x6A})
+"""Tags of a tensor's name, elements, documentation and place in another file."""
 
 
 def read_node(decoder: Decoder, buf: bytes, pos: int, end: int, depth: int) -> Node:
@@ -80,11 +83,19 @@ def _attribute(decoder: Decoder, buf: bytes, pos: int, end: int, depth: int) -> 
 
 def read_value_info(decoder: Decoder, buf: bytes, pos: int, end: int, depth: int) -> ValueInfo:
     """A ``ValueInfoProto`` between two offsets."""
+    if end - pos > 4 and buf[pos] == 0x0A and buf[pos + 1] < 0x80:
+        # as most are: a short name, a short type, and documentation that is empty
+        middle = pos + 4 + buf[pos + 1]
+        if middle < end and buf[middle - 2] == 0x12 and buf[middle - 1] < 0x80:
+            stop = middle + buf[middle - 1]
+            if stop == end or (stop + 2 == end and buf[stop] == 0x1A and not buf[stop + 1]):
+                name = decoder.strings[buf[pos + 2 : middle - 2]]
+                return ValueInfo(name, _type(decoder, buf, middle, stop, depth))
     info = ValueInfo()
     fields: Fields = {}
     while pos < end:
         tag = buf[pos]
-        if tag not in (0x0A, 0x12) or pos + 1 >= end:
+        if tag not in (0x0A, 0x12, 0x1A) or pos + 1 >= end:
             pos = decoder.field(decoder.messages["ValueInfoProto"], fields, buf, pos, end, depth)
             continue
         size = buf[pos + 1]
@@ -96,8 +107,9 @@ def read_value_info(decoder: Decoder, buf: bytes, pos: int, end: int, depth: int
             raise decoder.fault(f"an entry runs {stop - end} bytes past its ValueInfoProto", pos)
         if tag == 0x0A:
             info.name = decoder.strings[buf[start:stop]]
-        else:
+        elif tag == 0x12:
             info.type = _type(decoder, buf, start, stop, depth)
+        # else it is documentation, which nobody reads
         pos = stop
     if fields:
         info.metadata_props = _props(fields)
@@ -108,10 +120,40 @@ def _type(decoder: Decoder, buf: bytes, pos: int, end: int, depth: int) -> TypeP
     key = buf[pos : min(end, pos + SHARED_BYTES + 1)]
     known = decoder.types.get(key)
     if known is None:
-        known = decoder.decode(decoder.messages["TypeProto"], buf, pos, end, depth)
+        known = _tensor_type(decoder, buf, pos, end)
+        if known is None:
+            known = decoder.decode(decoder.messages["TypeProto"], buf, pos, end, depth)
         if end - pos <= SHARED_BYTES:
             decoder.types[key] = known
     return known
+
+
+def _tensor_type(decoder: Decoder, buf: bytes, pos: int, end: int) -> TypeProto | None:
+    """The type of a tensor of known rank as every exporter writes it; None for anything else."""
+    elem, inner = pos + 2, pos + 6
+    if not 6 <= end - pos <= SHARED_BYTES or buf[pos] != 0x0A or elem + buf[pos + 1] != end:
+        return None
+    if buf[elem] != 0x08 or buf[elem + 1] > 0x7F or buf[elem + 2] != 0x12:
+        return None
+    if inner + buf[elem + 3] != end:
+        return None
+    dims: list[int | str | None] = []
+    pos = inner
+    while pos + 3 < end:
+        start, stop, tag = pos + 3, pos + 2 + buf[pos + 1], buf[pos + 2]
+        if buf[pos] != 0x0A or not start < stop <= end:
+            return None
+        if tag == 0x08:
+            number, after = decoder.varint(buf, start, stop)
+            if after != stop:
+                return None
+            dims.append(number - (1 << 64) if number >> 63 else number)
+        elif tag == 0x12 and start + 1 + buf[start] == stop:
+            dims.append(decoder.strings[buf[start + 1 : stop]] or None)
+        else:
+            return None
+        pos = stop
+    return TypeProto(TypeKind.TENSOR, buf[elem + 1], tuple(dims)) if pos == end else None
 
 
 def read_tensor(decoder: Decoder, buf: bytes, pos: int, end: int, depth: int) -> Tensor:
@@ -132,9 +174,19 @@ def read_tensor(decoder: Decoder, buf: bytes, pos: int, end: int, depth: int) ->
         elif tag == 0x10 and number < 0x80:
             fields["data_type"] = number
             pos += 2
-        elif tag == 0x42 and pos + 2 + number <= end and number < 0x80:
+        elif tag == 0x70 and number < 0x80:
+            fields["data_location"] = number
+            pos += 2
+        elif tag in _SHORT and pos + 2 + number <= end and number < 0x80:
             start, pos = pos + 2, pos + 2 + number
-            fields["name"] = decoder.strings[buf[start:pos]]
+            if tag == 0x42:
+                fields["name"] = decoder.strings[buf[start:pos]]
+            elif tag == 0x4A:
+                fields["raw_data"] = buf[start:pos]
+            elif tag == 0x6A:
+                entry = read_entry(decoder, buf, start, pos, depth)
+                fields.setdefault("external_data", []).append(entry)
+            # else it is documentation, which nobody reads
         elif tag == 0x0A:
             # Packed dims keep their place among the others.
             fields["dims"] = dims

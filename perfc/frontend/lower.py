@@ -16,9 +16,17 @@ from perfc.ir.ops.opaque import Opaque
 from perfc.ir.types import UNKNOWN, Type
 
 from . import proto
-from .attributes import Built, Content, attribute_value, build, sparse_content, tensor_content
+from .attributes import (
+    Built,
+    Content,
+    Tensors,
+    attribute_value,
+    build,
+    constant_content,
+    sparse_content,
+)
 from .functions import Functions, expansion
-from .order import label, topological
+from .order import label, ordered_subgraphs, topological
 from .symbols import SymbolTable
 
 MAX_INLINED = 100_000
@@ -74,6 +82,8 @@ class Lowering:
     contents: Mapping[str, Known]
     functions: Functions
     cache: dict[tuple[object, ...], Built] = field(default_factory=dict[tuple[object, ...], Built])
+    read: dict[tuple[object, ...], Built] = field(default_factory=dict[tuple[object, ...], Built])
+    tensors: Tensors = field(default_factory=Tensors)
     inlined: int = 0
 
     def module(self) -> Module:
@@ -145,8 +155,12 @@ class Lowering:
 
     def weight(self, tensor: proto.Tensor, scope: Scope) -> Value:
         """A stored tensor as a value: type and small content only."""
-        content = tensor_content(tensor)
-        return self._store(tensor.name, content, scope)
+        kept = self.tensors.kept(tensor)
+        location = tensor.external.get("location", "") if tensor.external else ""
+        weight = Weight(tensor.nbytes, kept.digest, location)
+        value = Value(scope.full(tensor.name), kept.type, kept.known, weight)
+        scope.values[tensor.name] = value
+        return value
 
     def sparse_weight(self, sparse: proto.SparseTensor, scope: Scope) -> Value:
         """A stored tensor in coordinate form."""
@@ -182,23 +196,19 @@ class Lowering:
         if function is not None:
             self.inline(source, function, scope, nodes, weights)
             return
-        attributes = self.attributes(source, scope)
         if key == "Constant":
-            self.constant(source, attributes, scope, weights)
+            self.constant(source, self.attributes(source, scope), scope, weights)
             return
         cls = OPERATORS.get(key) or operator_for(domain, source.op_type)
-        inputs = [self.input(name, source, scope) for name in source.input]
+        values = scope.values
+        inputs = [values.get(name) or self.input(name, source, scope) for name in source.input]
         if cls is None:
             body = expansion(source, domain, scope.version(domain), inputs)
             if body is not None:
                 self.inline(source, body, scope, nodes, weights)
                 return
             cls = Opaque
-            attributes = {"name": key}
-        version = scope.version(domain)
-        built = self.operator(
-            cls, key, attributes, version, len(inputs), len(source.output), source
-        )
+        built = self.operator(cls, key, scope.version(domain), source, scope)
         for index, content in built.extra_inputs:
             inputs += [None] * (index + 1 - len(inputs))
             if inputs[index] is None:
@@ -206,21 +216,20 @@ class Lowering:
                 inputs[index] = self._store(name, content, scope, is_parameter=False)
                 weights.append(inputs[index])  # type: ignore[arg-type]
         regions = self.regions(cls, source, scope)
-        outputs = tuple(self.result(name, source, scope) for name in source.output)
+        outputs = tuple([self.result(name, source, scope) for name in source.output])
         loc = scope.call or Loc(scope.prefix + source.name, source.op_type)
         nodes.append(Node(built.op, tuple(inputs), outputs, regions, loc))
 
     def operator(
-        self,
-        cls: type[Op],
-        key: str,
-        attributes: Mapping[str, object],
-        version: int,
-        n_inputs: int,
-        n_outputs: int,
-        source: proto.Node,
+        self, cls: type[Op], key: str, version: int, source: proto.Node, scope: Scope
     ) -> Built:
         """The operator instance, made once for equal attributes."""
+        n_inputs, n_outputs = len(source.input), len(source.output)
+        # the reader shares equal attributes; in a function they may stand for its caller's
+        as_read = (cls, key, version, n_inputs, n_outputs, *map(id, source.attribute))
+        if scope.arguments is None and (made := self.read.get(as_read)) is not None:
+            return made
+        attributes = {"name": key} if cls is Opaque else self.attributes(source, scope)
         identity = (cls, key, version, n_inputs, n_outputs, *attributes.items())
         built = self.cache.get(identity)
         if built is None:
@@ -233,6 +242,8 @@ class Lowering:
                     hint="re-export the model, or mend the attribute",
                 ) from error
             self.cache[identity] = built
+        if scope.arguments is None:
+            self.read[as_read] = built
         return built
 
     def attributes(self, source: proto.Node, scope: Scope) -> Attributes:
@@ -279,8 +290,8 @@ class Lowering:
             ModelError: the operator needs one that is missing, or cannot have one.
         """
         found: tuple[Graph, ...] = ()
-        if any(a.g is not None or a.graphs for a in source.attribute):
-            found = tuple([self.region(g, scope) for g in _subgraphs(source)])
+        if [a for a in source.attribute if a.g is not None or a.graphs]:
+            found = tuple([self.region(g, scope) for g in ordered_subgraphs(source)])
         least = _REGIONS.get(cls.mnemonic, 0)
         if len(found) < least or (found and cls.kind in _FLAT):
             what = "lacks a subgraph" if len(found) < least else "cannot have a subgraph"
@@ -305,7 +316,7 @@ class Lowering:
     ) -> None:
         """A Constant node is a stored tensor, not a computation."""
         value = next(iter(attributes.values()), None)
-        content = value if isinstance(value, Content) else _literal(value)
+        content = value if isinstance(value, Content) else constant_content(value)
         if not source.output or not source.output[0]:
             return
         if source.output[0] in scope.values:
@@ -380,20 +391,3 @@ def _is_named(extent: int | str | None) -> bool:
 
 def _domain(name: str) -> str:
     return "" if name == "ai.onnx" else name
-
-
-def _subgraphs(source: proto.Node) -> list[proto.Graph]:
-    graphs = {a.name: a.g for a in source.attribute if a.g is not None}
-    # If keeps its branches in the order then, else, whatever the file's order
-    found = [graphs[name] for name in sorted(graphs, key=lambda n: (n != "then_branch", n))]
-    for a in source.attribute:
-        if a.graphs:
-            found += a.graphs
-    return found
-
-
-def _literal(value: object) -> Content:
-    """``value_int``, ``value_floats`` … of a Constant node."""
-    from .attributes import constant_content
-
-    return constant_content(value)

@@ -24,12 +24,14 @@ def topological(
         ModelError: the nodes need each other in a circle.
     """
     made = {name for node in nodes for name in node.output if name}
+    left = set(made)
     waiting: list[Node] = []
     for node in nodes:
-        if waiting or not _ready(node, made, defined, known):
+        if waiting or not _ready(node, left, defined, known):
             waiting.append(node)
             continue
         yield node
+        left.difference_update(node.output)
     if waiting:
         yield from _sorted(waiting, made, defined, known)
 
@@ -56,11 +58,27 @@ def subgraphs(attribute: Attribute) -> tuple[Graph, ...]:
     return (attribute.g, *attribute.graphs) if attribute.g else tuple(attribute.graphs)
 
 
+def ordered_subgraphs(source: Node) -> list[Graph]:
+    """The graphs that a node holds, as its operator counts them."""
+    graphs = {a.name: a.g for a in source.attribute if a.g is not None}
+    # If keeps its branches in the order then, else, whatever the file's order
+    found = [graphs[name] for name in sorted(graphs, key=lambda n: (n != "then_branch", n))]
+    for a in source.attribute:
+        if a.graphs:
+            found += a.graphs
+    return found
+
+
 def _ready(
-    node: Node, made: set[str], defined: Callable[[str], object], known: Collection[str]
+    node: Node, left: set[str], defined: Callable[[str], object], known: Collection[str]
 ) -> bool:
-    names = needs(node) if any(a.g or a.graphs for a in node.attribute) else node.input
-    return all(n not in made or defined(n) is not None or n in known for n in names if n)
+    """Whether nothing that a node reads is ``left`` to be made and not defined elsewhere."""
+    names: Collection[str] = node.input
+    if [a for a in node.attribute if a.g or a.graphs]:
+        names = needs(node)
+    if left.isdisjoint(names):
+        return True
+    return not [n for n in names if n in left and defined(n) is None and n not in known]
 
 
 def _sorted(

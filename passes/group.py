@@ -1,0 +1,39 @@
+"""A kernel while it is being put together."""
+
+from __future__ import annotations
+
+from perfc.ir.graph import Node
+from perfc.ir.op import Kind
+
+from .fuse import HOST
+
+
+class Group:
+    """A kernel being built.
+
+    ``level`` is above that of every group it reads, at any time; so a group that can be reached
+    from another, through whatever others, has the higher level of the two.
+    """
+
+    __slots__ = (
+        "anchor", "assigned", "folded", "index", "into", "is_host", "is_read", "kind", "level",
+        "nodes", "pattern", "reads",
+    )  # fmt: skip
+
+    def __init__(self, index: int, kind: Kind, anchor: Node, level: int, pattern: str) -> None:
+        self.index, self.kind, self.anchor, self.level = index, kind, anchor, level
+        self.pattern = pattern
+        self.nodes: list[Node] = []
+        self.reads: set[Group] = set()
+        self.folded: set[Node] = set()
+        self.assigned: set[Node] = set()
+        self.is_host = anchor.op.kind in HOST
+        self.is_read = False
+        self.into: Group | None = None
+
+    def final(self) -> Group:
+        """The kernel that this one was merged into, itself where it was not."""
+        group = self
+        while group.into is not None:
+            group = group.into
+        return group
