@@ -148,6 +148,16 @@ def energy_of(bound: KernelBound, spell: Spell, machine: Machine) -> Energy | No
     return with_ends(energy_j, spell, model.short_low_ratio, model.short_high_ratio)
 
 
+def idling(wait_s: float, machine: Machine) -> Energy | None:
+    """Energy of a board whose host keeps it waiting; None for machines of unknown power."""
+    if machine.kind == "cpu" or Sheet(machine).power_w <= 0:
+        return None
+    model = power_model()
+    spell = Spell(wait_s, wait_s, wait_s, wait_s)
+    energy_j = wait_s * idle_w(machine, model)
+    return with_ends(energy_j, spell, model.short_low_ratio, model.short_high_ratio)
+
+
 def with_ends(energy_j: float, spell: Spell, low_ratio: float, high_ratio: float) -> Energy:
     """An energy with the interval that time and power give it."""
     low = ends(spell.low_s / spell.time_s, low_ratio)

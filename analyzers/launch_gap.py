@@ -27,6 +27,10 @@ class Gap:
     low_s: float
     high_s: float
 
+    def of(self, launches: float) -> Gap:
+        """Of several, one after another."""
+        return Gap(self.time_s * launches, self.low_s * launches, self.high_s * launches)
+
 
 def gap(machine: Machine, launch: Launch) -> Gap:
     """The gap of a machine and a way of launching.

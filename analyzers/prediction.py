@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
@@ -18,12 +18,13 @@ from perfc.passes.fuse import Fuse, KernelTable
 from perfc.passes.roofline import KernelBound, Roofline, RooflineTable
 
 from . import artefact
-from .energy import Energy, Spell, energy_of, summed
+from .energy import Energy, Spell, energy_of, idling, summed
+from .host import kept_waiting
 from .launch_gap import Gap as Gap
 from .launch_gap import gap as gap
 from .learned import Learned, learned
 from .overlap import overlapped
-from .recurrence import chained_s
+from .recurrence import chained
 from .spread import Spread, spread_of
 from .steps.kernels import KernelTime, kernel_times
 from .steps.predict import CLASS
@@ -181,7 +182,8 @@ def predict(
         found = by_fit(bounds, runtime, efficiencies)
     launch = gap(machine, kernels.runtime.launch)
     missing = [i for i, k in enumerate(found) if k is None]
-    known = learned(bounds, missing, tf32=tf32, folder=folder) if missing else {}
+    how = kernels.runtime.launch
+    known = learned(bounds, missing, tf32=tf32, launch=how, folder=folder) if missing else {}
     taught: dict[int, KernelTime] = {}
     copies: dict[int, KernelTime] = {}
     if module is not None and missing:
@@ -204,17 +206,21 @@ def predict(
     whole = total(complete, bounds.floor_s, host_s, efficiencies)
     if kernels.runtime.streams > 1 and module is not None:
         whole = overlapped(whole, complete, bounds, kernels, module, launch.time_s)
+    launches = math.fsum(b.launches for b in bounds.kernels)
+    whole = kept_waiting(whole, launches, machine, runtime)
     energies = tuple(
         energy_of(b, Spell(k.time_s, k.low_s, k.high_s, k.wait_s), machine)
         for b, k in zip(bounds.kernels, complete, strict=True)
     )
+    behind_s = whole.wait_s - math.fsum(k.wait_s for k in complete)
+    idle = [idling(behind_s, machine)] if behind_s > 1e-9 else []
     run = Spell(whole.time_s, whole.low_s, whole.high_s, whole.wait_s)
     return PredictionTable(
         tuple(complete),
         whole,
         tuple(notes(complete, machine, runtime)),
         energies,
-        summed(energies, run),
+        summed((*energies, *idle), run),
     )
 
 
@@ -311,25 +317,6 @@ def by_roofline(bound: KernelBound, machine: Machine) -> KernelPrediction:
         Predictor.ROOFLINE,
         bound.kernel.kind.value,
         is_measured=False,
-    )
-
-
-def chained(
-    found: KernelPrediction, bound: KernelBound, env: Mapping[str, int]
-) -> KernelPrediction:
-    """A recurrent kernel takes its steps one after another; nobody measured how fast."""
-    steps = chained_s(bound.kernel, env)
-    if steps is None:
-        return found
-    n = bound.launches
-    return replace(
-        found,
-        time_s=found.time_s + n * steps.mid,
-        low_s=found.low_s + n * steps.low,
-        high_s=found.high_s + n * steps.high,
-        is_extrapolating=True,
-        is_measured=False,
-        in_run=None,
     )
 
 

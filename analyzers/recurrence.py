@@ -6,6 +6,7 @@ A roofline counts what all steps do together, and so do factors learned from lay
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from perfc.ir.evaluate import evaluate
@@ -15,6 +16,9 @@ from .spread import Spread
 
 if TYPE_CHECKING:
     from perfc.passes.fuse import Kernel
+    from perfc.passes.roofline import KernelBound
+
+    from .prediction import KernelPrediction
 
 STEP_S = Spread(1e-6, 5e-6, 30e-6)
 """Seconds from one step to the next: a product that needs the state before it, and a barrier.
@@ -37,3 +41,22 @@ def chained_s(kernel: Kernel, env: Mapping[str, int]) -> Spread | None:
     if not steps:
         return None
     return Spread(steps * STEP_S.low, steps * STEP_S.mid, steps * STEP_S.high)
+
+
+def chained(
+    found: KernelPrediction, bound: KernelBound, env: Mapping[str, int]
+) -> KernelPrediction:
+    """The prediction of a kernel, with the steps of a recurrent one; nobody measured how fast."""
+    steps = chained_s(bound.kernel, env)
+    if steps is None:
+        return found
+    n = bound.launches
+    return replace(
+        found,
+        time_s=found.time_s + n * steps.mid,
+        low_s=found.low_s + n * steps.low,
+        high_s=found.high_s + n * steps.high,
+        is_extrapolating=True,
+        is_measured=False,
+        in_run=None,
+    )

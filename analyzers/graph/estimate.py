@@ -11,18 +11,23 @@ from typing import TYPE_CHECKING
 
 from perfc.errors import ModelError
 from perfc.ir.types import TensorType
+from perfc.machine import load_machine
 
 from ..artefact import WeightsError
+from ..host import host_gap
+from ..steps.launch_kind import LaunchKind
 from . import shipped
 from .datasets import with_floors
-from .encode import encode_module
+from .encode import encode_module, launch_key
 from .rows import GraphRow, Measurements, Quantity
 from .weights import GraphCard
 
 if TYPE_CHECKING:
     from perfc.ir.graph import Module
 
+    from ..launch_gap import Gap
     from ..steps.setting import Setting
+    from .model_graph import ModelGraph
 
 WIDENING = 2.0
 """Times the half-width (of the logarithm) of what lies outside of what was trained on."""
@@ -117,10 +122,23 @@ def estimate(
         low, high = value * (low / value) ** WIDENING, value * (high / value) ** WIDENING
     if made.quantity is Quantity.TIME:
         low = max(low, row.floor_s) if low == low else low
+        if outside:
+            host = host_s(graph, row)
+            if host.time_s > value:
+                outside = (*outside, f"its host needs about {host.time_s:.2g} s to launch it")
+            value, low, high = max(value, host.time_s), max(low, host.low_s), max(high, host.high_s)
     return Estimate(
         made.quantity, value, low, high, row.floor_s, outside, found,
         ready - start, end - ready, setting, size,
     )  # fmt: skip
+
+
+def host_s(graph: ModelGraph, row: GraphRow) -> Gap:
+    """What the host takes to launch a run; rows trained on were of devices that took longer."""
+    columns = graph.kernels[launch_key(row.setting)].columns.at(row.batch)
+    launches = float(columns.times.sum())
+    weights = columns.traits["operands"][columns.kind == LaunchKind.WEIGHT_CAST.number]
+    return host_gap(load_machine(row.target), row.setting).of(launches + float(weights.sum()))
 
 
 def batch_size(module: Module, batch: int | None, dims: Mapping[str, int]) -> int:
