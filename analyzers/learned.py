@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfc.machine import Unit
+from perfc.passes.runtimes import Launch
 
 from . import artefact, predictor
 from .adapt import ANY, of_machine
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from perfc.machine import Machine
     from perfc.passes.roofline import RooflineTable
 
+    from .card import Card
     from .classes import Array
 
 TENSOR_CORES = frozenset({"matmul", "convolution"})
@@ -28,7 +30,9 @@ SINGLE = {"matmul": "matmul_f32"}
 STREAMED = {"movement": "elementwise", "embedding": "elementwise"}
 """Classes without rows of their own, and the one whose kernels stream tensors as theirs do."""
 INSIDE = Protocol.GRAPH
-"""A kernel between others of a run: its launch on the device counts, the host's is added later."""
+"""A kernel of a recorded graph: its launch on the device counts."""
+PROFILED = frozenset({"matmul"})
+"""Classes with profiled rows of many machines; those of others are few, or of other libraries."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +59,7 @@ def learned(
     wanted: Iterable[int],
     *,
     tf32: bool = True,
+    launch: Launch = Launch.GRAPH,
     folder: Path = artefact.SHIPPED,
 ) -> dict[int, Learned]:
     """Predictions of the kernels ``wanted`` that a class with weights knows, by their index.
@@ -77,7 +82,7 @@ def learned(
             groups.setdefault(own, []).append((i, row))
     found: dict[int, Learned] = {}
     for (class_name, dtype), rows in groups.items():
-        found |= predicted(bounds, class_name, dtype, rows, folder)
+        found |= predicted(bounds, class_name, dtype, rows, launch, folder)
     return found
 
 
@@ -105,6 +110,7 @@ def predicted(
     class_name: str,
     dtype: str,
     rows: Sequence[tuple[int, Lowered]],
+    launch: Launch,
     folder: Path,
 ) -> dict[int, Learned]:
     """Kernels of one class and element type."""
@@ -112,12 +118,14 @@ def predicted(
     weights = predictor.select(class_name, dtype, INSIDE, machine.name, folder)
     sheet = Sheet(machine)
     columns = columns_of([r.parameters for _, r in rows])
-    found = predictor.predict_with(weights, columns, dtype, sheet, INSIDE)
     card = weights.card
     apart = predictor.distance_to(card, dtype, sheet)
     is_measured = dtype in card.dtypes and apart <= predictor.FAR
     corrections = of_machine(machine)
     own = corrections.get(class_name, corrections.get(ANY))
+    # corrections are of what a recorded graph takes
+    protocol = INSIDE if own is not None else inside(card, launch)
+    found = predictor.predict_with(weights, columns, dtype, sheet, protocol)
     made: dict[int, Learned] = {}
     for at, (i, _) in enumerate(rows):
         bound = bounds.kernels[i]
@@ -136,6 +144,12 @@ def predicted(
             found.predictor,
         )
     return made
+
+
+def inside(card: Card, launch: Launch) -> Protocol:
+    """How a kernel of a run is timed: as a profiler does where the host launches it."""
+    known = card.class_name in PROFILED and Protocol.KERNELS in card.protocols
+    return Protocol.KERNELS if known and launch is Launch.EAGER else INSIDE
 
 
 def columns_of(rows: Sequence[Mapping[str, float]]) -> dict[str, Array]:

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfc.machine import load_machine
+from perfc.passes.runtimes import Launch
 
 from . import artefact, predictor
-from .learned import INSIDE, computed
+from .learned import INSIDE, computed, inside
 from .lowering import Lowered, lower
 from .sheet import Sheet
 from .table import class_of, complete, tabulate
@@ -96,7 +97,12 @@ class Reasons:
 
 
 def reasons(
-    bounds: RooflineTable, index: int, *, tf32: bool = True, folder: Path = artefact.SHIPPED
+    bounds: RooflineTable,
+    index: int,
+    *,
+    tf32: bool = True,
+    launch: Launch = Launch.GRAPH,
+    folder: Path = artefact.SHIPPED,
 ) -> Reasons | None:
     """Why the operator predictor says what it says of a kernel; None where it says nothing.
 
@@ -119,7 +125,8 @@ def reasons(
     card, sheet = found.card, Sheet(machine)
     kind = class_of(name)
     columns = complete(kind, {k: np.array([v]) for k, v in row.parameters.items()})
-    protocol = INSIDE if INSIDE in card.protocols else card.protocols[0]
+    wanted = inside(card, launch)
+    protocol = wanted if wanted in card.protocols else card.protocols[0]
     table = tabulate(kind, columns, dtype, sheet, protocol, "", card.frameworks, card.protocols)
     if table.names != card.features:
         return None

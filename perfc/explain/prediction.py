@@ -61,7 +61,8 @@ def prediction_part(report: Report, index: int) -> PredictionPart:
         case Predictor.LEARNED:
             from perfc.analyzers.reasons import reasons
 
-            learned = reasons(report.roofline, index, tf32=report.tf32)
+            how = report.kernels.runtime.launch
+            learned = reasons(report.roofline, index, tf32=report.tf32, launch=how)
         case Predictor.STEPS:
             pass
         case Predictor.ROOFLINE:

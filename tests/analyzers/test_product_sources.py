@@ -6,12 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from perfc.analyzers.learned import computed
+from perfc.analyzers import predictor
+from perfc.analyzers.learned import computed, inside
 from perfc.analyzers.lowering import Lowered
 from perfc.analyzers.rows import Protocol
 from perfc.analyzers.sources import sources
 from perfc.analyzers.sources.llmservingsim_layers import MODELS, width_and_depth
 from perfc.machine import load_machine
+from perfc.passes.runtimes import Launch
 
 pd = pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")
@@ -75,3 +77,11 @@ def test_half_precision_is_another_type_where_bf16_is_slow() -> None:
     assert computed(row, load_machine("v100"), tf32=True) == ("matmul", "f16")
     assert computed(row, load_machine("rtx4090"), tf32=True) == ("matmul", "bf16")
     assert computed(row, load_machine("mi100"), tf32=True) == ("matmul", "f16")
+
+
+def test_the_host_launches_what_profilers_time() -> None:
+    products = predictor.select("matmul", "bf16", Protocol.GRAPH).card
+    assert inside(products, Launch.EAGER) is Protocol.KERNELS
+    assert inside(products, Launch.GRAPH) is Protocol.GRAPH
+    attention = predictor.select("attention_prefill", "bf16", Protocol.GRAPH).card
+    assert inside(attention, Launch.EAGER) is Protocol.GRAPH, "few rows, of one library"
