@@ -1,15 +1,20 @@
 """How long a graph's representation takes: from a model file to the arrays predictors read.
 
     python benchmarks/graph_speed.py examples/models/*.onnx.gz
+    python benchmarks/graph_speed.py --models MODELS --draw 40
 
-Processor time of one thread, medians of several runs in one process, in milliseconds: reading and
-lowering the file, types, folding, operators, kernels of one setting, and all of it.
+With ``--draw`` so many graphs of timm are drawn from the ``INDEX.csv`` of a folder; the median of
+all stands below. Processor time of one thread, medians of several runs in one process, in
+milliseconds: reading and lowering the file, types, folding, operators, kernels of one setting, and
+all of it.
 """
 
 from __future__ import annotations
 
+import argparse
+import csv
+import random
 import statistics
-import sys
 import time
 from itertools import pairwise
 from pathlib import Path
@@ -44,15 +49,38 @@ def parts_s(path: Path) -> list[float]:
     return [b - a for a, b in pairwise(marks)]
 
 
+def drawn(models: Path, count: int, seed: int) -> list[Path]:
+    with (models / "INDEX.csv").open(newline="") as file:
+        names = sorted(r["file"] for r in csv.DictReader(file) if r["source"] == "timm")
+    return [models / name for name in random.Random(seed).sample(names, count)]
+
+
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("files", nargs="*", type=Path)
+    parser.add_argument("--models", type=Path, help="folder with an INDEX.csv")
+    parser.add_argument("--draw", type=int, default=0, metavar="N", help="graphs of timm")
+    parser.add_argument("--seed", type=int, default=2026)
+    parser.add_argument("--runs", type=int, default=RUNS)
+    options = parser.parse_args()
+    files = [*options.files]
+    if options.models is not None:
+        files += drawn(options.models, options.draw, options.seed)
     print(f"{'model':32}", *(f"{p:>10}" for p in PARTS), f"{'all':>10}")
-    for path in map(Path, sys.argv[1:]):
+    every: list[list[float]] = []
+    for path in files:
         parts_s(path)
-        runs = [parts_s(path) for _ in range(RUNS)]
+        runs = [parts_s(path) for _ in range(options.runs)]
         medians = [statistics.median(column) for column in zip(*runs, strict=True)]
-        whole = statistics.median(map(sum, runs))
-        cells = (f"{1e3 * s:10.1f}" for s in (*medians, whole))
-        print(f"{path.name[:32]:32}", *cells)
+        every.append([*medians, statistics.median(map(sum, runs))])
+        print(f"{path.name[:32]:32}", *(f"{1e3 * s:10.1f}" for s in every[-1]))
+    columns = list(zip(*every, strict=True))
+    print(f"{'median':32}", *(f"{1e3 * statistics.median(c):10.1f}" for c in columns))
+    print(f"{'share, %':32}", *(f"{100 * sum(c) / sum(columns[-1]):10.1f}" for c in columns))
+    print(
+        f"{'least and most':32}",
+        *(f"{1e3 * end:10.1f}" for end in (min(columns[-1]), max(columns[-1]))),
+    )
 
 
 if __name__ == "__main__":

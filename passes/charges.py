@@ -83,8 +83,9 @@ class Charging:
         else:
             written = [self._written(n, c) for n, c in zip(counted, costs, strict=True)]
             written += [self.sizes[v.type] for n in folded for v in n.results if v in self.written]
-            is_bound = any(c.traffic.is_bound for c in costs)
-            traffic = Traffic(added(tuple(reads.values())), added(written), is_bound)
+            is_bound = bool([c for c in costs if c.traffic.is_bound])
+            given = [nbytes for nbytes in written if nbytes]
+            traffic = Traffic(added(tuple(reads.values())), added(given), is_bound)
         tiers = [c.tier for c in costs]
         return Kernel(
             nodes,
@@ -153,6 +154,8 @@ class Charging:
         outside = [v for v in outputs if v in self.written]
         if len(outside) == len(outputs):
             return cost.traffic.write_bytes
+        if not outside:
+            return 0
         return added([self.sizes[v.type] for v in outside])
 
     def _assigned(self, node: Node, cost: NodeCost, group: Group) -> NodeCost:

@@ -11,7 +11,8 @@ from contextlib import contextmanager
 def paused_collector() -> Iterator[None]:
     """Nothing built inside is garbage before it is complete; scanning it again and again is waste.
 
-    Without it the time of an analysis grows faster than the nodes.
+    Without it the time of an analysis grows faster than the nodes. What was built then counts as
+    old, so that it is looked through with all else that lives long and not at once.
     """
     collects = gc.isenabled()
     gc.disable()
@@ -19,4 +20,7 @@ def paused_collector() -> Iterator[None]:
         yield
     finally:
         if collects:
+            if not gc.get_freeze_count():
+                gc.freeze()
+                gc.unfreeze()
             gc.enable()

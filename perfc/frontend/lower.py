@@ -38,6 +38,7 @@ NEWEST = 1 << 16
 """Version of a domain that the model should import and does not."""
 
 Attributes = dict[str, object]
+Contents = dict[tuple[int, ...], Content]
 
 
 @dataclass(slots=True)
@@ -83,6 +84,7 @@ class Lowering:
     functions: Functions
     cache: dict[tuple[object, ...], Built] = field(default_factory=dict[tuple[object, ...], Built])
     read: dict[tuple[object, ...], Built] = field(default_factory=dict[tuple[object, ...], Built])
+    constants: Contents = field(default_factory=Contents)
     tensors: Tensors = field(default_factory=Tensors)
     inlined: int = 0
 
@@ -192,12 +194,14 @@ class Lowering:
             raise ModelError("a node names no operator", where=f"node {label(source)!r}")
         domain = _domain(source.domain)
         key = f"{domain}::{source.op_type}" if domain else source.op_type
-        function = self.functions.find(domain, source.op_type, source.overload)
+        function = None
+        if self.functions.table:
+            function = self.functions.find(domain, source.op_type, source.overload)
         if function is not None:
             self.inline(source, function, scope, nodes, weights)
             return
         if key == "Constant":
-            self.constant(source, self.attributes(source, scope), scope, weights)
+            self.constant(source, scope, weights)
             return
         cls = OPERATORS.get(key) or operator_for(domain, source.op_type)
         values = scope.values
@@ -311,12 +315,15 @@ class Lowering:
         )
         return self.graph(source, inner)
 
-    def constant(
-        self, source: proto.Node, attributes: Attributes, scope: Scope, weights: list[Value]
-    ) -> None:
+    def constant(self, source: proto.Node, scope: Scope, weights: list[Value]) -> None:
         """A Constant node is a stored tensor, not a computation."""
-        value = next(iter(attributes.values()), None)
-        content = value if isinstance(value, Content) else constant_content(value)
+        as_read = tuple(map(id, source.attribute))
+        content = self.constants.get(as_read) if scope.arguments is None else None
+        if content is None:
+            value = next(iter(self.attributes(source, scope).values()), None)
+            content = value if isinstance(value, Content) else constant_content(value)
+            if scope.arguments is None:
+                self.constants[as_read] = content
         if not source.output or not source.output[0]:
             return
         if source.output[0] in scope.values:
