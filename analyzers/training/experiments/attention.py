@@ -10,6 +10,7 @@ from ...rows import Rows
 from ..calibrate import Calibrating
 from ..evaluate import Slice, everything
 from ..fit import Recipe
+from ..machines import Growth
 from . import OperatorExperiment
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ RECIPE = Recipe(
     unnamed=0.0,
     apart={"max_rows": 60_000, "trees": 150, "learning_rate": 0.15},
 )
+CALIBRATING = Calibrating(turns=3, growth=Growth(within=0.25))
 UNNAMED = 0.15
 
 
@@ -76,7 +78,7 @@ PREFILL = OperatorExperiment(
     group=GROUP,
     recipe=RECIPE,
     also=unnamed,
-    calibrating=Calibrating(turns=3),
+    calibrating=CALIBRATING,
     shapes=(
         Slice("prompts", causal, 0.10),
         Slice("prompts, fp8", narrow, 0.10),
@@ -92,7 +94,7 @@ DECODE = OperatorExperiment(
     group=GROUP,
     recipe=RECIPE,
     also=unnamed,
-    calibrating=Calibrating(turns=3),
+    calibrating=CALIBRATING,
     shapes=(Slice("all", everything, 0.10), Slice("cache of 8 bits", narrow_cache, 0.10)),
     machines=(Slice("all", everything),),
 )
