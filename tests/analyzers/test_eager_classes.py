@@ -60,6 +60,20 @@ def test_normalisation_reads_long_rows_twice() -> None:
     assert body * reach.memory_bytes_per_s(V100) / (4 * 2**28) == pytest.approx(3.0, rel=0.1)
 
 
+@pytest.mark.parametrize(("size", "name"), [(1000.0, "launch"), (1e9, "body")])
+def test_intervals_are_calibrated_by_what_takes_longest(size: float, name: str) -> None:
+    pointwise = complete(
+        Elementwise(), columns(elements=size, read_bytes=4 * size, write_bytes=4 * size)
+    )
+    for kind, rows in (
+        (Elementwise(), pointwise),
+        (Softmax(), columns(rows=size / 100, cols=100)),
+        (Normalization(), columns(rows=size / 100, cols=100)),
+    ):
+        found = kind.category(rows, "f32", V100, Protocol.EAGER)
+        assert kind.categories[found[0]] == name
+
+
 def test_the_floor_of_single_precision_leaves_tf32_out() -> None:
     kind = MatmulF32()
     rows = complete(kind, columns(m=4096, n=4096, k=4096))

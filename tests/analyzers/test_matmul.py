@@ -75,6 +75,28 @@ def test_quantising_the_input_costs() -> None:
     assert scale_s("f8e4m3", input_bits=16)[0] > scale_s("f8e4m3")[0]
 
 
+@pytest.mark.parametrize(
+    ("dtype", "protocol", "extents", "name"),
+    [
+        ("bf16", Protocol.GRAPH, {}, "half"),
+        ("f16", Protocol.EAGER, {}, "half"),
+        ("bf16", Protocol.KERNELS, {}, "half, profiled"),
+        ("f16", Protocol.KERNELS, {}, "half without bf16, profiled"),
+        ("f8e4m3", Protocol.GRAPH, {}, "eight bits"),
+        ("f8e4m3", Protocol.GRAPH, {"scale_block": 128}, "eight bits in blocks"),
+        ("f4e2m1", Protocol.GRAPH, {"scale_block": 16}, "four bits"),
+        ("f16", Protocol.GRAPH, {"weight_bits": 4}, "integer weights"),
+        ("i8", Protocol.GRAPH, {"scale_block": 1}, "integer weights"),
+    ],
+)
+def test_intervals_are_calibrated_by_type_and_timing(
+    dtype: str, protocol: Protocol, extents: dict[str, float], name: str
+) -> None:
+    sheet = Sheet(load_machine("h100"))
+    found = KIND.category(columns(m=[1.0, 4096.0], **extents), dtype, sheet, protocol)
+    assert [KIND.categories[i] for i in found] == [name, name]
+
+
 def test_features_are_finite_and_named_alike_on_every_machine() -> None:
     names = set()
     for listing in list_machines():
