@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfc.errors import ModelError
+from perfc.ir.op import Kind
+from perfc.ir.ops import mnemonics, operator
 from perfc.ir.types import TensorType
 from perfc.machine import load_machine
 
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 
 WIDENING = 2.0
 """Times the half-width (of the logarithm) of what lies outside of what was trained on."""
+PLAIN = frozenset({Kind.ELEMENTWISE, Kind.VIEW, Kind.SHAPE})
 MOST_NAMED = 5
 """Operators outside of the vocabulary that are named."""
 
@@ -111,7 +114,8 @@ def estimate(
     numbers = made.estimates(data)
     end = time.perf_counter()
     is_strange = row.target not in found.targets
-    inner = tuple(reasons(found, row, graph.ops.ops))
+    named = [op for op in graph.ops.ops if not (made.reads_launches and is_plain(op))]
+    inner = tuple(reasons(found, row, len(graph.ops.ops), named))
     if not inner and bool(numbers.far[0]):
         inner = ("features lie outside of those trained on",)
     outside = (f"nothing was measured on {row.target}", *inner) if is_strange else inner
@@ -165,14 +169,26 @@ def batch_size(module: Module, batch: int | None, dims: Mapping[str, int]) -> in
     return own
 
 
-def reasons(card: GraphCard, row: GraphRow, operators: Sequence[str]) -> Iterator[str]:
-    """Why a row lies outside of what a card was trained on, its machine apart."""
+def is_plain(mnemonic: str) -> bool:
+    """Whether operators differ from others of their kind by name alone, as activations do."""
+    return mnemonic in mnemonics() and operator(mnemonic).kind in PLAIN
+
+
+def reasons(card: GraphCard, row: GraphRow, count: int, operators: Sequence[str]) -> Iterator[str]:
+    """Why a row lies outside of what a card was trained on, its machine apart.
+
+    Args:
+        card: of the weights.
+        row: of the run.
+        count: of its operators.
+        operators: those that must have been among the ones trained on.
+    """
     if row.part not in card.modes:
         yield f"nothing was measured {row.part}"
     elif card.runs and row.target in card.targets and not card.covers(row.target, row.setting):
         yield f"nothing was measured {row.part} in {row.setting.precision.value} on {row.target}"
-    if len(operators) > card.most_operators:
-        yield f"{len(operators):,} operators, the largest trained on has {card.most_operators:,}"
+    if count > card.most_operators:
+        yield f"{count:,} operators, the largest trained on has {card.most_operators:,}"
     strange = sorted(set(operators) - set(card.operators)) if card.operators else []
     if strange:
         more = ", …" if len(strange) > MOST_NAMED else ""

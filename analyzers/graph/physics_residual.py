@@ -67,6 +67,7 @@ class PhysicsResidual(GraphPredictor):
     name: ClassVar[str] = "physics-residual"
     title: ClassVar[str] = "kernels' physics summed, and a residual of graphs"
     reaches_machines: ClassVar[bool] = True
+    reads_launches: ClassVar[bool] = True
     variants: ClassVar[tuple[str, ...]] = ("without-memory", "sum", "plain")
 
     def __init__(self, variant: str = "", quantity: Quantity = Quantity.TIME) -> None:

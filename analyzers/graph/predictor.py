@@ -89,6 +89,8 @@ class GraphPredictor(ABC):
     variants: ClassVar[tuple[str, ...]] = ()
     reaches_machines: ClassVar[bool] = False
     """Whether its intervals of machines that nobody measured are wider already."""
+    reads_launches: ClassVar[bool] = False
+    """Whether it sees elementwise operators and views by what they launch, not by name."""
 
     def __init__(self, variant: str = "", quantity: Quantity = Quantity.TIME) -> None:
         if variant and variant not in self.variants:

@@ -20,3 +20,24 @@ def test_nothing_to_run_is_said() -> None:
     model = f"{HEAD}g (float[batch, 4] x) => (float[batch, 4] y) {{ y = Identity (x) }}"
     with pytest.raises(ModelError, match="no operator that a device runs"):
         perfc.predict(model.encode(), batch=8, device="rtx4090")
+
+
+@pytest.mark.parametrize(("operator", "is_known"), [("Gelu", True), ("Cos", True), ("Det", False)])
+def test_an_activation_by_another_name_is_not_strange(operator: str, is_known: bool) -> None:
+    model = (
+        '<ir_version: 10, opset_import: ["" : 20]>\n'
+        "g (float[batch, 64, 256, 256] x, float[256, 256] w) => (float y) "
+        f"{{ a = MatMul (x, w) b = {operator} (a) y = Relu (b) }}"
+    )
+    found = perfc.predict(model.encode(), batch=64, device="rtx4090")
+    assert any(operator.lower() in reason for reason in found.outside) != is_known
+
+
+def test_an_operator_nobody_knows_is_named() -> None:
+    model = (
+        '<ir_version: 10, opset_import: ["" : 18, "acme" : 1]>\n'
+        "g (float[batch, 64] x, float[64, 64] w) => (float y) "
+        "{ a = MatMul (x, w) y = acme.Mystery (a) }"
+    )
+    found = perfc.predict(model.encode(), batch=64, device="rtx4090")
+    assert any("opaque" in reason for reason in found.outside)
