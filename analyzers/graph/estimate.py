@@ -129,7 +129,7 @@ def estimate(
         if outside:
             host = host_s(graph, row)
             if host.time_s > value:
-                outside = (*outside, f"its host needs about {host.time_s:.2g} s to launch it")
+                outside = (*outside, f"launches take its host {1e3 * host.time_s:.2g} ms")
             value, low, high = max(value, host.time_s), max(low, host.low_s), max(high, host.high_s)
     return Estimate(
         made.quantity, value, low, high, row.floor_s, outside, found,
@@ -193,19 +193,3 @@ def reasons(card: GraphCard, row: GraphRow, count: int, operators: Sequence[str]
     if strange:
         more = ", …" if len(strange) > MOST_NAMED else ""
         yield f"operators of no graph trained on: {', '.join(strange[:MOST_NAMED])}{more}"
-
-
-def lines(found: Estimate) -> Sequence[str]:
-    """An estimate as a person reads it."""
-    unit = found.quantity.value.rpartition("_")[2]
-    interval = f", nine in ten within {found.low:.4g} … {found.high:.4g} {unit}"
-    setting, card = found.setting, found.card
-    return (
-        f"{found.value:.4g} {unit}{interval if found.low == found.low else ''}",
-        *(f"extrapolating: {reason}" for reason in found.outside),
-        *([f"floor {found.floor_s:.4g} s"] if found.quantity is Quantity.TIME else []),
-        f"batch {found.batch}, {setting.precision.value}, {setting.framework}, "
-        f"{setting.mode.value}",
-        f"{found.predictor}, {card.rows:,} rows of {card.dataset}: {card.split}; "
-        f"{1e3 * found.represent_s:.0f} ms to represent, {1e3 * found.predict_s:.1f} ms to predict",
-    )

@@ -10,6 +10,8 @@ import click
 from ._options import dim_option, parse_dims, read_model
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from perfc.analyzers.graph.estimate import Estimate
 
 
@@ -65,7 +67,7 @@ def command(
     """
     import json
 
-    from perfc.analyzers.graph.estimate import estimate, lines
+    from perfc.analyzers.graph.estimate import estimate
     from perfc.analyzers.graph.shipped import known_name, named, newest
     from perfc.analyzers.steps.setting import Precision, Setting
     from perfc.choice import member
@@ -99,6 +101,28 @@ def command(
         click.echo(json.dumps(content, indent=2))
     else:
         click.echo("\n".join([*lines(result), *map(said, more.items())]))
+
+
+def lines(found: Estimate) -> Sequence[str]:
+    """An estimate as a person reads it."""
+    from perfc.analyzers.graph.rows import Quantity
+    from perfc.report.units import Unit, quantity
+
+    units = {Quantity.MEMORY: Unit.BYTE, Quantity.ENERGY: Unit.JOULE, Quantity.POWER: Unit.WATT}
+    unit = units.get(found.quantity, Unit.SECOND)
+    value, low, high = (quantity(x, unit) for x in (found.value, found.low, found.high))
+    interval = f", nine in ten within {low} to {high}" if found.low == found.low else ""
+    floor = [f"floor {quantity(found.floor_s, Unit.SECOND)}"] if unit is Unit.SECOND else []
+    setting, card = found.setting, found.card
+    return (
+        f"{value}{interval}",
+        *(f"extrapolating: {reason}" for reason in found.outside),
+        *floor,
+        f"batch {found.batch}, {setting.precision.value}, {setting.framework}, "
+        f"{setting.mode.value}",
+        f"{found.predictor}, {card.rows:,} rows of {card.dataset}: {card.split}; "
+        f"{1e3 * found.represent_s:.0f} ms to represent, {1e3 * found.predict_s:.1f} ms to predict",
+    )
 
 
 def further(
