@@ -111,6 +111,17 @@ _WRONG_UNIT = (
     r"(?i)_(?:[kmgt]hz|[kmgt]i?b(?:ytes)?|[kmgt]i?b(?:ytes)?_?p(?:er_)?s|[kmgtp]?(?:fl)?ops?"
     r"|[kmgtp]fl?op_per_s|us|ms|ns|[km]w)$"
 )
+_PLAUSIBLE: Mapping[str, tuple[float, float, str]] = {
+    r"op_per_s$": (1e8, 1e19, "225e12 is 225 T a second"),
+    r"bytes_per_s$": (1e7, 1e16, "960e9 is 960 GB/s"),
+    r"^memory\.device\.capacity_bytes$": (1e6, 1e15, "17_179_869_184 is 16 GiB"),
+    r"capacity_bytes$": (1e3, 1e15, "67_108_864 is 64 MiB"),
+    r"_hz$": (1e6, 1e11, "2.5e9 is 2.5 GHz"),
+    r"_w$": (0.05, 1e5, "watts"),
+    r"_(overhead|graph|latency)_s$": (1e-10, 0.1, "5e-6 is 5 µs"),
+    r"_m$": (1e-10, 1e-5, "4e-9 is 4 nm"),
+}
+"""Ends of numbers by the end of their name: beyond them a unit has slipped."""
 _INTEGERS = re.compile(r"_count$|_per_block$|_per_sm$|^warp_size$|bytes$")
 
 
@@ -238,10 +249,21 @@ class _Reader:
             return
         if _INTEGERS.search(key) and value != int(value):
             self.problems.append(f"{full}: value must be a whole number")
+        self._slipped(full, value)
         note = _text(fields.get("note", ""))
         if note is None:
             self.problems.append(f"{full}: note must be a text of one line")
         self.facts[full] = Rate(value, self.sources[source].origin, source, note or "", full)
+
+    def _slipped(self, full: str, value: float) -> None:
+        """Say where a number is out of all proportion: numbers are in SI base units."""
+        if full.startswith(tuple(FITTED)):
+            return
+        for name, (least, most, example) in _PLAUSIBLE.items():
+            if re.search(name, full):
+                if not least <= value <= most:
+                    self.problems.append(f"{full}: {value:g} is in another unit? {example}")
+                return
 
     def _rate(self, at: str, stated: str, clocked: tuple[str, ...]) -> tuple[Rate, Rate] | None:
         """Best and nominal rate of a table.
