@@ -68,25 +68,28 @@ NOWHERE = Loc()
 
 @entity
 class Node:
-    """One application of an operator; a missing input is None, and so is an output not used."""
+    """One application of an operator; a missing input is None, and so is an output not used.
+
+    ``results`` are the outputs that are used by name.
+    """
 
     op: Op
     inputs: Inputs
     outputs: tuple[Value | None, ...]
     regions: tuple[Graph, ...] = ()
     loc: Loc = NOWHERE
+    results: tuple[Value, ...] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        used = self.outputs
+        if None in used:
+            used = tuple([v for v in used if v is not None])
+        object.__setattr__(self, "results", used)
 
     @property
     def name(self) -> str:
         """Its name in the model file, or else the name of its first output."""
         return self.loc.name or next((v.name for v in self.results), "")
-
-    @property
-    def results(self) -> tuple[Value, ...]:
-        """The outputs that are used by name."""
-        if None not in self.outputs:
-            return self.outputs  # type: ignore[return-value]
-        return tuple(v for v in self.outputs if v is not None)
 
 
 @dataclass(frozen=True, eq=False)

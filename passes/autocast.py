@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
 from perfc.ir.dim import Dim
@@ -140,7 +141,7 @@ class Autocast(Analysis[StoredTypes]):
 def widest(kernel: Kernel, types: Mapping[Value, DType]) -> DType:
     """The type that promotion gives: the widest operand that has extents."""
     reads = [v for v in kernel.reads if isinstance(v.type, TensorType)]
-    floats = [v for v in reads if is_wide_float(_type(v).dtype) and _has_say(v)]
+    floats = [v for v in reads if is_wide_float(_type(v).dtype) and _has_say(_type(v))]
     if kernel.anchor.op.kind in FIRST_ONLY:
         floats = floats[:1]
     found = [types.get(v, _type(v).dtype) for v in floats]
@@ -152,6 +153,7 @@ def _type(v: Value) -> TensorType:
     return v.type
 
 
-def _has_say(v: Value) -> bool:
-    shape: tuple[Dim, ...] = _type(v).shape or ()
+@lru_cache(maxsize=1 << 12)
+def _has_say(type_: TensorType) -> bool:
+    shape: tuple[Dim, ...] = type_.shape or ()
     return any(d != 1 for d in shape)

@@ -125,7 +125,8 @@ class Listing:
         for index, kernel in enumerate(self.table.kernels):
             yield from self.casts(kernel)
             yield self.launch(index, kernel)
-            yield from self.copied(kernel)
+            if self.strides.copies:
+                yield from self.copied(kernel)
         if self.weights:
             read = self.weight_bytes
             amounts = {"read_bytes": self.same(read), "write_bytes": self.same(read / 2)}
