@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, ClassVar
 from perfc.machine import Unit
 
 from .. import lanes, reach
+from ..rows import Protocol
 from . import Amounts, KernelClass
 
 if TYPE_CHECKING:
-    from ..rows import Protocol
+    import numpy as np
+    from numpy.typing import NDArray
+
     from ..sheet import Sheet
     from . import Array, Columns
 
@@ -32,6 +35,7 @@ class MatmulF32(KernelClass):
     name: ClassVar[str] = "matmul_f32"
     parameters: ClassVar[tuple[str, ...]] = ("m", "n", "k")
     optional: ClassVar[Mapping[str, float]] = {"batch": 1, "transposed": 0}
+    categories: ClassVar[tuple[str, ...]] = ("eager", "back to back")
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
         """Each operand once."""
@@ -43,6 +47,14 @@ class MatmulF32(KernelClass):
         return Amounts(
             mac, mac, nothing, nothing, ITEM * batch * (m * k + k * n), ITEM * batch * m * n
         )
+
+    def category(
+        self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol
+    ) -> NDArray[np.intp]:
+        """Whether the call's launch is inside."""
+        import numpy as np
+
+        return np.full(len(rows["m"]), int(protocol is not Protocol.EAGER), np.intp)
 
     def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
         """Tiles and waves, alignment, and the balance of arithmetic and traffic."""
