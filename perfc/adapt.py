@@ -11,8 +11,9 @@ from pathlib import Path
 
 from perfc.analyzers.adapt import Adaptation, AdaptError, Residual, adapt
 from perfc.analyzers.artefact import SHIPPED
-from perfc.errors import MissingExtraError
+from perfc.errors import MissingExtraError, PerfcError
 from perfc.ir.facts import Origin
+from perfc.ir.types import DType
 from perfc.machine import Machine, Unit, load_machine
 from perfc.measure import dataset
 from perfc.measure.fit_file import replace_target
@@ -24,6 +25,10 @@ PRODUCT = 8192
 COPIED_BYTES = 1 << 28
 """Read, and written, by the copy that its bandwidth stands for."""
 MOST_ROWS = 1_000_000
+BELOW = 0.5
+"""Share of a floor below which a time is no measurement of that kernel on that machine."""
+EXTENTS = ("m", "n", "k", "elements", "batch", "heads")
+TYPES = frozenset({"tf32", *(d.code for d in DType)})
 SOURCE = "adapt"
 _SECTION = re.compile(r"\s*\[")
 _OWN = re.compile(r"\s*\[\s*(?:adaptation\b|source\.adapt\s*\])")
@@ -57,10 +62,16 @@ def adapt_target(
     """
     machine = load_machine(target)
     measured = list(probes(machine)) if rows is None else read(rows)
+    if not measured and rows is not None:
+        raise AdaptError("no rows", where=str(rows))
     if not measured:
         hint = "perfc calibrate measures them, or give --from"
         raise AdaptError("no measured rate in the target", where=target, hint=hint)
-    found = adapt(residuals(measured, machine, folder))
+    try:
+        found = adapt(residuals(measured, machine, folder))
+    except PerfcError as error:
+        error.where = error.where or str(rows or target)
+        raise
     kept = without(machine.path.read_text(encoding="utf-8"))
     replace_target(kept.rstrip() + "\n" + rendered(found, len(measured), rows), output)
     return found
@@ -72,7 +83,8 @@ def residuals(
     """Measured kernels beside their predictions, those of classes that have weights.
 
     Raises:
-        AdaptError: a time that is no positive number.
+        AdaptError: a time that is no positive number or below its floor, an unknown element type,
+            an extent below 1.
     """
     from perfc.analyzers import predictor
     from perfc.analyzers.learned import INSIDE, columns_of, computed
@@ -83,6 +95,10 @@ def residuals(
     for row in measured:
         if not (math.isfinite(row.time_s) and row.time_s > 0):
             raise AdaptError(f"a {row.class_name} that takes {row.time_s} s", hint="drop such rows")
+        if row.dtype not in TYPES:
+            raise AdaptError(f"no element type {row.dtype[:32]!r}", hint="such as bf16, f32, i8")
+        if any(row.parameters.get(name, 1.0) < 1 for name in EXTENTS):
+            raise AdaptError(f"a {row.class_name} with an extent below 1", hint="drop such rows")
         lowered = Lowered(row.class_name, row.dtype, row.parameters)
         own = computed(lowered, machine, tf32=False)
         kind = own if own[0] in known else (row.class_name, row.dtype)
@@ -91,11 +107,14 @@ def residuals(
     found: list[Residual] = []
     for (name, dtype), group in groups.items():
         columns = columns_of([r.parameters for r in group])
-        times = predictor.predict(name, columns, dtype, machine, INSIDE, folder=folder).time_s
-        found += [
-            Residual(name, float(predicted), r.time_s)
-            for predicted, r in zip(times, group, strict=True)
-        ]
+        made = predictor.predict(name, columns, dtype, machine, INSIDE, folder=folder)
+        for predicted_s, floor_s, r in zip(made.time_s, made.floor_s, group, strict=True):
+            if r.time_s < BELOW * floor_s:
+                raise AdaptError(
+                    f"a {r.class_name} that takes {r.time_s:.3g} s, at best {floor_s:.3g} s",
+                    hint="times are seconds; or the target's rates are too low",
+                )
+            found.append(Residual(name, float(predicted_s), r.time_s))
     return found
 
 

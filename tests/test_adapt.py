@@ -165,7 +165,15 @@ def test_rows_of_measure_are_lowered() -> None:
     [
         ("a,b\n1,2\n", "no column 'class'"),
         ("class,dtype,time_s,m\nmatmul,bf16,fast,1\n", "'fast' is no number"),
-        ("class,dtype,time_s,m,n,k\nmatmul,bf16,-1,1,1,1\n", "takes -1.0 s"),
+        (
+            "class,dtype,time_s,m,n,k\nmatmul,bf16,-1,1,1,1\n",
+            "rows.csv: a matmul that takes -1.0 s",
+        ),
+        ("class,dtype,time_s,m,n,k\n", "rows.csv: no rows"),
+        ("class,dtype,time_s,m,n,k\nmatmul,zz,1e-3,64,64,64\n", "no element type 'zz'"),
+        ("class,dtype,time_s,m,n,k\nmatmul,bf16,1e-3,0,64,64\n", "an extent below 1"),
+        ("class,dtype,time_s,m,n,k\nmatmul,bf16,1e-9,8192,8192,8192\n", "times are seconds"),
+        ("class,dtype,time_s,m,n\nmatmul,bf16,1e-3,64,64\n", "rows.csv: matmul without 'k'"),
     ],
 )
 def test_bad_rows_are_one_line_and_nothing_is_written(

@@ -169,7 +169,8 @@ def read_card(path: Path) -> GraphCard:
         for *_, framework in card.runs:
             version_of(framework)
     except (ValueError, TypeError, KeyError) as error:
-        raise WeightsError(f"no card of a graph predictor: {error}", where=str(path)) from None
+        reason = str(error).removeprefix("GraphCard.__init__() ")
+        raise WeightsError(f"no card of a graph predictor: {reason}", where=str(path)) from None
     if card.format != FORMAT:
         raise WeightsError(f"a card of format {card.format}, not {FORMAT}", where=str(path))
     return card
