@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,7 +48,8 @@ def predict(
     Args:
         model: a path, a serialized model, an ``onnx.ModelProto`` or a ``torch.nn.Module``.
         batch: images or sequences; 1 by default, or what the model is fixed to.
-        input: extents of one example, ``(3, 224, 224)``; a module cannot do without.
+        input: extents of one example, ``(3, 224, 224)``, or ``(128,)`` of a sequence of tokens; a
+            module cannot do without.
         device: name or file of a target.
         precision: ``amp f16``, ``amp bf16``, ``f16``, ``bf16``, ``tf32``, ``f32``.
         compiled: ``torch.compile``.
@@ -105,7 +108,10 @@ def check(module: Module, example: Sequence[int]) -> None:
 
 
 def exported(model: Any, example: Sequence[int]) -> Module:
-    """A PyTorch module in the IR, its batch a symbol; its parameters are not kept."""
+    """A PyTorch module in the IR, its batch a symbol; its parameters are not kept.
+
+    Its input is of the type of its parameters, or token numbers where it looks them up first.
+    """
     try:
         import onnxscript  # noqa: F401
         import torch
@@ -113,24 +119,58 @@ def exported(model: Any, example: Sequence[int]) -> Module:
         raise MissingExtraError(
             f"a module needs {error.name}", hint="pip install 'perfc[runs]'"
         ) from None
-    modes = {part: part.training for part in model.modules()}
     first = next(iter(model.parameters()), torch.zeros(0))
-    given = torch.zeros((EXAMPLES, *example), device=first.device, dtype=first.dtype)
-    shapes = ({0: torch.export.Dim("batch", min=1, max=1 << 16)},)
+    types = [first.dtype]
+    if any(isinstance(part, torch.nn.Embedding) for part in model.modules()):
+        types.insert(0 if len(example) == 1 else 1, torch.int64)
+    failed: Exception | None = None
+    with as_run(model):
+        for dtype in types:
+            given = torch.zeros((EXAMPLES, *example), device=first.device, dtype=dtype)
+            try:
+                return program_of(model, given)
+            except Exception as error:
+                failed = failed or error
+    raise ModelError(f"PyTorch cannot export it: {why(failed)}") from None
+
+
+@contextmanager
+def as_run(model: Any) -> Iterator[None]:
+    """The module as it runs once: in evaluation, without a cache of what it has seen."""
+    modes = {part: part.training for part in model.modules()}
+    config = getattr(model, "config", None)
+    cached = getattr(config, "use_cache", None)
     model.eval()
+    if cached:
+        config.use_cache = False  # type: ignore[union-attr]
     try:
-        program = torch.onnx.export(
-            model, (given,), dynamo=True, optimize=False, verbose=False, dynamic_shapes=shapes
-        )
-    except Exception as error:
-        reason = str(error).strip().partition("\n")[0]
-        raise ModelError(f"PyTorch cannot export it: {reason}") from None
+        yield
     finally:
         for part, mode in modes.items():
             part.training = mode
+        if cached:
+            config.use_cache = cached  # type: ignore[union-attr]
+
+
+def program_of(model: Any, given: Any) -> Module:
+    """What PyTorch exports at an example input."""
+    import torch
+
+    shapes = ({0: torch.export.Dim("batch", min=1, max=1 << 16)},)
+    program = torch.onnx.export(
+        model, (given,), dynamo=True, optimize=False, verbose=False, dynamic_shapes=shapes
+    )
     if program is None:
         raise ModelError("PyTorch exported nothing")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.onnx"
         program.save(os.fspath(path), external_data=True)
         return load(path)
+
+
+def why(error: BaseException | None) -> str:
+    """First line of what went wrong at first, without colours."""
+    while error is not None and error.__cause__ is not None:
+        error = error.__cause__
+    line = str(error).strip().partition("\n")[0]
+    return re.sub(r"\x1b\[[0-9;]*m", "", line) or type(error).__name__

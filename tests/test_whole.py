@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -129,6 +130,31 @@ def test_a_pytorch_module_is_predicted() -> None:
     assert model.training
     with pytest.raises(PerfcError, match="nothing of its input"):
         perfc.predict(model)
+
+
+def test_a_module_of_tokens_is_predicted_and_left_as_it_was() -> None:
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("onnxscript")
+    model = torch.nn.Sequential(torch.nn.Embedding(1000, 64), torch.nn.Linear(64, 64))
+    model.config = SimpleNamespace(use_cache=True)
+    model.train()
+    found = perfc.predict(model, batch=4, input=(128,), device="rtx4090")
+    assert 0 < found.floor_s <= found.low <= found.value <= found.high
+    assert model.training
+    assert model.config.use_cache
+
+
+def test_why_a_module_is_not_exported_is_said_plainly() -> None:
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("onnxscript")
+
+    class Broken(torch.nn.Module):  # type: ignore[misc,name-defined]
+        def forward(self, x: Any) -> Any:
+            return x.no_such_method()
+
+    with pytest.raises(PerfcError, match="no_such_method") as raised:
+        perfc.predict(Broken(), input=(3,), device="rtx4090")
+    assert "\x1b" not in str(raised.value)
 
 
 def test_the_command_needs_neither_weights_nor_torch() -> None:
