@@ -30,11 +30,11 @@ RECIPE = SumRecipe(trees=250, depth=7, knee=0.1)
 TRAINING_WEIGHT = 3.0
 """Of a training step, of which far fewer are measured."""
 RESIDUAL: Mapping[str, object] = {
-    "max_depth": 8, "eta": 0.05, "min_child_weight": 10.0, "subsample": 0.7, "lambda": 5.0,
+    "max_depth": 12, "eta": 0.05, "min_child_weight": 10.0, "subsample": 0.7, "lambda": 5.0,
     "colsample_bytree": 0.4, "objective": "reg:absoluteerror", "tree_method": "hist",
-    "nthread": 1, "max_bin": 64,
+    "nthread": 1, "max_bin": 32,
 }  # fmt: skip
-ROUNDS, PATIENCE = 500, 40
+ROUNDS, PATIENCE = 600, 40
 UNWATCHED = 100
 """Trees where no rows are kept for stopping early."""
 SPREAD: Mapping[str, object] = {
