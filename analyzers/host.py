@@ -58,3 +58,9 @@ def kept_waiting(device: Total, launches: float, machine: Machine, runtime: str)
         high_s=max(device.high_s, host.high_s),
         wait_s=device.wait_s + time_s - device.time_s,
     )
+
+
+def host_note(launches: float) -> str:
+    """Why a run takes longer than its kernels."""
+    each = f"{1e6 * EAGER_HOST.time_s:.0f} µs each in a framework, assumed"
+    return f"the device waits for its host: {launches:.0f} launches, {each} (--runtime cudagraph)"

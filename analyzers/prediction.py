@@ -19,7 +19,7 @@ from perfc.passes.roofline import KernelBound, Roofline, RooflineTable
 
 from . import artefact
 from .energy import Energy, Spell, energy_of, idling, summed
-from .host import kept_waiting
+from .host import host_note, kept_waiting
 from .launch_gap import Gap as Gap
 from .launch_gap import gap as gap
 from .learned import Learned, learned
@@ -208,19 +208,27 @@ def predict(
         whole = overlapped(whole, complete, bounds, kernels, module, launch.time_s)
     launches = math.fsum(b.launches for b in bounds.kernels)
     whole = kept_waiting(whole, launches, machine, runtime)
+    return table_of(complete, whole, bounds, runtime)
+
+
+def table_of(
+    complete: Sequence[KernelPrediction], whole: Total, bounds: RooflineTable, runtime: str
+) -> PredictionTable:
+    """Kernels and the run with their energies; waiting for the host, the board idles."""
+    machine = bounds.machine
     energies = tuple(
         energy_of(b, Spell(k.time_s, k.low_s, k.high_s, k.wait_s), machine)
         for b, k in zip(bounds.kernels, complete, strict=True)
     )
     behind_s = whole.wait_s - math.fsum(k.wait_s for k in complete)
     idle = [idling(behind_s, machine)] if behind_s > 1e-9 else []
-    run = Spell(whole.time_s, whole.low_s, whole.high_s, whole.wait_s)
+    launches = math.fsum(b.launches for b in bounds.kernels)
     return PredictionTable(
         tuple(complete),
         whole,
-        tuple(notes(complete, machine, runtime)),
+        (*notes(complete, machine, runtime), *(host_note(launches) for _ in idle)),
         energies,
-        summed((*energies, *idle), run),
+        summed((*energies, *idle), Spell(whole.time_s, whole.low_s, whole.high_s, whole.wait_s)),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .dim import Atom, AtomKind, Dim, Poly, interval
+from .dim import Atom, AtomKind, Dim, Poly
 
 
 def evaluate(d: Dim, env: Mapping[str, Any], *, upper: bool = False) -> Any:
@@ -71,8 +71,3 @@ class Numbers:
         if found is None:
             found = self.memo[d] = max(evaluate(d, self.env), 0)
         return found
-
-
-def lower_limit(d: Dim) -> int:
-    """Smallest value over all ranges, 0 where unbounded."""
-    return interval(d)[0] or 0

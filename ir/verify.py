@@ -11,7 +11,7 @@ from .fresh import numbering
 from .graph import Graph, Module, Node, Value
 from .known import Known
 from .op import ABSENT, Kind
-from .text import all_values, free_symbols
+from .text import free_symbols
 from .types import (
     MAX_ITEMS,
     DType,
@@ -212,8 +212,3 @@ def compatible(a: Type, b: Type) -> bool:
             return True
         case _:
             return False
-
-
-def unchecked_values(graph: Graph) -> list[Value]:
-    """Values about whose type nothing is known."""
-    return [v for v in all_values(graph) if isinstance(v.type, UnknownType)]

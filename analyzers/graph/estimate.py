@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from perfc.machine import load_machine
 
 from ..artefact import WeightsError
 from ..host import host_gap
+from ..launch_gap import Gap
 from ..steps.launch_kind import LaunchKind
 from . import shipped
 from .datasets import with_floors
@@ -27,7 +28,6 @@ from .weights import GraphCard
 if TYPE_CHECKING:
     from perfc.ir.graph import Module
 
-    from ..launch_gap import Gap
     from ..steps.setting import Setting
     from .model_graph import ModelGraph
 
@@ -114,35 +114,45 @@ def estimate(
     numbers = made.estimates(data)
     end = time.perf_counter()
     is_strange = row.target not in found.targets
-    named = [op for op in graph.ops.ops if not (made.reads_launches and is_plain(op))]
-    inner = tuple(reasons(found, row, len(graph.ops.ops), named))
+    inner = tuple(reasons(found, row, graph.ops.ops, by_launch=made.reads_launches))
     if not inner and bool(numbers.far[0]):
         inner = ("features lie outside of those trained on",)
     outside = (f"nothing was measured on {row.target}", *inner) if is_strange else inner
-    value, low, high = (float(x[0]) for x in (numbers.value, numbers.low, numbers.high))
-    if not math.isfinite(value) or value <= 0:
-        raise WeightsError(f"weights of {found.predictor} give {value}", where=str(card))
+    run = Gap(*(float(x[0]) for x in (numbers.value, numbers.low, numbers.high)))
+    if not math.isfinite(run.time_s) or run.time_s <= 0:
+        raise WeightsError(f"weights of {found.predictor} give {run.time_s}", where=str(card))
     if inner or (is_strange and not made.reaches_machines):
-        low, high = value * (low / value) ** WIDENING, value * (high / value) ** WIDENING
+        run = widened(run)
     if made.quantity is Quantity.TIME:
-        low = max(low, row.floor_s) if low == low else low
-        if outside:
-            host = host_s(graph, row)
-            if host.time_s > value:
-                outside = (*outside, f"launches take its host {1e3 * host.time_s:.2g} ms")
-            value, low, high = max(value, host.time_s), max(low, host.low_s), max(high, host.high_s)
+        run = replace(run, low_s=max(run.low_s, row.floor_s))
+        host = host_gap(load_machine(row.target), setting).of(launches_of(graph, row))
+        if outside and host.time_s > run.time_s:
+            outside = (*outside, f"launches take its host {1e3 * host.time_s:.2g} ms")
+        run = slower(run, host) if outside else run
     return Estimate(
-        made.quantity, value, low, high, row.floor_s, outside, found,
+        made.quantity, run.time_s, run.low_s, run.high_s, row.floor_s, outside, found,
         ready - start, end - ready, setting, size,
     )  # fmt: skip
 
 
-def host_s(graph: ModelGraph, row: GraphRow) -> Gap:
-    """What the host takes to launch a run; rows trained on were of devices that took longer."""
+def widened(run: Gap) -> Gap:
+    """A number whose interval reaches ``WIDENING`` times as far on a logarithmic scale."""
+    low, high = run.low_s / run.time_s, run.high_s / run.time_s
+    return Gap(run.time_s, run.time_s * low**WIDENING, run.time_s * high**WIDENING)
+
+
+def slower(one: Gap, other: Gap) -> Gap:
+    """The slower of two that go on side by side; what is not a number stays so."""
+    return Gap(
+        max(one.time_s, other.time_s), max(one.low_s, other.low_s), max(one.high_s, other.high_s)
+    )
+
+
+def launches_of(graph: ModelGraph, row: GraphRow) -> float:
+    """How often a run launches, each cast of a weight counted."""
     columns = graph.kernels[launch_key(row.setting)].columns.at(row.batch)
-    launches = float(columns.times.sum())
-    weights = columns.traits["operands"][columns.kind == LaunchKind.WEIGHT_CAST.number]
-    return host_gap(load_machine(row.target), row.setting).of(launches + float(weights.sum()))
+    casts = columns.traits["operands"][columns.kind == LaunchKind.WEIGHT_CAST.number]
+    return float(columns.times.sum()) + float(casts.sum())
 
 
 def batch_size(module: Module, batch: int | None, dims: Mapping[str, int]) -> int:
@@ -174,22 +184,25 @@ def is_plain(mnemonic: str) -> bool:
     return mnemonic in mnemonics() and operator(mnemonic).kind in PLAIN
 
 
-def reasons(card: GraphCard, row: GraphRow, count: int, operators: Sequence[str]) -> Iterator[str]:
+def reasons(
+    card: GraphCard, row: GraphRow, operators: Sequence[str], *, by_launch: bool
+) -> Iterator[str]:
     """Why a row lies outside of what a card was trained on, its machine apart.
 
     Args:
         card: of the weights.
         row: of the run.
-        count: of its operators.
-        operators: those that must have been among the ones trained on.
+        operators: of its graph.
+        by_launch: whether operators that differ by name alone are all alike.
     """
     if row.part not in card.modes:
         yield f"nothing was measured {row.part}"
     elif card.runs and row.target in card.targets and not card.covers(row.target, row.setting):
         yield f"nothing was measured {row.part} in {row.setting.precision.value} on {row.target}"
-    if count > card.most_operators:
-        yield f"{count:,} operators, the largest trained on has {card.most_operators:,}"
+    if len(operators) > card.most_operators:
+        yield f"{len(operators):,} operators, the largest trained on has {card.most_operators:,}"
     strange = sorted(set(operators) - set(card.operators)) if card.operators else []
+    strange = [op for op in strange if not (by_launch and is_plain(op))]
     if strange:
         more = ", …" if len(strange) > MOST_NAMED else ""
         yield f"operators of no graph trained on: {', '.join(strange[:MOST_NAMED])}{more}"

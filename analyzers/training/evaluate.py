@@ -126,18 +126,6 @@ def figure(split: str, part: Slice, tested: Sequence[Tested]) -> Figure | None:
     )
 
 
-def below_floor(tested: Sequence[Tested]) -> list[tuple[Rows, NDArray[np.int64]]]:
-    """Rows faster than their floor, by block; each asks for an explanation."""
-    import numpy as np
-
-    found = []
-    for one in tested:
-        which = np.flatnonzero(one.rows.time_s < one.estimates.floor_s)
-        if len(which):
-            found.append((one.rows, which))
-    return found
-
-
 def everything(rows: Rows) -> NDArray[np.bool_]:
     """The slice of all rows."""
     import numpy as np

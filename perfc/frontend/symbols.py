@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from perfc.errors import ParseError
-from perfc.ir.dim import Atom, Dim, Poly, symbol, symbols
+from perfc.ir.dim import Atom, Dim, Poly, symbol
 from perfc.ir.graph import SymbolDecl
 from perfc.ir.types import (
     BY_ONNX,
@@ -25,7 +25,6 @@ from perfc.ir.types import (
 from .proto import TypeKind, TypeProto
 
 MAX_RANK = 64
-IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*\Z")
 EXPRESSION = re.compile(r"(?=.*([+*]|//| - ))[\w.\s()+*/-]+\Z")
 """Exporters write ``past + seq`` or ``2*s0``; a name with a dash is a name."""
 
@@ -137,8 +136,3 @@ class SymbolTable:
             SymbolDecl(key, self.given.get(key, default_of(key, self.places.get(key))), a.lo, a.hi)
             for key, a in self.seen.items()
         )
-
-
-def undeclared(dim: Dim, table: SymbolTable) -> bool:
-    """Whether ``dim`` speaks of a symbol that no input declares."""
-    return any(atom.key not in table.seen for atom in symbols(dim))
