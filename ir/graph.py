@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from .dim import Dim
 from .known import Known
@@ -52,7 +52,8 @@ class Value:
 Inputs: TypeAlias = "tuple[Value | None, ...]"
 
 
-class Loc(NamedTuple):
+@record
+class Loc:
     """Where a node comes from: its name and operator in the model file.
 
     ``is_expanded`` marks a node that stands in for part of a function body.
