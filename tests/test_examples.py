@@ -80,3 +80,16 @@ def test_the_commands_of_a_page_run(
     for line in found:
         assert cli.run(line.split()[1:]) == 0, (line, capsys.readouterr().err)
         assert capsys.readouterr().out or "-o " in line or "--model-explorer" in line, line
+
+
+def test_what_the_readme_shows_is_what_perfc_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    root = EXAMPLES.parent
+    shown = (root / "README.md").read_text(encoding="utf-8").partition("```\nsummary")[2]
+    model = str(EXAMPLES / "models" / "resnet50.onnx.gz")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COLUMNS", "98")
+        assert cli.run(["analyze", model, "--target", "a100", "--dim", "batch=8"]) == 0
+    printed = set(capsys.readouterr().out.splitlines())
+    lines = [line for line in shown.partition("```")[0].splitlines() if line]
+    assert len(lines) > 5
+    assert not [line for line in lines if line not in printed]
