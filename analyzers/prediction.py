@@ -32,6 +32,8 @@ from .steps.predict import CLASS
 if TYPE_CHECKING:
     from perfc.passes.manager import Analyses
 
+WIDELY = frozenset({"matmul", "attention_prefill", "attention_decode"})
+"""Classes measured in 16 bits on many machines."""
 UNKNOWN_RATIOS = Ratios(0.4, 2.5)
 """Of a class whose fit left no kernel out; assumed."""
 
@@ -275,8 +277,10 @@ def by_learning(found: Learned, bound: KernelBound) -> KernelPrediction:
 
 
 def comes_first(steps: KernelTime, other: Learned | None) -> bool:
-    """Steps of this machine do, as their errors cancel in a run; else those that are measured."""
-    return other is None or steps.is_own or (steps.is_measured and not other.is_measured)
+    """Steps of this machine do, as errors cancel in a run; else who is measured, or `WIDELY` is."""
+    if other is None or steps.is_own:
+        return True
+    return not other.is_measured and (steps.is_measured or other.class_name not in WIDELY)
 
 
 def by_steps(found: KernelTime, bound: KernelBound) -> KernelPrediction:

@@ -7,11 +7,13 @@ from pathlib import Path
 import pytest
 
 from perfc.analyzers import predictor
-from perfc.analyzers.learned import computed, inside
+from perfc.analyzers.learned import Learned, computed, inside
 from perfc.analyzers.lowering import Lowered
+from perfc.analyzers.prediction import comes_first
 from perfc.analyzers.rows import Protocol
 from perfc.analyzers.sources import sources
 from perfc.analyzers.sources.llmservingsim_layers import MODELS, width_and_depth
+from perfc.analyzers.steps.kernels import KernelTime
 from perfc.machine import load_machine
 from perfc.passes.runtimes import Launch
 
@@ -85,3 +87,21 @@ def test_the_host_launches_what_profilers_time() -> None:
     assert inside(products, Launch.GRAPH) is Protocol.GRAPH
     attention = predictor.select("attention_prefill", "bf16", Protocol.GRAPH).card
     assert inside(attention, Launch.EAGER) is Protocol.GRAPH, "few rows, of one library"
+
+
+@pytest.mark.parametrize(
+    ("is_own", "class_measured", "steps_measured", "name", "first"),
+    [
+        (True, True, True, "matmul", True),
+        (False, True, True, "elementwise", False),
+        (False, False, True, "matmul", True),
+        (False, False, False, "matmul", False),
+        (False, False, False, "convolution", True),
+    ],
+)
+def test_steps_come_first_where_no_class_knows_better(
+    is_own: bool, class_measured: bool, steps_measured: bool, name: str, first: bool
+) -> None:
+    steps = KernelTime(1.0, 0.5, 2.0, (0.5, 2.0), False, steps_measured, is_own, "step-eager")
+    assert comes_first(steps, Learned(1.0, 0.5, 2.0, False, class_measured, name, name)) is first
+    assert comes_first(steps, None)
