@@ -139,6 +139,7 @@ PLAIN = {
     Kind.ATTENTION: LaunchKind.ATTENTION,
     Kind.MOVEMENT: LaunchKind.MOVEMENT,
     Kind.ELEMENTWISE: LaunchKind.ELEMENTWISE,
+    Kind.QUANTIZE: LaunchKind.ELEMENTWISE,
     Kind.SOFTMAX: LaunchKind.SOFTMAX,
     Kind.REDUCTION: LaunchKind.REDUCTION,
     Kind.POOL: LaunchKind.POOL,
