@@ -104,6 +104,7 @@ SOFTMAX = OperatorExperiment(
     sources=("neusight",),
     group=("rows", "cols"),
     recipe=RECIPE,
+    calibrating=Calibrating(growth=Growth(narrowing=0.87)),
     shapes=slices("", None),
     machines=slices("NeuSight 13.9 %"),
 )
