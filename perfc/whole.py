@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from perfc.analyzers.graph.estimate import Estimate, estimate
 from perfc.analyzers.graph.rows import Quantity
 from perfc.analyzers.graph.shipped import known_name, named, newest
-from perfc.analyzers.steps.setting import Precision, Setting
+from perfc.analyzers.steps.setting import Setting, precision_of
 from perfc.api import serialized
 from perfc.choice import member
 from perfc.errors import MissingExtraError, ModelError
@@ -69,7 +69,7 @@ def predict(
     True
     """
     wanted = member(Quantity, quantity, "quantity")
-    stored = member(Precision, precision, "precision")
+    stored = precision_of(precision, "precision")
     card = named(predictor, wanted) if predictor else None
     setting = Setting(stored, channels_last, compiled, training=training)
     setting = newest(card, known_name(device), setting, wanted, version)

@@ -17,7 +17,7 @@ import perfc
 from perfc.analyzers.graph import shipped
 from perfc.analyzers.graph.rows import Quantity
 from perfc.analyzers.graph.weights import read_card
-from perfc.analyzers.steps.setting import Precision, Setting
+from perfc.analyzers.steps.setting import Precision, Setting, precision_of
 from perfc.commands.analyze import command as analyze_command
 from perfc.commands.predict import command as predict_command
 from perfc.errors import PerfcError
@@ -117,6 +117,23 @@ def test_python_predicts_in_one_call() -> None:
         perfc.predict(RESNET, precision="x")
     with pytest.raises(PerfcError, match="no weights of 'x'"):
         perfc.predict(RESNET, predictor="x")
+
+
+@pytest.mark.parametrize("batch", [0, -4])
+def test_a_batch_is_one_or_more(batch: int) -> None:
+    with pytest.raises(PerfcError, match="1 or more"):
+        perfc.predict(RESNET, batch=batch, device="rtx4090")
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("fp16", Precision.F16), ("amp", Precision.AMP_F16), ("amp_fp16", Precision.AMP_F16),
+        ("AMP bfloat16", Precision.AMP_BF16), ("float32", Precision.F32), ("tf32", Precision.TF32),
+    ],
+)  # fmt: skip
+def test_precisions_are_known_by_what_frameworks_call_them(name: str, meant: Precision) -> None:
+    assert precision_of(name, "precision") is meant
 
 
 def test_a_pytorch_module_is_predicted() -> None:

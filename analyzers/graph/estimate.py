@@ -161,6 +161,8 @@ def batch_size(module: Module, batch: int | None, dims: Mapping[str, int]) -> in
     Raises:
         ModelError: several free symbols, or a batch that is not the model's.
     """
+    if batch is not None and batch < 1:
+        raise ModelError(f"a batch of {batch}", where=module.name, hint="1 or more")
     free = [s.name for s in module.symbols if s.name not in dims]
     if len(free) > 1:
         raise ModelError(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from perfc.choice import member
+
 
 class Precision(Enum):
     """What tensors are stored and multiplied in."""
@@ -42,6 +44,26 @@ class Precision(Enum):
     def bits(self) -> int:
         """Of an element of a product's operand."""
         return 32 if self in (Precision.F32, Precision.TF32) else 16
+
+
+SPELLINGS = {
+    "amp": "amp f16", "half": "f16", "float": "f32", "bfloat16": "bf16", "float16": "f16",
+    "float32": "f32", "fp16": "f16", "fp32": "f32",
+}  # fmt: skip
+"""Other names of types, as frameworks have them."""
+
+
+def precision_of(name: str, where: str) -> Precision:
+    """A precision by its name or by what frameworks call it, ``amp_fp16``.
+
+    Raises:
+        ParseError: there is none.
+    """
+    words = name.lower().replace("_", " ").replace("-", " ").split()
+    plain = " ".join(SPELLINGS.get(word, word) for word in words)
+    if len(words) > 1:
+        plain = plain.replace(SPELLINGS["amp"], "amp")
+    return member(Precision, plain, where)
 
 
 class Mode(Enum):

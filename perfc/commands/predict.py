@@ -69,8 +69,7 @@ def command(
 
     from perfc.analyzers.graph.estimate import estimate
     from perfc.analyzers.graph.shipped import known_name, named, newest
-    from perfc.analyzers.steps.setting import Precision, Setting
-    from perfc.choice import member
+    from perfc.analyzers.steps.setting import Setting, precision_of
     from perfc.ir.rewrite import with_defaults
 
     from ._graph import chosen_quantity
@@ -81,7 +80,7 @@ def command(
         raise click.UsageError("a price is one of --steps")
     wanted = chosen_quantity(quantity)
     card = weights or (named(predictor, wanted) if predictor else None)
-    chosen = member(Precision, precision, "--precision")
+    chosen = precision_of(precision, "--precision")
     setting = Setting(chosen, channels_last, compiled, training=training)
     setting = newest(card, known_name(target), setting, wanted, number(version))
     given = parse_dims(dims)
