@@ -51,8 +51,8 @@ PRECISIONS = {
     "f16": (Precision.AMP_F16, Precision.F16), "bf16": (Precision.AMP_BF16, Precision.BF16),
 }  # fmt: skip
 """Ways to run kernels of a type, that of most rows first: autocast runs the same kernels."""
-WIDEST = 4.0
-"""Half-width of an interval, in logarithms, beyond which nothing is known anyway: 55 times."""
+WIDEST = 3.0
+"""Half-width of an interval, in logarithms, beyond which nothing is known: 20 times, assumed."""
 KERNEL_ERROR = 0.30
 """Root mean square of log(measured / predicted) of kernels timed alone on a machine of the steps.
 
