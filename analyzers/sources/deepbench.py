@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -108,7 +108,8 @@ def products(frame: pd.DataFrame) -> Iterator[Rows]:
         )
 
 
-def turned(flag: pd.Series[str]) -> Array:
+def turned(flags: Iterable[object]) -> Array:
     """1 where BLAS is asked to transpose an operand."""
-    found: Array = (flag.astype(str).str.upper() == "T").to_numpy(float)
-    return found
+    import numpy as np
+
+    return np.array([str(flag).upper() == "T" for flag in flags], np.float64)
