@@ -80,7 +80,7 @@ class StepExperiment(Experiment):
             yield from self.without(rows, target, say)
 
     def score(self, rows: Sequence[StepRow], name: str, say: Say) -> Iterator[Figure]:
-        """One kind of split, all seeds together, by machine."""
+        """One kind of split, all seeds together: each machine, then all of them."""
         pairs: list[Pair] = []
         models = sorted({r.architecture for r in rows})
         for seed in self.seeds:
@@ -91,9 +91,12 @@ class StepExperiment(Experiment):
             group, recipe = (family, self.by_family) if name == FAMILIES else (str, self.recipe)
             found = train_steps(self.name, train, recipe, group=group, leave_machines_out=False)
             pairs += estimated(found, test)
-        for target in sorted({r.target for r in rows}):
+        targets = sorted({r.target for r in rows})
+        for target in targets:
             mine = [p for p in pairs if p[0].target == target]
             yield figure_of(mine, name, f"{self.mode.value}, {target}", GOALS[name], ANCHORS[name])
+        if len(targets) > 1:
+            yield figure_of(pairs, name, self.mode.value, GOALS[name], ANCHORS[name])
 
     def without(self, rows: Sequence[StepRow], target: str, say: Say) -> Iterator[Figure]:
         """A machine left out, all architectures seen on the others."""
