@@ -21,6 +21,7 @@ from perfc.passes.strides import Strides
 
 from .. import artefact
 from ..artefact import Artefact, WeightsError
+from ..predictor import LONGEST
 from ..sheet import Sheet
 from .columns import columns as columns_of
 from .features import tabulate
@@ -51,8 +52,6 @@ PRECISIONS = {
     "f16": (Precision.AMP_F16, Precision.F16), "bf16": (Precision.AMP_BF16, Precision.BF16),
 }  # fmt: skip
 """Ways to run kernels of a type, that of most rows first: autocast runs the same kernels."""
-WIDEST = 3.0
-"""Half-width of an interval, in logarithms, beyond which nothing is known: 20 times, assumed."""
 KERNEL_ERROR = 0.30
 """Root mean square of log(measured / predicted) of kernels timed alone on a machine of the steps.
 
@@ -201,8 +200,8 @@ def estimated(
     width = expected_error(found, spread, known=known) * (1 + beyond)
     apart = distance_to(card, setting, sheet)
     band = card.calibration.at(apart, measured=known)
-    down = np.minimum(width * -min(band.low, 0.0), WIDEST)
-    up = np.minimum(width * max(band.high, 0.0), WIDEST)
+    down = np.minimum(width * -min(band.low, 0.0), LONGEST)
+    up = np.minimum(width * max(band.high, 0.0), LONGEST)
     alone = NINE_IN_TEN * KERNEL_ERROR
     low_s, high_s = time_s * np.exp(-np.hypot(down, alone)), time_s * np.exp(np.hypot(up, alone))
 

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from ..conformal import LEAST_SPREAD, Band, Bands, Calibration, Rings, band, of_category
+from ..conformal import LEAST_SPREAD, Band, Bands, Calibration, band, of_category
 from ..forest import Forest
 from ..rows import Rows
 from ..table import class_of
 from .growing import Recipe, Stack, boost, grow, protocols_of, stacked
-from .machines import LEAST_MACHINES, Growth, Memory, unseen_machines
+from .machines import LEAST_MACHINES, NOWHERE, Growth, Memory, unseen_machines
 from .protocols import folds, targets
 
 if TYPE_CHECKING:
@@ -63,16 +63,11 @@ def calibrate(
         memory: forests of machines left out, kept between calls that leave out the same.
     """
     spread, seen = _unseen_shapes(blocks, recipe, group, known, how)
-    power, apart = 1.0, nowhere()
+    power, apart = 1.0, NOWHERE
     if leave_machines_out and len(targets(blocks)) >= LEAST_MACHINES:
         power, apart = unseen_machines(blocks, recipe, known, spread, how.growth, memory)
     bands = {name: Bands(one, apart.get(name, apart[""])) for name, one in seen.items()}
     return spread, Calibration(bands.pop(""), power, bands)
-
-
-def nowhere() -> dict[str, Rings]:
-    """Where no machine was left out."""
-    return {"": ()}
 
 
 def _unseen_shapes(

@@ -41,6 +41,8 @@ BEYOND = 2.5
 ROWS_LEFT_OUT = 20_000
 RINGS = (LEAST_DISTANCE, 0.2, 0.4, 0.8, 1.6)
 """Distances that bands are written down at, and that of the furthest machine left out."""
+NOWHERE: dict[str, Rings] = {"": ()}
+"""Bands where no machine was left out."""
 LEAST_ROWS = 5
 """Of a category on a machine left out, that say something of it."""
 
@@ -145,7 +147,7 @@ def unseen_machines(
         if (departure := depart(blocks, target, left_out, recipe, known, spread, memory))
     ]
     if not found:
-        return 1.0, {"": ()}
+        return 1.0, NOWHERE
     power = power_of(found)
     everything = Deviations.of(chips(found, power, growth))
     reach = max(d.apart for d in found)
