@@ -9,8 +9,9 @@ Left out: optimisers, data loading, overlap of several streams.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from perfc.frontend import load
@@ -25,30 +26,52 @@ from . import artefact, predictor
 from .backward import backward, dropout
 from .learned import INSIDE, columns_of, computed
 from .lowering import Lowered, lower
-from .prediction import Gap, gap, predict, widths
+from .prediction import Gap, gap, predict
+from .sheet import Sheet
+from .summing import Side, Sides, half_width, sides_of
 
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """Time of a part of a run, with the interval that holds nine in ten."""
+    """Time of a part of a run, with the interval that holds nine in ten.
+
+    Args:
+        time_s: predicted.
+        below: how far its kernels may be below, one mapping for each pass over the model.
+        above: the same above.
+    """
 
     time_s: float
-    low_s: float
-    high_s: float
+    below: tuple[Sides, ...] = ()
+    above: tuple[Sides, ...] = ()
+
+    @property
+    def low_s(self) -> float:
+        """Lower end."""
+        return max(self.time_s - math.fsum(map(half_width, self.below)), 0.0)
+
+    @property
+    def high_s(self) -> float:
+        """Upper end."""
+        return self.time_s + math.fsum(map(half_width, self.above))
 
     def __add__(self, other: Spent) -> Spent:
-        """Parts that the same predictors answer for: their errors add up."""
-        return Spent(
-            self.time_s + other.time_s, self.low_s + other.low_s, self.high_s + other.high_s
-        )
+        """Passes that the same predictors answer for: their errors add up."""
+        return Spent(self.time_s + other.time_s, self.below + other.below, self.above + other.above)
 
     def repeated(self, one: Spent, times: int) -> Spent:
         """This run, which has one more layer than ``one``, with ``times`` layers more still."""
         return Spent(
             self.time_s + times * (self.time_s - one.time_s),
-            self.low_s + times * (self.low_s - one.low_s),
-            self.high_s + times * (self.high_s - one.high_s),
+            tuple(more(a, b, times) for a, b in zip(self.below, one.below, strict=True)),
+            tuple(more(a, b, times) for a, b in zip(self.above, one.above, strict=True)),
         )
+
+
+def more(two: Sides, one: Sides, times: int) -> Sides:
+    """Kernels of a model with layers more than ``two`` has; the difference of both is a layer."""
+    counts = {s: two.get(s, 0) + times * (two.get(s, 0) - one.get(s, 0)) for s in {*two, *one}}
+    return {side: count for side, count in counts.items() if count > 0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +96,7 @@ class Run:
         )
 
 
-NOTHING = Spent(0.0, 0.0, 0.0)
+NOTHING = Spent(0.0)
 
 
 @dataclass(frozen=True)
@@ -110,10 +133,9 @@ class Plan:
 
 def inference(plan: Plan, *, folder: Path = artefact.SHIPPED) -> Run:
     """One forward pass under the plan's runtime."""
-    whole = predict(
-        plan.bounds, plan.kernels, source=plan.source, tf32=plan.tf32, folder=folder
-    ).total
-    return Run(Spent(whole.time_s, whole.low_s, whole.high_s), NOTHING, whole.floor_s)
+    found = predict(plan.bounds, plan.kernels, source=plan.source, tf32=plan.tf32, folder=folder)
+    below, above = sides_of(found.kernels)
+    return Run(Spent(found.total.time_s, (below,), (above,)), NOTHING, found.total.floor_s)
 
 
 def training(plan: Plan, *, folder: Path = artefact.SHIPPED) -> Run:
@@ -137,25 +159,20 @@ def spent(plan: Plan, rows: Sequence[Lowered], folder: Path) -> Spent:
     groups: dict[tuple[str, str], list[Lowered]] = {}
     for row in rows:
         groups.setdefault(computed(row, machine, tf32=plan.tf32), []).append(row)
-    parts: list[tuple[str, Spent]] = []
+    time_s, below, above = 0.0, Counter[Side](), Counter[Side]()
     for (name, dtype), members in groups.items():
         columns = columns_of([m.parameters for m in members])
         found = predictor.predict(name, columns, dtype, machine, INSIDE, folder=folder)
-        times = zip(found.time_s, found.low_s, found.high_s, strict=True)
-        parts += [(name, waited(Spent(*map(float, t)), launch)) for t in times]
-    time_s = math.fsum(s.time_s for _, s in parts)
-    return Spent(
-        time_s,
-        time_s - widths((n, s.time_s - s.low_s) for n, s in parts),
-        time_s + widths((n, s.high_s - s.time_s) for n, s in parts),
-    )
+        card = predictor.select(name, dtype, INSIDE, machine.name, folder).card
+        own = predictor.is_measured(card, dtype, Sheet(machine))
+        for ends in zip(found.time_s, found.low_s, found.high_s, strict=True):
+            middle, low, high = waited(launch, *map(float, ends))
+            time_s += middle
+            below[Side(name, own, middle - low)] += 1
+            above[Side(name, own, high - middle)] += 1
+    return Spent(time_s, (below,), (above,))
 
 
-def waited(found: Spent, launch: Gap) -> Spent:
-    """A kernel, or the wait for its launch."""
-    return replace(
-        found,
-        time_s=max(found.time_s, launch.time_s),
-        low_s=max(found.low_s, launch.low_s),
-        high_s=max(found.high_s, launch.high_s),
-    )
+def waited(launch: Gap, time_s: float, low_s: float, high_s: float) -> tuple[float, float, float]:
+    """A kernel, or the wait for its launch, and the ends of its interval."""
+    return max(time_s, launch.time_s), max(low_s, launch.low_s), max(high_s, launch.high_s)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .classes import Array
     from .sheet import Sheet
 
+ITEM = 4
 VOLTA, AMPERE = 7.0, 8.0
 BANKS = 32
 """Words that shared memory gives a clock, on every generation."""
@@ -39,6 +40,11 @@ DEPTH = 8
 """Elements of the reduction that kernels stage at a time."""
 FAR_ROW, FAR_ROWS = 8192, 4096
 """Length of stored rows, and how many, from which tiles that cross them slow down before Volta."""
+CROSSED_SHARE, CROSSED_ROW, CROSSED_POWER, MOST_CROSSED = 0.2, 512, 0.2, 0.4
+"""Of the rated bandwidth that reads across stored rows of some length reach before Volta, the power
+of the length that it falls with, and the most of it."""
+HELD_SHARE, STRIPE_SHARE = 0.75, 0.5
+"""Of the last cache, for an operand that stays in it, and for the stripe that a wave shares."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +139,32 @@ def compute_s(m: Array, n: Array, k: Array, batch: Array, stored: Array, sheet: 
         octaves = np.clip(np.log2(k / FAR_ROW) + 0.5, 0, 2.5)
         rows = np.minimum(m / FAR_ROWS, 1.0) ** 0.25
         found = found * np.where(stored > 0, 1 + 0.5 * octaves * rows, 1.0)
+    return found
+
+
+def again_s(m: Array, n: Array, k: Array, sheet: Sheet) -> Array:
+    """What reading operands again takes that both lie by rows of the reduction, before Volta.
+
+    A block stages a few elements of each of its rows at a time, so that every read is one sector of
+    another page of memory. Blocks of one wave lie side by side along the columns: the right operand
+    is read anew for every row of tiles unless the last cache holds it, the left one for every wave
+    unless the cache holds the stripe they share. The tile that reads least counts.
+    """
+    import numpy as np
+
+    if not 0 < sheet.generation < VOLTA:
+        return np.zeros(m.shape)
+    least = np.full(m.shape, np.inf)
+    for tile in single_tiles(sheet):
+        down, across = np.ceil(m / tile.rows), np.ceil(n / tile.columns)
+        right = np.maximum(down / np.maximum(sheet.sm_count / across, 1) - 1, 0)
+        left = np.maximum(across / sheet.sm_count - 1, 0)
+        held = ITEM * n * k < HELD_SHARE * sheet.l2_bytes
+        shared = ITEM * k * np.minimum(m, tile.rows) < STRIPE_SHARE * sheet.l2_bytes
+        read = np.where(held, 0, right * n * k) + np.where(shared, 0, left * m * k)
+        least = np.minimum(least, ITEM * read)
+    share = np.minimum(CROSSED_SHARE * (CROSSED_ROW / k) ** CROSSED_POWER, MOST_CROSSED)
+    found: Array = least / (share * sheet.device_bytes_per_s)
     return found
 
 

@@ -43,6 +43,7 @@ class Learned:
         weights: name of the weights that were used.
         is_measured: whether they were trained on kernels of this element type on this machine, or
             on one that is near by its data sheet.
+        is_own: whether on this very machine.
     """
 
     time_s: float
@@ -52,6 +53,7 @@ class Learned:
     is_measured: bool
     class_name: str
     weights: str
+    is_own: bool = False
 
 
 def learned(
@@ -142,6 +144,7 @@ def predicted(
             is_measured or own is not None,
             class_name,
             found.predictor,
+            predictor.is_measured(card, dtype, sheet),
         )
     return made
 

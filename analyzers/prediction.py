@@ -28,6 +28,7 @@ from .recurrence import chained
 from .spread import Spread, spread_of
 from .steps.kernels import KernelTime, kernel_times
 from .steps.predict import CLASS
+from .summing import half_width, sides_of
 
 if TYPE_CHECKING:
     from perfc.passes.manager import Analyses
@@ -65,6 +66,7 @@ class KernelPrediction:
         class_name: class of kernels whose measurements it rests on.
         is_extrapolating: whether the kernel, or the machine, is unlike all that was measured.
         is_measured: whether kernels of the class were measured on this machine, or a near one.
+        is_own: whether kernels of the class were measured on this very machine.
         in_run: ends that count in the interval of the run, where errors cancel in a sum; None
             where they are ``low_s`` and ``high_s``.
     """
@@ -78,6 +80,7 @@ class KernelPrediction:
     class_name: str
     is_extrapolating: bool = False
     is_measured: bool = True
+    is_own: bool = False
     in_run: tuple[float, float] | None = None
 
 
@@ -273,6 +276,7 @@ def by_learning(found: Learned, bound: KernelBound) -> KernelPrediction:
         found.class_name,
         found.is_extrapolating,
         found.is_measured,
+        found.is_own,
     )
 
 
@@ -296,7 +300,7 @@ def by_steps(found: KernelTime, bound: KernelBound) -> KernelPrediction:
         CLASS,
         found.is_extrapolating,
         found.is_measured,
-        (max(found.in_run[0], floor_s), max(found.in_run[1], floor_s)),
+        in_run=(max(found.in_run[0], floor_s), max(found.in_run[1], floor_s)),
     )
 
 
@@ -357,8 +361,7 @@ def total(
     """The run: a sum, and an interval.
 
     Where nearly everything is fitted and whole runs were left out of the fit, their ratios are the
-    interval. Else kernels of one class are wrong together and classes apart: half-widths add up
-    within a class, their squares among classes.
+    interval. Else it is that of the sum (`summing`).
     """
     time_s = max(math.fsum(k.time_s for k in kernels) + host_s, floor_s)
     wait_s = math.fsum(k.wait_s for k in kernels)
@@ -367,18 +370,9 @@ def total(
     if whole is not None and fitted_s > 0.95 * time_s:
         low_s, high_s = time_s * whole.low, time_s * whole.high
     else:
-        ends = [(k, k.in_run or (k.low_s, k.high_s)) for k in kernels]
-        low_s = time_s - widths((k.class_name, k.time_s - low) for k, (low, _) in ends)
-        high_s = time_s + widths((k.class_name, high - k.time_s) for k, (_, high) in ends)
+        below, above = sides_of(kernels)
+        low_s, high_s = time_s - half_width(below), time_s + half_width(above)
     return Total(floor_s, time_s, max(low_s, floor_s), max(high_s, time_s), wait_s, host_s)
-
-
-def widths(parts: Iterable[tuple[str, float]]) -> float:
-    """Half-widths summed within a class, squares summed among classes."""
-    classes: dict[str, float] = {}
-    for name, width in parts:
-        classes[name] = classes.get(name, 0.0) + width
-    return math.hypot(*classes.values())
 
 
 def notes(kernels: Sequence[KernelPrediction], machine: Machine, runtime: str) -> Iterable[str]:

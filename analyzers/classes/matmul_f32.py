@@ -35,7 +35,7 @@ class MatmulF32(KernelClass):
     name: ClassVar[str] = "matmul_f32"
     parameters: ClassVar[tuple[str, ...]] = ("m", "n", "k")
     optional: ClassVar[Mapping[str, float]] = {"batch": 1, "transposed": 0}
-    categories: ClassVar[tuple[str, ...]] = ("eager", "back to back")
+    categories: ClassVar[tuple[str, ...]] = ("batched", "single", "back to back")
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
         """Each operand once."""
@@ -51,10 +51,12 @@ class MatmulF32(KernelClass):
     def category(
         self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol
     ) -> NDArray[np.intp]:
-        """Whether the call's launch is inside."""
+        """Which call of the library it is, and whether its launch is inside."""
         import numpy as np
 
-        return np.full(len(rows["m"]), int(protocol is not Protocol.EAGER), np.intp)
+        if protocol is not Protocol.EAGER:
+            return np.full(len(rows["m"]), 2, np.intp)
+        return (rows["batch"] <= 1).astype(np.intp)
 
     def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
         """Tiles and waves, alignment, and the balance of arithmetic and traffic."""
@@ -122,10 +124,14 @@ class MatmulF32(KernelClass):
         return lanes.compute_s(m, n, k, batch, rows["transposed"], sheet)
 
     def traffic_s(self, rows: Columns, sheet: Sheet) -> Array:
-        """Operands once at the bandwidth that kernels reach."""
+        """Operands once at the bandwidth that kernels reach, and what tiles read again."""
+        import numpy as np
+
         amounts = self.amounts(rows, "f32")
         nbytes = amounts.read_bytes + amounts.write_bytes
-        traffic: Array = nbytes / reach.memory_bytes_per_s(sheet)
+        crossed = (rows["transposed"] > 0) & (rows["batch"] == 1)
+        again = np.where(crossed, lanes.again_s(rows["m"], rows["n"], rows["k"], sheet), 0.0)
+        traffic: Array = nbytes / reach.memory_bytes_per_s(sheet) + again
         return traffic
 
 

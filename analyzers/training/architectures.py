@@ -15,6 +15,8 @@ VALIDATION_SHARE = 0.15
 """Of the architectures; as many are tested, and the rest is trained on."""
 SEEDS = (0, 1, 2)
 """Those that figures are reported for; 1337 was used to choose recipes."""
+FAMILY_SEEDS = tuple(range(6))
+"""The same of families of whole steps: a draw has some twenty, each right or wrong as one."""
 VARIANTS = frozenset({"tf", "legacy", "test", "nf", "cs", "eca", "ese", "dm", "gc", "tiny"})
 """First words of names that say how, not what: a family is then named by the second."""
 

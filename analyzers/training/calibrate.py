@@ -29,11 +29,13 @@ class Calibrating:
         parts: into which groups are cut; each forest that calibrates sees all but one of them.
             Other than five, so that they cut the folds that test.
         turns: how many parts are left out in turn, two or more.
+        turns_apart: the same where a machine is left out as well, to be tested.
         growth: of errors with the distance of a machine that nobody measured.
     """
 
     parts: int = 10
     turns: int = 4
+    turns_apart: int = 2
     growth: Growth = field(default_factory=Growth)
 
 
@@ -99,10 +101,10 @@ def _unseen_shapes(
         stack = stacked([b for b in part if len(b)], known, plain, protocols)
         found.append((stack, stack.log_factor - factor(stack.table.values)))
     scores, category = [], []
-    for half in (0, 1):
-        spread = _spread(found[1 - half :: 2] or found, recipe)
-        scores += [residual / width(spread, stack) for stack, residual in found[half::2]]
-        category += [stack.table.category for stack, _ in found[half::2]]
+    for turn, (stack, residual) in enumerate(found):
+        others = [*found[:turn], *found[turn + 1 :]]
+        scores.append(residual / width(_spread(others or found, recipe), stack))
+        category.append(stack.table.category)
     names = class_of(blocks[0].class_name).categories
     return _spread(found, recipe), _bands(np.concatenate(scores), np.concatenate(category), names)
 

@@ -11,6 +11,7 @@ from perfc.analyzers import predictor
 from perfc.analyzers.backward import backward
 from perfc.analyzers.end_to_end import Plan, Run, Spent, inference, training
 from perfc.analyzers.lowering import Lowered, lower
+from perfc.analyzers.summing import Side
 
 ROOT = Path(__file__).resolve().parents[2]
 GPT2 = ROOT / "examples" / "models" / "gpt2.onnx.gz"
@@ -60,7 +61,21 @@ def test_a_faster_machine_takes_less(plan: Plan) -> None:
 
 
 def test_layers_are_the_difference_of_two_cuts() -> None:
-    def run(time_s: float) -> Run:
-        return Run(Spent(time_s, time_s / 2, time_s * 2), Spent(0.0, 0.0, 0.0))
+    layer, head = Side("pooling", True, 0.5), Side("pooling", True, 0.25)
 
-    assert run(5.0).layers(run(3.0), 12).whole == Spent(25.0, 12.5, 50.0)
+    def run(time_s: float, layers: int) -> Run:
+        sides = {layer: float(layers), head: 1.0}
+        return Run(Spent(time_s, (sides,), (sides,)), Spent(0.0))
+
+    whole = run(5.0, 2).layers(run(3.0, 1), 12).whole
+    assert whole.time_s == 25.0
+    assert whole.low_s == 25.0 - (12 * 0.5 + 0.25), "one class that nobody looked at: one error"
+    assert whole.high_s == 25.0 + (12 * 0.5 + 0.25)
+
+
+def test_errors_of_passes_add_up() -> None:
+    sides = {Side("matmul_f32", True, 0.1): 2.0, Side("matmul_f32", True, 0.3): 1.0}
+    one = Spent(2.0, (sides,), (sides,))
+    both = one + one
+    assert both.high_s - both.time_s == pytest.approx(2 * (one.high_s - one.time_s))
+    assert one.high_s - one.time_s < 0.5, "different kernels are not one error"

@@ -23,7 +23,7 @@ from ..calibrate import Calibrating
 from ..evaluate import Figure, Slice, Tested, figure, test
 from ..fit import Recipe, train
 from ..machines import Memory
-from ..protocols import Holdout, UnseenMachine, UnseenShapes, split, targets
+from ..protocols import Holdout, UnseenMachine, UnseenShapes, every_fold, split, targets
 
 Say = Callable[[str], None]
 
@@ -64,6 +64,7 @@ class OperatorExperiment(Experiment):
         choose: which blocks of the sources are used; all of the class by default.
         also: further blocks made from those trained on, as rows with a parameter left out.
         calibrating: how bands are set.
+        every_fold: whether all folds of shapes are tested, as a fold of few rows says little.
     """
 
     name: str
@@ -77,6 +78,7 @@ class OperatorExperiment(Experiment):
     choose: Callable[[Rows], bool] | None = None
     also: Callable[[Sequence[Rows]], list[Rows]] | None = None
     calibrating: Calibrating = field(default_factory=Calibrating)
+    every_fold: bool = False
 
     def rows(self, folder: Path) -> list[Rows]:
         """All blocks."""
@@ -109,11 +111,19 @@ class OperatorExperiment(Experiment):
         return [*blocks, *(self.also(blocks) if self.also else ())]
 
     def evaluate(self, folder: Path, say: Say) -> Iterator[Figure]:
-        """Fold 0 of the shapes, then each machine, alone and with its twins."""
+        """Fold 0 of the shapes, or every fold, then each machine, alone and with its twins."""
         blocks = self.rows(folder)
-        shapes = UnseenShapes(self.group)
-        yield from figures(shapes.name, self.shapes, self.tested(blocks, shapes, say))
+        yield from self.check_shapes(blocks, say)
         yield from self.check_machines(blocks, say)
+
+    def check_shapes(self, blocks: Sequence[Rows], say: Say) -> Iterator[Figure]:
+        """Shapes left out, all folds that are tested together."""
+        held_out = every_fold(self.group) if self.every_fold else (UnseenShapes(self.group),)
+        found = [one for holdout in held_out for one in self.tested(blocks, holdout, say)]
+        name = held_out[0].name
+        if self.every_fold:
+            name = name.replace("fold 0", "every fold")
+        yield from figures(name, self.shapes, found)
 
     def check_machines(self, blocks: Sequence[Rows], say: Say) -> Iterator[Figure]:
         """Every machine left out, then all of them together."""
@@ -139,6 +149,8 @@ class OperatorExperiment(Experiment):
         say(f"{self.name}: {holdout.name}")
         apart = isinstance(holdout, UnseenMachine)
         recipe = self.recipe.for_unseen_machine() if apart else self.recipe
+        how = self.calibrating
+        how = replace(how, turns=how.turns_apart) if apart else how
         blocks = self.extended(self.taught(parts.train))
         found = train(
             self.name,
@@ -146,7 +158,7 @@ class OperatorExperiment(Experiment):
             recipe,
             self.group,
             leave_machines_out=apart,
-            calibrating=replace(self.calibrating, turns=2) if apart else self.calibrating,
+            calibrating=how,
             memory=memory,
         )
         return test(found, parts.test)

@@ -94,6 +94,7 @@ ELEMENTWISE = OperatorExperiment(
     sources=("neusight",),
     group=("elements",),
     recipe=RECIPE,
+    every_fold=True,
     shapes=slices("", None),
     machines=slices("NeuSight 19.3 %"),
 )
@@ -104,7 +105,8 @@ SOFTMAX = OperatorExperiment(
     sources=("neusight",),
     group=("rows", "cols"),
     recipe=RECIPE,
-    calibrating=Calibrating(growth=Growth(narrowing=0.87)),
+    every_fold=True,
+    calibrating=Calibrating(turns=10, growth=Growth(narrowing=0.87)),
     shapes=slices("", None),
     machines=slices("NeuSight 13.9 %"),
 )
@@ -115,6 +117,8 @@ NORMALIZATION = OperatorExperiment(
     sources=("neusight",),
     group=("rows", "cols"),
     recipe=RECIPE,
+    every_fold=True,
+    calibrating=Calibrating(turns=10),
     shapes=slices("", None),
     machines=slices("NeuSight 56.7 %"),
 )
@@ -125,6 +129,8 @@ MATMUL = Products(
     sources=("neusight", "deepbench"),
     group=("n", "k"),
     recipe=LEVELLED,
+    every_fold=True,
+    calibrating=Calibrating(growth=Growth(narrowing=0.97)),
     shapes=(
         Slice("batched", product(stored=False, test=False)),
         Slice("linear", product(stored=True, test=False)),
@@ -154,7 +160,8 @@ CONVOLUTION = OperatorExperiment(
     sources=("neusight", "deepbench"),
     group=("in_channels", "out_channels", "in_h"),
     recipe=RECIPE,
-    calibrating=Calibrating(growth=Growth(level=0.0, narrowing=0.8)),
+    every_fold=True,
+    calibrating=Calibrating(turns=10, turns_apart=10, growth=Growth(level=0.0, narrowing=0.8)),
     shapes=(Slice("one eager call", eager), Slice("back to back", back_to_back)),
     machines=(Slice("one eager call", eager), Slice("back to back", back_to_back)),
 )
