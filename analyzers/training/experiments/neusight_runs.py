@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 FILE = "neusight_e2e.parquet"
 RUNTIME = "eager-literal"
 GOALS = {"inf": (0.09, "NeuSight 10.1 %"), "train": (0.09, "NeuSight 9.8 %")}
-TITLES = {"inf": "inference", "train": "training, forward and backward"}
+TITLES = {"inf": "inference", "train": "training, forward and backward", "": "both"}
 
 
 class Runs(Experiment):
@@ -48,7 +48,7 @@ class Runs(Experiment):
         raise DataError("whole runs have no weights of their own", where=self.name)
 
     def evaluate(self, folder: Path, say: Say) -> Iterator[Figure]:
-        """Inference and training, then the same by machine; nothing where torch is missing."""
+        """Inference, training, both, then each by machine; nothing where torch is missing."""
         frame = read_parquet(folder / FILE)
         frame = frame[frame["variant"] == "eager"]
         found: dict[tuple[str, str], list[tuple[float, ...]]] = {}
@@ -58,8 +58,9 @@ class Runs(Experiment):
                 whole = made.whole
                 measured_s = row.e2e_latency_ms * 1e-3
                 line = (measured_s, whole.time_s, whole.low_s, whole.high_s, made.floor_s)
-                for device in ("", str(row.device)):
-                    found.setdefault((str(row.mode), device), []).append(line)
+                mode, device = str(row.mode), str(row.device)
+                for key in ((mode, ""), ("", ""), (mode, device)):
+                    found.setdefault(key, []).append(line)
         except MissingExtraError as error:
             say(f"{self.name}: left out, {error}")
             return
@@ -85,13 +86,13 @@ def run(row: Any, say: Say) -> Run:
 
 
 def figure(mode: str, device: str, lines: list[tuple[float, ...]]) -> Figure:
-    """Errors of the runs of one mode, of all machines or one."""
+    """Errors of the runs of one mode, ``""`` for both, of all machines or one."""
     import numpy as np
 
     columns: NDArray[np.float64] = np.array(lines)
     measured, predicted, low, high, floor = columns.T
     error = np.abs(predicted / measured - 1)
-    goal, anchor = GOALS[mode] if not device else (None, "")
+    goal, anchor = GOALS.get(mode, (None, "")) if not device else (None, "")
     return Figure(
         "no whole model seen",
         TITLES[mode] + (f", {device}" if device else ""),
