@@ -89,6 +89,34 @@ def test_a_partial_wave_costs_a_whole_one() -> None:
     assert ratio > 1.05
 
 
+def test_before_volta_tiles_read_stored_rows_again() -> None:
+    kind = MatmulF32()
+    shape = {"m": 2048.0, "n": 4096.0, "k": 4096.0}
+
+    def traffic_s(target: str, stored: float, **other: float) -> float:
+        extents = {**shape, **other, "transposed": stored}
+        rows = complete(kind, {name: np.array([value]) for name, value in extents.items()})
+        return float(kind.traffic_s(rows, Sheet(load_machine(target)))[0])
+
+    assert traffic_s("p4", 1.0) > 3 * traffic_s("p4", 0.0)
+    assert traffic_s("v100-pcie-32gb", 1.0) == traffic_s("v100-pcie-32gb", 0.0)
+    small = {"n": 64.0, "k": 256.0}
+    assert traffic_s("p4", 1.0, **small) == traffic_s("p4", 0.0, **small), "L2 holds the weight"
+    one_row = {"m": 16.0}
+    assert traffic_s("p4", 1.0, **one_row) < 2 * traffic_s("p4", 0.0, **one_row), "read once"
+
+
+def test_batched_and_single_products_have_bands_of_their_own() -> None:
+    kind, sheet = MatmulF32(), Sheet(load_machine("t4"))
+    rows = complete(
+        kind, {n: np.array([64.0, 64.0]) for n in "mnk"} | {"batch": np.array([1, 8.0])}
+    )
+    eager = kind.category(rows, "f32", sheet, Protocol.EAGER)
+    assert [kind.categories[i] for i in eager] == ["single", "batched"]
+    library = kind.category(rows, "f32", sheet, Protocol.KERNELS)
+    assert [kind.categories[i] for i in library] == ["back to back"] * 2
+
+
 def test_minimal_filtering_lowers_the_floor_of_stride_one_alone() -> None:
     three = {"kernel_h": 3.0, "kernel_w": 3.0}
     assert gain(columns(**three, stride_h=1, stride_w=1))[0] == pytest.approx(4.0)
@@ -176,6 +204,7 @@ def test_neusights_rows_become_classes(tmp_path: Path) -> None:
     products = {"transposed" in b.columns: b for b in blocks if b.class_name == "matmul_f32"}
     assert products[False].columns[OTHER_LAYOUT].tolist() == [0.0]
     assert products[True].columns[OTHER_LAYOUT].tolist() == [1.0], "linear layers are read as tn"
+    assert products[True].columns["transposed"].tolist() == [0.0], "as its kernel read it"
     experiment = experiments()["matmul_f32"]
     assert isinstance(experiment, OperatorExperiment)
     taught = experiment.taught(list(products.values()))

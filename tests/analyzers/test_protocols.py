@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 
 from perfc.analyzers.rows import DataError
-from perfc.analyzers.training.protocols import UnseenMachine, UnseenShapes, folds, split
+from perfc.analyzers.training.protocols import (
+    UnseenMachine,
+    UnseenShapes,
+    every_fold,
+    folds,
+    split,
+)
 
 from .synthetic import blocks, matmul_rows
 
@@ -58,3 +64,11 @@ def test_a_time_that_is_none_is_refused(wrong: float) -> None:
         type(rows)(
             rows.class_name, rows.target, rows.dtype, rows.protocol, "", rows.columns, time_s
         )
+
+
+def test_every_fold_tests_every_row_once() -> None:
+    everything = blocks()
+    tested = sum(
+        len(part) for holdout in every_fold(("n", "k")) for part in split(everything, holdout).test
+    )
+    assert tested == sum(map(len, everything))
