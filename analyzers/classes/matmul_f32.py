@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from perfc.machine import Unit
 
 from .. import lanes, reach
+from ..lanes import ITEM
 from ..rows import Protocol
 from . import Amounts, KernelClass
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from . import Array, Columns
 
 EAGER_S = 38e-6
-ITEM = 4
 OVERLAP = 2.5
 """Order of the norm that joins arithmetic and traffic: loads run well ahead of their use."""
 FILLS = ((128, 128), (128, 64), (64, 64), (32, 128), (128, 32))
@@ -55,8 +55,9 @@ class MatmulF32(KernelClass):
         import numpy as np
 
         if protocol is not Protocol.EAGER:
-            return np.full(len(rows["m"]), 2, np.intp)
-        return (rows["batch"] <= 1).astype(np.intp)
+            return np.full(len(rows["m"]), self.categories.index("back to back"), np.intp)
+        batched, single = map(self.categories.index, ("batched", "single"))
+        return np.where(rows["batch"] > 1, batched, single)
 
     def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
         """Tiles and waves, alignment, and the balance of arithmetic and traffic."""

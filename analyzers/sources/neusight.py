@@ -51,7 +51,8 @@ class NeuSight(Source):
             if stated := LAYOUTS.get(str(operator)):
                 read = block["kernel_name"].astype(str).map(layout)
                 columns[OTHER_LAYOUT] = (~read.isin(["", stated])).to_numpy(float)
-                if stated == "tn":
+                if stated == LAYOUTS["linear"]:
+                    # what the call was given, whichever operator it is filed under
                     columns["transposed"] = (~read.str.startswith("n")).to_numpy(float)
             yield Rows(
                 class_name,

@@ -39,12 +39,21 @@ class UnseenShapes:
     @property
     def name(self) -> str:
         """For cards and tables."""
-        return f"unseen ({', '.join(self.group)}), fold {self.fold}"
+        return shapes_name(self.group, f"fold {self.fold}")
 
     def held_out(self, rows: Rows) -> NDArray[np.bool_]:
         """Which rows are not trained on."""
         found: NDArray[np.bool_] = folds(rows, self.group) == self.fold
         return found
+
+
+def shapes_name(group: tuple[str, ...], which: str) -> str:
+    """Of one fold or of every one, for cards and tables.
+
+    >>> shapes_name(("n", "k"), "every fold")
+    'unseen (n, k), every fold'
+    """
+    return f"unseen ({', '.join(group)}), {which}"
 
 
 def every_fold(group: tuple[str, ...]) -> tuple[UnseenShapes, ...]:

@@ -23,7 +23,15 @@ from ..calibrate import Calibrating
 from ..evaluate import Figure, Slice, Tested, figure, test
 from ..fit import Recipe, train
 from ..machines import Memory
-from ..protocols import Holdout, UnseenMachine, UnseenShapes, every_fold, split, targets
+from ..protocols import (
+    Holdout,
+    UnseenMachine,
+    UnseenShapes,
+    every_fold,
+    shapes_name,
+    split,
+    targets,
+)
 
 Say = Callable[[str], None]
 
@@ -118,11 +126,9 @@ class OperatorExperiment(Experiment):
 
     def check_shapes(self, blocks: Sequence[Rows], say: Say) -> Iterator[Figure]:
         """Shapes left out, all folds that are tested together."""
-        held_out = every_fold(self.group) if self.every_fold else (UnseenShapes(self.group),)
-        found = [one for holdout in held_out for one in self.tested(blocks, holdout, say)]
-        name = held_out[0].name
-        if self.every_fold:
-            name = name.replace("fold 0", "every fold")
+        folds = every_fold(self.group) if self.every_fold else (UnseenShapes(self.group),)
+        found = [one for holdout in folds for one in self.tested(blocks, holdout, say)]
+        name = shapes_name(self.group, "every fold") if self.every_fold else folds[0].name
         yield from figures(name, self.shapes, found)
 
     def check_machines(self, blocks: Sequence[Rows], say: Say) -> Iterator[Figure]:
