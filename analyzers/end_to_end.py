@@ -2,7 +2,9 @@
 
 How kernels reach the device is the runtime's: an eager host launches each, which shows where a
 kernel is shorter than its launch; a recorded graph leaves the device's own gap; compiled code is a
-graph of fewer kernels. Training adds dropout and the backward pass by rule (`backward`).
+graph of fewer kernels. Where the host launches, views that strides cannot express are copied
+(`view_copies`), and their gradients once more. Training adds dropout and the backward pass by rule
+(`backward`).
 Left out: optimisers, data loading, overlap of several streams.
 """
 
@@ -10,8 +12,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from perfc.frontend import load
@@ -20,7 +22,9 @@ from perfc.passes.canonicalize import Canonicalize
 from perfc.passes.fuse import Fuse, KernelTable
 from perfc.passes.manager import Analyses
 from perfc.passes.roofline import Roofline, RooflineTable
+from perfc.passes.runtimes import Launch
 from perfc.passes.shapes import Shapes
+from perfc.passes.strides import Strides, StrideTable
 
 from . import artefact, predictor
 from .backward import backward, dropout
@@ -28,7 +32,8 @@ from .learned import INSIDE, columns_of, computed
 from .lowering import Lowered, lower
 from .prediction import Gap, gap, predict
 from .sheet import Sheet
-from .summing import Side, Sides, half_width, sides_of
+from .summing import IN_INFERENCE, IN_TRAINING, Side, Sides, half_width, sides_of
+from .view_copies import copied
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,25 +44,44 @@ class Spent:
         time_s: predicted.
         below: how far its kernels may be below, one mapping for each pass over the model.
         above: the same above.
+        products: correlation of errors of products (`summing`).
     """
 
     time_s: float
     below: tuple[Sides, ...] = ()
     above: tuple[Sides, ...] = ()
+    products: float = IN_INFERENCE
 
     @property
     def low_s(self) -> float:
         """Lower end."""
-        return max(self.time_s - math.fsum(map(half_width, self.below)), 0.0)
+        return max(self.time_s - self.half_width(self.below), 0.0)
 
     @property
     def high_s(self) -> float:
         """Upper end."""
-        return self.time_s + math.fsum(map(half_width, self.above))
+        return self.time_s + self.half_width(self.above)
+
+    def half_width(self, passes: tuple[Sides, ...]) -> float:
+        """How far all passes may be off on one side."""
+        return math.fsum(half_width(sides, self.products) for sides in passes)
 
     def __add__(self, other: Spent) -> Spent:
         """Passes that the same predictors answer for: their errors add up."""
-        return Spent(self.time_s + other.time_s, self.below + other.below, self.above + other.above)
+        return Spent(
+            self.time_s + other.time_s,
+            self.below + other.below,
+            self.above + other.above,
+            max(self.products, other.products),
+        )
+
+    def beside(self, other: Spent) -> Spent:
+        """Further kernels of the same pass."""
+        below, above = (
+            (Counter(mine[0]) + Counter(more[0]),)
+            for mine, more in ((self.below, other.below), (self.above, other.above))
+        )
+        return Spent(self.time_s + other.time_s, below, above, self.products)
 
     def repeated(self, one: Spent, times: int) -> Spent:
         """This run, which has one more layer than ``one``, with ``times`` layers more still."""
@@ -65,6 +89,7 @@ class Spent:
             self.time_s + times * (self.time_s - one.time_s),
             tuple(more(a, b, times) for a, b in zip(self.below, one.below, strict=True)),
             tuple(more(a, b, times) for a, b in zip(self.above, one.above, strict=True)),
+            self.products,
         )
 
 
@@ -107,12 +132,14 @@ class Plan:
         bounds: their roofline.
         kernels: their nodes.
         source: the module they are of.
+        strides: how its values lie.
         tf32: whether f32 products may use TF32.
     """
 
     bounds: RooflineTable
     kernels: KernelTable
     source: Module
+    strides: StrideTable
     tf32: bool
 
     @classmethod
@@ -128,28 +155,43 @@ class Plan:
         source = am.apply(Shapes(), load(model, dims, {}))
         module = am.apply(Canonicalize(), source)
         bounds = am.get(Roofline(target, runtime, tf32), module)
-        return cls(bounds, am.get(Fuse(runtime), module), source, tf32)
+        strides = am.get(Strides(runtime), module)
+        return cls(bounds, am.get(Fuse(runtime), module), source, strides, tf32)
+
+    @property
+    def copies(self) -> Iterator[Lowered]:
+        """Of views, none where kernels do not come one by one from the host."""
+        if self.kernels.runtime.launch is Launch.EAGER:
+            for bound in self.bounds.kernels:
+                made = copied(bound.kernel, self.strides, self.bounds.env)
+                yield from list(made) * round(bound.launches)
 
 
 def inference(plan: Plan, *, folder: Path = artefact.SHIPPED) -> Run:
     """One forward pass under the plan's runtime."""
     found = predict(plan.bounds, plan.kernels, source=plan.source, tf32=plan.tf32, folder=folder)
     below, above = sides_of(found.kernels)
-    return Run(Spent(found.total.time_s, (below,), (above,)), NOTHING, found.total.floor_s)
+    kernels = Spent(found.total.time_s, (below,), (above,))
+    copies = spent(plan, list(plan.copies), folder)
+    return Run(kernels.beside(copies), NOTHING, found.total.floor_s)
 
 
 def training(plan: Plan, *, folder: Path = artefact.SHIPPED) -> Run:
     """Forward pass with dropout, and backward pass, of a model exported in training mode."""
     env = plan.bounds.env
     forward: list[Lowered] = []
-    back: list[Lowered] = []
+    back = list(plan.copies)
     for bound in plan.bounds.kernels:
         for node in bound.kernel.nodes:
             forward += dropout(node, env, forward=True)
         back += list(backward(bound, lower(bound, env), env)) * round(bound.launches)
     first = inference(plan, folder=folder)
     dropped, behind = spent(plan, forward, folder), spent(plan, back, folder)
-    return Run(first.forward + dropped, behind, first.floor_s)
+    return Run(
+        replace(first.forward.beside(dropped), products=IN_TRAINING),
+        replace(behind, products=IN_TRAINING),
+        first.floor_s,
+    )
 
 
 def spent(plan: Plan, rows: Sequence[Lowered], folder: Path) -> Spent:

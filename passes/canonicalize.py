@@ -63,7 +63,7 @@ class Folding:
                 self.replaced[v] = stored
                 weights.append(stored)
             return
-        if node.op.mnemonic == "identity" and ins and ins[0] is not None and node.results:
+        if self.changes_nothing(node, ins) and ins[0] is not None:
             self.replaced[node.results[0]] = ins[0]
             return
         branch = self.decided(node, ins)
@@ -79,6 +79,20 @@ class Folding:
         if ins != node.inputs or regions != node.regions:
             node = Node(node.op, ins, node.outputs, regions, node.loc)
         nodes.append(node)
+
+    @staticmethod
+    def changes_nothing(node: Node, ins: tuple[Value | None, ...]) -> bool:
+        """Whether the result is the operand: an identity, or a cast to the type it has."""
+        if not ins or ins[0] is None or not node.results:
+            return False
+        match node.op.mnemonic:
+            case "identity":
+                return True
+            case "cast" | "cast_like":
+                own = ins[0].type
+                return isinstance(own, TensorType) and own == node.results[0].type
+            case _:
+                return False
 
     @staticmethod
     def folds(node: Node, ins: tuple[Value | None, ...]) -> bool:

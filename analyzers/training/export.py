@@ -38,7 +38,14 @@ def every(content: dict[str, Any]) -> int:
 
 
 def exported(
-    name: str, configuration: str, seq_len: int, units: int, *, training: bool, folder: Path
+    name: str,
+    configuration: str,
+    seq_len: int,
+    units: int,
+    *,
+    training: bool,
+    folder: Path,
+    architecture: str = "",
 ) -> Path:
     """The ONNX file of a model cut to ``units`` equal parts, written if it is not there yet.
 
@@ -49,12 +56,15 @@ def exported(
         units: layers, or pairs of a dense and a sparse one.
         training: whether dropout drops.
         folder: where files are kept.
+        architecture: class of the model, the configuration's first by default.
 
     Raises:
         MissingExtraError: torch, transformers or onnxscript is not installed.
     """
+    content = cut(parsed(configuration), units)
+    architecture = architecture or content["architectures"][0]
     mode = "train" if training else "inf"
-    path = folder / f"{name}-{mode}-s{seq_len}-l{units}.onnx"
+    path = folder / f"{name}-{architecture}-{mode}-s{seq_len}-l{units}.onnx"
     if path.is_file():
         return path
     try:
@@ -65,8 +75,6 @@ def exported(
         raise MissingExtraError(
             f"building models needs {error.name}", hint="pip install 'perfc[runs]'"
         ) from None
-    content = cut(parsed(configuration), units)
-    (architecture,) = content["architectures"][:1]
     kind = content.pop("model_type")
     settings: Any = transformers.AutoConfig.for_model(kind, **content)
     settings.use_cache = False
@@ -108,7 +116,9 @@ def logits_of(model: Any, *, encodes: bool) -> Any:
         def forward(self, ids: Any) -> Any:
             everything = torch.ones_like(ids)
             more = {"decoder_input_ids": ids, "attention_mask": everything} if encodes else {}
-            return self.model(input_ids=ids, use_cache=False, return_dict=True, **more).logits
+            found = self.model(input_ids=ids, use_cache=False, return_dict=True, **more)
+            heads = [value for name, value in found.items() if name.endswith("logits")]
+            return [value for value in heads if isinstance(value, torch.Tensor)]
 
     return Logits()
 

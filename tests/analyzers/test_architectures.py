@@ -7,8 +7,10 @@ from collections import Counter
 import pytest
 
 from perfc.analyzers.training.architectures import (
+    FAMILY_PARTS,
     SEEDS,
     Part,
+    families_in_turn,
     family,
     fold_of,
     random_architectures,
@@ -39,6 +41,17 @@ def test_a_family_is_on_one_side(seed: int) -> None:
     for model, side in part.items():
         sides.setdefault(family(model), set()).add(side)
     assert all(len(s) == 1 for s in sides.values())
+
+
+def test_every_family_is_tested_once() -> None:
+    parts = [families_in_turn(MODELS, turn) for turn in range(FAMILY_PARTS)]
+    assert parts == [families_in_turn(reversed(MODELS), turn) for turn in range(FAMILY_PARTS)]
+    turns = {m: [p[m] for p in parts] for m in MODELS}
+    assert all(sides.count(Part.TEST) == 1 for sides in turns.values())
+    by_family: dict[str, set[tuple[Part, ...]]] = {}
+    for model, sides in turns.items():
+        by_family.setdefault(family(model), set()).add(tuple(sides))
+    assert all(len(sides) == 1 for sides in by_family.values())
 
 
 def test_the_order_of_models_does_not_matter() -> None:

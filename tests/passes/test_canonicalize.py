@@ -92,6 +92,16 @@ def test_an_identity_hands_on_even_an_input_to_an_output() -> None:
     assert small.graph.outputs == small.graph.inputs
 
 
+def test_a_cast_to_its_own_type_is_none() -> None:
+    b = Builder(2, [Value("x", Builder(2).square)])
+    half = TensorType(DType.F16, b.square.shape)
+    y = b.add(op("cast", to=DType.F32), b.values[0])
+    z = b.add(op("cast", to=DType.F16), y, types=(half,))
+    small = canonical(build(z, builder=b))
+    assert [n.outputs[0] for n in small.graph.nodes] == [z]
+    assert small.graph.nodes[0].inputs == small.graph.inputs
+
+
 def branching(known: bool | None) -> Module:
     b = Builder(2, [Value("x", Builder(2).square)])
     content = None if known is None else Known.scalar(known)
