@@ -234,7 +234,7 @@ def _card(
         places={d: tuple(coordinates(Sheet(load_machine(t)), d) for t in targets) for d in dtypes},
         bases={"factor": factor.base, "spread": spread.base},
         calibration=calibration,
-        split="architectures, or families, 70 : 15 : 15 at random",
+        split="architectures, 70 : 15 : 15 at random; families in seven parts, each tested once",
         data=data,
         metrics={},
         versions={"perfc": __version__, "numpy": np.__version__, "xgboost": xgboost.__version__},
