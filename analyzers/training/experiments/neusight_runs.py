@@ -71,8 +71,12 @@ class Runs(Experiment):
         for mode in GOALS:
             own = [one for one in runs if one.mode == mode]
             say(f"correlation of products, {TITLES[mode]}: {correlation(own)}")
+            by_others = {
+                name: correlation(one for one in own if one.model != name)
+                for name in {one.model for one in own}
+            }
             for one in own:
-                line = one.line(correlation(r for r in own if r.model != one.model))
+                line = one.line(by_others[one.model])
                 for key in ((mode, ""), ("", ""), (mode, one.device)):
                     found.setdefault(key, []).append(line)
         for (mode, device), lines in sorted(found.items(), key=lambda item: item[0][::-1]):
