@@ -168,6 +168,7 @@ def predict(
     source: Module | None = None,
     module: Module | None = None,
     tf32: bool = True,
+    mixed: str = "",
     folder: Path = artefact.SHIPPED,
 ) -> PredictionTable:
     """Predictions for every kernel of a roofline.
@@ -178,6 +179,7 @@ def predict(
         source: the module as read, for the nodes that only a host runs; they are left out else.
         module: what the kernels are of, for what whole steps taught; that is left out else.
         tf32: whether f32 products may use TF32.
+        mixed: type of products where the module runs under autocast, "" else.
         folder: where the weights of the operator predictor lie.
     """
     machine, runtime = bounds.machine, kernels.runtime.name
@@ -192,10 +194,12 @@ def predict(
     taught: dict[int, KernelTime] = {}
     copies: dict[int, KernelTime] = {}
     if module is not None and missing:
-        taught = kernel_times(bounds, kernels, module, missing, folder=folder)
+        taught = kernel_times(bounds, kernels, module, missing, mixed=mixed, folder=folder)
         taught = {i: t for i, t in taught.items() if comes_first(t, known.get(i))}
         plain = [i for i in missing if i not in taught]
-        copies = kernel_times(bounds, kernels, module, plain, copies_alone=True, folder=folder)
+        copies = kernel_times(
+            bounds, kernels, module, plain, copies_alone=True, mixed=mixed, folder=folder
+        )
     for i in missing:
         bound = bounds.kernels[i]
         if i in taught:

@@ -30,7 +30,12 @@ if TYPE_CHECKING:
 
 RUNTIMES = {"eager": Mode.EAGER, "inductor": Mode.COMPILED}
 """Runtimes that whole runs were measured under."""
-PRECISIONS = {"f16": Precision.F16, "bf16": Precision.BF16}
+PRECISIONS = {
+    "f16": Precision.F16,
+    "bf16": Precision.BF16,
+    "amp-f16": Precision.AMP_F16,
+    "amp-bf16": Precision.AMP_BF16,
+}
 """What-if precisions that whole runs were measured in, or under autocast to."""
 KERNELS = "kernels"
 """The predictor that is none of graphs: kernels one by one, summed."""

@@ -8,9 +8,9 @@ whoever comes first: classes timed alone, steps learned without the test, the ro
 what `--predictor kernels` prints. With CARD, a graph predictor trained on the same split
 (`perfc train graph --split random --seed 0`), the default total is scored too. FOLDER keeps the
 weights of the steps, trained here where they are not there yet, which takes minutes. Shares are of
-predicted time. `analyze` assumes the newest PyTorch that
-a machine was measured with, and kernels in one precision throughout; rows of the newest, and those
-that ran without autocast, have lines of their own.
+predicted time. `analyze` assumes the newest PyTorch that a machine was measured with; rows of the
+newest, and those that ran without autocast, have lines of their own. A row below its floor is
+named: deployed forms are, whose graph is another.
 """
 
 from __future__ import annotations
@@ -37,12 +37,13 @@ from perfc.analyzers.training.step_fit import train_steps
 from perfc.analyzers.whole_run import with_whole
 from perfc.errors import PerfcError
 from perfc.frontend import load
+from perfc.passes.retype import AUTOCAST
 
 RUNTIMES = {Mode.EAGER: "eager", Mode.COMPILED: "inductor"}
 TESTED = "tested.txt"
 """Architectures that the weights beside it have not seen."""
 DTYPES = {
-    Precision.AMP_F16: "f16", Precision.F16: "f16", Precision.AMP_BF16: "bf16",
+    Precision.AMP_F16: "amp-f16", Precision.F16: "f16", Precision.AMP_BF16: "amp-bf16",
     Precision.BF16: "bf16",
 }  # fmt: skip
 
@@ -130,8 +131,10 @@ def scored(data: Path, found: Sequence[Measured], folder: Path, card: str) -> It
             continue
         table = predict(
             report.roofline, report.kernels, source=report.source, module=report.module,
-            folder=folder,
+            mixed=AUTOCAST.get(dtype, ""), folder=folder,
         )  # fmt: skip
+        if one.time_s < table.total.floor_s:
+            print(f"below its floor: {one.file} on {one.target}, batch {one.batch}")
         whole = None
         if card:
             whole = with_whole(

@@ -43,6 +43,8 @@ SPELLINGS: Mapping[str, str] = {
 
 WIDE = ("f64", "f32", "tf32", "f16", "bf16")
 NARROW = ("i8", "f8e4m3", "f8e5m2", "i4", "f4e2m1")
+AUTOCAST = {"amp-f16": "f16", "amp-bf16": "bf16"}
+"""What-if precisions that are autocast (`mixed`), and the type of their products."""
 MATRIX_KINDS = frozenset({Kind.MATMUL, Kind.CONV, Kind.ATTENTION})
 FOLLOWS = frozenset({"transpose"})
 """Movements that carry a narrow operand as well as views do."""
@@ -59,7 +61,7 @@ def precision(name: str) -> DType:
     """
     code = SPELLINGS.get(name.lower(), name.lower())
     if code not in WIDE and code not in NARROW:
-        choice = ", ".join((*WIDE, *NARROW))
+        choice = ", ".join((*WIDE, *NARROW, *AUTOCAST))
         raise PassError(f"no precision {name!r}", hint=f"choose one of {choice}", where="retype")
     return BY_CODE[code]
 

@@ -64,10 +64,12 @@ class Report:
         """What every kernel and the run will take; made when first asked for."""
         from perfc.analyzers.prediction import predict
         from perfc.analyzers.whole_run import with_whole
+        from perfc.passes.retype import AUTOCAST
 
         table = predict(
-            self.roofline, self.kernels, source=self.source, module=self.module, tf32=self.tf32
-        )
+            self.roofline, self.kernels, source=self.source, module=self.module, tf32=self.tf32,
+            mixed=AUTOCAST.get(self.dtype, ""),
+        )  # fmt: skip
         return with_whole(
             table, self.source, self.machine, self.kernels.runtime.name, self.dtype,
             env=self.env, tf32=self.tf32, predictor=self.predictor,
@@ -95,7 +97,8 @@ def analyze(
         dims: values of symbolic extents.
         values: contents of inputs that drive shapes, nested lists or arrays.
         runtime: whose fusion table groups nodes into kernels.
-        dtype: what-if precision (``f16``, ``bf16``, ``tf32``, ``i8``, ``f8e4m3``).
+        dtype: what-if precision (``f16``, ``bf16``, ``tf32``, ``i8``, ``f8e4m3``; ``amp-f16`` and
+            ``amp-bf16`` are autocast).
         tf32: whether f32 products may use TF32, as runtimes do by default.
         predictor: of the whole run, by name or card; by default the best that knows such runs,
             ``kernels`` for the sum of the kernels.
@@ -111,9 +114,9 @@ def analyze(
     source = typed(model, dims, values, am)
     module = am.apply(Canonicalize(), source)
     if dtype:
-        from perfc.passes.retype import Retype
+        from perfc.passes.mixed import what_if
 
-        module = am.apply(Retype(dtype), module)
+        module = am.apply(what_if(dtype, runtime), module)
     roofline = am.get(Roofline(target, runtime, tf32), module)
     return Report(
         source.origin.path,

@@ -8,8 +8,9 @@ the widths that steps have.
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from perfc.ir.types import TensorType
 from perfc.passes.manager import Analyses
+from perfc.passes.mixed import stored_types
 from perfc.passes.strides import Strides
 
 from .. import artefact
@@ -43,8 +45,6 @@ if TYPE_CHECKING:
     from perfc.passes.roofline import RooflineTable
 
     from ..card import Card
-    from ..classes import Array
-    from .columns import Columns
 
 RUNTIMES = {"eager": Mode.EAGER, "cudagraph": Mode.EAGER, "inductor": Mode.COMPILED}
 """Runtimes by the steps that ran their kernels, whatever launched them."""
@@ -52,6 +52,8 @@ PRECISIONS = {
     "f16": (Precision.AMP_F16, Precision.F16), "bf16": (Precision.AMP_BF16, Precision.BF16),
 }  # fmt: skip
 """Ways to run kernels of a type, that of most rows first: autocast runs the same kernels."""
+ALL = -1
+"""Owner of what is launched once for all kernels."""
 KERNEL_ERROR = 0.30
 """Root mean square of log(measured / predicted) of kernels timed alone on a machine of the steps.
 
@@ -88,6 +90,26 @@ class KernelTime:
     is_own: bool
     weights: str
 
+    def __add__(self, other: KernelTime) -> KernelTime:
+        """Launches of the same kernel, by the same weights."""
+        return replace(
+            self,
+            time_s=self.time_s + other.time_s,
+            low_s=self.low_s + other.low_s,
+            high_s=self.high_s + other.high_s,
+            in_run=(self.in_run[0] + other.in_run[0], self.in_run[1] + other.in_run[1]),
+        )
+
+    def times(self, share: float) -> KernelTime:
+        """A part of it."""
+        return replace(
+            self,
+            time_s=self.time_s * share,
+            low_s=self.low_s * share,
+            high_s=self.high_s * share,
+            in_run=(self.in_run[0] * share, self.in_run[1] * share),
+        )
+
 
 class Stored(Listing):
     """Launches of a module whose types are those that are stored."""
@@ -104,6 +126,7 @@ def kernel_times(
     wanted: Sequence[int],
     *,
     copies_alone: bool = False,
+    mixed: str = "",
     folder: Path = artefact.SHIPPED,
 ) -> dict[int, KernelTime]:
     """Times of the kernels ``wanted`` that steps know, by their index; nothing without weights.
@@ -113,8 +136,9 @@ def kernel_times(
         kernels: of the module, with their runtime.
         module: typed and canonical, in the types it runs in.
         wanted: indices in the roofline.
-        copies_alone: only the copies of views that the framework makes for a kernel, for those
-            that have some.
+        copies_alone: only the copies of views, and the casts, that the framework makes for a
+            kernel, for those that have some.
+        mixed: the type of products where the module runs under autocast (`passes.mixed`).
         folder: where weights lie.
 
     Raises:
@@ -127,20 +151,22 @@ def kernel_times(
     found = _load(path)
     groups: dict[str, list[int]] = {}
     for i in wanted:
-        dtype = element_type(bounds.kernels[i].kernel)
+        dtype = mixed or element_type(bounds.kernels[i].kernel)
         if dtype in found.card.dtypes:
             groups.setdefault(dtype, []).append(i)
-    listing: Stored | None = None
+    listing: Listing | None = None
     times: dict[int, KernelTime] = {}
     for dtype, indices in groups.items():
-        setting = setting_of(found.card, dtype, mode is Mode.COMPILED, bounds.machine.name)
+        setting = setting_of(
+            found.card, dtype, mode is Mode.COMPILED, bounds.machine.name, mixed=bool(mixed)
+        )
         if setting is None:
             continue
-        listing = listing or listed(bounds, kernels, module, setting.compiled)
-        owners, made = launches_of(listing, bounds, indices, copies_alone=copies_alone)
-        if made:
-            times |= estimated(found, owners, columns_of(made), bounds, setting)
-    return times
+        listing = listing or listed(bounds, kernels, module, setting.compiled, mixed)
+        made = launches_of(listing, bounds, indices, copies_alone=copies_alone)
+        if made.launches:
+            times |= made.shared(estimated(found, made, bounds, setting))
+    return times if copies_alone else above_floors(times, bounds)
 
 
 def element_type(kernel: Kernel) -> str:
@@ -151,40 +177,92 @@ def element_type(kernel: Kernel) -> str:
     return next((name for name in PRECISIONS if name in types), "")
 
 
-def setting_of(card: Card, dtype: str, compiled: bool, target: str) -> Setting | None:
+def setting_of(
+    card: Card, dtype: str, compiled: bool, target: str, *, mixed: bool = False
+) -> Setting | None:
     """The way of running kernels of a type that steps were measured in, of the newest version.
 
-    Where this machine was measured, its newest version.
+    Where this machine was measured, its newest version. ``mixed`` asks for autocast.
     """
     for precision in PRECISIONS[dtype]:
         kin = [k for k in card.kin if k[1] == precision.value]
         own = [k for k in kin if k[0] == target]
         versions = [TORCH.fullmatch(k[2]) for k in own or kin]
         numbers = [(int(v[1]), int(v[2])) for v in versions if v is not None]
-        if numbers:
+        if numbers and (precision.is_mixed or not mixed):
             return Setting(precision, compiled=compiled, version=max(numbers))
     return None
 
 
-def listed(bounds: RooflineTable, kernels: KernelTable, module: Module, compiled: bool) -> Stored:
+def listed(
+    bounds: RooflineTable, kernels: KernelTable, module: Module, compiled: bool, mixed: str
+) -> Listing:
     """Counts launches at the values of the roofline."""
     from perfc.ir.evaluate import Numbers
 
-    strides = Analyses().get(Strides(kernels.runtime.name), module)
-    return Stored(kernels, None, strides, compiled, [Numbers(bounds.env)])
+    am = Analyses()
+    strides = am.get(Strides(kernels.runtime.name), module)
+    at = [Numbers(bounds.env)]
+    if not mixed:
+        return Stored(kernels, None, strides, compiled, at)
+    return Listing(kernels, stored_types(module, mixed, am), strides, compiled, at)
+
+
+@dataclass(frozen=True)
+class Owned:
+    """Launches, and the kernels they are of.
+
+    Args:
+        launches: of all kernels.
+        owners: index of the kernel of each; ``ALL`` of the casts of weights, which are one.
+        weight_bytes: of weights that are cast, by kernel.
+    """
+
+    launches: Sequence[Launch]
+    owners: Sequence[int]
+    weight_bytes: Mapping[int, float]
+
+    def shared(self, times: Mapping[int, KernelTime]) -> dict[int, KernelTime]:
+        """Times by kernel, each with its part of the casts of weights."""
+        found = {i: time for i, time in times.items() if i != ALL}
+        casts = times.get(ALL)
+        if casts is None:
+            return found
+        whole = math.fsum(self.weight_bytes.values())
+        for i, nbytes in self.weight_bytes.items():
+            part = casts.times(nbytes / whole)
+            found[i] = found[i] + part if i in found else part
+        return found
+
+
+def above_floors(times: Mapping[int, KernelTime], bounds: RooflineTable) -> dict[int, KernelTime]:
+    """No kernel below its floor, and the same sum: steps taught sums, not who takes how much of it.
+
+    All others shrink by one factor, none below its own floor.
+    """
+    floors = {i: bounds.kernels[i].floor_s for i in times}
+    whole = math.fsum(t.time_s for t in times.values())
+    factor, low = 1.0, frozenset[int]()
+    while True:
+        found = frozenset(i for i, t in times.items() if factor * t.time_s < floors[i])
+        if found == low:
+            break
+        low = found
+        left = whole - math.fsum(floors[i] for i in low)
+        free = math.fsum(t.time_s for i, t in times.items() if i not in low)
+        factor = max(left / free, 0.0) if free else 0.0
+    ends = {i: floors[i] if i in low else factor * t.time_s for i, t in times.items()}
+    return {i: t.times(ends[i] / t.time_s) if t.time_s else t for i, t in times.items()}
 
 
 def estimated(
-    found: Artefact,
-    owners: Array,
-    columns: Columns,
-    bounds: RooflineTable,
-    setting: Setting,
+    found: Artefact, made: Owned, bounds: RooflineTable, setting: Setting
 ) -> dict[int, KernelTime]:
     """Launches of one element type, summed by the kernel that owns them."""
     import numpy as np
 
     sheet, card = Sheet(bounds.machine), found.card
+    owners, columns = np.array(made.owners), columns_of(made.launches)
     table = tabulate(columns, setting, sheet)
     if table.names != card.features:
         raise WeightsError(
@@ -223,20 +301,23 @@ def estimated(
 
 
 def launches_of(
-    listing: Stored, bounds: RooflineTable, indices: Sequence[int], *, copies_alone: bool
-) -> tuple[Array, list[Launch]]:
-    """Launches of kernels, the copies of their views after each, and whose they are."""
-    import numpy as np
-
+    listing: Listing, bounds: RooflineTable, indices: Sequence[int], *, copies_alone: bool
+) -> Owned:
+    """Launches of kernels, the casts before and the copies of their views after each."""
     owners: list[int] = []
     made: list[Launch] = []
+    weight_bytes: dict[int, float] = {}
     for i in indices:
-        bound = bounds.kernels[i]
-        own = [] if copies_alone else [listing.launch(i, bound.kernel)]
-        own += [replace(copy, times=bound.launches) for copy in listing.copied(bound.kernel)]
+        kernel, before = bounds.kernels[i].kernel, listing.weight_bytes
+        moved = (*listing.casts(kernel), *listing.copied(kernel))
+        own = [] if copies_alone else [listing.launch(i, kernel)]
+        own += [replace(one, times=bounds.kernels[i].launches) for one in moved]
         made += own
         owners += [i] * len(own)
-    return np.array(owners), made
+        if listing.weight_bytes > before:
+            weight_bytes[i] = listing.weight_bytes - before
+    casts = list(listing.weight_casts())
+    return Owned([*made, *casts], [*owners, *[ALL] * len(casts)], weight_bytes)
 
 
 @cache

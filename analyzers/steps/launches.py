@@ -127,12 +127,14 @@ class Listing:
             yield self.launch(index, kernel)
             if self.strides.copies:
                 yield from self.copied(kernel)
+        yield from self.weight_casts()
+
+    def weight_casts(self) -> Iterator[Launch]:
+        """The casts of weights before the kernels so far, as one."""
         if self.weights:
-            read = self.weight_bytes
+            read, traits = self.weight_bytes, {"operands": float(self.weights)}
             amounts = {"read_bytes": self.same(read), "write_bytes": self.same(read / 2)}
-            yield Launch(
-                LaunchKind.WEIGHT_CAST, -1, amounts, {"operands": float(self.weights)}, 1.0
-            )  # fmt: skip
+            yield Launch(LaunchKind.WEIGHT_CAST, -1, amounts, traits, 1.0)
 
     def number(self, d: Dim) -> float:
         """A formula at the first environment."""

@@ -35,7 +35,9 @@ _OPTIONS = (
         show_default=True,
         help="eager, cudagraph, ort, tensorrt, inductor.",
     ),
-    click.option("--dtype", default="", help="What if: f16, bf16, tf32, i8, fp8."),
+    click.option(
+        "--dtype", default="", help="What if: f16, bf16, tf32, i8, fp8; amp-f16, amp-bf16."
+    ),
     click.option("--no-tf32", is_flag=True, help="f32 products do not use TF32."),
 )
 

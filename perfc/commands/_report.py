@@ -32,6 +32,11 @@ DTYPES = {
     "float8_e4m3fn": "f8e4m3",
     "float8_e5m2": "f8e5m2",
     "fp4": "f4e2m1",
+    "amp": "amp-f16",
+    "amp-fp16": "amp-f16",
+    "amp_fp16": "amp-f16",
+    "amp_bf16": "amp-bf16",
+    "amp-bfloat16": "amp-bf16",
 }
 """Spellings of element types that others use."""
 

@@ -24,7 +24,7 @@ UNREADABLE = 2
 @click.option(
     "--runtime", default="", help="eager, cudagraph, ort, tensorrt, inductor; ort by default."
 )
-@click.option("--dtype", default="", help="What if: f16, bf16, tf32, i8, fp8.")
+@click.option("--dtype", default="", help="What if: f16, bf16, tf32, i8, fp8; amp-f16, amp-bf16.")
 @click.option("--no-tf32", is_flag=True, help="f32 products do not use TF32.")
 @click.option("--value", "values", multiple=True, metavar="NAME=N,...", help="Content of an input.")
 @dim_option

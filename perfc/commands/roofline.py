@@ -32,7 +32,7 @@ FINDINGS = 1
 @click.option(
     "--runtime", default="ort", show_default=True, help="eager, cudagraph, ort, tensorrt, inductor."
 )
-@click.option("--dtype", default="", help="What if: f16, bf16, tf32, i8, fp8.")
+@click.option("--dtype", default="", help="What if: f16, bf16, tf32, i8, fp8; amp-f16, amp-bf16.")
 @click.option("--no-tf32", is_flag=True, help="f32 products do not use TF32.")
 @click.option(
     "--measured",

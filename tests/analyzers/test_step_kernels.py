@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import perfc
 from perfc.analyzers.artefact import FORMAT, Artefact, WeightsError, save, schema_of
@@ -22,6 +26,8 @@ from perfc.analyzers.steps.kernels import (
     KERNEL_ERROR,
     NINE_IN_TEN,
     RUNTIMES,
+    KernelTime,
+    above_floors,
     kernel_times,
     setting_of,
 )
@@ -30,6 +36,7 @@ from perfc.analyzers.steps.predict import CLASS, weights_name
 from perfc.analyzers.steps.setting import Mode, Precision, Setting
 from perfc.ir.op import Kind
 from perfc.machine import load_machine
+from perfc.passes.roofline import RooflineTable
 
 from . import flat_weights
 
@@ -218,3 +225,19 @@ def test_the_newest_version_of_the_machine_is_taken(weights: Path) -> None:
     assert (here.precision, here.version) == (Precision.AMP_F16, (1, 13))
     assert there.version == (2, 4)
     assert setting_of(card, "bf16", compiled=False, target="h100") is None
+
+
+@given(st.lists(st.tuples(st.floats(1e-7, 1.0), st.floats(0.0, 1.0)), min_size=1, max_size=12))
+def test_floors_move_time_between_kernels_and_add_none(pairs: list[tuple[float, float]]) -> None:
+    times = {
+        i: KernelTime(t, t / 2, t * 2, (t / 1.5, t * 1.5), False, True, True, "w")
+        for i, (t, _) in enumerate(pairs)
+    }
+    kernels = [SimpleNamespace(floor_s=floor) for _, floor in pairs]
+    found = above_floors(times, cast(RooflineTable, SimpleNamespace(kernels=kernels)))
+    whole, least = (sum(column) for column in zip(*pairs, strict=True))
+    assert sum(t.time_s for t in found.values()) == pytest.approx(max(whole, least), rel=1e-6)
+    for i, (time_s, floor_s) in enumerate(pairs):
+        assert found[i].time_s >= floor_s * (1 - 1e-9)
+        assert found[i].time_s <= max(time_s, floor_s) * (1 + 1e-9), "others only shrink"
+        assert found[i].high_s == pytest.approx(2 * found[i].time_s)
