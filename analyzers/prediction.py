@@ -26,7 +26,7 @@ from .learned import Learned, learned
 from .overlap import overlapped
 from .recurrence import chained
 from .spread import Spread, spread_of
-from .steps.kernels import KernelTime, kernel_times
+from .steps.kernels import Autocasting, KernelTime, kernel_times
 from .steps.predict import CLASS
 from .summing import half_width, sides_of
 
@@ -168,7 +168,7 @@ def predict(
     source: Module | None = None,
     module: Module | None = None,
     tf32: bool = True,
-    mixed: str = "",
+    autocast: Autocasting | None = None,
     folder: Path = artefact.SHIPPED,
 ) -> PredictionTable:
     """Predictions for every kernel of a roofline.
@@ -179,7 +179,7 @@ def predict(
         source: the module as read, for the nodes that only a host runs; they are left out else.
         module: what the kernels are of, for what whole steps taught; that is left out else.
         tf32: whether f32 products may use TF32.
-        mixed: type of products where the module runs under autocast, "" else.
+        autocast: what runs under it, None where nothing does.
         folder: where the weights of the operator predictor lie.
     """
     machine, runtime = bounds.machine, kernels.runtime.name
@@ -194,11 +194,11 @@ def predict(
     taught: dict[int, KernelTime] = {}
     copies: dict[int, KernelTime] = {}
     if module is not None and missing:
-        taught = kernel_times(bounds, kernels, module, missing, mixed=mixed, folder=folder)
+        taught = kernel_times(bounds, kernels, module, missing, autocast=autocast, folder=folder)
         taught = {i: t for i, t in taught.items() if comes_first(t, known.get(i))}
         plain = [i for i in missing if i not in taught]
         copies = kernel_times(
-            bounds, kernels, module, plain, copies_alone=True, mixed=mixed, folder=folder
+            bounds, kernels, module, plain, copies_alone=True, autocast=autocast, folder=folder
         )
     for i in missing:
         bound = bounds.kernels[i]

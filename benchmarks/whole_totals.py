@@ -28,6 +28,7 @@ import perfc
 from perfc.analyzers.artefact import SHIPPED, save
 from perfc.analyzers.prediction import Predictor, Total, predict
 from perfc.analyzers.sources.timm import Measured, graph_folder, measured
+from perfc.analyzers.steps.kernels import Autocasting
 from perfc.analyzers.steps.predict import weights_name
 from perfc.analyzers.steps.setting import Mode, Precision
 from perfc.analyzers.training.architectures import Part, random_architectures
@@ -37,7 +38,6 @@ from perfc.analyzers.training.step_fit import train_steps
 from perfc.analyzers.whole_run import with_whole
 from perfc.errors import PerfcError
 from perfc.frontend import load
-from perfc.passes.retype import AUTOCAST
 
 RUNTIMES = {Mode.EAGER: "eager", Mode.COMPILED: "inductor"}
 TESTED = "tested.txt"
@@ -131,7 +131,7 @@ def scored(data: Path, found: Sequence[Measured], folder: Path, card: str) -> It
             continue
         table = predict(
             report.roofline, report.kernels, source=report.source, module=report.module,
-            mixed=AUTOCAST.get(dtype, ""), folder=folder,
+            autocast=Autocasting.of(report.source, dtype), folder=folder,
         )  # fmt: skip
         if one.time_s < table.total.floor_s:
             print(f"below its floor: {one.file} on {one.target}, batch {one.batch}")

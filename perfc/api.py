@@ -63,12 +63,12 @@ class Report:
     def prediction(self) -> PredictionTable:
         """What every kernel and the run will take; made when first asked for."""
         from perfc.analyzers.prediction import predict
+        from perfc.analyzers.steps.kernels import Autocasting
         from perfc.analyzers.whole_run import with_whole
-        from perfc.passes.retype import AUTOCAST
 
         table = predict(
             self.roofline, self.kernels, source=self.source, module=self.module, tf32=self.tf32,
-            mixed=AUTOCAST.get(self.dtype, ""),
+            autocast=Autocasting.of(self.source, self.dtype),
         )  # fmt: skip
         return with_whole(
             table, self.source, self.machine, self.kernels.runtime.name, self.dtype,
@@ -116,7 +116,7 @@ def analyze(
     if dtype:
         from perfc.passes.mixed import what_if
 
-        module = am.apply(what_if(dtype, runtime), module)
+        module = am.apply(what_if(dtype), module)
     roofline = am.get(Roofline(target, runtime, tf32), module)
     return Report(
         source.origin.path,

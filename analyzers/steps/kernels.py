@@ -17,8 +17,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfc.ir.types import TensorType
+from perfc.passes.autocast import Autocast
+from perfc.passes.canonicalize import Canonicalize
+from perfc.passes.fuse import Fuse
 from perfc.passes.manager import Analyses
-from perfc.passes.mixed import stored_types
+from perfc.passes.retype import AUTOCAST
 from perfc.passes.strides import Strides
 
 from .. import artefact
@@ -111,6 +114,27 @@ class KernelTime:
         )
 
 
+@dataclass(frozen=True)
+class Autocasting:
+    """A model under autocast.
+
+    Args:
+        dtype: of its products.
+        module: typed and canonical, in f32; its kernels are those of the module that is asked of.
+    """
+
+    dtype: str
+    module: Module
+
+    @classmethod
+    def of(cls, source: Module, dtype: str) -> Autocasting | None:
+        """From the model as read and a what-if precision; None where that is no autocast."""
+        narrow = AUTOCAST.get(dtype)
+        if narrow is None:
+            return None
+        return cls(narrow, Analyses().apply(Canonicalize(), source))
+
+
 class Stored(Listing):
     """Launches of a module whose types are those that are stored."""
 
@@ -126,7 +150,7 @@ def kernel_times(
     wanted: Sequence[int],
     *,
     copies_alone: bool = False,
-    mixed: str = "",
+    autocast: Autocasting | None = None,
     folder: Path = artefact.SHIPPED,
 ) -> dict[int, KernelTime]:
     """Times of the kernels ``wanted`` that steps know, by their index; nothing without weights.
@@ -138,7 +162,7 @@ def kernel_times(
         wanted: indices in the roofline.
         copies_alone: only the copies of views, and the casts, that the framework makes for a
             kernel, for those that have some.
-        mixed: the type of products where the module runs under autocast (`passes.mixed`).
+        autocast: what runs under it, None where nothing does.
         folder: where weights lie.
 
     Raises:
@@ -151,18 +175,21 @@ def kernel_times(
     found = _load(path)
     groups: dict[str, list[int]] = {}
     for i in wanted:
-        dtype = mixed or element_type(bounds.kernels[i].kernel)
+        dtype = autocast.dtype if autocast else element_type(bounds.kernels[i].kernel)
         if dtype in found.card.dtypes:
             groups.setdefault(dtype, []).append(i)
     listing: Listing | None = None
     times: dict[int, KernelTime] = {}
     for dtype, indices in groups.items():
         setting = setting_of(
-            found.card, dtype, mode is Mode.COMPILED, bounds.machine.name, mixed=bool(mixed)
-        )
+            found.card, dtype, mode is Mode.COMPILED, bounds.machine.name,
+            mixed=autocast is not None,
+        )  # fmt: skip
         if setting is None:
             continue
-        listing = listing or listed(bounds, kernels, module, setting.compiled, mixed)
+        listing = listing or listed(bounds, kernels, module, setting.compiled, autocast)
+        if len(listing.table.kernels) != len(bounds.kernels):
+            return {}
         made = launches_of(listing, bounds, indices, copies_alone=copies_alone)
         if made.launches:
             times |= made.shared(estimated(found, made, bounds, setting))
@@ -195,17 +222,22 @@ def setting_of(
 
 
 def listed(
-    bounds: RooflineTable, kernels: KernelTable, module: Module, compiled: bool, mixed: str
+    bounds: RooflineTable,
+    kernels: KernelTable,
+    module: Module,
+    compiled: bool,
+    autocast: Autocasting | None,
 ) -> Listing:
     """Counts launches at the values of the roofline."""
     from perfc.ir.evaluate import Numbers
 
-    am = Analyses()
-    strides = am.get(Strides(kernels.runtime.name), module)
+    am, name = Analyses(), kernels.runtime.name
     at = [Numbers(bounds.env)]
-    if not mixed:
-        return Stored(kernels, None, strides, compiled, at)
-    return Listing(kernels, stored_types(module, mixed, am), strides, compiled, at)
+    if autocast is None:
+        return Stored(kernels, None, am.get(Strides(name), module), compiled, at)
+    wide = autocast.module
+    stored = am.get(Autocast(autocast.dtype), wide)
+    return Listing(am.get(Fuse(name), wide), stored, am.get(Strides(name), wide), compiled, at)
 
 
 @dataclass(frozen=True)
@@ -308,7 +340,7 @@ def launches_of(
     made: list[Launch] = []
     weight_bytes: dict[int, float] = {}
     for i in indices:
-        kernel, before = bounds.kernels[i].kernel, listing.weight_bytes
+        kernel, before = listing.table.kernels[i], listing.weight_bytes
         moved = (*listing.casts(kernel), *listing.copied(kernel))
         own = [] if copies_alone else [listing.launch(i, kernel)]
         own += [replace(one, times=bounds.kernels[i].launches) for one in moved]
