@@ -78,8 +78,8 @@ class Spent:
     def beside(self, other: Spent) -> Spent:
         """Further kernels of the same pass."""
         below, above = (
-            (Counter(mine[0]) + Counter(more[0]),)
-            for mine, more in ((self.below, other.below), (self.above, other.above))
+            (Counter(mine[0]) + Counter(theirs[0]),)
+            for mine, theirs in ((self.below, other.below), (self.above, other.above))
         )
         return Spent(self.time_s + other.time_s, below, above, self.products)
 
