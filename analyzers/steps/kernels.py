@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -121,10 +121,12 @@ class Autocasting:
     Args:
         dtype: of its products.
         module: typed and canonical, in f32; its kernels are those of the module that is asked of.
+        am: keeps its kernels, types and strides between calls.
     """
 
     dtype: str
     module: Module
+    am: Analyses = field(default_factory=Analyses)
 
     @classmethod
     def of(cls, source: Module, dtype: str) -> Autocasting | None:
@@ -132,7 +134,8 @@ class Autocasting:
         narrow = AUTOCAST.get(dtype)
         if narrow is None:
             return None
-        return cls(narrow, Analyses().apply(Canonicalize(), source))
+        am = Analyses()
+        return cls(narrow, am.apply(Canonicalize(), source), am)
 
 
 class Stored(Listing):
@@ -189,6 +192,7 @@ def kernel_times(
             continue
         listing = listing or listed(bounds, kernels, module, setting.compiled, autocast)
         if len(listing.table.kernels) != len(bounds.kernels):
+            # grouped otherwise in f32: nobody could say whose launches are whose
             return {}
         made = launches_of(listing, bounds, indices, copies_alone=copies_alone)
         if made.launches:
@@ -231,11 +235,10 @@ def listed(
     """Counts launches at the values of the roofline."""
     from perfc.ir.evaluate import Numbers
 
-    am, name = Analyses(), kernels.runtime.name
-    at = [Numbers(bounds.env)]
+    name, at = kernels.runtime.name, [Numbers(bounds.env)]
     if autocast is None:
-        return Stored(kernels, None, am.get(Strides(name), module), compiled, at)
-    wide = autocast.module
+        return Stored(kernels, None, Analyses().get(Strides(name), module), compiled, at)
+    am, wide = autocast.am, autocast.module
     stored = am.get(Autocast(autocast.dtype), wide)
     return Listing(am.get(Fuse(name), wide), stored, am.get(Strides(name), wide), compiled, at)
 
@@ -274,12 +277,10 @@ def above_floors(times: Mapping[int, KernelTime], bounds: RooflineTable) -> dict
     """
     floors = {i: bounds.kernels[i].floor_s for i in times}
     whole = math.fsum(t.time_s for t in times.values())
-    factor, low = 1.0, frozenset[int]()
-    while True:
-        found = frozenset(i for i, t in times.items() if factor * t.time_s < floors[i])
-        if found == low:
-            break
-        low = found
+    factor, low = 1.0, set[int]()
+    # only ever more kernels stand at their floors, so that rounding cannot make it turn in circles
+    while found := {i for i, t in times.items() if i not in low and factor * t.time_s < floors[i]}:
+        low |= found
         left = whole - math.fsum(floors[i] for i in low)
         free = math.fsum(t.time_s for i, t in times.items() if i not in low)
         factor = max(left / free, 0.0) if free else 0.0
