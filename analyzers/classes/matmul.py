@@ -38,6 +38,7 @@ class Matmul(KernelClass):
     optional: ClassVar[Mapping[str, float]] = {
         "batch": 1, "weight_bits": 0, "input_bits": 0, "output_bits": 0, "scale_block": 0,
     }  # fmt: skip
+    by_framework: ClassVar[tuple[str, ...]] = ("input_bits", "scale_block")
     increasing: ClassVar[tuple[str, ...]] = ("flop_per_joule", "device_bytes_per_clock")
     categories: ClassVar[tuple[str, ...]] = (
         "half", "half, profiled", "half without bf16, profiled", "eight bits",
