@@ -37,6 +37,12 @@ class Asked(Enum):
         columns = {n: c for n, c in rows.columns.items() if n not in hidden}
         return rows if self is Asked.EVERYTHING else replace(rows, columns=columns, framework="")
 
+    def slices(self, slices: Sequence[Slice]) -> Sequence[Slice]:
+        """The same; goals are of callers who say everything."""
+        if self is Asked.EVERYTHING:
+            return slices
+        return [replace(part, goal=None, anchor="") for part in slices]
+
 
 @dataclass(frozen=True)
 class Slice:

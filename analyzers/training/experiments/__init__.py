@@ -71,7 +71,6 @@ class OperatorExperiment(Experiment):
         shapes: slices of the rows with unseen shapes.
         machines: slices of each machine left out.
         choose: which blocks of the sources are used; all of the class by default.
-        also: further blocks made from those trained on, as rows with a parameter left out.
         calibrating: how bands are set.
         every_fold: whether all folds of shapes are tested, as a fold of few rows says little.
     """
@@ -85,7 +84,6 @@ class OperatorExperiment(Experiment):
     shapes: tuple[Slice, ...] = ()
     machines: tuple[Slice, ...] = ()
     choose: Callable[[Rows], bool] | None = None
-    also: Callable[[Sequence[Rows]], list[Rows]] | None = None
     calibrating: Calibrating = field(default_factory=Calibrating)
     every_fold: bool = False
 
@@ -106,18 +104,14 @@ class OperatorExperiment(Experiment):
         blocks = self.taught(self.rows(folder))
         say(f"{self.name}: {sum(map(len, blocks)):,} rows of {len(targets(blocks))} machines")
         found = train(
-            self.name, self.extended(blocks), self.recipe, self.group,
+            self.name, blocks, self.recipe, self.group,
             data=digests, calibrating=self.calibrating, ready=ready,
         )  # fmt: skip
-        return replace(found, card=replace(found.card, rows=sum(map(len, blocks))))
+        return found
 
     def taught(self, blocks: list[Rows]) -> list[Rows]:
         """Those of the rows at hand that are trained on; all are tested."""
         return blocks
-
-    def extended(self, blocks: list[Rows]) -> list[Rows]:
-        """What is trained on, given the blocks that may be."""
-        return [*blocks, *(self.also(blocks) if self.also else ())]
 
     def evaluate(self, folder: Path, say: Say) -> Iterator[Figure]:
         """Fold 0 of the shapes, or every fold, then each machine, alone and with its twins."""
@@ -132,7 +126,7 @@ class OperatorExperiment(Experiment):
         found = [self.tested(blocks, holdout, say) for holdout in folds]
         for asked in self.asked(blocks):
             tested = [one for fold in found for one in fold.get(asked, ())]
-            yield from figures(named(name, asked), self.shapes, tested)
+            yield from figures(named(name, asked), asked.slices(self.shapes), tested)
 
     def check_machines(self, blocks: Sequence[Rows], say: Say) -> Iterator[Figure]:
         """Every machine left out, then all of them together."""
@@ -148,7 +142,7 @@ class OperatorExperiment(Experiment):
                     found[asked] += ones
             together = f"each unseen machine{' and its twins' if twins else ''}"
             for asked, ones in found.items():
-                yield from figures(named(together, asked), self.machines, ones)
+                yield from figures(named(together, asked), asked.slices(self.machines), ones)
 
     def asked(self, blocks: Sequence[Rows]) -> tuple[Asked, ...]:
         """What callers may say that makes a difference."""
@@ -171,7 +165,7 @@ class OperatorExperiment(Experiment):
         how = replace(how, turns=how.turns_apart) if apart else how
         found = train(
             self.name,
-            self.extended(self.taught(parts.train)),
+            self.taught(parts.train),
             recipe,
             self.group,
             leave_machines_out=apart,
