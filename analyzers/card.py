@@ -165,20 +165,16 @@ def _bands(found: Mapping[str, Any]) -> Bands:
 
 
 def _implementation(one: Implementation) -> list[object]:
-    """As a list; numbers of its class come last but for the rows."""
-    return [
-        one.target, one.dtype, one.protocol.value, one.framework,
-        one.choices, one.reasons, one.rows,
-    ]  # fmt: skip
+    return [one.target, one.dtype, one.protocol.value, one.framework, one.choices, one.reasons]
 
 
 def _parsed(found: Sequence[Any], kin: Sequence[tuple[str, str, str]]) -> Implementation:
-    target, dtype, protocol, framework, choices, reasons, rows = found
+    target, dtype, protocol, framework, choices, reasons = found
     if (target, dtype, framework) not in kin:
         raise ValueError(f"an implementation of {target}, {dtype}, {framework}, which are no kin")
     return Implementation(
         str(target), str(dtype), Protocol(protocol), str(framework),
-        tuple(map(float, choices)), tuple(map(float, reasons)), int(rows),
+        tuple(map(float, choices)), tuple(map(float, reasons)),
     )  # fmt: skip
 
 

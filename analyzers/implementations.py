@@ -6,7 +6,7 @@ that quantises its operands. Each of these is a kernel of its own with a time of
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -37,7 +37,6 @@ class Implementation:
         framework: whose they are.
         choices: the framework's, values of the class's ``by_framework``.
         reasons: what it may have chosen by, values of the class's ``chosen_by``.
-        rows: how many were measured.
     """
 
     target: str
@@ -46,7 +45,6 @@ class Implementation:
     framework: str
     choices: tuple[float, ...]
     reasons: tuple[float, ...]
-    rows: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,13 +55,11 @@ class Meant:
         framework: whose it is.
         columns: all parameters of these rows, the framework's choices among them.
         rows: indices of the rows.
-        weight: of each, as often as it was measured.
     """
 
     framework: str
     columns: Columns
     rows: NDArray[np.intp]
-    weight: Array
 
 
 def implementations(blocks: Iterable[Rows]) -> tuple[Implementation, ...]:
@@ -73,22 +69,16 @@ def implementations(blocks: Iterable[Rows]) -> tuple[Implementation, ...]:
     blocks = list(blocks)
     if len({b.framework for b in blocks}) < 2:
         return ()
-    found: dict[tuple[str, str, str, str, tuple[float, ...], tuple[float, ...]], int] = {}
+    found: set[Implementation] = set()
     for block in blocks:
         kind = class_of(block.class_name)
-        table = _keys(kind, complete(kind, block.columns))
-        unique, count = np.unique(table, axis=0, return_counts=True)
-        for values, rows in zip(unique.tolist(), count.tolist(), strict=True):
-            at = len(kind.by_framework)
-            key = (
-                block.target, block.dtype, block.protocol.value, block.framework,
-                tuple(values[:at]), tuple(values[at:]),
-            )  # fmt: skip
-            found[key] = found.get(key, 0) + rows
-    return tuple(
-        Implementation(target, dtype, Protocol(protocol), framework, choices, reasons, rows)
-        for (target, dtype, protocol, framework, choices, reasons), rows in sorted(found.items())
-    )
+        at = len(kind.by_framework)
+        for values in np.unique(_keys(kind, complete(kind, block.columns)), axis=0).tolist():
+            choices, reasons = tuple(values[:at]), tuple(values[at:])
+            found.add(Implementation(
+                block.target, block.dtype, block.protocol, block.framework, choices, reasons
+            ))  # fmt: skip
+    return tuple(sorted(found, key=lambda one: (one.protocol.value, repr(one))))
 
 
 def meant(
@@ -119,24 +109,23 @@ def meant(
         near = [one for one in near if one.framework == known]
     keys, back = np.unique(_keys(kind, columns), axis=0, return_inverse=True)
     back = back.reshape(-1)
-    weights: dict[Choice, Array] = {}
+    rows: dict[Choice, list[NDArray[np.intp]]] = {}
     for index, key in enumerate(keys.tolist()):
         at = len(kind.by_framework)
-        for one, rows in _fitting(kind, near, tuple(key[:at]), tuple(key[at:]), known).items():
-            weights.setdefault(one, np.zeros(len(back)))[back == index] = rows
-    return [_taken(kind, columns, one, weight) for one, weight in weights.items()]
+        for one in _fitting(kind, near, tuple(key[:at]), tuple(key[at:]), known):
+            rows.setdefault(one, []).append(np.flatnonzero(back == index))
+    return [_taken(kind, columns, one, np.concatenate(own)) for one, own in rows.items()]
 
 
-def _taken(kind: KernelClass, columns: Columns, one: Choice, weight: Array) -> Meant:
+def _taken(kind: KernelClass, columns: Columns, one: Choice, rows: NDArray[np.intp]) -> Meant:
     """The rows that may mean a framework's choices, with these choices."""
     import numpy as np
 
     framework, choices = one
-    rows = np.flatnonzero(weight)
     found = {name: column[rows] for name, column in columns.items()}
     stated = zip(kind.by_framework, choices, strict=True)
     found |= {name: np.full(len(rows), value) for name, value in stated}
-    return Meant(framework, found, rows, weight[rows])
+    return Meant(framework, found, rows)
 
 
 def _keys(kind: KernelClass, columns: Columns) -> Array:
@@ -154,17 +143,15 @@ def _fitting(
     choices: tuple[float, ...],
     reasons: tuple[float, ...],
     framework: str,
-) -> Mapping[Choice, float]:
-    """What rows of one kind may mean, and how many such were measured."""
+) -> list[Choice]:
+    """What rows of one kind may mean."""
     is_stated = choices != tuple(kind.optional[name] for name in kind.by_framework)
     if not near or (framework and is_stated):
-        return {(framework, choices): 1.0}
+        return [(framework, choices)]
     fits = [one for one in near if one.choices == choices] if is_stated else near
-    found: dict[Choice, float] = {}
-    for one in _alike(fits or near, reasons):
-        key = one.framework, choices if is_stated else one.choices
-        found[key] = found.get(key, 0.0) + one.rows
-    return found
+    alike = _alike(fits or near, reasons)
+    found = ((one.framework, choices if is_stated else one.choices) for one in alike)
+    return list(dict.fromkeys(found))
 
 
 def _alike(fits: Sequence[Implementation], reasons: tuple[float, ...]) -> Sequence[Implementation]:

@@ -1,7 +1,8 @@
 """One answer from several: quantiles of what different kernels of one product take.
 
 Each estimate is a distribution of the logarithm of the time: logistic on either side of its
-middle, and as wide as its nine-in-ten interval says. What may be any of them is their mixture.
+middle, and as wide as its nine-in-ten interval says. What may be any of them is their mixture, to
+which each adds as much as another.
 """
 
 from __future__ import annotations
@@ -35,18 +36,18 @@ class Mixture:
         low: ends of intervals.
         middle: estimates.
         high: other ends.
-        weight: of each estimate; 0 where it does not speak of a row.
+        speaks: whether an estimate is of a row; one at least of each is.
     """
 
     low: Array
     middle: Array
     high: Array
-    weight: Array
+    speaks: NDArray[np.bool_]
 
     @property
     def count(self) -> NDArray[np.intp]:
         """How many estimates speak of each row."""
-        found: NDArray[np.intp] = (self.weight > 0).sum(axis=0)
+        found: NDArray[np.intp] = self.speaks.sum(axis=0)
         return found
 
     def ends(self, low: Array, high: Array) -> tuple[Array, Array, Array]:
@@ -58,12 +59,13 @@ class Mixture:
         """
         import numpy as np
 
-        first = np.argmax(self.weight > 0, axis=0)
+        first = np.argmax(self.speaks, axis=0)
         row = np.arange(len(first))
         found = [end[first, row] for end in (self.low, self.middle, self.high)]
         several = np.flatnonzero(self.count > 1)
         if len(several):
-            rest = Mixture(*(part[:, several] for part in vars(self).values()))
+            low_of, middle_of, high_of = (e[:, several] for e in (self.low, self.middle, self.high))
+            rest = Mixture(low_of, middle_of, high_of, self.speaks[:, several])
             levels = (low[several], np.full(len(several), 0.5), high[several])
             for end, level in zip(found, levels, strict=True):
                 end[several] = rest.quantile(level)
@@ -76,21 +78,19 @@ class Mixture:
         away = log_s - self.middle
         width = np.where(away < 0, self.middle - self.low, self.high - self.middle)
         scaled = np.clip(REACH * away / np.maximum(width, LEAST_WIDTH), -500.0, 500.0)
-        share = self.weight / (1 + np.exp(-scaled))
-        found: Array = share.sum(axis=0) / self.weight.sum(axis=0)
+        found: Array = (self.speaks / (1 + np.exp(-scaled))).sum(axis=0) / self.count
         return found
 
     def quantile(self, level: Array) -> Array:
         """The time of each row that a share ``level`` of its times lie below, as a logarithm."""
         import numpy as np
 
-        speaks = self.weight > 0
         # a quantile of the mixture lies between those of its parts
         away = np.log(level / (1 - level)) / REACH
         width = np.where(away < 0, self.middle - self.low, self.high - self.middle)
         own = self.middle + away * width
-        low = np.where(speaks, own, np.inf).min(axis=0)
-        high = np.where(speaks, own, -np.inf).max(axis=0)
+        low = np.where(self.speaks, own, np.inf).min(axis=0)
+        high = np.where(self.speaks, own, -np.inf).max(axis=0)
         for _ in range(HALVINGS):
             half = (low + high) / 2
             is_below = self.below(half) < level

@@ -192,10 +192,11 @@ def possible(
     part = np.repeat(np.arange(len(parts)), [len(one.rows) for one in parts])
     row = np.concatenate([one.rows for one in parts])
     table = np.zeros((4, len(parts), len(rows[kind.parameters[0]])))
-    table[:, part, row] = [*ends, np.concatenate([one.weight for one in parts])]
+    table[:, part, row] = [*ends, np.ones(len(row))]
+    low, middle, high, speaks = table
     is_inside = np.zeros(table.shape[2], np.bool_)
     is_inside[row[~outside]] = True
-    return Mixture(*table), ~is_inside
+    return Mixture(low, middle, high, speaks > 0), ~is_inside
 
 
 def named(

@@ -82,13 +82,11 @@ class Candidate:
     Args:
         framework: whose it is.
         choices: what the framework chose, as the bits of its input; empty where that is usual.
-        share: of the rows of all that may be meant.
         time_s: what one such call takes.
     """
 
     framework: str
     choices: Mapping[str, float]
-    share: float
     time_s: float
 
 
@@ -178,7 +176,6 @@ def reasons(
 
 def candidates(kind: KernelClass, parts: Sequence[Meant], each: Mixture) -> tuple[Candidate, ...]:
     """Kernels that one row may be, with their times; the fastest first."""
-    shares = (each.weight / each.weight.sum(axis=0))[:, 0]
     found = [
         Candidate(
             one.framework,
@@ -187,10 +184,9 @@ def candidates(kind: KernelClass, parts: Sequence[Meant], each: Mixture) -> tupl
                 for n in kind.by_framework
                 if (v := float(one.columns[n][0])) != kind.optional[n]
             },
-            float(share),
             math.exp(float(log_s)),
         )
-        for one, share, log_s in zip(parts, shares, each.middle[:, 0], strict=True)
+        for one, log_s in zip(parts, each.middle[:, 0], strict=True)
     ]
     return tuple(sorted(found, key=lambda one: one.time_s))
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from ..classes import Array
 
-ROWS = 60_000
-"""Held-out rows of one forest that are looked at, drawn from all blocks alike."""
+ROWS = 1_500
+"""Held-out rows of a block that are looked at, so that large ones do not speak for all."""
 UNSAID = (Asked.CHOICES, Asked.NOTHING)
 
 
@@ -64,13 +64,11 @@ def _sound(one: Band) -> Band:
 
 
 def thinned(blocks: Sequence[Rows]) -> list[Rows]:
-    """At most `ROWS` of the rows."""
+    """At most `ROWS` rows of each block."""
     import numpy as np
 
     rng = np.random.default_rng(0)
-    share = min(1.0, ROWS / max(sum(map(len, blocks)), 1))
-    kept = [block.take(rng.random(len(block)) < share) for block in blocks]
-    return [block for block in kept if len(block)]
+    return [block.take(rng.permutation(len(block))[:ROWS]) for block in blocks]
 
 
 def _levels(found: Artefact, rows: Rows) -> tuple[Array, NDArray[np.intp]]:

@@ -88,14 +88,13 @@ def test_kernels_that_may_be_meant_are_told_with_their_times(
     found = reasons(bert.roofline, product_of(bert), folder=tmp_path)
     assert found is not None
     assert [one.framework for one in found.candidates] == ["a", "b"]
-    assert [one.share for one in found.candidates] == [0.5, 0.5]
     first, second = (one.time_s for one in found.candidates)
     assert 1.5 * first < second < 3 * first
     time_s = found.scale_s * found.factor
     assert min(abs(time_s / first - 1), abs(time_s / second - 1)) < 1e-3
     lines = list(reason_lines(found))
     assert lines[0].startswith("  whose kernel runs is not known")
-    assert lines[1].endswith(" 50%  a")
+    assert lines[1].endswith("s  a")
 
 
 def test_a_class_without_weights_has_no_reasons(bert: perfc.Report, folder: Path) -> None:
