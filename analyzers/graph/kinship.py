@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .model_graph import OpGraph
     from .rows import Measurements
 
-KIN = 0.05
+KIN = 0.06
 """Distance up to which graphs are kin; 1.41 is that of graphs without any operator in common.
 
 Two thirds of architectures drawn at random have kin that near among all others of timm, a tenth of
