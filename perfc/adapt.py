@@ -12,6 +12,7 @@ from pathlib import Path
 from perfc.analyzers.adapt import Adaptation, AdaptError, Residual, adapt
 from perfc.analyzers.artefact import SHIPPED
 from perfc.errors import MissingExtraError, PerfcError
+from perfc.extras import install
 from perfc.ir.facts import Origin
 from perfc.ir.types import DType
 from perfc.machine import Machine, Unit, load_machine
@@ -173,7 +174,7 @@ def table(path: Path) -> tuple[Sequence[str], list[dict[str, object]]]:
             from pyarrow import ArrowException, parquet
         except ImportError:
             raise MissingExtraError(
-                "Parquet needs pyarrow", where=str(path), hint="pip install 'perfc[data]'"
+                "Parquet needs pyarrow", where=str(path), hint=install("data")
             ) from None
         try:
             file = parquet.ParquetFile(path)
