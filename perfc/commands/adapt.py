@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from ._output import output_format
+
 
 @click.command("adapt")
 @click.option("-t", "--target", required=True, help="Name or file of the machine's target.")
@@ -53,6 +55,7 @@ def command(
     if output is None and not Path(target).is_file():
         raise click.UsageError("TARGET is no file of yours: give --output")
     path = output or Path(target)
+    output_format(None, path, ("target",))
     done = adapt_target(target, rows, path)
     for point in done.curve:
         kernels = f"{point.count} kernel{'s' if point.count != 1 else ''}"

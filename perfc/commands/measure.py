@@ -9,8 +9,9 @@ import click
 
 from perfc.errors import ParseError
 
-from ._options import dim_option, output_option, parse_dims
-from ._report import PIPED_WIDTH, parse_top, write_output
+from ._options import dim_option, parse_dims
+from ._output import emit, format_options
+from ._report import PIPED_WIDTH, parse_top
 
 if TYPE_CHECKING:
     from perfc.measure.compare import Measurement
@@ -47,11 +48,7 @@ if TYPE_CHECKING:
     help="Add a row for each kernel to this .parquet, .csv or .csv.gz, and one for the run to "
     "the file of the same name with -models.",
 )  # fmt: skip
-@click.option(
-    "--output-format", "form", type=click.Choice(["text", "json", "csv"]), default="text",
-    show_default=True,
-)  # fmt: skip
-@output_option
+@format_options("text", "json", "csv")
 @click.option("--top", default="20", show_default=True, help="Kernels shown by time, or 'all'.")
 def command(
     model: str,
@@ -95,10 +92,7 @@ def command(
     text = render(found, form, limit_rows, width())
     if dataset is not None:
         append(found, dataset)
-    if output is not None:
-        write_output(output, text)
-    else:
-        click.echo(text, nl=False)
+    emit(text, output)
     return 0
 
 
