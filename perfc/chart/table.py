@@ -84,9 +84,9 @@ def columns() -> tuple[Column, ...]:
     return (
         Column("kernel", "kernel", is_name=True),
         Column("basis", "time is"),
-        Column("time_s", "time", Unit.SECOND, "of all of them, launching not counted"),
+        Column("time_s", "time", Unit.SECOND, "of all of them, waiting for launches not counted"),
         Column("count", "count", Unit.COUNT, "equal kernels"),
-        Column("flop_per_s", "rate", Unit.FLOP_PER_S, "achieved"),
+        Column("flop_per_s", "rate", Unit.FLOP_PER_S, "flop a second in that time"),
         *levels,
         Column("of_roofline", "of roofline", Unit.SHARE, "rate over the lowest measured ceiling"),
         Column("roof", "roof"),

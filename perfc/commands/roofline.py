@@ -60,7 +60,8 @@ def command(
     """Draw the ceilings of TARGET: L1, L2 and device memory, each unit and element type.
 
     TARGET is a name or a file that `perfc calibrate` wrote. Peaks are dashed, measured ceilings
-    solid. Each kernel has one point per memory level, at its intensity against the bytes there.
+    solid. Each kernel has one point per memory level, at its intensity against the bytes there and
+    at the rate of its time: as `perfc analyze` predicts it, or as it was measured.
     """
     from perfc.chart import chart, marks_of, roofs_of
     from perfc.machine import load_machine
@@ -74,7 +75,7 @@ def command(
     if model is not None:
         report = AnalysisOptions(target, dims, values, runtime, dtype, no_tf32).report(model)
         table = report.roofline
-        found = marks_of(table, tf32=not no_tf32)
+        found = marks_of(table, report.prediction.kernels, tf32=not no_tf32)
         marks += found.marks
         title = _title(report)
         notes += _model_notes(found.moving)

@@ -76,7 +76,7 @@ def mended(work: Work, path: str) -> Mended | None:
     if not fixed:
         return None
     if latest.time_s > first.time_s * (1 + 1e-9):
-        raise FixError("the mended model is predicted to be slower", where=path)
+        raise FixError("the mended model would be slower at measured rates", where=path)
     from perfc.api import typed
 
     from .proof import prove
