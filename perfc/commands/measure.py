@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @click.option("--threads", default="all", show_default=True, metavar="N|all")
 @dim_option
 @click.option(
-    "-t", "--target", default="", help="The machine it runs on; name or file of a target."
+    "-t", "--target", default="", help="The machine it runs on; name or file of a target, as `perfc calibrate` writes it."
 )
 @click.option("--repeat", type=click.IntRange(1, 100_000), default=10, show_default=True)
 @click.option(
@@ -67,15 +67,16 @@ def command(
     output: Path | None,
     top: str,
 ) -> int:
-    """Run MODEL for real and compare every kernel with its floor and its prediction.
+    """Run MODEL for real and compare every kernel with its floor and its prediction on TARGET.
 
+    Without --target there is nothing to compare with, and only what was measured is shown.
     Missing weights get random values. The runtime's fused kernels are traced back to the nodes of
     the model. Nothing is written before everything is measured.
     """
     from perfc.measure import dataset as files
     from perfc.measure.process import Protocol
     from perfc.measure.session import check_device, measure, threads_of
-    from perfc.measure.views import render
+    from perfc.measure.views import NO_TARGET, render
 
     limit_rows = parse_top(top)
     if dataset is not None:
@@ -90,6 +91,8 @@ def command(
         )  # fmt: skip
         found = measure(model, target, dims=parse_dims(dims), protocol=protocol)
     text = render(found, form, limit_rows, width())
+    if form == "csv" and not found.has_target:
+        click.echo(NO_TARGET, err=True)
     if dataset is not None:
         append(found, dataset)
     emit(text, output)
