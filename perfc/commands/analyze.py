@@ -58,7 +58,7 @@ def command(
 ) -> int:
     """Report what MODEL will take on a target, what bounds it, and why.
 
-    MODEL is .onnx, .onnx.gz or ONNX text; weights are never read.
+    MODEL is .onnx, .onnx.gz or ONNX text; of the weights only constants of a few KiB are read.
     """
     from perfc.passes.manager import Timing
 

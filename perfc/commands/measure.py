@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 @click.option("--threads", default="all", show_default=True, metavar="N|all")
 @dim_option
 @click.option(
-    "-t", "--target", default="", help="The machine it runs on; name or file of a target, as `perfc calibrate` writes it."
+    "-t",
+    "--target",
+    default="",
+    help="The machine it runs on; name or file of a target, as `perfc calibrate` writes it.",
 )
 @click.option("--repeat", type=click.IntRange(1, 100_000), default=10, show_default=True)
 @click.option(

@@ -100,9 +100,12 @@ def _title(report: Report) -> str:
 
 
 def _model_notes(moving: int) -> Iterator[str]:
+    from perfc.report.units import plural
+
     yield "L1 and L2 bytes: compulsory, equal by definition; device bytes: what L2 does not hold"
     if moving:
-        yield f"{moving} kernels only move bytes: without arithmetic they have no intensity"
+        kernels = plural(moving, "kernel")
+        yield f"{kernels} without arithmetic: what only moves bytes has no intensity"
 
 
 def _show(drawn: Chart, form: str, output: Path | None, top: int | None) -> None:

@@ -128,7 +128,7 @@ def summary(found: Mended, path: str, target: Path) -> str:
     listed = ", ".join(f"{c} x{n}" if n > 1 else c for c, n in sorted(codes.items()))
     part = share(found.gain_s / found.before.time_s) if found.before.time_s else "0 %"
     gain = f"{quantity(found.gain_s, Unit.SECOND)} ({part})" if found.gain_s > 0 else "no time"
-    nodes = f"{len(found.model.graph.node)} nodes left"
+    nodes = f"{plural(len(found.model.graph.node), 'node')} left"
     return (
         f"{path}: fixed {plural(len(found.fixed), 'finding')} ({listed}), gains {gain}, {nodes}, "
         f"equal on {found.runs} random inputs; wrote {target}"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from perfc.api import analyze
 from perfc.errors import ParseError
 from perfc.ir.graph import walk
+from perfc.report.units import Unit, quantity
 
 from .attribute import Attribution, attribute, by_names
 from .compare import Compared, Measurement, Setting, compared
@@ -234,9 +235,9 @@ def read_profile(
         origins = neighbours(profile, origins)
     attribution = attribute(profile, origins, report)
     if certain_share(profile, origins) < LEAST_SHARE:
-        share = certain_share(profile, origins)
+        found = quantity(certain_share(profile, origins), Unit.SHARE)
         raise ParseError(
-            f"a profile of another model: {share:.0%} of its time is found in {Path(model).name}",
+            f"a profile of another model: {found} of its time is found in {Path(model).name}",
             where=os.fspath(path),
         )
     total = profile.run_s if profile.run_s is not None else profile.kernel_s

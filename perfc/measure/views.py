@@ -20,7 +20,7 @@ from perfc.report.document import (
     Section,
     Table,
 )
-from perfc.report.units import Unit, quantity, share
+from perfc.report.units import Unit, plural, quantity, share
 
 from .compare import FASTER, Compared, Measurement
 from .rows import KernelRow, kernel_rows
@@ -73,7 +73,7 @@ def shown(m: Measurement, columns: Sequence[Column], rows: Sequence[tuple[Cell, 
 def title(m: Measurement) -> str:
     """What was measured, on what."""
     dims = ", ".join(f"{k} = {v}" for k, v in m.report.env.items())
-    threads = f", {m.setting.threads} threads" if m.setting.threads else ""
+    threads = f", {plural(m.setting.threads, 'thread')}" if m.setting.threads else ""
     where = f"{m.setting.version} on {m.setting.device}{threads}"
     target = f"target {m.report.machine.name}" if m.has_target else ""
     return ", ".join(t for t in (m.report.path, dims, where, target) if t)
@@ -95,7 +95,7 @@ def summary(m: Measurement) -> Section:
     def seconds(value: float) -> Amount:
         return Amount(value, Unit.SECOND)
 
-    what = f"median of {m.runs} runs" if m.is_whole else "sum of the profile's kernels"
+    what = f"median of {plural(m.runs, 'run')}" if m.is_whole else "sum of the profile's kernels"
     spread = f", iqr {quantity(m.total_iqr_s, Unit.SECOND)}" if m.total_iqr_s else ""
     off = f"{signed(m.prediction_s, m.total_s)} of measured"
     analysed = [
@@ -129,11 +129,14 @@ def summary(m: Measurement) -> Section:
         text = f"the run is {FASTER}: a bug of ours, of the target, or of the clock"
         notes.append(Note(text, True))
     if faster:
-        text = f"{len(faster)} kernels are {FASTER}: a bug of ours, of the target, or of the clock"
+        kernels = plural(len(faster), "kernel")
+        text = f"{FASTER}: {kernels}; a bug of ours, of the target, or of the clock"
         notes.append(Note(text, True))
     if m.attribution.lost:
         names = ", ".join(k.name for k in m.attribution.lost[:5])
-        notes.append(Note(f"of {len(m.attribution.lost)} kernels no node was found: {names}", True))
+        notes.append(
+            Note(f"of {plural(len(m.attribution.lost), 'kernel')} no node was found: {names}", True)
+        )
     return Section("summary", "summary", (Facts(tuple(facts)), *notes))
 
 
