@@ -72,6 +72,8 @@ def command(
 
     if output is not None:
         output_format(None, output, ("onnx",) if fix else FORMATS)
+    if form not in ("text", "onnx") and (fix or statistics):
+        raise click.UsageError(f"{'--fix' if fix else '--statistics'} prints text, not {form}")
     path = None if isolated else config or find_file(Path())
     settings = read_settings(path)
     chosen = selected(settings, names_in(select), names_in(ignore), names_in(extend_select))

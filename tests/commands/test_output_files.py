@@ -178,6 +178,18 @@ def test_a_name_without_a_suffix_takes_what_is_asked_for(folder: Path) -> None:
     assert holds("json", Path("bare").read_bytes())
 
 
+@pytest.mark.parametrize(
+    "more", [("--statistics", "-o", "s.sarif"), ("--statistics", "--output-format", "json"),
+             ("--fix", "--output-format", "json")],
+)  # fmt: skip
+def test_what_is_only_text_refuses_other_formats(
+    more: tuple[str, ...], folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert call("lint", *more) == 2
+    assert "prints text" in capsys.readouterr().err
+    assert not Path("s.sarif").exists()
+
+
 @pytest.mark.parametrize("args", ["ncu --command x.py -o report.json", "ops --markdown -o x.txt"])
 def test_options_that_say_a_format_count_as_asking(
     args: str, folder: Path, capsys: pytest.CaptureFixture[str]
