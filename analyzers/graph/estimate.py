@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
     from ..steps.setting import Setting
     from .model_graph import ModelGraph
+    from .predictor import GraphEstimates
 
 WIDENING = 2.0
 """Times the half-width (of the logarithm) of what lies outside of what was trained on."""
 PLAIN = frozenset({Kind.ELEMENTWISE, Kind.VIEW, Kind.SHAPE})
 KINLESS = "no graph trained on is built like it"
-"""Said of graphs without kin, whose interval is theirs already."""
 MOST_NAMED = 5
 """Operators outside of the vocabulary that are named."""
 
@@ -131,12 +131,15 @@ def estimate(
         if outside and host.time_s > run.time_s:
             outside = (*outside, f"launches take its host {1e3 * host.time_s:.2g} ms")
         run = slower(run, host) if outside else run
-    if numbers.kinless is not None and bool(numbers.kinless[0]):
-        outside = (*outside, KINLESS)
     return Estimate(
-        made.quantity, run.time_s, run.low_s, run.high_s, row.floor_s, outside, found,
-        ready - start, end - ready, setting, size,
+        made.quantity, run.time_s, run.low_s, run.high_s, row.floor_s,
+        (*outside, *unlike(numbers)), found, ready - start, end - ready, setting, size,
     )  # fmt: skip
+
+
+def unlike(numbers: GraphEstimates) -> tuple[str, ...]:
+    """Whether one graph has no kin, in words; its interval says so already."""
+    return (KINLESS,) if numbers.kinless is not None and bool(numbers.kinless[0]) else ()
 
 
 def widened(run: Gap) -> Gap:
