@@ -96,18 +96,20 @@ def cpu_numbers(
     yield from _compute(device, ceilings)
     yield from _caches(device, ceilings, levels)
     yield Number("memory.device.capacity_bytes", device.memory_bytes, "system")
-    yield _memory(ceilings)
+    yield from _memory(ceilings)
 
 
-def _memory(ceilings: Mapping[str, Ceiling]) -> Number:
+def _memory(ceilings: Mapping[str, Ceiling]) -> Iterator[Number]:
     """The bound of device memory; that of the fastest level where time did not suffice for it."""
     levels = {k: c for k, c in ceilings.items() if k.startswith("memory.") and "bandwidth" in k}
     device = levels.get("memory.device.sustained_bandwidth_bytes_per_s")
+    if not levels:
+        return
     best = device or max(levels.values(), key=lambda c: c.extreme)
     value, note = _above([best], MEMORY_HEADROOM)
     if device is None:
         note += f", of {best.key}: device memory was not measured"
-    return Number("memory.device.bandwidth_bytes_per_s", value, "bound", note)
+    yield Number("memory.device.bandwidth_bytes_per_s", value, "bound", note)
 
 
 def _above(ceilings: Iterable[Ceiling], factor: float) -> tuple[float, str]:
@@ -203,7 +205,10 @@ def device_numbers(
     clock = device.clock_max_hz or UNKNOWN_CLOCK_HZ
     yield Number("device.clock_max_hz", clock, "system", "highest clock the driver states")
     yield Number("memory.device.capacity_bytes", device.memory_bytes, "system")
-    yield _memory(ceilings)
+    yield from _memory(ceilings)
+    if not any(key.startswith("compute.vector.") for key in ceilings):
+        key = "compute.vector.f32.flop_per_clock_per_sm"
+        yield Number(key, _IMPOSSIBLE_CUDA["vector"], "bound", "not measured: above every device")
     yield from unlisted(device, ceilings, levels, {})
 
 
