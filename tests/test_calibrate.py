@@ -491,6 +491,30 @@ def test_a_flat_sweep_is_written_too(tmp_path: Path) -> None:
     assert device.bandwidth.value >= 1e12
 
 
+def test_a_slow_product_beside_others_does_not_rule_out_a_larger_one() -> None:
+    session = Session(Fake())
+    small, large = (Case("matrix.f32", n, Scope.ALL) for n in (1024, 8192))
+    for others, refused in ((0.0, True), (0.7, False)):
+        series = Series(1, (0.01,) * 3)
+        session.samples[small, 0] = Sample(small, 0, 1024.0**3, series, {"others": others})
+        session.refused.clear()
+        session.round(1, [large])
+        assert (str(large) in session.refused) == refused
+
+
+def test_power_is_read_under_products_that_were_measured() -> None:
+    class Tired(Fake):
+        def prepare(self, case: Case) -> FakeRun:
+            assert (case.probe, case.size) != ("matrix.f64", 16384)
+            return super().prepare(case)
+
+    session = Session(Tired())
+    wanted = [c for c in session.cases if c.probe == "matrix.f64" and c.size < 16384]
+    session.round(0, wanted)
+    session.power(0.1)
+    assert set(session.loads) == {"idle", "matrix.f64"}
+
+
 def test_long_runs_beside_other_programs_count_as_disturbed() -> None:
     case = Case("matrix.f32", 2048, Scope.ALL)
     slow, fast = Series(1, (0.08,) * 9), Series(1, (1e-5,) * 9)
