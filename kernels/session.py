@@ -72,7 +72,8 @@ def settings_for(kind: str, quick: bool) -> Settings:
     """On an accelerator samples are longer: a launch must not count in them."""
     samples, limit_s = (9, 0.4) if quick else (15, 2.0)
     if kind == "cuda":
-        return Settings(2e-3, samples, budget_s=0.2, warm_up_s=0.1, limit_s=limit_s)
+        budget_s, warm_up_s = (0.1, 0.05) if quick else (0.2, 0.1)
+        return Settings(2e-3, samples, budget_s, warm_up_s, limit_s=limit_s)
     return Settings(samples=samples, limit_s=limit_s)
 
 

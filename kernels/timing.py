@@ -165,13 +165,14 @@ def measure(
     """
     clocks = clocks or Clocks()
     deadline = (deadline or Deadline()).within(settings.limit_s)
-    series = _measured(run, settings, deadline, *_enough(run, settings, 1))
+    series = _measured(run, settings, deadline, *_enough(run, settings, deadline, 1))
     for _ in range(3):
         shortest = min(series.seconds) * series.repeats
         if shortest >= _needed(settings) / 2 or deadline.is_over:
             break
         # What was seen first was an interruption, not the run.
-        series = _measured(run, settings, deadline, *_enough(run, settings, series.repeats + 1))
+        repeats = series.repeats + 1
+        series = _measured(run, settings, deadline, *_enough(run, settings, deadline, repeats))
     clocks.check()
     return series
 
@@ -201,14 +202,14 @@ def _needed(settings: Settings) -> float:
     return max(settings.sample_s, CLOCK_RESOLUTIONS * _resolution())
 
 
-def _enough(run: Run, settings: Settings, repeats: int) -> tuple[int, float]:
+def _enough(run: Run, settings: Settings, deadline: Deadline, repeats: int) -> tuple[int, float]:
     """Repeats that make a sample long enough, and what one takes then."""
     needed = _needed(settings)
     for _ in range(40):
         elapsed = run.sample(repeats)
         if elapsed >= needed * 0.8:
             # One sample may be long because something interrupted it.
-            again = 2 if elapsed < 0.05 else 0
+            again = 2 if elapsed < 0.05 and not deadline.is_over else 0
             elapsed = min(elapsed, *(run.sample(repeats) for _ in range(again)), elapsed)
         if elapsed < 0:
             raise MeasurementError("the clock goes backwards, or no thread could be started")

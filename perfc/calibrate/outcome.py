@@ -5,12 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from perfc.machine import Machine, Rate, Unit
-
-if TYPE_CHECKING:
-    from perfc.kernels.ceilings import Ceiling
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,15 +16,11 @@ class Row:
     Args:
         spec: the peak, None where the file has none.
         measured: as the file has it, with the spread of its rounds.
-        n: samples behind it.
-        iqr: of all samples, good and bad, relative to the value.
     """
 
     key: str
     spec: Rate | None
     measured: Rate
-    n: int
-    iqr: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +78,11 @@ def _spec(machine: Machine, key: str) -> Rate | None:
     return None
 
 
-def rows(machine: Machine, found: tuple[Ceiling, ...]) -> Iterator[Row]:
-    """Ceilings in the order of the file; what it has no place for is left out."""
-    order = {key: i for i, key in enumerate(machine.facts)}
-    for c in sorted((c for c in found if c.key in order), key=lambda c: order[c.key]):
-        yield Row(c.key, _spec(machine, c.key), machine.facts[c.key], c.n, c.iqr / c.value)
+def rows(machine: Machine) -> Iterator[Row]:
+    """Ceilings in the order of the file: what was measured in rounds."""
+    for key, rate in machine.facts.items():
+        if rate.spread is not None:
+            yield Row(key, _spec(machine, key), rate)
 
 
 def changes(before: Machine | None, after: Machine) -> Iterator[Change]:

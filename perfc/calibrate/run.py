@@ -55,7 +55,10 @@ class Budget:
 
 
 _BUDGETS = {"cpu": Budget(3, 40, 0.5, 100.0), "cuda": Budget(2, 20, 0.5, 140.0)}
-_QUICK = Budget(2, 8, 0.1, 12.0, shared_rounds=3, power_s=0.2)
+_QUICK = {
+    "cpu": Budget(2, 8, 0.1, 12.0, shared_rounds=3, power_s=0.2),
+    "cuda": Budget(2, 8, 0.1, 16.0, shared_rounds=3, power_s=0.2),
+}
 
 
 class UncertainError(MeasurementError):
@@ -98,7 +101,7 @@ def calibrate(
     """
     deadline = Deadline(now=clock)
     backend = backend or open_backend(device, threads=threads)
-    budget = _QUICK if quick else _BUDGETS[backend.device.kind]
+    budget = (_QUICK if quick else _BUDGETS)[backend.device.kind]
     deadline.limit_s = budget.seconds
     path = output or file.default_path(backend.device)
     name = file.slug(path.stem)
@@ -127,7 +130,7 @@ def calibrate(
         machine,
         path,
         samples,
-        tuple(rows(machine, found)),
+        tuple(rows(machine)),
         tuple(changes(replaced, machine)),
         replaced is not None,
         (*backend.device.notes, load, *_unmeasured(session)),

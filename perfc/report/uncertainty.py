@@ -108,7 +108,8 @@ def _words(rate: UncertainRate) -> str:
     worst, best = quantity(rate.worst, unit), quantity(rate.best, unit)
     match rate.rounds:
         case 0:
-            how = f"measured beside other programs, {worst} to {best}"
+            least = f"{worst} to " if rate.worst != rate.best else ""
+            how = f"measured beside other programs, {least}{best}"
         case 1:
             how = f"measured once, {best}"
         case _:
