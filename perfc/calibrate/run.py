@@ -104,8 +104,7 @@ def calibrate(
     budget = (_QUICK if quick else _BUDGETS)[backend.device.kind]
     deadline.limit_s = budget.seconds
     path = output or file.default_path(backend.device)
-    name = file.slug(path.stem)
-    if path.suffix != ".toml" or not name:
+    if path.suffix != ".toml" or not file.slug(path.stem):
         raise TargetError(f"{path} must end in .toml", where="--output")
     before = backend.others(LOAD_S)
     _watch(before, backend.device, strict, say)
@@ -122,8 +121,18 @@ def calibrate(
     _refuse_impossible(backend.device, found)
     if strict:
         _refuse_uncertain(found)
-    steps = levels(session.samples, backend.device)
-    text = file.text(name, session, found, steps, samples.name, load)
+    return _written(session, found, path, load)
+
+
+def _written(session: Session, found: tuple[Ceiling, ...], path: Path, load: str) -> Calibration:
+    """Write the target file, and say what differs from an earlier one.
+
+    Raises:
+        TargetError: the file cannot be written.
+    """
+    device, samples = session.backend.device, path.with_suffix(".samples.jsonl")
+    steps = levels(session.samples, device)
+    text = file.text(file.slug(path.stem), session, found, steps, samples.name, load)
     replaced = file.earlier(path)
     machine = file.write(path, text)
     return Calibration(
@@ -133,8 +142,8 @@ def calibrate(
         tuple(rows(machine)),
         tuple(changes(replaced, machine)),
         replaced is not None,
-        (*backend.device.notes, load, *_unmeasured(session)),
-        deadline.elapsed_s,
+        (*device.notes, load, *_unmeasured(session)),
+        session.deadline.elapsed_s,
     )
 
 
