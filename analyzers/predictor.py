@@ -39,7 +39,7 @@ class Estimates:
     Args:
         time_s: the likeliest; at least the floor.
         low_s: end of the interval that holds nine in ten times; at least the floor.
-        high_s: its other end.
+        high_s: its other end; at least the floor.
         floor_s: what no kernel beats.
         extrapolating: whether a feature, the machine, the element type or the protocol is
             outside of what was trained on.
@@ -136,8 +136,24 @@ def predict_with(
     sheet: Sheet,
     protocol: Protocol,
     framework: str = "",
+    floor_s: Array | None = None,
 ) -> Estimates:
-    """`predict` with given weights."""
+    """`predict` with given weights.
+
+    Args:
+        found: the weights.
+        rows: as `predict` has them.
+        dtype: element type that is computed in.
+        sheet: of the machine.
+        protocol: whose time is asked for.
+        framework: whose kernels; empty for the typical one.
+        floor_s: of each row, where the caller knows more of its kernel than its extents, as what
+            of its operands it shares or reads in part; by default what the class says.
+
+    Raises:
+        WeightsError: weights that read other features.
+        KernelError: rows that no class describes.
+    """
     import numpy as np
 
     card = found.card
@@ -172,12 +188,13 @@ def predict_with(
     if not known:
         scale_s = kind.scale_s(unique, dtype, sheet, protocol)
         time_s = transferred(table.scale_s, centre, scale_s)
-    time_s = np.maximum(time_s, table.floor_s)
+    least_s = table.floor_s[back] if floor_s is None else floor_s
+    time_s = np.maximum(time_s[back], least_s)
     return Estimates(
-        time_s[back],
-        np.maximum(time_s * np.exp(low), table.floor_s)[back],
-        (time_s * np.exp(high))[back],
-        table.floor_s[back],
+        time_s,
+        np.maximum(time_s * np.exp(low)[back], least_s),
+        time_s * np.exp(high)[back],
+        least_s,
         (outside | strange)[back],
         card.name,
     )

@@ -150,8 +150,8 @@ class Retyping:
             op = replace(op, **changed)
         results = tuple(map(element_type, outs))
         if self.narrow is not None and self.narrow in (*results, *map(element_type, ins)):
-            operands = (v and retyped(v.type, self.stored) for v in node.inputs)
-            loaded = Loaded(self.stored, tuple(map(dtype_of, operands)))
+            operands = (retyped(v.type, self.stored) if v else None for v in node.inputs)
+            loaded = Loaded(self.stored, tuple(dtype_of(t) for t in operands))
             return converting(op, self.executed, results, loaded)
         if self.narrow is None and self.executed is not None and operand_positions(node):
             return converting(op, self.executed, results)

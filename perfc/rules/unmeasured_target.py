@@ -72,8 +72,8 @@ def unmeasured(bound: KernelBound, machine: Machine, tf32: bool) -> str:
     ceiling = bound.binding
     unit = UNITS.get(ceiling)
     if unit is not None:
-        dtype = bound.dtype.code if unit is Unit.MATRIX or bound.dtype.is_float else "f32"
-        code = "i32" if unit is Unit.INTEGER else dtype
+        dtype = bound.dtype if unit is Unit.MATRIX else bound.vector_dtype
+        code = "i32" if unit is Unit.INTEGER else dtype.code
         entry = machine.entry(unit, code, allow_tf32=tf32)
         key = entry.nominal.key.split(".")
         shown = key[2] if len(key) > 2 else code
