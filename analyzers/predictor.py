@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 FAR = 1.0
 """Distance from the nearest measured machine above which a prediction extrapolates: twice or
 half of it in every rate."""
+FLOOR = "floor_s"
+"""Column of what the caller knows no kernel to beat, beside the parameters of a class."""
 LONGEST = 3.0
 """Largest logarithm of an interval's end over its middle: a factor of twenty, assumed."""
 
@@ -41,7 +43,7 @@ class Estimates:
     Args:
         time_s: the likeliest; at least the floor.
         low_s: end of the interval that holds nine in ten times; at least the floor.
-        high_s: its other end.
+        high_s: its other end; at least the floor.
         floor_s: what no kernel beats.
         extrapolating: whether a feature, the machine, the element type or the protocol is
             outside of what was trained on.
@@ -138,28 +140,41 @@ def predict_with(
     sheet: Sheet,
     protocol: Protocol,
     framework: str = "",
+    floor_s: Array | None = None,
 ) -> Estimates:
     """`predict` with given weights.
 
     Where several kernels may be meant (`implementations`), the time is the median of what they
     take together, and the interval are two quantiles, calibrated for callers who do not say which.
 
+    Args:
+        found: the weights.
+        rows: as `predict` has them.
+        dtype: element type that is computed in.
+        sheet: of the machine.
+        protocol: whose time is asked for.
+        framework: whose kernels; empty where any that were measured may be meant.
+        floor_s: of each row, where the caller knows more of its kernel than its extents, as what
+            of its operands it shares or reads in part; by default what the class says.
+
     Raises:
         WeightsError: weights that read other features than the class gives.
+        KernelError: rows that no class describes.
     """
     import numpy as np
 
     kind = class_of(found.card.class_name)
-    unique, back = distinct(complete(kind, rows))
-    trained = timed_as(found.card, protocol)
-    each, outside = possible(found, unique, dtype, sheet, protocol, framework)
+    stated = {} if floor_s is None else {FLOOR: floor_s}
+    unique, back = distinct({**complete(kind, rows), **stated})
+    floor_s = unique.get(FLOOR)
+    each, outside = possible(found, unique, dtype, sheet, protocol, framework, floor_s)
     levels = found.card.calibration.levels(
-        kind.category(unique, dtype, sheet, trained), kind.categories
+        kind.category(unique, dtype, sheet, timed_as(found.card, protocol)), kind.categories
     )
-    floor_s = kind.floor_s(unique, dtype, sheet)
-    low_s, time_s, high_s = (np.maximum(np.exp(end), floor_s) for end in each.ends(*levels))
+    least_s = kind.floor_s(unique, dtype, sheet) if floor_s is None else floor_s
+    low_s, time_s, high_s = (np.maximum(np.exp(end), least_s) for end in each.ends(*levels))
     return Estimates(
-        time_s[back], low_s[back], high_s[back], floor_s[back], outside[back], found.card.name
+        time_s[back], low_s[back], high_s[back], least_s[back], outside[back], found.card.name
     )
 
 
@@ -170,6 +185,7 @@ def possible(
     sheet: Sheet,
     protocol: Protocol,
     framework: str = "",
+    floor_s: Array | None = None,
 ) -> tuple[Mixture, NDArray[np.bool_]]:
     """What rows take by every kernel that may be meant, and which lie outside by all of these."""
     import numpy as np
@@ -185,6 +201,11 @@ def possible(
         )
         for one in parts
     ]  # fmt: skip
+    if floor_s is not None:
+        tables = [
+            replace(table, floor_s=floor_s[one.rows])
+            for table, one in zip(tables, parts, strict=True)
+        ]
     asked_s = [kind.scale_s(one.columns, dtype, sheet, protocol) for one in parts]
     *ends, outside = named(
         found, Table.joined(tables), dtype, sheet, protocol, np.concatenate(asked_s)
@@ -233,7 +254,8 @@ def named(
     time_s = table.scale_s * np.exp(centre)
     if not known:
         time_s = transferred(table.scale_s, centre, asked_s)
-    floor = np.log(table.floor_s)
+    with np.errstate(divide="ignore"):
+        floor = np.log(table.floor_s)
     middle = np.maximum(np.log(time_s), floor)
     return np.maximum(middle + low, floor), middle, middle + high, (beyond > 0) | strange
 
