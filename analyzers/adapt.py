@@ -17,11 +17,13 @@ from typing import TYPE_CHECKING
 
 from perfc.errors import PerfcError
 
+from .estimate.interval import Interval
+
 if TYPE_CHECKING:
     from perfc.machine import Machine
 
     from .classes import Array
-    from .prediction import KernelPrediction
+    from .estimate.estimate import Estimate
 
 MACHINE_DEVIATION = 0.2
 CLASS_DEVIATION = 0.2
@@ -292,9 +294,7 @@ def of_class(
     return own if own is not None else corrections.get(key(predictor, ANY))
 
 
-def corrected(
-    found: KernelPrediction, launches: float, corrections: Mapping[str, Correction]
-) -> KernelPrediction:
+def corrected(found: Estimate, launches: float, corrections: Mapping[str, Correction]) -> Estimate:
     """A prediction times what kernels measured on the machine took of theirs."""
     own = of_class(corrections, found.predictor.value, found.class_name)
     if own is None or not launches:
@@ -303,9 +303,7 @@ def corrected(
     time_s = max(found.time_s * ratio, found.floor_s)
     return replace(
         found,
-        time_s=time_s,
-        low_s=max(time_s * own.low_ratio, found.floor_s),
-        high_s=time_s * own.high_ratio,
+        time=Interval(max(time_s * own.low_ratio, found.floor_s), time_s, time_s * own.high_ratio),
         is_extrapolating=False,
         is_measured=True,
         in_run=None,

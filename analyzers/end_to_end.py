@@ -28,9 +28,11 @@ from perfc.passes.strides import Strides, StrideTable
 
 from . import artefact, predictor
 from .backward import backward, dropout
-from .learned import INSIDE, columns_of, computed
+from .estimate.interval import Interval
+from .estimators.forest import INSIDE, columns_of, computed
+from .launch_gap import launch_gap
 from .lowering import Lowered, lower
-from .prediction import Gap, gap, predict
+from .prediction import predict
 from .sheet import Sheet
 from .summing import IN_INFERENCE, IN_TRAINING, Side, Sides, half_width, sides_of
 from .view_copies import copied
@@ -197,7 +199,7 @@ def training(plan: Plan, *, folder: Path = artefact.SHIPPED) -> Run:
 def spent(plan: Plan, rows: Sequence[Lowered], folder: Path) -> Spent:
     """Kernels in order; one that is shorter than its launch takes as long as that."""
     machine = plan.bounds.machine
-    launch = gap(machine, plan.kernels.runtime.launch)
+    launch = launch_gap(machine, plan.kernels.runtime.launch)
     groups: dict[tuple[str, str], list[Lowered]] = {}
     for row in rows:
         groups.setdefault(computed(row, machine, tf32=plan.tf32), []).append(row)
@@ -207,14 +209,9 @@ def spent(plan: Plan, rows: Sequence[Lowered], folder: Path) -> Spent:
         found = predictor.predict(name, columns, dtype, machine, INSIDE, folder=folder)
         card = predictor.select(name, dtype, INSIDE, machine.name, folder).card
         own = predictor.is_measured(card, dtype, Sheet(machine))
-        for ends in zip(found.time_s, found.low_s, found.high_s, strict=True):
-            middle, low, high = waited(launch, *map(float, ends))
-            time_s += middle
-            below[Side(name, own, middle - low)] += 1
-            above[Side(name, own, high - middle)] += 1
+        for ends in zip(found.low_s, found.time_s, found.high_s, strict=True):
+            time = Interval(*map(float, ends)).slower_of(launch)
+            time_s += time.mid
+            below[Side(name, own, time.mid - time.low)] += 1
+            above[Side(name, own, time.high - time.mid)] += 1
     return Spent(time_s, (below,), (above,))
-
-
-def waited(launch: Gap, time_s: float, low_s: float, high_s: float) -> tuple[float, float, float]:
-    """A kernel, or the wait for its launch, and the ends of its interval."""
-    return max(time_s, launch.time_s), max(low_s, launch.low_s), max(high_s, launch.high_s)

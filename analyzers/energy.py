@@ -19,6 +19,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .estimate.interval import Interval
 from .sheet import Sheet
 
 if TYPE_CHECKING:
@@ -76,16 +77,6 @@ class Energy:
     high_ratio: float
 
 
-@dataclass(frozen=True, slots=True)
-class Spell:
-    """A time with its interval; ``wait_s`` of it nothing runs."""
-
-    time_s: float
-    low_s: float
-    high_s: float
-    wait_s: float
-
-
 @cache
 def power_model() -> PowerModel:
     """The numbers that come with perfc."""
@@ -129,20 +120,27 @@ def utilisation(bound: KernelBound, sheet: Sheet, busy_s: float) -> dict[str, fl
     return {unit: min(t * bound.launches / busy_s, 1.0) for unit, t in seconds.items()}
 
 
-def energy_of(bound: KernelBound, spell: Spell, machine: Machine) -> Energy | None:
-    """Energy of one kernel, all launches; None for machines whose power nobody fitted."""
+def energy_of(bound: KernelBound, time: Interval, wait_s: float, machine: Machine) -> Energy | None:
+    """Energy of one kernel, all launches; None for machines whose power nobody fitted.
+
+    Args:
+        bound: the kernel.
+        time: what it takes.
+        wait_s: part of that in which nothing runs.
+        machine: the board.
+    """
     sheet = Sheet(machine)
-    if machine.kind == "cpu" or sheet.power_w <= 0 or spell.time_s <= 0:
+    if machine.kind == "cpu" or sheet.power_w <= 0 or time.mid <= 0:
         return None
     model = power_model()
-    busy_s = max(spell.time_s - spell.wait_s, 0.0)
+    busy_s = max(time.mid - wait_s, 0.0)
     power_w = 0.0
     if busy_s > 0:
         power_w = sheet.power_w * share_of_cap(model, utilisation(bound, sheet, busy_s))
-    energy_j = busy_s * power_w + spell.wait_s * idle_w(machine, model)
+    energy_j = busy_s * power_w + wait_s * idle_w(machine, model)
     if busy_s / bound.launches >= LONG_S:
-        return with_ends(energy_j, spell, model.low_ratio, model.high_ratio)
-    return with_ends(energy_j, spell, model.short_low_ratio, model.short_high_ratio)
+        return with_ends(energy_j, time, model.low_ratio, model.high_ratio)
+    return with_ends(energy_j, time, model.short_low_ratio, model.short_high_ratio)
 
 
 def idling(wait_s: float, machine: Machine) -> Energy | None:
@@ -150,16 +148,15 @@ def idling(wait_s: float, machine: Machine) -> Energy | None:
     if machine.kind == "cpu" or Sheet(machine).power_w <= 0:
         return None
     model = power_model()
-    spell = Spell(wait_s, wait_s, wait_s, wait_s)
-    energy_j = wait_s * idle_w(machine, model)
-    return with_ends(energy_j, spell, model.short_low_ratio, model.short_high_ratio)
+    time, energy_j = Interval.exactly(wait_s), wait_s * idle_w(machine, model)
+    return with_ends(energy_j, time, model.short_low_ratio, model.short_high_ratio)
 
 
-def with_ends(energy_j: float, spell: Spell, low_ratio: float, high_ratio: float) -> Energy:
+def with_ends(energy_j: float, time: Interval, low_ratio: float, high_ratio: float) -> Energy:
     """An energy with the interval that time and power give it."""
-    low = ends(spell.low_s / spell.time_s, low_ratio)
-    high = ends(spell.high_s / spell.time_s, high_ratio)
-    power_w = energy_j / spell.time_s
+    low = ends(time.low / time.mid, low_ratio)
+    high = ends(time.high / time.mid, high_ratio)
+    power_w = energy_j / time.mid
     return Energy(energy_j, energy_j / low, energy_j * high, power_w, low_ratio, high_ratio)
 
 
@@ -168,7 +165,7 @@ def ends(time_ratio: float, power_ratio: float) -> float:
     return math.exp(math.hypot(math.log(max(time_ratio, 1e-9)), math.log(power_ratio)))
 
 
-def summed(parts: Iterable[Energy | None], spell: Spell) -> Energy | None:
+def summed(parts: Iterable[Energy | None], time: Interval) -> Energy | None:
     """Energy of a run; None unless every kernel has one.
 
     The power model is wrong alike for all kernels of a board, and the run's time has an interval of
@@ -176,11 +173,11 @@ def summed(parts: Iterable[Energy | None], spell: Spell) -> Energy | None:
     """
     found = list(parts)
     energies = [e for e in found if e is not None]
-    if not found or len(energies) != len(found) or spell.time_s <= 0:
+    if not found or len(energies) != len(found) or time.mid <= 0:
         return None
     energy_j = math.fsum(e.energy_j for e in energies)
     if energy_j <= 0:
         return None
     low_ratio = math.fsum(e.energy_j * e.low_ratio for e in energies) / energy_j
     high_ratio = math.fsum(e.energy_j * e.high_ratio for e in energies) / energy_j
-    return with_ends(energy_j, spell, low_ratio, high_ratio)
+    return with_ends(energy_j, time, low_ratio, high_ratio)

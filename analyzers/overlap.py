@@ -13,17 +13,17 @@ if TYPE_CHECKING:
     from perfc.passes.fuse import KernelTable
     from perfc.passes.roofline import RooflineTable
 
-    from .prediction import KernelPrediction, Total
+    from .estimate.estimate import Estimate, RunEstimate
 
 
 def overlapped(
-    whole: Total,
-    kernels: Sequence[KernelPrediction],
+    whole: RunEstimate,
+    kernels: Sequence[Estimate],
     bounds: RooflineTable,
     table: KernelTable,
     module: Module,
     launch_s: float,
-) -> Total:
+) -> RunEstimate:
     """A total, its ends included, times what overlap leaves of the run.
 
     That is the run on the streams of the runtime over the run on one, both by `timeline`.
@@ -36,7 +36,5 @@ def overlapped(
         timeline(depends, times, uses, waits, n).makespan_s for n in (1, table.runtime.streams)
     )
     left = min(beside / alone, 1.0) if alone else 1.0
-    time_s, low_s, high_s = (
-        max(s * left, whole.floor_s) for s in (whole.time_s, whole.low_s, whole.high_s)
-    )
-    return replace(whole, time_s=time_s, low_s=low_s, high_s=high_s, wait_s=whole.wait_s * left)
+    time = (whole.time * left).at_least(whole.floor_s)
+    return replace(whole, time=time, wait_s=whole.wait_s * left)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .prediction import KernelPrediction
+    from .estimate.estimate import Estimate
 
 TOGETHER = 1.0
 PRODUCTS = "matmul_f32"
@@ -51,14 +51,13 @@ Sides = Mapping[Side, float]
 """Kernels and how often each runs; such of the same width are the same kernel."""
 
 
-def sides_of(kernels: Iterable[KernelPrediction]) -> tuple[Counter[Side], Counter[Side]]:
+def sides_of(kernels: Iterable[Estimate]) -> tuple[Counter[Side], Counter[Side]]:
     """How far kernels may be below and above, as their sum counts them."""
     below: Counter[Side] = Counter()
     above: Counter[Side] = Counter()
     for k in kernels:
-        low, high = k.in_run or (k.low_s, k.high_s)
-        below[Side(k.class_name, k.is_own, k.time_s - low)] += 1
-        above[Side(k.class_name, k.is_own, high - k.time_s)] += 1
+        below[Side(k.class_name, k.is_own, k.time_s - k.summed.low)] += 1
+        above[Side(k.class_name, k.is_own, k.summed.high - k.time_s)] += 1
     return below, above
 
 

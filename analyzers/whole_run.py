@@ -17,7 +17,9 @@ from perfc.ir.types import TensorType
 
 from .artefact import WeightsError
 from .energy import Energy
-from .prediction import PredictionTable, Total
+from .estimate.estimate import RunEstimate
+from .estimate.interval import Interval
+from .prediction import PredictionTable
 from .steps.setting import Mode, Precision, Setting
 
 if TYPE_CHECKING:
@@ -177,9 +179,8 @@ def joined(table: PredictionTable, run: Estimate) -> PredictionTable:
     high_s = max(run.high, time_s)
     if math.isnan(run.low):
         low_s, high_s = floor_s, max(summed.high_s, time_s)
-    total = Total(
-        summed.floor_s, time_s, low_s, high_s, summed.wait_s, summed.host_s, run.predictor
-    )
+    time = Interval(low_s, time_s, high_s)
+    total = RunEstimate(summed.floor_s, time, summed.wait_s, summed.host_s, run.predictor)
     notes = [f"{run.predictor} extrapolates: {reason}" for reason in run.outside]
     return replace(
         table,

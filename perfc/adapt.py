@@ -11,7 +11,7 @@ from pathlib import Path
 
 from perfc.analyzers.adapt import Adaptation, AdaptError, Residual, adapt
 from perfc.analyzers.artefact import SHIPPED
-from perfc.analyzers.prediction import Predictor
+from perfc.analyzers.estimate.estimate import Predictor
 from perfc.choice import member
 from perfc.errors import MissingExtraError, PerfcError
 from perfc.extras import install
@@ -145,7 +145,7 @@ def check(row: Measured) -> None:
 
 def class_of(row: Measured, machine: Machine, known: Collection[str]) -> tuple[str, str] | None:
     """Class and element type that the operator predictor reads, None where it has no weights."""
-    from perfc.analyzers.learned import computed
+    from perfc.analyzers.estimators.forest import computed
     from perfc.analyzers.lowering import Lowered
 
     lowered = Lowered(row.class_name, row.dtype, row.parameters)
@@ -162,7 +162,7 @@ def by_class(
         AdaptError: one is far faster than its floor.
     """
     from perfc.analyzers import predictor
-    from perfc.analyzers.learned import INSIDE, columns_of
+    from perfc.analyzers.estimators.forest import INSIDE, columns_of
 
     columns = columns_of([r.parameters for r in group])
     made = predictor.predict(name, columns, dtype, machine, INSIDE, folder=folder)
@@ -177,14 +177,14 @@ def by_class(
 
 def by_roofline(group: Sequence[Measured], machine: Machine) -> Iterator[Residual]:
     """Kernels beside the sustained roofline of the target they were measured with."""
-    from perfc.analyzers.spread import spread_of
+    from perfc.analyzers.estimators.roofline import measured_share
 
     for measured in group:
         row = measured.row
         if row is None or row.target != machine.name or not row.sustained_s:
             continue
         kind = member(Kind, row.kind, "kind")
-        predicted_s = row.sustained_s / row.launches * spread_of(machine.kind, kind).mid
+        predicted_s = row.sustained_s / row.launches * measured_share(machine.kind, kind).mid
         yield Residual(kind.value, predicted_s, measured.time_s, ROOFLINE)
 
 

@@ -26,6 +26,7 @@ from perfc.passes.roofline import Roofline, RooflineTable
 from perfc.passes.shapes import Shapes
 
 if TYPE_CHECKING:
+    from perfc.analyzers.estimators import Execution
     from perfc.analyzers.prediction import PredictionTable
 
 
@@ -60,18 +61,22 @@ class Report:
     predictor: str = ""
 
     @cached_property
+    def execution(self) -> Execution:
+        """Kernels, machine and runtime, as estimators are asked of them."""
+        from perfc.analyzers.estimators import Execution
+        from perfc.analyzers.steps.kernels import Autocasting
+
+        autocast = Autocasting.of(self.source, self.dtype)
+        return Execution(self.roofline, self.kernels, self.module, self.tf32, autocast)
+
+    @cached_property
     def prediction(self) -> PredictionTable:
         """What every kernel and the run will take; made when first asked for."""
-        from perfc.analyzers.prediction import predict
-        from perfc.analyzers.steps.kernels import Autocasting
+        from perfc.analyzers.prediction import predicted
         from perfc.analyzers.whole_run import with_whole
 
-        table = predict(
-            self.roofline, self.kernels, source=self.source, module=self.module, tf32=self.tf32,
-            autocast=Autocasting.of(self.source, self.dtype),
-        )  # fmt: skip
         return with_whole(
-            table, self.source, self.machine, self.kernels.runtime.name, self.dtype,
+            predicted(self.execution, self.source), self.source, self.machine, self.kernels.runtime.name, self.dtype,
             env=self.env, tf32=self.tf32, predictor=self.predictor,
         )  # fmt: skip
 

@@ -16,8 +16,8 @@ from perfc.ir.types import TensorType
 from perfc.machine import load_machine
 
 from ..artefact import WeightsError
+from ..estimate.interval import Interval
 from ..host import host_gap
-from ..launch_gap import Gap
 from ..steps.launch_kind import LaunchKind
 from . import shipped
 from .datasets import with_floors
@@ -127,19 +127,19 @@ def estimate(
     if not inner and bool(numbers.far[0]):
         inner = ("features lie outside of those trained on",)
     outside = (f"nothing was measured on {row.target}", *inner) if is_strange else inner
-    run = Gap(*(float(x[0]) for x in (numbers.value, numbers.low, numbers.high)))
-    if not math.isfinite(run.time_s) or run.time_s <= 0:
-        raise WeightsError(f"weights of {found.predictor} give {run.time_s}", where=str(card))
+    run = Interval(*(float(x[0]) for x in (numbers.low, numbers.value, numbers.high)))
+    if not math.isfinite(run.mid) or run.mid <= 0:
+        raise WeightsError(f"weights of {found.predictor} give {run.mid}", where=str(card))
     if inner or (is_strange and not made.reaches_machines):
-        run = widened(run)
+        run = run.widened(WIDENING)
     if made.quantity is Quantity.TIME:
-        run = replace(run, low_s=max(run.low_s, row.floor_s))
-        host = host_gap(load_machine(row.target), setting).of(launches_of(graph, row))
-        if host.time_s > run.time_s:
-            outside = (*outside, f"launches take its host {1e3 * host.time_s:.2g} ms")
-        run = slower(run, host)
+        run = replace(run, low=max(run.low, row.floor_s))
+        host = host_gap(load_machine(row.target), setting) * launches_of(graph, row)
+        if host.mid > run.mid:
+            outside = (*outside, f"launches take its host {1e3 * host.mid:.2g} ms")
+        run = run.slower_of(host)
     return Estimate(
-        made.quantity, run.time_s, run.low_s, run.high_s, row.floor_s,
+        made.quantity, run.mid, run.low, run.high, row.floor_s,
         (*outside, *unlike(numbers)), found, ready - start, end - ready, setting, size,
     )  # fmt: skip
 
@@ -147,19 +147,6 @@ def estimate(
 def unlike(numbers: GraphEstimates) -> tuple[str, ...]:
     """Whether one graph has no kin, in words; its interval says so already."""
     return (KINLESS,) if numbers.kinless is not None and bool(numbers.kinless[0]) else ()
-
-
-def widened(run: Gap) -> Gap:
-    """A number whose interval reaches ``WIDENING`` times as far on a logarithmic scale."""
-    low, high = run.low_s / run.time_s, run.high_s / run.time_s
-    return Gap(run.time_s, run.time_s * low**WIDENING, run.time_s * high**WIDENING)
-
-
-def slower(one: Gap, other: Gap) -> Gap:
-    """The slower of two that go on side by side; what is not a number stays so."""
-    return Gap(
-        max(one.time_s, other.time_s), max(one.low_s, other.low_s), max(one.high_s, other.high_s)
-    )
 
 
 def launches_of(graph: ModelGraph, row: GraphRow) -> float:

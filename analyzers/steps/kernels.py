@@ -26,12 +26,15 @@ from perfc.passes.strides import Strides
 
 from .. import artefact
 from ..artefact import Artefact, WeightsError
+from ..estimate.estimate import Estimate, Predictor
+from ..estimate.interval import Interval
 from ..predictor import LONGEST
 from ..sheet import Sheet
 from .columns import columns as columns_of
 from .features import tabulate
 from .launches import Launch, Listing
 from .predict import (
+    CLASS,
     FAR,
     distance_to,
     expected_error,
@@ -48,6 +51,7 @@ if TYPE_CHECKING:
     from perfc.passes.roofline import RooflineTable
 
     from ..card import Card
+    from ..classes import Array
 
 RUNTIMES = {"eager": Mode.EAGER, "cudagraph": Mode.EAGER, "inductor": Mode.COMPILED}
 """Runtimes by the steps that ran their kernels, whatever launched them."""
@@ -66,52 +70,6 @@ profiler of LLMServingSim; ``benchmarks/step_kernels.py``.
 NINE_IN_TEN = 1.645
 """Standard deviations on either side that hold nine in ten of a normal distribution."""
 TORCH = re.compile(r"torch (\d{1,4})\.(\d{1,4})")
-
-
-@dataclass(frozen=True, slots=True)
-class KernelTime:
-    """What steps say of a kernel, all its launches and the copies of its views together.
-
-    Args:
-        time_s: predicted.
-        low_s: end of the interval of the kernel alone.
-        high_s: its other end.
-        in_run: ends of the interval of a step made of such launches alone, which is what the kernel
-            adds to that of a run.
-        is_extrapolating: the kernel or the machine is unlike those of the steps.
-        is_measured: steps of its type were measured on this machine, or a near one.
-        is_own: on this one.
-        weights: name of the weights.
-    """
-
-    time_s: float
-    low_s: float
-    high_s: float
-    in_run: tuple[float, float]
-    is_extrapolating: bool
-    is_measured: bool
-    is_own: bool
-    weights: str
-
-    def __add__(self, other: KernelTime) -> KernelTime:
-        """Launches of the same kernel, by the same weights."""
-        return replace(
-            self,
-            time_s=self.time_s + other.time_s,
-            low_s=self.low_s + other.low_s,
-            high_s=self.high_s + other.high_s,
-            in_run=(self.in_run[0] + other.in_run[0], self.in_run[1] + other.in_run[1]),
-        )
-
-    def times(self, share: float) -> KernelTime:
-        """A part of it."""
-        return replace(
-            self,
-            time_s=self.time_s * share,
-            low_s=self.low_s * share,
-            high_s=self.high_s * share,
-            in_run=(self.in_run[0] * share, self.in_run[1] * share),
-        )
 
 
 @dataclass(frozen=True)
@@ -155,7 +113,7 @@ def kernel_times(
     copies_alone: bool = False,
     autocast: Autocasting | None = None,
     folder: Path = artefact.SHIPPED,
-) -> dict[int, KernelTime]:
+) -> dict[int, Estimate]:
     """Times of the kernels ``wanted`` that steps know, by their index; nothing without weights.
 
     Args:
@@ -171,10 +129,47 @@ def kernel_times(
     Raises:
         WeightsError: weights that are damaged or read other features.
     """
+    times: dict[int, Estimate] = {}
+    for part in asked(bounds, kernels, module, wanted, autocast=autocast, folder=folder):
+        made = launches_of(part.listing, bounds, part.indices, copies_alone=copies_alone)
+        if made.launches:
+            times |= made.shared(estimated(part.weights, made, bounds, part.setting))
+    if copies_alone:
+        return times
+    return {i: t.above(bounds.kernels[i].floor_s) for i, t in above_floors(times, bounds).items()}
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """Kernels of one element type that steps know.
+
+    Args:
+        weights: of the steps that ran such kernels.
+        setting: how these steps were run.
+        listing: counts the kernels' launches.
+        indices: of the kernels.
+    """
+
+    weights: Artefact
+    setting: Setting
+    listing: Listing
+    indices: Sequence[int]
+
+
+def asked(
+    bounds: RooflineTable,
+    kernels: KernelTable,
+    module: Module,
+    wanted: Sequence[int],
+    *,
+    autocast: Autocasting | None,
+    folder: Path,
+) -> list[Asked]:
+    """The kernels ``wanted`` that steps know, by element type; nothing without weights."""
     mode = RUNTIMES.get(kernels.runtime.name.partition(":")[0])
     path = folder / f"{weights_name(mode)}.toml" if mode is not None else None
     if path is None or bounds.machine.kind == "cpu" or not wanted or not path.is_file():
-        return {}
+        return []
     found = _load(path)
     groups: dict[str, list[int]] = {}
     for i in wanted:
@@ -182,7 +177,7 @@ def kernel_times(
         if dtype in found.card.dtypes:
             groups.setdefault(dtype, []).append(i)
     listing: Listing | None = None
-    times: dict[int, KernelTime] = {}
+    parts: list[Asked] = []
     for dtype, indices in groups.items():
         setting = setting_of(
             found.card, dtype, mode is Mode.COMPILED, bounds.machine.name,
@@ -193,11 +188,9 @@ def kernel_times(
         listing = listing or listed(bounds, kernels, module, setting.compiled, autocast)
         if len(listing.table.kernels) != len(bounds.kernels):
             # grouped otherwise in f32: nobody could say whose launches are whose
-            return {}
-        made = launches_of(listing, bounds, indices, copies_alone=copies_alone)
-        if made.launches:
-            times |= made.shared(estimated(found, made, bounds, setting))
-    return times if copies_alone else above_floors(times, bounds)
+            return []
+        parts.append(Asked(found, setting, listing, indices))
+    return parts
 
 
 def element_type(kernel: Kernel) -> str:
@@ -257,7 +250,7 @@ class Owned:
     owners: Sequence[int]
     weight_bytes: Mapping[int, float]
 
-    def shared(self, times: Mapping[int, KernelTime]) -> dict[int, KernelTime]:
+    def shared(self, times: Mapping[int, Estimate]) -> dict[int, Estimate]:
         """Times by kernel, each with its part of the casts of weights."""
         found = {i: time for i, time in times.items() if i != ALL}
         casts = times.get(ALL)
@@ -265,12 +258,12 @@ class Owned:
             return found
         whole = math.fsum(self.weight_bytes.values())
         for i, nbytes in self.weight_bytes.items():
-            part = casts.times(nbytes / whole)
-            found[i] = found[i] + part if i in found else part
+            part = casts.scaled(nbytes / whole)
+            found[i] = found[i].plus(part) if i in found else part
         return found
 
 
-def above_floors(times: Mapping[int, KernelTime], bounds: RooflineTable) -> dict[int, KernelTime]:
+def above_floors(times: Mapping[int, Estimate], bounds: RooflineTable) -> dict[int, Estimate]:
     """No kernel below its floor, and the same sum: steps taught sums, not who takes how much of it.
 
     All others shrink by one factor, none below its own floor.
@@ -285,17 +278,42 @@ def above_floors(times: Mapping[int, KernelTime], bounds: RooflineTable) -> dict
         free = math.fsum(t.time_s for i, t in times.items() if i not in low)
         factor = max(left / free, 0.0) if free else 0.0
     ends = {i: floors[i] if i in low else factor * t.time_s for i, t in times.items()}
-    return {i: t.times(ends[i] / t.time_s) if t.time_s else t for i, t in times.items()}
+    return {i: t.scaled(ends[i] / t.time_s) if t.time_s else t for i, t in times.items()}
 
 
-def estimated(
+@dataclass(frozen=True, eq=False)
+class LaunchTimes:
+    """What steps say of launches of one element type, all repetitions of each together.
+
+    Args:
+        scale_s: physical estimate of one repetition.
+        factor: what that is multiplied with.
+        time_s: of all repetitions; no launch is below its floor.
+        down: how far a step of such launches may be below, as a logarithm.
+        up: how far above.
+        beyond: how far each lies outside of the launches of the steps.
+    """
+
+    scale_s: Array
+    factor: Array
+    time_s: Array
+    down: Array
+    up: Array
+    beyond: Array
+
+
+def launch_times(
     found: Artefact, made: Owned, bounds: RooflineTable, setting: Setting
-) -> dict[int, KernelTime]:
-    """Launches of one element type, summed by the kernel that owns them."""
+) -> LaunchTimes:
+    """Each launch by its scale and what was learned.
+
+    Raises:
+        WeightsError: weights that read other features.
+    """
     import numpy as np
 
     sheet, card = Sheet(bounds.machine), found.card
-    owners, columns = np.array(made.owners), columns_of(made.launches)
+    columns = columns_of(made.launches)
     table = tabulate(columns, setting, sheet)
     if table.names != card.features:
         raise WeightsError(
@@ -309,26 +327,41 @@ def estimated(
     known = bounds.machine.name in card.targets
     spread = walked(found.spread, table.values)
     width = expected_error(found, spread, known=known) * (1 + beyond)
-    apart = distance_to(card, setting, sheet)
-    band = card.calibration.at(apart, measured=known)
+    band = card.calibration.at(distance_to(card, setting, sheet), measured=known)
     down = np.minimum(width * -min(band.low, 0.0), LONGEST)
     up = np.minimum(width * max(band.high, 0.0), LONGEST)
-    alone = NINE_IN_TEN * KERNEL_ERROR
-    low_s, high_s = time_s * np.exp(-np.hypot(down, alone)), time_s * np.exp(np.hypot(up, alone))
+    return LaunchTimes(table.scale_s, factor, time_s, down, up, beyond)
 
-    least_s, most_s = time_s * np.exp(-down), time_s * np.exp(up)
-    times: dict[int, KernelTime] = {}
+
+def estimated(
+    found: Artefact, made: Owned, bounds: RooflineTable, setting: Setting
+) -> dict[int, Estimate]:
+    """Launches of one element type, summed by the kernel that owns them."""
+    import numpy as np
+
+    owners, each = np.array(made.owners), launch_times(found, made, bounds, setting)
+    time_s, alone = each.time_s, NINE_IN_TEN * KERNEL_ERROR
+    low_s, high_s = (
+        time_s * np.exp(-np.hypot(each.down, alone)), time_s * np.exp(np.hypot(each.up, alone))
+    )  # fmt: skip
+    least_s, most_s = time_s * np.exp(-each.down), time_s * np.exp(each.up)
+    apart = distance_to(found.card, setting, Sheet(bounds.machine))
+    times: dict[int, Estimate] = {}
     for i in np.unique(owners).tolist():
         own = owners == i
-        times[i] = KernelTime(
-            float(time_s[own].sum()),
-            float(low_s[own].sum()),
-            float(high_s[own].sum()),
-            (float(least_s[own].sum()), float(most_s[own].sum())),
-            apart > FAR or bool(beyond[own].max() > FAR),
-            apart <= FAR,
-            known,
-            card.name,
+        alone_s, step_s = (
+            Interval(*(float(end[own].sum()) for end in ends))
+            for ends in ((low_s, time_s, high_s), (least_s, time_s, most_s))
+        )
+        times[i] = Estimate(
+            0.0,
+            alone_s,
+            Predictor.STEPS,
+            CLASS,
+            is_extrapolating=apart > FAR or bool(each.beyond[own].max() > FAR),
+            is_measured=apart <= FAR,
+            is_own=bounds.machine.name in found.card.targets,
+            in_run=step_s,
         )
     return times
 

@@ -17,7 +17,7 @@ from perfc.passes.roofline import KernelBound
 if TYPE_CHECKING:
     import onnx
 
-    from perfc.analyzers.prediction import KernelPrediction
+    from perfc.analyzers.estimate.estimate import Estimate
 
 PREFIX = "perfc."
 FOLDED = "folded: known before the model runs"
@@ -34,7 +34,7 @@ class NodeNumbers:
     coverage: Tier = Tier.EXACT
     kernels: list[int] = field(default_factory=list[int])
     led: list[KernelBound] = field(default_factory=list[KernelBound])
-    foretold: list[KernelPrediction] = field(default_factory=list["KernelPrediction"])
+    foretold: list[Estimate] = field(default_factory=list["Estimate"])
 
     def add(self, cost: NodeCost, env: Mapping[str, int]) -> None:
         """Count one more node of the analysed module."""

@@ -13,7 +13,7 @@ from perfc.machine import Unit
 from .roofs import Level, Roof, Roofs, listed
 
 if TYPE_CHECKING:
-    from perfc.analyzers.prediction import KernelPrediction
+    from perfc.analyzers.estimate.estimate import Estimate
     from perfc.machine import Machine
     from perfc.passes.roofline import KernelBound, RooflineTable
 
@@ -136,7 +136,7 @@ class Marks:
 
 
 def marks_of(
-    table: RooflineTable, predicted: Sequence[KernelPrediction] | None = None, *, tf32: bool = True
+    table: RooflineTable, predicted: Sequence[Estimate] | None = None, *, tf32: bool = True
 ) -> Marks:
     """The kernels of an analysis: intensities against the bytes of each level, and times.
 
@@ -163,7 +163,7 @@ def marks_of(
 
 
 def _mark(
-    machine: Machine, bound: KernelBound, predicted: KernelPrediction | None, tf32: bool
+    machine: Machine, bound: KernelBound, predicted: Estimate | None, tf32: bool
 ) -> Mark | None:
     counts, launches = bound.counts, bound.launches
     flop, time_s, basis = counts.flop * launches, bound.sustained_s, Basis.SUSTAINED

@@ -17,7 +17,7 @@ from .figures import Metric
 
 if TYPE_CHECKING:
     from perfc.analyzers.energy import Energy
-    from perfc.analyzers.prediction import KernelPrediction
+    from perfc.analyzers.estimate.estimate import Estimate
     from perfc.api import Report
     from perfc.passes.fuse import Kernel
 
@@ -87,7 +87,7 @@ class Timed:
     """A kernel of one side with what is predicted for it."""
 
     bound: KernelBound
-    prediction: KernelPrediction
+    prediction: Estimate
     energy: Energy | None
 
     @property

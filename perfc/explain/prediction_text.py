@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from perfc.analyzers.prediction import Predictor
-from perfc.analyzers.reasons import Reasons
+from perfc.analyzers.estimate.estimate import Predictor
+from perfc.analyzers.estimators.fitted import TermTime
+from perfc.analyzers.estimators.forest_reason import ForestReason
+from perfc.analyzers.estimators.roofline import SustainedShare
+from perfc.analyzers.estimators.steps import StepReason
 from perfc.report.units import Unit, plural, quantity, share
 
 from .prediction import PredictionPart
@@ -35,24 +38,45 @@ def prediction_lines(part: PredictionPart) -> Iterator[str]:
         ends = f"{quantity(e.low_j, Unit.JOULE)} to {quantity(e.high_j, Unit.JOULE)}"
         power = quantity(e.power_w, Unit.WATT)
         yield f"  energy {quantity(e.energy_j, Unit.JOULE)} ({ends}) at {power}, of the board"
-    for t in part.terms:
-        rate = f" at {1 / t.second_per_unit:.4g}" if t.name.endswith("per_s") else ""
-        yield f"  {quantity(t.time_s, Unit.SECOND):>10}  {t.amount:.6g}{rate} {t.name}"
-    if part.roofline is not None:
-        s = part.roofline
-        yield (
-            f"  sustained {quantity(s.sustained_s, Unit.SECOND)} x {s.mid:g}"
-            f" ({s.low:g} to {s.high:g}: what such kernels take of it)"
-        )
+    match part.reason:
+        case StepReason():
+            yield from step_lines(part.reason)
+        case SustainedShare(sustained_s, ratio):
+            yield (
+                f"  sustained {quantity(sustained_s, Unit.SECOND)} x {ratio.mid:g}"
+                f" ({ratio.low:g} to {ratio.high:g}: what such kernels take of it)"
+            )
+        case tuple(terms):
+            yield from map(term_line, terms)
     if p.correction != 1:
         yield f"  x {p.correction:.3g}: what kernels measured on this machine took (perfc adapt)"
-    if part.learned is not None:
-        yield from reason_lines(part.learned, p.time_s - p.wait_s)
+    if isinstance(part.reason, ForestReason):
+        yield from reason_lines(part.reason, p.time_s - p.wait_s)
     for note in part.notes:
         yield f"  ! {note}"
 
 
-def reason_lines(r: Reasons, here_s: float | None = None) -> Iterator[str]:
+def term_line(term: TermTime) -> str:
+    """A term of a fitted time."""
+    rate = f" at {1 / term.second_per_unit:.4g}" if term.name.endswith("per_s") else ""
+    return f"  {quantity(term.time_s, Unit.SECOND):>10}  {term.amount:.6g}{rate} {term.name}"
+
+
+def step_lines(r: StepReason) -> Iterator[str]:
+    """Launches, each with its scale and factor, and the steps these were learned from."""
+    here = "this machine is one of them" if r.is_own else "none of them this machine"
+    machines = plural(r.machines, "machine")
+    yield f"  weights {r.weights}, from steps in {r.setting} on {machines}, {here}"
+    for launch in r.launches:
+        times = f", {launch.times:g} times" if launch.times != 1 else ""
+        yield (
+            f"  {quantity(launch.time_s, Unit.SECOND):>10}  {launch.kind}{times}:"
+            f" physical estimate {quantity(launch.scale_s, Unit.SECOND)} x {launch.factor:.3f} learned"
+        )
+    yield f"  a step of such launches alone is off by up to a factor of {r.error:.2f}, nine in ten"
+
+
+def reason_lines(r: ForestReason, here_s: float | None = None) -> Iterator[str]:
     """Scale, factor, nearest rows, features; ``here_s`` is what came of it in this run."""
     if len(r.candidates) > 1:
         yield "  whose kernel runs is not known: the median of those measured"

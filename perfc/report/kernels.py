@@ -15,7 +15,7 @@ from .units import Unit, share
 
 if TYPE_CHECKING:
     from perfc.analyzers.energy import Energy
-    from perfc.analyzers.prediction import KernelPrediction
+    from perfc.analyzers.estimate.estimate import Estimate
     from perfc.api import Report
 
 
@@ -101,7 +101,7 @@ def collect(report: Report, *, predict: bool = False) -> tuple[KernelRow, ...]:
     firsts: dict[tuple[object, ...], KernelRow] = {}
     rows: list[KernelRow] = []
     bounds = report.roofline.kernels
-    predicted: Sequence[KernelPrediction | None] = (None,) * len(bounds)
+    predicted: Sequence[Estimate | None] = (None,) * len(bounds)
     energies: Sequence[Energy | None] = (None,) * len(bounds)
     whole_s = 0.0
     if predict:

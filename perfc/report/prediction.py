@@ -11,7 +11,8 @@ from .units import Unit, quantity, share
 
 if TYPE_CHECKING:
     from perfc.analyzers.energy import Energy
-    from perfc.analyzers.prediction import KernelPrediction, PredictionTable
+    from perfc.analyzers.estimate.estimate import Estimate
+    from perfc.analyzers.prediction import PredictionTable
     from perfc.api import Report
 
 
@@ -107,7 +108,7 @@ class Prediction:
     notes: tuple[str, ...]
 
 
-def forecast(found: KernelPrediction, energy: Energy | None, total_s: float) -> Forecast:
+def forecast(found: Estimate, energy: Energy | None, total_s: float) -> Forecast:
     """The prediction of one kernel."""
     return Forecast(
         ratio(found.time_s, total_s),

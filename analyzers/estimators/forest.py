@@ -1,27 +1,30 @@
-"""Predictions of the operator predictor for the kernels of a roofline."""
+"""The operator predictor: what kernels take by forests learned from kernels of many machines."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfc.machine import Unit
 from perfc.passes.runtimes import Launch
 
-from . import artefact, predictor
-from .adapt import LEARNED, of_class, of_machine
-from .lowering import Lowered, lower
-from .rows import Protocol
-from .sheet import Sheet
+from .. import artefact, predictor
+from ..adapt import of_class, of_machine
+from ..estimate.estimate import Estimate, Predictor
+from ..estimate.interval import Interval
+from ..lowering import Lowered, lower
+from ..rows import Protocol
+from ..sheet import Sheet
+from .estimator import Estimator, Execution
 
 if TYPE_CHECKING:
     from perfc.machine import Machine
     from perfc.passes.roofline import RooflineTable
 
-    from .card import Card
-    from .classes import Array
+    from ..card import Card
+    from ..classes import Array
+    from .forest_reason import ForestReason
 
 TENSOR_CORES = frozenset({"matmul", "convolution"})
 """Classes whose f32 products run as TF32 where that is allowed."""
@@ -35,25 +38,26 @@ PROFILED = frozenset({"matmul"})
 """Classes with profiled rows of many machines; those of others are few, or of other libraries."""
 
 
-@dataclass(frozen=True, slots=True)
-class Learned:
-    """What the operator predictor says of a kernel; all launches together.
+class Forests(Estimator):
+    """Forests over physical estimates, a set of them for each class of kernels."""
 
-    Args:
-        weights: name of the weights that were used.
-        is_measured: whether they were trained on kernels of this element type on this machine, or
-            on one that is near by its data sheet.
-        is_own: whether on this very machine.
-    """
+    predictor = Predictor.LEARNED
 
-    time_s: float
-    low_s: float
-    high_s: float
-    is_extrapolating: bool
-    is_measured: bool
-    class_name: str
-    weights: str
-    is_own: bool = False
+    def estimate(self, execution: Execution, wanted: Sequence[int]) -> dict[int, Estimate]:
+        """Times of the kernels of classes with weights, on machines that are no processors."""
+        return learned(
+            execution.bounds, wanted, tf32=execution.tf32,
+            launch=execution.kernels.runtime.launch, folder=execution.folder,
+        )  # fmt: skip
+
+    def why(self, execution: Execution, index: int) -> ForestReason | None:
+        """The physical estimate, the factor, the nearest rows and what moved it."""
+        from .forest_reason import reasons
+
+        return reasons(
+            execution.bounds, index, tf32=execution.tf32,
+            launch=execution.kernels.runtime.launch, folder=execution.folder,
+        )  # fmt: skip
 
 
 def learned(
@@ -63,8 +67,8 @@ def learned(
     tf32: bool = True,
     launch: Launch = Launch.GRAPH,
     folder: Path = artefact.SHIPPED,
-) -> dict[int, Learned]:
-    """Predictions of the kernels ``wanted`` that a class with weights knows, by their index.
+) -> dict[int, Estimate]:
+    """Estimates of the kernels ``wanted`` that a class with weights knows, by their index.
 
     Equal kernels are predicted once, and all of a class and element type together.
 
@@ -82,7 +86,7 @@ def learned(
         own = next((choice for choice in choices if choice[0] in known), None)
         if own is not None:
             groups.setdefault(own, []).append((i, row))
-    found: dict[int, Learned] = {}
+    found: dict[int, Estimate] = {}
     for (class_name, dtype), rows in groups.items():
         found |= predicted(bounds, class_name, dtype, rows, launch, folder)
     return found
@@ -114,7 +118,7 @@ def predicted(
     rows: Sequence[tuple[int, Lowered]],
     launch: Launch,
     folder: Path,
-) -> dict[int, Learned]:
+) -> dict[int, Estimate]:
     """Kernels of one class and element type."""
     import numpy as np
 
@@ -126,26 +130,26 @@ def predicted(
     apart = predictor.distance_to(card, dtype, sheet)
     is_measured = dtype in card.dtypes and apart <= predictor.FAR
     # corrections are of what a recorded graph takes
-    is_adapted = of_class(of_machine(machine), LEARNED, class_name) is not None
+    is_adapted = of_class(of_machine(machine), Predictor.LEARNED.value, class_name) is not None
     protocol = INSIDE if is_adapted else inside(card, launch)
     each = [bounds.kernels[i] for i, _ in rows]
     floor_s = np.array([k.floor_s / k.launches if k.launches else 0.0 for k in each])
     found = predictor.predict_with(weights, columns, dtype, sheet, protocol, floor_s=floor_s)
-    made: dict[int, Learned] = {}
+    is_own = predictor.is_measured(card, dtype, sheet)
+    times: dict[int, Estimate] = {}
     for at, (i, _) in enumerate(rows):
-        least_s, n = bounds.kernels[i].floor_s, bounds.kernels[i].launches
-        time_s, low_s, high_s = (float(t[at]) for t in (found.time_s, found.low_s, found.high_s))
-        made[i] = Learned(
-            max(time_s * n, least_s),
-            max(low_s * n, least_s),
-            max(high_s * n, least_s),
-            bool(found.extrapolating[at]),
-            is_measured or is_adapted,
+        bound = bounds.kernels[i]
+        ends = (float(t[at]) for t in (found.low_s, found.time_s, found.high_s))
+        times[i] = Estimate(
+            bound.floor_s,
+            (Interval(*ends) * bound.launches).at_least(bound.floor_s),
+            Predictor.LEARNED,
             class_name,
-            found.predictor,
-            predictor.is_measured(card, dtype, sheet),
+            is_extrapolating=bool(found.extrapolating[at]),
+            is_measured=is_measured or is_adapted,
+            is_own=is_own,
         )
-    return made
+    return times
 
 
 def inside(card: Card, launch: Launch) -> Protocol:

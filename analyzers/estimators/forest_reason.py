@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 from perfc.machine import load_machine
 from perfc.passes.runtimes import Launch
 
-from . import artefact, predictor
-from .implementations import meant
-from .learned import INSIDE, computed, inside
-from .lowering import Lowered, lower
-from .sheet import Sheet
-from .table import class_of, complete, tabulate
+from .. import artefact, predictor
+from ..implementations import meant
+from ..lowering import Lowered, lower
+from ..sheet import Sheet
+from ..table import class_of, complete, tabulate
+from .forest import INSIDE, computed, inside
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
     from perfc.passes.roofline import RooflineTable
 
-    from .artefact import Artefact
-    from .classes import KernelClass
-    from .forest import Forest
-    from .implementations import Meant
-    from .mixture import Mixture
+    from ..artefact import Artefact
+    from ..classes import KernelClass
+    from ..forest import Forest
+    from ..implementations import Meant
+    from ..mixture import Mixture
 
 NEAREST = 3
 MOVES = 5
@@ -91,7 +91,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Reasons:
+class ForestReason:
     """What a learned prediction rests on.
 
     Where several kernels may be meant, all but ``candidates`` is of that whose time is nearest to
@@ -127,7 +127,7 @@ def reasons(
     tf32: bool = True,
     launch: Launch = Launch.GRAPH,
     folder: Path = artefact.SHIPPED,
-) -> Reasons | None:
+) -> ForestReason | None:
     """Why the operator predictor says what it says of a kernel; None where it says nothing.
 
     Raises:
@@ -161,7 +161,7 @@ def reasons(
     )  # fmt: skip
     parameters = {k: float(v[0]) for k, v in usual.columns.items()}
     factor = found.factor_of(measured=predictor.is_measured(card, dtype, sheet))
-    return Reasons(
+    return ForestReason(
         card.name,
         candidates(kind, parts, each),
         parameters,
@@ -195,7 +195,7 @@ def neighbours(found: Artefact, row: Lowered, sheet: Sheet) -> tuple[Neighbour, 
     """The nearest cells of training rows: by extents, then machine, then type."""
     import numpy as np
 
-    from .distance import distance
+    from ..distance import distance
 
     cells, card = found.cells, found.card
     if cells is None or not len(cells.count):

@@ -1,0 +1,1 @@
+"""What every estimator gives, and what is done with it: intervals and estimates of time."""

@@ -1,0 +1,125 @@
+"""The estimate of a kernel and of a run: floor, time, interval, and who says so."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from .interval import Interval
+
+
+class Predictor(Enum):
+    """Who says what a kernel takes, the most trusted first."""
+
+    FITTED = "fitted"
+    """Rates fitted to kernels that this machine ran under this runtime."""
+    LEARNED = "learned"
+    """The operator predictor, from the target's data sheet."""
+    STEPS = "steps"
+    """What whole steps of models taught of kernels that nobody timed alone."""
+    ROOFLINE = "roofline"
+    """Sustained rates, times what kernels of the kind usually take of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """A time that was estimated, with its interval.
+
+    Args:
+        floor_s: nothing is faster.
+        time: in seconds; no end of it is below the floor.
+    """
+
+    floor_s: float
+    time: Interval
+
+    @property
+    def time_s(self) -> float:
+        """The likeliest time."""
+        return self.time.mid
+
+    @property
+    def low_s(self) -> float:
+        """Lower end of the interval that holds nine in ten."""
+        return self.time.low
+
+    @property
+    def high_s(self) -> float:
+        """Upper end."""
+        return self.time.high
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate(Timed):
+    """What one kernel will take; all launches of one run together.
+
+    Args:
+        predictor: who says so.
+        class_name: class of kernels whose measurements it rests on.
+        wait_s: part of the time that only waits for the launch.
+        is_extrapolating: whether the kernel, or the machine, is unlike all that was measured.
+        is_measured: whether kernels of the class were measured on this machine, or a near one.
+        is_own: whether kernels of the class were measured on this very machine.
+        in_run: what counts in the interval of the run, where errors cancel in a sum; None where
+            that is ``time``.
+        correction: factor in ``time`` that kernels measured on this machine gave (`adapt`).
+    """
+
+    predictor: Predictor
+    class_name: str
+    wait_s: float = 0.0
+    is_extrapolating: bool = False
+    is_measured: bool = True
+    is_own: bool = False
+    in_run: Interval | None = None
+    correction: float = 1.0
+
+    @property
+    def summed(self) -> Interval:
+        """The interval that counts in that of the run."""
+        return self.time if self.in_run is None else self.in_run
+
+    def scaled(self, factor: float) -> Estimate:
+        """A share of the kernel's time."""
+        return replace(self, time=self.time * factor, in_run=self.in_run and self.in_run * factor)
+
+    def plus(self, other: Estimate) -> Estimate:
+        """Further launches for the same kernel, by the same predictor."""
+        return replace(self, time=self.time + other.time, in_run=self.summed + other.summed)
+
+    def above(self, floor_s: float) -> Estimate:
+        """The estimate of a kernel that cannot be faster than its floor."""
+        in_run = self.in_run and self.in_run.at_least(floor_s)
+        return replace(self, floor_s=floor_s, time=self.time.at_least(floor_s), in_run=in_run)
+
+    def beside(self, other: Interval, in_run: Interval) -> Estimate:
+        """The kernel followed by what is launched for it alone.
+
+        Args:
+            other: what that takes.
+            in_run: what of it counts in the interval of the run.
+        """
+        ends = Interval(self.low_s, self.time_s, self.high_s) + in_run
+        return replace(self, time=self.time + other, in_run=ends)
+
+    def waiting(self, launch: Interval) -> Estimate:
+        """The kernel, or its launch where that takes longer."""
+        time = self.time.slower_of(launch)
+        in_run = self.in_run and self.in_run.slower_of(launch)
+        return replace(self, time=time, in_run=in_run, wait_s=time.mid - self.time.mid)
+
+
+@dataclass(frozen=True, slots=True)
+class RunEstimate(Timed):
+    """What the run will take: kernels, launches and the host's own nodes.
+
+    Args:
+        wait_s: part of the time that waits for launches.
+        host_s: part of the time that the host's own nodes take.
+        predictor: of whole runs, who says so; "" for the sum of the kernels. Then ``wait_s`` and
+            ``host_s`` are the kernels' still.
+    """
+
+    wait_s: float
+    host_s: float
+    predictor: str = ""

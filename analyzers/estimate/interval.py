@@ -1,0 +1,58 @@
+"""A quantity that is not known exactly: its likeliest value and the interval around it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """The likeliest value of a quantity, and the ends that hold nine in ten of its values.
+
+    The unit is that of the quantity: seconds, joules, bytes, or 1 for a ratio.
+
+    Args:
+        low: lower end.
+        mid: likeliest value.
+        high: upper end.
+
+    >>> Interval(1.0, 2.0, 4.0) + Interval(0.5, 1.0, 1.0)
+    Interval(low=1.5, mid=3.0, high=5.0)
+    >>> Interval(1.0, 2.0, 4.0) * 0.5
+    Interval(low=0.5, mid=1.0, high=2.0)
+    """
+
+    low: float
+    mid: float
+    high: float
+
+    @classmethod
+    def exactly(cls, value: float) -> Interval:
+        """A quantity that is known."""
+        return cls(value, value, value)
+
+    def __add__(self, other: Interval) -> Interval:
+        """Two quantities that err together."""
+        return Interval(self.low + other.low, self.mid + other.mid, self.high + other.high)
+
+    def __mul__(self, factor: float) -> Interval:
+        """So many of the quantity, all with the same error."""
+        return Interval(self.low * factor, self.mid * factor, self.high * factor)
+
+    def at_least(self, least: float) -> Interval:
+        """The quantity where it is known to be no smaller than ``least``."""
+        return Interval(max(self.low, least), max(self.mid, least), max(self.high, least))
+
+    def slower_of(self, other: Interval) -> Interval:
+        """The larger of two quantities, end by end: who waits for both waits that long.
+
+        What is not a number in this interval stays so.
+        """
+        return Interval(
+            max(self.low, other.low), max(self.mid, other.mid), max(self.high, other.high)
+        )
+
+    def widened(self, factor: float) -> Interval:
+        """Ends that lie ``factor`` times as far from the middle on a logarithmic scale."""
+        low, high = self.low / self.mid, self.high / self.mid
+        return Interval(self.mid * low**factor, self.mid, self.mid * high**factor)

@@ -1,0 +1,49 @@
+"""Which estimator answers for which kernel."""
+
+from __future__ import annotations
+
+from ..estimate.estimate import Estimate, Predictor
+from .estimator import Estimator, Execution
+from .fitted import Fitted
+from .forest import Forests
+from .roofline import SustainedRoofline
+from .steps import Steps
+
+IN_ORDER: tuple[Estimator, ...] = (Fitted(), Forests(), Steps(), SustainedRoofline())
+"""A kernel is estimated by the first that knows it; `comes_first` may prefer whole steps."""
+WIDELY = frozenset({"matmul", "attention_prefill", "attention_decode"})
+"""Classes measured in 16 bits on many machines."""
+
+
+def estimates(execution: Execution) -> tuple[Estimate, ...]:
+    """What every kernel takes by itself: neither copies nor launches are in it.
+
+    Raises:
+        WeightsError: weights that are damaged or of another schema.
+    """
+    chosen: dict[int, Estimate] = {}
+    for estimator in IN_ORDER:
+        taught = estimator.predictor is Predictor.STEPS
+        wanted = [
+            i
+            for i in execution.indices
+            if i not in chosen or (taught and chosen[i].predictor is Predictor.LEARNED)
+        ]
+        if not wanted:
+            break
+        for i, estimate in estimator.estimate(execution, wanted).items():
+            if comes_first(estimate, chosen.get(i)):
+                chosen[i] = estimate
+    return tuple(chosen[i] for i in execution.indices)
+
+
+def comes_first(steps: Estimate, other: Estimate | None) -> bool:
+    """Steps of this machine do, as errors cancel in a run; else who is measured, or `WIDELY` is."""
+    if other is None or steps.is_own:
+        return True
+    return not other.is_measured and (steps.is_measured or other.class_name not in WIDELY)
+
+
+def why(execution: Execution, index: int, predictor: Predictor) -> object | None:
+    """What a predictor's estimate of a kernel rests on."""
+    return next(e for e in IN_ORDER if e.predictor is predictor).why(execution, index)

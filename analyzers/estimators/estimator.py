@@ -1,0 +1,71 @@
+"""What an estimator is asked, and what it answers."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from .. import artefact
+from ..estimate.estimate import Estimate, Predictor
+
+if TYPE_CHECKING:
+    from perfc.ir.graph import Module
+    from perfc.machine import Machine
+    from perfc.passes.fuse import KernelTable
+    from perfc.passes.roofline import RooflineTable
+
+    from ..steps.kernels import Autocasting
+
+
+@dataclass(frozen=True)
+class Execution:
+    """Kernels on a machine under a runtime, of which an estimator says what they take.
+
+    Args:
+        bounds: their roofline.
+        kernels: the kernels it is of, with their runtime.
+        module: typed and canonical, what the kernels are of; without it nobody knows what whole
+            steps taught.
+        tf32: whether f32 products may use TF32.
+        autocast: what runs under it, None where nothing does.
+        folder: where the weights of the operator predictor lie.
+    """
+
+    bounds: RooflineTable
+    kernels: KernelTable
+    module: Module | None = None
+    tf32: bool = True
+    autocast: Autocasting | None = None
+    folder: Path = artefact.SHIPPED
+
+    @property
+    def machine(self) -> Machine:
+        """What it runs on."""
+        return self.bounds.machine
+
+    @cached_property
+    def indices(self) -> range:
+        """Of all kernels, in the order of the roofline."""
+        return range(len(self.bounds.kernels))
+
+
+class Estimator(ABC):
+    """Says what kernels take, and why."""
+
+    predictor: ClassVar[Predictor]
+
+    @abstractmethod
+    def estimate(self, execution: Execution, wanted: Sequence[int]) -> dict[int, Estimate]:
+        """What the kernels ``wanted`` take, by their index; those it knows nothing of are left out.
+
+        Raises:
+            WeightsError: weights that are damaged or of another schema.
+        """
+
+    @abstractmethod
+    def why(self, execution: Execution, index: int) -> object | None:
+        """What an estimate of a kernel rests on; None where it knows nothing of the kernel."""

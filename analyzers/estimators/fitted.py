@@ -1,0 +1,72 @@
+"""Rates fitted to kernels that the machine ran under the runtime."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from perfc.passes.fitted import Ratios, of_machine
+from perfc.passes.fitted.classes import classify
+from perfc.passes.fitted.layout import moved_bytes
+from perfc.passes.fitted.subject import of_bound
+
+from ..estimate.estimate import Estimate, Predictor
+from ..estimate.interval import Interval
+from .estimator import Estimator, Execution
+
+UNKNOWN_RATIOS = Ratios(0.4, 2.5)
+"""Of a class whose fit left no kernel out; assumed."""
+
+
+@dataclass(frozen=True, slots=True)
+class TermTime:
+    """A term of a fitted time: so many units at so many seconds each."""
+
+    name: str
+    amount: float
+    second_per_unit: float
+    time_s: float
+
+
+class Fitted(Estimator):
+    """Rates of the target file; launches are in them."""
+
+    predictor = Predictor.FITTED
+
+    def estimate(self, execution: Execution, wanted: Sequence[int]) -> dict[int, Estimate]:
+        """Times by fitted rates, for kernels of classes that were measured."""
+        bounds, runtime = execution.bounds, execution.kernels.runtime.name
+        efficiencies = of_machine(execution.machine, runtime)
+        if efficiencies is None:
+            return {}
+        times = efficiencies.kernels(bounds, runtime)
+        found: dict[int, Estimate] = {}
+        for i in wanted:
+            fitted, floor_s = times[i], bounds.kernels[i].floor_s
+            if fitted is not None:
+                side = efficiencies.ratios.get(fitted.name, UNKNOWN_RATIOS)
+                time_s = fitted.time_s
+                time = Interval(time_s * side.low, time_s, time_s * side.high).at_least(floor_s)
+                found[i] = Estimate(floor_s, time, self.predictor, fitted.name)
+        return found
+
+    def why(self, execution: Execution, index: int) -> tuple[TermTime, ...] | None:
+        """The terms that a fitted time is the sum of, largest first; of one launch."""
+        bounds, runtime = execution.bounds, execution.kernels.runtime.name
+        efficiencies = of_machine(execution.machine, runtime)
+        if efficiencies is None:
+            return None
+        moved = moved_bytes([b.kernel for b in bounds.kernels], runtime, bounds.env)[index]
+        found = classify(of_bound(bounds.kernels[index], bounds.env, moved))
+        name = efficiencies.name_of(found)
+        if not name:
+            return None
+        rates = efficiencies.seconds[name]
+        terms = [
+            TermTime(t.value, amount, rates.get(t, 0.0), amount * rates.get(t, 0.0))
+            for t, amount in found.terms.items()
+        ]
+        copied_s = efficiencies.moved_s(moved)
+        if copied_s:
+            terms.append(TermTime("copies into another layout", moved, copied_s / moved, copied_s))
+        return tuple(sorted((t for t in terms if t.time_s > 0), key=lambda t: -t.time_s))

@@ -1,0 +1,75 @@
+"""The sustained roofline, times what kernels of the kind usually take of it."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from perfc.ir.op import Kind
+
+from ..estimate.estimate import Estimate, Predictor
+from ..estimate.interval import Interval
+from .estimator import Estimator, Execution
+
+FILE = Path(__file__).with_suffix(".toml")
+ANY = "any"
+
+
+@dataclass(frozen=True, slots=True)
+class SustainedShare:
+    """A sustained roofline and the ratio of measured to sustained time of such kernels."""
+
+    sustained_s: float
+    ratio: Interval
+
+
+class SustainedRoofline(Estimator):
+    """Knows every kernel of every machine, none of them well."""
+
+    predictor = Predictor.ROOFLINE
+
+    def estimate(self, execution: Execution, wanted: Sequence[int]) -> dict[int, Estimate]:
+        """The sustained time of all kernels, widened."""
+        found: dict[int, Estimate] = {}
+        for i in wanted:
+            floor_s, reason = execution.bounds.kernels[i].floor_s, self.why(execution, i)
+            time = (reason.ratio * reason.sustained_s).at_least(floor_s)
+            kind = execution.bounds.kernels[i].kernel.kind
+            found[i] = Estimate(floor_s, time, self.predictor, kind.value, is_measured=False)
+        return found
+
+    def why(self, execution: Execution, index: int) -> SustainedShare:
+        """The sustained time and what it is multiplied with."""
+        bound = execution.bounds.kernels[index]
+        return SustainedShare(
+            bound.sustained_s, measured_share(execution.machine.kind, bound.kernel.kind)
+        )
+
+
+@cache
+def measured_shares() -> Mapping[str, Mapping[str, Interval]]:
+    """Measured over sustained time, by kind of machine and of kernel: 5, 50 and 95 % lie below.
+
+    Made by ``benchmarks/roofline_spread.py``.
+    """
+    data = tomllib.loads(FILE.read_text(encoding="utf-8"))
+    return {
+        machine: {
+            kind: Interval(entry["low"], entry["mid"], entry["high"])
+            for kind, entry in kinds.items()
+        }
+        for machine, kinds in data.items()
+        if isinstance(kinds, dict)
+    }
+
+
+def measured_share(machine: str, kind: Kind) -> Interval:
+    """Measured over sustained time of kernels of a kind.
+
+    All kernels stand for kinds that were not measured, GPUs for machines that were not.
+    """
+    known = measured_shares().get(machine, measured_shares()["cuda"])
+    return known.get(kind.value, known[ANY])

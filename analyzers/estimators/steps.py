@@ -1,0 +1,102 @@
+"""What whole steps of models taught of kernels whose like nobody timed alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..estimate.estimate import Estimate, Predictor
+from ..steps.kernels import asked, kernel_times, launch_times, launches_of
+from .estimator import Estimator, Execution
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchReason:
+    """A launch that a kernel is, or that is made for it, and what steps say of it.
+
+    Args:
+        kind: of the launch, as ``copy`` or ``grouped convolution``.
+        times: how often it is launched in a run.
+        scale_s: physical estimate of one launch.
+        factor: what that is multiplied with, learned through the times of steps.
+        time_s: of all repetitions.
+    """
+
+    kind: str
+    times: float
+    scale_s: float
+    factor: float
+    time_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class StepReason:
+    """Why steps say what they say of a kernel.
+
+    Args:
+        weights: name of the card.
+        setting: how the steps were run, in words.
+        machines: how many machines ran them.
+        is_own: whether this machine is one of them.
+        launches: of the kernel, in order.
+        error: how far a step of such launches may be off, as a ratio.
+    """
+
+    weights: str
+    setting: str
+    machines: int
+    is_own: bool
+    launches: tuple[LaunchReason, ...]
+    error: float
+
+
+class Steps(Estimator):
+    """Factors of launches that were learned through the times of whole steps."""
+
+    predictor = Predictor.STEPS
+
+    def estimate(self, execution: Execution, wanted: Sequence[int]) -> dict[int, Estimate]:
+        """Times of kernels of the runtimes and element types that steps were run in."""
+        return self._times(execution, wanted, copies_alone=False)
+
+    def copies(self, execution: Execution, wanted: Sequence[int]) -> dict[int, Estimate]:
+        """Copies of views and casts that the framework makes for kernels, if it makes some."""
+        return self._times(execution, wanted, copies_alone=True)
+
+    def why(self, execution: Execution, index: int) -> StepReason | None:
+        """The launches of the kernel, each with its scale and factor."""
+        if execution.module is None:
+            return None
+        bounds = execution.bounds
+        parts = asked(
+            bounds, execution.kernels, execution.module, [index],
+            autocast=execution.autocast, folder=execution.folder,
+        )  # fmt: skip
+        for part in parts:
+            made = launches_of(part.listing, bounds, [index], copies_alone=False)
+            each = launch_times(part.weights, made, bounds, part.setting)
+            card, setting = part.weights.card, part.setting
+            numbers = zip(each.scale_s.tolist(), each.factor.tolist(), each.time_s.tolist())
+            return StepReason(
+                card.name,
+                f"{setting.mode.value}, {setting.precision.value}, {setting.framework}",
+                len(card.targets),
+                bounds.machine.name in card.targets,
+                tuple(
+                    LaunchReason(launch.kind.value, launch.times, *of_launch)
+                    for launch, of_launch in zip(made.launches, numbers, strict=True)
+                ),
+                math.exp(float(max(each.down.max(), each.up.max()))),
+            )
+        return None
+
+    def _times(
+        self, execution: Execution, wanted: Sequence[int], *, copies_alone: bool
+    ) -> dict[int, Estimate]:
+        if execution.module is None:
+            return {}
+        return kernel_times(
+            execution.bounds, execution.kernels, execution.module, wanted,
+            copies_alone=copies_alone, autocast=execution.autocast, folder=execution.folder,
+        )  # fmt: skip
