@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from perfc.analyzers.adapt import Residual, correction, posterior
-from perfc.analyzers.learned import INSIDE
+from perfc.analyzers.estimators.forest import INSIDE
 from perfc.analyzers.predictor import predict_with
 from perfc.analyzers.rows import Rows
 from perfc.analyzers.sheet import Sheet

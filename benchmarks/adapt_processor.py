@@ -17,7 +17,7 @@ from statistics import mean, median
 
 from perfc.adapt import ROOFLINE, of_kernel, residuals
 from perfc.analyzers.adapt import Correction, adapt, of_class
-from perfc.analyzers.spread import spread_of
+from perfc.analyzers.estimators.roofline import measured_share
 from perfc.ir.op import Kind
 from perfc.machine import load_machine
 from perfc.measure import dataset
@@ -31,7 +31,7 @@ def total_s(kernels: Sequence[KernelRow], corrections: Mapping[str, Correction])
     """Predicted time of a run."""
     whole = 0.0
     for row in kernels:
-        time_s = row.sustained_s * spread_of("cpu", Kind(row.kind)).mid
+        time_s = row.sustained_s * measured_share("cpu", Kind(row.kind)).mid
         own = of_class(corrections, ROOFLINE, row.kind)
         if own is not None:
             time_s *= own.at(time_s / row.launches)

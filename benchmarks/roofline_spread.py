@@ -2,7 +2,7 @@
 
     python benchmarks/roofline_spread.py DATA datasets/cpu-epyc-2c/kernels.csv.gz
 
-Writes `analyzers/spread.toml`. Kernels that mostly wait for their launch are left out:
+Writes `analyzers/estimators/roofline.toml`. Kernels that mostly wait for their launch are left out:
 an eager call under 100 µs, a kernel of a recorded graph under 20 µs, one of a processor too.
 Every device counts equally. DATA is the folder that `perfc data fetch` fills.
 """
@@ -18,7 +18,7 @@ import pandas as pd
 from perfc.errors import TargetError
 from perfc.machine import Machine, Unit, load_machine
 
-OUT = Path(__file__).parents[1] / "analyzers" / "spread.toml"
+OUT = Path(__file__).parents[1] / "analyzers" / "estimators" / "roofline.toml"
 QUANTILES = (0.05, 0.5, 0.95)
 EAGER_S, GRAPH_S = 100e-6, 20e-6
 FROM_OPS = {"ln": "normalization", "softmax": "softmax", "conv": "conv", "linear": "matmul",

@@ -26,7 +26,8 @@ import numpy as np
 
 import perfc
 from perfc.analyzers.artefact import SHIPPED, save
-from perfc.analyzers.prediction import Predictor, Total, predict
+from perfc.analyzers.estimate.estimate import Predictor, RunEstimate
+from perfc.analyzers.prediction import predict
 from perfc.analyzers.sources.timm import Measured, graph_folder, measured
 from perfc.analyzers.steps.kernels import Autocasting
 from perfc.analyzers.steps.predict import weights_name
@@ -53,8 +54,8 @@ class Scored:
     """One run: measured, the sum of its kernels, the default total, and who answered."""
 
     time_s: float
-    summed: Total
-    whole: Total | None
+    summed: RunEstimate
+    whole: RunEstimate | None
     shares: tuple[float, ...]
 
 
@@ -164,7 +165,7 @@ def line(title: str, found: Sequence[Scored]) -> str:
     return f"| {title} | {len(found)} | {cells} | {words} | {figures(wholes)} |"
 
 
-def figures(pairs: Sequence[tuple[float, Total]]) -> str:
+def figures(pairs: Sequence[tuple[float, RunEstimate]]) -> str:
     """Error, its median, median of measured over predicted, and coverage."""
     if not pairs:
         return " | | |"

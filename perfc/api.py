@@ -75,8 +75,9 @@ class Report:
         from perfc.analyzers.prediction import predicted
         from perfc.analyzers.whole_run import with_whole
 
+        table = predicted(self.execution, self.source)
         return with_whole(
-            predicted(self.execution, self.source), self.source, self.machine, self.kernels.runtime.name, self.dtype,
+            table, self.source, self.machine, self.kernels.runtime.name, self.dtype,
             env=self.env, tf32=self.tf32, predictor=self.predictor,
         )  # fmt: skip
 

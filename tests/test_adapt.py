@@ -14,7 +14,8 @@ import perfc
 from perfc import cli
 from perfc.adapt import adapt_target, lowered, probes, read, residuals
 from perfc.analyzers.adapt import AdaptError, Residual, adapt, enough, of_machine, posterior
-from perfc.analyzers.prediction import Predictor, predict
+from perfc.analyzers.estimate.estimate import Predictor
+from perfc.analyzers.prediction import predict
 from perfc.machine import load_machine, validate
 from perfc.measure import dataset, fit_file
 from perfc.measure.rows import KernelRow

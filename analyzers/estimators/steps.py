@@ -77,7 +77,8 @@ class Steps(Estimator):
             made = launches_of(part.listing, bounds, [index], copies_alone=False)
             each = launch_times(part.weights, made, bounds, part.setting)
             card, setting = part.weights.card, part.setting
-            numbers = zip(each.scale_s.tolist(), each.factor.tolist(), each.time_s.tolist())
+            columns = (each.scale_s, each.factor, each.time_s)
+            numbers = zip(*(column.tolist() for column in columns), strict=True)
             return StepReason(
                 card.name,
                 f"{setting.mode.value}, {setting.precision.value}, {setting.framework}",

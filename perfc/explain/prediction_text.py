@@ -69,10 +69,9 @@ def step_lines(r: StepReason) -> Iterator[str]:
     yield f"  weights {r.weights}, from steps in {r.setting} on {machines}, {here}"
     for launch in r.launches:
         times = f", {launch.times:g} times" if launch.times != 1 else ""
-        yield (
-            f"  {quantity(launch.time_s, Unit.SECOND):>10}  {launch.kind}{times}:"
-            f" physical estimate {quantity(launch.scale_s, Unit.SECOND)} x {launch.factor:.3f} learned"
-        )
+        time_s, scale_s = (quantity(t, Unit.SECOND) for t in (launch.time_s, launch.scale_s))
+        estimate = f"physical estimate {scale_s} x {launch.factor:.3f} learned"
+        yield f"  {time_s:>10}  {launch.kind}{times}: {estimate}"
     yield f"  a step of such launches alone is off by up to a factor of {r.error:.2f}, nine in ten"
 
 

@@ -15,7 +15,7 @@ import perfc
 from perfc.analyzers import predictor
 from perfc.analyzers.classes import KernelClass, classes
 from perfc.analyzers.classes.convolution import touched
-from perfc.analyzers.learned import learned
+from perfc.analyzers.estimators.forest import learned
 from perfc.analyzers.lowering import lower
 from perfc.analyzers.sheet import Sheet
 from perfc.analyzers.steps.columns import columns

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from perfc.analyzers.conformal import Band
+from perfc.analyzers.estimate.interval import Interval
 from perfc.analyzers.graph import as_shipped, physics_residual, residual_fit, shipped
 from perfc.analyzers.graph.as_shipped import figures_as_shipped
 from perfc.analyzers.graph.estimate import KINLESS, estimate
@@ -24,7 +25,6 @@ from perfc.analyzers.graph.predictor import Budget
 from perfc.analyzers.graph.protocols import Protocol
 from perfc.analyzers.graph.rows import GraphRow, Measurements, Quantity
 from perfc.analyzers.graph.weights import card_of, load, save
-from perfc.analyzers.launch_gap import Gap
 from perfc.analyzers.steps.setting import Setting
 from perfc.errors import PerfcError
 from perfc.frontend import load as load_model
@@ -215,7 +215,7 @@ def test_weights_are_scored_as_they_ship(monkeypatch: pytest.MonkeyPatch, tmp_pa
     small(monkeypatch)
     # the rows are of no real host: theirs would be slower than these runs
     place = "perfc.analyzers.graph.estimate.host_gap"
-    monkeypatch.setattr(place, lambda machine, setting: Gap(0.0, 0.0, 0.0))
+    monkeypatch.setattr(place, lambda machine, setting: Interval.exactly(0.0))
     modules: dict[str, Module] = {}
     for name in list(of_families().graphs)[:-1]:
         (tmp_path / f"{name}.onnx.gz").touch()

@@ -12,9 +12,10 @@ import pytest
 
 import perfc
 from perfc.analyzers.energy import PowerModel, idle_w, power_model, share_of_cap
-from perfc.analyzers.learned import learned
+from perfc.analyzers.estimate.estimate import Predictor
+from perfc.analyzers.estimators.forest import learned
 from perfc.analyzers.lowering import lower
-from perfc.analyzers.prediction import PredictionTable, Predictor, predict
+from perfc.analyzers.prediction import PredictionTable, predict
 from perfc.machine import load_machine
 from perfc.report import Format, collect, render
 
@@ -204,7 +205,7 @@ bounds = report.roofline
 while len(bounds.kernels) < 500:
     bounds = type(bounds)(bounds.machine, bounds.kernels * 2, 0.0, bounds.env)
 start = time.process_time()
-from perfc.analyzers.learned import learned
+from perfc.analyzers.estimators.forest import learned
 found = learned(bounds, range(len(bounds.kernels)), folder=Path({str(weights)!r}))
 print(time.process_time() - start, len(found))
 """

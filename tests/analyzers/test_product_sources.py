@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 
 from perfc.analyzers import predictor
-from perfc.analyzers.learned import Learned, computed, inside
+from perfc.analyzers.estimate.estimate import Estimate, Predictor
+from perfc.analyzers.estimate.interval import Interval
+from perfc.analyzers.estimators.choice import comes_first
+from perfc.analyzers.estimators.forest import computed, inside
 from perfc.analyzers.lowering import Lowered
-from perfc.analyzers.prediction import comes_first
 from perfc.analyzers.rows import Protocol
 from perfc.analyzers.sources import sources
 from perfc.analyzers.sources.llmservingsim_layers import MODELS, width_and_depth
-from perfc.analyzers.steps.kernels import KernelTime
 from perfc.machine import load_machine
 from perfc.passes.runtimes import Launch
 
@@ -102,6 +103,10 @@ def test_the_host_launches_what_profilers_time() -> None:
 def test_steps_come_first_where_no_class_knows_better(
     is_own: bool, class_measured: bool, steps_measured: bool, name: str, first: bool
 ) -> None:
-    steps = KernelTime(1.0, 0.5, 2.0, (0.5, 2.0), False, steps_measured, is_own, "step-eager")
-    assert comes_first(steps, Learned(1.0, 0.5, 2.0, False, class_measured, name, name)) is first
+    time = Interval(0.5, 1.0, 2.0)
+    steps = Estimate(
+        0.0, time, Predictor.STEPS, "step", is_measured=steps_measured, is_own=is_own
+    )  # fmt: skip
+    other = Estimate(0.0, time, Predictor.LEARNED, name, is_measured=class_measured)
+    assert comes_first(steps, other) is first
     assert comes_first(steps, None)

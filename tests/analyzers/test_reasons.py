@@ -10,8 +10,8 @@ import pytest
 
 import perfc
 from perfc.analyzers.artefact import Artefact, save
-from perfc.analyzers.learned import learned
-from perfc.analyzers.reasons import reasons
+from perfc.analyzers.estimators.forest import learned
+from perfc.analyzers.estimators.forest_reason import reasons
 from perfc.analyzers.training.fit import train
 from perfc.explain import explain
 from perfc.explain.prediction_text import reason_lines

@@ -16,8 +16,10 @@ from perfc.analyzers.artefact import FORMAT, Artefact, WeightsError, save, schem
 from perfc.analyzers.card import Card
 from perfc.analyzers.conformal import Band, Bands, Calibration
 from perfc.analyzers.distance import coordinates
+from perfc.analyzers.estimate.estimate import Estimate, Predictor
+from perfc.analyzers.estimate.interval import Interval
 from perfc.analyzers.forest import Forest
-from perfc.analyzers.prediction import PredictionTable, Predictor, predict
+from perfc.analyzers.prediction import PredictionTable, predict
 from perfc.analyzers.rows import Protocol
 from perfc.analyzers.sheet import Sheet
 from perfc.analyzers.steps.columns import columns
@@ -26,7 +28,6 @@ from perfc.analyzers.steps.kernels import (
     KERNEL_ERROR,
     NINE_IN_TEN,
     RUNTIMES,
-    KernelTime,
     above_floors,
     kernel_times,
     setting_of,
@@ -107,7 +108,7 @@ def test_times_follow_what_steps_taught(weights: Path, tmp_path: Path) -> None:
     assert twice.kernels[longest].time_s == pytest.approx(2 * once.kernels[longest].time_s)
     k = once.kernels[longest]
     assert k.in_run is not None
-    assert k.in_run[1] / k.time_s == pytest.approx(np.exp(0.1))
+    assert k.in_run.high / k.time_s == pytest.approx(np.exp(0.1))
     alone = np.hypot(0.1, NINE_IN_TEN * KERNEL_ERROR)
     assert k.high_s / k.time_s == pytest.approx(np.exp(alone))
 
@@ -115,9 +116,9 @@ def test_times_follow_what_steps_taught(weights: Path, tmp_path: Path) -> None:
 def test_what_kernels_alone_are_off_does_not_widen_the_run(weights: Path) -> None:
     found = of(analysed("eager"), weights)
     assert all(
-        k.in_run and k.low_s <= k.in_run[0] <= k.in_run[1] <= k.high_s for k in found.kernels
+        k.in_run and k.low_s <= k.in_run.low <= k.in_run.high <= k.high_s for k in found.kernels
     )
-    narrow = sum(k.in_run[1] for k in found.kernels if k.in_run)
+    narrow = sum(k.in_run.high for k in found.kernels if k.in_run)
     assert found.total.high_s == pytest.approx(narrow, rel=1e-6)
     assert found.total.high_s < sum(k.high_s for k in found.kernels)
 
@@ -230,7 +231,13 @@ def test_the_newest_version_of_the_machine_is_taken(weights: Path) -> None:
 @given(st.lists(st.tuples(st.floats(1e-7, 1.0), st.floats(0.0, 1.0)), min_size=1, max_size=12))
 def test_floors_move_time_between_kernels_and_add_none(pairs: list[tuple[float, float]]) -> None:
     times = {
-        i: KernelTime(t, t / 2, t * 2, (t / 1.5, t * 1.5), False, True, True, "w")
+        i: Estimate(
+            0.0,
+            Interval(t / 2, t, t * 2),
+            Predictor.STEPS,
+            CLASS,
+            in_run=Interval(t / 1.5, t, t * 1.5),
+        )
         for i, (t, _) in enumerate(pairs)
     }
     kernels = [SimpleNamespace(floor_s=floor) for _, floor in pairs]
