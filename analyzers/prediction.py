@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,6 +32,10 @@ if TYPE_CHECKING:
     from .steps.kernels import Autocasting
 
 
+HOST_BOUND_S = 1e-9
+"""A run that waits longer than this behind its kernels' own launches waits for its host."""
+
+
 @dataclass(frozen=True)
 class PredictionTable:
     """Predictions of all kernels in the order of the roofline's, and of the run.
@@ -58,6 +62,43 @@ class PredictionTable:
     def kernels_total(self) -> RunEstimate:
         """The run as the sum of its kernels, which shares of kernels are of."""
         return self.summed or self.total
+
+    def total_with(self, times_s: Mapping[int, float]) -> float:
+        """Time of the run if some kernels took other times, in seconds.
+
+        The rest of the run changes in proportion: overlap of streams, and what a predictor of
+        whole runs says. A host that keeps the device waiting does so still.
+
+        Args:
+            times_s: by the kernels' indices.
+        """
+        saved_s = math.fsum(self.kernels[i].time_s - t for i, t in times_s.items())
+        return self.total_of(math.fsum(k.time_s for k in self.kernels) - saved_s)
+
+    def total_of(self, kernels_s: float, launch_factor: float = 1.0) -> float:
+        """Time of the run if all kernels together took ``kernels_s``, as `total_with` has it.
+
+        Args:
+            kernels_s: launches included, in seconds.
+            launch_factor: what the host takes for each launch, over what it takes now.
+        """
+        now = self.kernels_total
+        alone_s = math.fsum(k.time_s for k in self.kernels) + now.host_s
+        behind_s = now.wait_s - math.fsum(k.wait_s for k in self.kernels)
+        if behind_s <= HOST_BOUND_S:
+            behind_s = 0.0
+        device_s = now.time_s - behind_s
+        then_s = device_s * ((kernels_s + now.host_s) / alone_s) if alone_s else 0.0
+        return self.as_printed(max(then_s, now.time_s * launch_factor if behind_s else 0.0))
+
+    def as_printed(self, kernels_s: float) -> float:
+        """A sum of kernels as the total that is printed has it, in seconds.
+
+        A predictor of whole runs answers for this run alone: others are taken to be as far from
+        their sum of kernels.
+        """
+        now_s = self.kernels_total.time_s
+        return kernels_s * (self.total.time_s / now_s) if now_s else kernels_s
 
     def share(self, predictor: Predictor) -> float:
         """Share of the predicted kernel time that one predictor answers for."""
@@ -144,7 +185,7 @@ def table_of(
         for b, k in zip(bounds.kernels, complete, strict=True)
     )
     behind_s = whole.wait_s - math.fsum(k.wait_s for k in complete)
-    idle = [idling(behind_s, machine)] if behind_s > 1e-9 else []
+    idle = [idling(behind_s, machine)] if behind_s > HOST_BOUND_S else []
     launches = math.fsum(b.launches for b in bounds.kernels)
     return PredictionTable(
         tuple(complete),

@@ -28,7 +28,8 @@ class Linted:
     Args:
         path: as the user named it.
         target: name of the machine.
-        time_s: sustained time of one run with its launches, of which gains are shares.
+        time_s: predicted time of one run, of which gains are shares.
+        sustained_s: the same at measured rates.
         findings: those shown, largest gain first.
         small: findings about time that gain less than asked for.
         suppressed: findings that per-file ignores hide.
@@ -37,6 +38,7 @@ class Linted:
     path: str
     target: str
     time_s: float
+    sustained_s: float
     findings: tuple[Finding, ...]
     small: int = 0
     suppressed: int = 0
@@ -94,10 +96,10 @@ class Linter:
         found = [f for f in found if f.gain is None or f.gain.time_s >= 0]
         kept, suppressed = self._unsuppressed(found, Path(path))
         shown = [f for f in kept if not self._is_small(f)]
-        ordered = sorted(shown, key=_order)
-        total = report.roofline.time_s
+        total, sustained_s = report.prediction.total.time_s, report.roofline.time_s
         small = len(kept) - len(shown)
-        return Linted(path, report.machine.name, total, tuple(ordered), small, suppressed)
+        name, ordered = report.machine.name, tuple(sorted(shown, key=_order))
+        return Linted(path, name, total, sustained_s, ordered, small, suppressed)
 
     def _is_small(self, finding: Finding) -> bool:
         if finding.saves is not Saves.TIME or finding.gain is None:

@@ -11,10 +11,10 @@ from perfc.errors import PerfcError
 from perfc.ir.cost import Traffic, dim_sum, total_work
 from perfc.ir.dim import Dim
 from perfc.ir.evaluate import evaluate
-from perfc.ir.graph import Graph, Node, Value
+from perfc.ir.graph import Graph, Module, Node, Value
 from perfc.ir.types import TensorType
 from perfc.passes.canonicalize import Canonicalize
-from perfc.passes.fuse import Kernel, KernelTable
+from perfc.passes.fuse import Fuse, Kernel, KernelTable
 from perfc.passes.manager import Analyses
 from perfc.passes.roofline import KernelBound, Roofline, RooflineTable, bounds
 from perfc.passes.shapes import Shapes
@@ -69,8 +69,8 @@ class Subject:
 
     @cached_property
     def now(self) -> tuple[float, float]:
-        """Sustained time of a run with its launches, and its floor."""
-        return self.report.roofline.time_s, self.report.roofline.floor_s
+        """Predicted time of a run, as `perfc analyze` prints it, and its floor."""
+        return self.report.prediction.total.time_s, self.report.roofline.floor_s
 
     @cached_property
     def outputs(self) -> frozenset[Value]:
@@ -141,7 +141,7 @@ class Subject:
             roof = am.get(Roofline(name, runtime, report.tf32), module)
         except PerfcError:
             return None  # types that no longer go together: the rewrite is not one
-        return self._gain(roof, Basis.REANALYSIS)
+        return self.gain_of(roof, am.get(Fuse(runtime), module), module, Basis.REANALYSIS)
 
     def fusing(self, indices: Sequence[int], alike: Hashable) -> Gain | None:
         """What running some kernels as one would gain: launches, and bytes that stay inside.
@@ -160,7 +160,7 @@ class Subject:
                 for i, k in enumerate(self.kernels)
                 if i == last or i not in chosen
             ]
-            self.memory.gains[key] = self._gain(self._timed(table), Basis.BOUNDS)
+            self.memory.gains[key] = self._fused(table)
         return self.memory.gains.get(key)
 
     def merged(self, parts: Sequence[Kernel], indices: Iterable[int]) -> Kernel:
@@ -192,19 +192,38 @@ class Subject:
         )
 
     def lightened(self, index: int, time_s: float, floor_s: float | None = None) -> Gain:
-        """The gain where the kernel ``index`` would take ``time_s``, its launch included."""
-        kernel = self.kernels[index]
-        saved = kernel.time_s - time_s
-        lower = 0.0 if floor_s is None else kernel.floor_s - floor_s
-        return Gain.of(self.now, (self.now[0] - saved, self.now[1] - lower), Basis.BOUNDS)
+        """The gain where the kernel ``index`` would take ``time_s`` at sustained rates.
 
-    def _timed(self, kernels: Sequence[Kernel]) -> RooflineTable:
+        Its predicted time is taken to change by the same factor.
+
+        Args:
+            index: of the kernel.
+            time_s: sustained, its launch included.
+            floor_s: lower bound then; that of now where None.
+        """
+        kernel, table = self.kernels[index], self.report.prediction
+        factor = time_s / kernel.time_s if kernel.time_s else 1.0
+        then_s = table.total_with({index: table.kernels[index].time_s * factor})
+        lower = 0.0 if floor_s is None else kernel.floor_s - floor_s
+        return Gain.of(self.now, (then_s, self.now[1] - lower), Basis.BOUNDS)
+
+    def gain_of(
+        self, roof: RooflineTable, kernels: KernelTable, module: Module, basis: Basis
+    ) -> Gain:
+        """The gain where the run would be that of other kernels, as predicted for these."""
+        from perfc.analyzers.prediction import predicted
+
+        then = predicted(
+            replace(self.report.execution, bounds=roof, kernels=kernels, module=module)
+        )
+        then_s = self.report.prediction.as_printed(then.total.time_s)
+        return Gain.of(self.now, (then_s, roof.floor_s), basis)
+
+    def _fused(self, kernels: Sequence[Kernel]) -> Gain:
         report = self.report
         table = KernelTable(report.kernels.runtime, tuple(kernels), report.kernels.host)
-        return bounds(table, report.machine, dict(report.env), tf32=report.tf32)
-
-    def _gain(self, then: RooflineTable, basis: Basis) -> Gain:
-        return Gain.of(self.now, (then.time_s, then.floor_s), basis)
+        roof = bounds(table, report.machine, dict(report.env), tf32=report.tf32)
+        return self.gain_of(roof, table, report.module, Basis.BOUNDS)
 
     def shape_key(self, nodes: Iterable[Node]) -> Hashable:
         """What equal places have in common: operators and the types of what they read and make."""

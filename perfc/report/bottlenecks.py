@@ -19,6 +19,7 @@ from .pressure import Repeated
 from .units import Unit, quantity, share
 
 if TYPE_CHECKING:
+    from perfc.analyzers.prediction import PredictionTable
     from perfc.api import Report
 
 LEAST = 0.005
@@ -94,31 +95,32 @@ ADVICE = {
 
 
 def collect(report: Report, kernels: Sequence[Repeated]) -> Bottlenecks:
-    """What lifting each ceiling of ``report`` would save."""
-    roof = report.roofline
-    total = roof.time_s
-    gap_s = launch_s(report)
+    """What lifting each ceiling of ``report`` would save.
+
+    Of the predicted time where there is a prediction: a kernel's is taken to change as its
+    sustained time does. Otherwise of the sustained time.
+    """
+    roof, run = report.roofline, Run.of(report, kernels)
     found: list[Bottleneck] = []
     for c in Ceiling:
         bound = [k for k in kernels if k.binding is c]
         is_used = bound or any(k.kernel.sustained.get(c) for k in kernels)
         if not is_used and not (c is Ceiling.LAUNCH and roof.launch_gap_s):
             continue
-        doubled = retimed(kernels, gap_s, scaled(c, 0.5))
-        lifted = retimed(kernels, gap_s, scaled(c, 0.0))
+        doubled, lifted = (run.retimed(scaled(c, factor)) for factor in (0.5, 0.0))
         found.append(
             Bottleneck(
                 key(c),
                 sum(k.count for k in bound),
-                ratio(math.fsum(k.count * k.time_s for k in bound), total),
+                ratio(math.fsum(k.count * run.time_s(k) for k in bound), run.kernels_s),
                 doubled,
                 lifted,
-                max(total - doubled, 0.0),
-                max(total - lifted, 0.0),
+                max(run.total_s - doubled, 0.0),
+                max(run.total_s - lifted, 0.0),
                 ADVICE[c],
             )
         )
-    remedies = [r for r in changes(report, kernels, gap_s) if r.saving_s > 0]
+    remedies = [r for r in changes(report, run) if r.saving_s > 0]
     return Bottlenecks(
         tuple(sorted(found, key=lambda b: (-b.saving_lifted_s, b.ceiling))),
         tuple(sorted(remedies, key=lambda r: (-r.saving_s, r.name))),
@@ -146,32 +148,75 @@ def scaled(ceiling: Ceiling, factor: float) -> Factor:
     return lambda k, c: factor if c in both else 1.0
 
 
-def retimed(kernels: Sequence[Repeated], gap_s: float, factor: Factor) -> float:
-    """The run's time with every kernel's ceilings scaled."""
-    return math.fsum(k.count * retimed_kernel(k.kernel, gap_s, factor) for k in kernels)
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The kernels of a run, and what the run takes when some of them take another time.
+
+    Args:
+        kernels: the distinct ones.
+        launch_s: time between the starts of two empty kernels.
+        table: the prediction, None where none was asked for.
+        total_s: of the run, as it is printed.
+    """
+
+    kernels: Sequence[Repeated]
+    launch_s: float
+    table: PredictionTable | None
+    total_s: float
+
+    @classmethod
+    def of(cls, report: Report, kernels: Sequence[Repeated]) -> Run:
+        """The run of a report, predicted if its kernels are."""
+        is_predicted = bool(kernels) and kernels[0].predicted is not None
+        table = report.prediction if is_predicted else None
+        total_s = table.total.time_s if table is not None else report.roofline.time_s
+        return cls(kernels, launch_s(report), table, total_s)
+
+    @property
+    def kernels_s(self) -> float:
+        """Time of all kernels, one after another."""
+        return math.fsum(k.count * self.time_s(k) for k in self.kernels)
+
+    def time_s(self, kernel: Repeated) -> float:
+        """One kernel's time, launch included."""
+        return kernel.time_s if kernel.predicted is None else kernel.predicted.time_s
+
+    def retimed(self, factor: Factor) -> float:
+        """The run's time with every kernel's ceilings scaled."""
+        kernels_s = math.fsum(k.count * self.retimed_kernel(k, factor) for k in self.kernels)
+        if self.table is None:
+            return kernels_s
+        launches = (factor(k.kernel, Ceiling.LAUNCH) for k in self.kernels)
+        return self.table.total_of(kernels_s, max(launches, default=1.0))
+
+    def retimed_kernel(self, repeated: Repeated, factor: Factor) -> float:
+        """One kernel's time with its ceilings scaled; a launch takes its time besides."""
+        kernel, predicted = repeated.kernel, repeated.predicted
+        now_s = max(kernel.sustained.values(), default=0.0)
+        busy_s = max((t * factor(kernel, c) for c, t in kernel.sustained.items()), default=0.0)
+        waits_s = kernel.launches * self.launch_s * factor(kernel, Ceiling.LAUNCH)
+        if predicted is None:
+            return max(busy_s, waits_s)
+        busy_s = (predicted.time_s - predicted.wait_s) * (busy_s / now_s if now_s else 1.0)
+        # a prediction whose launch is in its rates already does not wait for it once more
+        return max(busy_s, min(waits_s, predicted.time_s))
 
 
-def retimed_kernel(kernel: KernelBound, gap_s: float, factor: Factor) -> float:
-    """One kernel's time with its ceilings scaled; a launch takes its time besides."""
-    busy = max((t * factor(kernel, c) for c, t in kernel.sustained.items()), default=0.0)
-    return max(busy, kernel.launches * gap_s * factor(kernel, Ceiling.LAUNCH))
-
-
-def changes(report: Report, kernels: Sequence[Repeated], gap_s: float) -> Iterator[Remedy]:
+def changes(report: Report, run: Run) -> Iterator[Remedy]:
     """Changes whose effect the tables of this run tell."""
-    total = report.roofline.time_s
+    total, gap_s, kernels = run.total_s, run.launch_s, run.kernels
     if report.kernels.runtime.launch is not Launch.GRAPH and gap_s:
-        time = retimed(kernels, gap_s, scaled(Ceiling.LAUNCH, GRAPH_GAP))
+        time = run.retimed(scaled(Ceiling.LAUNCH, GRAPH_GAP))
         basis = f"gaps of {quantity(gap_s * GRAPH_GAP, Unit.SECOND)}, assumed"
         yield Remedy("record the launches in a CUDA graph", time, total - time, basis)
     if not report.dtype and any(k.kernel.dtype is DType.F32 for k in kernels):
-        time = retimed(kernels, gap_s, narrowed(report.machine, DType.F16, report.tf32))
+        time = run.retimed(narrowed(report.machine, DType.F16, report.tf32))
         basis = "f16 rates and half the bytes of every f32 kernel; exactly: --dtype f16"
         yield Remedy("f16 where the model has f32", time, total - time, basis)
     if report.tf32 is False and any(
         k.kernel.dtype is DType.F32 and k.kernel.counts.mac for k in kernels
     ):
-        time = retimed(kernels, gap_s, narrowed(report.machine, DType.TF32, False))
+        time = run.retimed(narrowed(report.machine, DType.TF32, False))
         yield Remedy("TF32 for f32 products", time, total - time, "the TF32 rate")
 
 
@@ -197,11 +242,18 @@ def narrowed(machine: Machine, dtype: DType, tf32: bool) -> Factor:
     return lambda k, c: ratios.get(c, 1.0) if k.dtype is DType.F32 else 1.0
 
 
-def section(view: Bottlenecks, total_s: float) -> Section:
-    """Ceilings with what lifting them saves; changes with what they save."""
+def section(view: Bottlenecks, total_s: float, *, is_predicted: bool) -> Section:
+    """Ceilings with what lifting them saves; changes with what they save.
+
+    Args:
+        view: of a run.
+        total_s: what the run takes.
+        is_predicted: whether that is the prediction; otherwise it is the sustained time.
+    """
+    of_which = "the predicted time" if is_predicted else "the sustained time"
     columns = (
         Column("ceiling", "ceiling"),
-        Column("bound_share", "% bound", Unit.SHARE, "share of time it binds"),
+        Column("bound_share", "% bound", Unit.SHARE, f"share of {of_which} it binds"),
         Column("saving_doubled_s", "at 2x", Unit.SECOND, "saved if it were twice as fast"),
         Column("saving_lifted_s", "lifted", Unit.SECOND, "saved if it cost nothing"),
         Column("remedy", "what lifts it", is_name=True, wraps=True),

@@ -13,6 +13,7 @@ from perfc.passes.roofline import Ceiling, KernelBound
 from .amounts import key, ratio
 from .document import Column, Section, Table
 from .kernels import KernelRow, groups, title_of
+from .prediction import Forecast
 from .units import Unit
 
 if TYPE_CHECKING:
@@ -46,19 +47,28 @@ class Pressure:
 
 @dataclass(frozen=True, slots=True)
 class Repeated:
-    """Equal kernels of a run: one of them, how many there are, what binds each."""
+    """Equal kernels of a run.
+
+    Args:
+        kernel: one of them.
+        count: how many there are.
+        binding: what binds each.
+        time_s: sustained, launch included.
+        predicted: what each will take; None where no prediction was asked for.
+    """
 
     kernel: KernelBound
     count: int
     binding: Ceiling
     time_s: float
+    predicted: Forecast | None = None
 
 
 def repeated(report: Report, rows: Sequence[KernelRow]) -> list[Repeated]:
     """The distinct kernels of ``report``: sums over a run need not visit the others."""
     kernels = report.roofline.kernels
     return [
-        Repeated(k := kernels[first], count, k.binding, k.time_s)
+        Repeated(k := kernels[first], count, k.binding, k.time_s, rows[first].predicted)
         for first, count in Counter(r.alike for r in rows).items()
     ]
 

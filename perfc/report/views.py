@@ -150,7 +150,11 @@ def section(views: Views, name: str, top: int | None) -> Section:
         case "critical":
             return critical.section(views.critical, views.kernels)
         case "bottlenecks":
-            return bottlenecks.section(views.bottlenecks, views.summary.time_s.value or 0.0)
+            predicted = views.prediction
+            total_s = (predicted or views.summary).time_s.value or 0.0
+            return bottlenecks.section(
+                views.bottlenecks, total_s, is_predicted=predicted is not None
+            )
         case "memory":
             return memory.section(views.memory)
         case _:

@@ -52,10 +52,11 @@ class BatchOfOne(Rule):
         if name is None or given.get(name) != 1:
             return
         env = {**report.env, name: BATCH}
-        now = report.roofline
         many = bounds(report.kernels, report.machine, env, tf32=report.tf32)
-        then = (many.time_s / BATCH, many.floor_s / BATCH)
-        gain = Gain.of((now.time_s, now.floor_s), then, Basis.BOUNDS)
+        whole = subject.gain_of(many, report.kernels, report.module, Basis.BOUNDS)
+        now_s, floor_s = subject.now
+        then = ((now_s - whole.time_s) / BATCH, many.floor_s / BATCH)
+        gain = Gain.of((now_s, floor_s), then, Basis.BOUNDS)
         part = share(1 - gain.share)
         message = f"{name} = 1; in a batch of {BATCH} an item costs {part} of it"
         yield self.finding(

@@ -44,12 +44,13 @@ class UnmeasuredTarget(Rule):
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Ceilings of this run without a measurement."""
         report = subject.report
-        total = report.roofline.time_s
+        table = report.prediction
+        total = table.kernels_total.time_s
         time_s: dict[str, float] = {}
-        for bound in subject.kernels:
+        for bound, estimate in zip(subject.kernels, table.kernels, strict=True):
             name = unmeasured(bound, report.machine, report.tf32)
             if name:
-                time_s[name] = time_s.get(name, 0.0) + bound.sustained_s
+                time_s[name] = time_s.get(name, 0.0) + estimate.time_s
         shares = {n: t / total for n, t in time_s.items() if total and t / total >= LEAST_SHARE}
         if shares:
             ordered = sorted(shares.items(), key=lambda item: -item[1])
