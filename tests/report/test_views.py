@@ -46,18 +46,34 @@ def test_time_that_kernels_are_bound_for_adds_up_to_the_total(views: Views) -> N
     assert math.fsum(p.bound_share for p in views.pressure) == pytest.approx(1)
 
 
-def test_nothing_scaled_gives_the_time_there_is(resnet: perfc.Report, gpt2: perfc.Report) -> None:
+@pytest.mark.parametrize("is_predicted", [True, False])
+def test_nothing_scaled_gives_the_time_there_is(
+    resnet: perfc.Report, gpt2: perfc.Report, is_predicted: bool
+) -> None:
     for report in (resnet, gpt2):
-        gap = bottlenecks.launch_s(report)
-        distinct = pressure.repeated(report, collect(report).kernels)
-        time = bottlenecks.retimed(distinct, gap, lambda k, c: 1.0)
-        assert time == pytest.approx(report.roofline.time_s)
+        distinct = pressure.repeated(report, collect(report, predict=is_predicted).kernels)
+        run = bottlenecks.Run.of(report, distinct)
+        printed_s = report.prediction.total.time_s if is_predicted else report.roofline.time_s
+        assert run.total_s == printed_s
+        assert run.retimed(lambda k, c: 1.0) == pytest.approx(printed_s)
 
 
 def test_lifting_the_launch_leaves_the_sustained_time(gpt2: perfc.Report) -> None:
-    found = {b.ceiling: b for b in collect(gpt2).bottlenecks.ceilings}
+    found = {b.ceiling: b for b in collect(gpt2, predict=False).bottlenecks.ceilings}
     assert found["launch"].time_lifted_s == pytest.approx(gpt2.roofline.sustained_s)
     assert found["launch"].saving_lifted_s == pytest.approx(gpt2.roofline.launch_gap_s)
+
+
+def test_lifting_the_launch_of_a_prediction_saves_what_waits_for_launches() -> None:
+    from .conftest import MODELS
+
+    report = perfc.analyze(MODELS / "resnet50.onnx.gz", "a100", runtime="eager", dtype="f16")
+    found = {b.ceiling: b for b in collect(report).bottlenecks.ceilings}
+    total, waits_s = report.prediction.total, report.prediction.total.wait_s
+    assert waits_s > 0
+    assert found["launch"].time_lifted_s == pytest.approx(total.time_s - waits_s, rel=1e-6)
+    # the host keeps the device waiting, so that faster kernels save nothing
+    assert not any(b.saving_lifted_s for name, b in found.items() if name != "launch")
 
 
 def test_lifting_saves_at_least_what_doubling_saves(views: Views) -> None:
