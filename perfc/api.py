@@ -22,6 +22,7 @@ from perfc.passes.cost import Cost, CostTable
 from perfc.passes.fuse import Fuse, KernelTable
 from perfc.passes.liveness import Liveness, LivenessTable
 from perfc.passes.manager import Analyses, Instrument
+from perfc.passes.retype import precision_name
 from perfc.passes.roofline import Roofline, RooflineTable
 from perfc.passes.shapes import Shapes
 
@@ -98,7 +99,7 @@ def analyze(
         values: contents of inputs that drive shapes, nested lists or arrays.
         runtime: whose fusion table groups nodes into kernels.
         dtype: what-if precision (``f16``, ``bf16``, ``tf32``, ``i8``, ``f8e4m3``; ``amp-f16`` and
-            ``amp-bf16`` are autocast).
+            ``amp-bf16`` are autocast), or what frameworks call it (``half``, ``fp8``).
         tf32: whether f32 products may use TF32, as runtimes do by default.
         predictor: of the whole run, by name or card; by default the best that knows such runs,
             ``kernels`` for the sum of the kernels.
@@ -111,6 +112,7 @@ def analyze(
     4089184256*batch
     """
     am = Analyses(tuple(instruments))
+    dtype = precision_name(dtype)
     source = typed(model, dims, values, am)
     module = am.apply(Canonicalize(), source)
     if dtype:

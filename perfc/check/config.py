@@ -11,7 +11,8 @@ from enum import Enum
 from pathlib import Path, PurePosixPath
 
 from perfc.diff.figures import BY_KEY, Metric
-from perfc.errors import ParseError
+from perfc.errors import ParseError, PassError
+from perfc.passes.retype import precision_name
 
 from .limits import Limit, parse_limit
 
@@ -215,6 +216,10 @@ class Reader:
             if not isinstance(value, str):
                 raise self.fault(key, f"{key} is not a string", index)
             words[key] = value
+        try:
+            words["dtype"] = precision_name(words["dtype"])
+        except PassError as error:
+            raise self.fault("dtype", error.message, index, hint=error.hint) from None
         return Budget(
             models,
             words["target"],
