@@ -233,7 +233,13 @@ def _unrolled(
             return None
         arguments = _body_arguments(carried, Known.scalar(done))
         arguments[1] = (arguments[1][0], Known.scalar(True))
-        region = inference.graph(body, env, arguments)
+        try:
+            region = inference.graph(body, env, arguments)
+        except ShapeError:
+            if isinstance(trip, int):
+                raise
+            # nobody knows that so many rounds are run
+            return None
         if not region.outputs:
             return None
         condition = region.outputs[0].known

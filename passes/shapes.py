@@ -14,6 +14,7 @@ from perfc.ir.graph import Graph, Inputs, Module, Node, Value
 from perfc.ir.known import Known
 from perfc.ir.op import Folded, Kind, Op, Types
 from perfc.ir.ops.opaque import Opaque
+from perfc.ir.sizes import bound_type, misfit
 from perfc.ir.types import UNKNOWN, DType, SequenceType, TensorType, Type, UnknownType
 
 from . import Transform
@@ -26,11 +27,15 @@ Key = tuple[int, ...]
 
 
 class Inferred(NamedTuple):
-    """What an application gives: types, contents, and the numbers of both together."""
+    """What an application gives: types, contents, and the numbers of both together.
+
+    ``misfit`` is the first result that no tensor can be, as its position and the extent at fault.
+    """
 
     types: Types
     folded: Folded
     numbers: tuple[int, ...] = ()
+    misfit: tuple[int, int] | None = None
 
 
 NOTHING = Inferred((), ())
@@ -58,15 +63,24 @@ class Shapes(Transform):
 
 @dataclass(slots=True)
 class Inference:
-    """Walks graphs and remembers what equal applications gave."""
+    """Walks graphs and remembers what equal applications gave.
+
+    Args:
+        declared: names of the module's symbols.
+        sizes: numbers that are put in for symbols, in the types of inputs and in declared ones.
+        refused: the node whose operands did not go together last.
+    """
 
     declared: set[str] = field(default_factory=set[str])
+    sizes: Mapping[str, int] = field(default_factory=dict[str, int])
     alike: Alike = field(default_factory=Alike)
     memo: dict[Key, Inferred] = field(default_factory=dict[Key, Inferred])
     fills: dict[tuple[Type, Type], tuple[Type, bool]] = field(
         default_factory=dict[tuple[Type, Type], tuple[Type, bool]]
     )
+    bound: dict[Type, Type] = field(default_factory=dict[Type, Type])
     steps: int = 0
+    refused: Node | None = None
 
     def graph(
         self,
@@ -79,8 +93,11 @@ class Inference:
         inputs: list[Value] = []
         for i, v in enumerate(graph.inputs):
             new = v
+            type_ = self.sized(v.type)
             if arguments is not None and i < len(arguments):
-                new = Value(v.name, sharper(arguments[i][0], v.type), arguments[i][1], v.weight)
+                new = Value(v.name, sharper(arguments[i][0], type_), arguments[i][1], v.weight)
+            elif type_ is not v.type:
+                new = Value(v.name, type_, v.known, v.weight)
             if new is not v:
                 local[v] = new
             inputs.append(new)
@@ -100,8 +117,12 @@ class Inference:
             if regions and node.op.kind is Kind.CONTROL:
                 types, folded, regions = infer_control(self, node, ins, local)
             else:
-                types, folded, numbers = self.apply(node.op, ins)
+                types, folded, numbers, misfit = self.apply(node.op, ins)
+                if misfit is not None:
+                    raise impossible(node, *misfit)
         except ShapeError as error:
+            if not error.where:
+                self.refused = node
             raise _located(error, node, ins) from None
         outputs: list[Value | None] = []
         is_new = ins is not node.inputs or regions is not node.regions
@@ -135,11 +156,22 @@ class Inference:
             # an attribute or operand no definition foresees: nothing is known, nothing is claimed
             return NOTHING
         folded = checked(types, folded)
+        misfits = ((i, d) for i, t in enumerate(types) if (d := misfit(t)) is not None)
+        at_fault = next(misfits, None)
         if issued() != before:
-            return Inferred(types, folded)
+            return Inferred(types, folded, (), at_fault)
         known = [*folded, *[None] * (len(types) - len(folded))]
         numbers = tuple(map(self.alike.content, types, known))
-        found = self.memo[key] = Inferred(types, folded, numbers)
+        found = self.memo[key] = Inferred(types, folded, numbers, at_fault)
+        return found
+
+    def sized(self, type_: Type) -> Type:
+        """A type of the file with the numbers in it that are put in; itself where none is."""
+        if not self.sizes:
+            return type_
+        found = self.bound.get(type_)
+        if found is None:
+            found = self.bound[type_] = bound_type(type_, self.sizes)
         return found
 
     def fill(self, inferred: Type, declared: Type) -> tuple[Type, bool]:
@@ -152,7 +184,7 @@ class Inference:
         key = inferred, declared
         found = self.fills.get(key)
         if found is None:
-            type_ = self.filled(inferred, declared)
+            type_ = self.filled(inferred, self.sized(declared))
             as_inferred = type_ == inferred
             found = self.fills[key] = declared if type_ == declared else type_, as_inferred
         return found
@@ -210,6 +242,15 @@ def checked(types: Types, folded: Folded) -> Folded:
         k if k is not None and isinstance(t, TensorType) and t.shape == k.shape else None
         for t, k in zip(types, folded, strict=False)
     )
+
+
+def impossible(node: Node, index: int, extent: int) -> ShapeError:
+    """The error of a result that no tensor can be."""
+    value = node.outputs[index] if index < len(node.outputs) else None
+    name = f"result {index}" if value is None else value.name
+    if extent < 0:
+        return ShapeError(f"leaves {name} with extent {extent}")
+    return ShapeError(f"{name} has more than 2^{extent.bit_length() - 1} elements")
 
 
 def _located(error: ShapeError, node: Node, ins: Inputs) -> ShapeError:

@@ -115,12 +115,16 @@ class Conv(Op):
         strides = per_axis(self.strides, rank, 1, "strides")
         dilations = per_axis(self.dilations, rank, 1, "dilations")
         pads = pad_pairs(self.pads, rank)
-        return tuple(
-            output_extent(
-                x[i + 2], span_of(kernel[i], dilations[i]), strides[i], pads[i], self.auto_pad
-            )
+        spans = [span_of(kernel[i], dilations[i]) for i in range(rank)]
+        extents = tuple(
+            output_extent(x[i + 2], spans[i], strides[i], pads[i], self.auto_pad)
             for i in range(rank)
         )
+        for extent, inside, span in zip(extents, x[2:], spans, strict=True):
+            # pools give nothing here; runtimes refuse a convolution, unless there is nothing to read
+            if isinstance(extent, int) and isinstance(inside, int) and extent < 1 <= inside:
+                raise ShapeError(f"a window of {span} does not fit into an extent of {inside}")
+        return extents
 
     def _result(self, ins: Inputs) -> Shape | None:
         x, w, kernel = self.maps(ins), self.filters(ins), self.kernel(ins)
