@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from perfc.errors import ParseError
 
 from .dim import Poly, substitute
+from .known import Item, Known, Quotient
 from .names import symbol_key
 from .types import OptionalType, SequenceType, TensorType, Type
 
@@ -58,6 +59,30 @@ def bound_type(type_: Type, env: Mapping[str, int]) -> Type:
             return OptionalType(bound_type(elem, env))
         case _:
             return type_
+
+
+def bound_known(known: Known | None, env: Mapping[str, int]) -> Known | None:
+    """A content with symbols replaced by numbers."""
+    if known is None or not is_symbolic(known):
+        return known
+    return Known(known.shape, tuple([bound_item(item, env) for item in known.items]))
+
+
+def bound_item(item: Item, env: Mapping[str, int]) -> Item:
+    """An element of a content with symbols replaced by numbers."""
+    match item:
+        case Poly():
+            return substitute(item, env)
+        case Quotient(num, den):
+            number = substitute(num, env)
+            return Quotient(number, den) if isinstance(number, Poly) else number / den
+        case _:
+            return item
+
+
+def is_symbolic(known: Known | None) -> bool:
+    """Whether symbols occur in a content."""
+    return known is not None and any(isinstance(i, Poly | Quotient) for i in known.items)
 
 
 def misfit(type_: Type) -> int | None:

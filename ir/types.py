@@ -98,7 +98,6 @@ SPELLINGS: dict[str, str] = {
 _PREFIXES = {
     "float": "f", "fp": "f", "bfloat": "bf", "bfp": "bf", "uint": "u", "int": "i", "complex": "c",
 }  # fmt: skip
-_SPELLED = re.compile(r"([a-z]+)(\d\w*)")
 
 
 def dtype_named(name: str) -> DType:
@@ -111,7 +110,7 @@ def dtype_named(name: str) -> DType:
     ['f16', 'f16', 'f8e4m3', 'i8', 'tf32']
     """
     plain = re.sub(r"[_-]", "", name.strip().lower().rpartition(".")[2])
-    if plain not in SPELLINGS and (parts := _SPELLED.fullmatch(plain)):
+    if plain not in SPELLINGS and (parts := re.fullmatch(r"([a-z]+)(\d\w*)", plain)):
         plain = _PREFIXES.get(parts[1], parts[1]) + parts[2]
     found = BY_CODE.get(SPELLINGS.get(plain, plain))
     if found is None or found is DType.UNKNOWN:

@@ -47,6 +47,8 @@ class Remedies:
         for _ in range(MOST_CHANGES):
             change = self.filling(kept, env)
             if change is None:
+                if self.sizing.holds_at(env):
+                    return Settled(tuple(kept.values()), env, None)
                 found = self.sizing.attempt(env)
                 if isinstance(found, Module):
                     return Settled(tuple(kept.values()), env, found)
@@ -110,6 +112,8 @@ class Remedies:
             found = self.sizing.attempt(self.changed(kept, change))
             return isinstance(found, Module) or found.position > refusal.position
 
+        if refusal.position < 0:
+            return None
         dims = dims_of(self.sizing.nodes[refusal.position][1])
         free = self.changeable(kept, dims)
         if not free:
@@ -217,7 +221,7 @@ def tie_of(s: SymbolDecl, d: Dim, other: Dim) -> Dim | None:
 def contradiction(sizing: Sizing, refusal: Refusal, given: Mapping[str, int]) -> ShapeError:
     """The error of sizes that do not go together: which, where, and what would do."""
     error, env = refusal.error, refusal.env
-    node = sizing.nodes[refusal.position][1] if sizing.nodes else None
+    node = sizing.nodes[refusal.position][1] if refusal.position >= 0 else None
     short = None if node is None else emptied(sizing, node, env)
     names = involved(sizing, [] if node is None else dims_of(node), refusal)
     shown = ", ".join(

@@ -41,6 +41,14 @@ class Inferred(NamedTuple):
 NOTHING = Inferred((), ())
 
 
+class Application(NamedTuple):
+    """An operator on operands, and what that gives; equal ones are met once."""
+
+    op: Op
+    ins: Inputs
+    result: Inferred
+
+
 @dataclass(frozen=True)
 class Shapes(Transform):
     """Infer types and small contents, symbols kept, subgraphs included.
@@ -55,10 +63,37 @@ class Shapes(Transform):
         Raises:
             ShapeError: operands of a node cannot go together.
         """
-        declared = {s.name for s in module.symbols}
-        with numbering(declared):
-            graph = Inference(declared=declared).graph(module.graph, {})
-        return Module(graph, module.symbols, module.origin)
+        return inferred(module)[0]
+
+
+@dataclass(frozen=True)
+class Recording(Shapes):
+    """`Shapes` that keeps what it met.
+
+    Args:
+        applications: those that differ, filled by ``run``.
+    """
+
+    applications: list[Application] = field(default_factory=list[Application], compare=False)
+
+    def run(self, module: Module, am: Analyses) -> Module:
+        """The module with every value typed, as `Shapes` gives it."""
+        typed, applications = inferred(module)
+        self.applications.extend(applications)
+        return typed
+
+
+def inferred(module: Module) -> tuple[Module, list[Application]]:
+    """A module with every value typed, and the applications in it that differ.
+
+    Raises:
+        ShapeError: operands of a node cannot go together.
+    """
+    declared = {s.name for s in module.symbols}
+    inference = Inference(declared=declared)
+    with numbering(declared):
+        graph = inference.graph(module.graph, {})
+    return Module(graph, module.symbols, module.origin), inference.applications
 
 
 @dataclass(slots=True)
@@ -79,6 +114,7 @@ class Inference:
         default_factory=dict[tuple[Type, Type], tuple[Type, bool]]
     )
     bound: dict[Type, Type] = field(default_factory=dict[Type, Type])
+    applications: list[Application] = field(default_factory=list[Application])
     steps: int = 0
     refused: Node | None = None
 
@@ -150,19 +186,20 @@ class Inference:
             return found
         before = issued()
         try:
-            types = op.infer(ins)
-            folded = op.fold(ins, types)
-        except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError):
-            # an attribute or operand no definition foresees: nothing is known, nothing is claimed
+            types, folded = applied(op, ins)
+        except UNFORESEEN:
+            self.applications.append(Application(op, ins, NOTHING))
             return NOTHING
-        folded = checked(types, folded)
         misfits = ((i, d) for i, t in enumerate(types) if (d := misfit(t)) is not None)
         at_fault = next(misfits, None)
         if issued() != before:
-            return Inferred(types, folded, (), at_fault)
+            found = Inferred(types, folded, (), at_fault)
+            self.applications.append(Application(op, ins, found))
+            return found
         known = [*folded, *[None] * (len(types) - len(folded))]
         numbers = tuple(map(self.alike.content, types, known))
         found = self.memo[key] = Inferred(types, folded, numbers, at_fault)
+        self.applications.append(Application(op, ins, found))
         return found
 
     def sized(self, type_: Type) -> Type:
@@ -219,6 +256,20 @@ class Inference:
 
     def _is_data(self, dim: Dim) -> bool:
         return any(s.key not in self.declared for s in symbols(dim))
+
+
+UNFORESEEN = (ArithmeticError, LookupError, TypeError, ValueError, AttributeError)
+"""An attribute or operand that no definition foresees: nothing is known, nothing is claimed."""
+
+
+def applied(op: Op, ins: Inputs) -> tuple[Types, Folded]:
+    """Types and contents of an operator's results.
+
+    Raises:
+        ShapeError: the operands cannot go together.
+    """
+    types = op.infer(ins)
+    return types, checked(types, op.fold(ins, types))
 
 
 def sharper(first: Type, second: Type) -> Type:

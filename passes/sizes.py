@@ -6,15 +6,14 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from perfc.ir.dim import Poly
+from perfc.ir.dim import Dim, Poly
 from perfc.ir.graph import Module, Value, walk
 from perfc.ir.known import Known
 from perfc.ir.sizes import bound_type
 from perfc.ir.types import OptionalType, SequenceType, TensorType, Type, UnknownType
 
 from . import Transform
-from .remedies import Remedies, contradiction
-from .shapes import Shapes
+from .shapes import Recording
 from .sizing import Refusal, Settled, Sizing
 
 if TYPE_CHECKING:
@@ -47,10 +46,11 @@ class Sizes(Transform):
         Raises:
             ShapeError: operands of a node cannot go together, at these sizes or at any.
         """
-        typed = am.apply(Shapes(), module)
+        recording = Recording()
+        typed = am.apply(recording, module)
         if not module.symbols:
             return typed
-        sizing = Sizing(module, typed)
+        sizing = Sizing(module, typed, recording.applications)
         given = {s.name: s.default for s in module.symbols if s.name in self.given}
         return numbered(sizing, settled(sizing, given), self.formulas)
 
@@ -62,10 +62,16 @@ def settled(sizing: Sizing, given: Mapping[str, int]) -> Settled:
         ShapeError: what is given contradicts itself or the model; or nothing that could be
             assumed goes together.
     """
-    found = Remedies(sizing, given).mended(sizing.read.symbols)
-    if isinstance(found, Refusal):
-        raise contradiction(sizing, found, given)
-    return found
+    env = sizing.read.defaults(given)
+    if sizing.is_filled(env) and sizing.holds_at(env):
+        return Settled(sizing.read.symbols, env, None)
+    from .remedies import Remedies, contradiction
+
+    sizing.steps = 0
+    outcome = Remedies(sizing, given).mended(sizing.read.symbols)
+    if isinstance(outcome, Refusal):
+        raise contradiction(sizing, outcome, given)
+    return outcome
 
 
 def with_numbers(module: Module, typed: Module, given: Mapping[str, int]) -> Module:
@@ -82,13 +88,15 @@ def with_numbers(module: Module, typed: Module, given: Mapping[str, int]) -> Mod
     sizing = Sizing(module, typed)
     numeric = sizing.attempt(given)
     if isinstance(numeric, Refusal):
+        from .remedies import contradiction
+
         raise contradiction(sizing, numeric, given)
     return typed if holds(typed, numeric, given) else numeric
 
 
 def numbered(sizing: Sizing, at: Settled, formulas: Collection[str] = ()) -> Module:
     """The typed module, with numbers for the symbols whose formulas do not hold."""
-    if holds(sizing.typed, at.numeric, at.env):
+    if at.numeric is None or holds(sizing.typed, at.numeric, at.env):
         return replace(sizing.typed, symbols=at.declared)
     bound = {n: v for n, v in at.env.items() if n not in formulas}
     found = at.numeric if len(bound) == len(at.env) else sizing.attempt(bound)
@@ -105,8 +113,10 @@ def numbered(sizing: Sizing, at: Settled, formulas: Collection[str] = ()) -> Mod
 def holds(typed: Module, numeric: Module, env: Mapping[str, int]) -> bool:
     """Whether formulas say at ``env`` what inference with numbers says.
 
-    Control flow is compared by the contents that decide it, too.
+    Control flow is compared by the contents that decide it, too. Operators on nothing are cases of
+    their own, which formulas may not know.
     """
+    is_exact = 0 in env.values()
     memo: dict[tuple[Type, Type], bool] = {}
     for left, right in zip(walk(typed.graph), walk(numeric.graph), strict=True):
         for a, b in zip(left.outputs, right.outputs, strict=True):
@@ -114,7 +124,7 @@ def holds(typed: Module, numeric: Module, env: Mapping[str, int]) -> bool:
                 continue
             pair = a.type, b.type
             if pair not in memo:
-                memo[pair] = says_as_much(bound_type(a.type, env), b.type)
+                memo[pair] = agrees(bound_type(a.type, env), b.type, is_exact=is_exact)
             if not memo[pair]:
                 return False
         if left.regions and not all(map(as_well_known, left.inputs, right.inputs)):
@@ -133,20 +143,31 @@ def known_items(v: Value | None) -> int:
     return 0 if content is None else sum(i is not None for i in content.items)
 
 
-def says_as_much(a: Type, b: Type) -> bool:
-    """Whether ``a`` contradicts nothing that ``b`` says, and leaves no more open."""
+def agrees(a: Type, b: Type, *, is_exact: bool) -> bool:
+    """Whether ``a`` contradicts nothing that ``b`` says, and leaves no more open.
+
+    With ``is_exact`` it must not say more either.
+    """
     match a, b:
         case TensorType(), TensorType():
             if a.shape is None or b.shape is None:
                 return b.shape is None
             return len(a.shape) == len(b.shape) and all(
-                isinstance(y, Poly) or x == y for x, y in zip(a.shape, b.shape, strict=True)
+                agrees_in(x, y, is_exact=is_exact) for x, y in zip(a.shape, b.shape, strict=True)
             )
         case SequenceType(), SequenceType():
-            fits = isinstance(b.length, Poly | None) or a.length == b.length
-            pairs = zip(a.items or (), b.items or (), strict=False)
-            return fits and says_as_much(a.elem, b.elem) and all(says_as_much(*p) for p in pairs)
+            fits = b.length is None or agrees_in(a.length, b.length, is_exact=is_exact)
+            items = zip(a.items or (), b.items or (), strict=False)
+            parts = ((a.elem, b.elem), *items)
+            return fits and all(agrees(x, y, is_exact=is_exact) for x, y in parts)
         case OptionalType(elem), OptionalType(other):
-            return says_as_much(elem, other)
+            return agrees(elem, other, is_exact=is_exact)
         case _:
             return a == b or isinstance(b, UnknownType)
+
+
+def agrees_in(a: Dim | None, b: Dim, *, is_exact: bool) -> bool:
+    """Whether one extent agrees with another, as types do."""
+    if isinstance(b, Poly):
+        return not is_exact or isinstance(a, Poly)
+    return a == b

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,6 @@ from perfc.passes.cost import Cost, CostTable
 from perfc.passes.fuse import Fuse, KernelTable
 from perfc.passes.liveness import Liveness, LivenessTable
 from perfc.passes.manager import Analyses, Instrument
-from perfc.passes.retype import precision_name
 from perfc.passes.roofline import Roofline, RooflineTable
 from perfc.passes.shapes import Shapes
 from perfc.passes.sizes import Sizes, with_numbers
@@ -45,6 +44,8 @@ class Report:
         tf32: whether f32 products may use TF32.
         predictor: of whole runs, by name or card; "" for the best that knows such runs,
             ``kernels`` for none.
+        model: what was analysed: a path, bytes or a message.
+        values: contents of its inputs that were given.
     """
 
     path: str
@@ -60,6 +61,25 @@ class Report:
     dtype: str = ""
     tf32: bool = True
     predictor: str = ""
+    model: Any = field(default=None, repr=False)
+    values: Mapping[str, Any] = field(default_factory=dict[str, Any], repr=False)
+
+    def at(self, dims: Mapping[str, int]) -> Report:
+        """The analysis of the same model at other sizes, those given before kept.
+
+        Raises:
+            PerfcError: as ``analyze``.
+        """
+        return analyze(
+            self.model,
+            str(self.machine.path),
+            dims={**self.given, **sizes_of(dims)},
+            values=self.values,
+            runtime=self.kernels.runtime.name,
+            dtype=self.dtype,
+            tf32=self.tf32,
+            predictor=self.predictor,
+        )
 
     @cached_property
     def prediction(self) -> PredictionTable:
@@ -113,7 +133,10 @@ def analyze(
     4089184256*batch
     """
     am = Analyses(tuple(instruments))
-    dtype = precision_name(dtype)
+    if dtype:
+        from perfc.passes.retype import precision_name
+
+        dtype = precision_name(dtype)
     source = typed(model, dims, values, am)
     module = am.apply(Canonicalize(), source)
     if dtype:
@@ -135,6 +158,8 @@ def analyze(
         dtype,
         tf32,
         predictor,
+        model,
+        dict(values or {}),
     )
 
 

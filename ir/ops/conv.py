@@ -121,7 +121,7 @@ class Conv(Op):
             for i in range(rank)
         )
         for extent, inside, span in zip(extents, x[2:], spans, strict=True):
-            # pools give nothing here; runtimes refuse a convolution, unless there is nothing to read
+            # pools give nothing here; runtimes refuse a convolution that reads something
             if isinstance(extent, int) and isinstance(inside, int) and extent < 1 <= inside:
                 raise ShapeError(f"a window of {span} does not fit into an extent of {inside}")
         return extents

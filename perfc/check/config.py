@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath
 
 from perfc.diff.figures import BY_KEY, Metric
 from perfc.errors import ParseError, PassError
+from perfc.ir.sizes import sizes_of
 from perfc.passes.retype import precision_name
 
 from .limits import Limit, parse_limit
@@ -243,8 +244,10 @@ class Reader:
         if not isinstance(found, dict):
             raise self.fault("dims", "dims is not a table, as in { batch = 8 }", index)
         for name, value in found.items():
-            if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-                raise self.fault("dims", f"dims.{name} is not a whole number", index)
+            try:
+                sizes_of({str(name): value})
+            except ParseError as error:
+                raise self.fault("dims", f"dims.{error.message}", index, hint=error.hint) from None
         return {str(k): int(v) for k, v in found.items()}
 
     def rules(self, key: str, value: object, index: int) -> Iterator[Rule]:

@@ -231,6 +231,7 @@ def sizes_of(report: Report) -> tuple[tuple[str, int], ...]:
     types = [v.type for v in report.source.graph.inputs]
     extents = [d for t in types if isinstance(t, TensorType) for d in t.shape or ()]
     names = {str(d) for d in extents if not isinstance(d, int)} & report.env.keys()
+    names |= {s.name for s in report.source.symbols if s.is_bound}
     return tuple((name, report.env[name]) for name in sorted(names))
 
 

@@ -66,9 +66,10 @@ def command(
     """
     import json
 
-    from perfc.analyzers.graph.estimate import estimate
+    from perfc.analyzers.graph.estimate import at_sizes, estimate
     from perfc.analyzers.graph.shipped import known_name, named, newest
     from perfc.analyzers.steps.setting import Setting, precision_of
+    from perfc.api import located
     from perfc.ir.rewrite import with_defaults
 
     from ._graph import chosen_quantity
@@ -83,7 +84,8 @@ def command(
     setting = Setting(chosen, channels_last, compiled, training=training)
     setting = newest(card, known_name(target), setting, wanted, number(version))
     given = parse_dims(dims)
-    module = with_defaults(read_model(model, given), given)
+    with located(model):
+        module = at_sizes(with_defaults(read_model(model, given), given), batch, given)
     result = estimate(module, card, target, setting, batch, given, quantity=wanted)
     more = further(result, known_name(target), steps, hourly_price)
     if form == "json":

@@ -24,23 +24,23 @@ TYPICAL: Mapping[Basis, int] = {
 }
 """Sizes assumed by what a symbol stands for. Always printed."""
 
-NAMES: tuple[tuple[re.Pattern[str], Basis], ...] = (
-    (re.compile(r"batch|^n$|^b$|^bs$"), Basis.BATCH),
-    (re.compile(r"past|cache|history"), Basis.CACHE),
-    (re.compile(r"audio|wave|sample|sound"), Basis.SOUND),
-    (re.compile(r"seq|len|token|time|^s$|^t$|^l$"), Basis.SEQUENCE),
-    (re.compile(r"height|width|^h$|^w$|_h$|_w$"), Basis.IMAGE),
+NAMES: tuple[tuple[str, Basis], ...] = (
+    (r"batch|^n$|^b$|^bs$", Basis.BATCH),
+    (r"past|cache|history", Basis.CACHE),
+    (r"audio|wave|sample|sound", Basis.SOUND),
+    (r"seq|len|token|time|^s$|^t$|^l$", Basis.SEQUENCE),
+    (r"height|width|^h$|^w$|_h$|_w$", Basis.IMAGE),
 )
 """What the lower-cased name of a symbol says; the first that matches."""
 
-NUMBERED = re.compile(r"(s|unk__|dim_?|d)\d+")
+NUMBERED = r"(s|unk__|dim_?|d)\d+"
 """Names that exporters count up, which say nothing."""
 CHANNELS = (1, 3)
 """Channels of an image: grey or in colours."""
-CACHED = re.compile(r"past|cache|present|history|(^|[._])kv")
-CROSS = re.compile(r"encoder|cross")
-SOUND = re.compile(r"audio|wave|speech|sound|input_values")
-COMPANION = re.compile(r"mask|position|token_type|segment")
+CACHED = r"past|cache|present|history|(^|[._])kv"
+CROSS = r"encoder|cross"
+SOUND = r"audio|wave|speech|sound|input_values"
+COMPANION = r"mask|position|token_type|segment"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +72,12 @@ class Place:
     @property
     def is_cross(self) -> bool:
         """Whether it is about another sequence than that of the tokens."""
-        return CROSS.search(self.value.lower()) is not None
+        return re.search(CROSS, self.value.lower()) is not None
 
     @property
     def is_companion(self) -> bool:
         """Whether it goes along with tokens, one element each."""
-        return COMPANION.search(self.value.lower()) is not None
+        return re.search(COMPANION, self.value.lower()) is not None
 
     @property
     def is_ids(self) -> bool:
@@ -122,7 +122,7 @@ class Roles:
         place = self.place(key)
         name = symbol_name(key).lower()
         if not is_numbered(name, place):
-            stated = next((b for pattern, b in NAMES if pattern.search(name)), None)
+            stated = next((b for pattern, b in NAMES if re.search(pattern, name)), None)
             match stated:
                 case Basis.SOUND if place is None or not is_sound(place):
                     stated = None
@@ -203,7 +203,7 @@ class Roles:
 
 def is_numbered(name: str, place: Place | None) -> bool:
     """Whether a name was made up by counting, or of the input's name."""
-    if NUMBERED.fullmatch(name):
+    if re.fullmatch(NUMBERED, name):
         return True
     return (
         place is not None
@@ -245,7 +245,7 @@ def by_place(place: Place) -> Basis:
 def is_cached(place: Place) -> bool:
     """Whether an axis counts the tokens whose keys and values are kept."""
     fixed = [isinstance(d, int) for d in place.shape]
-    is_named = CACHED.search(place.value.lower()) is not None
+    is_named = re.search(CACHED, place.value.lower()) is not None
     if not place.dtype.is_float or not (is_named or place.rank == 4):
         return False
     match place.axis, place.rank:
@@ -293,7 +293,7 @@ def is_sound(place: Place) -> bool:
     """Whether an axis counts the samples of a sound: of one channel, or of an input called so."""
     if not place.dtype.is_float or place.axis == 0:
         return False
-    named = SOUND.search(place.value.lower()) is not None
+    named = re.search(SOUND, place.value.lower()) is not None
     match place.axis, place.rank:
         case (1, 2):
             return named

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from perfc.report.units import Unit, plural, quantity
 
-from .run import Capacity, Crossover, Point, Span, Sweep
+from .results import Capacity, Crossover, Point, Span, Sweep
 
 SCHEMA = "perfc.sweep/1"
 MAX_ROWS = 24

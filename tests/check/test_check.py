@@ -127,7 +127,7 @@ def test_globs_match_paths(glob: str, path: str, matches: bool) -> None:
         ('[[budget]]\ntime = 3.5\n', 2, "not a limit"),
         ('[[budget]]\nmodel = "../x.onnx"\n', 2, "leads out"),
         ('[[budget]]\nmodel = "/etc/*.onnx"\n', 2, "leads out"),
-        ('[[budget]]\ndims = { n = "x" }\n', 2, "not a whole number"),
+        ('[[budget]]\ndims = { n = "x" }\n', 2, "is no extent"),
         ('[[budget]]\nflop = { max = "+5%" }\n', 2, "against the baseline"),
         ('[[budget]]\ntime = "1 s\n', 2, "not valid TOML"),
         ('budgets = 1\n', 1, "no key 'budgets'"),
