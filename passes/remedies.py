@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from perfc.errors import ShapeError
 from perfc.ir.dim import AtomKind, Dim, Poly, interval, symbols
@@ -28,6 +29,10 @@ MOST_ITEMS = 64
 UNTOLD = (Basis.NOTHING, Basis.LEAST)
 
 
+Change: TypeAlias = "tuple[SymbolDecl, ...]"
+"""Symbols with other values assumed for them."""
+
+
 @dataclass(frozen=True)
 class Remedies:
     """Changes assumed sizes until all go together.
@@ -43,40 +48,43 @@ class Remedies:
     def mended(self, declared: Sequence[SymbolDecl]) -> Settled | Refusal:
         """Values that go together, or where inference ends with the last that were tried."""
         kept = {s.name: s for s in declared}
-        env = assumed(kept.values(), self.given)
         for _ in range(MOST_CHANGES):
+            env = assumed(kept.values(), self.given)
             change = self.filling(kept, env)
-            if change is None:
+            if not change:
                 if self.sizing.holds_at(env):
                     return Settled(tuple(kept.values()), env, None)
-                found = self.sizing.attempt(env)
-                if isinstance(found, Module):
-                    return Settled(tuple(kept.values()), env, found)
-                change = self.remedy(kept, found)
-                if change is None:
-                    return found
-            kept[change.name] = change
-            env = assumed(kept.values(), self.given)
-        found = self.sizing.attempt(env)
-        return Settled(tuple(kept.values()), env, found) if isinstance(found, Module) else found
+                outcome = self.sizing.attempt(env)
+                if isinstance(outcome, Module):
+                    return Settled(tuple(kept.values()), env, outcome)
+                change = self.fitting(kept, outcome)
+                if not change:
+                    return outcome
+            kept.update((s.name, s) for s in change)
+        env = assumed(kept.values(), self.given)
+        outcome = self.sizing.attempt(env)
+        if isinstance(outcome, Module):
+            return Settled(tuple(kept.values()), env, outcome)
+        return outcome
 
-    def filling(self, kept: Mapping[str, SymbolDecl], env: Mapping[str, int]) -> SymbolDecl | None:
+    def filling(self, kept: Mapping[str, SymbolDecl], env: Mapping[str, int]) -> Change:
         """The symbol to enlarge so that extents which are empty or negative are neither."""
         at = Numbers(env)
+        self.sizing.steps += len(self.sizing.formulas)
         short = [p for p in self.sizing.formulas if at(p) < 1 and self.is_short(p, kept, env)]
         for p in short:
-            for s in self.changeable(kept, (p,)):
+            for s in self.changeable(kept, (p,)) if not self.sizing.is_exhausted else ():
                 related = [q for q in short if s.name in names_in(q)]
                 for goals in (related, [p]):
 
                     def is_enough(n: int, s: SymbolDecl = s, goals: list[Poly] = goals) -> bool:
-                        trial = Numbers(self.changed(kept, replace(s, default=n, tie=None)))
+                        trial = Numbers(self.changed(kept, (sized(s, n, Basis.LEAST),)))
                         return all(trial(q) >= 1 for q in goals)
 
                     size = least(is_enough, env[s.name], most(s))
                     if size is not None:
-                        return replace(s, default=size, tie=None, basis=Basis.LEAST)
-        return None
+                        return (sized(s, size, Basis.LEAST),)
+        return ()
 
     def is_short(self, p: Poly, kept: Mapping[str, SymbolDecl], env: Mapping[str, int]) -> bool:
         """Whether an extent below 1 asks for larger sizes.
@@ -92,9 +100,10 @@ class Remedies:
             return True
         return any(s.basis in UNTOLD for s in free)
 
-    def changed(self, kept: Mapping[str, SymbolDecl], change: SymbolDecl) -> dict[str, int]:
-        """The values with one symbol changed, and those that follow it."""
-        return assumed({**kept, change.name: change}.values(), self.given)
+    def changed(self, kept: Mapping[str, SymbolDecl], change: Change) -> dict[str, int]:
+        """The values with some symbols changed, and those that follow them."""
+        self.sizing.steps += len(kept)
+        return assumed({**kept, **{s.name: s for s in change}}.values(), self.given)
 
     def changeable(self, kept: Mapping[str, SymbolDecl], dims: Collection[Dim]) -> list[SymbolDecl]:
         """Symbols in some extents that may be changed, those of which least is known first."""
@@ -103,37 +112,57 @@ class Remedies:
         free.reverse()
         return sorted(free, key=lambda s: s.basis not in UNTOLD)
 
-    def remedy(self, kept: Mapping[str, SymbolDecl], refusal: Refusal) -> SymbolDecl | None:
+    def fitting(self, kept: Mapping[str, SymbolDecl], refusal: Refusal) -> Change:
         """A change with which inference gets beyond the node that refused."""
+        if refusal.position < 0:
+            return ()
 
-        def is_better(change: SymbolDecl) -> bool:
+        def is_better(change: Change) -> bool:
             if self.sizing.is_exhausted:
                 return False
-            found = self.sizing.attempt(self.changed(kept, change))
-            return isinstance(found, Module) or found.position > refusal.position
+            outcome = self.sizing.attempt(self.changed(kept, change))
+            return isinstance(outcome, Module) or outcome.position > refusal.position
 
-        if refusal.position < 0:
-            return None
+        env = refusal.env
         dims = dims_of(self.sizing.nodes[refusal.position][1])
         free = self.changeable(kept, dims)
         if not free:
             free = [s for s in kept.values() if s.name not in self.given]
-        for change in equalities(free, dims, refusal.env, self.sizing.is_closed):
-            if is_better(change):
-                return change
-        for s in free:
-            size = refusal.env[s.name]
+        for s in equalities(free, dims, env, self.sizing.is_closed):
+            if is_better((s,)):
+                return (s,)
+        for group in alike(free, env):
+            size, limit = env[group[0].name], min(map(most, group))
 
-            def sized(n: int, s: SymbolDecl = s) -> SymbolDecl:
-                return replace(s, default=n, tie=None, basis=Basis.FITTING)
+            def enlarged(n: int, group: Change = group) -> Change:
+                return tuple(sized(s, n, Basis.FITTING) for s in group)
 
-            near = range(size + 1, min(size + NEAR, most(s)) + 1)
-            fitting = next((n for n in near if is_better(sized(n))), None)
-            if fitting is None:
-                fitting = least(lambda n, sized=sized: is_better(sized(n)), size, most(s))  # type: ignore[misc]
-            if fitting is not None:
-                return sized(fitting)
-        return None
+            def is_enough(n: int, enlarged: Callable[[int], Change] = enlarged) -> bool:
+                return is_better(enlarged(n))
+
+            near = range(size + 1, min(size + NEAR, limit) + 1)
+            larger = next((n for n in near if is_enough(n)), None)
+            if larger is None:
+                larger = least(is_enough, size, limit)
+            if larger is not None:
+                return enlarged(larger)
+        return ()
+
+
+def sized(s: SymbolDecl, size: int, basis: Basis) -> SymbolDecl:
+    """A symbol with another value assumed, that follows no others."""
+    return replace(s, default=size, tie=None, basis=basis)
+
+
+def alike(free: Sequence[SymbolDecl], env: Mapping[str, int]) -> Iterator[Change]:
+    """Each symbol by itself, then those together that stand for the same at the same value."""
+    groups: dict[tuple[Basis, int], list[SymbolDecl]] = {}
+    for s in free:
+        yield (s,)
+        groups.setdefault((s.basis, env[s.name]), []).append(s)
+    for group in groups.values():
+        if len(group) > 1:
+            yield tuple(group)
 
 
 def names_in(d: Dim) -> set[str]:
@@ -252,8 +281,10 @@ def emptied(sizing: Sizing, node: Node, env: Mapping[str, int]) -> tuple[str, in
     """The first result of a node that has an extent below 1, and that extent."""
     for v in node.results:
         for d in extents_of(v.type):
-            if isinstance(d, Poly) and names_in(d) <= env.keys() and evaluate(d, env) < 1:
-                return v.name, evaluate(d, env)
+            if isinstance(d, Poly) and names_in(d) <= env.keys():
+                extent = evaluate(d, env)
+                if extent < (0 not in [env[n] for n in names_in(d)]):
+                    return v.name, extent
     return None
 
 

@@ -16,8 +16,8 @@ from perfc.ir.types import OptionalType, SequenceType, TensorType, Type
 
 from .shapes import UNFORESEEN, Application, Inference, applied, inferred
 
-MOST_STEPS = 2_000_000
-"""Nodes inferred in search of sizes that go together, over all attempts."""
+MOST_STEPS = 500_000
+"""Nodes inferred, and symbols and extents evaluated, in search of sizes that go together."""
 
 
 class Refusal(NamedTuple):
@@ -55,7 +55,7 @@ class Sizing:
         read: the module to infer the types of.
         typed: the same with types in formulas, node by node.
         applications: what inference of ``typed`` met; None where nobody kept it.
-        steps: nodes inferred so far.
+        steps: what was spent on the search so far.
     """
 
     def __init__(
@@ -161,12 +161,13 @@ class Sizing:
         key = tuple(sorted(env.items()))
         if key in self.refusals:
             return self.refusals[key]
+        inference = Inference(set(self.names), env)
+        self.steps += len(self.read.graph.inputs)
         for v in self.read.graph.inputs:
-            count = misfit(bound_type(v.type, env))
+            count = misfit(inference.sized(v.type))
             if count is not None:
                 words = f"{v.name} has more than 2^{count.bit_length() - 1} elements"
                 return Refusal(-1, ShapeError(words, where=f"input {v.name!r}"), dict(env))
-        inference = Inference(set(self.names), env)
         try:
             with numbering(self.names):
                 graph = inference.graph(self.read.graph, {})

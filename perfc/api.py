@@ -133,15 +133,13 @@ def analyze(
     4089184256*batch
     """
     am = Analyses(tuple(instruments))
-    if dtype:
-        from perfc.passes.retype import precision_name
-
-        dtype = precision_name(dtype)
     source = typed(model, dims, values, am)
     module = am.apply(Canonicalize(), source)
     if dtype:
         from perfc.passes.mixed import what_if
+        from perfc.passes.retype import precision_name
 
+        dtype = precision_name(dtype)
         module = am.apply(what_if(dtype), module)
     roofline = am.get(Roofline(target, runtime, tf32), module)
     return Report(

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from ...errors import ShapeError
 from ..cost import Traffic, Work, dim_sum
-from ..dim import Dim, same
+from ..dim import Dim, Poly, same
 from ..fresh import data_extent
 from ..graph import Inputs
 from ..op import Kind, Op, Types, each_once, has, tensor
@@ -116,15 +116,20 @@ class Conv(Op):
         dilations = per_axis(self.dilations, rank, 1, "dilations")
         pads = pad_pairs(self.pads, rank)
         spans = [span_of(kernel[i], dilations[i]) for i in range(rank)]
-        extents = tuple(
+        for i, span in enumerate(spans):
+            self._check_window(x[i + 2], span, pads[i])
+        return tuple(
             output_extent(x[i + 2], spans[i], strides[i], pads[i], self.auto_pad)
             for i in range(rank)
         )
-        for extent, inside, span in zip(extents, x[2:], spans, strict=True):
-            # pools give nothing here; runtimes refuse a convolution that reads something
-            if isinstance(extent, int) and isinstance(inside, int) and extent < 1 <= inside:
-                raise ShapeError(f"a window of {span} does not fit into an extent of {inside}")
-        return extents
+
+    def _check_window(self, extent: Dim, span: Dim, pad: tuple[int, int]) -> None:
+        """Refuse a window larger than what it moves over; a pool may give nothing there."""
+        if isinstance(extent, Poly) or isinstance(span, Poly) or extent == 0:
+            return
+        room = extent if self.auto_pad == "VALID" else extent + sum(pad)
+        if room < span and not self.auto_pad.startswith("SAME"):
+            raise ShapeError(f"a window of {span} does not fit into an extent of {extent}")
 
     def _result(self, ins: Inputs) -> Shape | None:
         x, w, kernel = self.maps(ins), self.filters(ins), self.kernel(ins)

@@ -78,9 +78,15 @@ class Transpose(Movement):
 
 
 def expanded_extent(extent: Dim, wanted: int | Poly | None) -> Dim:
-    """Extent of an axis broadcast to ``wanted``, of which None is not known."""
+    """Extent of an axis broadcast to ``wanted``, of which None is not known.
+
+    Raises:
+        ShapeError: they do not broadcast, or ``wanted`` is negative.
+    """
+    if isinstance(wanted, int) and wanted < 0:
+        raise ShapeError(f"an extent of {extent} expands to {wanted}")
     if wanted is not None:
-        return extent if wanted == -1 else broadcast_extent(extent, wanted)
+        return broadcast_extent(extent, wanted)
     lo = interval(extent)[0]
     if (isinstance(extent, int) and extent != 1) or (lo is not None and lo > 1):
         return extent

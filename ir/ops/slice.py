@@ -8,7 +8,7 @@ from math import prod
 from ...errors import ShapeError
 from ..contents import agreed, content, elements, or_data, picked, small_shape
 from ..cost import Traffic
-from ..dim import Dim, Poly, ceil_div, dim_max, dim_min, interval, same
+from ..dim import Dim, Poly, at_most, ceil_div, dim_max, dim_min, interval, same
 from ..fresh import data_extent
 from ..graph import Inputs
 from ..known import Item, Known
@@ -198,6 +198,8 @@ class Split(Part):
             if n < 1:
                 return ()
             part = ceil_div(extent, n)
+            if isinstance(extent, int) and extent and at_most(extent, part * (n - 1)):
+                raise ShapeError(f"{n} parts of {part} are more than an extent of {extent}")
             return (part,) * (n - 1) + (dim_max(0, extent - part * (n - 1)),)
         given = elements(ins, 1)
         if given is None:
@@ -247,18 +249,19 @@ class Concat(Op):
         if not shapes:
             return (TensorType(dtype, None),)
         axis = normal_axis(self.axis, len(shapes[0]))
-        dims = list(shapes[0])
-        for shape in shapes[1:]:
+        # runtimes hold nothing against the other extents of an empty operand
+        telling = [s for s in shapes if 0 not in s] or shapes[:1]
+        dims = list(telling[0])
+        for shape in shapes:
             if len(shape) != len(dims):
                 raise ShapeError(f"ranks {len(dims)} and {len(shape)} differ")
+        for shape in telling[1:]:
             for i, d in enumerate(shape):
-                if i == axis:
-                    dims[i] = dims[i] + d
-                    continue
-                common = agreed(dims[i], d)
+                common = dims[i] if i == axis else agreed(dims[i], d)
                 if common is None:
                     raise ShapeError(f"extents {dims[i]} and {d} of axis {i} differ")
                 dims[i] = common
+        dims[axis] = sum((s[axis] for s in shapes), start=0)
         if len(shapes) < len(types):
             dims[axis] = data_extent(None, max(interval(dims[axis])[0] or 0, 0))
         return (TensorType(dtype, tuple(dims)),)
@@ -267,6 +270,7 @@ class Concat(Op):
         if all(v is None or v.known is None for v in ins) or small_shape(outs[0]) is None:
             return ()
         parts = [content(ins, i) for i, v in enumerate(ins) if v is not None]
+        parts = [p for p in parts if p is None or p.items] or parts[:1]
         first = parts[0]
         if first is None:
             return ()
@@ -279,5 +283,4 @@ class Concat(Op):
                     return ()
                 width = len(part.items) // rows
                 items += part.items[row * width : (row + 1) * width]
-        extent = sum(p.shape[axis] for p in parts if p is not None)
-        return (Known.of((*first.shape[:axis], extent, *first.shape[axis + 1 :]), items),)
+        return (Known.of(small_shape(outs[0]) or (), items),)
