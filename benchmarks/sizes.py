@@ -253,7 +253,9 @@ def judged(g: Graph, sizes: Mapping[str, int]) -> tuple[str, str]:
         if "\n" in said:
             return "not one line", said
         return ("both refuse" if truth is None else "refused in vain"), said
-    if truth is None and 0 in sizes.values():
+    shapes = [s for n, s in said.items() if n.startswith("y")]
+    is_empty = 0 in sizes.values() or any(isinstance(s, tuple) and 0 in s for s in shapes)
+    if truth is None and is_empty:
         # nothing at all is a tensor in the standard, although not every kernel takes it
         return "accepted nothing", ""
     if truth is None:

@@ -107,7 +107,7 @@ class ConvTranspose(Op):
             else:
                 cut = 0 if self.auto_pad == "VALID" else pads[i]
                 out.append((x[i + 2] - 1) * strides[i] + span - cut)
-        if any(isinstance(d, int) and d < (n != 0) for d, n in zip(out, x[2:], strict=True)):
+        if any(isinstance(d, int) and d < 0 for d in out):
             raise ShapeError(f"pads leave extents {out}")
         return tuple(out)
 
