@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from perfc.errors import ModelError, ParseError, ShapeError
+from perfc.errors import ParseError, ShapeError
 
 if TYPE_CHECKING:
     from perfc.ir import Module
