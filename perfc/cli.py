@@ -161,8 +161,10 @@ def describe(error: Exception, args: Sequence[str]) -> str:
 
 def say(line: str) -> None:
     """One line, or a page of help, on standard error; a closed one is ignored."""
+    from perfc.report.text import printable
+
     try:
-        print(line, file=sys.stderr, flush=True)
+        print("\n".join(map(printable, line.split("\n"))), file=sys.stderr, flush=True)
     except OSError:
         return
 

@@ -64,19 +64,18 @@ def show(config: Path | None, form: str, output: Path | None) -> None:
 def store(config: Path | None, files: Sequence[str]) -> int:
     """Measure and write; nothing is written where a model cannot be analysed."""
     from perfc.check import config as configs
-    from perfc.check import digests, run
-    from perfc.check.baseline import to_text
+    from perfc.check import digests, lock_file, run
 
     found = configs.load(config or configs.find(Path.cwd()))
-    old = run.opened(found)
+    old = lock_file.replaced(found.lock) if not files else run.opened(found)
     entries, errors = run.renewed(found, old, files)
     for line in errors:
         click.echo(f"error: {line}", err=True)
     if errors:
         click.echo(f"{found.lock.name} is as it was", err=True)
         return UNREADABLE
-    text = to_text(digests.predictor(), entries)
-    same = found.lock.is_file() and found.lock.read_text(encoding="utf-8") == text
+    text = lock_file.to_text(digests.predictor(), entries)
+    same = found.lock.is_file() and found.lock.read_bytes() == text.encode()
     if not same:
         write_output(found.lock, text)
     changed = sum(old.entries.get(c) is None for c in entries)
