@@ -1,7 +1,8 @@
 """A few measured kernels of a new machine correct what was learned on others.
 
-The residual ``log(measured / predicted)`` of a kernel is an offset of the machine, plus an offset
-of its class, plus a slope over the logarithm of the predicted time (launches and rates of a machine
+Every predictor is wrong in its own way, so each has corrections of its own. The residual
+``log(measured / predicted)`` of a kernel is an offset of the machine, plus an offset of its class,
+plus a slope over the logarithm of the predicted time (launches and rates of a machine
 are wrong apart), plus noise. All are Gaussian around zero with deviations that say how wrong
 predictions for machines nobody measured usually are: few rows move little, many move all.
 Source: Lindley & Smith 1972, Bayes estimates for the linear model; offsets are partially pooled.
@@ -11,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from perfc.errors import PerfcError
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from perfc.machine import Machine
 
     from .classes import Array
+    from .prediction import KernelPrediction
 
 MACHINE_DEVIATION = 0.2
 CLASS_DEVIATION = 0.2
@@ -33,6 +35,8 @@ beside those there are: with less of it a few kernels are believed that happen t
 SMALL_S, LARGE_S = 1e-5, 1e-3
 """Predicted times at which a correction is written down; linear in the logarithm between."""
 ANY = "any"
+LEARNED = "learned"
+"""The predictor whose corrections stand under the names of its classes alone."""
 STEPS = (0, 1, 2, 3, 5, 8, 12, 20, 30, 50)
 DRAWS = 20
 LEAST_TEST = 3
@@ -51,13 +55,15 @@ class Residual:
 
     Args:
         class_name: of kernels.
-        predicted_s: by the operator predictor.
+        predicted_s: of one launch, by the predictor.
         measured_s: on the machine.
+        predictor: value of a ``Predictor``.
     """
 
     class_name: str
     predicted_s: float
     measured_s: float
+    predictor: str = LEARNED
 
     @property
     def log_ratio(self) -> float:
@@ -107,8 +113,8 @@ class Adaptation:
     """What rows say of a machine.
 
     Args:
-        corrections: by class, and of all others under ``any``.
-        curve: error of kernels left out against kernels measured.
+        corrections: by name of a class, and of all others of a predictor under ``any``.
+        curve: error of kernels left out against kernels measured, of the predictor of most rows.
         enough: kernels after which more were not worth their time; None where it still falls.
     """
 
@@ -206,11 +212,26 @@ def adapt(rows: Sequence[Residual]) -> Adaptation:
     for r in rows:
         if not (math.isfinite(r.measured_s) and r.measured_s > 0):
             raise AdaptError(f"a kernel that takes {r.measured_s} s", hint="drop such rows")
-    found = posterior(rows)
-    counts = {name: sum(r.class_name == name for r in rows) for name in found.classes}
-    corrections = {name: correction(found, name, counts.get(name, 0)) for name in (*counts, ANY)}
-    curve = learning_curve(rows)
+    groups: dict[str, list[Residual]] = {}
+    for r in rows:
+        groups.setdefault(r.predictor, []).append(r)
+    corrections: dict[str, Correction] = {}
+    for predictor, group in groups.items():
+        found = posterior(group)
+        for name in (*found.classes, ANY):
+            count = sum(r.class_name == name for r in group)
+            corrections[key(predictor, name)] = correction(found, name, count)
+    curve = learning_curve(max(groups.values(), key=len))
     return Adaptation(corrections, curve, enough(curve))
+
+
+def key(predictor: str, class_name: str) -> str:
+    """The name that a correction has in a target file.
+
+    >>> key("learned", "matmul"), key("roofline", "conv")
+    ('matmul', 'roofline.conv')
+    """
+    return class_name if predictor == LEARNED else f"{predictor}.{class_name}"
 
 
 def correction(found: Posterior, name: str, samples: int) -> Correction:
@@ -261,3 +282,32 @@ def of_machine(machine: Machine) -> Mapping[str, Correction]:
         for name, n in found.items()
         if {"small_ratio", "large_ratio", "low_ratio", "high_ratio"} <= n.keys()
     }
+
+
+def of_class(
+    corrections: Mapping[str, Correction], predictor: str, class_name: str
+) -> Correction | None:
+    """The correction of a predictor's class, None where nothing of the predictor was measured."""
+    own = corrections.get(key(predictor, class_name))
+    return own if own is not None else corrections.get(key(predictor, ANY))
+
+
+def corrected(
+    found: KernelPrediction, launches: float, corrections: Mapping[str, Correction]
+) -> KernelPrediction:
+    """A prediction times what kernels measured on the machine took of theirs."""
+    own = of_class(corrections, found.predictor.value, found.class_name)
+    if own is None or not launches:
+        return found
+    ratio = own.at(found.time_s / launches)
+    time_s = max(found.time_s * ratio, found.floor_s)
+    return replace(
+        found,
+        time_s=time_s,
+        low_s=max(time_s * own.low_ratio, found.floor_s),
+        high_s=time_s * own.high_ratio,
+        is_extrapolating=False,
+        is_measured=True,
+        in_run=None,
+        correction=ratio,
+    )

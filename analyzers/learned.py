@@ -11,7 +11,7 @@ from perfc.machine import Unit
 from perfc.passes.runtimes import Launch
 
 from . import artefact, predictor
-from .adapt import ANY, of_machine
+from .adapt import LEARNED, of_class, of_machine
 from .lowering import Lowered, lower
 from .rows import Protocol
 from .sheet import Sheet
@@ -123,25 +123,21 @@ def predicted(
     card = weights.card
     apart = predictor.distance_to(card, dtype, sheet)
     is_measured = dtype in card.dtypes and apart <= predictor.FAR
-    corrections = of_machine(machine)
-    own = corrections.get(class_name, corrections.get(ANY))
     # corrections are of what a recorded graph takes
-    protocol = INSIDE if own is not None else inside(card, launch)
+    is_adapted = of_class(of_machine(machine), LEARNED, class_name) is not None
+    protocol = INSIDE if is_adapted else inside(card, launch)
     found = predictor.predict_with(weights, columns, dtype, sheet, protocol)
     made: dict[int, Learned] = {}
     for at, (i, _) in enumerate(rows):
         bound = bounds.kernels[i]
         floor_s, n = bound.floor_s, bound.launches
         time_s, low_s, high_s = (float(t[at]) for t in (found.time_s, found.low_s, found.high_s))
-        if own is not None:
-            time_s *= own.at(time_s)
-            low_s, high_s = time_s * own.low_ratio, time_s * own.high_ratio
         made[i] = Learned(
             max(time_s * n, floor_s),
             max(low_s * n, floor_s),
             max(high_s * n, floor_s),
-            bool(found.extrapolating[at]) and own is None,
-            is_measured or own is not None,
+            bool(found.extrapolating[at]),
+            is_measured or is_adapted,
             class_name,
             found.predictor,
             predictor.is_measured(card, dtype, sheet),

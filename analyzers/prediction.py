@@ -17,7 +17,7 @@ from perfc.passes.fitted.efficiencies import WHOLE
 from perfc.passes.fuse import Fuse, KernelTable
 from perfc.passes.roofline import KernelBound, Roofline, RooflineTable
 
-from . import artefact
+from . import adapt, artefact
 from .energy import Energy, Spell, energy_of, idling, summed
 from .host import host_note, kept_waiting
 from .launch_gap import Gap as Gap
@@ -69,6 +69,7 @@ class KernelPrediction:
         is_own: whether kernels of the class were measured on this very machine.
         in_run: ends that count in the interval of the run, where errors cancel in a sum; None
             where they are ``low_s`` and ``high_s``.
+        correction: factor in ``time_s`` that kernels measured on this machine gave (`adapt`).
     """
 
     floor_s: float
@@ -82,6 +83,7 @@ class KernelPrediction:
     is_measured: bool = True
     is_own: bool = False
     in_run: tuple[float, float] | None = None
+    correction: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,9 +186,8 @@ def predict(
     """
     machine, runtime = bounds.machine, kernels.runtime.name
     efficiencies = of_machine(machine, runtime)
-    found: list[KernelPrediction | None] = [None] * len(bounds.kernels)
-    if efficiencies is not None:
-        found = by_fit(bounds, runtime, efficiencies)
+    corrections = adapt.of_machine(machine)
+    found = by_fit(bounds, runtime, efficiencies)
     launch = gap(machine, kernels.runtime.launch)
     missing = [i for i, k in enumerate(found) if k is None]
     how = kernels.runtime.launch
@@ -200,17 +201,20 @@ def predict(
         copies = kernel_times(
             bounds, kernels, module, plain, copies_alone=True, autocast=autocast, folder=folder
         )
-    for i in missing:
-        bound = bounds.kernels[i]
+    complete: list[KernelPrediction] = []
+    for i, bound in enumerate(bounds.kernels):
         if i in taught:
             own = by_steps(taught[i], bound)
         elif i in known:
-            own = after_copies(by_learning(known[i], bound), copies.get(i))
+            own = by_learning(known[i], bound)
         else:
-            own = by_roofline(bound, machine)
-        own = own if machine.kind == "cpu" else chained(own, bound, bounds.env)
-        found[i] = waited(own, bound, launch)
-    complete = [k for k in found if k is not None]
+            own = found[i] or by_roofline(bound, machine)
+        own = adapt.corrected(own, bound.launches, corrections)
+        if found[i] is None:
+            own = after_copies(own, copies.get(i) if i in known and i not in taught else None)
+            own = own if machine.kind == "cpu" else chained(own, bound, bounds.env)
+            own = waited(own, bound, launch)
+        complete.append(own)
     host_s = on_host(source, kernels, efficiencies)
     whole = total(complete, bounds.floor_s, host_s, efficiencies)
     if kernels.runtime.streams > 1 and module is not None:
@@ -251,9 +255,11 @@ def on_host(
 
 
 def by_fit(
-    bounds: RooflineTable, runtime: str, efficiencies: Efficiencies
+    bounds: RooflineTable, runtime: str, efficiencies: Efficiencies | None
 ) -> list[KernelPrediction | None]:
     """Predictions by fitted rates, launches included; None where no class was measured."""
+    if efficiencies is None:
+        return [None] * len(bounds.kernels)
     found: list[KernelPrediction | None] = []
     for bound, fitted in zip(bounds.kernels, efficiencies.kernels(bounds, runtime), strict=True):
         if fitted is None:
@@ -271,17 +277,9 @@ def by_fit(
 def by_learning(found: Learned, bound: KernelBound) -> KernelPrediction:
     """What the operator predictor says."""
     return KernelPrediction(
-        bound.floor_s,
-        found.time_s,
-        found.low_s,
-        found.high_s,
-        0.0,
-        Predictor.LEARNED,
-        found.class_name,
-        found.is_extrapolating,
-        found.is_measured,
-        found.is_own,
-    )
+        bound.floor_s, found.time_s, found.low_s, found.high_s, 0.0, Predictor.LEARNED,
+        found.class_name, found.is_extrapolating, found.is_measured, found.is_own,
+    )  # fmt: skip
 
 
 def comes_first(steps: KernelTime, other: Learned | None) -> bool:
@@ -385,13 +383,15 @@ def notes(kernels: Sequence[KernelPrediction], machine: Machine, runtime: str) -
         return
     whole = math.fsum(k.time_s for k in kernels)
     strange = math.fsum(k.time_s for k in kernels if k.is_extrapolating)
-    bare = math.fsum(k.time_s for k in kernels if k.predictor is Predictor.ROOFLINE)
+    unknown = (k for k in kernels if k.predictor is Predictor.ROOFLINE and not k.is_measured)
+    bare = math.fsum(k.time_s for k in unknown)
     if not any(k.is_measured for k in kernels):
         yield (
             f"nothing like {machine.name} under {runtime} was ever measured: wide intervals"
             " (perfc calibrate --fit-from, perfc adapt)"
         )
     elif bare > 0.1 * whole:
-        yield f"{bare / whole:.0%} of the time is of kernels no predictor knows: wide intervals"
+        part = f"{100 * bare / whole:.0f} %"
+        yield f"{part} of the time is of kernels no predictor knows: wide intervals"
     if strange > 0.1 * whole:
-        yield f"{strange / whole:.0%} of the time is extrapolated beyond what was measured"
+        yield f"{100 * strange / whole:.0f} % of the time is extrapolated beyond what was measured"

@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from perfc.errors import MissingExtraError, TargetError
+from perfc.extras import install
 
 from . import compiled, cuda_answers, cuda_runs, reference
 from .backend import Device, Load, MeasurementError
@@ -221,7 +222,7 @@ def open_cuda(index: int) -> Backend:
     except ModuleNotFoundError:
         raise MissingExtraError(
             "needs CuPy",
-            hint="pip install 'perfc[gpu]' for CUDA 12, 'perfc[gpu13]' for CUDA 13",
+            hint=f"{install('gpu')} for CUDA 12, {install('gpu13')} for CUDA 13",
             where=where,
         ) from None
     except ImportError as error:

@@ -112,7 +112,7 @@ class KernelTable:
 
 @dataclass(frozen=True)
 class Fuse(Analysis[KernelTable]):
-    """Kernel grouping by the table of a runtime (``passes/runtimes``).
+    """Kernel grouping by the table of a runtime.
 
     Patterns of several operators are found first. Then nodes are visited in order, and what the
     table lets a kernel absorb joins the kernel that makes its operand, unless a path through

@@ -5,14 +5,18 @@ from __future__ import annotations
 import csv
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from perfc.analyzers.adapt import Adaptation, AdaptError, Residual, adapt
 from perfc.analyzers.artefact import SHIPPED
+from perfc.analyzers.prediction import Predictor
+from perfc.choice import member
 from perfc.errors import MissingExtraError, PerfcError
+from perfc.extras import install
 from perfc.ir.facts import Origin
+from perfc.ir.op import Kind
 from perfc.ir.types import DType
 from perfc.machine import Machine, Unit, load_machine
 from perfc.measure import dataset
@@ -30,6 +34,7 @@ BELOW = 0.5
 EXTENTS = ("m", "n", "k", "elements", "batch", "heads")
 TYPES = frozenset({"tf32", *(d.code for d in DType)})
 SOURCE = "adapt"
+ROOFLINE, FITTED = Predictor.ROOFLINE.value, Predictor.FITTED.value
 _SECTION = re.compile(r"\s*\[")
 _OWN = re.compile(r"\s*\[\s*(?:adaptation\b|source\.adapt\s*\])")
 _FIXED = frozenset({"class", "dtype", "time_s", "protocol"})
@@ -37,12 +42,21 @@ _FIXED = frozenset({"class", "dtype", "time_s", "protocol"})
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One measured kernel, as the operator predictor sees it."""
+    """One measured kernel.
+
+    Args:
+        class_name: of the operator predictor, "" for a kernel that is of none.
+        dtype: element type.
+        parameters: of the class.
+        time_s: of one launch.
+        row: what `perfc measure` wrote of it, None where the rest is all that is known.
+    """
 
     class_name: str
     dtype: str
     parameters: Mapping[str, float]
     time_s: float
+    row: KernelRow | None = None
 
 
 def adapt_target(
@@ -80,42 +94,113 @@ def adapt_target(
 def residuals(
     measured: Sequence[Measured], machine: Machine, folder: Path = SHIPPED
 ) -> list[Residual]:
-    """Measured kernels beside their predictions, those of classes that have weights.
+    """Measured kernels beside what `perfc analyze` predicts for such, by whoever answers there.
+
+    On processors that is the roofline, elsewhere the operator predictor, for classes that have
+    weights; besides them rates fitted on the machine, where the target has some.
 
     Raises:
         AdaptError: a time that is no positive number or below its floor, an unknown element type,
-            an extent below 1.
+            an extent below 1; no row that says what the one who answers reads.
     """
     from perfc.analyzers import predictor
-    from perfc.analyzers.learned import INSIDE, columns_of, computed
+
+    known = predictor.known_classes(folder) if machine.kind != "cpu" else frozenset[str]()
+    for row in measured:
+        check(row)
+    groups: dict[tuple[str, str], list[Measured]] = {}
+    others: list[Measured] = []
+    for row in measured:
+        kind = class_of(row, machine, known)
+        if kind is None:
+            others.append(row)
+        else:
+            groups.setdefault(kind, []).append(row)
+    found = [r for kind, group in groups.items() for r in by_class(*kind, group, machine, folder)]
+    found += by_roofline(others, machine)
+    found += by_fit(measured, machine)
+    if machine.kind == "cpu" and not found:
+        targets = sorted({m.row.target for m in measured if m.row is not None})
+        there = f"these are beside {', '.join(targets)}" if targets else "there are none"
+        raise AdaptError(
+            f"a processor is adapted by kernels measured beside {machine.name}; {there}",
+            hint="perfc measure MODEL --target TARGET --append ROWS writes them",
+        )
+    return found
+
+
+def check(row: Measured) -> None:
+    """Refuse what is no measured kernel.
+
+    Raises:
+        AdaptError: its time, element type or extents cannot be.
+    """
+    if not (math.isfinite(row.time_s) and row.time_s > 0):
+        raise AdaptError(f"a {row.class_name} that takes {row.time_s} s", hint="drop such rows")
+    if row.dtype not in TYPES:
+        raise AdaptError(f"no element type {row.dtype[:32]!r}", hint="such as bf16, f32, i8")
+    if any(row.parameters.get(name, 1.0) < 1 for name in EXTENTS):
+        raise AdaptError(f"a {row.class_name} with an extent below 1", hint="drop such rows")
+
+
+def class_of(row: Measured, machine: Machine, known: Collection[str]) -> tuple[str, str] | None:
+    """Class and element type that the operator predictor reads, None where it has no weights."""
+    from perfc.analyzers.learned import computed
     from perfc.analyzers.lowering import Lowered
 
-    known = predictor.known_classes(folder)
-    groups: dict[tuple[str, str], list[Measured]] = {}
-    for row in measured:
-        if not (math.isfinite(row.time_s) and row.time_s > 0):
-            raise AdaptError(f"a {row.class_name} that takes {row.time_s} s", hint="drop such rows")
-        if row.dtype not in TYPES:
-            raise AdaptError(f"no element type {row.dtype[:32]!r}", hint="such as bf16, f32, i8")
-        if any(row.parameters.get(name, 1.0) < 1 for name in EXTENTS):
-            raise AdaptError(f"a {row.class_name} with an extent below 1", hint="drop such rows")
-        lowered = Lowered(row.class_name, row.dtype, row.parameters)
-        own = computed(lowered, machine, tf32=False)
-        kind = own if own[0] in known else (row.class_name, row.dtype)
-        if kind[0] in known:
-            groups.setdefault(kind, []).append(row)
-    found: list[Residual] = []
-    for (name, dtype), group in groups.items():
-        columns = columns_of([r.parameters for r in group])
-        made = predictor.predict(name, columns, dtype, machine, INSIDE, folder=folder)
-        for predicted_s, floor_s, r in zip(made.time_s, made.floor_s, group, strict=True):
-            if r.time_s < BELOW * floor_s:
-                raise AdaptError(
-                    f"a {r.class_name} that takes {r.time_s:.3g} s, at best {floor_s:.3g} s",
-                    hint="times are seconds; or the target's rates are too low",
-                )
-            found.append(Residual(name, float(predicted_s), r.time_s))
-    return found
+    lowered = Lowered(row.class_name, row.dtype, row.parameters)
+    choices = (computed(lowered, machine, tf32=False), (row.class_name, row.dtype))
+    return next((choice for choice in choices if choice[0] in known), None)
+
+
+def by_class(
+    name: str, dtype: str, group: Sequence[Measured], machine: Machine, folder: Path
+) -> Iterator[Residual]:
+    """Kernels of one class and element type beside the operator predictor.
+
+    Raises:
+        AdaptError: one is far faster than its floor.
+    """
+    from perfc.analyzers import predictor
+    from perfc.analyzers.learned import INSIDE, columns_of
+
+    columns = columns_of([r.parameters for r in group])
+    made = predictor.predict(name, columns, dtype, machine, INSIDE, folder=folder)
+    for predicted_s, floor_s, r in zip(made.time_s, made.floor_s, group, strict=True):
+        if r.time_s < BELOW * floor_s:
+            raise AdaptError(
+                f"a {r.class_name} that takes {r.time_s:.3g} s, at best {floor_s:.3g} s",
+                hint="times are seconds; or the target's rates are too low",
+            )
+        yield Residual(name, float(predicted_s), r.time_s)
+
+
+def by_roofline(group: Sequence[Measured], machine: Machine) -> Iterator[Residual]:
+    """Kernels beside the sustained roofline of the target they were measured with."""
+    from perfc.analyzers.spread import spread_of
+
+    for measured in group:
+        row = measured.row
+        if row is None or row.target != machine.name or not row.sustained_s:
+            continue
+        kind = member(Kind, row.kind, "kind")
+        predicted_s = row.sustained_s / row.launches * spread_of(machine.kind, kind).mid
+        yield Residual(kind.value, predicted_s, measured.time_s, ROOFLINE)
+
+
+def by_fit(group: Sequence[Measured], machine: Machine) -> Iterator[Residual]:
+    """Kernels beside rates that were fitted on the machine under the same runtime."""
+    from perfc.measure.session import TABLES
+    from perfc.passes.fitted import of_machine
+
+    for row in (m.row for m in group if m.row is not None):
+        ort = TABLES[row.device.partition(":")[0]]
+        table = {"ort": ort, "torch": "eager"}.get(row.runtime, row.runtime)
+        efficiencies = of_machine(machine, table)
+        fitted = None if efficiencies is None else efficiencies.kernel(subject_of(row))
+        if fitted is not None and fitted.time_s > 0:
+            predicted_s, time_s = fitted.time_s / row.launches, row.time_s / row.launches
+            yield Residual(fitted.name, predicted_s, time_s, FITTED)
 
 
 def probes(machine: Machine) -> Iterator[Measured]:
@@ -173,7 +258,7 @@ def table(path: Path) -> tuple[Sequence[str], list[dict[str, object]]]:
             from pyarrow import ArrowException, parquet
         except ImportError:
             raise MissingExtraError(
-                "Parquet needs pyarrow", where=str(path), hint="pip install 'perfc[data]'"
+                "Parquet needs pyarrow", where=str(path), hint=install("data")
             ) from None
         try:
             file = parquet.ParquetFile(path)
@@ -217,8 +302,9 @@ def of_kernel(row: KernelRow) -> Iterator[Measured]:
     subject = subject_of(row)
     found = lowered(subject)
     time_s = (row.time_s - row.inserted_s) / row.launches
-    if found is not None and time_s > 0:
-        yield Measured(found[0], subject.dtype, found[1], time_s)
+    if time_s > 0:
+        class_name, parameters = found or ("", {})
+        yield Measured(class_name, subject.dtype, parameters, time_s, row)
 
 
 def lowered(s: Subject) -> tuple[str, dict[str, float]] | None:
@@ -297,7 +383,7 @@ def rendered(found: Adaptation, count: int, rows: Path | None) -> str:
         *([f'note = "error of kernels left out by kernels measured: {curve}"'] if curve else []),
     ]
     for name, c in found.corrections.items():
-        lines += ["", f"[adaptation.{name}]"]
+        lines += ["", f'[adaptation."{name}"]' if "." in name else f"[adaptation.{name}]"]
         extra = f", n = {c.samples}" if c.samples else ""
         for key in ("small_ratio", "large_ratio", "low_ratio", "high_ratio"):
             value: float = getattr(c, key)

@@ -146,7 +146,7 @@ def describe(error: Exception, args: Sequence[str]) -> str:
             text = str(error)
         case click.UsageError():
             path = error.ctx.command_path if error.ctx else "perfc"
-            text = f"{error.format_message().rstrip('.')} (see '{path} --help')"
+            text = f"{error.format_message().rstrip('.')}{wanted(error)} (see '{path} --help')"
         case click.ClickException():
             text = error.format_message()
         case MemoryError():
@@ -157,6 +157,15 @@ def describe(error: Exception, args: Sequence[str]) -> str:
             what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
             text = f"{what} (a bug in perfc: report it with 'perfc --debug {' '.join(args)}')"
     return " ".join(text.split()).removeprefix(os.getcwd().rstrip(os.sep) + os.sep)
+
+
+def wanted(error: click.UsageError) -> str:
+    """What an option is that is missing, or whose folder is: its help says who writes that."""
+    option = getattr(error, "param", None)
+    is_missing = isinstance(error, click.MissingParameter) or "does not exist" in error.message
+    if not is_missing or not isinstance(option, click.Option) or not option.help:
+        return ""
+    return f": {option.help[:1].lower()}{option.help[1:].rstrip('.')}"
 
 
 def say(line: str) -> None:

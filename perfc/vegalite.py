@@ -6,6 +6,7 @@ import json
 from types import ModuleType
 
 from perfc.errors import MissingExtraError
+from perfc.extras import install
 
 
 def converter(form: str) -> ModuleType:
@@ -19,7 +20,7 @@ def converter(form: str) -> ModuleType:
     except ImportError:
         raise MissingExtraError(
             f"drawing {form} needs the package vl-convert-python",
-            hint="pip install 'perfc[plot]'; text and json need nothing",
+            hint=f"{install('plot')}; text and json need nothing",
         ) from None
     return vl_convert
 

@@ -17,6 +17,7 @@ from perfc.analyzers.steps.setting import Setting, precision_of
 from perfc.api import serialized
 from perfc.choice import member
 from perfc.errors import MissingExtraError, ModelError
+from perfc.extras import install
 from perfc.frontend import load
 from perfc.ir.rewrite import with_defaults
 from perfc.ir.types import TensorType
@@ -116,9 +117,7 @@ def exported(model: Any, example: Sequence[int]) -> Module:
         import onnxscript  # noqa: F401
         import torch
     except ImportError as error:
-        raise MissingExtraError(
-            f"a module needs {error.name}", hint="pip install 'perfc[runs]'"
-        ) from None
+        raise MissingExtraError(f"a module needs {error.name}", hint=install("runs")) from None
     first = next(iter(model.parameters()), torch.zeros(0))
     types = [first.dtype]
     if any(isinstance(part, torch.nn.Embedding) for part in model.modules()):

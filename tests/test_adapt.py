@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,10 +14,13 @@ import perfc
 from perfc import cli
 from perfc.adapt import adapt_target, lowered, probes, read, residuals
 from perfc.analyzers.adapt import AdaptError, Residual, adapt, enough, of_machine, posterior
-from perfc.analyzers.learned import learned
+from perfc.analyzers.prediction import Predictor, predict
 from perfc.machine import load_machine, validate
+from perfc.measure import dataset, fit_file
 from perfc.measure.rows import KernelRow
-from perfc.passes.fitted.subject import Amounts, of_texts
+from perfc.passes.fitted import Efficiencies
+from perfc.passes.fitted.classes import Term
+from perfc.passes.fitted.subject import Amounts, of_texts, operators, types
 
 from .analyzers import flat_weights
 
@@ -110,13 +115,14 @@ def test_adapted_target_is_valid_and_predicts_what_was_measured(
     adapt_target("l40s", rows, path, folder=weights)
     assert validate(path) == []
     before, after = (
-        learned(r.roofline, range(len(r.roofline.kernels)), folder=weights)
+        predict(r.roofline, r.kernels, folder=weights).kernels
         for r in (
             perfc.analyze(BERT, t, dims={"batch": 32}, runtime="eager", dtype="bf16")
             for t in ("l40s", str(path))
         )
     )
-    longest = max(before, key=lambda i: before[i].time_s)
+    answered = [i for i, k in enumerate(before) if k.predictor is Predictor.LEARNED]
+    longest = max(answered, key=lambda i: before[i].time_s)
     assert after[longest].time_s / before[longest].time_s == pytest.approx(1.5, rel=0.1)
     assert after[longest].is_measured
     assert after[longest].high_s / after[longest].time_s < before[longest].high_s / (
@@ -185,6 +191,119 @@ def test_bad_rows_are_one_line_and_nothing_is_written(
     assert code == 2
     assert message in capsys.readouterr().err
     assert not output.exists()
+
+
+def rows_of_measure(path: Path, target: str, slower: float) -> None:
+    """Kernels of BERT on a processor that take ``slower`` times what is predicted."""
+    report = perfc.analyze(BERT, target, dims={"batch": 2}, runtime="ort-cpu-blocked")
+    machine = report.machine.name
+    rows = []
+    for i, (b, p) in enumerate(
+        zip(report.roofline.kernels, report.prediction.kernels, strict=True)
+    ):
+        k, n, time_s = b.kernel, b.counts, slower * p.time_s
+        rows.append(
+            KernelRow(
+                schema=1, digest="0" * 16, model="bert", runtime="ort", version="onnxruntime 1",
+                device="cpu", threads=1, dims="batch=2", kernel=i, part=i, part_s=time_s,
+                time_s=time_s, iqr_s=0.0, best_s=time_s, inserted_s=0.0, floor_s=b.floor_s,
+                sustained_s=b.time_s, target=machine, label=k.label, kind=k.kind.value,
+                dtype=b.dtype.code, ops=operators(k), views=0, runtime_ops="x", nodes="x",
+                launches=b.launches, mac=n.mac, alu=n.alu, sfu=n.sfu, integer=n.integer,
+                read_bytes=n.read_bytes, write_bytes=n.write_bytes, moved_bytes=0.0,
+                op=str(k.anchor.op)[:400], operands=types(k.anchor.inputs, report.env),
+                results=types(k.writes, report.env),
+            )
+        )  # fmt: skip
+    dataset.write(path, rows)
+
+
+def analysed(target: object, capsys: pytest.CaptureFixture[str], *more: str) -> dict[str, Any]:
+    args = ["analyze", str(BERT), "-t", str(target), "--dim", "batch=2", *more]
+    assert cli.run([*args, "--output-format", "json"]) == 0
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
+
+
+@pytest.mark.parametrize("slower", [2.5, 0.6])
+def test_a_processor_that_was_adapted_is_predicted_as_it_was_measured(
+    slower: float, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows, mine = tmp_path / "rows.csv.gz", tmp_path / "my.toml"
+    rows_of_measure(rows, "generic-x86-64", slower)
+    args = ["adapt", "-t", "generic-x86-64", "--from", str(rows), "-o", str(mine)]
+    assert cli.run(args) == 0
+    assert "roofline.matmul" in capsys.readouterr().out
+    assert validate(mine) == []
+    before, after = (analysed(t, capsys) for t in ("generic-x86-64", mine))
+    sums = [found["prediction"]["time_s"]["value"] for found in (before, after)]
+    assert sums[1] / sums[0] == pytest.approx(slower, rel=0.1)
+    assert all(k["predicted"]["is_measured"] for k in after["kernels"])
+    assert not any(k["predicted"]["time_s"] < k["floor_s"] for k in after["kernels"])
+    assert not after["prediction"]["notes"]
+    node = next(k["nodes"][0] for k in after["kernels"] if k["kind"] == "matmul")
+    assert cli.run(["explain", str(BERT), node, "-t", str(mine)]) == 0
+    assert "what kernels measured on this machine took (perfc adapt)" in capsys.readouterr().out
+
+
+def test_fitted_rates_are_corrected_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    fitted, mine = tmp_path / "fitted.toml", tmp_path / "my.toml"
+    rates = {name: {Term.MAC: 1e-11, Term.BYTE: 2e-10} for name in ("gemm", "memory")}
+    made = Efficiencies(rates)
+    source = {"origin": "measured", "title": "t", "note": "n"}
+    fit_file.write(load_machine("generic-x86-64"), fitted, made, "ort-cpu-blocked", source)
+    rows_of_measure(tmp_path / "rows.csv.gz", str(fitted), 1.7)
+    adapt_target(str(fitted), tmp_path / "rows.csv.gz", mine)
+    table = ("--runtime", "ort-cpu-blocked")
+    before, after = (analysed(t, capsys, *table)["kernels"] for t in (fitted, mine))
+    both = [(b["predicted"], a["predicted"]) for b, a in zip(before, after, strict=True)]
+    answered = [(b, a) for b, a in both if b["predictor"] == "fitted" and b["time_s"] > 1e-5]
+    assert len(answered) > 20
+    for b, a in answered:
+        assert a["time_s"] / b["time_s"] == pytest.approx(1.7, rel=0.15)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ("class", "there are none"),
+        ("calibrated", "there are none"),
+        ("other", "these are beside generic-x86-64"),
+    ],
+)
+def test_a_processor_is_refused_at_once_where_nothing_could_be_corrected(
+    given: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target, rows = tmp_path / "other-cpu.toml", tmp_path / "rows.csv"
+    text = load_machine("generic-x86-64").path.read_text()
+    if given == "calibrated":
+        measured = 'sustained_bandwidth_bytes_per_s = { value = 4e10, from = "lab" }'
+        text = text.replace("[memory.device]", f"[memory.device]\n{measured}")
+        text += '\n[source.lab]\norigin = "measured"\ntitle = "t"\n'
+    target.write_text(text.replace('name = "generic-x86-64"', 'name = "other-cpu"'))
+    if given == "class":
+        rows.write_text("class,dtype,time_s,m,n,k\nmatmul,f32,1.0,64,64,64\n")
+    elif given == "other":
+        rows_of_measure(rows, "generic-x86-64", 2.0)
+    source = [] if given == "calibrated" else ["--from", str(rows)]
+    path = tmp_path / "out.toml"
+    assert cli.run(["adapt", "-t", str(target), *source, "-o", str(path)]) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert words in error
+    assert "perfc measure MODEL --target TARGET --append ROWS" in error
+    assert not path.exists()
+
+
+@pytest.mark.parametrize(("target", "is_told"), [("rtx4090", True), ("l40s", False)])
+def test_runtimes_that_stay_as_they_are_are_named(
+    target: str, is_told: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = tmp_path / "rows.csv"
+    rows.write_text("class,dtype,time_s,m,n,k\nmatmul,bf16,1e-4,2048,2048,2048\n")
+    args = ["adapt", "-t", target, "--from", str(rows), "-o", str(tmp_path / "my.toml")]
+    assert cli.run(args) == 0
+    assert ("kept: kernels in 16 bits under eager" in capsys.readouterr().out) is is_told
 
 
 def test_shipped_targets_are_not_overwritten(capsys: pytest.CaptureFixture[str]) -> None:

@@ -121,6 +121,13 @@ def test_help_of_a_command_is_that_of_its_option(
         (["analyze", str(RESNET), "-o", "/nowhere/at/all.txt"], "/nowhere/at/all.txt"),
         (["analyze", str(Path(__file__))], "test_cli.py"),
         (["help", "nonsense"], "no command 'nonsense'"),
+        (["eval", "op"], "'--data': folder of the measured tables, as `perfc data fetch` writes"),
+        (["eval", "op", "--data", "/nowhere"], "as `perfc data fetch` writes it"),
+        (["train", "op"], "as `perfc data fetch` writes it"),
+        (["data", "build", "timm"], "as `perfc data fetch` writes it"),
+        (["eval", "graph"], "as `perfc data build` writes it"),
+        (["train", "graph", "--predictor", "pmgns"], "as `perfc data build` writes it"),
+        (["predict", str(RESNET)], "'--target': name or file of the machine"),
         (["completion", "cmd.exe"], "cmd.exe"),
     ],
 )

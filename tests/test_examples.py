@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,8 @@ from perfc import cli
 ROOT = Path(__file__).parent.parent
 EXAMPLES = ROOT / "examples"
 MODELS = sorted((EXAMPLES / "models").glob("*.onnx.gz"))
+sys.path.insert(0, str(ROOT / "benchmarks"))
+report_page = import_module("report_page")
 EXPECTED = {
     "analyze_resnet": [
         r"a100: [\d.]+ ms, floor [\d.]+ ms",
@@ -93,3 +96,8 @@ def test_what_the_readme_shows_is_what_perfc_prints(capsys: pytest.CaptureFixtur
     lines = [line for line in shown.partition("```")[0].splitlines() if line]
     assert len(lines) > 5
     assert not [line for line in lines if line not in printed]
+
+
+def test_the_page_of_the_report_shows_what_is_printed_today() -> None:
+    page = report_page.PAGE.read_text(encoding="utf-8")
+    assert page == report_page.renewed(page), "python benchmarks/report_page.py"

@@ -210,12 +210,13 @@ def grown(pruned: Pruned, weight: Array, recipe: SumRecipe) -> Any:
     import numpy as np
 
     from perfc.errors import MissingExtraError
+    from perfc.extras import BASE, install
 
     try:
         import xgboost
     except ImportError:
         raise MissingExtraError(
-            "training needs xgboost", hint="pip install 'perfc[train]'"
+            "training needs xgboost", hint=install(BASE, only="xgboost")
         ) from None
     stack, rest = pruned.stack, pruned.rest.sum(axis=1)
     measured = np.log(stack.time_s)

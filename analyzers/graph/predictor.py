@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from perfc.errors import MissingExtraError, PerfcError
+from perfc.extras import install
 
 from .rows import Measurements, Quantity
 
@@ -197,7 +198,7 @@ def predictor(name: str, quantity: Quantity = Quantity.TIME) -> GraphPredictor:
         module = importlib.import_module(f"{__package__}.{stem}")
     except ImportError as error:
         raise MissingExtraError(
-            f"{name} needs {error.name}", hint="pip install 'perfc[gnn,train]'"
+            f"{name} needs {error.name}", hint=install("gnn", "train")
         ) from None
     made = module.PREDICTOR(variant, quantity)
     assert isinstance(made, GraphPredictor)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perfc.errors import MissingExtraError
+from perfc.extras import BASE, install
 
 from ..artefact import WeightsError
 from .predictor import GraphPredictor, predictor
@@ -141,7 +142,7 @@ def save(trained: GraphPredictor, card: GraphCard, folder: Path) -> Path:
         from safetensors.numpy import save as serialized
     except ImportError:
         raise MissingExtraError(
-            "writing weights needs safetensors", hint="pip install safetensors"
+            "writing weights needs safetensors", hint=install(BASE, only="safetensors")
         ) from None
     content = serialized(arrays)
     stem = f"{card.predictor.replace(':', '-')}-{card.dataset}-{card.quantity}"
@@ -207,7 +208,7 @@ def _arrays(path: Path, card: GraphCard) -> Mapping[str, Array]:
         from safetensors.numpy import load as parsed
     except ImportError:
         raise MissingExtraError(
-            "reading weights needs safetensors", hint="pip install safetensors"
+            "reading weights needs safetensors", hint=install(BASE, only="safetensors")
         ) from None
     content = _content(path, MAX_ARRAYS_BYTES)
     if hashlib.sha256(content).hexdigest() != card.arrays_sha256:

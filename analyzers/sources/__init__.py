@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from perfc.declared import instances
 from perfc.errors import MissingExtraError
+from perfc.extras import install
 from perfc.machine import load_machine
 
 from ..rows import DataError, Rows
@@ -85,7 +86,7 @@ def read_parquet(path: Path, columns: list[str] | None = None) -> pd.DataFrame:
         import pyarrow
     except ImportError as error:
         raise MissingExtraError(
-            f"reading tables needs {error.name}", hint="pip install 'perfc[train]'"
+            f"reading tables needs {error.name}", hint=install("train")
         ) from None
     try:
         return pd.read_parquet(path, columns=columns)

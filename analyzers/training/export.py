@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from perfc.errors import MissingExtraError
+from perfc.extras import install
 
 from ..rows import DataError
 
@@ -73,7 +74,7 @@ def exported(
         import transformers
     except ImportError as error:
         raise MissingExtraError(
-            f"building models needs {error.name}", hint="pip install 'perfc[runs]'"
+            f"building models needs {error.name}", hint=install("runs")
         ) from None
     kind = content.pop("model_type")
     settings: Any = transformers.AutoConfig.for_model(kind, **content)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from perfc.errors import MissingExtraError
+from perfc.extras import BASE, install
 from perfc.machine import load_machine
 
 from ..forest import Forest
@@ -244,7 +245,7 @@ def boost(
     try:
         import xgboost
     except ImportError:
-        hint = "pip install 'perfc[train]'"
+        hint = install(BASE, only="xgboost")
         raise MissingExtraError("training needs xgboost", hint=hint) from None
     matrix = xgboost.QuantileDMatrix(values, target, weight=weight, feature_names=list(names))
     options = {"tree_method": "hist", "nthread": 1, "max_bin": 256, **settings}

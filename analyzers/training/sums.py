@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from perfc.errors import MissingExtraError
+from perfc.extras import BASE, install
 from perfc.machine import load_machine
 
 from ..forest import Forest
@@ -308,6 +309,6 @@ def _xgboost() -> Any:
         import xgboost
     except ImportError:
         raise MissingExtraError(
-            "training needs xgboost", hint="pip install 'perfc[train]'"
+            "training needs xgboost", hint=install(BASE, only="xgboost")
         ) from None
     return xgboost

@@ -30,7 +30,7 @@ class Chart:
     Args:
         title: what it shows.
         roofs: the ceilings drawn.
-        marks: kernels, predicted ones before measured ones, slowest first.
+        marks: kernels, analysed ones before measured ones, slowest first.
         points: of the marks, one per level.
         window: limits of the axes.
         notes: what a reader must know: kernels left out, values assumed.

@@ -1,9 +1,9 @@
-"""What is drawn beneath the ceilings: kernels, predicted or measured, a point a memory level."""
+"""What is drawn beneath the ceilings: kernels and their times, a point a memory level."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING
@@ -13,6 +13,7 @@ from perfc.machine import Unit
 from .roofs import Level, Roof, Roofs, listed
 
 if TYPE_CHECKING:
+    from perfc.analyzers.prediction import KernelPrediction
     from perfc.machine import Machine
     from perfc.passes.roofline import KernelBound, RooflineTable
 
@@ -21,6 +22,8 @@ class Basis(Enum):
     """How the time of a mark is known."""
 
     PREDICTED = "predicted"
+    SUSTAINED = "sustained"
+    """What measured ceilings give it: on the roofline by definition."""
     MEASURED = "measured"
 
 
@@ -30,7 +33,7 @@ class Mark:
 
     Args:
         label: the operators it executes, or its name in a profile.
-        basis: whether its time is predicted or measured.
+        basis: how its time is known.
         flop: of all its launches together; a multiply–accumulate is two.
         time_s: of all its launches, launching not counted.
         nbytes: bytes by level, of all its launches; a level without traffic is left out.
@@ -96,7 +99,7 @@ def points_of(roofs: Roofs, marks: Iterable[Mark]) -> Iterator[Point]:
             if x is None:
                 continue
             share, above = standing(roofs, roof, level, x, rate)
-            if mark.basis is Basis.PREDICTED:
+            if mark.basis is not Basis.MEASURED:
                 # The flop of an epilogue run on another unit, beside those the roof counts.
                 share, above = None if share is None else min(share, 1.0), False
             yield Point(mark, level, x, rate, share, above)
@@ -132,15 +135,23 @@ class Marks:
     used: frozenset[tuple[Unit, str]] = field(default_factory=frozenset[tuple[Unit, str]])
 
 
-def marks_of(table: RooflineTable, *, tf32: bool = True) -> Marks:
-    """The kernels of an analysis: intensities against the bytes of each level, sustained times.
+def marks_of(
+    table: RooflineTable, predicted: Sequence[KernelPrediction] | None = None, *, tf32: bool = True
+) -> Marks:
+    """The kernels of an analysis: intensities against the bytes of each level, and times.
 
     L1 and L2 pass compulsory bytes; device memory what the sustained model charges it.
+
+    Args:
+        table: the kernels.
+        predicted: what each of them will take; without, sustained times are drawn. What a kernel
+            waits for its launch is not counted.
+        tf32: whether f32 products may use TF32.
     """
     found: dict[tuple[object, ...], Mark] = {}
     moving = 0
-    for bound in table.kernels:
-        mark = _mark(table.machine, bound, tf32)
+    for i, bound in enumerate(table.kernels):
+        mark = _mark(table.machine, bound, None if predicted is None else predicted[i], tf32)
         if mark is None:
             moving += 1
             continue
@@ -151,9 +162,14 @@ def marks_of(table: RooflineTable, *, tf32: bool = True) -> Marks:
     return Marks(tuple(marks), moving, frozenset((m.unit, m.dtype) for m in marks))
 
 
-def _mark(machine: Machine, bound: KernelBound, tf32: bool) -> Mark | None:
+def _mark(
+    machine: Machine, bound: KernelBound, predicted: KernelPrediction | None, tf32: bool
+) -> Mark | None:
     counts, launches = bound.counts, bound.launches
-    flop, time_s = counts.flop * launches, bound.sustained_s
+    flop, time_s, basis = counts.flop * launches, bound.sustained_s, Basis.SUSTAINED
+    if predicted is not None:
+        time_s = max(predicted.time_s - predicted.wait_s, bound.floor_s)
+        basis = Basis.PREDICTED
     if not flop or not time_s:
         return None
     from perfc.passes.cost import Tier
@@ -170,7 +186,7 @@ def _mark(machine: Machine, bound: KernelBound, tf32: bool) -> Mark | None:
     longest = max(bound.sustained, key=bound.sustained.__getitem__)
     return Mark(
         bound.kernel.label,
-        Basis.PREDICTED,
+        basis,
         flop,
         time_s,
         {x: b for x, b in moved.items() if b > 0 and x in present},

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from perfc.errors import ParseError
 from perfc.machine import Machine, Unit
+from perfc.report.units import plural
 
 from .marks import Basis, Mark
 from .roofs import Level, listed
@@ -79,7 +80,7 @@ def read(path: Path, machine: Machine, table: RooflineTable | None = None) -> Ov
 def _drawn(path: Path, machine: Machine, marks: Sequence[Mark | None]) -> Overlay:
     shown = tuple(placed(m, machine) for m in marks if m is not None)
     left = len(marks) - len(shown)
-    note = f"{path.name}: {left} rows without arithmetic or without a time are not drawn"
+    note = f"{path.name}: not drawn, {plural(left, 'row')} without arithmetic or without a time"
     return Overlay(shown, (note,) if left else ())
 
 

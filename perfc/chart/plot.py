@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from perfc.errors import MissingExtraError
+from perfc.extras import install
 from perfc.report.text import printable
 
 from .chart import Chart
@@ -33,7 +34,7 @@ def plotted(chart: Chart, width: int, height: int, *, colour: bool) -> str:
     except ImportError:
         raise MissingExtraError(
             "drawing in a terminal needs the package plotext",
-            hint="pip install 'perfc[plot]'; piped output is a table and needs nothing",
+            hint=f"{install('plot')}; piped output is a table and needs nothing",
         ) from None
     figure: Any = plotext.figure
     figure.clear()
@@ -49,7 +50,7 @@ def plotted(chart: Chart, width: int, height: int, *, colour: bool) -> str:
         for level in Level:
             found = [p for p in chart.points if p.level is level and p.mark.basis is basis]
             if found:
-                character = (MARKERS if basis is Basis.PREDICTED else MEASURED)[level]
+                character = (MEASURED if basis is Basis.MEASURED else MARKERS)[level]
                 marker = plotext.marker(character, plotext.pixel(COLOURS[level]))
                 at = [(p.intensity, p.flop_per_s) for p in found]
                 figure.draw(_signal(figure, at, marker).label(f"{level.title} {basis.value}"))

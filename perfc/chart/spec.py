@@ -79,8 +79,8 @@ def _subtitle(chart: Chart) -> Iterator[str]:
     yield "dashed: peak" + ("; solid: measured" if has_sustained else "; nobody measured")
     if chart.points:
         bases = {p.mark.basis for p in chart.points}
-        words = {Basis.PREDICTED: "open: predicted times", Basis.MEASURED: "filled: measured times"}
-        yield "marks " + "; ".join(words[b] for b in Basis if b in bases)
+        kinds = ((b, "filled" if b is Basis.MEASURED else "open") for b in Basis if b in bases)
+        yield "marks " + "; ".join(f"{kind}: {b.value} times" for b, kind in kinds)
     yield from chart.notes
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from perfc.report.document import Cell, Column, Document, Note, Part, Section, Table
 from perfc.report.text import cell_text, scales_of
-from perfc.report.units import Unit, quantity
+from perfc.report.units import Unit, plural, quantity
 
 from .chart import Chart
 from .lines import is_float
@@ -66,7 +66,7 @@ def _kernels(chart: Chart, top: int | None) -> Iterator[Part]:
     yield Table(columns(), tuple(row(chart, m) for m in marks))
     hidden = len(chart.marks) - len(marks)
     if hidden:
-        yield Note(f"and {hidden} kernels with less time; --top all has them")
+        yield Note(f"and {plural(hidden, 'kernel')} with less time; --top all")
     for p in chart.above:
         yield Note(
             f"above the roof: {p.mark.label} at {p.level.title} does "
@@ -84,9 +84,9 @@ def columns() -> tuple[Column, ...]:
     return (
         Column("kernel", "kernel", is_name=True),
         Column("basis", "time is"),
-        Column("time_s", "time", Unit.SECOND, "of all of them, launching not counted"),
+        Column("time_s", "time", Unit.SECOND, "of all of them, waiting for launches not counted"),
         Column("count", "count", Unit.COUNT, "equal kernels"),
-        Column("flop_per_s", "rate", Unit.FLOP_PER_S, "achieved"),
+        Column("flop_per_s", "rate", Unit.FLOP_PER_S, "flop a second in that time"),
         *levels,
         Column("of_roofline", "of roofline", Unit.SHARE, "rate over the lowest measured ceiling"),
         Column("roof", "roof"),

@@ -7,20 +7,11 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ._report import PIPED_WIDTH, is_colourful, write_output
+from ._output import emit
+from ._report import PIPED_WIDTH, is_colourful
 
 if TYPE_CHECKING:
     from perfc.report.document import Document
-
-
-def emit(text: str, output: Path | None) -> None:
-    """Write ``text`` to a file in one step, or to standard output."""
-    from perfc.report import text as plain
-
-    if output is not None:
-        write_output(output, text)
-    else:
-        sys.stdout.write(plain.encodable(text, sys.stdout.encoding or "utf-8"))
 
 
 def show_document(document: Document, form: str, output: Path | None) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from perfc.errors import ModelError, ParseError
+from perfc.errors import ParseError
 
 if TYPE_CHECKING:
     from perfc.ir import Module
@@ -19,9 +19,6 @@ dim_option = click.option(
     multiple=True,
     metavar="NAME=N",
     help="Value of a symbolic extent, e.g. batch=8; several with commas or repeated.",
-)
-output_option = click.option(
-    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file."
 )
 tables_option = click.option(
     "--data",
@@ -53,21 +50,6 @@ def parse_dims(bindings: Iterable[str]) -> dict[str, int]:
             raise ParseError(f"{binding!r} is not NAME=N", where="--dim", hint="as in batch=8")
         found[name.strip()] = int(value)
     return found
-
-
-def write(text: str, output: Path | None) -> None:
-    """Print ``text``, or write it to ``output``.
-
-    Raises:
-        ModelError: the file cannot be written.
-    """
-    if output is None:
-        click.echo(text, nl=False)
-        return
-    try:
-        output.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise ModelError(error.strerror or "cannot be written", where=str(output)) from None
 
 
 def names_in(text: str) -> list[str]:

@@ -8,8 +8,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from perfc.errors import ModelError, ParseError
-from perfc.whole_file import write_whole
+from perfc.errors import ParseError
+
+from ._output import emit
 
 if TYPE_CHECKING:
     from perfc.report import Format, Views
@@ -100,43 +101,18 @@ def show(
     views: Views, form: Format, shown: tuple[str, ...], top: int | None, output: Path | None
 ) -> None:
     """Write the report to ``output``, or to standard output as it can show it."""
-    from perfc.report import document, text, written
+    from perfc.report import document, written
 
-    if output is not None:
-        write_output(output, written(views, form, shown, top, PIPED_WIDTH))
-        return
     width = shutil.get_terminal_size((PIPED_WIDTH, 40)).columns
-    if form.value == "text" and is_colourful():
+    if output is None and form.value == "text" and is_colourful():
         from perfc.report import terminal
 
         terminal.write(document(views, shown, top), sys.stdout, width)
         return
-    content = written(views, form, shown, top, width)
-    sys.stdout.write(text.encodable(content, sys.stdout.encoding or "utf-8"))
-
-
-def deliver(content: str, output: Path | None) -> None:
-    """Write ``content`` to ``output``, or to standard output as it is."""
-    if output is not None:
-        write_output(output, content)
-        return
-    sys.stdout.flush()
-    sys.stdout.buffer.write(content.encode())
+    emit(written(views, form, shown, top, width if output is None else PIPED_WIDTH), output)
 
 
 def is_colourful() -> bool:
     """Whether standard output is a terminal whose user has nothing against colour."""
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
     return sys.stdout.isatty() and not plain
-
-
-def write_output(path: Path, content: str) -> None:
-    """Write what a command was asked for.
-
-    Raises:
-        ModelError: it cannot be written.
-    """
-    try:
-        write_whole(path, content.encode())
-    except OSError as error:
-        raise ModelError(error.strerror or "cannot be written", where=str(path)) from None

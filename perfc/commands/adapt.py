@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from ._output import output_format
+
 
 @click.command("adapt")
 @click.option("-t", "--target", required=True, help="Name or file of the machine's target.")
@@ -36,9 +38,10 @@ def command(
 ) -> None:  # fmt: skip
     """Adapt predictors to a machine that nobody measured before.
 
-    ROWS is what `perfc measure --append` writes, or a .csv or .parquet table with the columns
-    class, dtype, time_s and the parameters of the class. The corrections stand in the target file;
-    the learning curve says whether more kernels are worth measuring.
+    ROWS is what `perfc measure --target TARGET --append` writes, or a .csv or .parquet table with
+    the columns class, dtype, time_s and the parameters of the class, but not for processors. The
+    corrections stand in the target file, for whoever predicts such kernels there; the learning
+    curve says whether more are worth measuring.
 
     With --graphs the predictor of whole models learns from its runs on TARGET; 32 are plenty.
     `perfc predict --weights` and `perfc analyze --predictor` take the card that is written.
@@ -49,24 +52,43 @@ def command(
         whole_models(target, graphs, dataset, predictor, output or Path("weights"))
         return
     from perfc.adapt import adapt_target
+    from perfc.report.units import plural
 
     if output is None and not Path(target).is_file():
         raise click.UsageError("TARGET is no file of yours: give --output")
     path = output or Path(target)
+    output_format(None, path, ("target",))
     done = adapt_target(target, rows, path)
     for point in done.curve:
-        kernels = f"{point.count} kernel{'s' if point.count != 1 else ''}"
+        kernels = plural(point.count, "kernel")
         click.echo(f"{kernels:>12} measured: {point.error:6.1%} error of the others")
     if done.curve and done.enough is None:
         click.echo("the error still falls: measure more kernels")
     elif done.curve:
-        click.echo(f"{done.enough} kernels are enough: more took no tenth of the error away")
+        enough = plural(done.enough or 0, "kernel")
+        click.echo(f"enough: {enough}, more took no tenth of the error away")
     for name, c in done.corrections.items():
         click.echo(
             f"{name:20} small x{c.small_ratio:.2f}, large x{c.large_ratio:.2f}, "
             f"then {c.low_ratio:.2f} to {c.high_ratio:.2f} of it"
         )
+    steps = answered_by_steps(target)
+    if steps:
+        click.echo(f"kept: kernels in 16 bits under {steps}, by whole steps of this machine")
     click.echo(f"written: {path}")
+
+
+def answered_by_steps(target: str) -> str:
+    """Runtimes whose 16-bit kernels are predicted by whole steps that this very machine ran."""
+    from perfc.analyzers.artefact import SHIPPED, read_card
+    from perfc.analyzers.steps.kernels import RUNTIMES
+    from perfc.analyzers.steps.predict import weights_name
+    from perfc.machine import load_machine
+
+    name = load_machine(target).name
+    cards = {runtime: SHIPPED / f"{weights_name(mode)}.toml" for runtime, mode in RUNTIMES.items()}
+    known = [r for r, p in cards.items() if p.is_file() and name in read_card(p).targets]
+    return ", ".join(known)
 
 
 def whole_models(target: str, graphs: Path, dataset: str, predictor: str, output: Path) -> None:
@@ -75,10 +97,11 @@ def whole_models(target: str, graphs: Path, dataset: str, predictor: str, output
     from perfc.analyzers.graph.datasets import load
     from perfc.analyzers.graph.shipped import known_name, named
     from perfc.analyzers.graph.weights import save
+    from perfc.report.units import plural
 
     name = known_name(target)
     done = adapted(named(predictor), load(graphs, dataset), name)
     for count, error in done.curve:
-        runs = f"{count} run{'s' if count != 1 else ''}"
+        runs = plural(count, "run")
         click.echo(f"{runs:>12} measured: {error:6.1%} error of the others")
     click.echo(f"written: {save(done.predictor, done.card, output)}")

@@ -10,9 +10,10 @@ import click
 from perfc.errors import PassError, PerfcError, VerifyError
 
 from ._analysis import AnalysisOptions, analysis_options
-from ._options import dim_option, names_in, output_option
+from ._options import dim_option, names_in
+from ._output import deliver, format_options
 from ._progress import Progress
-from ._report import deliver, parse_top, parse_views, show
+from ._report import parse_top, parse_views, show
 
 if TYPE_CHECKING:
     from perfc.api import Report
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 INCOMPLETE = 3
 FORMATS = ("text", "json", "markdown", "csv", "trace", "html")
-SUFFIXES = {".json": "json", ".md": "markdown", ".csv": "csv", ".html": "html", ".htm": "html"}
 HTML = "html"
 """The one format that shows the graph too, and so is made of more than the views."""
 
@@ -30,15 +30,7 @@ HTML = "html"
 @click.argument("model", type=click.Path())
 @dim_option
 @analysis_options
-@click.option(
-    "--output-format",
-    "form",
-    type=click.Choice(FORMATS),
-    default=None,
-    help="By default what the output file's name says, else text. json holds every view, csv every "
-    "kernel; trace is for Perfetto.",
-)
-@output_option
+@format_options(*FORMATS, words="json holds every view, csv every kernel; trace is for Perfetto.")
 @click.option("--view", "views", multiple=True, metavar="NAMES", help="Only these views.")
 @click.option("--all-views", is_flag=True, help="Every view: also coverage and ceilings.")
 @click.option("--top", default="20", show_default=True, help="Kernels shown by time, or 'all'.")
@@ -53,7 +45,7 @@ HTML = "html"
 def command(
     options: AnalysisOptions,
     model: str,
-    form: str | None,
+    form: str,
     output: Path | None,
     views: tuple[str, ...],
     all_views: bool,
@@ -66,7 +58,7 @@ def command(
 ) -> int:
     """Report what MODEL will take on a target, what bounds it, and why.
 
-    MODEL is .onnx, .onnx.gz or ONNX text; weights are never read.
+    MODEL is .onnx, .onnx.gz or ONNX text; of the weights only constants of a few KiB are read.
     """
     from perfc.passes.manager import Timing
 
@@ -82,7 +74,6 @@ def command(
         except PerfcError as error:
             raise located(error, model) from error
         found = collect(report, predict=not no_predict)
-    form = form or (SUFFIXES.get(output.suffix.lower()) if output is not None else None) or "text"
     if form == HTML:
         deliver_page(report, found, output)
     else:

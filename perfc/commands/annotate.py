@@ -7,17 +7,16 @@ from pathlib import Path
 import click
 
 from ._analysis import AnalysisOptions, analysis_options
-from ._options import dim_option, write
+from ._options import dim_option
+from ._output import OutputFile, output_option, write_output
 
 
 @click.command("annotate")
 @click.argument("model", type=click.Path(dir_okay=False))
-@click.option(
-    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Annotated model."
-)
+@output_option("onnx", words="Annotated model.")
 @click.option(
     "--model-explorer",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=OutputFile("json"),
     help="Node data for Model Explorer, as JSON.",
 )
 @click.option(
@@ -52,7 +51,7 @@ def command(
     message = read_model(model)
     if model_explorer is not None:
         data = node_data(message, report, metric)
-        write(json.dumps(data, indent=2) + "\n", model_explorer)
+        write_output(model_explorer, json.dumps(data, indent=2) + "\n")
     if output is not None:
         annotate(message, report)
         write_model(message, output)

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import click
 
-from ._document import emit, show_document
-from ._options import output_option
-from ._report import write_output
+from ._document import show_document
+from ._output import emit, format_options, write_output
 
 UNREADABLE = 2
 
@@ -40,10 +39,7 @@ def update(files: tuple[str, ...], config: Path | None) -> int:
 
 @command.command("show")
 @_config
-@click.option(
-    "--output-format", "form", type=click.Choice(["text", "json", "markdown"]), default="text"
-)
-@output_option
+@format_options("text", "json", "markdown")
 def show(config: Path | None, form: str, output: Path | None) -> None:
     """Print the baseline as a table."""
     from perfc.check import config as configs

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ._output import output_option
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -36,11 +38,8 @@ _SMALL = ((1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"), (1e-12, "p"), (1e-1
     metavar="DEVICE",
     help="cpu, cuda:0, or fake: a device with known peaks.",
 )
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="The target file; by default one of the device's name in the user's folder.",
+@output_option(
+    "target", words="The target file; by default one of the device's name in the user's folder."
 )
 @click.option("--resume", is_flag=True, help="Go on with the samples of a run that was stopped.")
 @click.option(

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ._document import emit, show_document
-from ._options import output_option
+from ._document import show_document
+from ._output import emit, format_options
 
 if TYPE_CHECKING:
     from perfc.check.run import Check
@@ -23,14 +23,7 @@ INCOMPLETE = 3
 @click.option("--config", type=click.Path(path_type=Path), help="Budgets, instead of the nearest.")
 @click.option("--against", default="", metavar="REV", help="Baseline as committed in REV of git.")
 @click.option("--why", is_flag=True, help="Say which operators explain the change since HEAD.")
-@click.option(
-    "--output-format",
-    "form",
-    type=click.Choice(["text", "json", "csv", "markdown", "github", "gitlab", "junit"]),
-    default="text",
-    show_default=True,
-)
-@output_option
+@format_options("text", "json", "csv", "markdown", "github", "gitlab", "junit")
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 even where a budget is not kept.")
 @click.option("--strict", is_flag=True, help="Exit with 3 where figures are only lower bounds.")
 @click.option("--no-cache", is_flag=True, help="Analyse unchanged models too.")
@@ -45,7 +38,7 @@ def command(
     strict: bool,
     no_cache: bool,
 ) -> int:
-    r"""Check FILES, or every model that a budget is about, against the budgets and the baseline.
+    """Check FILES, or every model that a budget is about, against the budgets and the baseline.
 
     Budgets are [[budget]] tables of perfc.toml, or of pyproject.toml as [[tool.perfc.budget]]:
 
@@ -58,7 +51,7 @@ def command(
         peak_memory = { max = "400 MiB" }
         time = { max = "2.5 ms", fail = "+10%" }
         unknown = "1%"
-    """
+    """  # noqa: D301
     from perfc.check import config as configs
     from perfc.check import pipelines, run, views
     from perfc.report import annotation

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from ._document import emit
-from ._options import output_option
+from ._output import emit, output_option
 
 
 @click.command("comment")
@@ -19,7 +18,7 @@ from ._options import output_option
     show_default=True,
     help="When there is something to say; else nothing is written.",
 )
-@output_option
+@output_option("markdown")
 def command(check: Path, policy: str, output: Path | None) -> None:
     """Render CHECK, the JSON of `perfc check --output-format json`, as a Markdown comment.
 

@@ -81,7 +81,7 @@ def build(names: tuple[str, ...], data: Path, output: Path) -> None:
 @click.argument("names", metavar="NAME...", nargs=-1, required=True)
 @click.option(
     "--graphs", type=click.Path(path_type=Path, file_okay=False, exists=True),
-    default=Path("graphs"), help="Folder of the data sets.",
+    default=Path("graphs"), help="Folder of the data sets, as `perfc data build` writes it.",
 )  # fmt: skip
 def stats(names: tuple[str, ...], graphs: Path) -> None:
     """Rows, graphs, machines and sizes of data sets NAME."""

@@ -9,9 +9,10 @@ import click
 
 from perfc.errors import ParseError
 
-from ._document import emit, show_document
-from ._options import dim_option, output_option, parse_dims
-from ._report import DTYPES, deliver, parse_top
+from ._document import show_document
+from ._options import dim_option, parse_dims
+from ._output import deliver, emit, format_options
+from ._report import DTYPES, parse_top
 
 FINDINGS = 1
 INCOMPLETE = 3
@@ -31,14 +32,7 @@ INCOMPLETE = 3
 @click.option("--to-dim", "to_dims", multiple=True, metavar="NAME=N", help="Extents, likewise.")
 @click.option("--to-runtime", help="Runtime, likewise.")
 @click.option("--to-dtype", help="Precision, likewise.")
-@click.option(
-    "--output-format",
-    "form",
-    type=click.Choice(["text", "json", "csv", "markdown", "html"]),
-    default="text",
-    show_default=True,
-)
-@output_option
+@format_options("text", "json", "csv", "markdown", "html")
 @click.option("--top", default="20", show_default=True, help="Rows of each table, or 'all'.")
 @click.option("--exit-code", is_flag=True, help="Exit with 1 where something differs.")
 @click.option("--strict", is_flag=True, help="Exit with 3 where totals are only lower bounds.")

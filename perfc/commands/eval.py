@@ -8,6 +8,7 @@ from typing import ClassVar
 import click
 
 from ._options import graphs_option, tables_option
+from ._output import OutputFile, emit, format_options
 
 
 class Scoreboards(click.Group):
@@ -30,24 +31,20 @@ def command() -> None:
 @command.command("op")
 @click.argument("names", metavar="[NAME]...", nargs=-1)
 @tables_option
-@click.option(
-    "--output-format",
-    type=click.Choice(["text", "json", "markdown"]),
-    default="text",
-    show_default=True,
-)
-@click.option("--plot", type=click.Path(path_type=Path), help="Write a chart of the errors (SVG).")
+@format_options("text", "json", "markdown")
+@click.option("--plot", type=OutputFile("svg"), help="Write a chart of the errors (SVG).")
 @click.option("--cards", is_flag=True, help="Write the figures into the cards of the weights.")
 @click.pass_context
 def op(
     ctx: click.Context,
     names: tuple[str, ...],
     data: Path,
-    output_format: str,
+    form: str,
+    output: Path | None,
     plot: Path | None,
     cards: bool,
 ) -> None:
-    """Operator and step predictors NAME, all by default; ``perfc eval NAME`` is the same.
+    """Operator and step predictors NAME, all by default; `perfc eval NAME` is the same.
 
     Exits with 1 if a figure misses its goal.
     """
@@ -58,7 +55,7 @@ def op(
         experiment: list(experiment.evaluate(data, lambda line: click.echo(line, err=True)))
         for experiment in chosen(names)
     }
-    click.echo(written(found, output_format), nl=False)
+    emit(written(found, form), output)
     if plot is not None:
         write_plot(found, plot)
     if cards:
@@ -93,12 +90,7 @@ def op(
     help="Rows of a new machine that the split transfer sees.",
 )  # fmt: skip
 @click.option("--families", is_flag=True, help="A line for every family.")
-@click.option(
-    "--output-format",
-    type=click.Choice(["text", "json", "markdown"]),
-    default="text",
-    show_default=True,
-)
+@format_options("text", "json", "markdown")
 @click.option(
     "--plot",
     type=click.Path(path_type=Path, file_okay=False),
@@ -119,7 +111,8 @@ def graph(
     shares: tuple[float, ...],
     samples: int,
     families: bool,
-    output_format: str,
+    form: str,
+    output: Path | None,
     plot: Path | None,
     folder: Path | None,
 ) -> None:
@@ -148,6 +141,6 @@ def graph(
             samples=samples,
             say=to.say,
         )
-    click.echo(written(found, output_format), nl=False)
+    emit(written(found, form), output)
     if plot is not None:
         write_plots(found, plot)

@@ -8,7 +8,8 @@ from pathlib import Path
 import click
 
 from ._analysis import AnalysisOptions, analysis_options
-from ._options import dim_option, output_option, write
+from ._options import dim_option
+from ._output import emit, format_options
 from ._report import PIPED_WIDTH
 
 
@@ -16,13 +17,10 @@ from ._report import PIPED_WIDTH
 @click.argument("model", type=click.Path(dir_okay=False))
 @click.argument("node")
 @dim_option
-@click.option(
-    "--output-format", type=click.Choice(["text", "json"]), default="text", show_default=True
-)
-@output_option
+@format_options("text", "json")
 @analysis_options
 def command(
-    options: AnalysisOptions, model: str, node: str, output_format: str, output: Path | None
+    options: AnalysisOptions, model: str, node: str, form: str, output: Path | None
 ) -> None:
     """Explain NODE of MODEL: its formulas with its numbers filled in, and every number's origin.
 
@@ -33,5 +31,5 @@ def command(
 
     explanation = explain(options.report(model), node)
     width = shutil.get_terminal_size((PIPED_WIDTH, 40)).columns if output is None else PIPED_WIDTH
-    is_json = output_format == "json"
-    write(render_json(explanation) if is_json else render_text(explanation, width), output)
+    is_json = form == "json"
+    emit(render_json(explanation) if is_json else render_text(explanation, width), output)

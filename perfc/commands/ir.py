@@ -10,11 +10,10 @@ from ._options import (
     dim_option,
     facts_option,
     names_in,
-    output_option,
     parse_dims,
     read_model,
-    write,
 )
+from ._output import emit, output_option
 
 
 @click.command("ir")
@@ -28,7 +27,7 @@ from ._options import (
     help="Pipeline to run first; '' prints the model as it was lowered.",
 )
 @facts_option
-@output_option
+@output_option("ir")
 def command(
     model: str, dims: tuple[str, ...], passes: str, facts: str, output: Path | None
 ) -> None:
@@ -43,4 +42,4 @@ def command(
     pipeline = parse_pipeline(passes)
     am = Analyses()
     module = pipeline.run(read_model(model, parse_dims(dims)), am)
-    write(print_module(module, facts=facts_of(names_in(facts), pipeline, module, am)), output)
+    emit(print_module(module, facts=facts_of(names_in(facts), pipeline, module, am)), output)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from ._options import dim_option, names_in, output_option, parse_dims
-from ._report import parse_values, write_output
+from ._options import dim_option, names_in, parse_dims
+from ._output import emit, format_options, output_format
+from ._report import parse_values
 
 if TYPE_CHECKING:
     from perfc.lint.engine import Outcome
@@ -32,14 +32,13 @@ UNREADABLE = 2
 @click.option("--ignore", default="", metavar="CODES", help="Rules that do not.")
 @click.option("--extend-select", default="", metavar="CODES", help="Rules that run besides.")
 @click.option("--min-gain", default="", metavar="SHARE", help="Least gain shown; 0.1% by default.")
-@click.option("--output-format", type=click.Choice(FORMATS), default="text", show_default=True)
 @click.option("--statistics", is_flag=True, help="Count findings by rule instead.")
 @click.option("--fix", is_flag=True, help="Write a mended model, proved equal by onnxruntime.")
 @click.option("--in-place", is_flag=True, help="With --fix: over the input.")
 @click.option("--config", type=click.Path(dir_okay=False, path_type=Path), help="perfc.toml.")
 @click.option("--isolated", is_flag=True, help="Read no configuration.")
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 whatever is found.")
-@output_option
+@format_options(*FORMATS, also=("onnx",), words="With --fix the output is a model.")
 def command(
     files: tuple[str, ...],
     target: str,
@@ -52,13 +51,13 @@ def command(
     ignore: str,
     extend_select: str,
     min_gain: str,
-    output_format: str,
     statistics: bool,
     fix: bool,
     in_place: bool,
     config: Path | None,
     isolated: bool,
     exit_zero: bool,
+    form: str,
     output: Path | None,
 ) -> int:
     """Lint FILES, models or folders of them.
@@ -70,8 +69,11 @@ def command(
     from perfc.lint.output import statistics as counted
     from perfc.lint.settings import find_file, parse_share, read_settings
     from perfc.lint.work import Work, models_in
-    from perfc.report.text import encodable
 
+    if output is not None:
+        output_format(None, output, ("onnx",) if fix else FORMATS)
+    if form not in ("text", "onnx") and (fix or statistics):
+        raise click.UsageError(f"{'--fix' if fix else '--statistics'} prints text, not {form}")
     path = None if isolated else config or find_file(Path())
     settings = read_settings(path)
     chosen = selected(settings, names_in(select), names_in(ignore), names_in(extend_select))
@@ -94,11 +96,8 @@ def command(
             raise click.UsageError("--in-place needs --fix")
         return mend(work, paths, output, in_place=in_place)
     outcome = work.lint_all(paths)
-    text = counted(outcome) if statistics else rendered(outcome, Format(output_format))
-    if output is None:
-        click.echo(encodable(text, sys.stdout.encoding or "utf-8"), nl=False)
-    else:
-        write_output(output, text)
+    text = counted(outcome) if statistics else rendered(outcome, Format(form))
+    emit(text, output)
     return verdict(outcome, exit_zero=exit_zero)
 
 

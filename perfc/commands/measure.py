@@ -9,8 +9,9 @@ import click
 
 from perfc.errors import ParseError
 
-from ._options import dim_option, output_option, parse_dims
-from ._report import PIPED_WIDTH, parse_top, write_output
+from ._options import dim_option, parse_dims
+from ._output import emit, format_options
+from ._report import PIPED_WIDTH, parse_top
 
 if TYPE_CHECKING:
     from perfc.measure.compare import Measurement
@@ -26,7 +27,10 @@ if TYPE_CHECKING:
 @click.option("--threads", default="all", show_default=True, metavar="N|all")
 @dim_option
 @click.option(
-    "-t", "--target", default="", help="The machine it runs on; name or file of a target."
+    "-t",
+    "--target",
+    default="",
+    help="The machine it runs on; name or file of a target, as `perfc calibrate` writes it.",
 )
 @click.option("--repeat", type=click.IntRange(1, 100_000), default=10, show_default=True)
 @click.option(
@@ -47,11 +51,7 @@ if TYPE_CHECKING:
     help="Add a row for each kernel to this .parquet, .csv or .csv.gz, and one for the run to "
     "the file of the same name with -models.",
 )  # fmt: skip
-@click.option(
-    "--output-format", "form", type=click.Choice(["text", "json", "csv"]), default="text",
-    show_default=True,
-)  # fmt: skip
-@output_option
+@format_options("text", "json", "csv")
 @click.option("--top", default="20", show_default=True, help="Kernels shown by time, or 'all'.")
 def command(
     model: str,
@@ -70,15 +70,16 @@ def command(
     output: Path | None,
     top: str,
 ) -> int:
-    """Run MODEL for real and compare every kernel with its floor and its prediction.
+    """Run MODEL for real and compare every kernel with its floor and its prediction on TARGET.
 
+    Without --target there is nothing to compare with, and only what was measured is shown.
     Missing weights get random values. The runtime's fused kernels are traced back to the nodes of
     the model. Nothing is written before everything is measured.
     """
     from perfc.measure import dataset as files
     from perfc.measure.process import Protocol
     from perfc.measure.session import check_device, measure, threads_of
-    from perfc.measure.views import render
+    from perfc.measure.views import NO_TARGET, render
 
     limit_rows = parse_top(top)
     if dataset is not None:
@@ -93,12 +94,11 @@ def command(
         )  # fmt: skip
         found = measure(model, target, dims=parse_dims(dims), protocol=protocol)
     text = render(found, form, limit_rows, width())
+    if form == "csv" and not found.has_target:
+        click.echo(NO_TARGET, err=True)
     if dataset is not None:
         append(found, dataset)
-    if output is not None:
-        write_output(output, text)
-    else:
-        click.echo(text, nl=False)
+    emit(text, output)
     return 0
 
 

@@ -12,8 +12,8 @@ import click
 
 from perfc.errors import ParseError
 
-from ._options import output_option
-from ._report import PIPED_WIDTH, is_colourful, parse_top, write_output
+from ._output import emit, format_options, output_format
+from ._report import PIPED_WIDTH, is_colourful, parse_top
 
 if TYPE_CHECKING:
     from perfc.ncu.output import Shown
@@ -28,14 +28,7 @@ FINDINGS = 1
 @click.option("--arch", default="", help="Architecture, as in sm_80, where nothing else tells it.")
 @click.option("--process", default="", metavar="PID", help="Keep the kernels of one process.")
 @click.option("--marked", is_flag=True, help="With --command: only between cudaProfilerStart/Stop.")
-@click.option(
-    "--output-format",
-    "form",
-    type=click.Choice(["text", "json", "csv"]),
-    default="text",
-    show_default=True,
-)
-@output_option
+@format_options("text", "json", "csv")
 @click.option("--top", default="20", show_default=True, help="Kernels shown, or 'all'.")
 def command(
     words: tuple[str, ...],
@@ -62,6 +55,7 @@ def command(
     if prints:
         from perfc.ncu.command import command_line
 
+        output_format("csv", output, ("csv",))
         chip = arch or (machine.arch if machine else "sm_80")
         click.echo(command_line(words, chip, output=str(output or "report.csv"), marked=marked))
         return 0
@@ -80,7 +74,6 @@ def command(
 
 def _show(found: Shown, form: str, output: Path | None, top: int | None) -> None:
     from perfc.ncu.output import document, to_csv, to_json
-    from perfc.report import text
 
     size = shutil.get_terminal_size((PIPED_WIDTH, 40))
     if form == "text" and output is None and is_colourful():
@@ -94,8 +87,7 @@ def _show(found: Shown, form: str, output: Path | None, top: int | None) -> None
         case "csv":
             content = to_csv(found)
         case _:
+            from perfc.report import text
+
             content = text.render(document(found, top), size.columns)
-    if output is not None:
-        write_output(output, content)
-    else:
-        sys.stdout.write(text.encodable(content, sys.stdout.encoding or "utf-8"))
+    emit(content, output)

@@ -2,54 +2,86 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+
 import click
+
+from ._output import emit, format_options, output_format
+
+FORMATS = ("text", "markdown")
 
 
 @click.command("ops")
 @click.argument("name", required=False)
 @click.option("--markdown", is_flag=True, help="The whole page docs/ops.md.")
+@format_options(*FORMATS)
 @click.option("--coverage", "is_coverage", is_flag=True, help="Compare with the installed onnx.")
-def command(name: str | None, markdown: bool, is_coverage: bool) -> None:
+def command(
+    name: str | None, markdown: bool, is_coverage: bool, form: str, output: Path | None
+) -> None:
     """List the operators, or say all about NAME: `perfc ops Conv`."""
+    from perfc.pages.operators import page
+
+    if markdown:
+        form = output_format("markdown", output, FORMATS)
+    if is_coverage:
+        if form != "text":
+            raise click.UsageError("--coverage is text")
+        emit("\n".join(_coverage()) + "\n", output)
+    elif name is None:
+        emit(page() if form == "markdown" else _listing(), output)
+    else:
+        emit(_described(name, form), output)
+
+
+def _listing() -> str:
+    from perfc.pages.catalogue import operators
+
+    width = max(len(cls.mnemonic) for cls in operators())
+    lines = (
+        f"{cls.mnemonic:{width}}  {cls.kind.value:13}  {', '.join(cls.onnx)}\n"
+        for cls in operators()
+    )
+    return "".join(lines)
+
+
+def _described(name: str, form: str) -> str:
+    """All about the operator of that name.
+
+    Raises:
+        UsageError: there is none.
+    """
     from difflib import get_close_matches
 
     from perfc.pages.catalogue import find_operator, operators
-    from perfc.pages.operators import describe, page
+    from perfc.pages.operators import describe
 
-    if markdown:
-        click.echo(page(), nl=False)
-        return
-    if is_coverage:
-        _print_coverage()
-        return
-    if name is None:
-        width = max(len(cls.mnemonic) for cls in operators())
-        for cls in operators():
-            click.echo(f"{cls.mnemonic:{width}}  {cls.kind.value:13}  {', '.join(cls.onnx)}")
-        return
     found = find_operator(name)
     if found is None:
         names = [n for cls in operators() for n in (cls.mnemonic, *cls.onnx)]
         close = get_close_matches(name, names, 3)
         guess = f"; did you mean {' or '.join(close)}?" if close else ""
         raise click.UsageError(f"no operator {name!r}{guess}")
-    text = "\n".join(describe(found)).replace("**", "").removeprefix("## ")
-    click.echo(text.rstrip())
+    text = "\n".join(describe(found))
+    if form == "text":
+        text = text.replace("**", "").removeprefix("## ")
+    return text.rstrip() + "\n"
 
 
-def _print_coverage() -> None:
+def _coverage() -> Iterator[str]:
     import onnx
 
     from perfc.pages.operators import coverage
 
-    click.echo(f"onnx {onnx.__version__}")
+    yield f"onnx {onnx.__version__}"
     for c in coverage():
         total = len(c.own) + len(c.expanded) + len(c.missing)
         name = c.domain or "ai.onnx"
-        click.echo(
+        yield (
             f"{name}: {total} operators, {len(c.own)} of our own, {len(c.expanded)} expanded, "
             f"{len(c.missing)} without either"
         )
         for what, names in (("expanded", c.expanded), ("without", c.missing)):
             if names:
-                click.echo(f"  {what}: {', '.join(names)}")
+                yield f"  {what}: {', '.join(names)}"

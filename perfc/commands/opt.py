@@ -11,11 +11,10 @@ from ._options import (
     dim_option,
     facts_option,
     names_in,
-    output_option,
     parse_dims,
     read_model,
-    write,
 )
+from ._output import emit, output_option
 
 if TYPE_CHECKING:
     from perfc.passes.manager import Instrument
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     help="Write the IR after every pass to 000-name.pir, 001-name.pir, ...",
 )
 @click.option("--verify-each", is_flag=True, help="Verify after every transform.")
-@output_option
+@output_option("ir")
 def command(
     model: str,
     passes: str,
@@ -65,6 +64,6 @@ def command(
         instruments.append(DumpTo(dump_ir))
     am = Analyses(tuple(instruments))
     module = pipeline.run(read_model(model, parse_dims(dims)), am)
-    write(print_module(module, facts=facts_of(names_in(facts), pipeline, module, am)), output)
+    emit(print_module(module, facts=facts_of(names_in(facts), pipeline, module, am)), output)
     if time_passes:
         click.echo(str(timing), err=True)

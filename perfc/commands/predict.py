@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ._options import dim_option, parse_dims, read_model
+from ._output import emit, format_options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,10 +41,7 @@ if TYPE_CHECKING:
 )
 @click.option("--hourly-price", type=click.FloatRange(0.0), help="Of the machine, in any currency.")
 @dim_option
-@click.option(
-    "--output-format", "form", type=click.Choice(["text", "json"]), default="text",
-    show_default=True,
-)  # fmt: skip
+@format_options("text", "json")
 def command(
     model: str,
     predictor: str,
@@ -60,6 +58,7 @@ def command(
     hourly_price: float | None,
     dims: tuple[str, ...],
     form: str,
+    output: Path | None,
 ) -> None:
     """Predict a whole run of MODEL: time, memory or energy, as the weights were trained for.
 
@@ -97,9 +96,9 @@ def command(
             "mode": result.setting.mode.value, "represent_s": result.represent_s,
             "predict_s": result.predict_s, **more,
         }  # fmt: skip
-        click.echo(json.dumps(content, indent=2))
+        emit(json.dumps(content, indent=2) + "\n", output)
     else:
-        click.echo("\n".join([*lines(result), *map(said, more.items())]))
+        emit("\n".join([*lines(result), *map(said, more.items())]) + "\n", output)
 
 
 def lines(found: Estimate) -> Sequence[str]:

@@ -8,6 +8,7 @@ import click
 
 from ._analysis import AnalysisOptions, analysis_options
 from ._options import dim_option
+from ._output import output_option
 
 
 @click.command("reduce")
@@ -16,12 +17,7 @@ from ._options import dim_option
 @click.option(
     "--error", is_flag=True, help="Keep what raises the error that the analysis stops at."
 )
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Write a model; without it the sub-model is printed as ONNX text.",
-)
+@output_option("onnx", words="Write a model; without it the sub-model is printed as ONNX text.")
 @dim_option
 @analysis_options
 def command(

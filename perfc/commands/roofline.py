@@ -13,14 +13,15 @@ import click
 from perfc.errors import MissingExtraError
 
 from ._analysis import AnalysisOptions
-from ._options import dim_option, output_option
-from ._report import PIPED_WIDTH, is_colourful, parse_top, write_output
+from ._document import show_document
+from ._options import dim_option
+from ._output import deliver, emit, format_options
+from ._report import PIPED_WIDTH, is_colourful, parse_top
 
 if TYPE_CHECKING:
     from perfc.api import Report
     from perfc.chart import Chart, Mark
 
-FORMATS = ("text", "svg", "html", "json")
 FINDINGS = 1
 
 
@@ -41,14 +42,7 @@ FINDINGS = 1
     metavar="FILE",
     help="Draw measured kernels too: an ncu CSV, or what `perfc ncu` or `perfc measure` wrote.",
 )
-@click.option(
-    "--output-format",
-    "form",
-    type=click.Choice(FORMATS),
-    default=None,
-    help="By default what the output file's name says, else text.",
-)
-@output_option
+@format_options("text", "svg", "html", "json")
 @click.option("--top", default="20", show_default=True, help="Kernels in the table, or 'all'.")
 def command(
     target: str,
@@ -59,14 +53,15 @@ def command(
     dtype: str,
     no_tf32: bool,
     measured: tuple[Path, ...],
-    form: str | None,
+    form: str,
     output: Path | None,
     top: str,
 ) -> int:
     """Draw the ceilings of TARGET: L1, L2 and device memory, each unit and element type.
 
     TARGET is a name or a file that `perfc calibrate` wrote. Peaks are dashed, measured ceilings
-    solid. Each kernel has one point per memory level, at its intensity against the bytes there.
+    solid. Each kernel has one point per memory level, at its intensity against the bytes there and
+    at the rate of its time: as `perfc analyze` predicts it, or as it was measured.
     """
     from perfc.chart import chart, marks_of, roofs_of
     from perfc.machine import load_machine
@@ -80,7 +75,7 @@ def command(
     if model is not None:
         report = AnalysisOptions(target, dims, values, runtime, dtype, no_tf32).report(model)
         table = report.roofline
-        found = marks_of(table, tf32=not no_tf32)
+        found = marks_of(table, report.prediction.kernels, tf32=not no_tf32)
         marks += found.marks
         title = _title(report)
         notes += _model_notes(found.moving)
@@ -93,7 +88,7 @@ def command(
         marks += overlay.marks
         notes += overlay.notes
     drawn = chart(title, roofs_of(machine), marks, notes)
-    _show(drawn, form or _form_of(output), output, limit)
+    _show(drawn, form, output, limit)
     return FINDINGS if drawn.above else 0
 
 
@@ -105,50 +100,35 @@ def _title(report: Report) -> str:
 
 
 def _model_notes(moving: int) -> Iterator[str]:
+    from perfc.report.units import plural
+
     yield "L1 and L2 bytes: compulsory, equal by definition; device bytes: what L2 does not hold"
     if moving:
-        yield f"{moving} kernels only move bytes: without arithmetic they have no intensity"
-
-
-def _form_of(output: Path | None) -> str:
-    suffix = output.suffix.lower().lstrip(".") if output is not None else ""
-    return {"htm": "html"}.get(suffix, suffix if suffix in FORMATS else "text")
+        kernels = plural(moving, "kernel")
+        yield f"{kernels} without arithmetic: what only moves bytes has no intensity"
 
 
 def _show(drawn: Chart, form: str, output: Path | None, top: int | None) -> None:
     if form == "text" and output is None and sys.stdout.isatty():
         _to_terminal(drawn, top)
         return
-    text = "".join(_rendered(drawn, form, top))
-    if output is not None:
-        write_output(output, text)
-        return
-    from perfc.report.text import encodable
-
-    encoding = sys.stdout.encoding or "utf-8"
-    sys.stdout.write(encodable(text, encoding) if form == "text" else text)
-
-
-def _rendered(drawn: Chart, form: str, top: int | None) -> Iterator[str]:
     match form:
         case "json":
             from perfc.chart.json_form import render
 
-            yield render(drawn)
+            emit(render(drawn), output)
         case "svg":
             from perfc.chart.drawing import svg
 
-            yield svg(drawn)
+            deliver(svg(drawn), output)
         case "html":
             from perfc.chart.drawing import page
 
-            yield page(drawn)
+            deliver(page(drawn), output)
         case _:
             from perfc.chart.table import document
-            from perfc.report import text
 
-            width = shutil.get_terminal_size((PIPED_WIDTH, 40)).columns
-            yield text.render(document(drawn, top), width)
+            show_document(document(drawn, top), form, output)
 
 
 def _to_terminal(drawn: Chart, top: int | None) -> None:

@@ -6,21 +6,15 @@ from pathlib import Path
 
 import click
 
-from ._options import output_option
+from ._output import emit, output_option
 
 
 @click.command("schema")
-@output_option
+@output_option("json")
 def command(output: Path | None) -> None:
     """Print the schema of `perfc analyze --output-format json` (JSON Schema, draft 2020-12)."""
     import json
 
     from perfc.report.json_schema import schema
 
-    from ._report import write_output
-
-    text = json.dumps(schema(), indent=2, sort_keys=True) + "\n"
-    if output is None:
-        click.echo(text, nl=False)
-    else:
-        write_output(output, text)
+    emit(json.dumps(schema(), indent=2, sort_keys=True) + "\n", output)

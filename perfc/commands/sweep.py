@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 
 from ._analysis import AnalysisOptions, analysis_options
-from ._options import names_in, output_option, write
+from ._options import names_in
+from ._output import emit, format_options
 
 
 @click.command("sweep")
@@ -21,17 +22,9 @@ from ._options import names_in, output_option, write
     help="1:256, 1:256:8, 1:256:*2, 128,512,2048 or one number; repeat it for several symbols.",
 )
 @click.option("--top", default=5, show_default=True, help="Kernels whose bounds are followed.")
-@click.option(
-    "--output-format",
-    type=click.Choice(["text", "csv", "json"]),
-    default="text",
-    show_default=True,
-)
-@output_option
+@format_options("text", "csv", "json")
 @analysis_options
-def command(
-    options: AnalysisOptions, model: str, top: int, output_format: str, output: Path | None
-) -> None:
+def command(options: AnalysisOptions, model: str, top: int, form: str, output: Path | None) -> None:
     """Sweep symbols of MODEL: `perfc sweep model.onnx --dim batch=1:256 --target a100,h100`.
 
     The analysis runs once; each point evaluates its formulas. Several targets take commas between.
@@ -48,5 +41,5 @@ def command(
     first = {a.name: a.values[0] for a in axes}
     report = options.report(model, target=names_in(options.target)[0], dims=first)
     found = sweep(report, axes, machines, top=top)
-    render = {"text": render_text, "csv": render_csv, "json": render_json}[output_format]
-    write(render(found), output)
+    render = {"text": render_text, "csv": render_csv, "json": render_json}[form]
+    emit(render(found), output)

@@ -6,12 +6,9 @@ from pathlib import Path
 
 import click
 
-formats = click.option(
-    "--output-format",
-    type=click.Choice(["text", "json", "markdown"]),
-    default="text",
-    show_default=True,
-)
+from ._output import emit, format_options
+
+formats = format_options("text", "json", "markdown")
 
 
 @click.group("targets")
@@ -21,33 +18,33 @@ def command() -> None:
 
 @command.command("list")
 @formats
-def list_(output_format: str) -> None:
+def list_(form: str, output: Path | None) -> None:
     """List the targets; your own come first. Markdown gives the page docs/targets.md."""
     from perfc.machine import list_machines, render_markdown
     from perfc.pages.targets import list_json, list_text
 
-    match output_format:
+    match form:
         case "markdown":
-            click.echo(render_markdown(), nl=False)
+            emit(render_markdown(), output)
         case "json":
-            click.echo(list_json(list_machines()), nl=False)
+            emit(list_json(list_machines()), output)
         case _:
-            click.echo(list_text(list_machines()), nl=False)
+            emit(list_text(list_machines()), output)
 
 
 @command.command("show")
 @click.argument("name")
 @formats
-def show(name: str, output_format: str) -> None:
+def show(name: str, form: str, output: Path | None) -> None:
     """Show the target NAME, or the file of that path: maker's figures beside measured ones."""
     from perfc.machine import load_machine
     from perfc.pages.targets import show_json, show_text
 
     machine = load_machine(name)
-    if output_format == "json":
-        click.echo(show_json(machine), nl=False)
+    if form == "json":
+        emit(show_json(machine), output)
     else:
-        click.echo(show_text(machine, markdown=output_format == "markdown"), nl=False)
+        emit(show_text(machine, markdown=form == "markdown"), output)
 
 
 @command.command("add")

@@ -11,6 +11,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from perfc.errors import MissingExtraError
+from perfc.extras import absent, install
+
 from .source import FetchError, PublicSource
 
 LIMIT_S = 3600
@@ -28,11 +31,11 @@ def fetch(source: PublicSource, output: Path, url: str = "", commit: str = "") -
 
     Raises:
         FetchError: it cannot be cloned, or its files are not what was published.
-        MissingExtraError: pandas or pyarrow is not installed.
+        MissingExtraError: a package that the tables of some source need is not installed.
     """
-    from .source import pandas
-
-    pandas()
+    lacking = absent("train")
+    if lacking:
+        raise MissingExtraError(f"tables need {', '.join(lacking)}", hint=install("train"))
     try:
         output.mkdir(parents=True, exist_ok=True)
         place = Path(tempfile.mkdtemp(dir=output, prefix=".fetch."))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from perfc.declared import instances
 from perfc.errors import MissingExtraError, PerfcError
+from perfc.extras import install
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -184,7 +185,5 @@ def pandas() -> Any:
         import pandas as pd
         import pyarrow  # noqa: F401
     except ImportError as error:
-        raise MissingExtraError(
-            f"tables need {error.name}", hint="pip install 'perfc[train]'"
-        ) from None
+        raise MissingExtraError(f"tables need {error.name}", hint=install("train")) from None
     return pd

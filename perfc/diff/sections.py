@@ -90,7 +90,7 @@ def blame(views: DiffViews, top: int | None) -> Section:
         return Section("blame", "blame", (Note(unchanged(views)),))
     whole = sum(r.is_named for r in views.blame)
     line = (
-        f"{EXPLAINED:.0%} of the change in {metric.title} is from "
+        f"{100 * EXPLAINED:.0f} % of the change in {metric.title} is from "
         f"{plural(whole, 'cause')}: {in_words(views.blame)}"
     )
     columns = (

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from perfc.analyzers.prediction import Predictor
 from perfc.analyzers.reasons import Reasons
-from perfc.report.units import Unit, quantity
+from perfc.report.units import Unit, plural, quantity, share
 
 from .prediction import PredictionPart
 
@@ -44,6 +44,8 @@ def prediction_lines(part: PredictionPart) -> Iterator[str]:
             f"  sustained {quantity(s.sustained_s, Unit.SECOND)} x {s.mid:g}"
             f" ({s.low:g} to {s.high:g}: what such kernels take of it)"
         )
+    if p.correction != 1:
+        yield f"  x {p.correction:.3g}: what kernels measured on this machine took (perfc adapt)"
     if part.learned is not None:
         yield from reason_lines(part.learned, p.time_s - p.wait_s)
     for note in part.notes:
@@ -63,8 +65,8 @@ def reason_lines(r: Reasons, here_s: float | None = None) -> Iterator[str]:
         for n in r.neighbours:
             who = f"{n.target} {n.dtype} {n.framework}".rstrip()
             yield (
-                f"    {extents(n.parameters)}  {who}: {n.rows} rows,"
-                f" efficiency {n.efficiency:.1%}, distance {n.distance:.1f}"
+                f"    {extents(n.parameters)}  {who}: {plural(n.rows, 'row')},"
+                f" efficiency {share(n.efficiency)}, distance {n.distance:.1f}"
             )
     if r.moves:
         yield "  features that moved the estimate, against the median of the rows"

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from perfc.pages.catalogue import SECTIONS
-from perfc.report.units import Unit, quantity
+from perfc.report.units import Unit, plural, quantity
 
 from .ceilings import CeilingTime, KernelPart, RateCite
 from .explanation import Count, Explanation, Tensor
@@ -146,7 +146,10 @@ def _ceiling(t: CeilingTime, number: int) -> str:
     mark = "*" if t.binds else " "
     time = quantity(t.time_s, Unit.SECOND)
     if t.rate.unit == "s":
-        amount, rate = f"{t.amount:.0f} launches", quantity(t.rate.value, Unit.SECOND)
+        amount, rate = (
+            plural(round(t.amount), "launch", "launches"),
+            quantity(t.rate.value, Unit.SECOND),
+        )
         how = f"{amount} of {rate}"
     else:
         unit, counted = _RATES[t.rate.unit]

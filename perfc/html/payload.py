@@ -145,10 +145,9 @@ def roofline(report: Report, views: Views) -> Json:
     for g in groups(views.kernels):
         # One kernel at a time: equal ones of one group are one mark, and it knows which they are.
         alone = replace(report.roofline, kernels=(report.roofline.kernels[g.first.index],))
-        for mark in marks_of(alone, tf32=report.tf32).marks:
-            row = g.first
-            alone_s = row.predicted.time_s - row.predicted.wait_s if row.predicted else mark.time_s
-            counted = replace(mark, count=len(g.rows), time_s=max(alone_s, row.floor_s))
+        predicted = [report.prediction.kernels[g.first.index]] if g.first.predicted else None
+        for mark in marks_of(alone, predicted, tf32=report.tf32).marks:
+            counted = replace(mark, count=len(g.rows))
             marks.append(counted)
             first[id(counted)] = g.first.index
     drawn = chart(report.machine.name, roofs, marks)

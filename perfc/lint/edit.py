@@ -1,7 +1,7 @@
 """Rewrites as a few elementary edits, carried out on the IR here and on ONNX by ``onnx_edit``.
 
-One description and two readers: what is predicted for a rewrite is predicted for the very rewrite
-that ``--fix`` writes.
+One description and two readers: the gain of a rewrite is that of the very rewrite that ``--fix``
+writes.
 """
 
 from __future__ import annotations

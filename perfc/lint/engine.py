@@ -28,7 +28,7 @@ class Linted:
     Args:
         path: as the user named it.
         target: name of the machine.
-        time_s: predicted time of one run, of which gains are shares.
+        time_s: sustained time of one run with its launches, of which gains are shares.
         findings: those shown, largest gain first.
         small: findings about time that gain less than asked for.
         suppressed: findings that per-file ignores hide.

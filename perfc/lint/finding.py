@@ -44,12 +44,12 @@ class Gain:
     """What mending a finding saves of one run.
 
     Args:
-        time_s: predicted time now minus predicted time then, at measured rates with launches.
-        share: of the run's predicted time.
+        time_s: sustained time now minus sustained time then, at measured rates with launches.
+        share: of the run's sustained time.
         floor_s: the part of it that the lower bounds confirm, ``min(time_s, floor now - floor
             then)``, never below 0.
         basis: how it was computed.
-        base_s: the run's predicted time now, of which ``share`` is.
+        base_s: the run's sustained time now, of which ``share`` is.
     """
 
     time_s: float
@@ -60,7 +60,7 @@ class Gain:
 
     @staticmethod
     def of(now: tuple[float, float], then: tuple[float, float], basis: Basis) -> Gain:
-        """The gain between two pairs of predicted time and floor; negative where it is a loss."""
+        """The gain between two pairs of sustained time and floor; negative where it is a loss."""
         time_s = now[0] - then[0]
         if abs(time_s) < 1e-9 * now[0]:
             time_s = 0.0
@@ -81,7 +81,7 @@ class Finding:
         advice: what to do about it.
         nodes: names of the ONNX nodes, the one it is shown at first.
         tensor: name of the value or weight it is about; "" where it is about nodes.
-        gain: predicted; None where nobody can tell.
+        gain: by the analysis; None where nobody can tell.
         saved_bytes: resident memory it saves; None where that is not the point.
         edits: a provably safe rewrite; empty where there is none.
     """

@@ -76,7 +76,7 @@ def mended(work: Work, path: str) -> Mended | None:
     if not fixed:
         return None
     if latest.time_s > first.time_s * (1 + 1e-9):
-        raise FixError("the mended model is predicted to be slower", where=path)
+        raise FixError("the mended model would be slower at measured rates", where=path)
     from perfc.api import typed
 
     from .proof import prove
@@ -128,7 +128,7 @@ def summary(found: Mended, path: str, target: Path) -> str:
     listed = ", ".join(f"{c} x{n}" if n > 1 else c for c, n in sorted(codes.items()))
     part = share(found.gain_s / found.before.time_s) if found.before.time_s else "0 %"
     gain = f"{quantity(found.gain_s, Unit.SECOND)} ({part})" if found.gain_s > 0 else "no time"
-    nodes = f"{len(found.model.graph.node)} nodes left"
+    nodes = f"{plural(len(found.model.graph.node), 'node')} left"
     return (
         f"{path}: fixed {plural(len(found.fixed), 'finding')} ({listed}), gains {gain}, {nodes}, "
         f"equal on {found.runs} random inputs; wrote {target}"

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perfc.errors import MissingExtraError, PerfcError
+from perfc.extras import install
 from perfc.measure.feeds import contents, inputs_of
 
 from .onnx_edit import FixError
@@ -30,8 +31,9 @@ def session(model: bytes, folder: Path | None = None) -> Any:
     try:
         import onnxruntime
     except ImportError:
-        hint = "pip install 'perfc[ort]'"
-        raise MissingExtraError("--fix proves its results with onnxruntime", hint=hint) from None
+        raise MissingExtraError(
+            "--fix proves its results with onnxruntime", hint=install("ort")
+        ) from None
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL

@@ -69,7 +69,7 @@ class Subject:
 
     @cached_property
     def now(self) -> tuple[float, float]:
-        """Predicted time of a run and its floor."""
+        """Sustained time of a run with its launches, and its floor."""
         return self.report.roofline.time_s, self.report.roofline.floor_s
 
     @cached_property

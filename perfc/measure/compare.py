@@ -6,13 +6,13 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from perfc.passes.fitted import of_machine
 from perfc.passes.roofline import KernelBound
 
 from .attribute import Attribution, Part
 
 if TYPE_CHECKING:
     from perfc.api import Report
-    from perfc.passes.fitted import Efficiencies
 
 FASTER = "faster than its floor"
 """Impossible: a bug of ours or of the clock."""
@@ -42,7 +42,7 @@ class Compared:
     Args:
         part: what was measured.
         bounds: of the kernels, by our analysis; empty for what launches nothing in our reading.
-        prediction_s: by fitted efficiencies where there are some, else as an analysis predicts.
+        prediction_s: as an analysis predicts.
     """
 
     part: Part
@@ -107,6 +107,9 @@ class Measurement:
         peak_rss_bytes: highest memory of the process, 0 where nobody knows.
         base_rss_bytes: memory of the process without a model.
         prediction_s: of the whole run.
+        is_whole: whether ``total_s`` is of whole runs.
+        has_target: whether the caller named the machine; else the analysis is of one that stands
+            for its kind, and comparing with it says nothing.
         notes: what a reader must know.
     """
 
@@ -122,6 +125,7 @@ class Measurement:
     base_rss_bytes: int
     prediction_s: float
     is_whole: bool = True
+    has_target: bool = True
     notes: tuple[str, ...] = ()
 
     @property
@@ -142,19 +146,14 @@ class Measurement:
     @property
     def badge(self) -> str:
         """Always shown when the run was faster than is possible."""
-        return FASTER if self.total_s + self.total_iqr_s < self.floor_s else ""
+        is_faster = self.has_target and self.total_s + self.total_iqr_s < self.floor_s
+        return FASTER if is_faster else ""
 
 
-def compared(
-    attribution: Attribution, report: Report, efficiencies: Efficiencies | None = None
-) -> tuple[Compared, ...]:
+def compared(attribution: Attribution, report: Report) -> tuple[Compared, ...]:
     """Every part beside what the analysis says of it."""
-    bounds = report.roofline.kernels
-    times = (
-        [k.time_s for k in report.prediction.kernels]
-        if efficiencies is None
-        else efficiencies.times(report.roofline, report.kernels.runtime.name)
-    )
+    bounds, times = report.roofline.kernels, [k.time_s for k in report.prediction.kernels]
+    efficiencies = of_machine(report.machine, report.kernels.runtime.name)
     host_s = efficiencies.host_s if efficiencies is not None else 0.0
     rows: list[Compared] = []
     for part in attribution.parts:

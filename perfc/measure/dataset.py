@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TypeVar, cast
 
 from perfc.errors import MissingExtraError, ParseError
+from perfc.extras import install
 from perfc.whole_file import write_whole
 
 from .rows import SCHEMA, KernelRow, ModelRow
@@ -164,7 +165,7 @@ def pyarrow(path: Path) -> tuple[_Arrow, _Parquet]:
         return arrow, cast("_Parquet", import_module("pyarrow.parquet"))
     except ImportError:
         raise MissingExtraError(
-            "Parquet needs pyarrow", hint="pip install 'perfc[data]', or use .csv.gz",
+            "Parquet needs pyarrow", hint=f"{install('data')}, or use .csv.gz",
             where=str(path),
         ) from None  # fmt: skip
 

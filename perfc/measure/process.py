@@ -15,6 +15,7 @@ from statistics import median
 from typing import Any
 
 from perfc.errors import MissingExtraError, ModelError, PassError
+from perfc.extras import install
 
 from .feeds import Input, write
 from .weights import Runnable
@@ -258,9 +259,7 @@ def check_installed(runtime: str) -> None:
 
     package, extra = ("torch", "gnn") if runtime == "torch" else ("onnxruntime", "ort")
     if find_spec(package) is None:
-        raise MissingExtraError(
-            f"{package} is not installed", hint=f"pip install 'perfc[{extra}]'", where="measure"
-        )
+        raise MissingExtraError(f"{package} is not installed", hint=install(extra), where="measure")
 
 
 def check_memory(weight_bytes: int, activation_bytes: int) -> None:

@@ -46,7 +46,7 @@ class KernelRow:
         kernel: index in execution order; -1 for what launches nothing in our reading.
         part: rows of one run with the same part were timed together.
         part_s: measured time of the whole part.
-        time_s: measured; the part's time shared out by prediction where it has several kernels.
+        time_s: measured; the part's time shared out by sustained time where it has several kernels.
         iqr_s: distance of the quartiles of the part's time.
         best_s: shortest time of the part.
         inserted_s: what of the part's time went to copies and changes of layout.

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from perfc.api import analyze
 from perfc.errors import ParseError
 from perfc.ir.graph import walk
+from perfc.report.units import Unit, quantity
 
 from .attribute import Attribution, attribute, by_names
 from .compare import Compared, Measurement, Setting, compared
@@ -24,7 +25,6 @@ from .weights import Runnable, runnable
 
 if TYPE_CHECKING:
     from perfc.api import Report
-    from perfc.passes.fitted import Efficiencies
 
 TABLES = {"cpu": "ort-cpu-blocked", "cuda": "ort"}
 Optimised: TypeAlias = "tuple[tuple[OptimisedNode, ...], frozenset[str]]"
@@ -44,7 +44,7 @@ def measure(
 
     Args:
         model: path of the file; missing weights get random values.
-        target: name or file of the machine it runs on; a generic processor by default.
+        target: name or file of the machine it runs on; without, nothing is compared.
         dims: values of symbolic extents.
         protocol: runtime, device, threads, repetitions, limits.
 
@@ -69,7 +69,7 @@ def measure_cases(
 
     Args:
         model: path of the file.
-        target: name or file of the machine.
+        target: name or file of the machine; without, nothing is compared.
         bindings: values of symbols, each a case.
         protocol: how to measure.
         reports: the analyses of the bindings, where they are there already.
@@ -79,9 +79,9 @@ def measure_cases(
     Returns:
         One measurement for each case that was reached within the limit.
     """
-    target = target or default_target(protocol.device)
+    machine = target or default_target(protocol.device)
     done = list(reports) or [
-        analyze(model, target, dims=b, runtime=table_of(protocol)) for b in bindings
+        analyze(model, machine, dims=b, runtime=table_of(protocol)) for b in bindings
     ]
     nodes = sum(1 for _ in walk(done[0].source.graph))
     activations = max(live_bytes(r) for r in done)
@@ -95,13 +95,13 @@ def measure_cases(
             optimised = optimised_nodes(str(outcome.optimised))
         notes = notes_of(ready, outcome)
         return [
-            together(report, case, profile, optimised, outcome, protocol, notes)
+            together(report, case, profile, optimised, outcome, protocol, notes, bool(target))
             for report, case, profile in zip(done, outcome.cases, profiles, strict=False)
         ]
 
 
 def default_target(device: str) -> str:
-    """The machine assumed where none is named."""
+    """What stands for a processor that nobody named, so that its kernels can be told apart."""
     if device.startswith("cpu"):
         return "generic-x86-64"
     raise ParseError(f"which machine is {device}?", where="--target", hint="as in --target h100")
@@ -175,6 +175,7 @@ def together(
     outcome: Outcome,
     protocol: Protocol,
     notes: tuple[str, ...],
+    has_target: bool,
 ) -> Measurement:
     """The measurement of one case."""
     setting = Setting(protocol.runtime, outcome.version, protocol.device, protocol.threads)
@@ -182,8 +183,7 @@ def together(
         attribution = Attribution((), (), 0.0)
     else:
         attribution = attribute(profile, origins_of(optimised, profile, report), report)
-    efficiencies = fitted(report)
-    rows = compared(attribution, report, efficiencies)
+    rows = compared(attribution, report)
     return Measurement(
         report,
         setting,
@@ -195,25 +195,10 @@ def together(
         len(case.times_s),
         case.peak_rss_bytes,
         outcome.base_rss_bytes,
-        whole(report, efficiencies),
+        report.prediction.total.time_s,
+        has_target=has_target,
         notes=notes,
     )
-
-
-def fitted(report: Report) -> Efficiencies | None:
-    """The fitted efficiencies of the machine, None where it has none."""
-    from perfc.passes.fitted import of_machine
-
-    return of_machine(report.machine, report.kernels.runtime.name)
-
-
-def whole(report: Report, efficiencies: Efficiencies | None) -> float:
-    """Predicted time of a whole run."""
-    if efficiencies is None:
-        return report.prediction.total.time_s
-    from .fit import total_s
-
-    return total_s(report, efficiencies)
 
 
 def read_profile(
@@ -229,7 +214,7 @@ def read_profile(
     Args:
         model: the file that was profiled.
         path: of the profile: onnxruntime, PyTorch or TensorRT; its content tells which.
-        target: name or file of the machine it was made on.
+        target: name or file of the machine it was made on; without, nothing is compared.
         dims: values of symbolic extents when it was made.
         layers: TensorRT's layer information, which names the nodes of each layer.
 
@@ -239,8 +224,8 @@ def read_profile(
     profile = read(path, layers)
     device = "cuda" if "cuda" in profile.device.lower() else "cpu"
     table = {Source.ORT: TABLES[device], Source.KINETO: "eager", Source.TENSORRT: "tensorrt"}
-    target = target or default_target("cpu" if device == "cpu" else device)
-    report = analyze(model, target, dims=dims, runtime=table[profile.source])
+    machine = target or default_target("cpu" if device == "cpu" else device)
+    report = analyze(model, machine, dims=dims, runtime=table[profile.source])
     if profile.source is Source.KINETO:
         from .align import aligned
 
@@ -250,12 +235,11 @@ def read_profile(
         origins = neighbours(profile, origins)
     attribution = attribute(profile, origins, report)
     if certain_share(profile, origins) < LEAST_SHARE:
-        share = certain_share(profile, origins)
+        found = quantity(certain_share(profile, origins), Unit.SHARE)
         raise ParseError(
-            f"a profile of another model: {share:.0%} of its time is found in {Path(model).name}",
+            f"a profile of another model: {found} of its time is found in {Path(model).name}",
             where=os.fspath(path),
         )
-    efficiencies = fitted(report)
     total = profile.run_s if profile.run_s is not None else profile.kernel_s
     setting = Setting(
         {Source.ORT: "ort", Source.KINETO: "torch", Source.TENSORRT: "tensorrt"}[profile.source],
@@ -263,11 +247,12 @@ def read_profile(
         profile.device or device,
         0,
     )
-    rows: tuple[Compared, ...] = compared(attribution, report, efficiencies)
-    predicted_s = whole(report, efficiencies)
+    rows: tuple[Compared, ...] = compared(attribution, report)
+    predicted_s = report.prediction.total.time_s
     return Measurement(
         report, setting, rows, attribution, total, 0.0, total, profile.runs, 0, 0, predicted_s,
-        is_whole=profile.run_s is not None, notes=(f"times are from {os.fspath(path)}",),
+        is_whole=profile.run_s is not None, has_target=bool(target),
+        notes=(f"times are from {os.fspath(path)}",),
     )  # fmt: skip
 
 

@@ -9,8 +9,18 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict, fields
 
-from perfc.report.document import Amount, Column, Document, Fact, Facts, Note, Section, Table
-from perfc.report.units import Unit, quantity, share
+from perfc.report.document import (
+    Amount,
+    Cell,
+    Column,
+    Document,
+    Fact,
+    Facts,
+    Note,
+    Section,
+    Table,
+)
+from perfc.report.units import Unit, plural, quantity, share
 
 from .compare import FASTER, Compared, Measurement
 from .rows import KernelRow, kernel_rows
@@ -21,7 +31,7 @@ COLUMNS = (
     Column("part", "#", Unit.COUNT),
     Column("share", "% time", Unit.SHARE, "share of the measured kernel time"),
     Column("floor_s", "floor", Unit.SECOND, "no time can be below it"),
-    Column("prediction_s", "predicted", Unit.SECOND, "by fitted efficiencies or sustained rates"),
+    Column("prediction_s", "predicted", Unit.SECOND, "as perfc analyze predicts"),
     Column("time_s", "measured", Unit.SECOND, "median of the runs"),
     Column("iqr_s", "iqr", Unit.SECOND, "distance of the quartiles"),
     Column("residual_s", "residual", Unit.SECOND, "measured less predicted"),
@@ -41,14 +51,32 @@ CLASS_COLUMNS = (
 )
 
 
+COMPARED = frozenset({"floor_s", "prediction_s", "residual_s", "badge", "ratio"})
+"""Columns that say something only of the machine that was measured."""
+NO_TARGET = (
+    "nothing to compare with: no --target says which machine this is; perfc calibrate -o my.toml "
+    "measures it, then --target my.toml shows floors and predictions beside these times"
+)
+
+GENERIC = "generic"
+"""Vendor of targets that are assumed altogether."""
+
+
+def shown(m: Measurement, columns: Sequence[Column], rows: Sequence[tuple[Cell, ...]]) -> Table:
+    """A table; without the machine's target only what was measured."""
+    keep = [i for i, c in enumerate(columns) if m.has_target or c.name not in COMPARED]
+    return Table(
+        tuple(columns[i] for i in keep), tuple(tuple(row[i] for i in keep) for row in rows)
+    )
+
+
 def title(m: Measurement) -> str:
     """What was measured, on what."""
     dims = ", ".join(f"{k} = {v}" for k, v in m.report.env.items())
-    threads = f", {m.setting.threads} threads" if m.setting.threads else ""
+    threads = f", {plural(m.setting.threads, 'thread')}" if m.setting.threads else ""
     where = f"{m.setting.version} on {m.setting.device}{threads}"
-    return ", ".join(
-        t for t in (m.report.path, dims, f"{where}, target {m.report.machine.name}") if t
-    )
+    target = f"target {m.report.machine.name}" if m.has_target else ""
+    return ", ".join(t for t in (m.report.path, dims, where, target) if t)
 
 
 def document(m: Measurement, top: int | None) -> Document:
@@ -67,15 +95,18 @@ def summary(m: Measurement) -> Section:
     def seconds(value: float) -> Amount:
         return Amount(value, Unit.SECOND)
 
-    what = f"median of {m.runs} runs" if m.is_whole else "sum of the profile's kernels"
+    what = f"median of {plural(m.runs, 'run')}" if m.is_whole else "sum of the profile's kernels"
     spread = f", iqr {quantity(m.total_iqr_s, Unit.SECOND)}" if m.total_iqr_s else ""
-    facts = [
+    off = f"{signed(m.prediction_s, m.total_s)} of measured"
+    analysed = [
         Fact("floor", seconds(m.floor_s), "no run can be faster"),
-        Fact(
-            "predicted", seconds(m.prediction_s), f"{signed(m.prediction_s, m.total_s)} of measured"
-        ),
+        Fact("predicted", seconds(m.prediction_s), off),
+    ]
+    residual = Fact("residual", seconds(m.residual_s), "measured less predicted")
+    facts = [
+        *(analysed if m.has_target else ()),
         Fact("measured", seconds(m.total_s), f"{what}{spread}"),
-        Fact("residual", seconds(m.residual_s), "measured less predicted"),
+        *((residual,) if m.has_target else ()),
         Fact("in kernels", seconds(m.kernel_s), "with what profiling adds to each"),
         Fact("attributed", Amount(m.attribution.share, Unit.SHARE), "of it, to nodes of the model"),
     ]
@@ -89,15 +120,23 @@ def summary(m: Measurement) -> Section:
             )
         )
     notes: list[Note] = [Note(n) for n in m.notes]
-    faster = [c for c in m.rows if c.badge]
+    faster = [c for c in m.rows if c.badge and m.has_target]
+    if not m.has_target:
+        notes.append(Note(NO_TARGET, True))
+    elif m.report.machine.vendor == GENERIC:
+        notes.append(Note(f"the floor is of {m.report.machine.name}, which nobody built", True))
     if m.badge:
-        notes.append(Note(f"the run is {FASTER}: a bug of ours, or of the clock", True))
+        text = f"the run is {FASTER}: a bug of ours, of the target, or of the clock"
+        notes.append(Note(text, True))
     if faster:
-        text = f"{len(faster)} kernels are {FASTER}: a bug of ours, of the target, or of the clock"
+        kernels = plural(len(faster), "kernel")
+        text = f"{FASTER}: {kernels}; a bug of ours, of the target, or of the clock"
         notes.append(Note(text, True))
     if m.attribution.lost:
         names = ", ".join(k.name for k in m.attribution.lost[:5])
-        notes.append(Note(f"of {len(m.attribution.lost)} kernels no node was found: {names}", True))
+        notes.append(
+            Note(f"of {plural(len(m.attribution.lost), 'kernel')} no node was found: {names}", True)
+        )
     return Section("summary", "summary", (Facts(tuple(facts)), *notes))
 
 
@@ -115,7 +154,7 @@ def classes(m: Measurement) -> Section:
         if c.is_measured:
             groups.setdefault(c.kind, []).append(c)
     ordered = sorted(groups.items(), key=lambda g: -sum(c.time_s for c in g[1]))
-    table = []
+    table: list[tuple[Cell, ...]] = []
     for kind, rows in ordered:
         time_s = math.fsum(c.time_s for c in rows)
         predicted_s = math.fsum(c.prediction_s for c in rows)
@@ -125,25 +164,25 @@ def classes(m: Measurement) -> Section:
         table.append((kind, float(len(rows)), part, floor_s, predicted_s, time_s, ratio))
     if not table:
         return Section("classes", "classes", (Note("no kernel was timed"),))
-    return Section("classes", "classes", (Table(CLASS_COLUMNS, tuple(table)),))
+    return Section("classes", "classes", (shown(m, CLASS_COLUMNS, table),))
 
 
 def kernels(m: Measurement, top: int | None) -> Section:
     """Kernel by kernel; those faster than their floor are always among them."""
     timed = [(i, c) for i, c in enumerate(m.rows) if c.is_measured]
-    shown = timed
+    chosen = timed
     if top is not None:
         slowest = sorted(timed, key=lambda e: -e[1].time_s)
-        shown = slowest[:top] + [e for e in slowest[top:] if e[1].badge]
-    carried = sum(c.time_s for _, c in shown) / m.kernel_s if m.kernel_s else 0.0
-    name = f"kernels: {len(shown)} of {len(timed)}, {share(carried)} of their time"
-    rows = tuple(cells(i, c, m) for i, c in shown)
+        chosen = slowest[:top] + [e for e in slowest[top:] if e[1].badge and m.has_target]
+    carried = sum(c.time_s for _, c in chosen) / m.kernel_s if m.kernel_s else 0.0
+    name = f"kernels: {len(chosen)} of {len(timed)}, {share(carried)} of their time"
+    rows = tuple(cells(i, c, m) for i, c in chosen)
     if not rows:
         return Section("kernels", "kernels", (Note("no kernel was timed"),))
-    return Section("kernels", name, (Table(COLUMNS, rows),))
+    return Section("kernels", name, (shown(m, COLUMNS, rows),))
 
 
-def cells(i: int, c: Compared, m: Measurement) -> tuple[str | float | None, ...]:
+def cells(i: int, c: Compared, m: Measurement) -> tuple[Cell, ...]:
     """One kernel's cells."""
     own = "≈ " if len(c.bounds) > 1 else ""
     return (
@@ -175,37 +214,38 @@ def render(m: Measurement, form: str, top: int | None, width: int) -> str:
 
 
 def to_json(m: Measurement) -> str:
-    """Everything the text shows, and all kernels."""
+    """Everything the text shows, and all kernels; null is what there is no target for."""
     lost: Sequence[str] = [k.name for k in m.attribution.lost]
+    target = m.report.machine.name if m.has_target else None
     content = {
         "schema": SCHEMA,
         "model": m.report.path,
         "digest": m.report.source.origin.digest,
-        "target": m.report.machine.name,
+        "target": target,
         "dims": dict(m.report.env),
         **asdict(m.setting),
-        "floor_s": m.floor_s,
-        "prediction_s": m.prediction_s,
+        "floor_s": m.floor_s if m.has_target else None,
+        "prediction_s": m.prediction_s if m.has_target else None,
         "time_s": m.total_s,
         "iqr_s": m.total_iqr_s,
         "best_s": m.best_s,
         "runs": m.runs,
-        "residual_s": m.residual_s,
+        "residual_s": m.residual_s if m.has_target else None,
         "badge": m.badge,
         "kernel_s": m.kernel_s,
         "attributed": m.attribution.share,
         "lost": list(lost),
         "peak_rss_bytes": m.peak_rss_bytes,
         "base_rss_bytes": m.base_rss_bytes,
-        "notes": list(m.notes),
-        "kernels": [entry(i, c) for i, c in enumerate(m.rows) if c.is_measured],
+        "notes": [*m.notes, *([] if m.has_target else [NO_TARGET])],
+        "kernels": [entry(i, c, m.has_target) for i, c in enumerate(m.rows) if c.is_measured],
     }
     return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
 
 
-def entry(i: int, c: Compared) -> dict[str, object]:
+def entry(i: int, c: Compared, has_target: bool) -> dict[str, object]:
     """One kernel as JSON."""
-    return {
+    found = {
         "part": i,
         "kernels": list(c.part.kernels),
         "label": c.label,
@@ -219,6 +259,9 @@ def entry(i: int, c: Compared) -> dict[str, object]:
         "nodes": list(c.part.nodes),
         "runtime": [{"name": k.name, "op": k.op, "time_s": k.time_s} for k in c.part.runtime],
     }
+    if not has_target:
+        found |= {"floor_s": None, "prediction_s": None, "residual_s": None, "badge": ""}
+    return found
 
 
 def to_csv(rows: Sequence[KernelRow]) -> str:

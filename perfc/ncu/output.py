@@ -67,7 +67,7 @@ def document(found: Shown, top: int | None) -> Document:
     kernels: list[Part] = [table(found, top)]
     hidden = len(report.kernels) - (len(report.kernels) if top is None else top)
     if hidden > 0:
-        kernels.append(Note(f"and {hidden} kernels with less time; --top all has them"))
+        kernels.append(Note(f"and {plural(hidden, 'kernel')} with less time; --top all"))
     told = tuple(
         Note(f"{d.severity.value}: {d.text}", d.severity is not Severity.NOTE)
         for d in found.diagnostics

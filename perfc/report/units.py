@@ -144,6 +144,6 @@ def _prefixed_text(value: float, unit: Unit) -> str:
     return f"{scaled:.{digits}f} {symbol}".rstrip()
 
 
-def plural(count: int, noun: str) -> str:
-    """``1 node``, ``2 nodes``."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+def plural(count: int, noun: str, more: str = "") -> str:
+    """``1 node``, ``2 nodes``; ``more`` where an s does not do."""
+    return f"{count} {noun if count == 1 else more or f'{noun}s'}"

@@ -11,6 +11,7 @@ from perfc.lint.finding import Basis, Finding, Gain, Severity
 from perfc.lint.rule import Rule
 from perfc.lint.subject import Subject
 from perfc.passes.roofline import bounds
+from perfc.report.units import share
 
 BATCH = 8
 
@@ -55,7 +56,7 @@ class BatchOfOne(Rule):
         many = bounds(report.kernels, report.machine, env, tf32=report.tf32)
         then = (many.time_s / BATCH, many.floor_s / BATCH)
         gain = Gain.of((now.time_s, now.floor_s), then, Basis.BOUNDS)
-        part = f"{1 - gain.share:.0%}"
+        part = share(1 - gain.share)
         message = f"{name} = 1; in a batch of {BATCH} an item costs {part} of it"
         yield self.finding(
             message, "gather requests into batches", tensor=_holder(subject, name), gain=gain

@@ -12,6 +12,7 @@ from perfc.lint.finding import Finding, Saves, Severity
 from perfc.lint.rule import Rule
 from perfc.lint.subject import Subject
 from perfc.passes.canonicalize import NEVER_FOLDED
+from perfc.report.units import plural
 
 MAX_BYTES = 1 << 16
 """Largest result that a fix stores in the file."""
@@ -103,9 +104,9 @@ class ConstantFoldable(Rule):
         is_safe = is_small and is_inside and bool(ends) and not any(v in given_back for v in ends)
         names = list(dict.fromkeys(n.loc.op_type or n.op.mnemonic for n in group))
         shown = ", ".join(names[:4]) + (", …" if len(names) > 4 else "")
-        count = f"{len(group)} node{'s' if len(group) > 1 else ''}"
+        compute = "computes" if len(group) == 1 else "compute"
         return self.finding(
-            f"{count} ({shown}) compute the same in every run",
+            f"{plural(len(group), 'node')} ({shown}) {compute} the same in every run",
             "store the result",
             nodes=group[::-1],
             gain=subject.nothing(),

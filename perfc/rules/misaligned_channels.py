@@ -11,6 +11,7 @@ from perfc.lint.finding import Finding
 from perfc.lint.rule import Rule
 from perfc.lint.subject import Subject
 from perfc.passes.efficiency import filter_extents
+from perfc.report.units import share
 
 from .misaligned_extents import GRANULE_ROWS, padding, summed_granule, unpadded
 
@@ -63,13 +64,13 @@ class MisalignedChannels(Rule):
             off = {x: a for x, a in asked.items() if a % wanted[x]}
             if (g > 1 and asked["in"] == 1) or not off:
                 continue
-            share = padding(asked, wanted)
-            gain = subject.lightened(i, unpadded(bound, share))
+            padded = padding(asked, wanted)
+            gain = subject.lightened(i, unpadded(bound, padded))
             each = " of each group" if g > 1 else ""
             names = ", ".join(f"{a} {x} (of {wanted[x]})" for x, a in off.items())
             message = f"{bound.dtype} convolution with channels{each} {names}: "
             yield self.finding(
-                f"{message}{share:.1%} of its products are padding",
+                f"{message}{share(padded)} of its products are padding",
                 "choose channel counts that are whole multiples",
                 nodes=(node,),
                 gain=gain,

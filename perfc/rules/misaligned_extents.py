@@ -12,6 +12,7 @@ from perfc.lint.rule import Rule
 from perfc.lint.subject import Subject
 from perfc.machine import Machine, Unit
 from perfc.passes.ceilings import Ceiling, KernelBound
+from perfc.report.units import share
 
 GRANULE_BYTES = 16
 """Summed extent of the smallest matrix instruction, and width of the widest load."""
@@ -71,10 +72,11 @@ class MisalignedExtents(Rule):
             off = {k: a for k, a in asked.items() if k in wanted and a % wanted[k]}
             if not off or asked["n"] == 1:
                 continue
-            share = padding(asked, wanted)
-            gain = subject.lightened(i, unpadded(bound, share))
+            padded = padding(asked, wanted)
+            gain = subject.lightened(i, unpadded(bound, padded))
             names = ", ".join(f"{k} = {a} (of {wanted[k]})" for k, a in sorted(off.items()))
-            message = f"{bound.dtype} product with {names}: {share:.1%} of its products are padding"
+            part = share(padded)
+            message = f"{bound.dtype} product with {names}: {part} of its products are padding"
             advice = "choose extents that are whole multiples, or pad them once in the weights"
             yield self.finding(message, advice, nodes=(node,), gain=gain)
 

@@ -10,6 +10,7 @@ from perfc.lint.finding import Finding
 from perfc.lint.rule import Rule
 from perfc.lint.subject import Subject
 from perfc.passes.residency import capacity
+from perfc.report.units import Unit, quantity
 
 RATIO = 2.0
 """How many times the bytes around it an intermediate exceeds to be called oversized."""
@@ -59,8 +60,8 @@ class OversizedIntermediate(Rule):
                 gain = subject.fusing(chain, (self.code, subject.shape_key(nodes)))
                 ratio = f"{size / around:.0f}x" if around else "more than"
                 message = (
-                    f"{v.type} takes {size / 1e6:.0f} MB, {ratio} what the {len(chain)} kernels "
-                    f"around it read and write besides"
+                    f"{v.type} takes {quantity(size, Unit.BYTE)}, {ratio} what the "
+                    f"{len(chain)} kernels around it read and write besides"
                 )
                 is_attention = any(n.op.kind is Kind.SOFTMAX for n in nodes)
                 how = "a fused operator (Attention, opset 23)" if is_attention else ""

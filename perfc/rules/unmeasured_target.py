@@ -9,6 +9,7 @@ from perfc.lint.rule import Rule
 from perfc.lint.subject import Subject
 from perfc.machine import Machine, Unit
 from perfc.passes.ceilings import Ceiling, KernelBound
+from perfc.report.units import share
 
 LEAST_SHARE = 0.05
 """Kernels that a ceiling binds for less of the run are not worth a measurement."""
@@ -59,7 +60,7 @@ class UnmeasuredTarget(Rule):
         shares = {n: t / total for n, t in time_s.items() if total and t / total >= LEAST_SHARE}
         if shares:
             ordered = sorted(shares.items(), key=lambda item: -item[1])
-            names = ", ".join(f"{n} ({s:.0%} of the time)" for n, s in ordered)
+            names = ", ".join(f"{n} ({share(s)} of the time)" for n, s in ordered)
             yield self.finding(
                 f"{report.machine.name} states rated figures only for {names}",
                 "measure it: `perfc calibrate` on such a machine",

@@ -8,6 +8,7 @@ from perfc.ir.graph import Value
 from perfc.lint.finding import Basis, Finding, Saves, Severity
 from perfc.lint.rule import Rule
 from perfc.lint.subject import Subject
+from perfc.report.units import Unit, quantity, share
 
 LEAST_SHARE = 0.1
 """Untouched bytes of one tensor below this share of all weights are not reported."""
@@ -57,9 +58,10 @@ class UntouchedWeights(Rule):
             if size is None or size - touched < max(LEAST_SHARE * total, LEAST_BYTES):
                 continue
             anchor = subject.kernels[first[v]].kernel.anchor
+            read, whole = quantity(touched, Unit.BYTE), quantity(size, Unit.BYTE)
             message = (
-                f"a run reads at most {_mega(touched)} of the {_mega(size)} of {v.type} "
-                f"({(size - touched) / total:.0%} of all weights untouched)"
+                f"a run reads at most {read} of the {whole} of {v.type} "
+                f"({share((size - touched) / total)} of all weights untouched)"
             )
             yield self.finding(
                 message,
@@ -69,7 +71,3 @@ class UntouchedWeights(Rule):
                 gain=subject.nothing(Basis.MEMORY),
                 saved_bytes=size - touched,
             )
-
-
-def _mega(nbytes: int) -> str:
-    return f"{nbytes / 1e6:.4g} MB"

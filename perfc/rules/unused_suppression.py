@@ -13,7 +13,7 @@ class UnusedSuppression(Rule):
     """A per-file ignore without a finding to ignore.
 
     What it does:
-        Finds entries of ``per-file-ignores`` whose pattern matched a file that was linted and
+        Finds entries of `per-file-ignores` whose pattern matched a file that was linted and
         whose code would have found nothing there. Patterns that matched no file are left alone:
         perhaps only some files were linted.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from perfc.report.units import Unit, quantity
+from perfc.report.units import Unit, plural, quantity
 
 from .run import Capacity, Crossover, Point, Span, Sweep
 
@@ -29,7 +29,8 @@ def render_text(s: Sweep) -> str:
 
 
 def _lines(s: Sweep) -> Iterator[str]:
-    yield f"{s.model or 'model'}: {len(s.points)} points from the formulas of one analysis"
+    count = plural(len(s.points), "point")
+    yield f"{s.model or 'model'}: {count} from the formulas of one analysis"
     if s.assumed:
         yield "assumed: " + ", ".join(f"{n} = {v}" for n, v in s.assumed.items())
     for target in dict.fromkeys(p.target for p in s.points):

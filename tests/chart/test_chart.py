@@ -99,12 +99,40 @@ def test_a_point_above_the_peak_is_found() -> None:
     assert {id(p.mark) for p in drawn.above} == {id(fast), id(bandwidth)}
 
 
-def test_predicted_points_are_on_or_beneath_the_roofline(resnet: Chart) -> None:
+def test_sustained_points_are_on_or_beneath_the_roofline(resnet: Chart) -> None:
     assert resnet.points
     for p in resnet.points:
+        assert p.mark.basis is Basis.SUSTAINED
         assert p.of_roof is not None
         assert 0 < p.of_roof <= 1
         assert not p.above_peak
+
+
+def test_times_are_those_that_analyze_predicts(capsys: pytest.CaptureFixture[str]) -> None:
+    given = ["--dim", "batch=8", "--output-format", "json"]
+    assert cli.run(["analyze", str(MODEL), "-t", "a100", *given]) == 0
+    analysed = json.loads(capsys.readouterr().out)["kernels"]
+    assert cli.run(["roofline", "a100", "--model", str(MODEL), *given]) == 0
+    drawn = json.loads(capsys.readouterr().out)["kernels"]
+    alone_s = {
+        tuple(k["nodes"]): k["predicted"]["time_s"] - k["predicted"]["wait_s"] for k in analysed
+    }
+    assert {k["basis"] for k in drawn} == {"predicted"}
+    for k in drawn:
+        assert k["time_s"] == pytest.approx(alone_s[tuple(k["nodes"])])
+    shares = [max(x["of_roofline"] for x in k["levels"].values()) for k in drawn]
+    assert sorted(shares)[len(shares) // 2] < 0.8, "points lie below the roof"
+
+
+def test_words_of_the_chart_say_how_times_are_known(
+    resnet: Chart, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "predicted" not in render(document(resnet, 3), 160)
+    assert "open: sustained times" in json.dumps(spec(resnet, interactive=False))
+    assert cli.run(["roofline", "a100", "--model", str(MODEL)]) == 0
+    text = capsys.readouterr().out
+    assert "predicted" in text
+    assert "achieved" not in text
 
 
 def test_equal_kernels_are_one_mark_and_none_is_lost(resnet: Chart) -> None:
@@ -154,7 +182,7 @@ def test_the_table_names_sources_and_shares(resnet: Chart) -> None:
     text = render(document(resnet, 3), 160)
     assert "19.5 Tflop/s  18.5 Tflop/s" in text
     assert "thesis (measured)" in text
-    assert "kernels with less time; --top all has them" in text
+    assert "kernels with less time; --top all" in text
 
 
 def test_json_holds_every_ceiling_and_level(capsys: pytest.CaptureFixture[str]) -> None:
@@ -240,7 +268,7 @@ def test_measured_times_take_the_operations_of_the_same_nodes(
         first.counts.flop,
         first.counts.flop + second.counts.flop,
     ]
-    assert any("1 rows without arithmetic" in note for note in tree["notes"])
+    assert any("not drawn, 1 row without arithmetic" in note for note in tree["notes"])
     assert cli.run(args) == 2
     assert "give the model as --model" in capsys.readouterr().err
 

@@ -18,6 +18,7 @@ from perfc import calibrate as calibrate_module
 from perfc.calibrate import Budget, calibrate
 from perfc.cli import run as run_command
 from perfc.errors import MissingExtraError, TargetError
+from perfc.extras import install
 from perfc.kernels import compiled, cuda, cuda_answers, cuda_runs
 from perfc.kernels.backend import MeasurementError, open_backend
 from perfc.kernels.cublaslt import KINDS, Multiplier
@@ -128,7 +129,7 @@ def test_without_cupy_there_is_one_line(
     assert run_command(["calibrate", "--device", "cuda:0", "-o", str(tmp_path / "x.toml")]) == 2
     err = capsys.readouterr().err
     assert err.count("\n") == 1
-    assert "pip install 'perfc[gpu]'" in err
+    assert f"{install('gpu')} for CUDA 12" in err
     assert not list(tmp_path.iterdir())
 
 

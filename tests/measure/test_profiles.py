@@ -70,7 +70,7 @@ def test_first_run_warms_up_and_subgraphs_are_not_counted_twice(tmp_path: Path) 
 
 def test_profile_of_another_model_is_one_clear_line(embedding: str, tmp_path: Path) -> None:
     path = write(tmp_path / "p.json", ort(dict.fromkeys(("conv_1", "conv_2", "q"), 50.0)))
-    with pytest.raises(ParseError, match="profile of another model: 0% of its time"):
+    with pytest.raises(ParseError, match="profile of another model: 0 % of its time"):
         read_profile(embedding, path)
 
 

@@ -134,7 +134,7 @@ def test_a_runtime_that_fails_gives_its_last_line(tmp_path: Path) -> None:
 
 def test_missing_runtime_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'perfc\[ort\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install 'onnxruntime>="):
         process.check_installed("ort")
 
 
@@ -154,6 +154,40 @@ def test_command_prints_and_appends_rows(residual: str, tmp_path: Path) -> None:
     both = records(rows)
     assert len(both) == 2 * len(first) > 0
     assert len(records(tmp_path / "rows-models.csv.gz")) == 2
+
+
+SHORT = ("--threads", "1", "--repeat", "3", "--min-time", "0")
+
+
+def test_without_a_target_nothing_is_compared_and_the_reader_is_told(residual: str) -> None:
+    text = invoke(residual, *SHORT).output
+    assert "perfc calibrate -o my.toml" in text
+    for word in ("floor ", "predicted", "residual  ", "generic", "badge"):
+        assert word not in text.replace("floors and predictions", "")
+    content = json.loads(invoke(residual, *SHORT, "--output-format", "json").output)
+    for entry in (content, content["kernels"][0]):
+        assert entry["floor_s"] is entry["prediction_s"] is entry["residual_s"] is None
+        assert entry["time_s"] > 0
+    assert content["target"] is None
+    assert any("perfc calibrate" in note for note in content["notes"])
+    rows = invoke(residual, *SHORT, "--output-format", "csv")
+    assert "perfc calibrate" in rows.stderr
+    assert "perfc calibrate" not in rows.stdout
+
+
+def test_a_machine_that_nobody_built_is_called_so(residual: str) -> None:
+    text = " ".join(invoke(residual, *SHORT, "--target", "cpu").output.split())
+    assert "predicted" in text
+    assert "the floor is of generic-x86-64, which nobody built" in text
+
+
+def test_predictions_are_those_of_the_analysis(residual: str) -> None:
+    found = measure(residual, "generic-x86-64", protocol=QUICK)
+    whole = analyze(residual, "generic-x86-64", runtime="ort-cpu-blocked").prediction
+    assert found.prediction_s == whole.total.time_s
+    for row in found.rows:
+        times = [whole.kernels[i].time_s for i in row.part.kernels]
+        assert row.prediction_s == pytest.approx(sum(times))
 
 
 @pytest.mark.parametrize(
@@ -179,7 +213,7 @@ def test_kernel_faster_than_its_floor_is_always_shown(residual: str) -> None:
     from perfc.measure.compare import FASTER
     from perfc.measure.views import render
 
-    m = measure(residual, protocol=QUICK)
+    m = measure(residual, "cpu", protocol=QUICK)
     last = replace(m.rows[-1], part=replace(m.rows[-1].part, time_s=1e-12, iqr_s=0.0))
     m = replace(m, rows=(*m.rows[:-1], last))
     assert last.badge == FASTER

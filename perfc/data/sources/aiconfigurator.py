@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from perfc.errors import MissingExtraError
+from perfc.extras import install
 
 from ..source import (
     FetchError,
@@ -235,9 +236,7 @@ def read_yaml(path: Path) -> object:
     try:
         import yaml
     except ImportError:
-        raise MissingExtraError(
-            "data sheets need yaml", hint="pip install 'perfc[train]'"
-        ) from None
+        raise MissingExtraError("data sheets need yaml", hint=install("train")) from None
     if path.stat().st_size > MAX_SHEET_BYTES:
         raise FetchError(f"larger than {MAX_SHEET_BYTES} bytes", where=str(path))
     try:

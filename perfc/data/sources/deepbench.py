@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from perfc.errors import MissingExtraError
+from perfc.extras import install
 
 from ..source import MAX_FILE_BYTES, FetchError, PublicSource, checked, files_in, measured, pandas
 
@@ -152,9 +153,7 @@ def read_sheets(path: Path) -> dict[str, list[list[object]]]:
     try:
         from openpyxl import load_workbook
     except ImportError:
-        raise MissingExtraError(
-            "spreadsheets need openpyxl", hint="pip install 'perfc[train]'"
-        ) from None
+        raise MissingExtraError("spreadsheets need openpyxl", hint=install("train")) from None
     try:
         with zipfile.ZipFile(checked(path)) as archive:
             if sum(info.file_size for info in archive.infolist()) > MAX_FILE_BYTES // 4:

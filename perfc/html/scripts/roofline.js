@@ -169,4 +169,4 @@ byId("roofline-chart").addEventListener("keydown", (e) => {
   }
 });
 byId("roofline-note").textContent = (before ? "Hollow: the old one. " : "") + (shown.roofline.moving
-  ? `${shown.roofline.moving} kernels only move bytes and have no place here.` : "");
+  ? `Without a place here, as they only move bytes: ${shown.roofline.moving} of the kernels.` : "");

@@ -1,0 +1,163 @@
+"""Where a command writes, and in which format: one rule for all commands.
+
+The suffix of the file says the format where ``--output-format`` does not. A suffix of no format
+that the command writes, or of another than the one asked for, is an error before anything runs.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, ParamSpec, TypeVar, cast
+
+import click
+
+from perfc.errors import ModelError
+
+if TYPE_CHECKING:
+    import os
+
+P = ParamSpec("P")
+R = TypeVar("R")
+C = TypeVar("C", bound=Callable[..., object])
+
+TEXT = (".txt", ".text", ".log")
+SUFFIXES: Mapping[str, tuple[str, ...]] = {
+    "text": TEXT,
+    "json": (".json",),
+    "markdown": (".md", ".markdown"),
+    "csv": (".csv",),
+    "html": (".html", ".htm"),
+    "svg": (".svg",),
+    "sarif": (".sarif", ".json"),
+    "junit": (".xml",),
+    "github": TEXT,
+    "gitlab": (".json",),
+    "trace": (".json",),
+    "ir": (".pir", *TEXT),
+    "onnx": (".onnx", ".onnx.gz"),
+    "target": (".toml",),
+}
+"""Endings of names by format, the usual one first."""
+NAMED = frozenset({"target"})
+"""Formats whose files are found by their suffix; names without one may hold any other format."""
+
+
+class OutputFile(click.Path):
+    """A file that is written in one of some formats.
+
+    Args:
+        forms: keys of ``SUFFIXES``, the default first.
+    """
+
+    def __init__(self, *forms: str) -> None:
+        super().__init__(dir_okay=False, path_type=Path)
+        self.forms = forms
+
+    def convert(
+        self,
+        value: str | os.PathLike[str],
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> Path:
+        """The path, where its suffix is of one of the formats."""
+        path = cast("Path", super().convert(value, param, ctx))
+        if not fitting(path, self.forms):
+            self.fail(misnamed(path, self.forms), param, ctx)
+        return path
+
+
+def fitting(path: Path, forms: Sequence[str]) -> list[str]:
+    """The formats that the name of a file allows."""
+    name = path.name.lower()
+    bare = not path.suffix
+    return [f for f in forms if name.endswith(SUFFIXES[f]) or (bare and f not in NAMED)]
+
+
+def misnamed(path: Path, forms: Sequence[str], asked: str = "any format it writes") -> str:
+    """What is wrong with a name, and which suffixes are right, in one line."""
+    right = ", ".join(f"{SUFFIXES[form][0]} {form}" for form in forms)
+    return f"{path.name!r} is not named as {asked}: {right}"
+
+
+def output_format(asked: str | None, output: Path | None, forms: Sequence[str]) -> str:
+    """The format asked for, else the one of the file's name, else the first.
+
+    Raises:
+        UsageError: the name is of none of them, or of another than the one asked for.
+    """
+    possible = forms if output is None else fitting(output, forms)
+    if output is not None and (not possible or asked not in (None, *possible)):
+        wanted = () if asked is None else (asked,)
+        raise click.UsageError(f"--output: {misnamed(output, forms, *wanted)}")
+    return asked or possible[0]
+
+
+def output_option(*forms: str, words: str = "Write to this file.") -> Callable[[C], C]:
+    """Add ``-o`` to a command that writes one format, or chooses among ``forms`` by itself."""
+    return click.option("-o", "--output", type=OutputFile(*forms), help=words)
+
+
+def format_options(
+    *forms: str, also: Sequence[str] = (), words: str = ""
+) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Add ``--output-format`` and ``-o``; the function gets ``form``, one of both lists.
+
+    Args:
+        forms: what ``--output-format`` offers, the default first.
+        also: further formats that only a file's name asks for.
+        words: said of the formats in the help.
+    """
+    every = (*forms, *also)
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        @wraps(function)
+        def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
+            asked, output = kwargs["form"], kwargs["output"]
+            kwargs["form"] = output_format(
+                cast("str | None", asked), cast("Path | None", output), every
+            )
+            return function(*args, **kwargs)
+
+        usual = f"By default what the output file's name says, else {forms[0]}."
+        asking = click.option(
+            "--output-format", "form", type=click.Choice(forms), help=f"{usual} {words}".strip()
+        )
+        return asking(output_option(*every)(wrapped))
+
+    return decorate
+
+
+def emit(text: str, output: Path | None) -> None:
+    """Write ``text`` to a file in one step, or to standard output in the characters it has."""
+    if output is not None:
+        write_output(output, text)
+        return
+    from perfc.report.text import encodable
+
+    sys.stdout.write(encodable(text, sys.stdout.encoding or "utf-8"))
+
+
+def deliver(content: str, output: Path | None) -> None:
+    """Write a page, which says itself that it is UTF-8."""
+    if output is not None:
+        write_output(output, content)
+        return
+    sys.stdout.flush()
+    sys.stdout.buffer.write(content.encode())
+
+
+def write_output(path: Path, content: str) -> None:
+    """Write what a command was asked for, in one step.
+
+    Raises:
+        ModelError: it cannot be written.
+    """
+    from perfc.whole_file import write_whole
+
+    try:
+        write_whole(path, content.encode())
+    except OSError as error:
+        raise ModelError(error.strerror or "cannot be written", where=str(path)) from None

@@ -1,0 +1,83 @@
+"""How each command is called on something small, for tests of what all commands have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import click
+import numpy as np
+from onnx import TensorProto, helper, numpy_helper, save
+
+from perfc import cli
+
+NCU = Path(__file__).parents[1] / "fixtures" / "ncu" / "a100-raw-nvtx-2024.csv"
+BUDGETS = '[[budget]]\nmodel = "*.onnx"\ntarget = "a100"\nflop = { fail = "+5%" }\n'
+ROWS = "class,dtype,time_s,m,n,k\n" + "".join(
+    f"matmul,bf16,{t},{n},{n},{n}\n" for t, n in ((2e-5, 1024), (1e-4, 2048), (6e-4, 4096))
+)
+CALLS: Mapping[str, str] = {
+    "adapt": "--target a100 --from rows.csv",
+    "analyze": "model.onnx",
+    "annotate": "model.onnx",
+    "baseline show": "",
+    "calibrate": "--device fake --quick",
+    "check": "",
+    "comment": "check.json --policy always",
+    "diff": "model.onnx model.onnx --to-dim n=8",
+    "eval graph": "--graphs .",
+    "eval op": "--data .",
+    "explain": "model.onnx relu",
+    "ir": "model.onnx",
+    "lint": "model.onnx",
+    "measure": "model.onnx --target a100 --repeat 1 --min-time 0",
+    "ncu": "report.csv",
+    "ops": "",
+    "opt": "model.onnx --passes shapes",
+    "predict": "model.onnx --target a100",
+    "reduce": "model.onnx --node relu",
+    "roofline": "a100 --model model.onnx",
+    "rule": "",
+    "schema": "",
+    "sweep": "model.onnx --dim n=1:4",
+    "targets list": "",
+    "targets show": "a100",
+}
+"""Arguments by command, in a folder that ``prepare`` has filled."""
+
+
+def commands() -> Iterator[tuple[str, click.Command]]:
+    """Every command that is no group, by the words that call it."""
+
+    def inside(group: click.Group, words: tuple[str, ...]) -> Iterator[tuple[str, click.Command]]:
+        context = click.Context(group)
+        for name in group.list_commands(context):
+            found = group.get_command(context, name)
+            assert found is not None
+            if isinstance(found, click.Group):
+                yield from inside(found, (*words, name))
+            else:
+                yield " ".join((*words, name)), found
+
+    return inside(cli.cli, ())
+
+
+def prepare(folder: Path) -> None:
+    """Write what the calls read."""
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 64])
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", 32])
+    weight = numpy_helper.from_array(np.ones((64, 32), np.float32), "w")
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["h"], name="product"),
+        helper.make_node("Relu", ["h"], ["r"], name="relu"),
+        helper.make_node("Transpose", ["r"], ["t"], name="there", perm=[1, 0]),
+        helper.make_node("Transpose", ["t"], ["y"], name="back", perm=[1, 0]),
+    ]
+    graph = helper.make_graph(nodes, "g", [x], [y], [weight])
+    opsets = [helper.make_opsetid("", 18)]
+    save(helper.make_model(graph, opset_imports=opsets, ir_version=9), folder / "model.onnx")
+    (folder / "perfc.toml").write_text(BUDGETS)
+    (folder / "rows.csv").write_text(ROWS)
+    (folder / "report.csv").write_bytes(NCU.read_bytes())
+    assert cli.run(["baseline", "write", "--config", str(folder / "perfc.toml")]) == 0
+    assert cli.run(["check", "--output-format", "json", "-o", "check.json"]) == 0
