@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 
 from perfc import vegalite
-from perfc.report.text import printable
+from perfc.plain_text import printable
 
 from .chart import Chart
 from .spec import spec

@@ -8,7 +8,7 @@ from typing import Any
 
 from perfc.errors import MissingExtraError
 from perfc.extras import install
-from perfc.report.text import printable
+from perfc.plain_text import printable
 
 from .chart import Chart
 from .lines import lines_of

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import click
 
+from perfc.plain_text import say
+
 from ._document import show_document
 from ._output import emit, format_options, write_output
 
@@ -66,9 +68,9 @@ def store(config: Path | None, files: Sequence[str]) -> int:
     old = lock_file.replaced(found.lock) if not files else run.opened(found)
     entries, errors = run.renewed(found, old, files)
     for line in errors:
-        click.echo(f"error: {line}", err=True)
+        say(f"error: {line}", is_error=True)
     if errors:
-        click.echo(f"{found.lock.name} is as it was", err=True)
+        say(f"{found.lock.name} is as it was", is_error=True)
         return UNREADABLE
     text = lock_file.to_text(digests.predictor(), entries)
     same = found.lock.is_file() and found.lock.read_bytes() == text.encode()
@@ -77,5 +79,5 @@ def store(config: Path | None, files: Sequence[str]) -> int:
     changed = sum(old.entries.get(c) is None for c in entries)
     gone = sum(c not in entries for c in old.entries)
     state = "unchanged" if same else f"{len(entries)} entries, {changed} new, {gone} gone"
-    click.echo(f"{found.lock.name}: {state}")
+    say(f"{found.lock.name}: {state}")
     return 0

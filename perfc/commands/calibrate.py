@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from perfc.plain_text import say
+
 from ._output import output_option
 
 if TYPE_CHECKING:
@@ -95,7 +97,7 @@ def command(
             tell=tell,
         )
     for line in _lines(done):
-        click.echo(line)
+        say(line)
 
 
 def _fit(rows: Path, target: str | None, output: Path | None, threads: int | None) -> None:
@@ -106,9 +108,9 @@ def _fit(rows: Path, target: str | None, output: Path | None, threads: int | Non
         raise click.UsageError("--fit-from needs --output, the target file to write")
     done = fit_from(rows, target or str(output), output, threads=threads)
     for o in sorted(done.outcomes, key=lambda o: -abs(o.error)):
-        click.echo(f"{o.model:52} {o.dims:14} {o.time_s * 1e3:9.2f} ms  {o.error:+7.1%}")
+        say(f"{o.model:52} {o.dims:14} {o.time_s * 1e3:9.2f} ms  {o.error:+7.1%}")
     models = len({o.model for o in done.outcomes})
-    click.echo(
+    say(
         f"{output}: {len(done.efficiencies.seconds)} classes of {done.version} at {done.threads} "
         f"threads; a model left out of {models}: {done.error:.1%} mean absolute error"
     )

@@ -7,8 +7,9 @@ import io
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
+from perfc.plain_text import printable
+
 from .kernels import KernelRow
-from .text import printable
 
 Field: TypeAlias = "str | float | bool | Sequence[str] | None"
 HEADER = (
@@ -73,7 +74,7 @@ def records(header: Sequence[str], rows: Iterable[Iterable[Field]]) -> str:
     """``rows`` under one header line; empty where nobody knows, texts in sequences joined."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(header)
+    writer.writerow(map(harmless, header))
     writer.writerows([plain(value) for value in row] for row in rows)
     return out.getvalue()
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from perfc.plain_text import printable
+
 from .document import Bars, Document, Facts, Note, Part, Table
-from .text import cell_text, headed, is_numeric, printable, scales_of, spark, titled
+from .text import cell_text, headed, is_numeric, scales_of, spark, titled
 
 
 def render(document: Document) -> str:

@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
+from perfc.plain_text import printable
 from perfc.version import __version__
 
 from .json_form import plain
 from .kernels import KernelRow
-from .text import printable
 from .views import Views, headline
 
 PROCESS, DEVICE, FLOOR = 1, 1, 2
