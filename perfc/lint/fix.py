@@ -12,7 +12,7 @@ import click
 
 from perfc.errors import PerfcError
 from perfc.onnx_file import read_model, write_model
-from perfc.plain_text import say, shielded
+from perfc.plain_text import say
 from perfc.report.units import Unit, plural, quantity, share
 
 from .engine import Linted, Outcome, fixable
@@ -119,7 +119,8 @@ def mend(work: Work, paths: Sequence[str], output: Path | None, *, in_place: boo
         say(summary(found, path, target))
         left.append(found.after)
     outcome: Outcome = work.linter.outcome(left, errors)
-    click.echo(shielded(text(outcome)), nl=False)
+    for line in text(outcome).splitlines():
+        say(line)
     return 2 if errors else 1 if outcome.count else 0
 
 

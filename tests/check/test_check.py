@@ -362,13 +362,25 @@ def test_a_comment_says_what_a_check_found(
 
 
 def test_names_cannot_write_markup(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    name = "<img src=x>`|%0A::error::x"
-    put(project, name.replace("/", ""), 16)
-    _, out, _ = said(capsys, "check", "--output-format", "json", "-o", "c.json")
-    _, out, _ = said(capsys, "comment", "c.json")
-    assert "<img" not in out
+    name = "<img src=x>`|%0A\n::error::x @org [a](b)"
+    put(project, name, 16)
+    budgets = BUDGETS.replace("[[budget]]", '[[budget]]\nparameters = { max = "1" }')
+    (project / "perfc.toml").write_text(budgets)
+    assert said(capsys, "check", "--output-format", "json", "-o", "c.json")[0] == 1
+    for policy in ("on-fail", "on-change"):
+        _, out, _ = said(capsys, "comment", "c.json", "--policy", policy)
+        assert out.count("&lt;img src=x&gt;\\`\\|%0A") == 2, "in the limits and among the new"
+        assert "<img" not in out
+        assert "@org" not in out
+        assert not any(line.startswith("::") for line in out.splitlines())
     _, out, _ = said(capsys, "check", "--output-format", "github")
-    assert all(line.startswith("::") for line in out.splitlines())
+    lines = out.splitlines()
+    assert len(lines) == 3, "one for each model, whatever their names"
+    assert all(line.startswith("::error file=") for line in lines)
+    assert "<img src=x>`|%250A%0A%3A%3Aerror%3A%3Ax @org [a](b)" in out
+    _, out, _ = said(capsys, "check")
+    assert "<img src=x>" in out
+    assert not any(line.lstrip().startswith("::") for line in out.splitlines())
 
 
 def test_every_format_names_the_same_findings(
