@@ -105,6 +105,13 @@ class Backend(Protocol):
         """Clocks, power and temperature now: ``clock_hz``, ``power_w``, ``temperature_c``."""
         ...
 
+    def others(self, seconds: float) -> float | None:
+        """Share of the device that other programs use while this one waits so many seconds.
+
+        1 is all of it; None where nobody says.
+        """
+        ...
+
     def load(self, case: Case | None, seconds: float) -> Load | None:
         """Power while a case runs, idle for None; None where no counter can be read."""
         ...

@@ -1,14 +1,15 @@
-"""Upper bounds of a processor: what floors divide by, so never below what it can do.
+"""Upper bounds of a device: what floors divide by, so never below what it can do.
 
 Two ways, and the file takes the larger: what an instruction set can do in a clock at the highest
-clock, and the best sample with headroom. Both are assumptions that the notes spell out; what was
-sustained stands beside them.
+clock, and the best sample with headroom, more of it where rounds spread. Both are assumptions that
+the notes spell out; what was sustained stands beside them. Far above them a rate is impossible: the
+probe is broken.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,11 @@ UNKNOWN_CLOCK_HZ = 6e9
 """Where no clock could be measured: above every shipped processor's rated boost of 2025."""
 _L1_BYTES_PER_CLOCK = 192
 """Two 64-byte loads and a 64-byte store; cores with 32-byte ports have at most five of them."""
+_IMPOSSIBLE_CPU = {"matrix": 16.0, "vector": 2.0, "special": 2.0, "memory": 2.0}
+"""How many times the bound of a core's clock at ``UNKNOWN_CLOCK_HZ`` no processor does; products
+may run on units beside the cores that no list of instructions shows."""
+_IMPOSSIBLE_CUDA = {"matrix": 65536.0, "vector": 8192.0, "special": 8192.0, "memory": 4096.0}
+"""Operations or bytes that no multiprocessor does in a clock; those of 2025 do less than half."""
 _WIDTHS = {"f64": 0.5, "f32": 1.0, "i32": 1.0, "i8": 4.0}
 """Operations a clock relative to f32; products of bytes go four to a 32-bit lane."""
 
@@ -52,6 +58,35 @@ def flop_per_clock(device: Device, dtype: str, *, matrix: bool) -> float:
     return best * 2 if device.features & {"i8mm", "bf16"} and dtype in ("i8", "bf16") else best
 
 
+def impossible(device: Device, ceilings: Iterable[Ceiling]) -> str:
+    """A rate that no such device reaches, in words; empty where all are possible."""
+    for ceiling in ceilings:
+        most = _most(device, ceiling.key)
+        if ceiling.spread.best > most:
+            return f"{ceiling.key}: {ceiling.spread.best:.3g} where no such device does {most:.3g}"
+    return ""
+
+
+def _most(device: Device, key: str) -> float:
+    """A rate beyond what is possible, infinite where nothing bounds it."""
+    kind, _, rest = key.partition(".")
+    unit, _, dtype = rest.partition(".")
+    last = key.rpartition(".")[2]
+    if kind == "device":
+        return 2 * UNKNOWN_CLOCK_HZ if last == "clock_sustained_hz" else math.inf
+    if kind == "link" or (last.endswith("_s") and "_per_s" not in last):
+        return math.inf
+    part = "memory" if kind == "memory" else unit
+    cores = UNKNOWN_CLOCK_HZ * (1 if last.startswith("one_core") else device.cores)
+    if device.kind != "cpu":
+        return cores * _IMPOSSIBLE_CUDA[part]
+    per_clock = float(lanes(device)) if part == "special" else float(_L1_BYTES_PER_CLOCK)
+    if part in ("matrix", "vector"):
+        element = dtype.partition(".")[0]
+        per_clock = flop_per_clock(device, element, matrix=part == "matrix")
+    return cores * per_clock * _IMPOSSIBLE_CPU[part]
+
+
 def cpu_numbers(
     device: Device, ceilings: dict[str, Ceiling], levels: tuple[Level, ...]
 ) -> Iterator[Number]:
@@ -61,14 +96,29 @@ def cpu_numbers(
     yield from _compute(device, ceilings)
     yield from _caches(device, ceilings, levels)
     yield Number("memory.device.capacity_bytes", device.memory_bytes, "system")
-    key = "memory.device.sustained_bandwidth_bytes_per_s"
-    best = ceilings[key].extreme if key in ceilings else 0.0
-    yield Number(
-        "memory.device.bandwidth_bytes_per_s",
-        _rounded_up(best * MEMORY_HEADROOM),
-        "bound",
-        f"best sample × {MEMORY_HEADROOM:g}",
-    )
+    yield from _memory(ceilings)
+
+
+def _memory(ceilings: Mapping[str, Ceiling]) -> Iterator[Number]:
+    """The bound of device memory; that of the fastest level where time did not suffice for it."""
+    levels = {k: c for k, c in ceilings.items() if k.startswith("memory.") and "bandwidth" in k}
+    device = levels.get("memory.device.sustained_bandwidth_bytes_per_s")
+    if not levels:
+        return
+    best = device or max(levels.values(), key=lambda c: c.extreme)
+    value, note = _above([best], MEMORY_HEADROOM)
+    if device is None:
+        note += f", of {best.key}: device memory was not measured"
+    yield Number("memory.device.bandwidth_bytes_per_s", value, "bound", note)
+
+
+def _above(ceilings: Iterable[Ceiling], factor: float) -> tuple[float, str]:
+    """A bound above the best samples of one thing, and what it is made of."""
+    best = max(ceilings, key=lambda c: c.extreme * c.headroom)
+    note = f"best sample × {factor:g}"
+    if best.headroom >= 1.005:
+        note += f" × {best.headroom:.3g}, as far as its rounds spread"
+    return _rounded_up(best.extreme * factor * best.headroom), note
 
 
 def _clock(device: Device, ceilings: dict[str, Ceiling]) -> Number:
@@ -83,23 +133,18 @@ def _clock(device: Device, ceilings: dict[str, Ceiling]) -> Number:
 
 
 def _compute(device: Device, ceilings: dict[str, Ceiling]) -> Iterator[Number]:
-    def best(*keys: str) -> float:
-        found = (c for k in keys if (c := ceilings.get(k)) is not None)
-        return max((c.extreme for c in found), default=0.0)
-
-    note = f"best sample × {COMPUTE_HEADROOM:g}"
     for dtype in ("f64", "f32", "f16", "i32", "i8"):
         vector, matrix = (f"compute.{u}.{dtype}.sustained_flop_per_s" for u in ("vector", "matrix"))
-        top = best(vector, matrix)
-        if not top and dtype == "f16":
+        measured = [ceilings[k] for k in (vector, matrix) if k in ceilings]
+        if not measured and dtype == "f16":
             continue  # done in f32, which stands in
         per_clock = flop_per_clock(device, dtype, matrix=False)
         # Products run on the vector unit: both get the bound of the better of the two.
         units = ["vector", "matrix"] if matrix in ceilings else ["vector"]
         for unit in units:
             at = f"compute.{unit}.{dtype}"
-            if top:
-                value = _rounded_up(top * COMPUTE_HEADROOM)
+            if measured:
+                value, note = _above(measured, COMPUTE_HEADROOM)
                 yield Number(f"{at}.peak_flop_per_s", value, "bound", note)
             width = f"{lanes(device)} 32-bit lanes, two multiply-add pipes"
             yield Number(f"{at}.flop_per_clock_per_sm", per_clock, "bound", width)
@@ -122,21 +167,34 @@ def _caches(
         at = f"memory.{level.name}"
         name = {"l1": "l1", "l2_private": "l2"}.get(level.name, stated[-1][0] if stated else "")
         known = device.caches.get(name, 0)
-        found = f"step seen at {level.capacity / 1024:.0f} KiB"
         if known >= level.capacity or (known and level.name != "l2"):
-            yield Number(f"{at}.capacity_bytes", known, "system", found)
+            yield Number(f"{at}.capacity_bytes", known, "system", _step(level))
         else:
-            capacity = math.ceil(level.capacity / 4096) * 4096
-            yield Number(f"{at}.capacity_bytes", capacity, "lab", "where the bandwidth falls")
+            yield _seen(level)
         key = f"{at}.sustained_bandwidth_bytes_per_s"
         if key in ceilings:
-            value = _rounded_up(ceilings[key].extreme * CACHE_HEADROOM)
-            note = f"best sample × {CACHE_HEADROOM:g}"
+            value, note = _above([ceilings[key]], CACHE_HEADROOM)
             yield Number(f"{at}.bandwidth_bytes_per_s", value, "bound", note)
         note = "two 64-byte loads and a store"
         if level.name != "l1":
             note = "that of L1: between kernels data may stay in a core's own caches"
         yield Number(f"{at}.bytes_per_clock_per_sm", _L1_BYTES_PER_CLOCK, "bound", note)
+
+
+def _step(level: Level) -> str:
+    if not level.is_seen:
+        return "no step was seen in the bandwidth"
+    return f"step seen at {level.capacity / 1024:.0f} KiB"
+
+
+def _seen(level: Level) -> Number:
+    """A capacity that the system does not state, or states too small."""
+    capacity = math.ceil(level.capacity / 4096) * 4096
+    key = f"memory.{level.name}.capacity_bytes"
+    if level.is_seen:
+        return Number(key, capacity, "lab", "where the bandwidth falls")
+    note = "no step was seen and none is stated: the largest working set measured"
+    return Number(key, capacity, "bound", note)
 
 
 def device_numbers(
@@ -147,6 +205,10 @@ def device_numbers(
     clock = device.clock_max_hz or UNKNOWN_CLOCK_HZ
     yield Number("device.clock_max_hz", clock, "system", "highest clock the driver states")
     yield Number("memory.device.capacity_bytes", device.memory_bytes, "system")
+    yield from _memory(ceilings)
+    if not any(key.startswith("compute.vector.") for key in ceilings):
+        key = "compute.vector.f32.flop_per_clock_per_sm"
+        yield Number(key, _IMPOSSIBLE_CUDA["vector"], "bound", "not measured: above every device")
     yield from unlisted(device, ceilings, levels, {})
 
 
@@ -175,15 +237,16 @@ def unlisted(
         name = last.removeprefix("sustained_")
         name = name if name.startswith("bandwidth") else f"peak_{name}"
         headroom = MEMORY_HEADROOM if head == "memory.device" else COMPUTE_HEADROOM
-        value = _rounded_up(ceiling.extreme * headroom)
-        yield Number(f"{head}.{name}", value, "bound", f"best sample × {headroom:g}")
+        value, note = _above([ceiling], headroom)
+        yield Number(f"{head}.{name}", value, "bound", note)
     for level in levels:
         if level.name != "device" and f"memory.{level.name}" not in tables:
             stated = device.caches.get(level.name, 0)
-            source = "system" if stated >= level.capacity else "lab"
-            capacity = max(stated, math.ceil(level.capacity / 4096) * 4096)
-            note = f"step seen at {level.capacity / 1024:.0f} KiB"
-            yield Number(f"memory.{level.name}.capacity_bytes", capacity, source, note)
+            key = f"memory.{level.name}.capacity_bytes"
+            if stated >= level.capacity:
+                yield Number(key, stated, "system", _step(level))
+            else:
+                yield _seen(level)
 
 
 def _rounded_up(value: float) -> float:

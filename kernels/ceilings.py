@@ -1,18 +1,21 @@
-"""Ceilings from samples: what the machine sustained, and whether rounds agree on it.
+"""Ceilings from samples: what the machine sustained, and how far its rounds spread.
 
-A ceiling must be reached twice: rounds lie apart in time, and the value is the mean of the two
-best. Where these differ by more than `AGREEMENT`, something else was going on and the case is
-measured again. Source of the idea that interference only adds time: Chen & Revels 2016,
-"Robust benchmarking in noisy environments".
+Rounds lie apart in time, and a ceiling is the median of them. Others who use the machine only add
+time, so where the median comes close to the best round, that was reached at least twice. Where it
+does not, something else was going on: the case is measured again while time is left, and what
+still spreads is written with its spread. Source of the idea that interference only adds time:
+Chen & Revels 2016, "Robust benchmarking in noisy environments".
 """
 
 from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from perfc.machine import Spread
 
 from .probe import PROBES, STREAMS, Case, Quantity, Scope
 from .steps import plateaus
@@ -22,11 +25,11 @@ if TYPE_CHECKING:
     from .session import Sample
 
 AGREEMENT = 0.05
-STEADY = 0.10
-"""How far below its value the median round of a shared level may be."""
-STEADY_ROUNDS = 6
-"""Rounds that tell whether a shared level is steady."""
+"""How far the best round may lie from the median before the case is measured again."""
+MOST_OTHERS = 0.9
+"""Share of the processors that others are taken to use at most, for bounds."""
 _NAMES = {
+    1: ("device",),
     2: ("l2", "device"),
     3: ("l1", "l2", "device"),
     4: ("l1", "l2_private", "l2", "device"),
@@ -41,7 +44,7 @@ class Ceiling:
 
     Args:
         key: the file's key.
-        rounds: the value of each round in which nothing disturbed it.
+        rounds: the value of each round in which nothing disturbed it, of all where there is none.
         extreme: the best single sample behind it.
         n: samples behind it.
         iqr: distance between the quartiles of all samples, in the key's unit.
@@ -49,6 +52,8 @@ class Ceiling:
         less_is_better: a time.
         varies: no ceiling, but what depends on where the system puts threads: launches.
         is_shared: a level that others may use unseen, from another virtual machine on the host.
+        others: share of the processors that other programs had beside the best sample, where
+            they disturbed every round; else 0.
     """
 
     key: str
@@ -61,45 +66,39 @@ class Ceiling:
     less_is_better: bool = False
     varies: bool = False
     is_shared: bool = False
+    others: float = 0.0
 
     @property
     def value(self) -> float:
-        """Mean of the two best rounds; median of all where nothing is demanded."""
-        if self.varies and self.rounds:
-            return statistics.median(self.rounds)
-        best = self._best()
-        return sum(best) / len(best) if best else math.nan
+        """Median of the rounds."""
+        return statistics.median(self.rounds)
 
     @property
-    def gap(self) -> float:
-        """How far the two best rounds differ; infinite after one round."""
-        best = self._best()
-        return abs(best[0] - best[1]) / min(best) if len(best) > 1 else math.inf
+    def spread(self) -> Spread:
+        """How far the rounds lie apart."""
+        worst, best = min(self.rounds), max(self.rounds)
+        if self.less_is_better:
+            worst, best = best, worst
+        return Spread(0 if self.others else len(self.rounds), best, worst)
 
     @property
-    def agrees(self) -> bool:
-        """Whether it was reached twice."""
+    def is_uncertain(self) -> bool:
+        """Whether it was not reached twice, or not nearly."""
+        return self.spread.is_uncertain(self.value)
+
+    @property
+    def headroom(self) -> float:
+        """How many times better than its best sample the machine may be, by what disturbed it."""
+        spread = 1 + self.spread.share(self.value)
+        return spread / (1 - min(self.others, MOST_OTHERS))
+
+    def is_settled(self, shared_rounds: int) -> bool:
+        """Whether no more rounds are needed; a shared level needs so many in any event."""
         if self.varies:
-            return bool(self.rounds)
-        return self.gap <= AGREEMENT and (not self.is_shared or self.is_steady)
-
-    @property
-    def is_steady(self) -> bool:
-        """Whether most rounds came close to the best; what others use too does not."""
-        return self.drop <= STEADY
-
-    @property
-    def is_settled(self) -> bool:
-        """Whether no more rounds are needed."""
-        return self.agrees and not (self.is_shared and len(self.rounds) < STEADY_ROUNDS)
-
-    @property
-    def drop(self) -> float:
-        """How far the median round lies below the value."""
-        return 1 - statistics.median(self.rounds) / self.value if self.rounds else math.inf
-
-    def _best(self) -> list[float]:
-        return sorted(self.rounds, reverse=not self.less_is_better)[:2]
+            return True
+        spread = self.spread
+        least = shared_rounds if self.is_shared else 2
+        return spread.rounds >= least and spread.share(self.value) <= AGREEMENT
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,33 +107,37 @@ class Level:
 
     Args:
         capacity: bytes where the bandwidth falls; infinite for memory.
-        first: smallest working set of its plateau, in bytes.
-        last: largest one.
+        is_seen: the bandwidth falls there; otherwise the capacity is what the system states, or
+            where it states none, the largest working set that was measured.
     """
 
     name: str
     capacity: float
-    first: int
-    last: int
+    is_seen: bool = True
 
 
 Samples = Mapping[tuple[Case, int], "Sample"]
 
 
 def levels(samples: Samples, device: Device) -> tuple[Level, ...]:
-    """Memory levels, found in the read sweep of all cores; an accelerator has two caches."""
-    curve: dict[int, list[Sample]] = {}
-    for (case, _), sample in samples.items():
-        if case.probe == "stream.read" and case.scope is Scope.ALL:
-            curve.setdefault(case.size, []).append(sample)
+    """Memory levels, found in the read sweep of all cores; an accelerator has two caches.
+
+    Where the sweep shows no step, the caches that the system states stand in. Sizes that something
+    disturbed in every round would show one that is none.
+    """
+    curve: dict[int, float] = {}
+    for sample in _undisturbed(_of(samples, "stream.read", Scope.ALL)):
+        curve[sample.case.size] = max(sample.best, curve.get(sample.case.size, 0.0))
     sizes = sorted(curve)
-    rates = [max(s.best for s in _undisturbed(curve[size])) for size in sizes]
+    rates = [curve[size] for size in sizes]
     found = plateaus(sizes, rates, most=3 if device.kind == "cuda" else 4)
-    names = _NAMES.get(len(found), ())
-    return tuple(
-        Level(name, p.capacity, p.sizes[0], p.sizes[-1])
-        for name, p in zip(names, found, strict=False)
-    )
+    if len(found) > 1:
+        names = _NAMES[len(found)]
+        return tuple(Level(name, p.capacity) for name, p in zip(names, found, strict=True))
+    stated = sorted(c for c in device.caches.values() if c)[-3:] or sizes[-1:]
+    capacities = (*stated, math.inf)
+    names = _NAMES[len(capacities)]
+    return tuple(Level(n, c, is_seen=False) for n, c in zip(names, capacities, strict=True))
 
 
 def ceilings(samples: Samples, device: Device) -> tuple[Ceiling, ...]:
@@ -156,23 +159,19 @@ def _of(samples: Samples, probe: str, scope: Scope) -> list[Sample]:
 
 
 def _ceiling(key: str, chosen: Iterable[Sample], note: str = "") -> Ceiling | None:
-    """The best size of each round, all of one probe."""
+    """The rounds of the best size of one probe."""
     chosen = list(chosen)
     if not chosen:
         return None
     is_time = PROBES[chosen[0].case.probe].quantity.is_time
     pick = min if is_time else max
-    by_round: dict[int, list[float]] = {}
-    for sample in chosen:
-        if not sample.is_disturbed:
-            by_round.setdefault(sample.round, []).append(sample.best)
-    best = pick(chosen, key=lambda s: s.best)
+    best = pick(_undisturbed(chosen), key=lambda s: s.best)
     same = [s for s in chosen if s.case == best.case]
     rates = [s.rate(t) for s in same for t in s.series.seconds]
     is_product = best.case.probe.startswith("matrix.")
     return Ceiling(
         key,
-        tuple(pick(v) for v in by_round.values()),
+        tuple(s.best for s in _undisturbed(same)),
         pick(s.extreme for s in chosen),
         len(rates),
         _iqr(rates),
@@ -180,7 +179,16 @@ def _ceiling(key: str, chosen: Iterable[Sample], note: str = "") -> Ceiling | No
         f"n = {best.case.size}" if is_product else note,
         is_time,
         PROBES[best.case.probe].quantity is Quantity.LAUNCH,
+        others=_others(chosen, pick),
     )
+
+
+def _others(chosen: list[Sample], pick: Callable[..., Sample]) -> float:
+    """What others had of the processors beside the best sample; 0 if some were undisturbed."""
+    if any(not s.is_disturbed for s in chosen):
+        return 0.0
+    best = pick(chosen, key=lambda s: s.extreme)
+    return best.state["others"]
 
 
 def _iqr(values: list[float]) -> float:
@@ -219,8 +227,9 @@ def _keys(samples: Samples) -> Iterator[tuple[str, str, Scope, str]]:
 def _rates(samples: Samples) -> Iterator[Ceiling]:
     for key, probe, scope, note in _keys(samples):
         chosen = _of(samples, probe, scope)
-        # Products: the larger half of the sweep is what a large one sustains.
-        large = max((s.case.size for s in chosen), default=0) // 2
+        # Products: the larger half of the sweep is what a large one sustains; beside other
+        # programs, of those that fit between two turns of a scheduler.
+        large = max((s.case.size for s in _undisturbed(chosen)), default=0) // 2
         found = _ceiling(key, (s for s in chosen if s.case.size >= large), note)
         if found is not None:
             yield found
@@ -255,7 +264,7 @@ def _bandwidths(samples: Samples, steps: tuple[Level, ...], device: Device) -> I
                     found.append(_plateau(key, chosen, kind, level.name in PRIVATE))
             inner = capacity
             if found:
-                best = max(found, key=lambda c: c.value if c.rounds else 0.0)
+                best = max(found, key=lambda c: c.value)
                 # an accelerator is used by one at a time
                 shared = device.kind == "cpu" and level.name not in PRIVATE
                 yield replace(best, is_shared=shared)
@@ -274,19 +283,21 @@ def _within(samples: list[Sample], inner: float, outer: float) -> list[Sample]:
 def _plateau(key: str, chosen: list[Sample], kind: str, is_private: bool) -> Ceiling:
     """A round's value is the median of the best third of the sizes of the level.
 
-    A core's own caches have few sizes, some of them slow to stream: there the best counts.
+    A core's own caches have few sizes, some of them slow to stream: there the best counts. A round
+    that time cut short, with less than half of the sizes, does not count.
     """
     upper = max if is_private else _upper
     by_round: dict[int, list[float]] = {}
-    for sample in chosen:
-        if not sample.is_disturbed:
-            by_round.setdefault(sample.round, []).append(sample.best)
-    rounds = tuple(upper(v) for v in by_round.values())
+    for sample in _undisturbed(chosen):
+        by_round.setdefault(sample.round, []).append(sample.best)
+    most = max(map(len, by_round.values()))
+    rounds = tuple(upper(v) for v in by_round.values() if 2 * len(v) >= most)
     at = sorted(chosen, key=lambda s: -s.best)[: max(len(chosen) // 3, 1)]
     rates = [s.rate(t) for s in at for t in s.series.seconds]
     cases = tuple(dict.fromkeys(s.case for s in chosen if s.case.size <= 1 << 30))
     extreme = max(s.extreme for s in chosen)
-    return Ceiling(key, rounds, extreme, len(rates), _iqr(rates), cases, kind)
+    others = _others(chosen, max)
+    return Ceiling(key, rounds, extreme, len(rates), _iqr(rates), cases, kind, others=others)
 
 
 def _upper(values: list[float]) -> float:

@@ -329,6 +329,12 @@ class Cpu:
         best = min(_timed(self.lib, "one_clock_each", [task], cpus) for _ in range(3))
         return {"clock_hz": 64_000 / best} if best > 0 else {}
 
+    def others(self, seconds: float) -> float | None:
+        """By the system's count of busy processors."""
+        others = host.Others()
+        time.sleep(seconds)
+        return others.share()
+
     def load(self, case: Case | None, seconds: float) -> Load | None:
         """Power by RAPL, where the system lets it be read."""
         before = host.energy_j()

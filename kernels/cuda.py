@@ -183,6 +183,11 @@ class Cuda:
         """Clocks, power and temperature by NVML."""
         return self.nvml.state()
 
+    def others(self, seconds: float) -> float | None:
+        """By NVML's count of the time in which some kernel ran; this process starts none."""
+        time.sleep(seconds)
+        return self.nvml.busy_share()
+
     def load(self, case: Case | None, seconds: float) -> Load | None:
         """Power by NVML's energy counter, by its power reading where there is no counter."""
         if self.nvml.power_w() is None:

@@ -86,8 +86,9 @@ class Fake:
     Args:
         noise: standard deviation of a sample's time, one-sided.
         interruptions: share of samples that something else interrupts.
-        drift: factor by which each round is slower than the one before, for refusals.
+        drift: factor by which each case is slower than the one before, so that rounds spread.
         wrong: probes whose kernel answers wrongly.
+        busy: share of the device that others use at the start; None where nobody could say.
     """
 
     seed: int = 0
@@ -95,6 +96,7 @@ class Fake:
     interruptions: float = 0.05
     drift: float = 1.0
     wrong: frozenset[str] = frozenset()
+    busy: float | None = 0.0
     slow: float = field(default=1.0, init=False)
 
     def __post_init__(self) -> None:
@@ -181,6 +183,10 @@ class Fake:
     def state(self) -> Mapping[str, float]:
         """Fixed clocks."""
         return {"clock_hz": RATES["clock"], "power_w": 100.0}
+
+    def others(self, seconds: float) -> float | None:
+        """As told; nobody waits."""
+        return self.busy
 
     def load(self, case: Case | None, seconds: float) -> Load | None:
         """100 W idle, 1 pJ a flop and 10 pJ a byte above."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -150,3 +151,26 @@ def energy_j() -> float | None:
         if reading.isdecimal():
             total, found = total + int(reading) * 1e-6, True
     return total if found else None
+
+
+TICK_S = 0.01
+"""In which a system counts the use of its processors."""
+LEAST_S = 0.05
+"""Shorter stretches say nothing in such ticks."""
+
+
+class Others:
+    """How much of all processors other programs use, from when this is made."""
+
+    def __init__(self) -> None:
+        self.busy, self.own, self.start = busy_s(), time.process_time(), time.monotonic()
+
+    def share(self) -> float | None:
+        """1 is all processors; None where the system does not say."""
+        now, elapsed = busy_s(), time.monotonic() - self.start
+        if now is None or self.busy is None or elapsed < LEAST_S:
+            return None
+        cores = os.cpu_count() or 1
+        # each processor's count may be a tick behind what this process knows of itself
+        used = now - self.busy - (time.process_time() - self.own) - cores * TICK_S
+        return min(max(used, 0.0) / (elapsed * cores), 1.0)

@@ -54,6 +54,15 @@ class Nvml:
         reading = self._read("nvmlDeviceGetPowerUsage")
         return None if reading is None else reading * 1e-3
 
+    def busy_share(self) -> float | None:
+        """Share of the last sixth of a second, or second, in which some kernel ran."""
+        if self.library is None:
+            return None
+        try:
+            return float(self.library.nvmlDeviceGetUtilizationRates(self.handle).gpu) / 100
+        except Exception:  # not supported by this device
+            return None
+
     def driver(self) -> str:
         """Version of the driver."""
         if self.library is None:

@@ -5,9 +5,9 @@ Every probe says what a right answer is, so that a kernel is verified before it 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from enum import Enum
+from enum import Enum, IntEnum
 from typing import TYPE_CHECKING
 
 from . import reference
@@ -96,11 +96,9 @@ def _products(device: Device, quick: bool) -> tuple[int, ...]:
     if device.kind == "cuda":
         return (1024, 4096, 8192) if quick else (256, 512, 1024, 2048, 4096, 8192, 16384)
     largest = 2048 if device.cores <= 8 else 4096
-    return (
-        (256, largest // 2)
-        if quick
-        else (128, 256, 512, 1024, 2048, largest)[: 4 + largest // 2048]
-    )
+    if quick:  # the smaller ones fit between the interruptions of a busy machine
+        return (largest // 8, largest // 4, largest // 2)
+    return (128, 256, 512, 1024, 2048, largest)[: 4 + largest // 2048]
 
 
 def stream_sizes(device: Device, ratio: float, quick: bool) -> tuple[int, ...]:
@@ -113,8 +111,9 @@ def stream_sizes(device: Device, ratio: float, quick: bool) -> tuple[int, ...]:
     grain = 3 * KIB * device.cores
     sizes = set[int]()
     while size <= last:
-        sizes.add(max(round(size / grain), 1) * grain)
+        sizes.add(max(min(round(size / grain), last // grain), 1) * grain)
         size *= ratio
+    sizes.add(last // grain * grain)
     if not quick:
         last, most = 4 * last, min(device.most_bytes, device.free_bytes // 2)
         while last < most:
@@ -134,10 +133,12 @@ def _streams(device: Device, quick: bool) -> tuple[int, ...]:
 
 def _chases(device: Device, quick: bool) -> tuple[int, ...]:
     last = min(max(8 * device.cache_bytes, 128 * MIB), 512 * MIB, device.free_bytes // 4)
+    if quick:  # from the end, so that memory has one
+        return tuple(last >> shift for shift in range(24, -1, -2) if last >> shift >= 8 * KIB)
     sizes, size = list[int](), 8 * KIB
     while size <= last:
         sizes.append(size)
-        size *= 4 if quick else 2
+        size *= 2
     return tuple(sizes)
 
 
@@ -263,12 +264,40 @@ PROBES: dict[str, Probe] = {
 
 
 def cases(device: Device, quick: bool) -> tuple[Case, ...]:
-    """All that could be measured on a device; a backend refuses what it cannot."""
+    """All that could be measured on a device; a backend refuses what it cannot.
+
+    What a target file cannot do without comes first, since time may run out.
+    """
     one = replace(device, cores=1, most_bytes=8 * device.cache_bytes)
-    return tuple(
+    plan = (
         Case(p.id, size, scope)
         for p in PROBES.values()
         for scope in p.scopes
         if scope is Scope.ALL or device.cores > 1 or p.scopes == (Scope.ONE,)
-        for size in p.sizes(device if scope is Scope.ALL else one, quick)
+        for size in _ordered(p, device if scope is Scope.ALL else one, quick)
     )
+    return tuple(sorted(plan, key=rank))
+
+
+def _ordered(probe: Probe, device: Device, quick: bool) -> Sequence[int]:
+    """A quick sweep of working sets goes from the largest, and from coarse to fine."""
+    sizes = probe.sizes(device, quick)
+    if not quick or probe.quantity not in (Quantity.BANDWIDTH, Quantity.LATENCY):
+        return sizes
+    coarse_to_fine = (i for step in (8, 4, 2, 1) for i in range(len(sizes) - 1, -1, -step))
+    return [sizes[i] for i in dict.fromkeys(coarse_to_fine)]
+
+
+class Rank(IntEnum):
+    """What a target file needs most comes first."""
+
+    LEVELS = 0
+    DEVICE = 1
+    CORE = 2
+
+
+def rank(case: Case) -> Rank:
+    """Memory levels, then the rest of the whole device, then what one core does of it."""
+    if case.probe == "stream.read" and case.scope is Scope.ALL:
+        return Rank.LEVELS
+    return Rank.DEVICE if case.scope is Scope.ALL or case.probe == "clock" else Rank.CORE

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, cast
 from . import host
 from .backend import MeasurementError
 from .probe import PROBES, Case, Scope, cases
-from .timing import Clocks, Series, Settings, measure
+from .timing import Clocks, Deadline, Series, Settings, measure
 
 if TYPE_CHECKING:
     from .backend import Backend, Load
@@ -71,32 +70,28 @@ class Sample:
 
 def settings_for(kind: str, quick: bool) -> Settings:
     """On an accelerator samples are longer: a launch must not count in them."""
-    samples = 9 if quick else 15
+    samples, limit_s = (9, 0.4) if quick else (15, 2.0)
     if kind == "cuda":
-        return Settings(sample_s=2e-3, samples=samples, budget_s=0.2, warm_up_s=0.1)
-    return Settings(samples=samples)
+        budget_s, warm_up_s = (0.1, 0.05) if quick else (0.2, 0.1)
+        return Settings(2e-3, samples, budget_s, warm_up_s, limit_s=limit_s)
+    return Settings(samples=samples, limit_s=limit_s)
 
 
-TICK_S = 0.01
-"""In which a system counts the use of its processors."""
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a measurement is.
 
+    Args:
+        what: is measured now.
+        done: cases of this round, of ``total``.
+        elapsed_s: wall time since the start, of ``limit_s`` at most.
+    """
 
-class Others:
-    """How much of the host's processors other programs use while something is measured."""
-
-    def __init__(self) -> None:
-        self.busy, self.own, self.start = host.busy_s(), time.process_time(), time.monotonic()
-
-    def share(self) -> dict[str, float]:
-        """``others``: 1 is all processors; nothing where the system does not say."""
-        now, elapsed = host.busy_s(), time.monotonic() - self.start
-        # The system counts in ticks of 10 ms: short stretches say nothing.
-        if now is None or self.busy is None or elapsed < 0.05:
-            return {}
-        cores = os.cpu_count() or 1
-        # each processor's count may be a tick behind what this process knows of itself
-        used = now - self.busy - (time.process_time() - self.own) - cores * TICK_S
-        return {"others": max(used, 0.0) / (elapsed * cores)}
+    what: str
+    done: int
+    total: int
+    elapsed_s: float
+    limit_s: float
 
 
 class Session:
@@ -105,7 +100,8 @@ class Session:
     Args:
         path: the file of raw samples; None keeps nothing.
         resume: go on with what the file has.
-        tell: called with a case and how many of how many are done.
+        tell: called before each case.
+        deadline: after which no other case begins; one is measured in any event.
     """
 
     def __init__(
@@ -116,9 +112,11 @@ class Session:
         path: Path | None = None,
         resume: bool = False,
         settings: Settings | None = None,
-        tell: Callable[[str, int, int], None] | None = None,
+        tell: Callable[[Progress], None] | None = None,
+        deadline: Deadline | None = None,
     ) -> None:
         self.backend = backend
+        self.deadline = deadline or Deadline()
         self.settings = settings or settings_for(backend.device.kind, quick)
         self.path, self.tell = path, tell
         self.samples: dict[tuple[Case, int], Sample] = {}
@@ -199,30 +197,45 @@ class Session:
                     f"allowed is {expected.tolerance:.2g}"
                 )
 
-    def round(self, index: int, only: Iterable[Case] | None = None) -> None:
-        """Measure all cases, or ``only`` these, that have no samples of this round."""
+    def round(self, index: int, only: Iterable[Case] | None = None, *, again: bool = False) -> None:
+        """Measure all cases, or ``only`` these, that have no samples of this round.
+
+        From the third on, what takes long to prepare is left out unless it is measured ``again``.
+        """
         wanted = list(self.cases if only is None else only)
         for done, case in enumerate(wanted):
-            if self.tell is not None:
-                self.tell(str(case), done, len(wanted))
             large = case.size > (LONG_CHASE_BYTES if case.probe == "chase" else LARGE_BYTES)
-            if (case, index) in self.samples or (large and index > 1 and only is None):
+            if (case, index) in self.samples or (large and index > 1 and not again):
                 continue
             if self._takes_too_long(case):
                 self.refused[str(case)] = f"one product would take more than {LONG_S:g} s"
                 continue
+            if self.deadline.is_over and self.samples:
+                return
+            self._say(str(case), done, len(wanted))
             self._measure(case, index)
+
+    def _say(self, what: str, done: int, total: int) -> None:
+        if self.tell is not None:
+            elapsed_s, limit_s = self.deadline.elapsed_s, self.deadline.limit_s
+            self.tell(Progress(what, done, total, elapsed_s, limit_s))
+
+    @property
+    def missing(self) -> tuple[Case, ...]:
+        """Cases that time did not suffice for."""
+        measured = {case for case, _ in self.samples}
+        return tuple(c for c in self.cases if c not in measured and str(c) not in self.refused)
 
     def _takes_too_long(self, case: Case) -> bool:
         """Whether a product would, by what a smaller one took."""
         if not case.probe.startswith("matrix."):
             return False
-        known = (
-            s
+        # beside other programs anything may take long: the deadline is there for that
+        times = (
+            min(s.series.seconds) * (case.size / s.case.size) ** 3
             for (c, _), s in self.samples.items()
-            if (c.probe, c.scope) == (case.probe, case.scope)
+            if (c.probe, c.scope) == (case.probe, case.scope) and not s.is_disturbed
         )
-        times = (s.series.best_s * (case.size / s.case.size) ** 3 for s in known)
         return min(times, default=0.0) > LONG_S
 
     def _measure(self, case: Case, index: int) -> None:
@@ -233,10 +246,11 @@ class Session:
             self.refused[str(case)] = "not enough memory"
             return
         try:
-            others = Others()
-            series = measure(run, self.settings, Clocks())
-            if self.backend.device.kind == "cpu":
-                state = {**state, **others.share()}
+            others = host.Others()
+            series = measure(run, self.settings, Clocks(), self.deadline)
+            share = others.share() if self.backend.device.kind == "cpu" else None
+            if share is not None:
+                state = {**state, "others": share}
             sample = Sample(case, index, run.count, series, state)
         except MeasurementError as error:
             raise MeasurementError(error.message, hint=error.hint, where=str(case)) from None
@@ -262,12 +276,16 @@ class Session:
         if idle is None:
             return
         self.loads["idle"] = idle
-        products = [c for c in self.cases if c.probe.startswith("matrix.") and c.scope is Scope.ALL]
-        copies = [c for c in self.cases if c.probe == "stream.copy" and c.size < LARGE_BYTES]
-        largest = {c.probe: c for c in sorted(products, key=lambda c: c.size)}
-        for case in (*largest.values(), *copies[-1:]):
-            if self.tell is not None:
-                self.tell(f"power of {case}", 0, 1)
+        measured = sorted({case for case, _ in self.samples}, key=lambda c: c.size)
+        loads = (
+            c
+            for c in measured
+            if (c.probe.startswith("matrix.") and c.scope is Scope.ALL)
+            or (c.probe == "stream.copy" and c.size < LARGE_BYTES)
+        )
+        largest = {c.probe: c for c in loads}
+        for done, case in enumerate(largest.values()):
+            self._say(f"power of {case}", done, len(largest))
             found = self.backend.load(case, seconds)
             if found is not None:
                 self.loads[case.probe] = found

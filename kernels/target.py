@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from perfc.machine import Spread
+
 _ORDER = ("device", "compute.matrix", "compute.vector", "compute.special", "memory", "link")
 
 
@@ -17,6 +19,7 @@ class Number:
         source: a ``[source.…]`` table.
         n: samples behind it, 0 where it was not measured.
         iqr: distance between their quartiles, in the key's unit.
+        spread: of the rounds whose median it is; None where it was not measured in rounds.
     """
 
     key: str
@@ -25,15 +28,26 @@ class Number:
     note: str = ""
     n: int = 0
     iqr: float = 0.0
+    spread: Spread | None = None
 
     def line(self) -> str:
         """``value`` and what is known about it, without the table's name."""
-        fields = [f"value = {_number(self.value)}", f'from = "{self.source}"']
+        # rounded alike, so that a median stays between its rounds
+        value = self.value if self.spread is None else _six_digits(self.value)
+        fields = [f"value = {_number(value)}", f'from = "{self.source}"']
         if self.n:
             fields += [f"n = {self.n}", f"iqr = {_number(float(f'{self.iqr:.3g}'))}"]
+        if self.spread is not None:
+            best, worst = map(_six_digits, (self.spread.best, self.spread.worst))
+            fields.append(f"rounds = {self.spread.rounds}")
+            fields += [f"best = {_number(best)}", f"worst = {_number(worst)}"]
         if self.note:
             fields.append(f"note = {_text(self.note)}")
         return f"{self.key.rpartition('.')[2]} = {{ {', '.join(fields)} }}"
+
+
+def _six_digits(value: float) -> float:
+    return float(f"{value:.6g}")
 
 
 def _number(value: float) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,6 +17,43 @@ CLOCK_RESOLUTIONS = 2_000
 """A sample lasts at least so many ticks of the clock: its reading is then exact to 0.05 %."""
 
 
+LEAST_SAMPLES = 3
+"""However little time is left."""
+
+
+class Deadline:
+    """Wall time that measuring may take, counted from when this is made.
+
+    Args:
+        limit_s: infinite where nothing hurries.
+        now: a clock, in seconds.
+    """
+
+    def __init__(
+        self, limit_s: float = math.inf, now: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.limit_s, self.now, self.start_s = limit_s, now, now()
+
+    @property
+    def elapsed_s(self) -> float:
+        """Since the start."""
+        return self.now() - self.start_s
+
+    @property
+    def left_s(self) -> float:
+        """Until the end; not below zero."""
+        return max(self.limit_s - self.elapsed_s, 0.0)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing is left."""
+        return self.left_s <= 0
+
+    def within(self, seconds: float) -> Deadline:
+        """One that ends so many seconds from now, and not after this one."""
+        return Deadline(min(self.left_s, seconds), self.now)
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """How long to measure.
@@ -25,6 +63,8 @@ class Settings:
             interruptions of a machine that does other things too.
         samples: as many as fit in ``budget_s``, three at least.
         warm_up_s: at most so long until three samples in a row differ by less than ``stable``.
+        limit_s: wall time of a case, after which three samples are enough: where others take the
+            processors, a sample takes many times as long as it says.
     """
 
     sample_s: float = 4e-4
@@ -32,6 +72,7 @@ class Settings:
     budget_s: float = 0.15
     warm_up_s: float = 0.03
     stable: float = 0.05
+    limit_s: float = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,36 +152,49 @@ def _host_clocks() -> tuple[float, float]:
     return before, second
 
 
-def measure(run: Run, settings: Settings, clocks: Clocks | None = None) -> Series:
-    """Time a run.
+def measure(
+    run: Run,
+    settings: Settings,
+    clocks: Clocks | None = None,
+    deadline: Deadline | None = None,
+) -> Series:
+    """Time a run; with ``LEAST_SAMPLES`` where the time of the case, or of all, is over.
 
     Raises:
         MeasurementError: the clock stands still, goes backwards or jumps.
     """
     clocks = clocks or Clocks()
-    series = _measured(run, settings, *_enough(run, settings, 1))
+    deadline = (deadline or Deadline()).within(settings.limit_s)
+    series = _measured(run, settings, deadline, *_enough(run, settings, deadline, 1))
     for _ in range(3):
         shortest = min(series.seconds) * series.repeats
-        if shortest >= _needed(settings) / 2:
+        if shortest >= _needed(settings) / 2 or deadline.is_over:
             break
         # What was seen first was an interruption, not the run.
-        series = _measured(run, settings, *_enough(run, settings, series.repeats + 1))
+        repeats = series.repeats + 1
+        series = _measured(run, settings, deadline, *_enough(run, settings, deadline, repeats))
     clocks.check()
     return series
 
 
-def _measured(run: Run, settings: Settings, repeats: int, last: float) -> Series:
+def _measured(
+    run: Run, settings: Settings, deadline: Deadline, repeats: int, last: float
+) -> Series:
     recent = [last]
     spent = last * repeats
-    while spent < settings.warm_up_s:
+    while spent < settings.warm_up_s and not deadline.is_over:
         recent.append(_timed(run, repeats))
         spent += recent[-1] * repeats
         tail = recent[-3:]
         if len(tail) == 3 and max(tail) - min(tail) < settings.stable * min(tail):
             break
     fitting = int(settings.budget_s / max(last * repeats, 1e-9))
-    count = max(3, min(settings.samples, fitting))
-    return Series(repeats, tuple(_timed(run, repeats) for _ in range(count)))
+    seconds = list[float]()
+    for _ in range(max(LEAST_SAMPLES, min(settings.samples, fitting))):
+        seconds.append(_timed(run, repeats))
+        if deadline.is_over and len(seconds) >= LEAST_SAMPLES:
+            break
+    return Series(repeats, tuple(seconds))
 
 
 def _needed(settings: Settings) -> float:
@@ -148,14 +202,14 @@ def _needed(settings: Settings) -> float:
     return max(settings.sample_s, CLOCK_RESOLUTIONS * _resolution())
 
 
-def _enough(run: Run, settings: Settings, repeats: int) -> tuple[int, float]:
+def _enough(run: Run, settings: Settings, deadline: Deadline, repeats: int) -> tuple[int, float]:
     """Repeats that make a sample long enough, and what one takes then."""
     needed = _needed(settings)
     for _ in range(40):
         elapsed = run.sample(repeats)
         if elapsed >= needed * 0.8:
             # One sample may be long because something interrupted it.
-            again = 2 if elapsed < 0.05 else 0
+            again = 2 if elapsed < 0.05 and not deadline.is_over else 0
             elapsed = min(elapsed, *(run.sample(repeats) for _ in range(again)), elapsed)
         if elapsed < 0:
             raise MeasurementError("the clock goes backwards, or no thread could be started")

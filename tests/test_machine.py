@@ -9,7 +9,7 @@ import pytest
 
 from perfc.errors import TargetError
 from perfc.ir.facts import Origin
-from perfc.machine import Machine, Unit, add, list_machines, load_machine, validate
+from perfc.machine import Machine, Spread, Unit, add, list_machines, load_machine, validate
 
 GOOD = """\
 schema = 1
@@ -136,6 +136,63 @@ def test_a_wrong_file_is_refused_with_its_key(
     assert all(p.startswith("toy.toml: ") for p in found)
     with pytest.raises(TargetError):
         load_machine(path)
+
+
+SUSTAINED = 'sustained_flop_per_s = { value = 110e12, from = "lab" }'
+
+
+def spread(fields: str, value: str = "110e12") -> str:
+    line = SUSTAINED.replace('"lab"', f'"lab", {fields}').replace("110e12", value)
+    return GOOD.replace(SUSTAINED, line)
+
+
+def test_a_measured_rate_says_how_far_its_rounds_spread(tmp_path: Path) -> None:
+    text = spread("rounds = 6, best = 115e12, worst = 80e12")
+    rate = load_machine(write(tmp_path, text)).entry(Unit.MATRIX, "f16").sustained
+    assert rate is not None
+    assert rate.spread == Spread(6, 115e12, 80e12)
+    assert rate.spread.share(rate.value) == pytest.approx(5 / 110)
+    assert not rate.is_uncertain
+    plain = load_machine(write(tmp_path, GOOD)).entry(Unit.MATRIX, "f16").sustained
+    assert plain is not None
+    assert plain.spread is None
+    assert not plain.is_uncertain
+
+
+@pytest.mark.parametrize(
+    ("fields", "value"),
+    [
+        ("rounds = 0, best = 111e12, worst = 110e12", "110e12"),
+        ("rounds = 1, best = 110e12, worst = 110e12", "110e12"),
+        ("rounds = 6, best = 119e12, worst = 100e12", "105e12"),
+    ],
+    ids=["disturbed", "once", "wide"],
+)
+def test_a_rate_that_was_not_reached_twice_is_uncertain(
+    tmp_path: Path, fields: str, value: str
+) -> None:
+    text = spread(fields, value)
+    rate = load_machine(write(tmp_path, text)).entry(Unit.MATRIX, "f16").sustained
+    assert rate is not None
+    assert rate.is_uncertain
+
+
+@pytest.mark.parametrize(
+    ("fields", "problem"),
+    [
+        ("rounds = 6", "best and worst must be finite numbers above zero"),
+        ("best = 115e12, worst = 80e12", "rounds must be a whole number below 1000"),
+        ("rounds = -1, best = 115e12, worst = 80e12", "rounds must be a whole number"),
+        ("rounds = true, best = 115e12, worst = 80e12", "rounds must be a whole number"),
+        ("rounds = 2, best = inf, worst = 80e12", "best and worst must be finite numbers"),
+        ("rounds = 2, best = 100e12, worst = 80e12", "1.1e+14 is not between its rounds"),
+        ("rounds = 2, best = 130e12, worst = 80e12", "1.3e+14 is above the peak 1.2e+14"),
+    ],
+)
+def test_a_spread_that_cannot_be_is_refused(tmp_path: Path, fields: str, problem: str) -> None:
+    (told,) = validate(write(tmp_path, spread(fields)))
+    assert problem in told
+    assert "compute.matrix.f16.sustained_flop_per_s" in told
 
 
 def test_validate_tells_all_problems_at_once(tmp_path: Path) -> None:

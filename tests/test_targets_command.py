@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
+from perfc.calibrate import calibrate
 from perfc.commands.targets import command
-from perfc.machine import list_machines, load_machine, render_markdown
+from perfc.kernels.fake import Fake
+from perfc.machine import Unit, list_machines, load_machine, render_markdown
 from perfc.pages.targets import rows, show_text
+from perfc.report.units import Unit as Amount
+from perfc.report.units import quantity
 
 SHIPPED = Path(__file__).parent.parent / "perfc" / "targets"
 
@@ -98,3 +103,36 @@ def test_validation_finds_what_is_wrong_and_says_so_in_its_exit_code(tmp_path: P
     result = run("validate", str(bad), str(SHIPPED / "l4.toml"))
     assert result.exit_code == 1
     assert "device.power" in result.output
+
+
+def test_a_calibrated_target_shows_how_far_its_rounds_spread(tmp_path: Path) -> None:
+    path = tmp_path / "toy.toml"
+    calibrate("fake", path, backend=Fake(drift=1.002), quick=True)
+    machine = load_machine(path)
+    lines = run("show", str(path)).output.splitlines()
+    assert re.split(r"\s{2,}", lines[2]) == [
+        *("rate", "best (floor)", "maker", "measured", "reached", "capacity"),
+        *("worst to best round", "rounds", "from"),
+    ]
+    rate = machine.entry(Unit.VECTOR, "f32").sustained
+    assert rate is not None
+    assert rate.spread is not None
+    row = next(line for line in lines if line.startswith("vector f32 "))
+    shown = [quantity(v, Amount.FLOP_PER_S) for v in (rate.spread.worst, rate.spread.best)]
+    assert f"  {shown[0]} to {shown[1]}  {rate.spread.rounds:6}  uncertain  [" in row
+    latency = next(line for line in lines if line.startswith("memory.l1.latency_s "))
+    assert machine.facts["memory.l1.latency_s"].is_uncertain == ("uncertain" in latency)
+    assert re.search(r"\d+ of 25 figures repeat within 10 %; other programs used", lines[-3])
+    data = json.loads(run("show", str(path), "--output-format", "json").output)
+    measured = next(r for r in data["rates"] if r["name"] == "vector f32")["measured"]
+    assert (measured["rounds"], measured["best"], measured["is_uncertain"]) == (
+        *(rate.spread.rounds, rate.spread.best, True),
+    )
+    markdown = run("show", str(path), "--output-format", "markdown").output
+    assert "| worst to best round | rounds |  | from |" in markdown
+
+
+def test_a_target_that_states_no_spread_has_no_column_for_it() -> None:
+    text = run("show", "a100").output
+    assert "rounds" not in text
+    assert "uncertain" not in text

@@ -81,6 +81,10 @@ static void release(Pool *pool) {
     pthread_mutex_unlock(&pool->lock);
 }
 
+/* Where other programs have the processors, a round takes a turn of the scheduler, and a thousand
+   of them seconds: after so many seconds the rest is taken to be like what was seen. */
+#define ENOUGH_S 0.05
+
 /* Seconds for `repeats` rounds of: hand work to count - 1 others, wait until all are done.
    The others spin, or block in the kernel when `blocks` is set. Below zero: no threads. */
 double dispatch(int count, int blocks, int64_t repeats) {
@@ -91,14 +95,17 @@ double dispatch(int count, int blocks, int64_t repeats) {
     if (!threads) return -1;
     while (made < others && !pthread_create(threads + made, NULL, serve, &pool)) made++;
     double start = 0;
+    int64_t r = 0;
     /* The first round waits until all have started: it is not timed. */
-    for (int64_t r = 0; made == others && r < repeats + 1; r++) {
+    for (; made == others && r < repeats + 1; r++) {
         if (r == 1) start = seconds_now();
+        if (r > 1 && r % 16 == 1 && seconds_now() - start > ENOUGH_S) break;
         release(&pool);
         for (long spins = 0; atomic_load(&pool.done) < (r + 1) * others; spins++)
             if (spins > 1000000) sched_yield();
     }
     double time = seconds_now() - start;
+    if (r > 1) time *= (double)repeats / (double)(r - 1);
     atomic_store(&pool.quit, 1);
     release(&pool);
     for (int i = 0; i < made; i++) pthread_join(threads[i], NULL);

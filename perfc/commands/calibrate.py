@@ -18,7 +18,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from perfc.calibrate import Calibration
+    from perfc.kernels.session import Progress
 
+INCOMPLETE = 3
+LINE_S = 5.0
+"""Between two lines of progress where standard error is no terminal."""
 _UNITS = (
     ("flop_per_s", "flop/s"),
     ("op_per_s", "op/s"),
@@ -45,11 +49,11 @@ _SMALL = ((1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"), (1e-12, "p"), (1e-1
 )
 @click.option("--resume", is_flag=True, help="Go on with the samples of a run that was stopped.")
 @click.option(
-    "--unsteady",
+    "--strict",
     is_flag=True,
-    help="Write even where others use the memory at times; the numbers then say so.",
+    help="Exit with 3, and write nothing, where other programs are busy or figures spread.",
 )
-@click.option("--quick", is_flag=True, help="Fewer sizes and rounds, in less than half a minute.")
+@click.option("--quick", is_flag=True, help="Fewer sizes and rounds, in less than 20 s.")
 @click.option(
     "--threads", type=click.IntRange(1, 1024), default=None, help="Cores to use; by default all."
 )
@@ -69,35 +73,44 @@ def command(
     device: str,
     output: Path | None,
     resume: bool,
-    unsteady: bool,
+    strict: bool,
     quick: bool,
     threads: int | None,
     fit_from: Path | None,
     target: str | None,
-) -> None:
+) -> int:
     """Measure the ceilings of this machine and write them as a target file.
 
-    Raw samples lie beside the file as JSON lines. Where rounds disagree the file is not written.
+    Raw samples lie beside the file as JSON lines. Every ceiling is written with the best and the
+    worst round, and one that spreads is marked; only a broken probe leaves the file unwritten.
     With --fit-from, what each class of kernels sustains is fitted and written beside the ceilings.
     """
-    from perfc.calibrate import calibrate
+    from perfc.calibrate import UncertainError, calibrate
 
     if fit_from is not None:
         _fit(fit_from, target, output, threads)
-        return
-
-    with _progress() as tell:
-        done = calibrate(
-            device,
-            output,
-            resume=resume,
-            quick=quick,
-            threads=threads or 0,
-            unsteady=unsteady,
-            tell=tell,
-        )
+        return 0
+    try:
+        with _progress() as (tell, warn):
+            done = calibrate(
+                device,
+                output,
+                resume=resume,
+                quick=quick,
+                threads=threads or 0,
+                strict=strict,
+                tell=tell,
+                say=warn,
+            )
+    except UncertainError as error:
+        say(f"error: {error}", is_error=True)
+        return INCOMPLETE
+    except KeyboardInterrupt:
+        say("stopped, no target written; --resume goes on", is_error=True)
+        raise
     for line in _lines(done):
         say(line)
+    return 0
 
 
 def _fit(rows: Path, target: str | None, output: Path | None, threads: int | None) -> None:
@@ -117,47 +130,105 @@ def _fit(rows: Path, target: str | None, output: Path | None, threads: int | Non
 
 
 @contextmanager
-def _progress() -> Iterator[Callable[[str, int, int], None] | None]:
-    """A bar on standard error of a terminal."""
+def _progress() -> Iterator[tuple[Callable[[Progress], None], Callable[[str], None]]]:
+    """What is measured now, and a sentence now and then, on standard error.
+
+    A terminal gets a bar; anything else a line at the start and every ``LINE_S`` seconds.
+    """
     if not sys.stderr.isatty():
-        yield None
+        yield _Lines().tell, _warn
         return
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.markup import escape
+    from rich.progress import BarColumn, TextColumn
+    from rich.progress import Progress as Bar
 
-    columns = (TextColumn("{task.description:36}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("verify")
-        yield lambda what, done, total: bar.update(
-            task, description=what, completed=done, total=total
-        )
+    columns = (TextColumn("{task.description:36}"), BarColumn(), TextColumn("{task.fields[time]}"))
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("opening the device", total=None, time="")
+
+        def tell(now: Progress) -> None:
+            bar.update(
+                task,
+                description=escape(now.what),
+                completed=now.done,
+                total=now.total,
+                time=_time(now),
+            )
+
+        yield tell, lambda line: bar.console.print(f"warning: {line}", markup=False)
+
+
+def _warn(line: str) -> None:
+    say(f"warning: {line}", is_error=True)
+
+
+class _Lines:
+    """Progress for a log: seldom, and each line on its own."""
+
+    def __init__(self) -> None:
+        self.next_s = 0.0
+
+    def tell(self, now: Progress) -> None:
+        """A line, if the last one is long enough ago."""
+        if now.elapsed_s >= self.next_s:
+            self.next_s = now.elapsed_s + LINE_S
+            say(f"{_time(now)}: {now.what}, {now.done + 1} of {now.total}", is_error=True)
+
+
+def _time(now: Progress) -> str:
+    return f"{now.elapsed_s:.0f} of at most {now.limit_s:.0f} s"
 
 
 def _lines(done: Calibration) -> Iterator[str]:
     yield f"{done.machine.description}"
     yield ""
-    rows: list[tuple[str, ...]] = [("", "spec", "measured", "of spec", "samples", "IQR")]
+    rows: list[tuple[str, ...]] = [
+        ("", "spec", "measured", "of spec", "rounds", "worst", "best", "spread", "")
+    ]
     for row in done.rows:
+        value, spread = row.measured.value, row.measured.spread
         spec = f"{quantity(row.key, row.spec.value)} {row.spec.origin}" if row.spec else ""
-        share = f"{row.measured / row.spec.value:.0%}" if row.spec else ""
-        value = quantity(row.key, row.measured)
-        rows.append((row.key, spec, value, share, str(row.n), f"{row.iqr:.1%}"))
+        share = f"{value / row.spec.value:.0%}" if row.spec else ""
+        cells = ("", "", "", "")
+        if spread is not None:
+            worst, best = quantity(row.key, spread.worst), quantity(row.key, spread.best)
+            cells = (str(spread.rounds), worst, best, f"{spread.share(value):.1%}")
+        mark = "uncertain" if row.measured.is_uncertain else ""
+        rows.append((row.key, spec, quantity(row.key, value), share, *cells, mark))
     yield from _columns(rows)
-    if done.replaced:
-        yield ""
-        yield "against the earlier file:" if done.changes else "no change against the earlier file"
-        changes: list[tuple[str, ...]] = [("", "before", "now", "")]
-        for c in done.changes:
-            old, new = ("" if v is None else quantity(c.key, v) for v in (c.before, c.after))
-            both = c.before and c.after
-            share = f"{c.after / c.before - 1:+.1%}" if both and c.after and c.before else ""
-            changes.append((c.key, old, new, share))
-        if done.changes:
-            yield from _columns(changes)
     yield ""
+    yield from _differences(done)
     yield from done.notes
+    yield _verdict(done)
     yield f"written: {done.path}"
     yield f"samples: {done.samples}"
+
+
+def _verdict(done: Calibration) -> str:
+    """How good the file is, and what to do where it is not."""
+    uncertain, all_ = done.uncertain, len(done.rows)
+    if not uncertain:
+        return f"all {all_} figures repeat; {done.elapsed_s:.0f} s"
+    names = ", ".join(r.key for r in uncertain[:3])
+    more = f" and {len(uncertain) - 3} more" if len(uncertain) > 3 else ""
+    told = f"{len(uncertain)} of {all_} figures are uncertain: {names}{more}"
+    return f"{told}; --resume measures on when the machine rests; {done.elapsed_s:.0f} s"
+
+
+def _differences(done: Calibration) -> Iterator[str]:
+    """What differs from the file that was there."""
+    if not done.replaced:
+        return
+    yield "against the earlier file:" if done.changes else "no change against the earlier file"
+    changes: list[tuple[str, ...]] = [("", "before", "now", "")]
+    for c in done.changes:
+        old, new = ("" if v is None else quantity(c.key, v) for v in (c.before, c.after))
+        share = f"{c.after / c.before - 1:+.1%}" if c.before and c.after else ""
+        changes.append((c.key, old, new, share))
+    if done.changes:
+        yield from _columns(changes)
+    yield ""
 
 
 def _columns(rows: list[tuple[str, ...]]) -> Iterator[str]:

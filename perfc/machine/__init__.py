@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from .machine import (
+    UNCERTAIN,
     Listing,
     Machine,
     MemoryLevel,
     Peak,
     Rate,
     Source,
+    Spread,
     Unit,
     add,
     list_machines,
@@ -18,12 +20,14 @@ from .machine import (
 )
 
 __all__ = [
+    "UNCERTAIN",
     "Listing",
     "Machine",
     "MemoryLevel",
     "Peak",
     "Rate",
     "Source",
+    "Spread",
     "Unit",
     "add",
     "list_machines",

@@ -23,6 +23,7 @@ __all__ = [
     "Peak",
     "Rate",
     "Source",
+    "Spread",
     "Unit",
     "add",
     "list_machines",
@@ -52,6 +53,36 @@ class Source:
     note: str = ""
 
 
+UNCERTAIN = 0.10
+"""A median whose best round is better by more than this share of it is marked as uncertain."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """The rounds of a measurement whose median a number is.
+
+    Others who use the machine make a round slower and never faster. So what the machine can do
+    lies between the median and the best round, or a little beyond it.
+
+    Args:
+        rounds: that nothing disturbed; 0 where other programs ran in every one.
+        best: round, in the number's unit: the highest rate, or the shortest time.
+        worst: round.
+    """
+
+    rounds: int
+    best: float
+    worst: float
+
+    def share(self, value: float) -> float:
+        """How far the best round lies from ``value``, the median, as a share of it."""
+        return abs(self.best - value) / value
+
+    def is_uncertain(self, value: float) -> bool:
+        """Whether the number was not reached twice, or not nearly."""
+        return self.rounds < 2 or self.share(value) > UNCERTAIN
+
+
 @dataclass(frozen=True, slots=True)
 class Rate:
     """One number with its origin.
@@ -62,6 +93,7 @@ class Rate:
         source: names of the file's ``[source.…]`` tables, joined by ``+`` when several.
         note: what the value leaves out, or how it is derived.
         key: the target file's key, ``compute.matrix.f16.peak_flop_per_s``.
+        spread: of the rounds it is the median of; None where the file states none.
     """
 
     value: float
@@ -69,6 +101,12 @@ class Rate:
     source: str
     note: str = ""
     key: str = ""
+    spread: Spread | None = None
+
+    @property
+    def is_uncertain(self) -> bool:
+        """Whether it was measured and did not repeat well."""
+        return self.spread is not None and self.spread.is_uncertain(self.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,7 +312,8 @@ def _scaled(peak: Peak, factor: float, note: str) -> Peak:
 
     def scale(rate: Rate) -> Rate:
         origin = max(rate.origin, Origin.BOUND)
-        return replace(rate, value=rate.value * factor, origin=origin, note=note)
+        value = rate.value * factor
+        return replace(rate, value=value, origin=origin, note=note, spread=None)
 
     return Peak(scale(peak.peak), scale(peak.nominal))
 

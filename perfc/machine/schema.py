@@ -17,7 +17,8 @@ from typing import cast
 
 from perfc.ir.facts import Origin
 
-from .machine import Machine, MemoryLevel, Peak, Rate, Source, Unit
+from .machine import Machine, MemoryLevel, Peak, Rate, Source, Spread, Unit
+from .magnitudes import implausible
 
 NAME = re.compile(r"[a-z0-9]+(?:[.-][a-z0-9]+)*")
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -30,7 +31,9 @@ _SOURCE = (
     *("title", "document", "date", "note", "tool", "host", "driver", "clocks", "licence"),
     *("threads", "compiler", "blas", "samples"),
 )
-_NUMBER = ("value", "from", "note", "n", "iqr", "date")
+_ROUNDS = ("rounds", "best", "worst")
+"""Fields that say how well a measured number repeated; all of them or none."""
+_NUMBER = ("value", "from", "note", "n", "iqr", "date", *_ROUNDS)
 _DEVICE = (
     "sm_count",
     "clock_base_hz",
@@ -111,17 +114,6 @@ _WRONG_UNIT = (
     r"(?i)_(?:[kmgt]hz|[kmgt]i?b(?:ytes)?|[kmgt]i?b(?:ytes)?_?p(?:er_)?s|[kmgtp]?(?:fl)?ops?"
     r"|[kmgtp]fl?op_per_s|us|ms|ns|[km]w)$"
 )
-_PLAUSIBLE: Mapping[str, tuple[float, float, str]] = {
-    r"op_per_s$": (1e8, 1e19, "225e12 is 225 T a second"),
-    r"bytes_per_s$": (1e7, 1e16, "960e9 is 960 GB/s"),
-    r"^memory\.device\.capacity_bytes$": (1e6, 1e15, "17_179_869_184 is 16 GiB"),
-    r"capacity_bytes$": (1e3, 1e15, "67_108_864 is 64 MiB"),
-    r"_hz$": (1e6, 1e11, "2.5e9 is 2.5 GHz"),
-    r"_w$": (0.05, 1e5, "watts"),
-    r"_(overhead|graph|latency)_s$": (1e-10, 0.1, "5e-6 is 5 µs"),
-    r"_m$": (1e-10, 1e-5, "4e-9 is 4 nm"),
-}
-"""Ends of numbers by the end of their name: beyond them a unit has slipped."""
 _INTEGERS = re.compile(r"_count$|_per_block$|_per_sm$|^warp_size$|bytes$")
 
 
@@ -249,21 +241,31 @@ class _Reader:
             return
         if _INTEGERS.search(key) and value != int(value):
             self.problems.append(f"{full}: value must be a whole number")
-        self._slipped(full, value)
+        if not full.startswith(tuple(FITTED)) and (problem := implausible(full, value)):
+            self.problems.append(problem)
         note = _text(fields.get("note", ""))
         if note is None:
             self.problems.append(f"{full}: note must be a text of one line")
-        self.facts[full] = Rate(value, self.sources[source].origin, source, note or "", full)
+        spread = self._read_spread(full, fields, value)
+        origin = self.sources[source].origin
+        self.facts[full] = Rate(value, origin, source, note or "", full, spread)
 
-    def _slipped(self, full: str, value: float) -> None:
-        """Say where a number is out of all proportion: numbers are in SI base units."""
-        if full.startswith(tuple(FITTED)):
-            return
-        for name, (least, most, example) in _PLAUSIBLE.items():
-            if re.search(name, full):
-                if not least <= value <= most:
-                    self.problems.append(f"{full}: {value:g} is in another unit? {example}")
-                return
+    def _read_spread(self, full: str, fields: dict[str, object], value: float) -> Spread | None:
+        """The rounds a number is the median of, None where the file states none."""
+        stated = [key for key in _ROUNDS if key in fields]
+        if not stated:
+            return None
+        rounds, best, worst = fields.get("rounds"), *map(_number, map(fields.get, _ROUNDS[1:]))
+        if isinstance(rounds, bool) or not isinstance(rounds, int) or not 0 <= rounds < 1000:
+            self.problems.append(f"{full}: rounds must be a whole number below 1000")
+        elif best is None or worst is None:
+            self.problems.append(f"{full}: best and worst must be finite numbers above zero")
+        elif not min(best, worst) <= value <= max(best, worst):
+            told = f"{value:.6g} is not between its rounds, {worst:.6g} and {best:.6g}"
+            self.problems.append(f"{full}: {told}")
+        else:
+            return Spread(rounds, best, worst)
+        return None
 
     def _rate(self, at: str, stated: str, clocked: tuple[str, ...]) -> tuple[Rate, Rate] | None:
         """Best and nominal rate of a table.
@@ -290,8 +292,11 @@ class _Reader:
 
     def _sustained(self, at: str, key: str, best: Rate) -> Rate | None:
         rate = self.facts.get(f"{at}.{key}")
-        if rate is not None and rate.value > best.value:
-            told = f"{rate.value:.6g} is above the peak {best.value:.6g}"
+        if rate is None:
+            return None
+        seen = max(rate.value, rate.spread.best if rate.spread else 0.0)
+        if seen > best.value:
+            told = f"{seen:.6g} is above the peak {best.value:.6g}"
             self.problems.append(f"{at}.{key}: {told}; one of the two is wrong")
         return rate
 

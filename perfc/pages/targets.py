@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from perfc.machine import Listing, Machine, Rate
@@ -87,9 +87,20 @@ def list_json(found: tuple[Listing, ...]) -> str:
 
 
 HEAD = ("rate", "best (floor)", "maker", "measured", "reached", "capacity", "from")
+ROUNDS = ("worst to best round", "rounds", "")
+"""Columns of a target that states how far its measurements spread, before the last one."""
 
 
-def _cells(machine: Machine, r: Row, numbers: Mapping[str, int]) -> tuple[str, ...]:
+def _rounds(rate: Rate | None, shown: Callable[[float], str]) -> tuple[str, ...]:
+    """How far a number's rounds spread; empty where the file does not say."""
+    if rate is None or rate.spread is None:
+        return ("",) * len(ROUNDS)
+    spread = rate.spread
+    mark = "uncertain" if rate.is_uncertain else ""
+    return f"{shown(spread.worst)} to {shown(spread.best)}", str(spread.rounds), mark
+
+
+def _cells(r: Row, numbers: Mapping[str, int], *, spread: bool) -> tuple[str, ...]:
     cited = [r.best, r.nominal, *([r.measured] if r.measured else [])]
     names = dict.fromkeys(n for rate in cited for n in rate.source.split("+"))
     measured = quantity(r.measured.value, r.unit) if r.measured else ""
@@ -97,28 +108,43 @@ def _cells(machine: Machine, r: Row, numbers: Mapping[str, int]) -> tuple[str, .
     capacity = quantity(r.capacity_bytes, Unit.BYTE) if r.capacity_bytes else ""
     sources = " ".join(f"[{numbers[n]}]" for n in names)
     best, nominal = quantity(r.best.value, r.unit), quantity(r.nominal.value, r.unit)
-    return (r.name, best, nominal, measured, reached, capacity, sources)
+    rounds = _rounds(r.measured, lambda v: quantity(v, r.unit)) if spread else ()
+    return (r.name, best, nominal, measured, reached, capacity, *rounds, sources)
 
 
-def _others(machine: Machine) -> Iterator[tuple[str, str, str]]:
+def _others(
+    machine: Machine, numbers: Mapping[str, int], *, spread: bool
+) -> Iterator[tuple[str, ...]]:
+    """Numbers of no unit and no level: those of the device, links, latencies, single cores."""
     for key, rate in machine.facts.items():
-        if key.startswith(("device.", "link.")):
-            yield key, f"{rate.value:g}", rate.source
+        if key.startswith(("device.", "link.")) or (spread and _is_aside(key, rate)):
+            rounds = _rounds(rate, lambda v: f"{v:g}") if spread else ()
+            yield key, f"{rate.value:g}", *rounds, f"[{numbers[rate.source]}]"
+
+
+def _is_aside(key: str, rate: Rate) -> bool:
+    """Whether a measured number stands in no row of its unit or level."""
+    return rate.spread is not None and not key.rpartition(".")[2].startswith("sustained_")
 
 
 def show_text(machine: Machine, *, markdown: bool = False) -> str:
     """All rates side by side, the other numbers, and the numbered sources."""
     numbers = {name: i for i, name in enumerate(machine.sources, 1)}
-    table = [HEAD, *(_cells(machine, r, numbers) for r in rows(machine))]
-    others = [(k, v, f"[{numbers[s]}]") for k, v, s in _others(machine)]
+    spread = any(rate.spread is not None for rate in machine.facts.values())
+    more = ROUNDS if spread else ()
+    table = [
+        (*HEAD[:-1], *more, HEAD[-1]),
+        *(_cells(r, numbers, spread=spread) for r in rows(machine)),
+    ]
+    others = [("key", "value", *more, "from"), *_others(machine, numbers, spread=spread)]
     lines = [f"{machine.name}: {machine.description}"]
     if machine.aliases:
         lines.append(f"also {', '.join(machine.aliases)}")
     if markdown:
         lines = [f"## {machine.name}", "", f"{machine.description}.", ""]
-        lines += [*_markdown(table), "", *_markdown([("key", "value", "from"), *others])]
+        lines += [*_markdown(table), "", *_markdown(others)]
     else:
-        lines += ["", *_columns(table), "", *_columns(others)]
+        lines += ["", *_columns(table), "", *_columns(others[0 if spread else 1 :])]
     lines.append("")
     for name, source in machine.sources.items():
         date = f", {source.date}" if source.date else ""
@@ -151,12 +177,14 @@ def show_json(machine: Machine) -> str:
     def rate(r: Rate | None) -> dict[str, object] | None:
         if r is None:
             return None
+        rounds = {} if r.spread is None else {**asdict(r.spread), "is_uncertain": r.is_uncertain}
         return {
             "value": r.value,
             "origin": str(r.origin),
             "key": r.key,
             "from": r.source.split("+"),
             "note": r.note,
+            **rounds,
         }
 
     data = {

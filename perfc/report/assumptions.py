@@ -12,7 +12,9 @@ from perfc.machine import Unit as Engine
 from perfc.passes.roofline import GRAPH_GAP, TILE
 from perfc.passes.runtimes import Launch
 
+from . import uncertainty
 from .document import Column, Fact, Facts, Section, Table
+from .uncertainty import UncertainRate
 from .units import DASH, Unit, quantity
 
 if TYPE_CHECKING:
@@ -98,6 +100,7 @@ class Assumptions:
         dtype: what-if precision; empty for the model's own.
         tf32: whether f32 products may use TF32.
         rates: rates used, arithmetic first.
+        uncertain_rates: rates that bind kernels and did not repeat well when they were measured.
         memory_model: what floor and sustained time take for granted, and what both leave out.
     """
 
@@ -120,6 +123,7 @@ class Assumptions:
     dtype: str
     tf32: bool
     rates: tuple[RateUsed, ...]
+    uncertain_rates: tuple[UncertainRate, ...]
     memory_model: dict[str, str]
 
 
@@ -168,6 +172,7 @@ def collect(report: Report, unset: Mapping[str, int]) -> Assumptions:
         report.dtype,
         report.tf32,
         rates,
+        uncertainty.collect(report),
         dict(MEMORY_MODEL),
     )
 
@@ -245,7 +250,9 @@ def section(view: Assumptions, work: str) -> Section:
         *MEMORY_MODEL,
     )
     stated = Facts(tuple(Fact(label, None, words) for label, words in facts))
-    return Section("assumptions", "assumptions", (stated, rate_table(view.rates)))
+    doubt = uncertainty.note(view.uncertain_rates)
+    notes = () if doubt is None else (doubt,)
+    return Section("assumptions", "assumptions", (stated, rate_table(view.rates), *notes))
 
 
 def dated(sources: Sequence[SourceUsed]) -> str:

@@ -7,20 +7,13 @@ from collections.abc import Iterator
 from perfc.lint.finding import Finding, Saves, Severity
 from perfc.lint.rule import Rule
 from perfc.lint.subject import Subject
-from perfc.machine import Machine, Unit
-from perfc.passes.ceilings import Ceiling, KernelBound
+from perfc.machine import Machine, MemoryLevel
+from perfc.passes.ceilings import KernelBound
+from perfc.report.uncertainty import ENGINES, binding_entry
 from perfc.report.units import share
 
 LEAST_SHARE = 0.05
 """Kernels that a ceiling binds for less of the run are not worth a measurement."""
-UNITS = {
-    Ceiling.MATRIX: Unit.MATRIX,
-    Ceiling.WAVES: Unit.MATRIX,
-    Ceiling.VECTOR: Unit.VECTOR,
-    Ceiling.SPECIAL: Unit.SPECIAL,
-    Ceiling.INTEGER: Unit.INTEGER,
-}
-LEVELS = {Ceiling.L1: "l1", Ceiling.L2: "l2", Ceiling.DEVICE: "device"}
 
 
 class UnmeasuredTarget(Rule):
@@ -69,14 +62,10 @@ class UnmeasuredTarget(Rule):
 
 def unmeasured(bound: KernelBound, machine: Machine, tf32: bool) -> str:
     """The ceiling that binds a kernel, where nobody measured it; "" where somebody did."""
-    ceiling = bound.binding
-    unit = UNITS.get(ceiling)
-    if unit is not None:
-        dtype = bound.dtype.code if unit is Unit.MATRIX or bound.dtype.is_float else "f32"
-        code = "i32" if unit is Unit.INTEGER else dtype
-        entry = machine.entry(unit, code, allow_tf32=tf32)
-        key = entry.nominal.key.split(".")
-        shown = key[2] if len(key) > 2 else code
-        return "" if entry.sustained is not None else f"{unit.value} {shown}"
-    level = machine.level(LEVELS[ceiling]) if ceiling in LEVELS else None
-    return "" if level is None or level.sustained is not None else ceiling.value
+    entry = binding_entry(bound, machine, tf32=tf32)
+    if entry is None or entry.sustained is not None:
+        return ""
+    if isinstance(entry, MemoryLevel):
+        return bound.binding.value
+    dtype = entry.nominal.key.split(".")[2]
+    return f"{ENGINES[bound.binding].value} {dtype}"

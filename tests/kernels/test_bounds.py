@@ -30,10 +30,10 @@ DEVICE = Device(
     features=frozenset({"avx2", "fma"}),
 )
 LEVELS = (
-    Level("l1", 120e3, 1, 2),
-    Level("l2_private", 1.9e6, 1, 2),
-    Level("l2", 20e6, 1, 2),
-    Level("device", math.inf, 1, 2),
+    Level("l1", 120e3),
+    Level("l2_private", 1.9e6),
+    Level("l2", 20e6),
+    Level("device", math.inf),
 )
 
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import shutil
 import stat
+import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from perfc.errors import TargetError
-from perfc.kernels import blas, compiled
-from perfc.kernels.cpu import Cpu
+from perfc.kernels import blas, compiled, host
+from perfc.kernels.cpu import Cpu, DispatchRun
 from perfc.kernels.numpy_runs import Product
 from perfc.kernels.probe import PROBES, Case, Probe, Quantity, Scope, cases
 from perfc.kernels.timing import Settings, measure
@@ -93,6 +95,37 @@ def test_the_multiply_add_peak_is_above_what_a_product_reaches(cpu: Cpu) -> None
         return 2 * run.count / min(series.seconds)
 
     assert rate("fma.f32", 0) > 0.9 * rate("matrix.f32", 256)
+
+
+@needs_compiler
+def test_handing_out_work_ends_early_where_it_takes_long(cpu: Cpu) -> None:
+    assert cpu.lib is not None
+    start = time.monotonic()
+    # five minutes at 300 ns each
+    told = DispatchRun(cpu.lib, 2, False).sample(1_000_000_000)
+    assert time.monotonic() - start < 30
+    assert told > 10
+
+
+def test_use_by_others_leaves_this_process_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = {"busy": 100.0, "own": 7.0, "wall": 50.0}
+    monkeypatch.setattr(host, "busy_s", lambda: now["busy"])
+    clocks = {"process_time": lambda: now["own"], "monotonic": lambda: now["wall"]}
+    monkeypatch.setattr(host, "time", SimpleNamespace(**clocks))
+    monkeypatch.setattr(host.os, "cpu_count", lambda: 4)
+    others = host.Others()
+    now.update(busy=103.0 + 4 * host.TICK_S, own=8.0, wall=51.0)
+    # two of the four seconds of processor time that passed
+    assert others.share() == pytest.approx(0.5)
+    now.update(wall=50.01)
+    assert others.share() is None
+
+
+def test_use_by_others_is_unknown_where_the_system_does_not_say(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(host, "busy_s", lambda: None)
+    assert Cpu(1, compiler=False).others(0.06) is None
 
 
 @needs_compiler

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import math
 import re
 import shutil
 import subprocess
@@ -14,8 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from perfc import calibrate as calibrate_module
 from perfc.calibrate import Budget, calibrate
+from perfc.calibrate import run as calibrate_module
 from perfc.cli import run as run_command
 from perfc.errors import MissingExtraError, TargetError
 from perfc.extras import install
@@ -106,7 +107,7 @@ def test_what_an_architecture_lacks_is_refused_in_words(stand_in: Any) -> None:
 def test_a_device_can_be_calibrated_end_to_end(
     stand_in: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(calibrate_module, "_QUICK", Budget(2, 20, 0.0, 60.0))
+    monkeypatch.setattr(calibrate_module, "_QUICK", {"cuda": Budget(2, 20, 0.0, math.inf)})
     path = tmp_path / "card.toml"
     # launches and pageable copies are timed by the host's clock, which is the device's here
     now = SimpleNamespace(perf_counter=lambda: stand_in.CLOCK.now)
@@ -233,4 +234,7 @@ def test_readings_that_fail_are_left_out(monkeypatch: pytest.MonkeyPatch) -> Non
     found = Nvml("0000:00:00.0")
     assert found.state() == {"clock_hz": 1.41e9, "memory_clock_hz": 1.593e9, "power_w": 70.0}
     assert found.energy_j() is None
+    assert found.busy_share() is None
+    library.nvmlDeviceGetUtilizationRates = lambda handle: SimpleNamespace(gpu=37, memory=5)
+    assert found.busy_share() == pytest.approx(0.37)
     assert found.driver() == "580.1"

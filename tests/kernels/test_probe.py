@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from perfc.errors import TargetError
 from perfc.kernels.backend import Device, MeasurementError, open_backend
-from perfc.kernels.probe import PROBES, Probe, Scope, cases
+from perfc.kernels.probe import PROBES, Probe, Rank, Scope, cases, rank
 from perfc.kernels.reference import cycle
 
 VERIFIED = [p for p in PROBES.values() if p.inputs is not None and p.expected is not None]
@@ -70,6 +71,31 @@ def test_a_quick_plan_is_shorter() -> None:
     assert len(cases(DEVICE, True)) < len(cases(DEVICE, False))
 
 
+@pytest.mark.parametrize("quick", [False, True])
+def test_what_a_file_needs_most_comes_first(quick: bool) -> None:
+    plan = cases(DEVICE, quick)
+    assert (plan[0].probe, plan[0].scope) == ("stream.read", Scope.ALL)
+    ranks = [rank(c) for c in plan]
+    assert ranks == sorted(ranks)
+    assert set(ranks) == set(Rank)
+
+
+def test_a_quick_sweep_goes_from_the_largest_and_from_coarse_to_fine() -> None:
+    sizes = [c.size for c in cases(DEVICE, True) if rank(c) is Rank.LEVELS]
+    assert sorted(sizes) == list(PROBES["stream.read"].sizes(DEVICE, True))
+    assert sizes[0] == max(sizes)
+    # cut short after a fifth, it still reaches from memory to the first cache
+    assert min(sizes[: len(sizes) // 5]) <= 256 << 10
+    full = [c.size for c in cases(DEVICE, False) if rank(c) is Rank.LEVELS]
+    assert full == sorted(full)
+
+
+def test_a_quick_chase_reaches_memory() -> None:
+    sizes = PROBES["chase"].sizes(DEVICE, True)
+    assert max(sizes) == 8 * (16 << 20)
+    assert min(sizes) <= 32 << 10
+
+
 def test_one_core_gets_sizes_of_its_own_share() -> None:
     plan = cases(DEVICE, False)
     one = [c.size for c in plan if c.probe == "stream.read" and c.scope is Scope.ONE]
@@ -85,7 +111,7 @@ def test_every_case_has_a_name_of_its_own() -> None:
 
 @pytest.mark.parametrize("name", ["gpu", "cpu:1", "cuda:x", "cuda:99999", ""])
 def test_unknown_devices_are_refused(name: str) -> None:
-    with pytest.raises(Exception, match=r"no device|needs CuPy|no CUDA device|does not load"):
+    with pytest.raises(TargetError, match=rf"^no device '{name}' \(cpu, cuda:0 or fake\)$"):
         open_backend(name)
 
 

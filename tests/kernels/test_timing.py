@@ -8,7 +8,15 @@ from itertools import chain, repeat
 import pytest
 
 from perfc.kernels.backend import MeasurementError
-from perfc.kernels.timing import CLOCK_RESOLUTIONS, Clocks, Series, Settings, measure
+from perfc.kernels.timing import (
+    CLOCK_RESOLUTIONS,
+    LEAST_SAMPLES,
+    Clocks,
+    Deadline,
+    Series,
+    Settings,
+    measure,
+)
 
 
 class Scripted:
@@ -50,6 +58,41 @@ def test_warming_up_ends_when_samples_agree() -> None:
     run = Scripted(1e-3, lambda n: max(1.0, 3.0 - 0.2 * n))
     series = measure(run, Settings(warm_up_s=1.0))
     assert max(series.seconds) == pytest.approx(1e-3)
+
+
+class Elsewhere(Scripted):
+    """Others have the processors: a sample takes ``wall_s``, whatever it reports."""
+
+    wall_s, now = 0.5, 0.0
+
+    def sample(self, repeats: int) -> float:
+        self.now += self.wall_s
+        return super().sample(repeats)
+
+
+def test_a_case_ends_when_its_time_is_over_with_three_samples() -> None:
+    run = Elsewhere(1e-3)
+    deadline = Deadline(now=lambda: run.now)
+    assert len(measure(run, Settings(limit_s=2.0), deadline=deadline).seconds) == LEAST_SAMPLES
+    # two to find out how long one lasts, two more to be sure
+    assert run.now <= 0.5 * (4 + LEAST_SAMPLES)
+
+
+def test_a_case_that_begins_when_all_time_is_over_still_has_three_samples() -> None:
+    run = Elsewhere(1e-3)
+    deadline = Deadline(0.0, lambda: run.now)
+    assert len(measure(run, Settings(limit_s=60.0), deadline=deadline).seconds) == LEAST_SAMPLES
+
+
+def test_time_that_is_left_counts_from_the_start() -> None:
+    now = 100.0
+    deadline = Deadline(10.0, lambda: now)
+    now = 104.0
+    assert (deadline.elapsed_s, deadline.left_s, deadline.is_over) == (4.0, 6.0, False)
+    assert deadline.within(2.0).left_s == 2.0
+    assert deadline.within(60.0).left_s == 6.0
+    now = 111.0
+    assert (deadline.left_s, deadline.is_over) == (0.0, True)
 
 
 def test_long_runs_get_fewer_samples() -> None:

@@ -1,0 +1,95 @@
+"""What a calibration gave: ceilings beside their peaks, what changed, and what is uncertain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from perfc.machine import Machine, Rate, Unit
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A ceiling beside what a data sheet, or a bound, says.
+
+    Args:
+        spec: the peak, None where the file has none.
+        measured: as the file has it, with the spread of its rounds.
+    """
+
+    key: str
+    spec: Rate | None
+    measured: Rate
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A number that differs from the earlier file's; None where one of the two has none."""
+
+    key: str
+    before: float | None
+    after: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """What was written, and what to say about it.
+
+    Args:
+        elapsed_s: wall time that it took.
+    """
+
+    machine: Machine
+    path: Path
+    samples: Path
+    rows: tuple[Row, ...]
+    changes: tuple[Change, ...]
+    replaced: bool
+    notes: tuple[str, ...]
+    elapsed_s: float
+
+    @property
+    def uncertain(self) -> tuple[Row, ...]:
+        """Ceilings that did not repeat well, the one that spreads most first."""
+        rows = [r for r in self.rows if r.measured.is_uncertain]
+        return tuple(sorted(rows, key=_doubt, reverse=True))
+
+
+def _doubt(row: Row) -> tuple[bool, float]:
+    spread = row.measured.spread
+    assert spread is not None
+    return spread.rounds < 2, spread.share(row.measured.value)
+
+
+def _spec(machine: Machine, key: str) -> Rate | None:
+    """The peak a sustained rate stands beside."""
+    table, _, last = key.rpartition(".")
+    kind, _, rest = table.partition(".")
+    if kind == "memory" and last.startswith("sustained"):
+        level = machine.level(rest)
+        return level.bandwidth if level else None
+    if kind == "compute" and last.startswith("sustained"):
+        unit, _, dtype = rest.partition(".")
+        peak = machine.compute.get((Unit(unit), dtype))
+        return peak.peak if peak else None
+    if last.startswith("sustained"):
+        return machine.facts.get(f"{table}.{last.removeprefix('sustained_')}")
+    return None
+
+
+def rows(machine: Machine) -> Iterator[Row]:
+    """Ceilings in the order of the file: what was measured in rounds."""
+    for key, rate in machine.facts.items():
+        if rate.spread is not None:
+            yield Row(key, _spec(machine, key), rate)
+
+
+def changes(before: Machine | None, after: Machine) -> Iterator[Change]:
+    """Numbers that differ by more than half a per cent."""
+    if before is None:
+        return
+    for key in dict.fromkeys((*after.facts, *before.facts)):
+        old, new = (m.facts[key].value if key in m.facts else None for m in (before, after))
+        if old is None or new is None or abs(new - old) > 0.005 * old:
+            yield Change(key, old, new)

@@ -1,0 +1,253 @@
+"""Measures a device's ceilings within a time, and writes them with how far they spread."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from perfc.errors import TargetError
+from perfc.kernels import bounds, host
+from perfc.kernels.backend import MeasurementError, open_backend
+from perfc.kernels.ceilings import Ceiling, ceilings, levels
+from perfc.kernels.probe import Rank, Scope, rank
+from perfc.kernels.session import Progress, Session
+from perfc.kernels.timing import Deadline
+
+from . import file
+from .outcome import Calibration, changes, rows
+
+if TYPE_CHECKING:
+    from perfc.kernels.backend import Backend, Device
+
+
+LOAD_S = 0.5
+"""How long the use of the machine by others is watched before anything is measured."""
+BUSY_CORES = 0.2
+"""Processors that others may use without a word."""
+BUSY_SHARE = 0.05
+"""The same for an accelerator, as a share of the time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How often to measure, and how long.
+
+    Args:
+        rounds: of all cases, two at least; the first two of the whole device come first.
+        again: rounds of what still disagrees, at most.
+        pause_s: before each of these: whatever disturbed it may end.
+        seconds: of wall time since the start, after which nothing more is begun.
+        shared_rounds: of memory that others may use unseen, at least.
+        power_s: how long each load runs for a power reading; counters tick every few
+            milliseconds to 0.1 s.
+    """
+
+    rounds: int
+    again: int
+    pause_s: float
+    seconds: float
+    shared_rounds: int = 6
+    power_s: float = 0.5
+
+
+_BUDGETS = {"cpu": Budget(3, 40, 0.5, 100.0), "cuda": Budget(2, 20, 0.5, 140.0)}
+_QUICK = {
+    "cpu": Budget(2, 8, 0.1, 12.0, shared_rounds=3, power_s=0.2),
+    "cuda": Budget(2, 8, 0.1, 16.0, shared_rounds=3, power_s=0.2),
+}
+
+
+class UncertainError(MeasurementError):
+    """What is measured, or is to be, is uncertain, and the caller wants no such figure."""
+
+
+def calibrate(
+    device: str = "cpu",
+    output: Path | None = None,
+    *,
+    resume: bool = False,
+    quick: bool = False,
+    threads: int = 0,
+    strict: bool = False,
+    tell: Callable[[Progress], None] | None = None,
+    say: Callable[[str], None] | None = None,
+    backend: Backend | None = None,
+    clock: Callable[[], float] = time.monotonic,
+) -> Calibration:
+    """Measure ``device`` and write ``output``: each ceiling with the spread of its rounds.
+
+    Args:
+        device: ``cpu``, ``cuda:0`` or ``fake``.
+        output: by default a file of the device's name in the user's folder of targets.
+        resume: go on with the samples of a run that was stopped.
+        quick: fewer sizes and rounds, in less than 20 s; the ceilings are the same.
+        threads: cores of a processor to use, 0 for all.
+        strict: do not begin where other programs are busy, nor write what is uncertain.
+        tell: called before each case.
+        say: called, before anything is measured, with a sentence on other programs' load.
+        backend: instead of the one ``device`` names.
+        clock: that the time is kept by, in seconds.
+
+    Raises:
+        MeasurementError: a probe is broken: its answers are wrong, its clocks jump, or it is
+            faster than is possible; nothing is written but the raw samples.
+        UncertainError: with ``strict``; samples stay, so that ``resume`` can go on.
+        TargetError: no such device, or the file cannot be written.
+        MissingExtraError: an optional package is missing.
+    """
+    deadline = Deadline(now=clock)
+    backend = backend or open_backend(device, threads=threads)
+    budget = (_QUICK if quick else _BUDGETS)[backend.device.kind]
+    deadline.limit_s = budget.seconds
+    path = output or file.default_path(backend.device)
+    if path.suffix != ".toml" or not file.slug(path.stem):
+        raise TargetError(f"{path} must end in .toml", where="--output")
+    before = backend.others(LOAD_S)
+    _watch(before, backend.device, strict, say)
+    file.make_folder(path)
+    samples = path.with_suffix(".samples.jsonl")
+    session = Session(
+        backend, quick=quick, path=samples, resume=resume, tell=tell, deadline=deadline
+    )
+    meanwhile = host.Others() if backend.device.kind == "cpu" else None
+    session.verify()
+    found = _measure(session, budget)
+    session.power(budget.power_s)
+    load = _load(before, meanwhile.share() if meanwhile else None, backend.device)
+    _refuse_impossible(backend.device, found)
+    if strict:
+        _refuse_uncertain(found)
+    return _written(session, found, path, load)
+
+
+def _written(session: Session, found: tuple[Ceiling, ...], path: Path, load: str) -> Calibration:
+    """Write the target file, and say what differs from an earlier one.
+
+    Raises:
+        TargetError: the file cannot be written.
+    """
+    device, samples = session.backend.device, path.with_suffix(".samples.jsonl")
+    steps = levels(session.samples, device)
+    text = file.text(file.slug(path.stem), session, found, steps, samples.name, load)
+    replaced = file.earlier(path)
+    machine = file.write(path, text)
+    return Calibration(
+        machine,
+        path,
+        samples,
+        tuple(rows(machine)),
+        tuple(changes(replaced, machine)),
+        replaced is not None,
+        (*device.notes, load, *_unmeasured(session)),
+        session.deadline.elapsed_s,
+    )
+
+
+def _measure(session: Session, budget: Budget) -> tuple[Ceiling, ...]:
+    """All cases, then again what the rounds disagree on, while time is left."""
+    device, deadline = session.backend.device, session.deadline
+    whole = [c for c in session.cases if rank(c) is not Rank.CORE]
+    for cases in (whole, session.cases):
+        for index in range(2):
+            session.round(index, cases)
+    for index in range(2, budget.rounds):
+        session.round(index)
+    # a resumed run has such rounds already
+    index = max((r + 1 for _, r in session.samples), default=budget.rounds)
+    for again in range(index, index + budget.again):
+        found = ceilings(session.samples, device)
+        open_ = [c for c in found if not c.is_settled(budget.shared_rounds)]
+        if not open_ or deadline.is_over:
+            return found
+        # others come and go: rounds of what they share lie further apart
+        pause_s = budget.pause_s * (4 if all(c.is_shared for c in open_) else 1)
+        time.sleep(min(pause_s, deadline.left_s))
+        session.round(again, dict.fromkeys(case for c in open_ for case in c.cases), again=True)
+    return ceilings(session.samples, device)
+
+
+def _watch(
+    share: float | None, device: Device, strict: bool, say: Callable[[str], None] | None
+) -> None:
+    """Say what others use of the device before it is measured, or do not begin.
+
+    Raises:
+        UncertainError: they do, and ``strict`` forbids it.
+    """
+    if share is None:
+        return
+    cores = os.cpu_count() or 1
+    if share <= (BUSY_CORES / cores if device.kind == "cpu" else BUSY_SHARE):
+        return
+    busy = f"other programs use {_used(share, device)}"
+    if strict:
+        raise UncertainError(f"not begun: {busy}", hint="end them, or leave --strict out")
+    if say is not None:
+        say(f"{busy}: figures that spread will be marked (Ctrl-C stops, --strict would not begin)")
+
+
+def _used(share: float, device: Device) -> str:
+    """So much of a device in words: ``80 % of a core``, ``1.6 of 2 cores``."""
+    if device.kind != "cpu":
+        return f"{100 * share:.0f} % of the device's time"
+    cores = os.cpu_count() or 1
+    used = share * cores
+    return f"{100 * used:.0f} % of a core" if used < 0.995 else f"{used:.1f} of {cores} cores"
+
+
+def _load(before: float | None, meanwhile: float | None, device: Device) -> str:
+    """What other programs used, for the file."""
+    stretches = (("just before", before), ("meanwhile", meanwhile))
+    known = [f"{_used(s, device)} {when}" for when, s in stretches if s is not None]
+    return f"other programs used {', '.join(known)}" if known else "use by others is not readable"
+
+
+def _refuse_impossible(device: Device, found: tuple[Ceiling, ...]) -> None:
+    """Refuse what a working probe cannot give.
+
+    Raises:
+        MeasurementError: a rate is above what is possible, or there is no memory bandwidth.
+    """
+    told = bounds.impossible(device, found)
+    if told:
+        raise MeasurementError(f"not written: {told}", hint="the probe is broken")
+    if not any(c.key.startswith("memory.") and "bandwidth" in c.key for c in found):
+        raise MeasurementError("not written: no bandwidth could be measured")
+
+
+def _refuse_uncertain(found: tuple[Ceiling, ...]) -> None:
+    """Refuse ceilings that spread; launches are none, and may.
+
+    Raises:
+        UncertainError: some do.
+    """
+    wide = [c for c in found if c.is_uncertain and not c.varies]
+    if not wide:
+        return
+    worst = max(wide, key=lambda c: c.spread.share(c.value))
+    more = f"; {len(wide) - 1} more" if len(wide) > 1 else ""
+    raise UncertainError(
+        f"not written: {worst.key} spreads from {worst.spread.worst:.4g} to "
+        f"{worst.spread.best:.4g} in {len(worst.rounds)} rounds{more}",
+        hint="run again with --resume when the machine rests, or leave --strict out",
+    )
+
+
+def _unmeasured(session: Session) -> Iterator[str]:
+    """What was not measured, by reason."""
+    by_reason: dict[str, list[str]] = {}
+    if not session.loads:
+        by_reason["no power or energy counter can be read"] = ["power", "energy"]
+    for name, reason in session.refused.items():
+        by_reason.setdefault(reason, []).append(name.partition("/")[0])
+    known = {(c.probe, c.scope) for c, _ in session.samples}
+    for case in session.missing:
+        part = "sizes of " if (case.probe, case.scope) in known else ""
+        core = " on one core" if case.scope is Scope.ONE else ""
+        by_reason.setdefault("time ran out", []).append(f"{part}{case.probe}{core}")
+    for reason, probes in by_reason.items():
+        yield f"not measured: {', '.join(dict.fromkeys(probes))}: {reason}"

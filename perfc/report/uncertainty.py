@@ -1,0 +1,126 @@
+"""Measured rates that did not repeat well, and how much of the run they bind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from perfc.machine import Machine, MemoryLevel, Peak, Rate
+from perfc.machine import Unit as Engine
+from perfc.passes.ceilings import Ceiling, KernelBound
+
+from .document import Note
+from .units import Unit, quantity, share
+
+if TYPE_CHECKING:
+    from perfc.api import Report
+
+ENGINES: Mapping[Ceiling, Engine] = MappingProxyType(
+    {
+        Ceiling.MATRIX: Engine.MATRIX,
+        Ceiling.WAVES: Engine.MATRIX,
+        Ceiling.VECTOR: Engine.VECTOR,
+        Ceiling.SPECIAL: Engine.SPECIAL,
+        Ceiling.INTEGER: Engine.INTEGER,
+    }
+)
+LEVELS: Mapping[Ceiling, str] = MappingProxyType(
+    {Ceiling.L1: "l1", Ceiling.L2: "l2", Ceiling.DEVICE: "device"}
+)
+LEAST_SHARE = 0.05
+"""Rates that bind less of the run are not worth a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class UncertainRate:
+    """A rate that was measured and did not repeat well.
+
+    Args:
+        ceiling: the unit, memory level, or ``launch``.
+        key: entry of the target file.
+        median: of the rounds, in the unit the key ends in; times are computed from it.
+        worst: slowest round.
+        best: fastest round.
+        rounds: how many nothing disturbed; 0 where other programs ran in every one.
+        time_share: share of the run's time that it binds.
+    """
+
+    ceiling: str
+    key: str
+    median: float
+    worst: float
+    best: float
+    rounds: int
+    time_share: float
+
+
+def binding_entry(bound: KernelBound, machine: Machine, *, tf32: bool) -> Peak | MemoryLevel | None:
+    """The entry of the target that serves the ceiling a kernel is bound by, None for launches."""
+    ceiling = bound.binding
+    engine = ENGINES.get(ceiling)
+    if engine is None:
+        return machine.level(LEVELS[ceiling]) if ceiling in LEVELS else None
+    is_own = engine is Engine.MATRIX or bound.dtype.is_float
+    dtype = "i32" if engine is Engine.INTEGER else bound.dtype.code if is_own else "f32"
+    return machine.entry(engine, dtype, allow_tf32=tf32)
+
+
+def collect(report: Report) -> tuple[UncertainRate, ...]:
+    """Uncertain rates that bind some kernel, the one that binds most time first."""
+    roof, machine = report.roofline, report.machine
+    time_s: dict[str, float] = {}
+    rates: dict[str, tuple[str, Rate]] = {}
+    for bound in roof.kernels:
+        if bound.binding is Ceiling.LAUNCH:
+            rate, spent_s = machine.launch_overhead_s, bound.launch_gap_s
+        else:
+            entry = binding_entry(bound, machine, tf32=report.tf32)
+            rate, spent_s = entry.sustained if entry else None, bound.sustained_s
+        if rate is None or not rate.is_uncertain:
+            continue
+        rates[rate.key] = bound.binding.value, rate
+        time_s[rate.key] = time_s.get(rate.key, 0.0) + spent_s
+    found = (
+        _uncertain(ceiling, rate, time_s[key] / roof.time_s if roof.time_s else 0.0)
+        for key, (ceiling, rate) in rates.items()
+    )
+    return tuple(sorted(found, key=lambda r: -r.time_share))
+
+
+def _uncertain(ceiling: str, rate: Rate, time_share: float) -> UncertainRate:
+    spread = rate.spread
+    assert spread is not None
+    return UncertainRate(
+        ceiling, rate.key, rate.value, spread.worst, spread.best, spread.rounds, time_share
+    )
+
+
+def note(rates: tuple[UncertainRate, ...]) -> Note | None:
+    """A sentence on the rates that bind a good part of the run, None where all is well."""
+    told = [_words(r) for r in rates if r.time_share >= LEAST_SHARE]
+    return Note(f"uncertain rates: {'; '.join(told)}", is_warning=True) if told else None
+
+
+def _words(rate: UncertainRate) -> str:
+    unit = unit_of(rate.key)
+    worst, best = quantity(rate.worst, unit), quantity(rate.best, unit)
+    match rate.rounds:
+        case 0:
+            least = f"{worst} to " if rate.worst != rate.best else ""
+            how = f"measured beside other programs, {least}{best}"
+        case 1:
+            how = f"measured once, {best}"
+        case _:
+            how = f"{worst} to {best} in {rate.rounds} rounds"
+    return f"{rate.ceiling} ({share(rate.time_share)} of the time): {how}"
+
+
+def unit_of(key: str) -> Unit:
+    """What a number of a target file counts, by the end of its name."""
+    ends = (("bytes_per_s", Unit.BYTE_PER_S), ("flop_per_s", Unit.FLOP_PER_S))
+    for end, unit in ends:
+        if key.endswith(end):
+            return unit
+    return Unit.OP_PER_S if key.endswith("op_per_s") else Unit.SECOND

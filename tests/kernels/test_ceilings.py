@@ -1,0 +1,102 @@
+"""A ceiling is the median of its rounds, and says how far they spread."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from perfc.kernels.ceilings import Ceiling, Level, ceilings, levels
+from perfc.kernels.fake import Fake
+from perfc.kernels.probe import PROBES, Case, Scope
+from perfc.kernels.session import Sample
+from perfc.kernels.timing import Series
+from perfc.machine import Spread
+
+
+def ceiling(*rounds: float, **options: object) -> Ceiling:
+    return Ceiling("memory.l2.x", rounds, max(rounds), 9, 1.0, **options)  # type: ignore[arg-type]
+
+
+def test_a_ceiling_is_the_median_and_settled_where_the_best_round_is_close() -> None:
+    assert ceiling(100.0, 97.0, 40.0).value == 97.0
+    assert ceiling(100.0, 97.0, 40.0).is_settled(6)
+    assert not ceiling(100.0, 80.0, 79.0).is_settled(6)
+    assert not ceiling(100.0).is_settled(6)
+    times = ceiling(1e-6, 9e-6, 1.01e-6, less_is_better=True)
+    assert times.is_settled(6)
+    assert times.spread == Spread(3, 1e-6, 9e-6)
+
+
+def test_a_ceiling_is_uncertain_where_it_was_not_reached_twice() -> None:
+    assert not ceiling(100.0, 92.0).is_uncertain
+    assert ceiling(100.0, 60.0, 61.0).is_uncertain
+    assert ceiling(100.0).is_uncertain
+    assert ceiling(100.0, 100.0, others=0.5).is_uncertain
+
+
+def test_memory_that_others_may_use_has_more_rounds() -> None:
+    assert ceiling(80.0, 79.0).is_settled(3)
+    assert not ceiling(80.0, 79.0, is_shared=True).is_settled(3)
+    assert ceiling(80.0, 79.0, 81.0, is_shared=True).is_settled(3)
+    shared = ceiling(80.0, 45.0, 46.0, 81.0, 44.0, 47.0, is_shared=True)
+    assert not shared.is_settled(3)
+    assert shared.value == 46.5
+
+
+def test_bounds_leave_room_for_what_disturbed_the_measurement() -> None:
+    assert ceiling(100.0, 100.0).headroom == 1.0
+    assert ceiling(150.0, 100.0, 80.0).headroom == pytest.approx(1.5)
+    assert ceiling(100.0, 100.0, others=0.75).headroom == pytest.approx(4.0)
+    assert ceiling(100.0, others=1.0).headroom == pytest.approx(10.0)
+
+
+def sample(probe: str, size: int, index: int, rate: float, others: float = 0.0) -> Sample:
+    """A stream or a product of that rate, beside others where they are named."""
+    case = Case(probe, size, Scope.ALL)
+    count = float(size**3 if probe.startswith("matrix") else size)
+    seconds = count * PROBES[probe].work / rate
+    return Sample(case, index, count, Series(1, (seconds,) * 3), {"others": others})
+
+
+def keyed(*samples: Sample) -> dict[tuple[Case, int], Sample]:
+    return {(s.case, s.round): s for s in samples}
+
+
+def test_large_products_beside_others_give_way_to_those_that_fit_between() -> None:
+    slow = [sample("matrix.f32", 2048, i, 4e10, others=0.7) for i in range(2)]
+    small = [sample("matrix.f32", n, i, 4e8 * n, 0.7) for n in (256, 512) for i in range(2)]
+    (found,) = ceilings(keyed(*slow, *small), Fake().device)
+    assert (found.value, found.note, found.others) == (pytest.approx(2.048e11), "n = 512", 0.0)
+    (disturbed,) = ceilings(keyed(*slow), Fake().device)
+    assert disturbed.spread.rounds == 0
+    assert disturbed.others == 0.7
+
+
+def test_sizes_that_others_disturbed_show_no_level_of_memory() -> None:
+    device = replace(Fake().device, kind="cpu", caches={"l1": 1 << 16, "l3": 32 << 20})
+    sizes = [1 << k for k in range(13, 33)]
+
+    def read(size: int) -> Sample:
+        rate = 4e11 if size <= 1 << 16 else 2e11 if size <= 1 << 25 else 6e10
+        disturbed = size > 1 << 28
+        return sample("stream.read", size, 0, 1e10 if disturbed else rate, 0.7 * disturbed)
+
+    found = levels(keyed(*map(read, sizes)), device)
+    assert [level.name for level in found] == ["l1", "l2", "device"]
+    assert found[1].capacity == pytest.approx(1 << 25, rel=0.5)
+
+
+def test_without_a_step_the_stated_caches_are_the_levels() -> None:
+    flat = keyed(*(sample("stream.read", 1 << k, 0, 1e11) for k in range(13, 25)))
+    device = replace(Fake().device, caches={"l1": 1 << 16, "l2": 1 << 21, "l3": 32 << 20})
+    assert levels(flat, device) == (
+        Level("l1", 1 << 16, False),
+        Level("l2_private", 1 << 21, False),
+        Level("l2", 32 << 20, False),
+        Level("device", math.inf, False),
+    )
+    # nothing shows where a cache ends: all that was measured may lie in it
+    unknown = levels(flat, replace(device, caches={}))
+    assert unknown == (Level("l2", 1 << 24, False), Level("device", math.inf, False))
