@@ -10,7 +10,6 @@ from perfc.plain_text import printable
 from .document import Bars, Document, Facts, Note, Part, Table
 from .text import cell_text, headed, is_numeric, scales_of, spark, titled
 
-
 _SIGNS = re.compile(r"[\\`*_|#\[\]~$]")
 _LINKED = re.compile(r"@(?=\w)|#(?=\d)|:(?=//)|\.(?=\w)(?<=\bwww\.)", re.IGNORECASE)
 """Where GitHub and GitLab begin a mention, a number of an issue, an address without brackets."""
