@@ -210,14 +210,13 @@ def test_a_figure_that_cannot_be_is_an_error_with_its_line(
 ) -> None:
     from perfc.cli import run
 
-    path = write(
-        tmp_path, re.sub(rf"\b{key} = {{ value = [^,]*", f"{key} = {{ value = {value}", GOOD)
-    )
+    wrong = f"{key} = {{ value = {value}"
+    path = write(tmp_path, re.sub(rf"\b{key} = {{ value = [^,]*", wrong, GOOD))
     page = tmp_path / "r.html"
     model = "examples/models/resnet50.onnx.gz"
     assert run(["analyze", model, "-t", str(path), "-o", str(page)]) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith(f"error: toy.toml:{line_with(path, f'{key} = {{ value = {value}')}: ")
+    assert line.startswith(f"error: toy.toml:{line_with(path, wrong)}: ")
     assert key in line
     assert not page.exists()
 
@@ -234,7 +233,8 @@ def test_the_error_names_the_file_and_the_first_problem(tmp_path: Path) -> None:
     path = write(tmp_path, GOOD.replace('{ value = 10e12, from = "sheet" }', "10e12"))
     with pytest.raises(TargetError) as caught:
         load_machine(path)
-    told = f"toy.toml:{line_with(path, '10e12')}: compute.vector.f32.peak_flop_per_s has no `from`"
+    line = line_with(path, "= 10e12")
+    told = f"toy.toml:{line}: compute.vector.f32.peak_flop_per_s has no `from`"
     assert str(caught.value).startswith(told)
 
 
