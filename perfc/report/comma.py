@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
@@ -84,7 +85,9 @@ def plain(value: Field) -> str | float | None:
     match value:
         case bool():
             return "true" if value else "false"
-        case None | int() | float():
+        case float():
+            return value if math.isfinite(value) else None
+        case None | int():
             return value
         case str():
             return harmless(value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from perfc.report import comma
+from perfc.report.json_form import strict
 from perfc.report.units import Unit, plural, quantity
 
 from .run import Capacity, Crossover, Point, Span, Sweep
@@ -167,7 +168,6 @@ def _cells(p: Point) -> list[comma.Field]:
 
 def render_json(s: Sweep) -> str:
     """Everything, the spans of all regimes included."""
-    import json
 
     def spans(c: Crossover) -> list[dict[str, object]]:
         return [{"regime": x.regime.value, "first": x.first, "last": x.last} for x in c.spans]
@@ -203,4 +203,4 @@ def render_json(s: Sweep) -> str:
             for c in s.capacities
         ],
     }
-    return json.dumps(found, indent=2) + "\n"
+    return strict(found, indent=2) + "\n"
