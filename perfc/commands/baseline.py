@@ -63,6 +63,7 @@ def store(config: Path | None, files: Sequence[str]) -> int:
     """Measure and write; nothing is written where a model cannot be analysed."""
     from perfc.check import config as configs
     from perfc.check import digests, lock_file, run
+    from perfc.report.units import plural
 
     found = configs.load(config or configs.find(Path.cwd()))
     old = lock_file.replaced(found.lock) if not files else run.opened(found)
@@ -78,6 +79,7 @@ def store(config: Path | None, files: Sequence[str]) -> int:
         write_output(found.lock, text)
     changed = sum(old.entries.get(c) is None for c in entries)
     gone = sum(c not in entries for c in old.entries)
-    state = "unchanged" if same else f"{len(entries)} entries, {changed} new, {gone} gone"
+    count = plural(len(entries), "entry", "entries")
+    state = "unchanged" if same else f"{count}, {changed} new, {gone} gone"
     say(f"{found.lock.name}: {state}")
     return 0
