@@ -96,8 +96,8 @@ def need_of(
 
 def fits(need: Need) -> bool:
     """Whether it takes at most half of the free memory, or nobody knows how much is free."""
-    free = host.memory()[1]
-    return not free or need.nbytes <= USABLE * free
+    total, free = host.memory()
+    return not total or need.nbytes <= USABLE * free
 
 
 def check_room(need: Need, where: str = "") -> str:

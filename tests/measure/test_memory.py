@@ -93,6 +93,15 @@ def test_what_fits_is_run(door: list[str], wide: str, monkeypatch: pytest.Monkey
     assert run([command, wide, *options, "--dim", "batch=1"]) == 0
 
 
+def test_nothing_free_is_not_nobody_knows(wide: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    need = need_of(typed(wide), {"batch": 1}, Allocator.RETURNED)
+    monkeypatch.setattr(host, "memory", lambda: (1 << 34, 0))
+    with pytest.raises(ModelError, match="more than half of the 0 B that are free"):
+        check_room(need)
+    monkeypatch.setattr(host, "memory", lambda: (0, 0))
+    assert not check_room(need)
+
+
 def test_other_extents_that_do_not_fit_are_not_tried(
     wide: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
