@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from perfc.errors import ParseError
+from perfc.plain_text import say
 
 from ._document import show_document
 from ._options import dim_option, parse_dims
@@ -93,6 +94,6 @@ def command(
         case _:
             show_document(document(views, limit), form, output)
     if strict and not found.is_complete:
-        click.echo("incomplete: totals are lower bounds", err=True)
+        say("incomplete: totals are lower bounds", is_error=True)
         return INCOMPLETE
     return FINDINGS if exit_code and not found.is_empty else 0

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from perfc.plain_text import say
+
 from ._options import (
     dim_option,
     facts_option,
@@ -66,4 +68,5 @@ def command(
     module = pipeline.run(sized_model(model, parse_dims(dims)), am)
     emit(print_module(module, facts=facts_of(names_in(facts), pipeline, module, am)), output)
     if time_passes:
-        click.echo(str(timing), err=True)
+        for line in str(timing).splitlines():
+            say(line, is_error=True)
