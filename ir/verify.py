@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from perfc.errors import ShapeError, VerifyError
 
+from .definition import arity_problem
 from .dim import Dim, Poly, interval, same
 from .fresh import numbering
 from .graph import Graph, Module, Node, Value
@@ -122,6 +123,9 @@ class _Checker:
                 raise self.error(node, message)
         for region in node.regions:
             self.graph(region, names, visible, depth + 1)
+        problem = arity_problem(type(node.op), node.inputs, len(node.outputs))
+        if problem:
+            raise self.error(node, problem)
         if node.op.kind is Kind.CONTROL or node.regions:
             return
         try:

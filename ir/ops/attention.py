@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from ...errors import ShapeError
 from ..cost import Work
+from ..definition import Positive
 from ..dim import Dim, same
 from ..fresh import data_extent
 from ..graph import Inputs
@@ -163,12 +164,12 @@ class Attention(AttentionLike):
 
     mnemonic = "attention"
     onnx = ("Attention",)
-    operands = ("Q", "K", "V", "attn_mask", "past_key", "past_value", "nonpad_kv_seqlen")
+    operands = ("Q", "K", "V", "attn_mask?", "past_key?", "past_value?", "nonpad_kv_seqlen?")
 
     is_causal: int = 0
-    kv_num_heads: int | None = None
+    kv_num_heads: Positive | None = None
     left_window_size: int = -1
-    q_num_heads: int | None = None
+    q_num_heads: Positive | None = None
     qk_matmul_output_mode: int = 0
     right_window_size: int = -1
     scale: float | None = None

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..cost import Traffic, Work
+from ..definition import Natural, Naturals, Positive
 from ..dim import Dim
 from ..fresh import data_extent
 from ..graph import Inputs
@@ -176,8 +177,8 @@ class OneHotEncoder(Op):
     operands = ("X",)
     kind = Kind.CLASSICAL
     formulas = {"integer": "e"}
-    categories: int = 0
-    zeros: int = 1
+    categories: Natural = 0
+    zeros: Natural = 1
 
     @classmethod
     def adapt(
@@ -249,9 +250,9 @@ class FeatureVectorizer(Op):
 
     mnemonic = "feature_vectorizer"
     onnx = ("ai.onnx.ml::FeatureVectorizer",)
-    operands = ("X",)
+    operands = ("X+",)
     kind = Kind.CLASSICAL
-    inputdimensions: tuple[int, ...] = ()
+    inputdimensions: Naturals = ()
 
     def infer(self, ins: Inputs) -> Types:
         columns: Dim = data_extent()
@@ -275,7 +276,7 @@ class DictVectorizer(Op):
     operands = ("X",)
     kind = Kind.CLASSICAL
     formulas = {"integer": "v"}
-    vocabulary: int = 0
+    vocabulary: Natural = 0
 
     @classmethod
     def adapt(
@@ -323,7 +324,7 @@ class CastMap(Op):
     formulas = {"alu": "e"}
     cast_to: str = "TO_FLOAT"
     map_form: str = "DENSE"
-    max_map: int = 1
+    max_map: Positive = 1
 
     def infer(self, ins: Inputs) -> Types:
         columns: Dim = self.max_map if self.map_form == "SPARSE" else data_extent()

@@ -82,7 +82,7 @@ class SequenceConstruct(Container):
 
     mnemonic = "sequence_construct"
     onnx = ("SequenceConstruct",)
-    operands = ("inputs",)
+    operands = ("inputs+",)
 
     def infer(self, ins: Inputs) -> Types:
         types = [v.type for v in ins if v is not None]
@@ -107,7 +107,7 @@ class SequenceInsert(Container):
 
     mnemonic = "sequence_insert"
     onnx = ("SequenceInsert",)
-    operands = ("input_sequence", "tensor", "position")
+    operands = ("input_sequence", "tensor", "position?")
 
     def infer(self, ins: Inputs) -> Types:
         before, new = sequence(ins), type_of(ins, 1)
@@ -129,7 +129,7 @@ class SequenceErase(Container):
 
     mnemonic = "sequence_erase"
     onnx = ("SequenceErase",)
-    operands = ("input_sequence", "position")
+    operands = ("input_sequence", "position?")
 
     def infer(self, ins: Inputs) -> Types:
         before = sequence(ins)
@@ -200,7 +200,7 @@ class SplitToSequence(Op):
 
     mnemonic = "split_to_sequence"
     onnx = ("SplitToSequence",)
-    operands = ("input", "split")
+    operands = ("input", "split?")
     kind = Kind.CONTAINER
     axis: int = 0
     keepdims: int = 1
@@ -347,7 +347,7 @@ class Optional(Container):
 
     mnemonic = "optional"
     onnx = ("Optional",)
-    operands = ("input",)
+    operands = ("input?",)
     type: Type | None = None
 
     def infer(self, ins: Inputs) -> Types:
@@ -385,7 +385,7 @@ class OptionalHasElement(Container):
 
     mnemonic = "optional_has_element"
     onnx = ("OptionalHasElement",)
-    operands = ("input",)
+    operands = ("input?",)
 
     def infer(self, ins: Inputs) -> Types:
         return (TensorType(DType.BOOL, ()),)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ...errors import ShapeError
+from ..definition import Natural, Positive, Positives
 from ..dim import Dim
 from ..graph import Inputs
 from ..op import Types, has, known, tensor
@@ -45,8 +46,8 @@ class ProjectedAttention(AttentionLike):
     mnemonic = "ms_attention"
     onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::Attention",)
     operands: ClassVar[tuple[str, ...]] = (
-        *("input", "weights", "bias", "mask_index", "past", "attention_bias"),
-        "past_sequence_length",
+        *("input", "weights", "bias?", "mask_index?", "past?", "attention_bias?"),
+        "past_sequence_length?",
     )
     formulas: ClassVar[Mapping[str, str]] = PROJECTED_SCORES
     places: ClassVar[Mapping[str, int]] = {
@@ -57,12 +58,12 @@ class ProjectedAttention(AttentionLike):
         "length": 6,
     }
 
-    num_heads: int = 1
+    num_heads: Positive = 1
     do_rotary: int = 0
     mask_filter_value: float = -10000.0
     past_present_share_buffer: int = 0
-    qkv_hidden_sizes: tuple[int, ...] = ()
-    rotary_embedding_dim: int = 0
+    qkv_hidden_sizes: Positives = ()
+    rotary_embedding_dim: Natural = 0
     scale: float | None = None
     unidirectional: int = 0
 
@@ -138,8 +139,8 @@ class DecoderMaskedSelfAttention(ProjectedAttention):
     mnemonic = "decoder_masked_self_attention"
     onnx = ("com.microsoft::DecoderMaskedSelfAttention",)
     operands = (
-        *("input", "weights", "bias", "mask_index", "past", "attention_bias"),
-        *("past_sequence_length", "beam_width", "cache_indirection"),
+        *("input", "weights", "bias", "mask_index?", "past", "attention_bias?"),
+        *("past_sequence_length", "beam_width?", "cache_indirection?"),
     )
 
 
@@ -156,8 +157,8 @@ class QAttention(ProjectedAttention):
     mnemonic = "qattention"
     onnx = ("com.microsoft::QAttention",)
     operands = (
-        *("input", "weight", "bias", "input_scale", "weight_scale", "mask_index"),
-        *("input_zero_point", "weight_zero_point", "past"),
+        *("input", "weight", "bias", "input_scale", "weight_scale", "mask_index?"),
+        *("input_zero_point?", "weight_zero_point?", "past?"),
     )
     places: ClassVar[Mapping[str, int]] = {
         "bias": 2,
@@ -190,8 +191,8 @@ class QOrderedAttention(ProjectedAttention):
     operands = (
         *("input", "scale_input", "scale_Q_gemm", "scale_K_gemm", "scale_V_gemm", "Q_weight"),
         *("K_weight", "V_weight", "scale_Q_weight", "scale_K_weight", "scale_V_weight", "Q_bias"),
-        *("K_bias", "V_bias", "scale_QKT_gemm", "scale_QKT_softmax", "scale_values_gemm"),
-        *("mask_index", "past", "attention_bias"),
+        *("K_bias", "V_bias", "scale_QKT_gemm?", "scale_QKT_softmax?", "scale_values_gemm"),
+        *("mask_index?", "past?", "attention_bias?"),
     )
     places: ClassVar[Mapping[str, int]] = {
         "bias": 11,
@@ -241,14 +242,14 @@ class MultiHeadAttention(AttentionLike):
     mnemonic = "multi_head_attention"
     onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::MultiHeadAttention",)
     operands: ClassVar[tuple[str, ...]] = (
-        *("query", "key", "value", "bias", "key_padding_mask", "attention_bias", "past_key"),
-        *("past_value", "past_sequence_length", "cache_indirection"),
+        *("query", "key?", "value?", "bias?", "key_padding_mask?", "attention_bias?", "past_key?"),
+        *("past_value?", "past_sequence_length?", "cache_indirection?"),
     )
     mask_at: ClassVar[tuple[int, int]] = (4, 5)
     past_at: ClassVar[tuple[int, int]] = (6, 7)
     length_at: ClassVar[int] = 8
 
-    num_heads: int = 1
+    num_heads: Positive = 1
     mask_filter_value: float = -10000.0
     scale: float | None = None
     unidirectional: int = 0
@@ -323,8 +324,8 @@ class DecoderMaskedMultiHeadAttention(MultiHeadAttention):
     mnemonic = "decoder_masked_multi_head_attention"
     onnx = ("com.microsoft::DecoderMaskedMultiHeadAttention",)
     operands = (
-        *("query", "key", "value", "mask_index", "attention_bias", "past_key", "past_value"),
-        *("past_sequence_length", "beam_width", "cache_indirection", "bias"),
+        *("query", "key?", "value?", "mask_index?", "attention_bias?", "past_key?", "past_value?"),
+        *("past_sequence_length?", "beam_width?", "cache_indirection?", "bias?"),
     )
     mask_at = (3, 4)
     past_at = (5, 6)

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from ..broadcast import broadcast
 from ..cost import Work
+from ..definition import Positive
 from ..dim import Dim
 from ..graph import Inputs
 from ..op import Kind, Op, Types, count, has, tensor
@@ -130,7 +131,7 @@ class Rfft(Op):
     operands: ClassVar[tuple[str, ...]] = ("X",)
     kind = Kind.SIGNAL
     formulas: ClassVar[Mapping[str, str]] = {"alu": "5*e*l//2"}
-    signal_ndim: int = 1
+    signal_ndim: Positive = 1
     normalized: int = 0
     onesided: int = 1
 
@@ -223,7 +224,7 @@ class MulInteger(Op):
 
     mnemonic = "mul_integer"
     onnx = ("com.microsoft::MulInteger",)
-    operands = ("A", "A_zero_point", "B", "B_zero_point")
+    operands = ("A", "A_zero_point?", "B", "B_zero_point?")
     formulas: ClassVar[Mapping[str, str]] = {"integer": "a*e"}
 
     def infer(self, ins: Inputs) -> Types:
@@ -259,7 +260,7 @@ class ScaledSiLU(Elementwise):
 
     mnemonic = "scaled_silu"
     onnx = ("com.microsoft::ScaledSiLU",)
-    operands = ("X", "scale")
+    operands = ("X", "scale?")
     alu_per_element, sfu_per_element = 4, 2
     alpha: float = 1.0
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..cost import Traffic, dim_sum
+from ..definition import Natural, Positive
 from ..dim import Dim, dim_max
 from ..fresh import data_extent
 from ..graph import Inputs
@@ -41,18 +42,18 @@ class GroupQueryAttention(AttentionLike):
     mnemonic = "group_query_attention"
     onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::GroupQueryAttention",)
     operands: ClassVar[tuple[str, ...]] = (
-        *("query", "key", "value", "past_key", "past_value", "seqlens_k"),
-        *("total_sequence_length", "cos_cache", "sin_cache", "position_ids", "attention_bias"),
-        *("head_sink", "k_scale", "v_scale", "q_norm_weight", "k_norm_weight"),
+        *("query", "key?", "value?", "past_key?", "past_value?", "seqlens_k"),
+        *("total_sequence_length", "cos_cache?", "sin_cache?", "position_ids?", "attention_bias?"),
+        *("head_sink?", "k_scale?", "v_scale?", "q_norm_weight?", "k_norm_weight?"),
     )
     total_at: ClassVar[int] = 6
 
-    num_heads: int = 1
-    kv_num_heads: int = 1
+    num_heads: Positive = 1
+    kv_num_heads: Positive = 1
     causal: int = 1
     do_rotary: int = 0
     k_quant_type: str = "NONE"
-    kv_cache_bit_width: int = 0
+    kv_cache_bit_width: Natural = 0
     local_window_size: int = -1
     qk_norm_epsilon: float = 1e-6
     qk_output: int = 0
@@ -176,13 +177,13 @@ class SparseAttention(GroupQueryAttention):
     mnemonic = "sparse_attention"
     onnx = ("com.microsoft::SparseAttention",)
     operands = (
-        *("query", "key", "value", "past_key", "past_value", "block_row_indices"),
+        *("query", "key?", "value?", "past_key", "past_value", "block_row_indices"),
         *("block_col_indices", "total_sequence_length", "key_total_sequence_lengths"),
-        *("cos_cache", "sin_cache"),
+        *("cos_cache?", "sin_cache?"),
     )
     total_at = 7
 
-    sparse_block_size: int = 64
+    sparse_block_size: Positive = 64
 
     def present(self, ins: Inputs, s: Dim) -> Dim:
         return self.past(ins)
@@ -217,9 +218,10 @@ class DynamicSparseAttention(GroupQueryAttention):
     mnemonic = "dynamic_sparse_attention"
     onnx = ("com.microsoft::DynamicSparseAttention",)
     operands = (
-        *("query", "key", "value", "past_key", "past_value", "auxiliary_key", "auxiliary_value"),
-        *("selected_indices", "selected_counts", "seqlens_k", "total_sequence_length"),
-        *("cos_cache", "sin_cache", "position_ids", "q_norm_weight", "k_norm_weight", "head_sink"),
+        *("query", "key?", "value?", "past_key?", "past_value?", "auxiliary_key?"),
+        *("auxiliary_value?", "selected_indices", "selected_counts", "seqlens_k"),
+        *("total_sequence_length", "cos_cache?", "sin_cache?", "position_ids?"),
+        *("q_norm_weight?", "k_norm_weight?", "head_sink?"),
     )
     total_at = 10
 
@@ -261,13 +263,13 @@ class PagedAttention(AttentionLike):
     mnemonic = "paged_attention"
     onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::PagedAttention",)
     operands: ClassVar[tuple[str, ...]] = (
-        *("query", "key", "value", "key_cache", "value_cache", "cumulative_sequence_length"),
-        *("past_seqlens", "block_table", "cos_cache", "sin_cache", "slot_mapping", "head_sink"),
-        *("q_norm_weight", "k_norm_weight", "k_scale", "v_scale", "attention_metadata"),
+        *("query", "key?", "value?", "key_cache", "value_cache?", "cumulative_sequence_length"),
+        *("past_seqlens", "block_table", "cos_cache?", "sin_cache?", "slot_mapping?", "head_sink?"),
+        *("q_norm_weight?", "k_norm_weight?", "k_scale?", "v_scale?", "attention_metadata?"),
     )
 
-    num_heads: int = 1
-    kv_num_heads: int = 1
+    num_heads: Positive = 1
+    kv_num_heads: Positive = 1
     do_rotary: int = 0
     is_causal: int = 1
     k_cache_dtype: str = ""
@@ -280,7 +282,7 @@ class PagedAttention(AttentionLike):
     scale: float | None = None
     softcap: float = 0.0
     v_cache_dtype: str = ""
-    v_head_size: int = 0
+    v_head_size: Natural = 0
     v_quant_type: str = "NONE"
 
     def _sizes(self, ins: Inputs) -> tuple[Dim, Dim, Dim]:

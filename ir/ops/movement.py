@@ -10,6 +10,7 @@ from ...errors import ShapeError
 from ..broadcast import broadcast_extent
 from ..contents import arranged, elements, or_data, small_shape
 from ..cost import Traffic, Work
+from ..definition import Naturals, Positive, Positives
 from ..dim import Dim, Poly, interval
 from ..fresh import data_extent
 from ..graph import Inputs
@@ -177,7 +178,7 @@ class DepthToSpace(Movement):
     mnemonic = "depth_to_space"
     onnx = ("DepthToSpace",)
     operands = ("input",)
-    blocksize: int = 1
+    blocksize: Positive = 1
     mode: str = "DCR"
 
     def infer(self, ins: Inputs) -> Types:
@@ -200,7 +201,7 @@ class SpaceToDepth(Movement):
     mnemonic = "space_to_depth"
     onnx = ("SpaceToDepth",)
     operands = ("input",)
-    blocksize: int = 1
+    blocksize: Positive = 1
     mode: str = "DCR"
 
     def infer(self, ins: Inputs) -> Types:
@@ -245,7 +246,7 @@ class Trilu(_Rearranged):
 
     mnemonic = "trilu"
     onnx = ("Trilu", "com.microsoft::Trilu")
-    operands = ("input", "k")
+    operands = ("input", "k?")
     upper: int = 1
 
     def infer(self, ins: Inputs) -> Types:
@@ -285,9 +286,9 @@ class Col2Im(Movement):
     onnx = ("Col2Im",)
     operands = ("input", "image_shape", "block_shape")
     formulas: ClassVar[Mapping[str, str]] = {"alu": "e"}
-    dilations: tuple[int, ...] | None = None
-    pads: tuple[int, ...] | None = None
-    strides: tuple[int, ...] | None = None
+    dilations: Positives | None = None
+    pads: Naturals | None = None
+    strides: Positives | None = None
 
     def infer(self, ins: Inputs) -> Types:
         data = tensor(ins, 0)

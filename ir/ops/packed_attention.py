@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ..definition import Positive, Positives
 from ..dim import Dim
 from ..graph import Inputs
 from ..op import Types, has, tensor
@@ -44,12 +45,12 @@ class PackedMultiHeadAttention(AttentionLike):
     mnemonic = "packed_multi_head_attention"
     onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::PackedMultiHeadAttention",)
     operands: ClassVar[tuple[str, ...]] = (
-        *("query", "key", "value", "bias", "token_offset", "cumulative_sequence_length"),
-        "attention_bias",
+        *("query", "key?", "value?", "bias?", "token_offset", "cumulative_sequence_length"),
+        "attention_bias?",
     )
     formulas: ClassVar[Mapping[str, str]] = SCORES
 
-    num_heads: int = 1
+    num_heads: Positive = 1
     mask_filter_value: float = -10000.0
     scale: float | None = None
 
@@ -87,12 +88,12 @@ class PackedAttention(AttentionLike):
     onnx = ("com.microsoft::PackedAttention",)
     operands = (
         *("input", "weights", "bias", "token_offset", "cumulative_sequence_length"),
-        "attention_bias",
+        "attention_bias?",
     )
     formulas: ClassVar[Mapping[str, str]] = PROJECTED_SCORES
 
-    num_heads: int = 1
-    qkv_hidden_sizes: tuple[int, ...] = ()
+    num_heads: Positive = 1
+    qkv_hidden_sizes: Positives = ()
     scale: float | None = None
 
     def _widths(self, ins: Inputs) -> tuple[Dim, Dim, Dim]:
@@ -134,8 +135,8 @@ class LongformerAttention(AttentionLike):
     formulas: ClassVar[Mapping[str, str]] = PROJECTED_SCORES
     weight_at: ClassVar[int] = 1
 
-    num_heads: int = 1
-    window: int = 1
+    num_heads: Positive = 1
+    window: Positive = 1
 
     def infer(self, ins: Inputs) -> Types:
         x = ranked(ins, 0, 3)

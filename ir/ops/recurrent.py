@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from ..cost import Work, dim_sum
+from ..definition import Positive
 from ..dim import Dim
 from ..graph import Inputs
 from ..op import Kind, Op, Types, has, known, tensor
@@ -31,6 +32,7 @@ class Recurrent(Op):
     """
 
     kind = Kind.RECURRENT
+    least_results = 0
     formulas: ClassVar[Mapping[str, str]] = {
         "mac": "t*b*r*g*h*(i + h)",
         "alu": "t*b*h*x",
@@ -48,7 +50,7 @@ class Recurrent(Op):
     activations: tuple[str, ...] = ()
     clip: float | None = None
     direction: str = "forward"
-    hidden_size: int | None = None
+    hidden_size: Positive | None = None
     layout: int = 0
 
     @property
@@ -133,7 +135,7 @@ class RNN(Recurrent):
 
     mnemonic = "rnn"
     onnx = ("RNN",)
-    operands = ("X", "W", "R", "B", "sequence_lens", "initial_h")
+    operands = ("X", "W", "R", "B?", "sequence_lens?", "initial_h?")
 
 
 @dataclass(frozen=True)
@@ -146,7 +148,7 @@ class GRU(Recurrent):
 
     mnemonic = "gru"
     onnx = ("GRU",)
-    operands = ("X", "W", "R", "B", "sequence_lens", "initial_h")
+    operands = ("X", "W", "R", "B?", "sequence_lens?", "initial_h?")
     gates = 3
     uses = (2, 1)
     defaults = ("Sigmoid", "Tanh")
@@ -155,6 +157,9 @@ class GRU(Recurrent):
 
     def gating(self, ins: Inputs) -> int:
         return 5
+
+
+LSTM_OPERANDS = ("X", "W", "R", "B?", "sequence_lens?", "initial_h?", "initial_c?", "P?")
 
 
 @dataclass(frozen=True)
@@ -169,9 +174,7 @@ class LSTM(Recurrent):
 
     mnemonic = "lstm"
     onnx: ClassVar[tuple[str, ...]] = ("LSTM",)
-    operands: ClassVar[tuple[str, ...]] = (
-        *("X", "W", "R", "B", "sequence_lens", "initial_h", "initial_c", "P"),
-    )
+    operands: ClassVar[tuple[str, ...]] = LSTM_OPERANDS
     gates = 4
     uses = (3, 1, 1)
     defaults = ("Sigmoid", "Tanh", "Tanh")
@@ -193,7 +196,7 @@ class DynamicQuantizeLSTM(LSTM):
 
     mnemonic = "dynamic_quantize_lstm"
     onnx = ("com.microsoft::DynamicQuantizeLSTM",)
-    operands = (*LSTM.operands, "W_scale", "W_zero_point", "R_scale", "R_zero_point")
+    operands = (*LSTM_OPERANDS, "W_scale", "W_zero_point", "R_scale", "R_zero_point")
 
     def mac_dtype(self) -> DType | None:
         return DType.I8
@@ -212,7 +215,7 @@ class AttnLSTM(LSTM):
 
     mnemonic = "attn_lstm"
     onnx = ("com.microsoft::AttnLSTM",)
-    operands = (*LSTM.operands, "QW", "MW", "V", "M", "memory_seq_lens", "AW")
+    operands = (*LSTM_OPERANDS, "QW?", "MW?", "V?", "M?", "memory_seq_lens?", "AW?")
 
     def input_width(self, ins: Inputs) -> Dim | None:
         return axis(tensor(ins, 1).shape, 2)

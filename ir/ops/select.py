@@ -327,9 +327,9 @@ class NonMaxSuppression(Op):
     operands = (
         "boxes",
         "scores",
-        "max_output_boxes_per_class",
-        "iou_threshold",
-        "score_threshold",
+        "max_output_boxes_per_class?",
+        "iou_threshold?",
+        "score_threshold?",
     )
     kind = Kind.SORT
     formulas: ClassVar[Mapping[str, str]] = {"alu": "s"}

@@ -8,6 +8,7 @@ from math import prod
 from ...errors import ShapeError
 from ..contents import agreed, content, elements, or_data, picked, small_shape
 from ..cost import Traffic
+from ..definition import Natural
 from ..dim import Dim, Poly, ceil_div, dim_max, dim_min, interval, same
 from ..fresh import data_extent
 from ..graph import Inputs
@@ -125,7 +126,7 @@ class Slice(Part):
 
     mnemonic = "slice"
     onnx = ("Slice",)
-    operands = ("data", "starts", "ends", "axes", "steps")
+    operands = ("data", "starts", "ends", "axes?", "steps?")
 
     def infer(self, ins: Inputs) -> Types:
         data = tensor(ins, 0)
@@ -178,9 +179,9 @@ class Split(Part):
 
     mnemonic = "split"
     onnx = ("Split",)
-    operands = ("input", "split")
+    operands = ("input", "split?")
     axis: int = 0
-    num_outputs: int = 0
+    num_outputs: Natural = 0
 
     def infer(self, ins: Inputs) -> Types:
         data = tensor(ins, 0)
@@ -236,7 +237,7 @@ class Concat(Op):
 
     mnemonic = "concat"
     onnx = ("Concat",)
-    operands = ("inputs",)
+    operands = ("inputs+",)
     kind = Kind.MOVEMENT
     axis: int = 0
 

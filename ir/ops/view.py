@@ -146,7 +146,7 @@ class Squeeze(View):
 
     mnemonic = "squeeze"
     onnx = ("Squeeze",)
-    operands = ("data", "axes")
+    operands = ("data", "axes?")
 
     def infer(self, ins: Inputs) -> Types:
         data = tensor(ins, 0)
