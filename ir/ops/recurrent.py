@@ -25,8 +25,8 @@ class Recurrent(Op):
              ``layout`` 1 X[b, t, i], Y[b, t, r, h], Y_h[b, r, h]; r directions.
     Work:    mac = t*b*r*g*h*(i + h); alu = t*b*h*x and sfu = t*b*h*y: sums of the products,
              biases, clipping, gating and activations of all directions together. With
-             sequence_lens ``effective_mac`` counts the given steps, or where their content is
-             not known one step a sequence.
+             sequence_lens ``effective_mac`` counts the given steps; where their content is not
+             known t is 1, a lower limit.
     Traffic: each operand once, each result once; weights stay on chip between steps.
     Source:  ONNX LSTM-22, GRU-22, RNN-22.
     """
@@ -103,6 +103,7 @@ class Recurrent(Op):
         if i is None or tensor(ins, 0).shape is None:
             return {}
         (t, b), r, g = self._sizes(ins), self.directions, self.gates
+        t = 1 if self._lengths(ins) is None else t
         alu, sfu = self._activation_costs()
         clipped = 2 * g if self.clip else 0
         biased = g if has(ins, 3) else 0
@@ -116,14 +117,19 @@ class Recurrent(Op):
         rows = e["t"] * e["b"] * e["h"]
         step = e["r"] * e["g"] * e["h"] * (e["i"] + e["h"])
         done = Work(step * e["t"] * e["b"], rows * e["x"], rows * e["y"], dtype=self.mac_dtype())
+        lengths = self._lengths(ins)
+        if lengths is None:
+            return replace(done, is_bound=True)
+        return replace(done, effective_mac=step * dim_sum(lengths)) if lengths else done
+
+    def _lengths(self, ins: Inputs) -> Shape | None:
+        """Steps of every sequence, () where all run to the end, None where only running tells."""
         if not has(ins, 4):
-            return done
+            return ()
         content = known(ins, 4)
         dims = () if content is None else content.dims
         lengths = tuple(d for d in dims if d is not None)
-        complete = content is not None and len(lengths) == len(dims)
-        steps = dim_sum(lengths) if complete else e["b"]
-        return replace(done, effective_mac=step * steps)
+        return lengths if content is not None and len(lengths) == len(dims) else None
 
 
 class RNN(Recurrent):
