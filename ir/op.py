@@ -88,7 +88,7 @@ class Op:
             cls.signature = Operands.of(cls.operands)
             cls.operands = cls.signature.names
         if "onnx" in cls.__dict__:
-            cls.is_closed = not any(name.startswith("com.") for name in cls.onnx)
+            cls.is_closed = any(not name.startswith("com.") for name in cls.onnx)
         if "mnemonic" in cls.__dict__:
             known = REGISTRY.setdefault(cls.mnemonic, cls)
             # `dataclass(slots=True)` and reloads build the class again under the same name

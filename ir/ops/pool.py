@@ -150,7 +150,7 @@ class MaxPool(Pool):
     """
 
     mnemonic = "max_pool"
-    onnx: ClassVar[tuple[str, ...]] = ("MaxPool",)
+    onnx: ClassVar[tuple[str, ...]] = ("MaxPool", "com.microsoft.nchwc::MaxPool")
 
     storage_order: int = 0
 
@@ -204,7 +204,7 @@ class AveragePool(Pool):
     """
 
     mnemonic = "average_pool"
-    onnx: ClassVar[tuple[str, ...]] = ("AveragePool",)
+    onnx: ClassVar[tuple[str, ...]] = ("AveragePool", "com.microsoft.nchwc::AveragePool")
 
     count_include_pad: int = 0
 
