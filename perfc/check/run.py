@@ -194,13 +194,14 @@ def one(p: Planned, cache: Cache) -> Measured:
     known = cache.get(p.case, digest, target)
     if known is not None:
         return Measured(known, False)
-    entry = analysed(p, target)
-    cache.put(p.case, digest, target, entry)
+    entry, is_alone = analysed(p, target)
+    if is_alone:
+        cache.put(p.case, digest, target, entry)
     return Measured(entry, True)
 
 
-def analysed(p: Planned, target: str) -> Entry:
-    """Figures of one case, computed.
+def analysed(p: Planned, target: str) -> tuple[Entry, bool]:
+    """Figures of one case, computed, and whether the model's file alone decides them.
 
     Raises:
         PerfcError: the model cannot be analysed.
@@ -223,7 +224,8 @@ def analysed(p: Planned, target: str) -> Entry:
             p.path, budget.target, dims=dims, runtime=budget.runtime, dtype=budget.dtype
         )
     found: Mapping[Metric, Figure] = figures(report)
-    return Entry(report.source.origin.digest, found, target, sizes_of(report))
+    origin = report.source.origin
+    return Entry(origin.digest, found, target, sizes_of(report)), not origin.beside
 
 
 def sizes_of(report: Report) -> tuple[tuple[str, int], ...]:

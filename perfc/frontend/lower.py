@@ -104,6 +104,7 @@ class Lowering:
             f"{model.producer_name} {model.producer_version}".strip(),
             model.ir_version,
             tuple(sorted(opsets.items())),
+            model.origin.beside,
         )
         return Module(graph, self.symbols.declarations(), origin)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from perfc.errors import ModelError
 
-from .proto import Attribute, TypeProto
+from .proto import Attribute, Tensor, TypeProto
 from .table import PAYLOAD_CAP_BYTES, Field, Fields, Kind, Message, Unread
 from .window import Window
 
@@ -54,6 +54,7 @@ class Decoder:
         self.strings = Strings()
         self.attributes: dict[bytes, Attribute] = {}
         self.types: dict[bytes, TypeProto] = {}
+        self.external: list[Tensor] = []
 
     def fault(self, what: str, at: int) -> ModelError:
         """The error for malformed bytes at an offset of the current buffer."""
