@@ -9,14 +9,45 @@ from typing import Any
 
 import numpy as np
 import onnx
-from onnx import TensorProto, helper, numpy_helper
+from onnx import helper, numpy_helper
 
 from perfc.ir.op import Op
 from perfc.ir.ops import load_all
 
-INTEGERS = (-(2**63), -(2**31), -5, -2, -1, 0, 0, 1, 1, 2, 3, 4, 7, 16, 64, 2**31, 10**12, 2**63 - 1)
+INTEGERS = (
+    -(2**63),
+    -(2**31),
+    -5,
+    -2,
+    -1,
+    0,
+    0,
+    1,
+    1,
+    2,
+    3,
+    4,
+    7,
+    16,
+    64,
+    2**31,
+    10**12,
+    2**63 - 1,
+)
 NUMBERS = (float("nan"), float("inf"), -float("inf"), -1.0, 0.0, 1e-45, 0.5, 1.0, 2.0, 3e38)
-TEXTS = ("", "NOTSET", "SAME_UPPER", "VALID", "nearest", "ij,jk->ik", "...", "\0", "é" * 40, "ALL", "9")
+TEXTS = (
+    "",
+    "NOTSET",
+    "SAME_UPPER",
+    "VALID",
+    "nearest",
+    "ij,jk->ik",
+    "...",
+    "\0",
+    "é" * 40,
+    "ALL",
+    "9",
+)
 EXTENTS = (0, 1, 1, 2, 2, 3, 4, 8, 12, 16, 64, 2**31, 10**12, "N", "M", None)
 ELEMENTS = (1, 1, 1, 2, 3, 6, 7, 7, 8, 9, 10, 11, 14, 16, 17, 21, 23, 25, 27)
 GRAPHS = ("If", "Loop", "Scan", "SequenceMap")
@@ -51,14 +82,18 @@ def attribute_value(r: random.Random, field: Field[Any]) -> object:
             return r.choice(INTEGERS)
 
 
-def operand(r: random.Random, name: str) -> tuple[onnx.ValueInfoProto | None, onnx.TensorProto | None]:
+def operand(
+    r: random.Random, name: str
+) -> tuple[onnx.ValueInfoProto | None, onnx.TensorProto | None]:
     """An input of any type, or a stored tensor with content."""
     elem = r.choice(ELEMENTS)
     shape = [r.choice(EXTENTS) for _ in range(r.choice((0, 1, 1, 2, 2, 3, 3, 4, 4, 5)))]
     if r.random() < 0.3:
         kind = r.choice((np.int64, np.int64, np.int32, np.float32, np.bool_))
         small = tuple(d if isinstance(d, int) and d < 5 else 2 for d in shape[:2])
-        values = np.array([r.choice((-1, 0, 1, 2, 3, 2**31 - 1)) for _ in range(int(np.prod(small)))])
+        values = np.array(
+            [r.choice((-1, 0, 1, 2, 3, 2**31 - 1)) for _ in range(int(np.prod(small)))]
+        )
         return None, numpy_helper.from_array(values.astype(kind).reshape(small), name)
     if r.random() < 0.05:
         type_ = helper.make_tensor_type_proto(elem, shape)

@@ -13,7 +13,7 @@ from .definition import Operands, range_problem
 from .dim import Dim
 from .graph import Inputs
 from .known import Known
-from .types import DType, TensorType, Type, element_count
+from .types import DType, SequenceType, TensorType, Type, element_count
 
 Types: TypeAlias = "tuple[Type, ...]"
 Folded: TypeAlias = "tuple[Known | None, ...]"
@@ -186,9 +186,9 @@ def tensor(ins: Inputs, index: int) -> TensorType:
 
 
 def known(ins: Inputs, index: int) -> Known | None:
-    """Content of input ``index`` where it is known."""
+    """Content of input ``index`` where it is a tensor's and known."""
     value = ins[index] if index < len(ins) else None
-    return None if value is None else value.known
+    return None if value is None or isinstance(value.type, SequenceType) else value.known
 
 
 def known_ints(ins: Inputs, index: int) -> tuple[int, ...] | None:

@@ -174,8 +174,14 @@ def known_problem(value: Value) -> str:
     content, type_ = value.known, value.type
     if content is None:
         return ""
-    if not isinstance(content, Known) or not isinstance(type_, TensorType):
-        return "only tensors have known contents" if isinstance(content, Known) else "content"
+    if not isinstance(content, Known):
+        return "content"
+    if isinstance(type_, SequenceType):
+        is_listed = content.shape == (len(content.items),)
+        is_listed &= all(item is None or isinstance(item, Known) for item in content.items)
+        return "" if is_listed else f"{content} is no list of the contents of elements"
+    if not isinstance(type_, TensorType):
+        return "only tensors and sequences have known contents"
     count = 1
     for d in content.shape:
         count *= d
@@ -188,6 +194,8 @@ def known_problem(value: Value) -> str:
             return f"string {item!r} in {type_}"
         if isinstance(item, float) and type_.dtype.is_integer:
             return f"float {item} in {type_}"
+        if isinstance(item, Known):
+            return f"the content of another value in {type_}"
     return ""
 
 

@@ -17,7 +17,7 @@ from ..traffic import moved, stored
 from ..types import DType, TensorType
 from .gather import position
 
-OPAQUE = (str, Quotient, type(None))
+OPAQUE = (str, Quotient, Known, type(None))
 
 
 def _add(a: Item, b: Item) -> Item:

@@ -9,7 +9,7 @@ from ...errors import ShapeError
 from ..contents import agreed, content, elements, or_data, picked, small_shape
 from ..cost import Traffic
 from ..definition import Natural
-from ..dim import Dim, Poly, ceil_div, dim_max, dim_min, interval, same
+from ..dim import Dim, Poly, at_most, ceil_div, dim_max, dim_min, interval, same
 from ..fresh import data_extent
 from ..graph import Inputs
 from ..known import Item, Known
@@ -70,7 +70,9 @@ def backward_extent(extent: Dim, start: Bound, end: Bound) -> Dim | None:
     if first is None or last is None or end in (FAR, (1 << 63) - 1):
         return None
     if (interval(first)[0] or 0) < 0 and not (isinstance(extent, int) and first == extent - 1):
-        return None
+        # either way it takes nothing that does not reach below position 0
+        is_empty = (interval(first)[1] or 0) < 0 and at_most(0, last)
+        return 0 if is_empty else None
     return dim_max(0, dim_min(first, extent - 1) - dim_max(last, -1))
 
 
@@ -85,7 +87,9 @@ def sliced_extent(extent: Dim, start: Bound, end: Bound, step: Bound) -> Dim:
     if length is not None:
         return length if size == 1 else ceil_div(length, size)
     longest = extent
-    if step > 0 and isinstance(end, int) and 0 <= end < FAR:
+    if step < 0 and isinstance(start, int) and at_most(start + extent, -1):
+        longest = dim_min(extent, 1)
+    elif step > 0 and isinstance(end, int) and 0 <= end < FAR:
         longest = dim_min(extent, end)
     elif step > 0 and isinstance(start, int) and -FAR < start < 0:
         longest = dim_min(extent, -start)
