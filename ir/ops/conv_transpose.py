@@ -91,7 +91,7 @@ class ConvTranspose(Op):
         if self.output_shape:
             if len(self.output_shape) < rank:
                 raise ShapeError(f"output_shape has {len(self.output_shape)} of {rank} extents")
-            return tuple(self.output_shape[-rank:])
+            return self._stated(rank)
         strides = per_axis(self.strides, rank, 1, "strides")
         dilations = per_axis(self.dilations, rank, 1, "dilations")
         extra = per_axis(self.output_padding, rank, 0, "output_padding")
@@ -111,6 +111,13 @@ class ConvTranspose(Op):
         if any(isinstance(d, int) and d < 0 for d in out):
             raise ShapeError(f"pads leave extents {out}")
         return tuple(out)
+
+    def _stated(self, rank: int) -> Shape:
+        """The spatial extents of ``output_shape``, which may begin with batch and channels."""
+        stated = self.output_shape[-rank:] if rank else ()
+        if any(d < 0 for d in stated):
+            raise ShapeError(f"output_shape states extents {list(stated)}")
+        return stated
 
     def infer(self, ins: Inputs) -> Types:
         dtype = self.result_dtype(ins)
