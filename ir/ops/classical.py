@@ -13,6 +13,7 @@ from ..fresh import data_extent
 from ..graph import Inputs
 from ..known import Known
 from ..op import Kind, Op, Types, count, each_once, tensor
+from ..traffic import moved, stored
 from ..types import DType, MapType, SequenceType, Shape, TensorType, element_count
 from .exact import checked
 
@@ -343,7 +344,7 @@ class ZipMap(Op):
 
     Shapes:  X[n, c] -> a sequence of n maps.
     Work:    none.
-    Traffic: X read once; the size of the maps is not known.
+    Traffic: the scores read and written once; the labels, which are attributes, left out.
     Source:  ai.onnx.ml ZipMap-1.
     """
 
@@ -365,3 +366,7 @@ class ZipMap(Op):
         rows = in_rows(x.shape)
         element = MapType(self.key, TensorType(x.dtype, ()))
         return (SequenceType(element, None if rows is None else rows[0]),)
+
+    def traffic(self, ins: Inputs, outs: Types) -> Traffic:
+        scores = stored(tensor(ins, 0))
+        return moved([scores], [scores])

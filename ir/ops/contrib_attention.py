@@ -59,8 +59,8 @@ class ProjectedAttention(AttentionLike):
     """Projects its input to queries, keys and values, then attends.
 
     Shapes:  input[b, s, i], weights[i, j] with j the widths of Q, K and V together, bias[j],
-             past[2, b, h, p, d] -> output[b, s, h*v], present[2, b, h, p + s, d]; a shared
-             buffer keeps its own extent.
+             past[2, b, h, p, v] -> output[b, s, h*v], present[2, b, h, p + s, v]; a shared
+             buffer keeps its own extent. Heads of keys are as wide as those of values there.
     Work:    as AttentionLike with the projection; z = j for its bias. In a shared buffer whose
              past_sequence_length is not known t is the s new keys, a lower limit.
     Traffic: each operand once, each result once; of a shared buffer only the keys and values that
@@ -124,12 +124,12 @@ class ProjectedAttention(AttentionLike):
     def infer(self, ins: Inputs) -> Types:
         x = ranked(ins, 0, 3)
         b, s = either(axis(x, 0)), either(axis(x, 1))
-        q, v, _ = self.widths(ins)
+        _, v, _ = self.widths(ins)
         dtype = self.result_dtype(ins)
         out = TensorType(dtype, (b, s, v))
         held = self._past(ins).held
         total = held if self.past_present_share_buffer and held != 0 else held + s
-        state = (2, b, self.num_heads, total, q // self.num_heads)
+        state = (2, b, self.num_heads, total, v // self.num_heads)
         return out, TensorType(dtype, state)
 
     def scores(self, ins: Inputs) -> Scores | None:
