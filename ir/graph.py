@@ -188,13 +188,14 @@ class SymbolDecl:
 
 @dataclass(frozen=True, slots=True)
 class ModelOrigin:
-    """The file a module came from."""
+    """The file a module came from; ``beside`` are other files that small contents are from."""
 
     path: str = ""
     digest: str = ""
     producer: str = ""
     ir_version: int = 0
     opsets: tuple[tuple[str, int], ...] = ()
+    beside: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

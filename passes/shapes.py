@@ -289,10 +289,18 @@ def checked(types: Types, folded: Folded) -> Folded:
     """Contents that agree with their types; one that does not is dropped."""
     if not folded:
         return folded
-    return tuple(
-        k if k is not None and isinstance(t, TensorType) and t.shape == k.shape else None
-        for t, k in zip(types, folded, strict=False)
-    )
+    return tuple(k if fits(t, k) else None for t, k in zip(types, folded, strict=False))
+
+
+def fits(type_: Type, known: Known | None) -> bool:
+    """Whether a content is one that a value of this type can have."""
+    match type_:
+        case TensorType(shape=shape):
+            return known is not None and known.shape == shape
+        case SequenceType(length=length):
+            return known is not None and known.shape == (length,)
+        case _:
+            return False
 
 
 def impossible(node: Node, index: int, extent: int) -> ShapeError:

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from ...errors import ShapeError
 from ..cost import Traffic, Work, dim_sum
+from ..definition import Naturals, Positive, Positives
 from ..dim import Dim, Poly, same
 from ..fresh import data_extent
 from ..graph import Inputs
@@ -62,7 +63,7 @@ class Conv(Op):
 
     mnemonic = "conv"
     onnx: ClassVar[tuple[str, ...]] = ("Conv",)
-    operands: ClassVar[tuple[str, ...]] = ("X", "W", "B")
+    operands: ClassVar[tuple[str, ...]] = ("X", "W", "B?")
     kind = Kind.CONV
     formulas: ClassVar[Mapping[str, str]] = {
         "mac": "n*k*p*q*(c//g)*r*s",
@@ -73,11 +74,11 @@ class Conv(Op):
     """Positions of the feature maps and of the filters among the operands."""
 
     auto_pad: str = "NOTSET"
-    dilations: tuple[int, ...] = ()
-    group: int = 1
-    kernel_shape: tuple[int, ...] = ()
-    pads: tuple[int, ...] = ()
-    strides: tuple[int, ...] = ()
+    dilations: Positives = ()
+    group: Positive = 1
+    kernel_shape: Positives = ()
+    pads: Naturals = ()
+    strides: Positives = ()
 
     def layout(self) -> int:
         """Whether channels are the last axis of the feature maps."""
@@ -208,7 +209,7 @@ class FusedConv(Conv):
 
     mnemonic = "fused_conv"
     onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::FusedConv",)
-    operands = ("X", "W", "B", "Z")
+    operands = ("X", "W", "B?", "Z?")
 
     activation: str = ""
     activation_params: tuple[float, ...] = ()
@@ -259,10 +260,10 @@ class DeformConv(Conv):
 
     mnemonic = "deform_conv"
     onnx = ("DeformConv",)
-    operands = ("X", "W", "offset", "B", "mask")
+    operands = ("X", "W", "offset", "B?", "mask?")
     formulas = {"mac": "n*k*p*q*(c//g)*r*s", "alu": "n*c*p*q*r*s*x + n*k*p*q*y"}
 
-    offset_group: int = 1
+    offset_group: Positive = 1
 
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         letters = super().extents(ins, outs)

@@ -91,7 +91,7 @@ class Resize(Resampling):
 
     mnemonic = "resize"
     onnx = ("Resize",)
-    operands = ("X", "roi", "scales", "sizes")
+    operands = ("X", "roi?", "scales?", "sizes?")
     antialias: int = 0
     axes: tuple[int, ...] | None = None
     coordinate_transformation_mode: str = "half_pixel"

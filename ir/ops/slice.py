@@ -8,6 +8,7 @@ from math import prod
 from ...errors import ShapeError
 from ..contents import agreed, content, elements, or_data, picked, small_shape
 from ..cost import Traffic
+from ..definition import Natural
 from ..dim import Dim, Poly, at_most, ceil_div, dim_max, dim_min, interval, same
 from ..fresh import data_extent
 from ..graph import Inputs
@@ -69,7 +70,9 @@ def backward_extent(extent: Dim, start: Bound, end: Bound) -> Dim | None:
     if first is None or last is None or end in (FAR, (1 << 63) - 1):
         return None
     if (interval(first)[0] or 0) < 0 and not (isinstance(extent, int) and first == extent - 1):
-        return None
+        # either way it takes nothing that does not reach below position 0
+        is_empty = (interval(first)[1] or 0) < 0 and at_most(0, last)
+        return 0 if is_empty else None
     return dim_max(0, dim_min(first, extent - 1) - dim_max(last, -1))
 
 
@@ -84,7 +87,9 @@ def sliced_extent(extent: Dim, start: Bound, end: Bound, step: Bound) -> Dim:
     if length is not None:
         return length if size == 1 else ceil_div(length, size)
     longest = extent
-    if step > 0 and isinstance(end, int) and 0 <= end < FAR:
+    if step < 0 and isinstance(start, int) and at_most(start + extent, -1):
+        longest = dim_min(extent, 1)
+    elif step > 0 and isinstance(end, int) and 0 <= end < FAR:
         longest = dim_min(extent, end)
     elif step > 0 and isinstance(start, int) and -FAR < start < 0:
         longest = dim_min(extent, -start)
@@ -125,7 +130,7 @@ class Slice(Part):
 
     mnemonic = "slice"
     onnx = ("Slice",)
-    operands = ("data", "starts", "ends", "axes", "steps")
+    operands = ("data", "starts", "ends", "axes?", "steps?")
 
     def infer(self, ins: Inputs) -> Types:
         data = tensor(ins, 0)
@@ -178,9 +183,9 @@ class Split(Part):
 
     mnemonic = "split"
     onnx = ("Split",)
-    operands = ("input", "split")
+    operands = ("input", "split?")
     axis: int = 0
-    num_outputs: int = 0
+    num_outputs: Natural = 0
 
     def infer(self, ins: Inputs) -> Types:
         data = tensor(ins, 0)
@@ -238,7 +243,7 @@ class Concat(Op):
 
     mnemonic = "concat"
     onnx = ("Concat",)
-    operands = ("inputs",)
+    operands = ("inputs+",)
     kind = Kind.MOVEMENT
     axis: int = 0
 

@@ -235,13 +235,14 @@ def one(p: Planned, cache: Cache) -> Measured:
     known = cache.get(p.case, digest, target)
     if known is not None:
         return Measured(known, False)
-    entry = analysed(p, target)
-    cache.put(p.case, digest, target, entry)
+    entry, is_alone = analysed(p, target)
+    if is_alone:
+        cache.put(p.case, digest, target, entry)
     return Measured(entry, True)
 
 
-def analysed(p: Planned, target: str) -> Entry:
-    """Figures of one case, computed.
+def analysed(p: Planned, target: str) -> tuple[Entry, bool]:
+    """Figures of one case, computed, and whether the model's file alone decides them.
 
     Raises:
         PerfcError: the model cannot be analysed.
@@ -253,7 +254,8 @@ def analysed(p: Planned, target: str) -> Entry:
     dims = sizing.fitting(p.path, budget.dims, p.where) if budget.dims else {}
     report = analyze(p.path, budget.target, dims=dims, runtime=budget.runtime, dtype=budget.dtype)
     found: Mapping[Metric, Figure] = figures(report)
-    return Entry(report.source.origin.digest, found, target, sizing.sizes_of(report))
+    origin = report.source.origin
+    return Entry(origin.digest, found, target, sizing.sizes_of(report)), not origin.beside
 
 
 def opened(config: Config, against: str = "") -> Baseline:

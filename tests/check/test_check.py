@@ -12,8 +12,10 @@ import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
+import numpy as np
 import onnx
 import pytest
+from onnx import TensorProto, helper, numpy_helper
 
 from perfc.check import comment, pipelines, run, views
 from perfc.check import lock_file as lock
@@ -154,6 +156,36 @@ def test_a_baseline_is_sorted_and_reads_back(
     assert "2 same; 0 analysed, 2 from the cache" in out
     code, out, _ = said(capsys, "baseline", "show")
     assert (code, "models/a.onnx" in out) == (0, True)
+
+
+def test_a_model_whose_shapes_lie_in_another_file_is_analysed_every_time(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def put_beside(n: int) -> None:
+        shape = numpy_helper.from_array(np.array([n, -1], np.int64), "s")
+        x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [64])
+        nodes = [
+            helper.make_node("Reshape", ["x", "s"], ["r"]),
+            helper.make_node("Transpose", ["r"], ["t"], perm=[1, 0]),
+            helper.make_node("MatMul", ["r", "t"], ["y"]),
+        ]
+        graph = helper.make_graph(nodes, "g", [x], [onnx.ValueInfoProto(name="y")], [shape])
+        made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+        (project / "models" / "c.bin").unlink(missing_ok=True)
+        path = project / "models" / "c.onnx"
+        onnx.save(made, path, save_as_external_data=True, size_threshold=0, location="c.bin")
+
+    text = BUDGETS.replace("models/*.onnx", "models/c.onnx").replace("dims = { n = 4 }\n", "")
+    (project / "perfc.toml").write_text(text)
+    put_beside(2)
+    said(capsys, "baseline", "write")
+    written = (project / "models" / "c.onnx").read_bytes()
+    code, out, _ = said(capsys, "check")
+    assert (code, "1 analysed, 0 from the cache" in out) == (0, True)
+    put_beside(16)
+    assert (project / "models" / "c.onnx").read_bytes() == written
+    code, out, _ = said(capsys, "check")
+    assert (code, "FAIL" in out) == (1, True)
 
 
 def test_a_model_over_budget_fails_and_only_it_is_analysed(
