@@ -8,6 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from perfc.ir.types import dtype_named
+
 from . import artefact, reach
 from .artefact import Artefact, WeightsError
 from .card import Card
@@ -119,7 +121,7 @@ def predict(
     Args:
         class_name: of `perfc.analyzers.classes`.
         rows: the parameters of the class, a column each, one element a kernel.
-        dtype: element type that is computed in.
+        dtype: element type that is computed in, however it is spelled.
         machine: any target; its data sheet is all that is used.
         protocol: whose time is asked for.
         framework: whose kernels; empty where any that were measured may be meant.
@@ -128,7 +130,9 @@ def predict(
     Raises:
         WeightsError: no weights of that class.
         KernelError: rows that no class describes.
+        ParseError: no such element type.
     """
+    dtype = dtype_named(dtype).code
     found = select(class_name, dtype, protocol, machine.name, folder)
     return predict_with(found, rows, dtype, Sheet(machine), protocol, framework)
 

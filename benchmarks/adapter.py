@@ -83,6 +83,29 @@ def analyze(model: onnx.ModelProto | str | Path, dims: Mapping[str, int] | None 
     return analyze(model, target="a100", dims=dict(dims or {}))
 
 
+def negative_figures(report: Any) -> list[str]:
+    """Counts of a report that are plain numbers and below zero: there are to be none."""
+    counted = {
+        f"{name} of {node.op.mnemonic}": count
+        for node, cost in report.cost.nodes.items()
+        for part in (cost.work, cost.traffic)
+        for name in ("mac", "alu", "sfu", "integer", "read_bytes", "write_bytes")
+        if (count := getattr(part, name, 0)) is not None
+    }
+    counted["floor"] = report.roofline.floor_s
+    counted["peak"] = report.liveness.peak(report.env)[0]
+    return [f"{name} is {n}" for name, n in counted.items() if isinstance(n, int | float) and n < 0]
+
+
+def written(report: Any) -> list[str]:
+    """A report as text, JSON and HTML, without predictions."""
+    from perfc.html import page
+    from perfc.report import Format, collect, render
+
+    texts = [render(report, form, predict=False) for form in (Format.TEXT, Format.JSON)]
+    return [*texts, page(report, collect(report, predict=False))]
+
+
 def total_mac(model: onnx.ModelProto | str | Path, dims: Mapping[str, int] | None = None) -> Any:
     """Multiply-accumulates of the whole model, symbols at their defaults; None if a bound only."""
     from perfc.ir.dim import substitute

@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import fuzz_operators
 import onnx
 import sweep_cases
 from fuzz_hostile import HOSTILE, INT64
@@ -52,6 +53,9 @@ def make(number: int, seed: int = 0) -> tuple[bytes, str, str]:
     """Bytes, suffix and kind of one file."""
     r = random.Random(f"{seed}/{number}")
     roll = r.random()
+    if number % 3 == 2:
+        name, cls = fuzz_operators.operators()[number // 3 % len(fuzz_operators.operators())]
+        return fuzz_operators.make(r, name, cls), ".onnx", f"operator.{name}"
     if roll < 0.30:
         maker = HOSTILE[number % len(HOSTILE)]
         data, suffix = maker(r)

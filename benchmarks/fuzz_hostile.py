@@ -62,6 +62,50 @@ def absurd_input(r: random.Random) -> tuple[bytes, str]:
 
 
 @hostile
+def symbols_at_odds(r: random.Random) -> tuple[bytes, str]:
+    """Hundreds of symbols, assumed at sizes that contradict each other, or that nothing mends."""
+    count, rank = r.choice((3, 40, 600)), r.randint(2, 4)
+    kinds = ("MatMul", "Add", "Concat", "Conv")[: 4 if rank == 4 else 3]
+    nodes, inputs, last = [], [floats("x0", ["n", 3, "h", "w"][:rank])], "x0"
+    for i in range(1, count):
+        op = r.choice(kinds)
+        shape = [f"{name}{i}" for name in ("seq", "past", "k", "w")[:rank]]
+        inputs.append(floats(f"x{i}", shape))
+        source = last if r.random() < 0.7 else f"x{r.randrange(i)}"
+        attrs = {"axis": r.randrange(2)} if op == "Concat" else {}
+        nodes.append(node(op, [source, f"x{i}"], [f"y{i}"], **attrs))
+        last = f"y{i}"
+    return model(nodes, inputs, [last]), ".onnx"
+
+
+@hostile
+def sizes_that_never_fit(r: random.Random) -> tuple[bytes, str]:
+    """Margins that cut all there is, shapes below nothing, windows beyond their input."""
+    depth = r.choice((1, 8, 60))
+    nodes, last = [], "x"
+    for i in range(depth):
+        op = r.choice(("Pad", "Shape", "MaxPool", "Slice"))
+        match op:
+            case "Pad":
+                nodes.append(node("Pad", [last, "pads"], [f"y{i}"]))
+            case "MaxPool":
+                window = r.choice((3, 2**31))
+                nodes.append(node("MaxPool", [last], [f"y{i}"], kernel_shape=[window, 1]))
+            case "Slice":
+                nodes.append(node("Slice", [last, "far", "end", "two"], [f"y{i}"]))
+            case _:
+                nodes.append(node("Shape", [last], [f"s{i}"]))
+                nodes.append(node("Sub", [f"s{i}", "far4"], [f"t{i}"]))
+                nodes.append(node("ConstantOfShape", [f"t{i}"], [f"y{i}"]))
+        last = f"y{i}"
+    cut = r.choice((-1, -7, -(2**40), 2**62))
+    stored = [ints("pads", [0, 0, cut, 0, 0, 0, 0, cut]), ints("far", [r.choice(INT64)])]
+    stored += [ints("end", [2**40]), ints("two", [2]), ints("far4", [0, 0, r.choice(INT64), 0])]
+    x = floats("x", ["n", r.choice((1, 3, 5)), "h", "w"])
+    return model(nodes, [x], [last], stored), ".onnx"
+
+
+@hostile
 def absurd_rank(r: random.Random) -> tuple[bytes, str]:
     shape = [2] * r.choice((64, 1000, 100_000))
     nodes = [node("Transpose", ["x"], ["y"]), node("Reshape", ["x", "s"], ["z"])]

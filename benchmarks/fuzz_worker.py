@@ -6,6 +6,7 @@ notes every file opened outside the model's own folder, Python's and perfc's.
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import resource
@@ -15,6 +16,7 @@ import sys
 import sysconfig
 import time
 import traceback
+import warnings
 from pathlib import Path
 from types import FrameType
 
@@ -74,7 +76,9 @@ def main() -> None:
     refused = adapter.perfc_error()
     warm = Path(folder) / "warm.onnx"
     if warm.exists():  # what is imported lazily is imported before the limits are set
-        adapter.analyze(warm)
+        adapter.written(adapter.analyze(warm))
+    # a warning on the standard error of a report is a fault, too
+    warnings.simplefilter("error")
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     watch = Watch(folder)
     signal.signal(signal.SIGALRM, too_slow)
@@ -85,7 +89,11 @@ def main() -> None:
         result = {"path": path, "outcome": "analysed", "why": ""}
         signal.alarm(FILE_S)
         try:
-            adapter.analyze(path)
+            report = adapter.analyze(path)
+            negative = adapter.negative_figures(report)
+            if negative:
+                result["outcome"], result["why"] = "negative", "; ".join(negative[:3])
+            adapter.written(report)
         except refused as error:
             result["outcome"], result["why"] = "refused", str(error)[:200]
             if "\n" in str(error):
@@ -100,6 +108,8 @@ def main() -> None:
             result["why"] = f"{type(error).__name__} at {where(error)}: {text}"
         finally:
             signal.alarm(0)
+            # what one file left is not the memory of the next
+            gc.collect()
         if watch.seen:
             result["outcome"], result["why"] = "escaped", "; ".join(watch.seen[:3])
         result["seconds"] = round(time.perf_counter() - began, 3)

@@ -28,6 +28,9 @@ def broadcast_extent(a: Dim, b: Dim) -> Dim:
         return a
     if isinstance(b, int):
         return b
+    if dim_max(a, 0) == b or dim_max(b, 0) == a:
+        # both are extents, which are never negative
+        return a if dim_max(a, 0) == b else b
     lo_a, lo_b = interval(a)[0], interval(b)[0]
     if lo_a is not None and lo_a > 1:
         return a

@@ -38,6 +38,8 @@ class Work:
         dtype: element type the macs are done in; None where that of the first operand holds.
         effective_mac: macs that matter to the result when a mask makes some of them idle (causal
             attention); None where all do.
+        is_bound: whether some of the work follows from what only running tells, so that the truth
+            is larger.
     """
 
     mac: Dim = 0
@@ -46,6 +48,7 @@ class Work:
     integer: Dim = 0
     dtype: DType | None = None
     effective_mac: Dim | None = None
+    is_bound: bool = False
 
     @property
     def flop(self) -> Dim:
@@ -67,6 +70,7 @@ class Work:
             self.integer * count,
             self.dtype,
             effective,
+            self.is_bound,
         )
 
     def at(self, env: dict[str, Dim]) -> Work:
@@ -79,6 +83,7 @@ class Work:
             substitute(self.integer, env),
             self.dtype,
             effective,
+            self.is_bound,
         )
 
 
@@ -95,6 +100,7 @@ def total_work(parts: Iterable[Work]) -> Work:
         dim_sum(w.sfu for w in works),
         dim_sum(w.integer for w in works),
         effective_mac=dim_sum(w.floor_mac for w in works) if masked else None,
+        is_bound=any(w.is_bound for w in works),
     )
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
-from .dim import Dim
+from .dim import Dim, symbols
+from .evaluate import evaluate
 from .known import Known
 from .record import entity, record
 from .types import Type
@@ -144,25 +146,56 @@ def captured(node: Node) -> set[Value]:
     return free
 
 
+class Basis(Enum):
+    """What the value that is assumed for a symbol rests on."""
+
+    BATCH = "batch"
+    SEQUENCE = "sequence"
+    CACHE = "cache"
+    IMAGE = "image"
+    LATENT = "latent image"
+    SOUND = "a second of sound"
+    LEAST = "least that leaves no extent empty"
+    FITTING = "fits the other extents"
+    NOTHING = "nothing is known of it"
+
+    __hash__ = object.__hash__
+
+
 @dataclass(frozen=True, slots=True)
 class SymbolDecl:
-    """A symbol of the module: its range, and the value assumed where none is given."""
+    """A symbol of the module: its range, and the value assumed where none is given.
+
+    Args:
+        name: as expressions show it.
+        default: the value.
+        lo: least value.
+        hi: largest value, None where there is none.
+        basis: what the default rests on.
+        tie: the default in other symbols, ``past + seq``; None where it stands for itself.
+        is_bound: whether types have the number in the symbol's place, so that formulas hold there
+            alone.
+    """
 
     name: str
     default: int
     lo: int = 1
     hi: Dim | None = None
+    basis: Basis = Basis.NOTHING
+    tie: Dim | None = None
+    is_bound: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class ModelOrigin:
-    """The file a module came from."""
+    """The file a module came from; ``beside`` are other files that small contents are from."""
 
     path: str = ""
     digest: str = ""
     producer: str = ""
     ir_version: int = 0
     opsets: tuple[tuple[str, int], ...] = ()
+    beside: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,9 +211,35 @@ class Module:
         """The graph's name."""
         return self.graph.name
 
-    def defaults(self) -> dict[str, int]:
-        """Symbol to default value."""
-        return {s.name: s.default for s in self.symbols}
+    def defaults(self, given: Mapping[str, int] | None = None) -> dict[str, int]:
+        """Symbol to value: those ``given``, else the defaults, which may follow other symbols."""
+        return assumed(self.symbols, given or {})
+
+
+def assumed(declared: Iterable[SymbolDecl], given: Mapping[str, int]) -> dict[str, int]:
+    """Symbol to value: those ``given``, else the defaults.
+
+    >>> from perfc.ir.dim import symbol
+    >>> past = SymbolDecl("past", 128)
+    >>> total = SymbolDecl("total", 256, tie=symbol("past") + 128)
+    >>> assumed((total, past), {"past": 7})
+    {'total': 135, 'past': 7}
+    """
+    found: dict[str, int] = {}
+    waiting: list[SymbolDecl] = []
+    for s in declared:
+        found[s.name] = given.get(s.name, s.default)
+        if s.tie is not None and s.name not in given:
+            waiting.append(s)
+    open_names = {s.name for s in waiting}
+    while waiting:
+        ready = [s for s in waiting if open_names.isdisjoint(a.key for a in symbols(s.tie or 0))]
+        for s in ready:
+            found[s.name] = max(evaluate(s.tie or 0, found), s.lo)
+        open_names.difference_update(s.name for s in ready)
+        # ties in a circle leave each other at their defaults
+        waiting = [s for s in waiting if s.name in open_names] if ready else []
+    return found
 
 
 def walk(graph: Graph) -> Iterator[Node]:

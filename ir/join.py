@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from ..errors import ShapeError
 from .dim import Dim, Poly, dim_max, interval, symbols
 from .fresh import data_extent
 from .types import (
@@ -86,11 +87,26 @@ def sequence_type(elem: Type, length: Dim | None, items: Sequence[Type] = ()) ->
     return SequenceType(elem, length, first or None)
 
 
+def element_type(type_: Type) -> Type:
+    """``type_``, where a value of it may be put into a sequence.
+
+    Raises:
+        ShapeError: it is itself a container; nested ones would double with every node.
+    """
+    if isinstance(type_, TensorType | UnknownType):
+        return type_
+    raise ShapeError("an element of a sequence is a tensor, not another container")
+
+
 def sequence_of(types: Sequence[Type]) -> SequenceType:
-    """The sequence of values of these types."""
-    elem: Type = types[0] if types else UNKNOWN
+    """The sequence of values of these types.
+
+    Raises:
+        ShapeError: one of them is itself a container.
+    """
+    elem: Type = element_type(types[0]) if types else UNKNOWN
     for other in types[1:]:
-        elem = join(elem, other)
+        elem = join(elem, element_type(other))
     return sequence_type(elem, len(types), types)
 
 

@@ -26,8 +26,8 @@ class Quotient:
         return f"({self.num})/{self.den}"
 
 
-Item: TypeAlias = "int | float | bool | str | Poly | Quotient | None"
-"""One element: None where only this element is unknown."""
+Item: TypeAlias = "int | float | bool | str | Poly | Quotient | Known | None"
+"""One element: None where only this element is unknown, the content of a sequence's element."""
 
 MAX_ELEMENTS = 4096
 """Larger tensors are never tracked: no shape is driven by one, and time stays bounded."""
@@ -52,7 +52,8 @@ def _bounded(item: Item) -> Item:
 class Known:
     """Elements of a tensor in row-major order, with its (static) shape.
 
-    Integers may be polynomials in the symbols; an element that is not known is None.
+    Integers may be polynomials in the symbols; an element that is not known is None. Of a sequence
+    it has the contents of the elements, as a vector.
     """
 
     shape: tuple[int, ...]
@@ -81,7 +82,9 @@ class Known:
     @property
     def is_complete(self) -> bool:
         """Whether every element is known."""
-        return None not in self.items
+        return None not in self.items and all(
+            item.is_complete for item in self.items if isinstance(item, Known)
+        )
 
     @property
     def dims(self) -> tuple[int | Poly | None, ...]:
@@ -118,7 +121,7 @@ class Known:
 def literal(item: Item) -> str:
     """An element as the text form writes it; ``_`` stands for an unknown one."""
     match item:
-        case None | Quotient():
+        case None | Quotient() | Known():
             return "_"
         case bool():
             return "true" if item else "false"

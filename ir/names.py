@@ -25,7 +25,9 @@ def symbol_key(name: str) -> str:
         return name
     import json
 
-    return f"`{json.dumps(name)[1:-1].replace('`', chr(92) + 'u0060')}`"
+    # two number signs may begin a command in a pipeline's log
+    text = re.sub("#(?=#)", r"\\u0023", json.dumps(name)[1:-1].replace("`", "\\u0060"))
+    return f"`{text}`"
 
 
 def symbol_name(key: str) -> str:

@@ -9,10 +9,11 @@ from typing import ClassVar, TypeAlias
 
 from ..errors import ShapeError
 from .cost import NO_TRAFFIC, NO_WORK, Traffic, Work, dim_sum
+from .definition import Operands, range_problem
 from .dim import Dim
 from .graph import Inputs
 from .known import Known
-from .types import DType, TensorType, Type, element_count
+from .types import DType, SequenceType, TensorType, Type, element_count
 
 Types: TypeAlias = "tuple[Type, ...]"
 Folded: TypeAlias = "tuple[Known | None, ...]"
@@ -68,13 +69,26 @@ class Op:
     onnx: ClassVar[tuple[str, ...]] = ()
     """ONNX operators it stands for, with ``domain::`` before those outside the standard domain."""
     operands: ClassVar[tuple[str, ...]] = ()
-    """Names of the inputs. An attribute of that name (older opsets) becomes a constant input."""
+    """Names of the inputs. An attribute of that name (older opsets) becomes a constant input.
+    In a class body a name that ends in ``?`` may be left out, one in ``*`` stands for any number
+    of inputs, in ``+`` for at least one; the class keeps the names without these marks."""
+    signature: ClassVar[Operands] = Operands()
+    """The operands with their marks read."""
+    least_results: ClassVar[int] = 1
+    """Outputs that a node must name."""
+    is_closed: ClassVar[bool] = True
+    """Whether its domain gives each form a version, so that nothing may be added to this one."""
     kind: ClassVar[Kind] = Kind.ELEMENTWISE
     formulas: ClassVar[Mapping[str, str]] = {}
     """``mac``, ``alu``, ``sfu``, ``integer``, ``read_bytes``, ``write_bytes`` over ``extents``."""
 
     def __init_subclass__(cls) -> None:
-        """Register the class; the same name twice is an error."""
+        """Read the marks of its operands and register the class; a name twice is an error."""
+        if "operands" in cls.__dict__:
+            cls.signature = Operands.of(cls.operands)
+            cls.operands = cls.signature.names
+        if "onnx" in cls.__dict__:
+            cls.is_closed = any(not name.startswith("com.") for name in cls.onnx)
         if "mnemonic" in cls.__dict__:
             known = REGISTRY.setdefault(cls.mnemonic, cls)
             # `dataclass(slots=True)` and reloads build the class again under the same name
@@ -82,6 +96,16 @@ class Op:
                 raise TypeError(f"operator {cls.mnemonic!r} is defined twice")
             for name in cls.__dict__.get("onnx", ()):
                 BY_ONNX[name] = cls
+
+    def __post_init__(self) -> None:
+        """Refuse attributes outside their range.
+
+        Raises:
+            ValueError: naming the attribute.
+        """
+        problem = range_problem(self)
+        if problem:
+            raise ValueError(problem)
 
     def infer(self, ins: Inputs) -> Types:
         """Types of all outputs the operator can have.
@@ -162,9 +186,9 @@ def tensor(ins: Inputs, index: int) -> TensorType:
 
 
 def known(ins: Inputs, index: int) -> Known | None:
-    """Content of input ``index`` where it is known."""
+    """Content of input ``index`` where it is a tensor's and known."""
     value = ins[index] if index < len(ins) else None
-    return None if value is None else value.known
+    return None if value is None or isinstance(value.type, SequenceType) else value.known
 
 
 def known_ints(ins: Inputs, index: int) -> tuple[int, ...] | None:

@@ -10,6 +10,7 @@ from perfc.errors import ParseError
 from .dim import interval
 from .graph import Graph, Module, Node, Value
 from .names import symbol_name
+from .sizes import sizes_of
 
 
 class Rewriter:
@@ -125,11 +126,13 @@ def with_defaults(module: Module, values: Mapping[str, int]) -> Module:
     Raises:
         ParseError: no such symbol, or a value outside its range.
     """
-    known = {symbol_name(s.name): s for s in module.symbols}
-    for name, value in values.items():
-        s = known.get(name)
+    declared = {s.name: s for s in module.symbols}
+    given = sizes_of({symbol_name(n) if n in declared else n: v for n, v in values.items()})
+    for name, value in given.items():
+        s = declared.get(name)
         if s is None:
-            hint = f"the model has {', '.join(known)}" if known else "the model has none"
+            names = ", ".join(map(symbol_name, declared))
+            hint = f"the model has {names}" if names else "the model has none"
             raise ParseError(f"no symbol {name}", where="--dim", hint=hint)
         hi = None if s.hi is None else interval(s.hi)[1]
         if value < s.lo or (hi is not None and value > hi):
@@ -137,6 +140,7 @@ def with_defaults(module: Module, values: Mapping[str, int]) -> Module:
     return replace(
         module,
         symbols=tuple(
-            replace(s, default=values.get(symbol_name(s.name), s.default)) for s in module.symbols
+            replace(s, default=given[s.name], tie=None) if s.name in given else s
+            for s in module.symbols
         ),
     )

@@ -83,7 +83,7 @@ def free_symbols(module: Module) -> tuple[Atom, ...]:
             seen.add(value.type)
             for d in _dims_of(value.type):
                 visit(d)
-        if value.known is not None:
+        if value.known is not None and not isinstance(value.type, SequenceType):
             for item in value.known.items:
                 if isinstance(item, Poly):
                     visit(item)
@@ -219,7 +219,9 @@ class _Printer:
         text = self._types.get(value.type)
         if text is None:
             text = self._types[value.type] = str(value.type)
-        return text if value.known is None else f"{text} = {value.known}"
+        # contents of a sequence follow from those of its elements, and are not written
+        is_shown = value.known is not None and not isinstance(value.type, SequenceType)
+        return f"{text} = {value.known}" if is_shown else text
 
     def _op(self, op: Op) -> str:
         cls = type(op)

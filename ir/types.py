@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, TypeAlias
 
+from ..errors import ParseError
 from .dim import Dim, Poly
 
 
@@ -76,6 +78,60 @@ class DType(Enum):
 
 BY_ONNX: dict[int, DType] = {d.onnx: d for d in DType if d.onnx > 0}
 BY_CODE: dict[str, DType] = {d.code: d for d in DType}
+
+SPELLINGS: dict[str, str] = {
+    "half": "f16",
+    "float": "f32",
+    "double": "f64",
+    "bool": "b1",
+    "fp4": "f4e2m1",
+    "fp8": "f8e4m3",
+    "f8": "f8e4m3",
+    "e4m3": "f8e4m3",
+    "e4m3fn": "f8e4m3",
+    "f8e4m3fn": "f8e4m3",
+    "e5m2": "f8e5m2",
+    "f4e2m1fn": "f4e2m1",
+    "e2m1": "f4e2m1",
+}
+"""Names of element types that follow no pattern, underscores and dashes left out."""
+_PREFIXES = {
+    "float": "f", "fp": "f", "bfloat": "bf", "bfp": "bf", "uint": "u", "int": "i", "complex": "c",
+}  # fmt: skip
+
+
+def dtype_named(name: str) -> DType:
+    """The element type that perfc, ONNX, NumPy, PyTorch or a command line calls ``name``.
+
+    Raises:
+        ParseError: there is none.
+
+    >>> [dtype_named(n).code for n in ("fp16", "half", "torch.float8_e4m3fn", "INT8", "tf32")]
+    ['f16', 'f16', 'f8e4m3', 'i8', 'tf32']
+    """
+    plain = re.sub(r"[_-]", "", name.strip().lower().rpartition(".")[2])
+    if plain not in SPELLINGS and (parts := re.fullmatch(r"([a-z]+)(\d\w*)", plain)):
+        plain = _PREFIXES.get(parts[1], parts[1]) + parts[2]
+    found = BY_CODE.get(SPELLINGS.get(plain, plain))
+    if found is None or found is DType.UNKNOWN:
+        raise ParseError(
+            f"no element type {name[:32]!r}", hint="such as f32, f16, bf16, f8e4m3, i8"
+        )
+    return found
+
+
+@cache
+def bits_of(name: str) -> int:
+    """Bits that an element of the type called ``name`` is stored in.
+
+    Raises:
+        ParseError: no such type.
+
+    >>> bits_of("f8e4m3"), bits_of("i4"), bits_of("tf32")
+    (8, 4, 32)
+    """
+    return dtype_named(name).bits
+
 
 Shape: TypeAlias = "tuple[Dim, ...]"
 

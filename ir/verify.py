@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from perfc.errors import ShapeError, VerifyError
 
+from .definition import arity_problem
 from .dim import Dim, Poly, interval, same
 from .fresh import numbering
 from .graph import Graph, Module, Node, Value
@@ -122,6 +123,9 @@ class _Checker:
                 raise self.error(node, message)
         for region in node.regions:
             self.graph(region, names, visible, depth + 1)
+        problem = arity_problem(type(node.op), node.inputs, len(node.outputs))
+        if problem:
+            raise self.error(node, problem)
         if node.op.kind is Kind.CONTROL or node.regions:
             return
         try:
@@ -170,8 +174,14 @@ def known_problem(value: Value) -> str:
     content, type_ = value.known, value.type
     if content is None:
         return ""
-    if not isinstance(content, Known) or not isinstance(type_, TensorType):
-        return "only tensors have known contents" if isinstance(content, Known) else "content"
+    if not isinstance(content, Known):
+        return "content"
+    if isinstance(type_, SequenceType):
+        is_listed = content.shape == (len(content.items),)
+        is_listed &= all(item is None or isinstance(item, Known) for item in content.items)
+        return "" if is_listed else f"{content} is no list of the contents of elements"
+    if not isinstance(type_, TensorType):
+        return "only tensors and sequences have known contents"
     count = 1
     for d in content.shape:
         count *= d
@@ -184,6 +194,8 @@ def known_problem(value: Value) -> str:
             return f"string {item!r} in {type_}"
         if isinstance(item, float) and type_.dtype.is_integer:
             return f"float {item} in {type_}"
+        if isinstance(item, Known):
+            return f"the content of another value in {type_}"
     return ""
 
 

@@ -12,6 +12,11 @@ from pathlib import Path
 from .backend import Device
 
 _SYSTEM = Path("/sys/devices/system/cpu")
+_GROUP_FILES = {
+    False: ("memory.max", "memory.current", "memory.stat"),
+    True: ("memory.limit_in_bytes", "memory.usage_in_bytes", "memory.stat"),
+}
+"""Limit, use and what of it is cache, of a control group; keys: whether of the first version."""
 
 
 def _text(path: Path) -> str:
@@ -78,7 +83,7 @@ def _indices(cpu: int) -> Iterator[Path]:
 
 
 def memory() -> tuple[int, int]:
-    """Bytes of memory in all, and available without swapping."""
+    """Bytes of memory in all, and available without swapping; 0 where nothing says."""
     info = _text(Path("/proc/meminfo"))
     total, free = (
         int(m[1]) * 1024 if (m := re.search(rf"^{key}:\s*(\d+) kB", info, re.MULTILINE)) else 0
@@ -87,12 +92,36 @@ def memory() -> tuple[int, int]:
     if not total and hasattr(os, "sysconf"):
         total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
         free = total // 2
-    limit = _text(Path("/sys/fs/cgroup/memory.max"))
-    if limit.isdecimal():
-        used = _text(Path("/sys/fs/cgroup/memory.current"))
-        total = min(total, int(limit))
-        free = min(free, int(limit) - int(used or 0))
+    for limit, left in memory_limits():
+        total = min(total, limit)
+        free = min(free, left)
     return total, free
+
+
+def memory_limits(
+    root: Path = Path("/sys/fs/cgroup"), groups: Path = Path("/proc/self/cgroup")
+) -> Iterator[tuple[int, int]]:
+    """Bytes that control groups around this process grant, and what is left of them.
+
+    Args:
+        root: where control groups are mounted, of the first version under ``memory``.
+        groups: which of them this process is in.
+    """
+    for line in _text(groups).splitlines():
+        _, _, rest = line.partition(":")
+        controllers, _, path = rest.partition(":")
+        if controllers and "memory" not in controllers.split(","):
+            continue
+        base = root / "memory" if controllers else root
+        # inside a container the path is that of outside, and the root is its own group
+        own = base / path.strip("/")
+        for folder in (own, *own.parents):
+            if folder.is_relative_to(base):
+                limit, used, cache = (_text(folder / n) for n in _GROUP_FILES[bool(controllers)])
+                if limit.isdecimal() and used.isdecimal():
+                    idle = re.findall(r"^(?:total_)?inactive_file (\d+)$", cache, re.MULTILINE)
+                    kept = max(int(used) - max(map(int, idle), default=0), 0)
+                    yield int(limit), max(int(limit) - kept, 0)
 
 
 def describe(cpus: tuple[int, ...]) -> Device:

@@ -100,7 +100,10 @@ class Folding:
         results = node.results
         if node.op.kind in NEVER_FOLDED or not results:
             return False
-        if not [v for v in results if v.known is None or not v.known.is_complete]:
+        if all(
+            v.known is not None and v.known.is_complete and isinstance(v.type, TensorType)
+            for v in results
+        ):
             return True
         present = [v for v in ins if v is not None]
         return (

@@ -171,7 +171,7 @@ class Charging:
         dtype = self.cost[anchor].work.dtype or self._narrow(anchor)
         if dtype is None or dtype is work.dtype:
             return work
-        return Work(work.mac, work.alu, work.sfu, work.integer, dtype, work.effective_mac)
+        return replace(work, dtype=dtype)
 
     def _narrow(self, anchor: Node) -> DType | None:
         """Type of the integers behind both factors, where the runtime multiplies those."""

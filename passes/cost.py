@@ -31,7 +31,7 @@ class Tier(Enum):
     EXPANDED = "expanded"
     """Part of the function body that ONNX gives the operator."""
     BYTES = "bytes only"
-    """Operands and results have sizes; the arithmetic is not known, so counts are bounds."""
+    """Operands and results have sizes; not all of the arithmetic is known, so counts are bounds."""
     UNKNOWN = "unknown"
     """Some operand or result has no known size."""
 
@@ -243,7 +243,7 @@ def measured(op: Op, node: Node, outs: Types) -> tuple[Work, Traffic, Tier]:
     except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError):
         return NO_WORK, Traffic(is_bound=True), Tier.UNKNOWN
     sized = not traffic.is_bound
-    if work is None or op.kind is Kind.OPAQUE:
+    if work is None or work.is_bound or op.kind is Kind.OPAQUE:
         return work or NO_WORK, traffic, Tier.BYTES if sized else Tier.UNKNOWN
     return work, traffic, Tier.EXACT if sized else Tier.UNKNOWN
 

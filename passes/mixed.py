@@ -10,20 +10,32 @@ from perfc.ir.graph import Graph, Module, Node, Value
 from perfc.ir.types import BY_CODE, DType, TensorType
 
 from . import Transform
-from .retype import AUTOCAST, Retype, converting, element_type, operand_positions, retyped
+from .retype import (
+    AUTOCAST,
+    Retype,
+    converting,
+    element_type,
+    operand_positions,
+    precision_name,
+    retyped,
+)
 
 if TYPE_CHECKING:
     from .manager import Analyses
 
 
 def what_if(dtype: str) -> Transform:
-    """The transform that puts a model in a precision.
+    """The transform that puts a model in a precision, however it is spelled.
+
+    Raises:
+        PassError: no such precision.
 
     >>> what_if("amp-bf16")
     Mixed(dtype='bf16')
     """
-    narrow = AUTOCAST.get(dtype)
-    return Retype(dtype) if narrow is None else Mixed(narrow)
+    name = precision_name(dtype)
+    narrow = AUTOCAST.get(name)
+    return Retype(name) if narrow is None else Mixed(narrow)
 
 
 @dataclass(frozen=True)

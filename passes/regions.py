@@ -9,7 +9,7 @@ from perfc.errors import ShapeError
 from perfc.ir.dim import Dim, Poly, dim_max
 from perfc.ir.fresh import data_extent
 from perfc.ir.graph import Graph, Inputs, Node, Value
-from perfc.ir.join import all_items, join, sequence_of
+from perfc.ir.join import all_items, element_type, join, sequence_of
 from perfc.ir.known import Known
 from perfc.ir.op import Folded, Types, known, normal_axis
 from perfc.ir.ops.control import If, Loop, Scan, SequenceMap
@@ -233,7 +233,13 @@ def _unrolled(
             return None
         arguments = _body_arguments(carried, Known.scalar(done))
         arguments[1] = (arguments[1][0], Known.scalar(True))
-        region = inference.graph(body, env, arguments)
+        try:
+            region = inference.graph(body, env, arguments)
+        except ShapeError:
+            if isinstance(trip, int):
+                raise
+            # nobody knows that so many rounds are run
+            return None
         if not region.outputs:
             return None
         condition = region.outputs[0].known
@@ -337,7 +343,11 @@ def _sequence_map(
     uniform = all(items and len(set(items)) == 1 for items in told)
     too_many = n * len(body.nodes) > MAX_MAPPED_NODES or inference.steps > 50 * MAX_UNROLLED_NODES
     if uniform or too_many or any(items is None or len(items) != n for items in told):
-        return tuple(SequenceType(v.type, length) for v in region.outputs), (), (region,)
+        return (
+            tuple(SequenceType(element_type(v.type), length) for v in region.outputs),
+            (),
+            (region,),
+        )
     results: list[list[Type]] = [[] for _ in region.outputs]
     for i in range(n):
         lists = iter(told)

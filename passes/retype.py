@@ -2,44 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from typing import TYPE_CHECKING
 
-from perfc.errors import PassError
+from perfc.errors import ParseError, PassError
 from perfc.ir.cost import Work
 from perfc.ir.graph import Graph, Inputs, Module, Node, Value
 from perfc.ir.op import REGISTRY, Kind, Op, Types
-from perfc.ir.types import BY_CODE, DType, OptionalType, SequenceType, TensorType, Type
+from perfc.ir.types import (
+    DType,
+    OptionalType,
+    SequenceType,
+    TensorType,
+    Type,
+    dtype_named,
+)
 
 from . import Transform
 
 if TYPE_CHECKING:
     from .manager import Analyses
-
-SPELLINGS: Mapping[str, str] = {
-    "fp64": "f64",
-    "float64": "f64",
-    "double": "f64",
-    "fp32": "f32",
-    "float32": "f32",
-    "float": "f32",
-    "fp16": "f16",
-    "float16": "f16",
-    "half": "f16",
-    "bfloat16": "bf16",
-    "int8": "i8",
-    "int4": "i4",
-    "fp8": "f8e4m3",
-    "f8": "f8e4m3",
-    "fp8e4m3": "f8e4m3",
-    "e4m3": "f8e4m3",
-    "fp8e5m2": "f8e5m2",
-    "e5m2": "f8e5m2",
-    "fp4": "f4e2m1",
-}
-"""Other names of precisions, as frameworks and command lines spell them."""
 
 WIDE = ("f64", "f32", "tf32", "f16", "bf16")
 NARROW = ("i8", "f8e4m3", "f8e5m2", "i4", "f4e2m1")
@@ -57,11 +40,38 @@ def precision(name: str) -> DType:
     >>> precision("fp8")
     <DType.F8E4M3FN: ('f8e4m3', 8, 17)>
     """
-    code = SPELLINGS.get(name.lower(), name.lower())
-    if code not in WIDE and code not in NARROW:
+    try:
+        found = dtype_named(name)
+    except ParseError:
+        found = DType.UNKNOWN
+    if found.code not in WIDE and found.code not in NARROW:
         choice = ", ".join((*WIDE, *NARROW, *AUTOCAST))
-        raise PassError(f"no precision {name!r}", hint=f"choose one of {choice}", where="retype")
-    return BY_CODE[code]
+        raise PassError(
+            f"no precision {name[:32]!r}", hint=f"choose one of {choice}", where="retype"
+        )
+    return found
+
+
+def precision_name(name: str) -> str:
+    """A what-if precision as perfc writes it, however it was spelled; "" is the model's own.
+
+    Raises:
+        PassError: there is none of that name.
+
+    >>> [precision_name(n) for n in ("", "FP16", "float8_e4m3fn", "amp", "AMP_bfloat16")]
+    ['', 'f16', 'f8e4m3', 'amp-f16', 'amp-bf16']
+    """
+    stated = name.strip().lower()
+    is_autocast = stated.startswith("amp")
+    element = stated.removeprefix("amp").lstrip("-_ ") if is_autocast else stated
+    if not element:
+        return "amp-f16" if is_autocast else ""
+    code = precision(element).code
+    if not is_autocast:
+        return code
+    if f"amp-{code}" not in AUTOCAST:
+        raise PassError(f"no autocast to {code}", hint=" or ".join(AUTOCAST), where="retype")
+    return f"amp-{code}"
 
 
 @dataclass(frozen=True)

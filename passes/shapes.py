@@ -14,6 +14,7 @@ from perfc.ir.graph import Graph, Inputs, Module, Node, Value
 from perfc.ir.known import Known
 from perfc.ir.op import Folded, Kind, Op, Types
 from perfc.ir.ops.opaque import Opaque
+from perfc.ir.sizes import bound_type, misfit
 from perfc.ir.types import UNKNOWN, DType, SequenceType, TensorType, Type, UnknownType
 
 from . import Transform
@@ -26,14 +27,26 @@ Key = tuple[int, ...]
 
 
 class Inferred(NamedTuple):
-    """What an application gives: types, contents, and the numbers of both together."""
+    """What an application gives: types, contents, and the numbers of both together.
+
+    ``misfit`` is the first result that no tensor can be, as its position and the extent at fault.
+    """
 
     types: Types
     folded: Folded
     numbers: tuple[int, ...] = ()
+    misfit: tuple[int, int] | None = None
 
 
 NOTHING = Inferred((), ())
+
+
+class Application(NamedTuple):
+    """An operator on operands, and what that gives; equal ones are met once."""
+
+    op: Op
+    ins: Inputs
+    result: Inferred
 
 
 @dataclass(frozen=True)
@@ -50,23 +63,60 @@ class Shapes(Transform):
         Raises:
             ShapeError: operands of a node cannot go together.
         """
-        declared = {s.name for s in module.symbols}
-        with numbering(declared):
-            graph = Inference(declared=declared).graph(module.graph, {})
-        return Module(graph, module.symbols, module.origin)
+        return inferred(module)[0]
+
+
+@dataclass(frozen=True)
+class Recording(Shapes):
+    """`Shapes` that keeps what it met.
+
+    Args:
+        applications: those that differ, filled by ``run``.
+    """
+
+    applications: list[Application] = field(default_factory=list[Application], compare=False)
+
+    def run(self, module: Module, am: Analyses) -> Module:
+        """The module with every value typed, as `Shapes` gives it."""
+        typed, applications = inferred(module)
+        self.applications.extend(applications)
+        return typed
+
+
+def inferred(module: Module) -> tuple[Module, list[Application]]:
+    """A module with every value typed, and the applications in it that differ.
+
+    Raises:
+        ShapeError: operands of a node cannot go together.
+    """
+    declared = {s.name for s in module.symbols}
+    inference = Inference(declared=declared)
+    with numbering(declared):
+        graph = inference.graph(module.graph, {})
+    return Module(graph, module.symbols, module.origin), inference.applications
 
 
 @dataclass(slots=True)
 class Inference:
-    """Walks graphs and remembers what equal applications gave."""
+    """Walks graphs and remembers what equal applications gave.
+
+    Args:
+        declared: names of the module's symbols.
+        sizes: numbers that are put in for symbols, in the types of inputs and in declared ones.
+        refused: the node whose operands did not go together last.
+    """
 
     declared: set[str] = field(default_factory=set[str])
+    sizes: Mapping[str, int] = field(default_factory=dict[str, int])
     alike: Alike = field(default_factory=Alike)
     memo: dict[Key, Inferred] = field(default_factory=dict[Key, Inferred])
     fills: dict[tuple[Type, Type], tuple[Type, bool]] = field(
         default_factory=dict[tuple[Type, Type], tuple[Type, bool]]
     )
+    bound: dict[Type, Type] = field(default_factory=dict[Type, Type])
+    applications: list[Application] = field(default_factory=list[Application])
     steps: int = 0
+    refused: Node | None = None
 
     def graph(
         self,
@@ -79,8 +129,11 @@ class Inference:
         inputs: list[Value] = []
         for i, v in enumerate(graph.inputs):
             new = v
+            type_ = self.sized(v.type)
             if arguments is not None and i < len(arguments):
-                new = Value(v.name, sharper(arguments[i][0], v.type), arguments[i][1], v.weight)
+                new = Value(v.name, sharper(arguments[i][0], type_), arguments[i][1], v.weight)
+            elif type_ is not v.type:
+                new = Value(v.name, type_, v.known, v.weight)
             if new is not v:
                 local[v] = new
             inputs.append(new)
@@ -100,8 +153,12 @@ class Inference:
             if regions and node.op.kind is Kind.CONTROL:
                 types, folded, regions = infer_control(self, node, ins, local)
             else:
-                types, folded, numbers = self.apply(node.op, ins)
+                types, folded, numbers, misfit = self.apply(node.op, ins)
+                if misfit is not None:
+                    raise impossible(node, *misfit)
         except ShapeError as error:
+            if not error.where:
+                self.refused = node
             raise _located(error, node, ins) from None
         outputs: list[Value | None] = []
         is_new = ins is not node.inputs or regions is not node.regions
@@ -129,17 +186,29 @@ class Inference:
             return found
         before = issued()
         try:
-            types = op.infer(ins)
-            folded = op.fold(ins, types)
-        except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError):
-            # an attribute or operand no definition foresees: nothing is known, nothing is claimed
+            types, folded = applied(op, ins)
+        except UNFORESEEN:
+            self.applications.append(Application(op, ins, NOTHING))
             return NOTHING
-        folded = checked(types, folded)
+        misfits = ((i, d) for i, t in enumerate(types) if (d := misfit(t)) is not None)
+        at_fault = next(misfits, None)
         if issued() != before:
-            return Inferred(types, folded)
+            found = Inferred(types, folded, (), at_fault)
+            self.applications.append(Application(op, ins, found))
+            return found
         known = [*folded, *[None] * (len(types) - len(folded))]
         numbers = tuple(map(self.alike.content, types, known))
-        found = self.memo[key] = Inferred(types, folded, numbers)
+        found = self.memo[key] = Inferred(types, folded, numbers, at_fault)
+        self.applications.append(Application(op, ins, found))
+        return found
+
+    def sized(self, type_: Type) -> Type:
+        """A type of the file with the numbers in it that are put in; itself where none is."""
+        if not self.sizes:
+            return type_
+        found = self.bound.get(type_)
+        if found is None:
+            found = self.bound[type_] = bound_type(type_, self.sizes)
         return found
 
     def fill(self, inferred: Type, declared: Type) -> tuple[Type, bool]:
@@ -152,7 +221,7 @@ class Inference:
         key = inferred, declared
         found = self.fills.get(key)
         if found is None:
-            type_ = self.filled(inferred, declared)
+            type_ = self.filled(inferred, self.sized(declared))
             as_inferred = type_ == inferred
             found = self.fills[key] = declared if type_ == declared else type_, as_inferred
         return found
@@ -189,6 +258,20 @@ class Inference:
         return any(s.key not in self.declared for s in symbols(dim))
 
 
+UNFORESEEN = (ArithmeticError, LookupError, TypeError, ValueError, AttributeError)
+"""An attribute or operand that no definition foresees: nothing is known, nothing is claimed."""
+
+
+def applied(op: Op, ins: Inputs) -> tuple[Types, Folded]:
+    """Types and contents of an operator's results.
+
+    Raises:
+        ShapeError: the operands cannot go together.
+    """
+    types = op.infer(ins)
+    return types, checked(types, op.fold(ins, types))
+
+
 def sharper(first: Type, second: Type) -> Type:
     """The one of two types for the same value that says more."""
     match first, second:
@@ -206,10 +289,27 @@ def checked(types: Types, folded: Folded) -> Folded:
     """Contents that agree with their types; one that does not is dropped."""
     if not folded:
         return folded
-    return tuple(
-        k if k is not None and isinstance(t, TensorType) and t.shape == k.shape else None
-        for t, k in zip(types, folded, strict=False)
-    )
+    return tuple(k if fits(t, k) else None for t, k in zip(types, folded, strict=False))
+
+
+def fits(type_: Type, known: Known | None) -> bool:
+    """Whether a content is one that a value of this type can have."""
+    match type_:
+        case TensorType(shape=shape):
+            return known is not None and known.shape == shape
+        case SequenceType(length=length):
+            return known is not None and known.shape == (length,)
+        case _:
+            return False
+
+
+def impossible(node: Node, index: int, extent: int) -> ShapeError:
+    """The error of a result that no tensor can be."""
+    value = node.outputs[index] if index < len(node.outputs) else None
+    name = f"result {index}" if value is None else value.name
+    if extent < 0:
+        return ShapeError(f"leaves {name} with extent {extent}")
+    return ShapeError(f"{name} has more than 2^{extent.bit_length() - 1} elements")
 
 
 def _located(error: ShapeError, node: Node, ins: Inputs) -> ShapeError:

@@ -17,7 +17,7 @@ from perfc.errors import MissingExtraError, PerfcError
 from perfc.extras import install
 from perfc.ir.facts import Origin
 from perfc.ir.op import Kind
-from perfc.ir.types import DType
+from perfc.ir.types import dtype_named
 from perfc.machine import Machine, Unit, load_machine
 from perfc.measure import dataset
 from perfc.measure.fit_file import replace_target
@@ -32,7 +32,6 @@ MOST_ROWS = 1_000_000
 BELOW = 0.5
 """Share of a floor below which a time is no measurement of that kernel on that machine."""
 EXTENTS = ("m", "n", "k", "elements", "batch", "heads")
-TYPES = frozenset({"tf32", *(d.code for d in DType)})
 SOURCE = "adapt"
 ROOFLINE, FITTED = Predictor.ROOFLINE.value, Predictor.FITTED.value
 _SECTION = re.compile(r"\s*\[")
@@ -100,8 +99,9 @@ def residuals(
     weights; besides them rates fitted on the machine, where the target has some.
 
     Raises:
-        AdaptError: a time that is no positive number or below its floor, an unknown element type,
-            an extent below 1; no row that says what the one who answers reads.
+        AdaptError: a time that is no positive number or below its floor, an extent below 1; no row
+            that says what the one who answers reads.
+        ParseError: an element type that nobody knows.
     """
     from perfc.analyzers import predictor
 
@@ -133,12 +133,12 @@ def check(row: Measured) -> None:
     """Refuse what is no measured kernel.
 
     Raises:
-        AdaptError: its time, element type or extents cannot be.
+        AdaptError: its time or its extents cannot be.
+        ParseError: an element type that nobody knows.
     """
     if not (math.isfinite(row.time_s) and row.time_s > 0):
         raise AdaptError(f"a {row.class_name} that takes {row.time_s} s", hint="drop such rows")
-    if row.dtype not in TYPES:
-        raise AdaptError(f"no element type {row.dtype[:32]!r}", hint="such as bf16, f32, i8")
+    dtype_named(row.dtype)
     if any(row.parameters.get(name, 1.0) < 1 for name in EXTENTS):
         raise AdaptError(f"a {row.class_name} with an extent below 1", hint="drop such rows")
 
@@ -148,8 +148,9 @@ def class_of(row: Measured, machine: Machine, known: Collection[str]) -> tuple[s
     from perfc.analyzers.estimators.forest import computed
     from perfc.analyzers.lowering import Lowered
 
-    lowered = Lowered(row.class_name, row.dtype, row.parameters)
-    choices = (computed(lowered, machine, tf32=False), (row.class_name, row.dtype))
+    dtype = dtype_named(row.dtype).code
+    lowered = Lowered(row.class_name, dtype, row.parameters)
+    choices = (computed(lowered, machine, tf32=False), (row.class_name, dtype))
     return next((choice for choice in choices if choice[0] in known), None)
 
 

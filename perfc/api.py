@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from perfc.errors import ModelError, ParseError, PerfcError
 from perfc.frontend import load
 from perfc.frontend.collector import paused_collector
-from perfc.ir.dim import Poly
-from perfc.ir.graph import Graph, Module, Value
+from perfc.ir.graph import Module, Value
 from perfc.ir.known import Known
-from perfc.ir.names import symbol_key
+from perfc.ir.sizes import bound_type, sizes_of
 from perfc.ir.types import Type
 from perfc.machine import Machine
 from perfc.passes.canonicalize import Canonicalize
@@ -24,6 +24,7 @@ from perfc.passes.liveness import Liveness, LivenessTable
 from perfc.passes.manager import Analyses, Instrument
 from perfc.passes.roofline import Roofline, RooflineTable
 from perfc.passes.shapes import Shapes
+from perfc.passes.sizes import Sizes, with_numbers
 
 if TYPE_CHECKING:
     from perfc.analyzers.estimators import Execution
@@ -44,6 +45,8 @@ class Report:
         tf32: whether f32 products may use TF32.
         predictor: of whole runs, by name or card; "" for the best that knows such runs,
             ``kernels`` for none.
+        model: what was analysed: a path, bytes or a message.
+        values: contents of its inputs that were given.
     """
 
     path: str
@@ -59,6 +62,25 @@ class Report:
     dtype: str = ""
     tf32: bool = True
     predictor: str = ""
+    model: Any = field(default=None, repr=False)
+    values: Mapping[str, Any] = field(default_factory=dict[str, Any], repr=False)
+
+    def at(self, dims: Mapping[str, int]) -> Report:
+        """The analysis of the same model at other sizes, those given before kept.
+
+        Raises:
+            PerfcError: as ``analyze``.
+        """
+        return analyze(
+            self.model,
+            str(self.machine.path),
+            dims={**self.given, **sizes_of(dims)},
+            values=self.values,
+            runtime=self.kernels.runtime.name,
+            dtype=self.dtype,
+            tf32=self.tf32,
+            predictor=self.predictor,
+        )
 
     @cached_property
     def execution(self) -> Execution:
@@ -104,7 +126,7 @@ def analyze(
         values: contents of inputs that drive shapes, nested lists or arrays.
         runtime: whose fusion table groups nodes into kernels.
         dtype: what-if precision (``f16``, ``bf16``, ``tf32``, ``i8``, ``f8e4m3``; ``amp-f16`` and
-            ``amp-bf16`` are autocast).
+            ``amp-bf16`` are autocast), or what frameworks call it (``half``, ``fp8``).
         tf32: whether f32 products may use TF32, as runtimes do by default.
         predictor: of the whole run, by name or card; by default the best that knows such runs,
             ``kernels`` for the sum of the kernels.
@@ -121,14 +143,16 @@ def analyze(
     module = am.apply(Canonicalize(), source)
     if dtype:
         from perfc.passes.mixed import what_if
+        from perfc.passes.retype import precision_name
 
+        dtype = precision_name(dtype)
         module = am.apply(what_if(dtype), module)
     roofline = am.get(Roofline(target, runtime, tf32), module)
     return Report(
         source.origin.path,
         source,
         module,
-        dict(dims or {}),
+        sizes_of(dims or {}),
         source.defaults(),
         roofline.machine,
         am.get(Cost(), module),
@@ -138,6 +162,8 @@ def analyze(
         dtype,
         tf32,
         predictor,
+        model,
+        dict(values or {}),
     )
 
 
@@ -146,32 +172,48 @@ def typed(
     dims: Mapping[str, int] | None = None,
     values: Mapping[str, Any] | None = None,
     am: Analyses | None = None,
-    *,
-    bind: bool = False,
 ) -> Module:
-    """The module of a model with every value's type inferred, ``dims`` put in first if ``bind``.
+    """The module of a model with every value's type inferred, and sizes that go together.
 
     Raises:
         PerfcError: as ``analyze``.
     """
+    with located(model):
+        module, given = read(model, dims, values)
+        return (am or Analyses()).apply(Sizes(tuple(given)), module)
+
+
+def read(
+    model: Any,
+    dims: Mapping[str, int] | None = None,
+    values: Mapping[str, Any] | None = None,
+) -> tuple[Module, dict[str, int]]:
+    """The module of a model as it is read, and the sizes given by its symbols' names.
+
+    Raises:
+        PerfcError: it cannot be read, or a size or content is none of its own.
+    """
+    given = sizes_of(dims or {})
+    module = load(serialized(model), given, {k: contents(v) for k, v in (values or {}).items()})
+    unknown = sorted(set(given) - {s.name for s in module.symbols})
+    if unknown:
+        names = ", ".join(s.name for s in module.symbols) or "none"
+        raise ParseError(f"no symbol {unknown[0]!r} in the model", hint=f"its symbols: {names}")
+    inputs = [v.name for v in module.graph.inputs]
+    strange = sorted(set(values or ()) - set(inputs))
+    if strange:
+        raise ParseError(
+            f"no input {strange[0]!r} to give a value to", hint=f"its inputs: {', '.join(inputs)}"
+        )
+    return module, given
+
+
+@contextmanager
+def located(model: Any) -> Iterator[None]:
+    """Errors name the file of the model, where it is one."""
     path = os.fspath(model) if isinstance(model, str | os.PathLike) else ""
     try:
-        dims = {symbol_key(name): value for name, value in (dims or {}).items()}
-        module = load(serialized(model), dims, {k: contents(v) for k, v in (values or {}).items()})
-        unknown = sorted(set(dims) - {s.name for s in module.symbols})
-        if unknown:
-            names = ", ".join(s.name for s in module.symbols) or "none"
-            raise ParseError(f"no symbol {unknown[0]!r} in the model", hint=f"its symbols: {names}")
-        inputs = [v.name for v in module.graph.inputs]
-        strange = sorted(set(values or ()) - set(inputs))
-        if strange:
-            raise ParseError(
-                f"no input {strange[0]!r} to give a value to",
-                hint=f"its inputs: {', '.join(inputs)}",
-            )
-        if bind:
-            module = bound_inputs(module, {symbol_key(k): n for k, n in (dims or {}).items()})
-        return (am or Analyses()).apply(Shapes(), module)
+        yield
     except PerfcError as error:
         if path and path not in str(error):
             error.where = f"{path}: {error.where}" if error.where else path
@@ -230,66 +272,20 @@ def infer_shapes(
 
     Args:
         model: a path, a serialized model, or an ``onnx.ModelProto``.
-        dims: numbers for symbolic extents. They are put in after inference; where that leaves an
-            extent open, or one is 0, inference is repeated with the numbers.
+        dims: numbers for symbolic extents. They are put in after inference, which is repeated with
+            them: where that says more, as of a rank or of an extent of 0, it is what is returned.
         values: contents of inputs that drive shapes.
 
     Raises:
         PerfcError: as ``analyze``.
     """
-    env = {symbol_key(name): value for name, value in (dims or {}).items()}
-    found = _types(typed(model, dims, values).graph, env)
-    # nothing to reduce, or to take the largest of, is a case of its own
-    if 0 in env.values() or (env and not all(map(is_closed, found.values()))):
-        found = _types(typed(model, dims, values, bind=True).graph, env)
-    return found
-
-
-def _types(graph: Graph, env: Mapping[str, int]) -> dict[str, Type]:
+    am = Analyses()
+    with located(model):
+        module, given = read(model, dims, values)
+        inferred = am.apply(Shapes(), module)
+        if given:
+            inferred = with_numbers(module, inferred, given)
+    graph = inferred.graph
     every: list[Value] = [*graph.inputs, *graph.weights, *graph.outputs]
     every += [v for n in graph.nodes for v in n.results]
-    return {v.name: bound_type(v.type, env) if env else v.type for v in every}
-
-
-def is_closed(type_: Type) -> bool:
-    """Whether every extent is a number."""
-    from perfc.ir.types import MapType, OptionalType, SequenceType, TensorType
-
-    match type_:
-        case TensorType():
-            return type_.is_static
-        case SequenceType(elem) | OptionalType(elem) | MapType(_, elem):
-            return is_closed(elem)
-        case _:
-            return False
-
-
-def bound_inputs(module: Module, env: Mapping[str, int]) -> Module:
-    """``module`` with numbers for symbols in the types of its inputs."""
-    from perfc.ir.rewrite import Rewriter
-
-    rewriter = Rewriter(module.graph)
-    for v in module.graph.inputs:
-        type_ = bound_type(v.type, env)
-        if type_ != v.type:
-            rewriter.redefine(v, Value(v.name, type_, v.known, v.weight))
-    return Module(rewriter.result(), module.symbols, module.origin)
-
-
-def bound_type(type_: Type, env: Mapping[str, int]) -> Type:
-    """``type_`` with symbols replaced by numbers."""
-    from perfc.ir.dim import substitute
-    from perfc.ir.types import OptionalType, SequenceType, TensorType
-
-    match type_:
-        case TensorType(dtype, shape) if shape is not None:
-            dims = tuple(substitute(d, env) if isinstance(d, Poly) else d for d in shape)
-            return TensorType(dtype, dims)
-        case SequenceType(elem, length, items):
-            length = substitute(length, env) if isinstance(length, Poly) else length
-            each = None if items is None else tuple(bound_type(t, env) for t in items)
-            return SequenceType(bound_type(elem, env), length, each)
-        case OptionalType(elem):
-            return OptionalType(bound_type(elem, env))
-        case _:
-            return type_
+    return {v.name: bound_type(v.type, given) if given else v.type for v in every}

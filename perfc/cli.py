@@ -170,8 +170,10 @@ def wanted(error: click.UsageError) -> str:
 
 def say(line: str) -> None:
     """One line, or a page of help, on standard error; a closed one is ignored."""
+    from perfc.plain_text import shielded
+
     try:
-        print(line, file=sys.stderr, flush=True)
+        print(shielded(line), file=sys.stderr, flush=True)
     except OSError:
         return
 

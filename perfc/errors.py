@@ -2,6 +2,15 @@
 
 from __future__ import annotations
 
+LONGEST_PART = 2000
+"""Characters of a message, a place or a hint that are shown: files may have names of a megabyte."""
+
+
+def shortened(text: str) -> str:
+    """``text`` without its middle where it is too long to read."""
+    half = LONGEST_PART // 2
+    return text if len(text) <= LONGEST_PART else f"{text[:half]} … {text[-half:]}"
+
 
 class PerfcError(Exception):
     """Something the user can act on; the command line prints it as one line and exits with 2.
@@ -19,8 +28,9 @@ class PerfcError(Exception):
         self.where = where
 
     def __str__(self) -> str:
-        head = f"{self.where}: {self.message}" if self.where else self.message
-        return f"{head} ({self.hint})" if self.hint else head
+        message, where, hint = (shortened(t) for t in (self.message, self.where, self.hint))
+        head = f"{where}: {message}" if where else message
+        return f"{head} ({hint})" if hint else head
 
 
 class ModelError(PerfcError):

@@ -10,16 +10,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perfc.analyzers.graph.estimate import Estimate, estimate
+from perfc.analyzers.graph.estimate import Estimate, at_sizes, estimate
 from perfc.analyzers.graph.rows import Quantity
 from perfc.analyzers.graph.shipped import known_name, named, newest
 from perfc.analyzers.steps.setting import Setting, precision_of
-from perfc.api import serialized
+from perfc.api import located, serialized
 from perfc.choice import member
 from perfc.errors import MissingExtraError, ModelError
 from perfc.extras import install
 from perfc.frontend import load
 from perfc.ir.rewrite import with_defaults
+from perfc.ir.sizes import sizes_of
 from perfc.ir.types import TensorType
 
 if TYPE_CHECKING:
@@ -62,7 +63,8 @@ def predict(
         quantity: ``time_s``, ``memory_bytes``, ``energy_j`` or ``power_w``.
 
     Raises:
-        PerfcError: the model cannot be read, or target, precision or predictor is not known.
+        PerfcError: the model cannot be read, sizes contradict it, or target, precision or predictor
+            is not known.
         MissingExtraError: a module without PyTorch's exporter.
 
     >>> found = predict("examples/models/resnet50.onnx.gz", batch=8, device="rtx4090")
@@ -74,9 +76,10 @@ def predict(
     card = named(predictor, wanted) if predictor else None
     setting = Setting(stored, channels_last, compiled, training=training)
     setting = newest(card, known_name(device), setting, wanted, version)
-    return estimate(
-        module_of(model, input, dims or {}), card, device, setting, batch, dims, quantity=wanted
-    )
+    given = sizes_of(dims or {})
+    with located(model):
+        module = at_sizes(module_of(model, input, given), batch, given)
+    return estimate(module, card, device, setting, batch, given, quantity=wanted)
 
 
 def module_of(model: Any, example: Sequence[int] | None, dims: Mapping[str, int]) -> Module:
@@ -88,7 +91,7 @@ def module_of(model: Any, example: Sequence[int] | None, dims: Mapping[str, int]
     if hasattr(model, "named_parameters") and callable(model):
         if example is None:
             raise ModelError("a module says nothing of its input", hint="input=(3, 224, 224)")
-        return with_defaults(exported(model, example), dims)
+        return exported(model, example)
     module = with_defaults(load(serialized(model), dims), dims)
     if example is not None:
         check(module, example)

@@ -29,6 +29,7 @@ from perfc.ir import (
     symbol,
 )
 from perfc.ir.attributes import field_types
+from perfc.ir.definition import least_of
 from perfc.ir.ops import operator
 
 N = symbol("N", 1, 256)
@@ -213,7 +214,7 @@ def _reads(node: Node) -> set[Value]:
 def fields_of(cls: type[Op]) -> st.SearchStrategy[Op]:
     """``cls`` with any value its annotations allow in every field."""
     hints = field_types(cls)
-    drawn = {f.name: values_of(hints[f.name]) for f in fields(cls)}
+    drawn = {f.name: values_of(hints[f.name], least_of(f)) for f in fields(cls)}
     return st.fixed_dictionaries(drawn).map(lambda given: cls(**given))
 
 
@@ -224,8 +225,10 @@ knowns = st.lists(
 ).map(Known.vector)
 
 
-def values_of(hint: object) -> st.SearchStrategy[object]:
-    """Values of an annotation as operators use it."""
+def values_of(hint: object, least: int | None = None) -> st.SearchStrategy[object]:
+    """Values of an annotation as operators use it; integers are at least ``least``."""
+    if hint is int and least is not None:
+        return st.integers(least)
     if hint is Known:
         return st.one_of(knowns, st.just(Known((0, 3), ())), st.just(Known.scalar(N + 1)))
     if hint is UnknownType:
@@ -241,8 +244,8 @@ def values_of(hint: object) -> st.SearchStrategy[object]:
     args = typing.get_args(hint)
     if typing.get_origin(hint) is tuple:
         if args[-1] is Ellipsis:
-            return st.lists(values_of(args[0]), max_size=3).map(tuple)
+            return st.lists(values_of(args[0], least), max_size=3).map(tuple)
         return st.tuples(*map(values_of, args))
     if args:
-        return st.one_of(*map(values_of, args))
+        return st.one_of(*(values_of(a, least) for a in args))
     return st.from_type(typing.cast("type[object]", hint))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -133,7 +134,7 @@ def test_a_wrong_file_is_refused_with_its_key(
     path = write(tmp_path, GOOD.replace(old, new))
     found = validate(path)
     assert any(problem in p for p in found), found
-    assert all(p.startswith("toy.toml: ") for p in found)
+    assert all(re.match(r"toy\.toml(:\d+)?: ", p) for p in found)
     with pytest.raises(TargetError):
         load_machine(path)
 
@@ -195,6 +196,31 @@ def test_a_spread_that_cannot_be_is_refused(tmp_path: Path, fields: str, problem
     assert "compute.matrix.f16.sustained_flop_per_s" in told
 
 
+def line_with(path: Path, part: str) -> int:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return next(i for i, line in enumerate(lines, 1) if part in line)
+
+
+@pytest.mark.parametrize("value", ["inf", "-inf", "nan", "-1.0", "-0.0", "1e300", "1e29", "7" * 99])
+@pytest.mark.parametrize(
+    "key", ["peak_flop_per_s", "sm_count", "clock_max_hz", "bandwidth_bytes_per_s"]
+)
+def test_a_figure_that_cannot_be_is_an_error_with_its_line(
+    key: str, value: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from perfc.cli import run
+
+    wrong = f"{key} = {{ value = {value}"
+    path = write(tmp_path, re.sub(rf"\b{key} = {{ value = [^,]*", wrong, GOOD))
+    page = tmp_path / "r.html"
+    model = "examples/models/resnet50.onnx.gz"
+    assert run(["analyze", model, "-t", str(path), "-o", str(page)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"error: toy.toml:{line_with(path, wrong)}: ")
+    assert key in line
+    assert not page.exists()
+
+
 def test_validate_tells_all_problems_at_once(tmp_path: Path) -> None:
     text = GOOD.replace("value = 100e12, from", "value = -1, from").replace("tool", "tolo")
     text = text.replace("capacity_bytes", "capacity_gb")
@@ -207,7 +233,8 @@ def test_the_error_names_the_file_and_the_first_problem(tmp_path: Path) -> None:
     path = write(tmp_path, GOOD.replace('{ value = 10e12, from = "sheet" }', "10e12"))
     with pytest.raises(TargetError) as caught:
         load_machine(path)
-    told = "toy.toml: compute.vector.f32.peak_flop_per_s has no `from`"
+    line = line_with(path, "= 10e12")
+    told = f"toy.toml:{line}: compute.vector.f32.peak_flop_per_s has no `from`"
     assert str(caught.value).startswith(told)
 
 

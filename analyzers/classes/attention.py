@@ -5,6 +5,8 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
+from perfc.ir.types import bits_of
+
 if TYPE_CHECKING:
     from ..sheet import Sheet
     from . import Array, Columns
@@ -28,11 +30,6 @@ class AttentionKernel(IntEnum):
     """Written in Triton."""
     ONE_API = 7
     """Intel's."""
-
-
-def bits_of(dtype: str) -> int:
-    """Bits of an element that attention computes in."""
-    return {"f32": 32, "tf32": 32, "f8e4m3": 8, "f8e5m2": 8, "i8": 8}.get(dtype, 16)
 
 
 def cache_bytes(rows: Columns, dtype: str) -> Array:

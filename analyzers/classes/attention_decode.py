@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
+from perfc.ir.types import bits_of
+
 from .. import physics
 from . import Amounts, KernelClass
 from .attention import (
-    bits_of,
     cache_bytes,
     kernel_features,
     least_mac,

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
+from perfc.ir.types import bits_of
+
 from .. import reach
 from ..rows import Protocol
 from . import Amounts, KernelClass
-from .matmul import BITS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -54,7 +55,7 @@ class Convolution(KernelClass):
             inputs * rows["out_channels"] / rows["groups"] * rows["kernel_h"] * rows["kernel_w"],
             outputs * window,
         )
-        item = BITS.get(dtype, 32) / 8
+        item = bits_of(dtype) / 8
         nothing = np.zeros_like(mac)
         weights = rows["out_channels"] * window
         seen = rows["batch"] * rows["in_channels"] * touched(rows, "h") * touched(rows, "w")

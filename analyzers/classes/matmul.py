@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
+from perfc.ir.types import bits_of
+
 from .. import physics, tiling
 from ..rows import Protocol
 from . import Amounts, KernelClass
@@ -16,10 +18,6 @@ if TYPE_CHECKING:
     from ..sheet import Sheet
     from . import Array, Columns
 
-BITS: Mapping[str, int] = {
-    "f64": 64, "f32": 32, "tf32": 32, "f16": 16, "bf16": 16, "f8e4m3": 8, "f8e5m2": 8,
-    "i8": 8, "u8": 8, "i4": 4, "u4": 4, "f4e2m1": 4,
-}  # fmt: skip
 TILES = ((64, 64), (64, 128), (128, 64), (128, 128), (128, 256), (256, 128), (256, 256))
 
 
@@ -71,8 +69,8 @@ class Matmul(KernelClass):
         name = "half"
         if protocol is Protocol.KERNELS:
             name = "half without bf16, profiled" if dtype == "f16" else "half, profiled"
-        elif BITS.get(dtype, 32) <= 8:
-            name = "eight bits" if BITS[dtype] == 8 else "four bits"
+        elif bits_of(dtype) <= 8:
+            name = "eight bits" if bits_of(dtype) == 8 else "four bits"
         found = np.full(len(rows["m"]), self.categories.index(name), np.intp)
         if name == "eight bits":
             found[rows["scale_block"] > 1] = self.categories.index("eight bits in blocks")
@@ -125,7 +123,7 @@ class Matmul(KernelClass):
             found[f"fill_{height}x{width}"] = batch * m * n / (slots * height * width)
         x_bits, w_bits, _ = bits(rows, dtype)
         return found | {
-            "element_bits": BITS.get(dtype, 32) * ones,
+            "element_bits": bits_of(dtype) * ones,
             "input_bits": x_bits,
             "weight_bits": w_bits,
             "integer": float(dtype.startswith(("i", "u"))) * ones,
@@ -144,7 +142,7 @@ def bits(rows: Columns, dtype: str) -> tuple[Array, Array, Array]:
     """Bits an element of input, weights and output."""
     import numpy as np
 
-    own = BITS.get(dtype, 32)
+    own = bits_of(dtype)
     x_bits = np.where(rows["input_bits"] > 0, rows["input_bits"], own)
     w_bits = np.where(rows["weight_bits"] > 0, rows["weight_bits"], own)
     y_bits = np.where(rows["output_bits"] > 0, rows["output_bits"], max(own, 16))
@@ -161,7 +159,7 @@ def _tiling(rows: Columns, dtype: str, sheet: Sheet) -> tiling.Tiling:
     import numpy as np
 
     x_bytes, w_bytes, y_bytes = _bytes(rows, dtype)
-    own = float(BITS.get(dtype, 32))
+    own = float(bits_of(dtype))
     _, w_bits, _ = bits(rows, dtype)
     product = tiling.Product(
         rows["m"], rows["n"], rows["k"], rows["batch"],
@@ -174,7 +172,7 @@ def _quantise_s(rows: Columns, dtype: str, sheet: Sheet) -> Array:
     """A kernel before the product that reads the input and writes it narrower."""
     import numpy as np
 
-    own = BITS.get(dtype, 32)
+    own = bits_of(dtype)
     x_bits, _, _ = bits(rows, dtype)
     nbytes = rows["batch"] * rows["m"] * rows["k"] * (x_bits + own) / 8
     beyond = np.clip(nbytes / max(sheet.l2_bytes, 1.0) - 0.5, 0, 1)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from perfc.ir.types import bits_of
+
 from .. import reach
 from . import Amounts, KernelClass
-from .matmul import BITS
 from .rowwise import features, passes
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ class Normalization(KernelClass):
         import numpy as np
 
         n = rows["rows"] * rows["cols"]
-        nbytes = n * BITS.get(dtype, 32) / 8
+        nbytes = n * bits_of(dtype) / 8
         nothing = np.zeros_like(n)
         return Amounts(nothing, nothing, 2 * n, nothing, nbytes, nbytes)
 
@@ -69,7 +70,7 @@ class Normalization(KernelClass):
         import numpy as np
 
         threads = np.full_like(rows["cols"], THREADS)
-        nbytes = rows["rows"] * rows["cols"] * BITS.get(dtype, 32) / 8
+        nbytes = rows["rows"] * rows["cols"] * bits_of(dtype) / 8
         times = passes(rows, 2.0, np.ones_like(threads), threads, dtype, sheet)
         body: Array = nbytes * times / reach.memory_bytes_per_s(sheet)
         return body

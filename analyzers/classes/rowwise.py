@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from perfc.ir.types import bits_of
+
 from .. import reach
-from .matmul import BITS
 
 if TYPE_CHECKING:
     from ..sheet import Sheet
@@ -23,7 +24,7 @@ def pressure(rows: Columns, threads: Array, dtype: str, sheet: Sheet) -> Array:
     resident = np.minimum(
         sheet.threads_per_sm / threads, np.maximum(rows["rows"] / sheet.sm_count, 1)
     )
-    nbytes = sheet.sm_count * resident * rows["cols"] * BITS.get(dtype, 32) / 8
+    nbytes = sheet.sm_count * resident * rows["cols"] * bits_of(dtype) / 8
     found: Array = np.log(nbytes / reach.read_cache_bytes(sheet) / HALF_KEPT)
     return found
 

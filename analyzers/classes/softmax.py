@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from perfc.ir.types import bits_of
+
 from .. import reach
 from . import Amounts, KernelClass
-from .matmul import BITS
 from .rowwise import features, passes
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class Softmax(KernelClass):
         import numpy as np
 
         n = rows["rows"] * rows["cols"]
-        nbytes = n * BITS.get(dtype, 32) / 8
+        nbytes = n * bits_of(dtype) / 8
         return Amounts(np.zeros_like(n), np.zeros_like(n), 2 * n, n, nbytes, nbytes)
 
     def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
@@ -66,7 +67,7 @@ class Softmax(KernelClass):
         import numpy as np
 
         again = np.where(rows["cols"] <= WARP_COLUMNS, 0.0, 2.0)
-        nbytes = rows["rows"] * rows["cols"] * BITS.get(dtype, 32) / 8
+        nbytes = rows["rows"] * rows["cols"] * bits_of(dtype) / 8
         times = passes(rows, 2.0, again, self.threads(rows), dtype, sheet)
         body: Array = nbytes * times / reach.memory_bytes_per_s(sheet)
         return body

@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING
 from perfc.errors import ModelError
 from perfc.ir.op import Kind
 from perfc.ir.ops import mnemonics, operator
+from perfc.ir.rewrite import with_defaults
 from perfc.ir.types import TensorType
 from perfc.machine import load_machine
+from perfc.passes.manager import Analyses
+from perfc.passes.sizes import Sizes
 
 from ..artefact import WeightsError
 from ..estimate.interval import Interval
@@ -92,10 +95,10 @@ def estimate(
     *,
     quantity: Quantity = Quantity.TIME,
 ) -> Estimate:
-    """Predict a run of a module as it was read; its first symbol not in ``dims`` is the batch.
+    """Predict a run of a module; its one symbol that is not in ``dims`` is the batch.
 
     Args:
-        module: as `perfc.frontend.load` gives it.
+        module: as `at_sizes` gives it, or as it was read.
         card: of the weights, as `perfc train graph` writes it; by default of those that come with
             perfc, the ones that know the machine and setting before others.
         target: name or file of the machine.
@@ -191,6 +194,24 @@ def small_batch(card: GraphCard, row: GraphRow, graph: OpGraph) -> int:
     alive_bytes = graph.whole_at(row.batch)["peak_bytes"] / row.batch
     small_bytes = card.small_peak_bytes(row.target, row.setting)
     return round(small_bytes / alive_bytes) if alive_bytes > 0 else 0
+
+
+def at_sizes(module: Module, batch: int | None, dims: Mapping[str, int]) -> Module:
+    """The module typed and checked at the sizes of one run; its batch stays a symbol.
+
+    Args:
+        module: as it was read.
+        batch: images or sequences, as in ``estimate``.
+        dims: values of the other symbols.
+
+    Raises:
+        ModelError: as ``batch_size``.
+        ShapeError: the sizes contradict each other or the model.
+    """
+    size = batch_size(module, batch, dims)
+    free = tuple(s.name for s in module.symbols if s.name not in dims)
+    sized = with_defaults(module, {**dims, **dict.fromkeys(free, size)})
+    return Analyses().apply(Sizes(tuple(s.name for s in module.symbols), free), sized)
 
 
 def is_plain(mnemonic: str) -> bool:

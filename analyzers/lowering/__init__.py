@@ -47,7 +47,9 @@ def lowerings() -> tuple[Lowering, ...]:
 
 
 def lower(bound: KernelBound, env: Mapping[str, int]) -> Lowered | None:
-    """The row of a kernel, None where no class knows it."""
+    """The row of a kernel, None where no class knows it or it writes nothing that has a size."""
+    if bound.counts.write_bytes <= 0:
+        return None
     for function in lowerings():
         found = function(bound, env)
         if found is not None:

@@ -30,6 +30,9 @@ PATTERN = "attention"
 TWIN = {"f16": "bf16"}
 """Types that the same kernels are built for, at the same rates; rows exist of the second."""
 
+COUNTED = ("batch", "heads", "query_len", "kv_len", "head_dim")
+"""Extents without which there is nothing to do."""
+
 
 def lower(bound: KernelBound, env: Mapping[str, int]) -> Lowered | None:
     """Extents of the scores; one query is a decoding step."""
@@ -42,7 +45,7 @@ def lower(bound: KernelBound, env: Mapping[str, int]) -> Lowered | None:
         found = of_pattern(kernel.nodes, env)
     else:
         return None
-    if not found or min(found[name] for name in ("batch", "heads", "query_len", "kv_len")) < 1:
+    if not found or min(found[name] for name in COUNTED) < 1:
         return None
     dtype = TWIN.get(bound.dtype.code, bound.dtype.code)
     if found["query_len"] > 1:

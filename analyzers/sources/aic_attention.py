@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from perfc.ir.types import bits_of, dtype_named
 from perfc.machine import load_machine
 
 from ..classes.attention import AttentionKernel
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 CONTEXT, GENERATION, ENCODER = (
     f"aic_attention_{name}.parquet" for name in ("context", "generation", "encoder")
 )
-DTYPES = {"bfloat16": "bf16", "fp8": "f8e4m3"}
-BITS = {"bfloat16": 16.0, "fp8": 8.0}
 KERNELS: dict[str, AttentionKernel] = {
     "torch_flow": AttentionKernel.TENSORRT_LLM,
     "trtllm_mha": AttentionKernel.TENSORRT_LLM,
@@ -81,7 +80,7 @@ class AicAttention(Source):
                 yield Rows(
                     "attention_decode" if file == GENERATION else "attention_prefill",
                     machine.name,
-                    DTYPES[dtype],
+                    dtype_named(str(dtype)).code,
                     Protocol.GRAPH,
                     f"{framework}-{version}" if superseded else framework,
                     columns(file, block, framework, Sheet(machine)),
@@ -116,7 +115,7 @@ def columns(file: str, block: pd.DataFrame, framework: str, sheet: Sheet) -> dic
     found |= {
         "kv_heads": given("num_key_value_heads"),
         "window": given("window_size"),
-        "cache_bits": block["kv_cache_dtype"].astype(str).map(BITS).to_numpy(np.float64),
+        "cache_bits": block["kv_cache_dtype"].astype(str).map(bits_of).to_numpy(np.float64),
         "value_dim": np.where((found["head_dim"] == heads_of) & (framework == owner), values, 0.0),
     }
     if file == GENERATION:

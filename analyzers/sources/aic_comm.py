@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import ClassVar
 
+from perfc.ir.types import dtype_named
+
 from ..classes.collective import Operation
 from ..rows import Protocol, Rows
 from . import Source, read_parquet, target_of
@@ -20,7 +22,6 @@ TARGETS = {
     "rtx_pro_6000_server": "rtx-pro-6000-server",
 }
 """The systems of the source whose names are no target's."""
-DTYPES = {"bfloat16": ("bf16", 2), "half": ("f16", 2), "int8": ("i8", 1)}
 OPERATIONS = {
     "all_reduce": Operation.ALL_REDUCE,
     "all_gather": Operation.ALL_GATHER,
@@ -46,19 +47,19 @@ class AicComm(Source):
         frame = read_parquet(folder / self.files[0])
         keys = ["system", "library", "kernel_source", "dtype"]
         for (system, library, kernel, dtype), block in frame.groupby(keys, observed=True):
-            code, size = DTYPES[dtype]
+            element = dtype_named(str(dtype))
             if kernel == "NCCL":
                 library = "nccl"
             yield Rows(
                 "collective",
                 target_of(TARGETS.get(str(system), str(system))),
-                code,
+                element.code,
                 Protocol.EAGER if kernel.endswith("_eager") else Protocol.GRAPH,
                 library,
                 {
                     "operation": block["op"].astype(str).map(OPERATIONS).to_numpy(np.float64),
                     "ranks": block["num_gpus"].to_numpy(np.float64),
-                    "nbytes": size * block["message_elements"].to_numpy(np.float64),
+                    "nbytes": element.bits // 8 * block["message_elements"].to_numpy(np.float64),
                 },
                 block["latency_us"].to_numpy(np.float64) * 1e-6,
             )

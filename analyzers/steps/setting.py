@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import Enum
 
 from perfc.choice import member
+from perfc.errors import ParseError
+from perfc.ir.types import dtype_named
 
 
 class Precision(Enum):
@@ -46,13 +48,6 @@ class Precision(Enum):
         return 32 if self in (Precision.F32, Precision.TF32) else 16
 
 
-SPELLINGS = {
-    "amp": "amp f16", "half": "f16", "float": "f32", "bfloat16": "bf16", "float16": "f16",
-    "float32": "f32", "fp16": "f16", "fp32": "f32",
-}  # fmt: skip
-"""Other names of types, as frameworks have them."""
-
-
 def precision_of(name: str, where: str) -> Precision:
     """A precision by its name or by what frameworks call it, ``amp_fp16``.
 
@@ -60,10 +55,13 @@ def precision_of(name: str, where: str) -> Precision:
         ParseError: there is none.
     """
     words = name.lower().replace("_", " ").replace("-", " ").split()
-    plain = " ".join(SPELLINGS.get(word, word) for word in words)
-    if len(words) > 1:
-        plain = plain.replace(SPELLINGS["amp"], "amp")
-    return member(Precision, plain, where)
+    is_mixed = words[:1] == ["amp"]
+    element = " ".join(words[1:]) if is_mixed else " ".join(words)
+    try:
+        plain = dtype_named(element).code if element else Precision.F16.value
+    except ParseError:
+        plain = element
+    return member(Precision, f"amp {plain}" if is_mixed else plain, where)
 
 
 class Mode(Enum):

@@ -128,3 +128,25 @@ def optional(b: Build, op: str) -> None:
     made = b.op("Optional", content)
     if op != "Optional" or b.chance(0.5):
         b.op("OptionalGetElement" if op == "Optional" else op, made)
+
+
+@sweep("ConcatFromSequence", "SequenceAt", "SequenceErase", "SequenceInsert", repeats=6)
+def contents(b: Build, op: str) -> None:
+    """What went through a sequence drives a shape."""
+    x = b.rand((2, 3, 4))
+    shape = b.op("Shape", x)
+    parts = [b.op("Slice", shape, *(b.const(np.array([k])) for k in (i, i + 1))) for i in (0, 1, 2)]
+    made = b.op("SequenceConstruct", *parts)
+    match op:
+        case "SequenceAt":
+            last = b.op(op, made, b.const(np.array(-1)))
+            b.op("Reshape", x, b.op("Concat", last, b.const(np.array([-1])), axis=0))
+            return
+        case "SequenceErase":
+            made = b.op(op, made, b.const(np.array(b.pick(0, 1, -1))))
+            made = b.op("SequenceInsert", made, b.const(np.array([-1])))
+        case "SequenceInsert":
+            made = b.op(op, made, b.const(np.array([1])), b.const(np.array(b.pick(0, 1, 3))))
+        case _:
+            pass
+    b.op("Reshape", x, b.op("ConcatFromSequence", made, axis=0))

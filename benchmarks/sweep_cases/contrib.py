@@ -290,3 +290,33 @@ def other(b: Build, op: str) -> None:
             k = b.rng.randint(1, 4)
             args = [b.rand((b.rng.randint(1, 4), k)), b.rand((b.rng.randint(1, 4), k))]
             b.op(op, *args, domain=MS, metric="euclidean")
+
+
+@sweep("UnfoldTensor", "MurmurHash3", "WordConvEmbedding", "Unique", repeats=6, opsets=OPSETS)
+def small(b: Build, op: str) -> None:
+    match op:
+        case "UnfoldTensor":
+            size, dims = b.rng.randint(1, 3), b.shape(b.rng.randint(1, 4), 3, 9)
+            at = b.axis(len(dims))
+            b.op(op, b.rand(dims), domain=MS, size=size, dim=at, step=b.rng.randint(1, 4))
+        case "MurmurHash3":
+            kind = b.pick("i32", "i64", "f32", "f64", "u32", "u64")
+            b.op(op, b.rand(b.shape(b.rng.randint(1, 3)), kind), domain=MS, positive=b.pick(0, 1))
+        case "WordConvEmbedding":
+            words, filters, width, wide = (b.rng.randint(1, 4) for _ in range(4))
+            letters = b.data(np.full((words, 5), 1, np.int32))
+            args = [b.const(b.array((filters, 1, width, wide))), b.const(b.array((filters,)))]
+            b.op(op, letters, *args, b.const(b.array((9, wide))), domain=MS)
+        case _:
+            x = np.array([b.rng.randint(0, 3) for _ in range(6)], np.float32)
+            b.op(op, b.const(x) if b.chance(0.4) else b.data(x), domain=MS, n=b.rng.randint(1, 3))
+
+
+@sweep("Attention", repeats=4, opsets=OPSETS)
+def attention_of_wider_values(b: Build, op: str) -> None:
+    n, s, h, d = hidden(b)
+    wide = d * b.rng.randint(2, 3)
+    q, v = h * d, h * wide
+    args = [b.const(b.array((q, 2 * q + v))), b.const(b.array((2 * q + v,)))]
+    sizes = [q, q, v]
+    b.op(op, b.rand((n, s, q)), *args, n=2, domain=MS, num_heads=h, qkv_hidden_sizes=sizes)

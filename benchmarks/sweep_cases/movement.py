@@ -382,3 +382,19 @@ def upsample(b: Build, op: str) -> None:
         b.op(op, x, scales=scales, mode=mode)
     else:
         b.op(op, x, b.drive(np.array(scales), "f32"), mode=mode)
+
+
+@sweep("Squeeze", repeats=6, opsets=(13, 21))
+def squeeze_twice(b: Build, op: str) -> None:
+    x = b.rand((1, b.rng.randint(2, 3), 1, 1))
+    some = [b.pick(0, 2, 3, -1, -2, -4) for _ in range(b.rng.randint(1, 4))]
+    b.op(op, x, b.drive(np.array(some)))
+
+
+@sweep("Slice", repeats=20, opsets=(11, 13, 21))
+def slice_from_before(b: Build, op: str) -> None:
+    """Steps back that begin before the axis, and ends behind it."""
+    x = b.rand((b.rng.randint(0, 4),))
+    at = [b.rng.randint(-8, -1), b.rng.randint(-8, 8), 0, b.pick(-1, -2, -3)]
+    start, end, axis, step = (np.array([v]) for v in at)
+    b.op(op, x, b.drive(start), b.drive(end), b.const(axis), b.const(step))

@@ -133,3 +133,12 @@ def loss(b: Build, op: str) -> None:
     outputs = b.pick(1, 2) if op == "SoftmaxCrossEntropyLoss" else 1
     labels = b.data(b.array((n, *more), b.pick("i64", "i32"), 1))
     b.op(op, b.rand((n, c, *more), kind), labels, weight, n=outputs, **attrs)
+
+
+@sweep("ReduceSum", "ReduceMax", "ReduceMean", repeats=4, opsets=(18, 21))
+def axes_twice(b: Build, op: str) -> None:
+    rank = b.rng.randint(1, 4)
+    dims = [max(1, d) for d in b.shape(rank)]
+    axes = [b.rng.randrange(rank) for _ in range(b.rng.randint(1, 4))]
+    axes += [a - rank for a in axes if b.chance(0.5)]
+    b.op(op, b.rand(dims), b.drive(np.array(axes)), keepdims=b.pick(0, 1))

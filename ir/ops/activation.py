@@ -278,7 +278,7 @@ class Gelu(Elementwise):
 
     mnemonic = "gelu"
     onnx: ClassVar[tuple[str, ...]] = ("Gelu", "com.microsoft::Gelu")
-    operands: ClassVar[tuple[str, ...]] = ("X", "bias")
+    operands: ClassVar[tuple[str, ...]] = ("X", "bias?")
     formulas = {"alu": "a*f", "sfu": "f"}
     approximate: str = "none"
 
@@ -300,7 +300,7 @@ class FastGelu(Gelu):
 
     mnemonic = "fast_gelu"
     onnx = ("com.microsoft::FastGelu",)
-    operands = ("X", "bias")
+    operands = ("X", "bias?")
     approximate: str = "tanh"
 
 

@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from ...errors import ShapeError
-from ..cost import Work
-from ..dim import Dim, same
+from ..cost import Traffic, Work, dim_sum
+from ..definition import Positive
+from ..dim import Dim, at_most, dim_min, same
 from ..fresh import data_extent
 from ..graph import Inputs
-from ..op import Kind, Op, Types, has, known, tensor
-from ..types import DType, Shape, TensorType
+from ..op import ABSENT, Kind, Op, Types, each_once, has, known, tensor
+from ..types import DType, Shape, TensorType, element_count, storage_bytes
 from .matmul import first_dtype
 from .score_pairs import unmasked_pairs
 
@@ -27,7 +28,8 @@ class Scores:
     b sequences, h query heads, s queries, t keys, head sizes d of queries and keys and v of
     values, u pairs a head that the mask leaves. ``x`` and ``y`` are vector and special operations
     a pair, ``z`` vector operations a token outside the scores; ``i`` by ``j`` is the projection
-    to queries, keys and values, if included.
+    to queries, keys and values, if included. ``is_bound`` says that t and u are lower limits,
+    because only running tells how many keys there are.
     """
 
     b: Dim
@@ -42,6 +44,7 @@ class Scores:
     z: Dim = 0
     i: Dim = 0
     j: Dim = 0
+    is_bound: bool = False
 
     def work(self, dtype: DType | None = None) -> Work:
         """Work of the attention and of its projection.
@@ -60,11 +63,12 @@ class Scores:
             sfu=rows * (self.u * self.y + self.s),
             dtype=dtype,
             effective_mac=None if kept == dense else kept,
+            is_bound=self.is_bound,
         )
 
     def letters(self) -> dict[str, Dim]:
         """By name."""
-        return {name: getattr(self, name) for name in self.__slots__}
+        return {name: getattr(self, name) for name in self.__slots__ if len(name) == 1}
 
 
 SCORES = {
@@ -132,6 +136,43 @@ def ranked(ins: Inputs, index: int, *ranks: int) -> Shape | None:
     return shape
 
 
+def rows_of(cache: TensorType, rows: Dim) -> Dim:
+    """Bytes of so many rows of a cache [..., length, size]; 0 where its shape is not known."""
+    if cache.shape is None or len(cache.shape) < 3:
+        return 0
+    *outer, _, size = cache.shape
+    return storage_bytes(element_count((*outer, size)) * rows, cache.dtype.bits)
+
+
+def cached_traffic(
+    ins: Inputs,
+    outs: Types,
+    caches: tuple[int, ...],
+    presents: tuple[int, ...],
+    old_and_new: tuple[Dim | None, Dim],
+) -> Traffic:
+    """Traffic of an operator that appends to caches [..., length, size] in place.
+
+    Args:
+        ins: its operands.
+        outs: its results.
+        caches: positions of the caches among the operands.
+        presents: positions of the same buffers among the results.
+        old_and_new: rows that are read, None where only running tells, and rows that are written.
+    """
+    old, new = old_and_new
+    others = tuple(None if i in caches else v for i, v in enumerate(ins))
+    plain = tuple(ABSENT if i in presents else t for i, t in enumerate(outs))
+    whole = each_once(others, plain)
+    states = [outs[i] for i in presents if i < len(outs) and outs[i] is not ABSENT]
+    tensors = [t for t in states if isinstance(t, TensorType)]
+    return Traffic(
+        dim_sum((whole.read_bytes, *(rows_of(t, old or 0) for t in tensors))),
+        dim_sum((whole.write_bytes, *(rows_of(t, new) for t in tensors))),
+        whole.is_bound or old is None,
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class _Extents:
     b: Dim
@@ -155,20 +196,21 @@ class Attention(AttentionLike):
     Shapes:  Q[b, h, s, d], K[b, g, l, d], V[b, g, l, v] -> Y[b, h, s, v], or with heads in the
              last axis Q[b, s, h*d] …; past_key[b, g, p, d] makes t = p + l keys;
              present_key[b, g, t, d], present_value[b, g, t, v], qk_matmul_output[b, h, s, t].
-    Work:    as AttentionLike. With nonpad_kv_seqlen whose content is not known, ``effective_mac``
-             is its lower limit of one key a query.
-    Traffic: each operand once, each result once; the present state is written as a whole.
+    Work:    as AttentionLike. With nonpad_kv_seqlen t is the number of valid keys; where that is
+             not known or sequences differ it is a lower limit: the fewest that is known, else 1.
+    Traffic: each operand once, but of K and V only the valid keys; each result once; the present
+             state is written as a whole.
     Source:  ONNX Attention-25; arXiv:1706.03762, arXiv:2305.13245.
     """
 
     mnemonic = "attention"
     onnx = ("Attention",)
-    operands = ("Q", "K", "V", "attn_mask", "past_key", "past_value", "nonpad_kv_seqlen")
+    operands = ("Q", "K", "V", "attn_mask?", "past_key?", "past_value?", "nonpad_kv_seqlen?")
 
     is_causal: int = 0
-    kv_num_heads: int | None = None
+    kv_num_heads: Positive | None = None
     left_window_size: int = -1
-    q_num_heads: int | None = None
+    q_num_heads: Positive | None = None
     qk_matmul_output_mode: int = 0
     right_window_size: int = -1
     scale: float | None = None
@@ -233,18 +275,27 @@ class Attention(AttentionLike):
         found = Scores(e.b, e.h, e.s, e.t, e.d, e.v, u, x, 1 + int(bool(self.softcap)))
         return self._padded(ins, found) if has(ins, 6) else found
 
+    def traffic(self, ins: Inputs, outs: Types) -> Traffic:
+        found = self.scores(ins) if has(ins, 6) else None
+        if found is None:
+            return each_once(ins, outs)
+        whole = each_once(tuple(None if i in (1, 2) else v for i, v in enumerate(ins)), outs)
+        read = (whole.read_bytes, *(rows_of(tensor(ins, i), found.t) for i in (1, 2)))
+        return Traffic(dim_sum(read), whole.write_bytes, whole.is_bound or found.is_bound)
+
     def _padded(self, ins: Inputs, full: Scores) -> Scores:
-        """With as many keys as are valid; every sequence alike, or at least one key a query."""
+        """With as many keys as are valid: of all sequences alike, or the fewest, as a bound."""
         content = known(ins, 6)
         valid = () if content is None else tuple(d for d in content.dims if d is not None)
-        if valid and content is not None and content.is_complete and len(set(valid)) == 1:
-            n = valid[0]
-            if same(n, full.t):
-                return full
-            behind = same(full.s, n)
-            if behind or (isinstance(n, int) and isinstance(full.s, int) and n >= full.s):
-                return replace(full, u=unmasked_pairs(full.s, n, n - full.s, *self._window()))
-        return replace(full, u=full.s)
+        if not valid or content is None or not content.is_complete:
+            return replace(full, t=1, u=full.s, is_bound=True)
+        n, is_bound = dim_min(*valid, full.t), len(set(valid)) > 1
+        if same(n, full.t):
+            return replace(full, is_bound=is_bound)
+        if self._window() == (None, None) or same(full.s, n) or at_most(full.s, n):
+            u = unmasked_pairs(full.s, n, n - full.s, *self._window())
+            return replace(full, t=n, u=u, is_bound=is_bound)
+        return replace(full, t=1, u=full.s, is_bound=True)
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..cost import Work
+from ..definition import Natural, Positive
 from ..dim import Dim
 from ..graph import Inputs
 from ..op import Kind, Op, Types, has, tensor
@@ -32,16 +33,16 @@ class CausalConvWithState(Op):
 
     mnemonic = "causal_conv_with_state"
     onnx: ClassVar[tuple[str, ...]] = ("CausalConvWithState", "com.microsoft::CausalConvWithState")
-    operands: ClassVar[tuple[str, ...]] = ("input", "weight", "bias", "past_state")
+    operands: ClassVar[tuple[str, ...]] = ("input", "weight", "bias?", "past_state?")
     kind = Kind.CONV
     formulas = {"mac": "e*k", "alu": "e*x", "sfu": "e*y"}
     bias_at: ClassVar[int] = 2
 
     activation: str = "none"
     channels_last: int = 0
-    dilation: int = 1
-    ndim: int = 1
-    state_window: int = 0
+    dilation: Positive = 1
+    ndim: Positive = 1
+    state_window: Natural = 0
 
     def infer(self, ins: Inputs) -> Types:
         x, w = tensor(ins, 0).shape, tensor(ins, 1).shape
@@ -82,12 +83,12 @@ class VarlenCausalConvWithState(CausalConvWithState):
     mnemonic = "varlen_causal_conv_with_state"
     onnx = ("com.microsoft::VarlenCausalConvWithState",)
     operands = (
-        *("input", "weight", "cumulative_sequence_length", "bias", "initial_state"),
-        "capture_count",
+        *("input", "weight", "cumulative_sequence_length", "bias?", "initial_state"),
+        "capture_count?",
     )
     bias_at = 3
 
-    state_update_capacity: int = 0
+    state_update_capacity: Natural = 0
 
     def infer(self, ins: Inputs) -> Types:
         x, state, dtype = tensor(ins, 0).shape, tensor(ins, 4), first_dtype(ins, 0, 1)

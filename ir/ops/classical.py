@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..cost import Traffic, Work
+from ..definition import Natural, Naturals, Positive
 from ..dim import Dim
 from ..fresh import data_extent
 from ..graph import Inputs
 from ..known import Known
 from ..op import Kind, Op, Types, count, each_once, tensor
+from ..traffic import moved, stored
 from ..types import DType, MapType, SequenceType, Shape, TensorType, element_count
 from .exact import checked
 
@@ -176,8 +178,8 @@ class OneHotEncoder(Op):
     operands = ("X",)
     kind = Kind.CLASSICAL
     formulas = {"integer": "e"}
-    categories: int = 0
-    zeros: int = 1
+    categories: Natural = 0
+    zeros: Natural = 1
 
     @classmethod
     def adapt(
@@ -249,9 +251,9 @@ class FeatureVectorizer(Op):
 
     mnemonic = "feature_vectorizer"
     onnx = ("ai.onnx.ml::FeatureVectorizer",)
-    operands = ("X",)
+    operands = ("X+",)
     kind = Kind.CLASSICAL
-    inputdimensions: tuple[int, ...] = ()
+    inputdimensions: Naturals = ()
 
     def infer(self, ins: Inputs) -> Types:
         columns: Dim = data_extent()
@@ -275,7 +277,7 @@ class DictVectorizer(Op):
     operands = ("X",)
     kind = Kind.CLASSICAL
     formulas = {"integer": "v"}
-    vocabulary: int = 0
+    vocabulary: Natural = 0
 
     @classmethod
     def adapt(
@@ -323,7 +325,7 @@ class CastMap(Op):
     formulas = {"alu": "e"}
     cast_to: str = "TO_FLOAT"
     map_form: str = "DENSE"
-    max_map: int = 1
+    max_map: Positive = 1
 
     def infer(self, ins: Inputs) -> Types:
         columns: Dim = self.max_map if self.map_form == "SPARSE" else data_extent()
@@ -342,7 +344,7 @@ class ZipMap(Op):
 
     Shapes:  X[n, c] -> a sequence of n maps.
     Work:    none.
-    Traffic: X read once; the size of the maps is not known.
+    Traffic: the scores read and written once; the labels, which are attributes, left out.
     Source:  ai.onnx.ml ZipMap-1.
     """
 
@@ -364,3 +366,7 @@ class ZipMap(Op):
         rows = in_rows(x.shape)
         element = MapType(self.key, TensorType(x.dtype, ()))
         return (SequenceType(element, None if rows is None else rows[0]),)
+
+    def traffic(self, ins: Inputs, outs: Types) -> Traffic:
+        scores = stored(tensor(ins, 0))
+        return moved([scores], [scores])

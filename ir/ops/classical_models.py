@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..cost import Work
+from ..definition import Natural
 from ..dim import Dim
 from ..graph import Inputs
 from ..op import Kind, Op, Types, tensor
@@ -65,8 +66,8 @@ class LinearRegressor(Model):
     mnemonic = "linear_regressor"
     onnx = ("ai.onnx.ml::LinearRegressor",)
     formulas = {"mac": "n*w"}
-    targets: int = 1
-    coefficients: int = 0
+    targets: Natural = 1
+    coefficients: Natural = 0
     post_transform: str = "NONE"
 
     @classmethod
@@ -100,9 +101,9 @@ class LinearClassifier(Model):
     mnemonic = "linear_classifier"
     onnx = ("ai.onnx.ml::LinearClassifier",)
     formulas = {"mac": "n*w"}
-    classes: int = 0
+    classes: Natural = 0
     label: DType = DType.I64
-    coefficients: int = 0
+    coefficients: Natural = 0
     post_transform: str = "NONE"
 
     @classmethod
@@ -140,9 +141,9 @@ class SVMRegressor(Model):
     mnemonic = "svm_regressor"
     onnx: ClassVar[tuple[str, ...]] = ("ai.onnx.ml::SVMRegressor",)
     formulas = {"mac": "n*(s + k)", "sfu": "n*v"}
-    coefficients: int = 0
-    support_elements: int = 0
-    n_supports: int = 0
+    coefficients: Natural = 0
+    support_elements: Natural = 0
+    n_supports: Natural = 0
     kernel_type: str = "LINEAR"
     post_transform: str = "NONE"
 
@@ -189,7 +190,7 @@ class SVMClassifier(SVMRegressor):
 
     mnemonic = "svm_classifier"
     onnx: ClassVar[tuple[str, ...]] = ("ai.onnx.ml::SVMClassifier",)
-    classes: int = 0
+    classes: Natural = 0
     label: DType = DType.I64
     has_probabilities: bool = False
 
@@ -255,8 +256,8 @@ class TreeEnsemble(Model):
     mnemonic = "tree_ensemble"
     onnx: ClassVar[tuple[str, ...]] = ("ai.onnx.ml::TreeEnsemble",)
     formulas = {"alu": "n*c"}
-    n_targets: int = 1
-    comparisons: int = 0
+    n_targets: Natural = 1
+    comparisons: Natural = 0
 
     @classmethod
     def adapt(
@@ -321,7 +322,7 @@ class TreeEnsembleClassifier(TreeEnsemble):
 
     mnemonic = "tree_ensemble_classifier"
     onnx: ClassVar[tuple[str, ...]] = ("ai.onnx.ml::TreeEnsembleClassifier",)
-    classes: int = 0
+    classes: Natural = 0
     label: DType = DType.I64
 
     @classmethod

@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ...errors import ShapeError
+from ..cost import Traffic
+from ..definition import Natural, Positive, Positives
 from ..dim import Dim
+from ..fresh import data_extent
 from ..graph import Inputs
-from ..op import Types, has, known, tensor
+from ..op import Types, each_once, has, known, tensor
 from ..types import DType, TensorType
 from .attention import (
     PROJECTED_SCORES,
@@ -17,6 +20,7 @@ from .attention import (
     AttentionLike,
     Scores,
     axis,
+    cached_traffic,
     either,
     ranked,
 )
@@ -30,39 +34,54 @@ def known_extent(ins: Inputs, index: int) -> Dim | None:
     return content.dims[0] if content is not None and len(content.dims) == 1 else None
 
 
+@dataclass(frozen=True, slots=True)
+class Past:
+    """Keys of earlier calls.
+
+    ``used`` says how many there are, None where only running tells; ``held`` is the extent of the
+    buffer they lie in.
+    """
+
+    used: Dim | None
+    held: Dim
+
+    @property
+    def least(self) -> Dim:
+        """As many keys as there are at least."""
+        return 0 if self.used is None else self.used
+
+
+NO_PAST = Past(0, 0)
+
+
 @dataclass(frozen=True)
 class ProjectedAttention(AttentionLike):
     """Projects its input to queries, keys and values, then attends.
 
     Shapes:  input[b, s, i], weights[i, j] with j the widths of Q, K and V together, bias[j],
-             past[2, b, h, p, d] -> output[b, s, h*v], present[2, b, h, p + s, d]; a shared
-             buffer keeps its own extent.
-    Work:    as AttentionLike with the projection; z = j for its bias.
-    Traffic: each operand once, each result once.
+             past[2, b, h, p, v] -> output[b, s, h*v], present[2, b, h, p + s, v]; a shared
+             buffer keeps its own extent. Heads of keys are as wide as those of values there.
+    Work:    as AttentionLike with the projection; z = j for its bias. In a shared buffer whose
+             past_sequence_length is not known t is the s new keys, a lower limit.
+    Traffic: each operand once, each result once; of a shared buffer only the keys and values that
+             are read and those that are new.
     Source:  ONNX Runtime ContribOperators, Attention.
     """
 
     mnemonic = "ms_attention"
     onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::Attention",)
     operands: ClassVar[tuple[str, ...]] = (
-        *("input", "weights", "bias", "mask_index", "past", "attention_bias"),
-        "past_sequence_length",
+        *("input", "weights", "bias?", "mask_index?", "past?", "attention_bias?"),
+        "past_sequence_length?",
     )
     formulas: ClassVar[Mapping[str, str]] = PROJECTED_SCORES
-    places: ClassVar[Mapping[str, int]] = {
-        "bias": 2,
-        "mask": 3,
-        "past": 4,
-        "attention_bias": 5,
-        "length": 6,
-    }
 
-    num_heads: int = 1
+    num_heads: Positive = 1
     do_rotary: int = 0
     mask_filter_value: float = -10000.0
     past_present_share_buffer: int = 0
-    qkv_hidden_sizes: tuple[int, ...] = ()
-    rotary_embedding_dim: int = 0
+    qkv_hidden_sizes: Positives = ()
+    rotary_embedding_dim: Natural = 0
     scale: float | None = None
     unidirectional: int = 0
 
@@ -92,24 +111,25 @@ class ProjectedAttention(AttentionLike):
         third = either() if together is None else together // 3
         return third, third, together
 
-    def _past(self, ins: Inputs) -> tuple[Dim, Dim]:
-        """Keys before this call, and extent of the buffer that holds them."""
+    def _past(self, ins: Inputs) -> Past:
+        """Keys before this call, and the buffer that holds them."""
         past, length = self.given(ins, "past"), self.given(ins, "past_sequence_length")
         if past is None:
-            return 0, 0
+            return NO_PAST
         held = either(axis(ranked(ins, past, 5), 3))
-        used = None if length is None else known_extent(ins, length)
-        return (used if self.past_present_share_buffer and used is not None else held), held
+        if not self.past_present_share_buffer:
+            return Past(held, held)
+        return Past(None if length is None else known_extent(ins, length), held)
 
     def infer(self, ins: Inputs) -> Types:
         x = ranked(ins, 0, 3)
         b, s = either(axis(x, 0)), either(axis(x, 1))
-        q, v, _ = self.widths(ins)
+        _, v, _ = self.widths(ins)
         dtype = self.result_dtype(ins)
         out = TensorType(dtype, (b, s, v))
-        held = self._past(ins)[1]
+        held = self._past(ins).held
         total = held if self.past_present_share_buffer and held != 0 else held + s
-        state = (2, b, self.num_heads, total, q // self.num_heads)
+        state = (2, b, self.num_heads, total, v // self.num_heads)
         return out, TensorType(dtype, state)
 
     def scores(self, ins: Inputs) -> Scores | None:
@@ -120,11 +140,18 @@ class ProjectedAttention(AttentionLike):
         b, s, i = x
         if together is None:
             return None
-        past = self._past(ins)[0]
-        h, t = self.num_heads, past + s
-        u = unmasked_pairs(s, t, past, None, 0 if self.unidirectional else None)
+        past = self._past(ins)
+        h, t = self.num_heads, past.least + s
+        u = unmasked_pairs(s, t, past.least, None, 0 if self.unidirectional else None)
         bias = 0 if self.given(ins, "bias") is None else together
-        return Scores(b, h, s, t, q // h, v // h, u, self.per_score(ins), 1, bias, i, together)
+        x_ops, is_bound = self.per_score(ins), past.used is None
+        return Scores(b, h, s, t, q // h, v // h, u, x_ops, 1, bias, i, together, is_bound)
+
+    def traffic(self, ins: Inputs, outs: Types) -> Traffic:
+        past, x = self.given(ins, "past"), ranked(ins, 0, 3)
+        if past is None or x is None or not self.past_present_share_buffer:
+            return each_once(ins, outs)
+        return cached_traffic(ins, outs, (past,), (1,), (self._past(ins).used, x[1]))
 
 
 @dataclass(frozen=True)
@@ -138,8 +165,8 @@ class DecoderMaskedSelfAttention(ProjectedAttention):
     mnemonic = "decoder_masked_self_attention"
     onnx = ("com.microsoft::DecoderMaskedSelfAttention",)
     operands = (
-        *("input", "weights", "bias", "mask_index", "past", "attention_bias"),
-        *("past_sequence_length", "beam_width", "cache_indirection"),
+        *("input", "weights", "bias", "mask_index?", "past", "attention_bias?"),
+        *("past_sequence_length", "beam_width?", "cache_indirection?"),
     )
 
 
@@ -156,16 +183,9 @@ class QAttention(ProjectedAttention):
     mnemonic = "qattention"
     onnx = ("com.microsoft::QAttention",)
     operands = (
-        *("input", "weight", "bias", "input_scale", "weight_scale", "mask_index"),
-        *("input_zero_point", "weight_zero_point", "past"),
+        *("input", "weight", "bias", "input_scale", "weight_scale", "mask_index?"),
+        *("input_zero_point?", "weight_zero_point?", "past?"),
     )
-    places: ClassVar[Mapping[str, int]] = {
-        "bias": 2,
-        "mask": 5,
-        "past": 8,
-        "attention_bias": -1,
-        "length": -1,
-    }
 
     def result_dtype(self, ins: Inputs) -> DType:
         return first_dtype(ins, 2, 3)
@@ -190,16 +210,9 @@ class QOrderedAttention(ProjectedAttention):
     operands = (
         *("input", "scale_input", "scale_Q_gemm", "scale_K_gemm", "scale_V_gemm", "Q_weight"),
         *("K_weight", "V_weight", "scale_Q_weight", "scale_K_weight", "scale_V_weight", "Q_bias"),
-        *("K_bias", "V_bias", "scale_QKT_gemm", "scale_QKT_softmax", "scale_values_gemm"),
-        *("mask_index", "past", "attention_bias"),
+        *("K_bias", "V_bias", "scale_QKT_gemm?", "scale_QKT_softmax?", "scale_values_gemm"),
+        *("mask_index?", "past?", "attention_bias?"),
     )
-    places: ClassVar[Mapping[str, int]] = {
-        "bias": 11,
-        "mask": 17,
-        "past": 18,
-        "attention_bias": 19,
-        "length": -1,
-    }
 
     order_input: int = 0
     order_output: int = 0
@@ -218,11 +231,12 @@ class QOrderedAttention(ProjectedAttention):
             return None
         q, v, together = self.widths(ins)
         b, s, i = x
-        h, past = self.num_heads, self._past(ins)[0]
-        u = unmasked_pairs(s, past + s, past, None, 0 if self.unidirectional else None)
+        h, past = self.num_heads, self._past(ins)
+        t = past.least + s
+        u = unmasked_pairs(s, t, past.least, None, 0 if self.unidirectional else None)
         joint = 0 if together is None else together
-        x_ops = self.per_score(ins)
-        return Scores(b, h, s, past + s, q // h, v // h, u, x_ops, 1, joint, i, joint)
+        x_ops, is_bound = self.per_score(ins), past.used is None
+        return Scores(b, h, s, t, q // h, v // h, u, x_ops, 1, joint, i, joint, is_bound)
 
 
 @dataclass(frozen=True)
@@ -233,22 +247,24 @@ class MultiHeadAttention(AttentionLike):
              output[b, s, h*v], present_key[b, h, t, d], present_value[b, h, t, v],
              qk[b, h, s, t] with t = p + l. Or query[b, s, h, 3, d] with all three; or
              key[b, l, h, 2, d] with both; or key[b, h, l, d] and value alike, computed before.
-    Work:    as AttentionLike; adding the bias of the projections is left out.
-    Traffic: each operand once, each result once.
+    Work:    as AttentionLike; adding the bias of the projections is left out. In a shared buffer
+             whose past_sequence_length is not known t is the l new keys, a lower limit.
+    Traffic: each operand once, each result once; of a shared buffer only the keys and values that
+             are read and those that are new.
     Source:  ONNX Runtime ContribOperators, MultiHeadAttention.
     """
 
     mnemonic = "multi_head_attention"
     onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::MultiHeadAttention",)
     operands: ClassVar[tuple[str, ...]] = (
-        *("query", "key", "value", "bias", "key_padding_mask", "attention_bias", "past_key"),
-        *("past_value", "past_sequence_length", "cache_indirection"),
+        *("query", "key?", "value?", "bias?", "key_padding_mask?", "attention_bias?", "past_key?"),
+        *("past_value?", "past_sequence_length?", "cache_indirection?"),
     )
     mask_at: ClassVar[tuple[int, int]] = (4, 5)
     past_at: ClassVar[tuple[int, int]] = (6, 7)
     length_at: ClassVar[int] = 8
 
-    num_heads: int = 1
+    num_heads: Positive = 1
     mask_filter_value: float = -10000.0
     scale: float | None = None
     unidirectional: int = 0
@@ -276,21 +292,21 @@ class MultiHeadAttention(AttentionLike):
         head_v = None if of_v is None else of_v // h
         return b, s, either(axis(k, 1), axis(v, 1)), either(d), either(head_v)
 
-    def _past(self, ins: Inputs) -> tuple[Dim, Dim]:
-        """Keys before this call, and extent of the buffer that holds them."""
+    def _past(self, ins: Inputs) -> Past:
+        """Keys before this call, and the buffer that holds them."""
         first, second = self.past_at
         if not has(ins, first):
-            return 0, 0
+            return NO_PAST
         held = either(axis(ranked(ins, first, 4), 2), axis(ranked(ins, second, 4), 2))
-        used = known_extent(ins, self.length_at) if self.shares_buffer(ins) else held
-        return (held if used is None else used), held
+        return Past(known_extent(ins, self.length_at) if self.shares_buffer(ins) else held, held)
 
     def infer(self, ins: Inputs) -> Types:
         q = tensor(ins, 0).shape
         if q is not None and len(q) == 3 and isinstance(q[2], int) and q[2] % self.num_heads:
             raise ShapeError(f"width {q[2]} does not divide into {self.num_heads} heads")
         b, s, new, d, v = self._sizes(ins)
-        used, held = self._past(ins)
+        past = self._past(ins)
+        held, used = past.held, data_extent(past.held) if past.used is None else past.used
         total = held if held != 0 and self.shares_buffer(ins) else held + new
         h, dtype = self.num_heads, first_dtype(ins, 0, 1)
         return (
@@ -306,10 +322,17 @@ class MultiHeadAttention(AttentionLike):
         ):
             return None
         b, s, new, d, v = self._sizes(ins)
-        past = self._past(ins)[0]
-        u = unmasked_pairs(s, past + new, past, None, 0 if self.unidirectional else None)
+        past = self._past(ins)
+        t = past.least + new
+        u = unmasked_pairs(s, t, past.least, None, 0 if self.unidirectional else None)
         x = SOFTMAX_ALU + sum(has(ins, i) for i in self.mask_at)
-        return Scores(b, self.num_heads, s, past + new, d, v, u, x)
+        return Scores(b, self.num_heads, s, t, d, v, u, x, is_bound=past.used is None)
+
+    def traffic(self, ins: Inputs, outs: Types) -> Traffic:
+        if not has(ins, self.past_at[0]) or not self.shares_buffer(ins):
+            return each_once(ins, outs)
+        old_and_new = self._past(ins).used, self._sizes(ins)[2]
+        return cached_traffic(ins, outs, self.past_at, (1, 2), old_and_new)
 
 
 @dataclass(frozen=True)
@@ -323,8 +346,8 @@ class DecoderMaskedMultiHeadAttention(MultiHeadAttention):
     mnemonic = "decoder_masked_multi_head_attention"
     onnx = ("com.microsoft::DecoderMaskedMultiHeadAttention",)
     operands = (
-        *("query", "key", "value", "mask_index", "attention_bias", "past_key", "past_value"),
-        *("past_sequence_length", "beam_width", "cache_indirection", "bias"),
+        *("query", "key?", "value?", "mask_index?", "attention_bias?", "past_key?", "past_value?"),
+        *("past_sequence_length?", "beam_width?", "cache_indirection?", "bias?"),
     )
     mask_at = (3, 4)
     past_at = (5, 6)

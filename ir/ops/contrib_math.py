@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from ..broadcast import broadcast
 from ..cost import Work
+from ..definition import Positive
 from ..dim import Dim
 from ..graph import Inputs
 from ..op import Kind, Op, Types, count, has, tensor
@@ -130,7 +131,7 @@ class Rfft(Op):
     operands: ClassVar[tuple[str, ...]] = ("X",)
     kind = Kind.SIGNAL
     formulas: ClassVar[Mapping[str, str]] = {"alu": "5*e*l//2"}
-    signal_ndim: int = 1
+    signal_ndim: Positive = 1
     normalized: int = 0
     onesided: int = 1
 
@@ -223,7 +224,7 @@ class MulInteger(Op):
 
     mnemonic = "mul_integer"
     onnx = ("com.microsoft::MulInteger",)
-    operands = ("A", "A_zero_point", "B", "B_zero_point")
+    operands = ("A", "A_zero_point?", "B", "B_zero_point?")
     formulas: ClassVar[Mapping[str, str]] = {"integer": "a*e"}
 
     def infer(self, ins: Inputs) -> Types:
@@ -259,9 +260,38 @@ class ScaledSiLU(Elementwise):
 
     mnemonic = "scaled_silu"
     onnx = ("com.microsoft::ScaledSiLU",)
-    operands = ("X", "scale")
+    operands = ("X", "scale?")
     alu_per_element, sfu_per_element = 4, 2
     alpha: float = 1.0
 
     def infer(self, ins: Inputs) -> Types:
         return (TensorType(tensor(ins, 0).dtype, tensor(ins, 0).shape),)
+
+
+@dataclass(frozen=True)
+class MurmurHash3(Op):
+    """A hash of 32 bits of every element.
+
+    Shapes:  X -> u32, or i32 if not ``positive``, of the same shape.
+    Work:    integer = e*(7*w + 9): two factors, two rotations, and three operations that mix for
+             each of the w words of an element, nine at the end; of text the nine alone, a bound.
+    Traffic: X and result once.
+    Source:  ONNX Runtime contrib MurmurHash3-1; MurmurHash3_x86_32 by Austin Appleby.
+    """
+
+    mnemonic = "murmur_hash3"
+    onnx = ("com.microsoft::MurmurHash3",)
+    operands = ("X",)
+    formulas = {"integer": "e*(7*w + 9)"}
+    positive: int = 1
+    seed: int = 0
+
+    def infer(self, ins: Inputs) -> Types:
+        return (TensorType(DType.U32 if self.positive else DType.I32, tensor(ins, 0).shape),)
+
+    def work(self, ins: Inputs, outs: Types) -> Work | None:
+        e, w = self.extents(ins, outs).values()
+        return Work(integer=e * (w * 7 + 9), is_bound=tensor(ins, 0).dtype.bits == 0)
+
+    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+        return {"e": count(outs[0]), "w": tensor(ins, 0).dtype.bits // 32}

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..cost import Traffic, Work, dim_sum
+from ..definition import Positive
 from ..dim import Dim, dim_min
 from ..graph import Inputs
 from ..op import Kind, Op, Types, count, has, tensor
@@ -31,7 +32,7 @@ class SkipLayerNormalization(Normalization):
 
     mnemonic = "skip_layer_norm"
     onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::SkipLayerNormalization",)
-    operands: ClassVar[tuple[str, ...]] = ("input", "skip", "gamma", "beta", "bias")
+    operands: ClassVar[tuple[str, ...]] = ("input", "skip", "gamma", "beta?", "bias?")
     epsilon: float = 1e-12
 
     def infer(self, ins: Inputs) -> Types:
@@ -59,7 +60,7 @@ class SkipSimplifiedLayerNormalization(SkipLayerNormalization):
 
     mnemonic = "skip_rms_norm"
     onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::SkipSimplifiedLayerNormalization",)
-    operands: ClassVar[tuple[str, ...]] = ("input", "skip", "gamma", "bias")
+    operands: ClassVar[tuple[str, ...]] = ("input", "skip", "gamma", "bias?")
 
     def alu(self, ins: Inputs) -> int:
         return 1 + RMS_ALU + has(ins, 3)
@@ -80,7 +81,7 @@ class GroupNorm(Normalization):
     operands: ClassVar[tuple[str, ...]] = ("X", "gamma", "beta")
     formulas: ClassVar[Mapping[str, str]] = {"alu": "a*e", "sfu": "r + s*e"}
     activation: int = 0
-    groups: int = 1
+    groups: Positive = 1
     channels_last: int = 1
     epsilon: float = 1e-5
 
@@ -110,7 +111,7 @@ class SkipGroupNorm(GroupNorm):
 
     mnemonic = "skip_group_norm"
     onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::SkipGroupNorm",)
-    operands: ClassVar[tuple[str, ...]] = ("X", "gamma", "beta", "skip", "bias")
+    operands: ClassVar[tuple[str, ...]] = ("X", "gamma", "beta", "skip", "bias?")
 
     def infer(self, ins: Inputs) -> Types:
         return super().infer(ins) * 2
@@ -135,14 +136,14 @@ class EmbedLayerNormalization(Op):
     onnx = ("com.microsoft::EmbedLayerNormalization",)
     operands = (
         "input_ids",
-        "segment_ids",
+        "segment_ids?",
         "word_embedding",
         "position_embedding",
-        "segment_embedding",
+        "segment_embedding?",
         "gamma",
         "beta",
-        "mask",
-        "position_ids",
+        "mask?",
+        "position_ids?",
     )
     kind = Kind.NORMALIZATION
     formulas = {"alu": "a*e", "sfu": "r"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..definition import Positive
 from ..graph import Inputs
 from ..op import Kind, Op, Types
 
@@ -42,7 +43,7 @@ class Loop(Control):
 
     mnemonic = "loop"
     onnx = ("Loop",)
-    operands = ("M", "cond", "v_initial")
+    operands = ("M?", "cond?", "v_initial*")
 
 
 @dataclass(frozen=True)
@@ -55,8 +56,8 @@ class Scan(Control):
 
     mnemonic = "scan"
     onnx = ("Scan",)
-    operands = ("initial_state_and_scan_inputs",)
-    num_scan_inputs: int = 0
+    operands = ("initial_state_and_scan_inputs+",)
+    num_scan_inputs: Positive = 0
     scan_input_axes: tuple[int, ...] = ()
     scan_input_directions: tuple[int, ...] = ()
     scan_output_axes: tuple[int, ...] = ()
@@ -80,4 +81,4 @@ class SequenceMap(Control):
 
     mnemonic = "sequence_map"
     onnx = ("SequenceMap",)
-    operands = ("input_sequence", "additional_inputs")
+    operands = ("input_sequence", "additional_inputs*")

@@ -8,7 +8,8 @@ from typing import ClassVar
 
 from ...errors import ShapeError
 from ..cost import Traffic, Work, dim_sum
-from ..dim import Dim, same
+from ..definition import Naturals, Positive, Positives
+from ..dim import Dim, Poly, same
 from ..fresh import data_extent
 from ..graph import Inputs
 from ..op import Kind, Op, Types, each_once, has, tensor
@@ -62,7 +63,7 @@ class Conv(Op):
 
     mnemonic = "conv"
     onnx: ClassVar[tuple[str, ...]] = ("Conv",)
-    operands: ClassVar[tuple[str, ...]] = ("X", "W", "B")
+    operands: ClassVar[tuple[str, ...]] = ("X", "W", "B?")
     kind = Kind.CONV
     formulas: ClassVar[Mapping[str, str]] = {
         "mac": "n*k*p*q*(c//g)*r*s",
@@ -73,11 +74,11 @@ class Conv(Op):
     """Positions of the feature maps and of the filters among the operands."""
 
     auto_pad: str = "NOTSET"
-    dilations: tuple[int, ...] = ()
-    group: int = 1
-    kernel_shape: tuple[int, ...] = ()
-    pads: tuple[int, ...] = ()
-    strides: tuple[int, ...] = ()
+    dilations: Positives = ()
+    group: Positive = 1
+    kernel_shape: Positives = ()
+    pads: Naturals = ()
+    strides: Positives = ()
 
     def layout(self) -> int:
         """Whether channels are the last axis of the feature maps."""
@@ -115,12 +116,21 @@ class Conv(Op):
         strides = per_axis(self.strides, rank, 1, "strides")
         dilations = per_axis(self.dilations, rank, 1, "dilations")
         pads = pad_pairs(self.pads, rank)
+        spans = [span_of(kernel[i], dilations[i]) for i in range(rank)]
+        for i, span in enumerate(spans):
+            self._check_window(x[i + 2], span, pads[i])
         return tuple(
-            output_extent(
-                x[i + 2], span_of(kernel[i], dilations[i]), strides[i], pads[i], self.auto_pad
-            )
+            output_extent(x[i + 2], spans[i], strides[i], pads[i], self.auto_pad)
             for i in range(rank)
         )
+
+    def _check_window(self, extent: Dim, span: Dim, pad: tuple[int, int]) -> None:
+        """Refuse a window larger than what it moves over; a pool may give nothing there."""
+        if isinstance(extent, Poly) or isinstance(span, Poly) or extent == 0:
+            return
+        room = extent if self.auto_pad == "VALID" else extent + sum(pad)
+        if room < span and not self.auto_pad.startswith("SAME"):
+            raise ShapeError(f"a window of {span} does not fit into an extent of {extent}")
 
     def _result(self, ins: Inputs) -> Shape | None:
         x, w, kernel = self.maps(ins), self.filters(ins), self.kernel(ins)
@@ -199,7 +209,7 @@ class FusedConv(Conv):
 
     mnemonic = "fused_conv"
     onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::FusedConv",)
-    operands = ("X", "W", "B", "Z")
+    operands = ("X", "W", "B?", "Z?")
 
     activation: str = ""
     activation_params: tuple[float, ...] = ()
@@ -250,10 +260,10 @@ class DeformConv(Conv):
 
     mnemonic = "deform_conv"
     onnx = ("DeformConv",)
-    operands = ("X", "W", "offset", "B", "mask")
+    operands = ("X", "W", "offset", "B?", "mask?")
     formulas = {"mac": "n*k*p*q*(c//g)*r*s", "alu": "n*c*p*q*r*s*x + n*k*p*q*y"}
 
-    offset_group: int = 1
+    offset_group: Positive = 1
 
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         letters = super().extents(ins, outs)

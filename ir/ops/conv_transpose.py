@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from ...errors import ShapeError
 from ..cost import Work
+from ..definition import Naturals, Positive, Positives
 from ..dim import Dim, dim_max, same
 from ..fresh import data_extent
 from ..graph import Inputs
@@ -42,20 +43,20 @@ class ConvTranspose(Op):
 
     mnemonic = "conv_transpose"
     onnx: ClassVar[tuple[str, ...]] = ("ConvTranspose",)
-    operands: ClassVar[tuple[str, ...]] = ("X", "W", "B")
+    operands: ClassVar[tuple[str, ...]] = ("X", "W", "B?")
     kind = Kind.CONV
     formulas = {"mac": "n*c*h*w*(k//g)*r*s", "alu": "n*k*p*q*x"}
     at: ClassVar[tuple[int, int]] = (0, 1)
     """Positions of the feature maps and of the filters among the operands."""
 
     auto_pad: str = "NOTSET"
-    dilations: tuple[int, ...] = ()
-    group: int = 1
-    kernel_shape: tuple[int, ...] = ()
-    output_padding: tuple[int, ...] = ()
+    dilations: Positives = ()
+    group: Positive = 1
+    kernel_shape: Positives = ()
+    output_padding: Naturals = ()
     output_shape: tuple[int, ...] = ()
-    pads: tuple[int, ...] = ()
-    strides: tuple[int, ...] = ()
+    pads: Naturals = ()
+    strides: Positives = ()
 
     def layout(self) -> int:
         """Whether channels are the last axis of the feature maps."""
@@ -90,7 +91,7 @@ class ConvTranspose(Op):
         if self.output_shape:
             if len(self.output_shape) < rank:
                 raise ShapeError(f"output_shape has {len(self.output_shape)} of {rank} extents")
-            return tuple(self.output_shape[-rank:])
+            return self._stated(rank)
         strides = per_axis(self.strides, rank, 1, "strides")
         dilations = per_axis(self.dilations, rank, 1, "dilations")
         extra = per_axis(self.output_padding, rank, 0, "output_padding")
@@ -110,6 +111,13 @@ class ConvTranspose(Op):
         if any(isinstance(d, int) and d < 0 for d in out):
             raise ShapeError(f"pads leave extents {out}")
         return tuple(out)
+
+    def _stated(self, rank: int) -> Shape:
+        """The spatial extents of ``output_shape``, which may begin with batch and channels."""
+        stated = self.output_shape[-rank:] if rank else ()
+        if any(d < 0 for d in stated):
+            raise ShapeError(f"output_shape states extents {list(stated)}")
+        return stated
 
     def infer(self, ins: Inputs) -> Types:
         dtype = self.result_dtype(ins)
@@ -171,7 +179,7 @@ class ConvTransposeWithDynamicPads(ConvTranspose):
 
     mnemonic = "conv_transpose_with_dynamic_pads"
     onnx = ("com.microsoft::ConvTransposeWithDynamicPads",)
-    operands = ("X", "W", "Pads", "B")
+    operands = ("X", "W", "Pads?", "B?")
 
     def epilogue(self, ins: Inputs) -> tuple[int, int]:
         return int(has(ins, 3)), 0

@@ -80,7 +80,7 @@ class Einsum(Op):
 
     mnemonic = "einsum"
     onnx = ("Einsum",)
-    operands = ("Inputs",)
+    operands = ("Inputs+",)
     kind = Kind.MATMUL
     formulas = {"mac": "e*(t - 1)", "alu": "e*x"}
 

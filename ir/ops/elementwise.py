@@ -259,7 +259,7 @@ class Max(Elementwise):
 
     mnemonic = "max"
     onnx = ("Max",)
-    operands = ("data_0",)
+    operands = ("data_0+",)
     variadic = True
     function = _largest
 
@@ -269,7 +269,7 @@ class Min(Elementwise):
 
     mnemonic = "min"
     onnx = ("Min",)
-    operands = ("data_0",)
+    operands = ("data_0+",)
     variadic = True
     function = _smallest
 
@@ -279,7 +279,7 @@ class Sum(Elementwise):
 
     mnemonic = "sum"
     onnx = ("Sum",)
-    operands = ("data_0",)
+    operands = ("data_0+",)
     variadic = True
     function = _total
 
@@ -289,7 +289,7 @@ class Mean(Elementwise):
 
     mnemonic = "mean"
     onnx = ("Mean",)
-    operands = ("data_0",)
+    operands = ("data_0+",)
     variadic = True
 
     def evaluator(self, dtype: DType) -> Callable[..., Item] | None:
@@ -318,7 +318,7 @@ class Clip(Elementwise):
 
     mnemonic = "clip"
     onnx = ("Clip",)
-    operands = ("input", "min", "max")
+    operands = ("input", "min?", "max?")
     formulas = {"alu": "f*t", "integer": "i*t"}
 
     def infer(self, ins: Inputs) -> Types:

@@ -12,7 +12,7 @@ from typing import Final
 
 from ...errors import ShapeError
 from ..dim import Dim, Poly, at_most, dim_max, dim_min, interval, same
-from ..known import Item, Quotient
+from ..known import Item, Known, Quotient
 from ..types import DType
 from .quotient import (
     fraction,
@@ -95,6 +95,8 @@ def fit(item: Item, dtype: DType) -> Item:
     match item:
         case None | str():
             return item
+        case Known():
+            return None
         case Poly():
             return _fit_extent(item, dtype)
     if isinstance(item, Quotient):

@@ -9,6 +9,7 @@ from typing import ClassVar
 from ...errors import ShapeError
 from ..contents import agreed, arranged, or_data
 from ..cost import Traffic
+from ..definition import Natural
 from ..dim import Dim, Poly
 from ..fresh import data_extent
 from ..graph import Inputs
@@ -146,7 +147,7 @@ class GatherND(Taking):
     mnemonic = "gather_nd"
     onnx = ("GatherND", "com.microsoft::GatherND")
     operands = ("data", "indices")
-    batch_dims: int = 0
+    batch_dims: Natural = 0
 
     def infer(self, ins: Inputs) -> Types:
         data, index = tensor(ins, 0), tensor(ins, 1)

@@ -72,7 +72,10 @@ class GlobalAveragePool(GlobalPool):
     """
 
     mnemonic = "global_average_pool"
-    onnx: ClassVar[tuple[str, ...]] = ("GlobalAveragePool",)
+    onnx: ClassVar[tuple[str, ...]] = (
+        "GlobalAveragePool",
+        "com.microsoft.nchwc::GlobalAveragePool",
+    )
 
 
 class NhwcGlobalAveragePool(GlobalAveragePool):
@@ -96,7 +99,7 @@ class GlobalMaxPool(GlobalPool):
     """
 
     mnemonic = "global_max_pool"
-    onnx: ClassVar[tuple[str, ...]] = ("GlobalMaxPool",)
+    onnx: ClassVar[tuple[str, ...]] = ("GlobalMaxPool", "com.microsoft.nchwc::GlobalMaxPool")
 
     def per_channel(self) -> tuple[int, int, int, int]:
         return 1, -1, 0, 0

@@ -6,12 +6,21 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..cost import Traffic, dim_sum
-from ..dim import Dim, dim_max
+from ..definition import Natural, Positive
+from ..dim import Dim, dim_max, interval
 from ..fresh import data_extent
 from ..graph import Inputs
-from ..op import ABSENT, Types, each_once, has, tensor
-from ..types import DType, TensorType, storage_bytes
-from .attention import SOFTMAX_ALU, AttentionLike, Scores, axis, either, ranked
+from ..op import Types, each_once, has, tensor
+from ..types import DType, Shape, TensorType, storage_bytes
+from .attention import (
+    SOFTMAX_ALU,
+    AttentionLike,
+    Scores,
+    axis,
+    cached_traffic,
+    either,
+    ranked,
+)
 from .contrib_attention import known_extent
 from .matmul import first_dtype
 from .score_pairs import unmasked_pairs
@@ -31,8 +40,7 @@ class GroupQueryAttention(AttentionLike):
              l the larger of p and t. Or query[b, s, (h + 2*g)*d] with all three.
     Work:    as AttentionLike; z = 3*(h + g)*d where it rotates, 4*(h + g)*d more where it
              normalises queries and keys. Sequences shorter than the longest count at full
-             length; where the total is not known, t = p + s and ``effective_mac`` supposes an
-             empty cache.
+             length; where the total is not known, t is the s new keys, a lower limit.
     Traffic: operands once, but of the cache the t - s old keys and values that are read, and the
              s new ones that are written, in place.
     Source:  ONNX Runtime ContribOperators, GroupQueryAttention; arXiv:2305.13245.
@@ -41,18 +49,18 @@ class GroupQueryAttention(AttentionLike):
     mnemonic = "group_query_attention"
     onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::GroupQueryAttention",)
     operands: ClassVar[tuple[str, ...]] = (
-        *("query", "key", "value", "past_key", "past_value", "seqlens_k"),
-        *("total_sequence_length", "cos_cache", "sin_cache", "position_ids", "attention_bias"),
-        *("head_sink", "k_scale", "v_scale", "q_norm_weight", "k_norm_weight"),
+        *("query", "key?", "value?", "past_key?", "past_value?", "seqlens_k"),
+        *("total_sequence_length", "cos_cache?", "sin_cache?", "position_ids?", "attention_bias?"),
+        *("head_sink?", "k_scale?", "v_scale?", "q_norm_weight?", "k_norm_weight?"),
     )
     total_at: ClassVar[int] = 6
 
-    num_heads: int = 1
-    kv_num_heads: int = 1
+    num_heads: Positive = 1
+    kv_num_heads: Positive = 1
     causal: int = 1
     do_rotary: int = 0
     k_quant_type: str = "NONE"
-    kv_cache_bit_width: int = 0
+    kv_cache_bit_width: Natural = 0
     local_window_size: int = -1
     qk_norm_epsilon: float = 1e-6
     qk_output: int = 0
@@ -79,8 +87,10 @@ class GroupQueryAttention(AttentionLike):
         return either(axis(ranked(ins, 3, 4), 2), axis(ranked(ins, 4, 4), 2))
 
     def total(self, ins: Inputs) -> Dim | None:
-        """Keys of the longest sequence, None where the operand's content is not known."""
-        return known_extent(ins, self.total_at)
+        """Keys of the longest sequence, None where only running tells."""
+        found = known_extent(ins, self.total_at)
+        # without a cache there are the new keys and no others
+        return axis(ranked(ins, 0, 3), 1) if found is None and not has(ins, 3) else found
 
     def present(self, ins: Inputs, s: Dim) -> Dim:
         """Extent of the present state."""
@@ -99,7 +109,9 @@ class GroupQueryAttention(AttentionLike):
         state = (b, self.kv_num_heads, total, d if width is None else width)
         kept = first_dtype(ins, 3, 4) if has(ins, 3) else dtype
         keys = self.total(ins)
-        scores = (b, self.num_heads, s, data_extent(self.past(ins) + s) if keys is None else keys)
+        if keys is None:
+            keys = data_extent(self.past(ins) + s, max(interval(s)[0] or 0, 0))
+        scores = (b, self.num_heads, s, keys)
         return (
             TensorType(dtype, (b, s, self.num_heads * d)),
             TensorType(kept, state),
@@ -116,50 +128,32 @@ class GroupQueryAttention(AttentionLike):
         if q is None:
             return None
         b, s, d, total = q[0], q[1], self.head_size(ins), self.total(ins)
-        if total is not None:
-            t, before = total, total - s
-        else:
-            t, before = self.past(ins) + s, 0
-        u = unmasked_pairs(s, t, before, *self._window())
+        t = s if total is None else total
+        u = unmasked_pairs(s, t, t - s, *self._window())
         capped = int(bool(self.softcap))
         x = SOFTMAX_ALU + int(has(ins, 10)) + 2 * capped
-        rotated = (self.num_heads + self.kv_num_heads) * d
-        z = rotated * (ROTARY_ALU * self.do_rotary + QK_NORM_ALU * int(has(ins, 14)))
-        return Scores(b, self.num_heads, s, t, d, d, u, x, 1 + capped, z)
+        normalised = (self.num_heads + self.kv_num_heads) * d if has(ins, 14) else 0
+        z, y, is_bound = self.rotation(d) + QK_NORM_ALU * normalised, 1 + capped, total is None
+        return Scores(b, self.num_heads, s, t, d, d, u, x, y, z, is_bound=is_bound)
+
+    def rotation(self, d: Dim) -> Dim:
+        """Vector operations that rotate the queries and keys of a token."""
+        return ROTARY_ALU * bool(self.do_rotary) * (self.num_heads + self.kv_num_heads) * d
+
+    def one_key(self, q: Shape, d: Dim) -> Scores:
+        """Attention of each query to itself, the least there is."""
+        heads, z = self.num_heads, self.rotation(d)
+        return Scores(q[0], heads, q[1], 1, d, d, q[1], SOFTMAX_ALU, 1, z, is_bound=True)
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         return cached_traffic(ins, outs, (3, 4), (1, 2), self._old_and_new(ins))
 
-    def _old_and_new(self, ins: Inputs) -> tuple[Dim, Dim]:
+    def _old_and_new(self, ins: Inputs) -> tuple[Dim | None, Dim]:
+        """Rows of the cache that are read, None where only running tells, and that are written."""
         s, total = axis(tensor(ins, 0).shape, 1), self.total(ins)
         if s is None:
-            return 0, 0
-        return (0 if total is None else dim_max(total - s, 0)), s
-
-
-def cached_traffic(
-    ins: Inputs,
-    outs: Types,
-    caches: tuple[int, int],
-    presents: tuple[int, int],
-    old_and_new: tuple[Dim, Dim],
-) -> Traffic:
-    """Traffic of an operator that appends to caches [b, heads, length, size] in place."""
-    old, new = old_and_new
-    others = tuple(None if i in caches else v for i, v in enumerate(ins))
-    plain = tuple(ABSENT if i in presents else t for i, t in enumerate(outs))
-    whole = each_once(others, plain)
-    read: list[Dim] = [whole.read_bytes]
-    written: list[Dim] = [whole.write_bytes]
-    for index in presents:
-        state = outs[index] if index < len(outs) else ABSENT
-        if state is ABSENT or not isinstance(state, TensorType) or state.shape is None:
-            continue
-        b, heads, _, size = state.shape
-        row = b * heads * size
-        read.append(storage_bytes(row * old, state.dtype.bits))
-        written.append(storage_bytes(row * new, state.dtype.bits))
-    return Traffic(dim_sum(read), dim_sum(written), whole.is_bound)
+            return None, 0
+        return (None if total is None else dim_max(total - s, 0)), s
 
 
 @dataclass(frozen=True)
@@ -167,7 +161,7 @@ class SparseAttention(GroupQueryAttention):
     """Causal grouped attention that visits only the blocks a mask names.
 
     Shapes:  as GroupQueryAttention; the present state keeps the extent of the cache.
-    Work:    mac as for all t keys; ``effective_mac`` is one key a query: which blocks are
+    Work:    as AttentionLike with t = 1, a lower limit of one key a query: which blocks are
              visited is content of an operand.
     Traffic: as GroupQueryAttention, without old keys and values: how many are read is not known.
     Source:  ONNX Runtime ContribOperators, SparseAttention; arXiv:2404.14219.
@@ -176,31 +170,26 @@ class SparseAttention(GroupQueryAttention):
     mnemonic = "sparse_attention"
     onnx = ("com.microsoft::SparseAttention",)
     operands = (
-        *("query", "key", "value", "past_key", "past_value", "block_row_indices"),
+        *("query", "key?", "value?", "past_key", "past_value", "block_row_indices"),
         *("block_col_indices", "total_sequence_length", "key_total_sequence_lengths"),
-        *("cos_cache", "sin_cache"),
+        *("cos_cache?", "sin_cache?"),
     )
     total_at = 7
 
-    sparse_block_size: int = 64
+    sparse_block_size: Positive = 64
 
     def present(self, ins: Inputs, s: Dim) -> Dim:
         return self.past(ins)
 
     def scores(self, ins: Inputs) -> Scores | None:
         q = ranked(ins, 0, 3)
-        if q is None:
-            return None
-        d, total = self.head_size(ins), self.total(ins)
-        t = self.past(ins) if total is None else total
-        z = ROTARY_ALU * self.do_rotary * (self.num_heads + self.kv_num_heads) * d
-        return Scores(q[0], self.num_heads, q[1], t, d, d, q[1], SOFTMAX_ALU, 1, z)
+        return None if q is None else self.one_key(q, self.head_size(ins))
 
     def infer(self, ins: Inputs) -> Types:
         return super().infer(ins)[:3]
 
-    def _old_and_new(self, ins: Inputs) -> tuple[Dim, Dim]:
-        return 0, super()._old_and_new(ins)[1]
+    def _old_and_new(self, ins: Inputs) -> tuple[Dim | None, Dim]:
+        return None, super()._old_and_new(ins)[1]
 
 
 @dataclass(frozen=True)
@@ -208,8 +197,7 @@ class DynamicSparseAttention(GroupQueryAttention):
     """Causal grouped attention that visits the keys another operator selected.
 
     Shapes:  as GroupQueryAttention; selected_indices[b*s, m].
-    Work:    mac as for m keys a query, and for ``local_window_size`` more in that mode;
-             ``effective_mac`` is one key a query.
+    Work:    as SparseAttention: how many of the m keys count is content of an operand.
     Traffic: as SparseAttention.
     Source:  ONNX Runtime ContribOperators, DynamicSparseAttention.
     """
@@ -217,9 +205,10 @@ class DynamicSparseAttention(GroupQueryAttention):
     mnemonic = "dynamic_sparse_attention"
     onnx = ("com.microsoft::DynamicSparseAttention",)
     operands = (
-        *("query", "key", "value", "past_key", "past_value", "auxiliary_key", "auxiliary_value"),
-        *("selected_indices", "selected_counts", "seqlens_k", "total_sequence_length"),
-        *("cos_cache", "sin_cache", "position_ids", "q_norm_weight", "k_norm_weight", "head_sink"),
+        *("query", "key?", "value?", "past_key?", "past_value?", "auxiliary_key?"),
+        *("auxiliary_value?", "selected_indices", "selected_counts", "seqlens_k"),
+        *("total_sequence_length", "cos_cache?", "sin_cache?", "position_ids?"),
+        *("q_norm_weight?", "k_norm_weight?", "head_sink?"),
     )
     total_at = 10
 
@@ -230,19 +219,14 @@ class DynamicSparseAttention(GroupQueryAttention):
     selected_kv_source: str = "main"
 
     def scores(self, ins: Inputs) -> Scores | None:
-        q, chosen = ranked(ins, 0, 3), axis(ranked(ins, 7, 2), 1)
-        if q is None or chosen is None:
-            return None
-        local = self.local_window_size if self.attention_mode == "local_plus_selected" else 0
-        t, d = chosen + max(local, 0), self.head_size(ins)
-        z = ROTARY_ALU * self.do_rotary * (self.num_heads + self.kv_num_heads) * d
-        return Scores(q[0], self.num_heads, q[1], t, d, d, q[1], SOFTMAX_ALU, 1, z)
+        q = ranked(ins, 0, 3)
+        return None if q is None else self.one_key(q, self.head_size(ins))
 
     def infer(self, ins: Inputs) -> Types:
         return super().infer(ins)[:3]
 
-    def _old_and_new(self, ins: Inputs) -> tuple[Dim, Dim]:
-        return 0, super()._old_and_new(ins)[1]
+    def _old_and_new(self, ins: Inputs) -> tuple[Dim | None, Dim]:
+        return None, super()._old_and_new(ins)[1]
 
 
 @dataclass(frozen=True)
@@ -261,13 +245,13 @@ class PagedAttention(AttentionLike):
     mnemonic = "paged_attention"
     onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::PagedAttention",)
     operands: ClassVar[tuple[str, ...]] = (
-        *("query", "key", "value", "key_cache", "value_cache", "cumulative_sequence_length"),
-        *("past_seqlens", "block_table", "cos_cache", "sin_cache", "slot_mapping", "head_sink"),
-        *("q_norm_weight", "k_norm_weight", "k_scale", "v_scale", "attention_metadata"),
+        *("query", "key?", "value?", "key_cache", "value_cache?", "cumulative_sequence_length"),
+        *("past_seqlens", "block_table", "cos_cache?", "sin_cache?", "slot_mapping?", "head_sink?"),
+        *("q_norm_weight?", "k_norm_weight?", "k_scale?", "v_scale?", "attention_metadata?"),
     )
 
-    num_heads: int = 1
-    kv_num_heads: int = 1
+    num_heads: Positive = 1
+    kv_num_heads: Positive = 1
     do_rotary: int = 0
     is_causal: int = 1
     k_cache_dtype: str = ""
@@ -280,7 +264,7 @@ class PagedAttention(AttentionLike):
     scale: float | None = None
     softcap: float = 0.0
     v_cache_dtype: str = ""
-    v_head_size: int = 0
+    v_head_size: Natural = 0
     v_quant_type: str = "NONE"
 
     def _sizes(self, ins: Inputs) -> tuple[Dim, Dim, Dim]:
@@ -301,8 +285,8 @@ class PagedAttention(AttentionLike):
         if tensor(ins, 0).shape is None:
             return None
         n, d, v = self._sizes(ins)
-        z = ROTARY_ALU * self.do_rotary * (self.num_heads + self.kv_num_heads) * d
-        return Scores(1, self.num_heads, n, 1, d, v, n, SOFTMAX_ALU, 1, z)
+        z = ROTARY_ALU * bool(self.do_rotary) * (self.num_heads + self.kv_num_heads) * d
+        return Scores(1, self.num_heads, n, 1, d, v, n, SOFTMAX_ALU, 1, z, is_bound=True)
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         kept = tuple(None if i in (3, 4) else v for i, v in enumerate(ins))

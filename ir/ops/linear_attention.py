@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..cost import Work
+from ..definition import Natural, Positive
 from ..dim import Dim, dim_max
 from ..graph import Inputs
 from ..op import Kind, Op, Types, count, has, tensor
@@ -38,15 +39,15 @@ class LinearAttention(Op):
 
     mnemonic = "linear_attention"
     onnx = ("LinearAttention", "com.microsoft::LinearAttention")
-    operands = ("query", "key", "value", "past_state", "decay", "beta")
+    operands = ("query", "key", "value", "past_state?", "decay?", "beta?")
     kind = Kind.ATTENTION
     formulas: ClassVar[Mapping[str, str]] = FORMULAS
 
-    chunk_size: int = 64
-    kv_num_heads: int = 1
-    q_num_heads: int = 1
+    chunk_size: Positive = 64
+    kv_num_heads: Positive = 1
+    q_num_heads: Positive = 1
     scale: float = 0.0
-    state_window: int = 0
+    state_window: Natural = 0
     update_rule: str = "gated_delta"
 
     def infer(self, ins: Inputs) -> Types:
@@ -112,18 +113,18 @@ class GatedDeltaNet(Op):
     mnemonic = "gated_delta_net"
     onnx = ("com.microsoft::GatedDeltaNet",)
     operands = (
-        *("query", "key", "value", "cu_seqlens", "decay", "beta", "initial_state", "a_log"),
-        *("dt_bias", "capture_count", "state_update_active"),
+        *("query", "key?", "value?", "cu_seqlens?", "decay?", "beta?", "initial_state?", "a_log?"),
+        *("dt_bias?", "capture_count?", "state_update_active?"),
     )
     kind = Kind.ATTENTION
     formulas: ClassVar[Mapping[str, str]] = FORMULAS
 
     beta_activation: str = "none"
-    chunk_size: int = 64
+    chunk_size: Positive = 64
     gate_activation: str = "none"
     qk_l2_norm: int = 0
     scale: float = 0.0
-    state_update_capacity: int = 0
+    state_update_capacity: Natural = 0
     update_rule: str = "gated_delta"
 
     def infer(self, ins: Inputs) -> Types:
@@ -172,7 +173,7 @@ class LinearAttentionGate(Op):
 
     mnemonic = "linear_attention_gate"
     onnx = ("com.microsoft::LinearAttentionGate",)
-    operands = ("a", "dt_bias", "decay_scale", "b")
+    operands = ("a", "dt_bias", "decay_scale", "b?")
     formulas = {"alu": "3*e + 2*f", "sfu": "2*e + 2*f"}
 
     def infer(self, ins: Inputs) -> Types:

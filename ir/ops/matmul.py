@@ -188,7 +188,7 @@ class GemmFastGelu(MatMul):
 
     mnemonic = "gemm_fast_gelu"
     onnx = ("com.microsoft::GemmFastGelu",)
-    operands = ("X", "W", "bias")
+    operands = ("X", "W", "bias?")
 
     def epilogue(self, ins: Inputs) -> tuple[int, int]:
         alu, sfu = activation_cost("fastgelu")
@@ -208,7 +208,7 @@ class Gemm(Op):
 
     mnemonic = "gemm"
     onnx: ClassVar[tuple[str, ...]] = ("Gemm",)
-    operands: ClassVar[tuple[str, ...]] = ("A", "B", "C")
+    operands: ClassVar[tuple[str, ...]] = ("A", "B", "C?")
     kind = Kind.MATMUL
     formulas = {"mac": "m*n*k", "alu": "m*n*x", "sfu": "m*n*y"}
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..cost import Traffic, Work, dim_sum
+from ..definition import Natural, Positive
 from ..dim import Dim, dim_min, same
 from ..graph import Inputs
 from ..op import Kind, Op, Types, each_once, has, tensor
@@ -36,8 +37,8 @@ class MoE(Op):
     mnemonic = "moe"
     onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::MoE",)
     operands: ClassVar[tuple[str, ...]] = (
-        *("input", "router_probs", "fc1_experts_weights", "fc1_experts_bias"),
-        *("fc2_experts_weights", "fc2_experts_bias", "fc3_experts_weights", "fc3_experts_bias"),
+        *("input", "router_probs", "fc1_experts_weights", "fc1_experts_bias?"),
+        *("fc2_experts_weights", "fc2_experts_bias?", "fc3_experts_weights?", "fc3_experts_bias?"),
     )
     kind = Kind.MATMUL
     formulas = {
@@ -53,7 +54,7 @@ class MoE(Op):
     activation_alpha: float = 1.0
     activation_beta: float = 0.0
     activation_type: str = "relu"
-    k: int = 1
+    k: Positive = 1
     normalize_routing_weights: int = 0
     swiglu_fusion: int = 0
     swiglu_limit: float | None = None
@@ -124,21 +125,21 @@ class QMoE(MoE):
     mnemonic = "qmoe"
     onnx = ("com.microsoft::QMoE",)
     operands = (
-        *("input", "router_probs", "fc1_experts_weights", "fc1_scales", "fc1_experts_bias"),
-        *("fc2_experts_weights", "fc2_scales", "fc2_experts_bias", "fc3_experts_weights"),
-        *("fc3_scales", "fc3_experts_bias", "fc1_zero_points", "fc2_zero_points"),
-        *("fc3_zero_points", "router_weights", "fc1_global_scale", "fc2_global_scale"),
-        *("fc1_act_scale", "fc2_act_scale", "fc1_act_block_scale", "fc2_act_block_scale"),
+        *("input", "router_probs", "fc1_experts_weights", "fc1_scales?", "fc1_experts_bias?"),
+        *("fc2_experts_weights", "fc2_scales?", "fc2_experts_bias?", "fc3_experts_weights?"),
+        *("fc3_scales?", "fc3_experts_bias?", "fc1_zero_points?", "fc2_zero_points?"),
+        *("fc3_zero_points?", "router_weights?", "fc1_global_scale?", "fc2_global_scale?"),
+        *("fc1_act_scale?", "fc2_act_scale?", "fc1_act_block_scale?", "fc2_act_block_scale?"),
     )
     fc_at = (2, 5, 8)
     whole = (0, 1, 14, 17, 18, 19, 20)
 
     accuracy_level: int = 0
-    block_size: int = 0
-    expert_weight_bits: int = 4
-    fc1_expert_weight_bits: int | None = None
-    fc2_expert_weight_bits: int | None = None
-    fc3_expert_weight_bits: int | None = None
+    block_size: Natural = 0
+    expert_weight_bits: Positive = 4
+    fc1_expert_weight_bits: Positive | None = None
+    fc2_expert_weight_bits: Positive | None = None
+    fc3_expert_weight_bits: Positive | None = None
     quant_type: str = "int"
     weights_prepacked: int = -1
 

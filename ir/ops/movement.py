@@ -10,11 +10,12 @@ from ...errors import ShapeError
 from ..broadcast import broadcast_extent
 from ..contents import arranged, elements, or_data, small_shape
 from ..cost import Traffic, Work
+from ..definition import Naturals, Positive, Positives
 from ..dim import Dim, Poly, interval
 from ..fresh import data_extent
 from ..graph import Inputs
 from ..known import Known, broadcast_to
-from ..op import Folded, Kind, Op, Types, count, has, known, tensor
+from ..op import Folded, Kind, Op, Types, count, has, known, normal_axis, tensor
 from ..traffic import moved, stored
 from ..types import Shape, TensorType, element_count
 
@@ -78,9 +79,15 @@ class Transpose(Movement):
 
 
 def expanded_extent(extent: Dim, wanted: int | Poly | None) -> Dim:
-    """Extent of an axis broadcast to ``wanted``, of which None is not known."""
+    """Extent of an axis broadcast to ``wanted``, of which None is not known.
+
+    Raises:
+        ShapeError: they do not broadcast, or ``wanted`` is negative.
+    """
+    if isinstance(wanted, int) and wanted < 0:
+        raise ShapeError(f"an extent of {extent} expands to {wanted}")
     if wanted is not None:
-        return extent if wanted == -1 else broadcast_extent(extent, wanted)
+        return broadcast_extent(extent, wanted)
     lo = interval(extent)[0]
     if (isinstance(extent, int) and extent != 1) or (lo is not None and lo > 1):
         return extent
@@ -177,7 +184,7 @@ class DepthToSpace(Movement):
     mnemonic = "depth_to_space"
     onnx = ("DepthToSpace",)
     operands = ("input",)
-    blocksize: int = 1
+    blocksize: Positive = 1
     mode: str = "DCR"
 
     def infer(self, ins: Inputs) -> Types:
@@ -200,7 +207,7 @@ class SpaceToDepth(Movement):
     mnemonic = "space_to_depth"
     onnx = ("SpaceToDepth",)
     operands = ("input",)
-    blocksize: int = 1
+    blocksize: Positive = 1
     mode: str = "DCR"
 
     def infer(self, ins: Inputs) -> Types:
@@ -245,7 +252,7 @@ class Trilu(_Rearranged):
 
     mnemonic = "trilu"
     onnx = ("Trilu", "com.microsoft::Trilu")
-    operands = ("input", "k")
+    operands = ("input", "k?")
     upper: int = 1
 
     def infer(self, ins: Inputs) -> Types:
@@ -285,9 +292,9 @@ class Col2Im(Movement):
     onnx = ("Col2Im",)
     operands = ("input", "image_shape", "block_shape")
     formulas: ClassVar[Mapping[str, str]] = {"alu": "e"}
-    dilations: tuple[int, ...] | None = None
-    pads: tuple[int, ...] | None = None
-    strides: tuple[int, ...] | None = None
+    dilations: Positives | None = None
+    pads: Naturals | None = None
+    strides: Positives | None = None
 
     def infer(self, ins: Inputs) -> Types:
         data = tensor(ins, 0)
@@ -308,3 +315,42 @@ class Col2Im(Movement):
 
     def extents(self, ins: Inputs, outs: Types) -> dict[str, Dim]:
         return {"e": count(tensor(ins, 0))}
+
+
+@dataclass(frozen=True)
+class UnfoldTensor(Movement):
+    """Windows of ``size`` along an axis, ``step`` apart, each a slice along a new last axis.
+
+    Shapes:  input[a..., d, b...] -> output[a..., (d - size)//step + 1, b..., size].
+    Work:    none.
+    Traffic: the positions of the axis that some window holds are read, the result is written.
+    Source:  ONNX Runtime contrib UnfoldTensor-1.
+    """
+
+    mnemonic = "unfold_tensor"
+    onnx = ("com.microsoft::UnfoldTensor",)
+    operands = ("input",)
+    size: Positive
+    dim: int = -1
+    step: Positive = 1
+
+    def infer(self, ins: Inputs) -> Types:
+        data = tensor(ins, 0)
+        if data.shape is None:
+            return (TensorType(data.dtype, None),)
+        at = normal_axis(self.dim, len(data.shape), "dim")
+        extent = data.shape[at]
+        if (interval(extent - self.size)[1] or 0) < 0:
+            raise ShapeError(f"windows of {self.size} do not fit {extent} along axis {at}")
+        windows = (extent - self.size) // self.step + 1
+        shape = (*data.shape[:at], windows, *data.shape[at + 1 :], self.size)
+        return (TensorType(data.dtype, shape),)
+
+    def traffic(self, ins: Inputs, outs: Types) -> Traffic:
+        data, out = tensor(ins, 0), outs[0]
+        if data.shape is None or not isinstance(out, TensorType) or out.shape is None:
+            return moved([None], [None])
+        at = normal_axis(self.dim, len(data.shape), "dim")
+        held = (out.shape[at] - 1) * min(self.step, self.size) + self.size
+        read = TensorType(data.dtype, (*data.shape[:at], held, *data.shape[at + 1 :]))
+        return moved([stored(read)], [stored(out)])

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..cost import Work
+from ..definition import Positive
 from ..dim import Dim
 from ..fresh import data_extent
 from ..graph import Inputs
@@ -85,7 +86,7 @@ class LayerNormalization(Normalization):
 
     mnemonic = "layer_norm"
     onnx: ClassVar[tuple[str, ...]] = ("LayerNormalization",)
-    operands: ClassVar[tuple[str, ...]] = ("X", "Scale", "B")
+    operands: ClassVar[tuple[str, ...]] = ("X", "Scale", "B?")
     axis: int = -1
     epsilon: float = 1e-5
     stash_type: int = 1
@@ -206,7 +207,7 @@ class GroupNormalization(Normalization):
     mnemonic = "group_norm"
     onnx = ("GroupNormalization",)
     operands = ("X", "scale", "bias")
-    num_groups: int = 1
+    num_groups: Positive = 1
     epsilon: float = 1e-5
     stash_type: int = 1
 
@@ -253,7 +254,7 @@ class LpNormalization(Normalization):
     onnx = ("LpNormalization",)
     operands = ("input",)
     axis: int = -1
-    p: int = 2
+    p: Positive = 2
 
     def alu(self, ins: Inputs) -> int:
         return 3
@@ -276,7 +277,7 @@ class LRN(Normalization):
     mnemonic = "lrn"
     onnx = ("LRN",)
     operands = ("X",)
-    size: int = 1
+    size: Positive = 1
     alpha: float = 1e-4
     beta: float = 0.75
     bias: float = 1.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..cost import Traffic, Work
+from ..definition import Natural
 from ..graph import Inputs
 from ..op import Kind, Op, Types, each_once
 from ..types import UNKNOWN
@@ -21,9 +22,11 @@ class Opaque(Op):
     """
 
     mnemonic = "opaque"
+    operands = ("inputs*",)
+    least_results = 0
     kind = Kind.OPAQUE
     name: str = ""
-    num_outputs: int = 0
+    num_outputs: Natural = 0
 
     def infer(self, ins: Inputs) -> Types:
         return (UNKNOWN,) * self.num_outputs

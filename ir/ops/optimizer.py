@@ -24,7 +24,7 @@ class Optimizer(Op):
     """
 
     kind = Kind.OPTIMIZER
-    operands: ClassVar[tuple[str, ...]] = ("R", "T", "inputs")
+    operands: ClassVar[tuple[str, ...]] = ("R", "T", "inputs+")
     formulas: ClassVar[Mapping[str, str]] = {"alu": "a*e", "sfu": "s*e"}
     states: ClassVar[int] = 1
     alu: ClassVar[int] = 7
@@ -117,7 +117,7 @@ class Gradient(Op):
 
     mnemonic = "gradient"
     onnx = ("ai.onnx.preview.training::Gradient",)
-    operands = ("Inputs",)
+    operands = ("Inputs+",)
     kind = Kind.OPAQUE
     xs: tuple[str, ...] = ()
     y: str = ""

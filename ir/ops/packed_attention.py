@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ..definition import Positive, Positives
 from ..dim import Dim
 from ..graph import Inputs
 from ..op import Types, has, tensor
@@ -24,9 +25,9 @@ from .matmul import first_dtype
 from .score_pairs import unmasked_pairs
 
 
-def packed_pairs(n: Dim, b: Dim) -> Dim:
-    """Fewest pairs that ``n`` tokens in ``b`` sequences form: all of one length."""
-    return n * n // b
+def fewest_keys(n: Dim, b: Dim) -> Dim:
+    """Fewest keys a token, where ``n`` tokens are in ``b`` sequences: all of one length."""
+    return n // b
 
 
 @dataclass(frozen=True)
@@ -35,8 +36,8 @@ class PackedMultiHeadAttention(AttentionLike):
 
     Shapes:  query[n, h*d], key[n, h*d], value[n, h*v], or query[n, h, 3, d] with all three;
              token_offset[b, t] -> output[n, h*v].
-    Work:    as AttentionLike with one sequence of n tokens, each with t keys, the padded length;
-             ``effective_mac`` counts n*n//b pairs, the fewest for n tokens in b sequences.
+    Work:    as AttentionLike with one sequence of n tokens, each with t = n//b keys: the fewest
+             there can be in b sequences, whose lengths are content of an operand.
     Traffic: each operand once, the result once.
     Source:  ONNX Runtime ContribOperators, PackedMultiHeadAttention.
     """
@@ -44,12 +45,12 @@ class PackedMultiHeadAttention(AttentionLike):
     mnemonic = "packed_multi_head_attention"
     onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::PackedMultiHeadAttention",)
     operands: ClassVar[tuple[str, ...]] = (
-        *("query", "key", "value", "bias", "token_offset", "cumulative_sequence_length"),
-        "attention_bias",
+        *("query", "key?", "value?", "bias?", "token_offset", "cumulative_sequence_length"),
+        "attention_bias?",
     )
     formulas: ClassVar[Mapping[str, str]] = SCORES
 
-    num_heads: int = 1
+    num_heads: Positive = 1
     mask_filter_value: float = -10000.0
     scale: float | None = None
 
@@ -68,9 +69,9 @@ class PackedMultiHeadAttention(AttentionLike):
         q, offsets = tensor(ins, 0).shape, ranked(ins, 4, 2)
         if q is None or offsets is None:
             return None
-        (width, of_v), h, n = self._widths(ins), self.num_heads, q[0]
-        u, x = packed_pairs(n, offsets[0]), SOFTMAX_ALU + int(has(ins, 6))
-        return Scores(1, h, n, offsets[1], width // h, of_v // h, u, x)
+        (width, of_v), h, n, b = self._widths(ins), self.num_heads, q[0], offsets[0]
+        t, x = fewest_keys(n, b), SOFTMAX_ALU + int(has(ins, 6))
+        return Scores(1, h, n, t, width // h, of_v // h, n * t, x, is_bound=b != 1)
 
 
 @dataclass(frozen=True)
@@ -87,12 +88,12 @@ class PackedAttention(AttentionLike):
     onnx = ("com.microsoft::PackedAttention",)
     operands = (
         *("input", "weights", "bias", "token_offset", "cumulative_sequence_length"),
-        "attention_bias",
+        "attention_bias?",
     )
     formulas: ClassVar[Mapping[str, str]] = PROJECTED_SCORES
 
-    num_heads: int = 1
-    qkv_hidden_sizes: tuple[int, ...] = ()
+    num_heads: Positive = 1
+    qkv_hidden_sizes: Positives = ()
     scale: float | None = None
 
     def _widths(self, ins: Inputs) -> tuple[Dim, Dim, Dim]:
@@ -109,9 +110,9 @@ class PackedAttention(AttentionLike):
         x, w, offsets = ranked(ins, 0, 2), ranked(ins, 1, 2), ranked(ins, 3, 2)
         if x is None or w is None or offsets is None:
             return None
-        (q, v, joint), h, (n, i) = self._widths(ins), self.num_heads, x
-        u, ops = packed_pairs(n, offsets[0]), SOFTMAX_ALU + int(has(ins, 5))
-        return Scores(1, h, n, offsets[1], q // h, v // h, u, ops, 1, joint, i, joint)
+        (q, v, joint), h, (n, i), b = self._widths(ins), self.num_heads, x, offsets[0]
+        t, ops = fewest_keys(n, b), SOFTMAX_ALU + int(has(ins, 5))
+        return Scores(1, h, n, t, q // h, v // h, n * t, ops, 1, joint, i, joint, b != 1)
 
 
 @dataclass(frozen=True)
@@ -121,7 +122,7 @@ class LongformerAttention(AttentionLike):
     Shapes:  input[b, s, i], weight[i, 3*i] -> output[b, s, i].
     Work:    as AttentionLike with the projection and t = 2*window + 1 keys a query, fewer at
              both ends (u, ``effective_mac``). Global tokens, their projection and their scores
-             are left out: how many there are is content of an operand.
+             are left out, so that counts are a bound: how many there are is content of an operand.
     Traffic: each operand once, the result once.
     Source:  ONNX Runtime ContribOperators, LongformerAttention; arXiv:2004.05150.
     """
@@ -134,8 +135,8 @@ class LongformerAttention(AttentionLike):
     formulas: ClassVar[Mapping[str, str]] = PROJECTED_SCORES
     weight_at: ClassVar[int] = 1
 
-    num_heads: int = 1
-    window: int = 1
+    num_heads: Positive = 1
+    window: Positive = 1
 
     def infer(self, ins: Inputs) -> Types:
         x = ranked(ins, 0, 3)
@@ -149,7 +150,7 @@ class LongformerAttention(AttentionLike):
         joint = 3 * i if w is None or len(w) != 2 else w[1]
         d = i // h
         u = unmasked_pairs(s, s, 0, self.window, self.window)
-        return Scores(b, h, s, t, d, d, u, SOFTMAX_ALU + 1, 1, joint, i, joint)
+        return Scores(b, h, s, t, d, d, u, SOFTMAX_ALU + 1, 1, joint, i, joint, is_bound=True)
 
 
 @dataclass(frozen=True)

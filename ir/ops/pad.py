@@ -32,7 +32,7 @@ class Pad(Op):
 
     mnemonic = "pad"
     onnx = ("Pad", "com.microsoft::Pad")
-    operands = ("data", "pads", "constant_value", "axes")
+    operands = ("data", "pads", "constant_value?", "axes?")
     kind = Kind.MOVEMENT
     renamed: ClassVar[Mapping[str, str]] = {"value": "constant_value", "paddings": "pads"}
     mode: str = "constant"

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from ...errors import ShapeError
 from ..cost import Traffic, Work, dim_sum
+from ..definition import Naturals, Positives
 from ..dim import Dim, ceil_div
 from ..fresh import data_extent
 from ..graph import Inputs
@@ -64,10 +65,10 @@ class Pool(Op):
 
     auto_pad: str = "NOTSET"
     ceil_mode: int = 0
-    dilations: tuple[int, ...] = ()
-    kernel_shape: tuple[int, ...] = ()
-    pads: tuple[int, ...] = ()
-    strides: tuple[int, ...] = ()
+    dilations: Positives = ()
+    kernel_shape: Positives = ()
+    pads: Naturals = ()
+    strides: Positives = ()
 
     def layout(self) -> int:
         """Whether channels are the last axis."""
@@ -156,7 +157,7 @@ class MaxPool(Pool):
     """
 
     mnemonic = "max_pool"
-    onnx: ClassVar[tuple[str, ...]] = ("MaxPool",)
+    onnx: ClassVar[tuple[str, ...]] = ("MaxPool", "com.microsoft.nchwc::MaxPool")
 
     storage_order: int = 0
 
@@ -210,7 +211,7 @@ class AveragePool(Pool):
     """
 
     mnemonic = "average_pool"
-    onnx: ClassVar[tuple[str, ...]] = ("AveragePool",)
+    onnx: ClassVar[tuple[str, ...]] = ("AveragePool", "com.microsoft.nchwc::AveragePool")
 
     count_include_pad: int = 0
 
@@ -243,7 +244,7 @@ class QLinearAveragePool(AveragePool):
 
     mnemonic = "qlinear_average_pool"
     onnx = ("com.microsoft::QLinearAveragePool", "com.ms.internal.nhwc::QLinearAveragePool")
-    operands = ("X", "x_scale", "x_zero_point", "y_scale", "y_zero_point")
+    operands = ("X", "x_scale", "x_zero_point?", "y_scale", "y_zero_point?")
 
     channels_last: int = 0
 
@@ -288,13 +289,13 @@ class MaxUnpool(Op):
 
     mnemonic = "max_unpool"
     onnx = ("MaxUnpool",)
-    operands = ("X", "I", "output_shape")
+    operands = ("X", "I", "output_shape?")
     kind = Kind.POOL
     formulas = {"integer": "e"}
 
-    kernel_shape: tuple[int, ...] = ()
-    pads: tuple[int, ...] = ()
-    strides: tuple[int, ...] = ()
+    kernel_shape: Positives = ()
+    pads: Naturals = ()
+    strides: Positives = ()
 
     def infer(self, ins: Inputs) -> Types:
         x, dtype = tensor(ins, 0).shape or tensor(ins, 1).shape, first_dtype(ins, 0)

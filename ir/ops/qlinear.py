@@ -53,8 +53,8 @@ class QLinearElementwise(Op):
 
 
 BINARY = (
-    *("A", "A_scale", "A_zero_point", "B", "B_scale", "B_zero_point"),
-    *("C_scale", "C_zero_point"),
+    *("A", "A_scale", "A_zero_point?", "B", "B_scale", "B_zero_point?"),
+    *("C_scale", "C_zero_point?"),
 )
 
 
@@ -99,7 +99,7 @@ class QLinearLookup(Op):
 
     kind = Kind.QUANTIZE
     formulas: ClassVar[Mapping[str, str]] = {"integer": "e"}
-    operands = ("X", "X_scale", "X_zero_point", "Y_scale", "Y_zero_point")
+    operands = ("X", "X_scale", "X_zero_point?", "Y_scale", "Y_zero_point?")
 
     def infer(self, ins: Inputs) -> Types:
         return (TensorType(first_dtype(ins, 4, 0), tensor(ins, 0).shape),)
@@ -140,7 +140,7 @@ class QLinearSoftmax(Op):
 
     mnemonic = "qlinear_softmax"
     onnx = ("com.microsoft::QLinearSoftmax",)
-    operands = ("X", "X_scale", "x_zero_point", "y_scale", "y_zero_point")
+    operands = ("X", "X_scale", "x_zero_point?", "y_scale", "y_zero_point")
     kind = Kind.SOFTMAX
     formulas = {"alu": "6*e", "integer": "e", "sfu": "r"}
     axis: int = -1
@@ -176,8 +176,8 @@ class QLinearReduceMean(Op):
     mnemonic = "qlinear_reduce_mean"
     onnx = ("com.microsoft::QLinearReduceMean",)
     operands = (
-        *("data", "data_scale", "data_zero_point"),
-        *("reduced_scale", "reduced_zero_point"),
+        *("data", "data_scale", "data_zero_point?"),
+        *("reduced_scale", "reduced_zero_point?"),
     )
     kind = Kind.REDUCTION
     formulas = {"alu": "3*e + 4*r", "sfu": "r"}
@@ -213,7 +213,7 @@ class QLinearConcat(Op):
 
     mnemonic = "qlinear_concat"
     onnx = ("com.microsoft::QLinearConcat",)
-    operands = ("Y_scale", "Y_zero_point", "inputs")
+    operands = ("Y_scale", "Y_zero_point", "inputs+")
     kind = Kind.QUANTIZE
     formulas = {"integer": "e"}
     axis: int = 0

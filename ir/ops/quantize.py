@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..cost import Work
+from ..definition import Natural
 from ..dim import Dim
 from ..graph import Inputs
 from ..op import Kind, Op, Types, count, has, tensor
@@ -30,12 +31,12 @@ class QuantizeLinear(Op):
 
     mnemonic = "quantize_linear"
     onnx = ("QuantizeLinear", "com.microsoft::QuantizeLinear")
-    operands = ("x", "y_scale", "y_zero_point")
+    operands = ("x", "y_scale", "y_zero_point?")
     kind = Kind.QUANTIZE
     formulas = {"alu": "4*e"}
     axis: int = 1
     saturate: int = 1
-    block_size: int = 0
+    block_size: Natural = 0
     output_dtype: DType = DType.UNKNOWN
     precision: int = 0
 
@@ -71,11 +72,11 @@ class DequantizeLinear(Op):
 
     mnemonic = "dequantize_linear"
     onnx = ("DequantizeLinear", "com.microsoft::DequantizeLinear")
-    operands = ("x", "x_scale", "x_zero_point")
+    operands = ("x", "x_scale", "x_zero_point?")
     kind = Kind.QUANTIZE
     formulas = {"alu": "a*e"}
     axis: int = 1
-    block_size: int = 0
+    block_size: Natural = 0
     output_dtype: DType = DType.UNKNOWN
 
     @classmethod

@@ -14,7 +14,7 @@ from .quantized_matmul import REQUANTIZE
 
 QLINEAR_OPERANDS = (
     *("x", "x_scale", "x_zero_point", "w", "w_scale", "w_zero_point", "y_scale", "y_zero_point"),
-    "B",
+    "B?",
 )
 
 
@@ -29,7 +29,7 @@ class ConvInteger(Conv):
 
     mnemonic = "conv_integer"
     onnx = ("ConvInteger",)
-    operands = ("x", "w", "x_zero_point", "w_zero_point")
+    operands = ("x", "w", "x_zero_point?", "w_zero_point?")
 
     def result_dtype(self, ins: Inputs) -> DType:
         return DType.I32

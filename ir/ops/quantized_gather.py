@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..cost import Traffic, Work, dim_sum
+from ..definition import Positive
 from ..dim import Dim, dim_min
 from ..graph import Inputs
 from ..op import Kind, Op, Types, count, each_once, has, normal_axis, tensor
@@ -26,11 +27,11 @@ class GatherBlockQuantized(Op):
 
     mnemonic = "gather_block_quantized"
     onnx = ("com.microsoft::GatherBlockQuantized",)
-    operands = ("data", "indices", "scales", "zero_points")
+    operands = ("data", "indices", "scales", "zero_points?")
     kind = Kind.GATHER
     formulas = {"alu": "a*e"}
-    bits: int = 4
-    block_size: int = 128
+    bits: Positive = 4
+    block_size: Positive = 128
     gather_axis: int = 0
     quantize_axis: int = 1
 

@@ -27,7 +27,7 @@ class MatMulInteger(MatMul):
 
     mnemonic = "matmul_integer"
     onnx = ("MatMulInteger",)
-    operands = ("A", "B", "a_zero_point", "b_zero_point")
+    operands = ("A", "B", "a_zero_point?", "b_zero_point?")
 
     def result_dtype(self, ins: Inputs) -> DType:
         return DType.I32
@@ -94,7 +94,7 @@ class MatMulIntegerToFloat(MatMul):
 
     mnemonic = "matmul_integer_to_float"
     onnx = ("com.microsoft::MatMulIntegerToFloat",)
-    operands = ("A", "B", "a_scale", "b_scale", "a_zero_point", "b_zero_point", "bias")
+    operands = ("A", "B", "a_scale", "b_scale", "a_zero_point?", "b_zero_point?", "bias?")
 
     def result_dtype(self, ins: Inputs) -> DType:
         return first_dtype(ins, 2, 3, 6)
@@ -118,7 +118,7 @@ class DynamicQuantizeMatMul(MatMul):
 
     mnemonic = "dynamic_quantize_matmul"
     onnx = ("com.microsoft::DynamicQuantizeMatMul",)
-    operands = ("A", "B", "b_scale", "b_zero_point", "bias")
+    operands = ("A", "B", "b_scale", "b_zero_point?", "bias?")
 
     def result_dtype(self, ins: Inputs) -> DType:
         return first_dtype(ins, 0, 2)
@@ -142,7 +142,7 @@ class QOrderedMatMul(MatMul):
 
     mnemonic = "qordered_matmul"
     onnx = ("com.microsoft::QOrderedMatMul",)
-    operands = ("A", "scale_A", "B", "scale_B", "scale_Y", "bias", "C", "scale_C")
+    operands = ("A", "scale_A", "B", "scale_B", "scale_Y", "bias?", "C?", "scale_C?")
 
     order_A: int = 0  # noqa: N815
     order_B: int = 0  # noqa: N815
@@ -168,8 +168,8 @@ class QGemm(Gemm):
     mnemonic = "qgemm"
     onnx = ("com.microsoft::QGemm",)
     operands = (
-        *("A", "a_scale", "a_zero_point", "B", "b_scale", "b_zero_point", "C", "y_scale"),
-        "y_zero_point",
+        *("A", "a_scale", "a_zero_point", "B", "b_scale", "b_zero_point", "C?", "y_scale?"),
+        "y_zero_point?",
     )
 
     def matrices(self, ins: Inputs) -> tuple[int, int]:
@@ -197,7 +197,7 @@ class GemmFloat8(Gemm):
 
     mnemonic = "gemm_float8"
     onnx = ("com.microsoft::GemmFloat8",)
-    operands = ("A", "B", "C", "scaleA", "scaleB", "scaleY")
+    operands = ("A", "B", "C?", "scaleA?", "scaleB?", "scaleY?")
 
     beta: float = 0.0
     dtype: int | DType = 1

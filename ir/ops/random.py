@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from ..broadcast import broadcast
 from ..cost import NO_TRAFFIC, NO_WORK, Traffic, Work
+from ..definition import Naturals, Positive
 from ..dim import Dim
 from ..graph import Inputs
 from ..known import MAX_ELEMENTS, Known
@@ -71,7 +72,7 @@ class RandomNormal(Random):
     dtype: DType = DType.F32
     mean: float = 0.0
     scale: float = 1.0
-    shape: tuple[int, ...] = ()
+    shape: Naturals = ()
     default_dtype = DType.F32
 
     def infer(self, ins: Inputs) -> Types:
@@ -88,7 +89,7 @@ class RandomUniform(Random):
     dtype: DType = DType.F32
     low: float = 0.0
     high: float = 1.0
-    shape: tuple[int, ...] = ()
+    shape: Naturals = ()
     default_dtype = DType.F32
 
     def infer(self, ins: Inputs) -> Types:
@@ -151,7 +152,7 @@ class Multinomial(Random):
     operands = ("input",)
     formulas: ClassVar[Mapping[str, str]] = {"integer": "e", "sfu": "x"}
     dtype: DType = DType.I32
-    sample_size: int = 1
+    sample_size: Positive = 1
     default_dtype = DType.I32
 
     def infer(self, ins: Inputs) -> Types:
@@ -181,7 +182,7 @@ class Dropout(Op):
 
     mnemonic = "dropout"
     onnx: ClassVar[tuple[str, ...]] = ("Dropout",)
-    operands = ("data", "ratio", "training_mode")
+    operands = ("data", "ratio?", "training_mode?")
     kind = Kind.VIEW
     formulas = {"alu": "2*f", "integer": "f"}
     seed: int | None = None
@@ -234,7 +235,7 @@ class BiasDropout(Op):
 
     mnemonic = "bias_dropout"
     onnx = ("com.microsoft::BiasDropout",)
-    operands = ("data", "bias", "residual", "ratio", "training_mode")
+    operands = ("data", "bias", "residual?", "ratio?", "training_mode?")
     formulas = {"alu": "a*e"}
     seed: int | None = None
 

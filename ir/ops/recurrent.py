@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from ..cost import Work, dim_sum
+from ..definition import Positive
 from ..dim import Dim
 from ..graph import Inputs
 from ..op import Kind, Op, Types, has, known, tensor
@@ -24,13 +25,14 @@ class Recurrent(Op):
              ``layout`` 1 X[b, t, i], Y[b, t, r, h], Y_h[b, r, h]; r directions.
     Work:    mac = t*b*r*g*h*(i + h); alu = t*b*h*x and sfu = t*b*h*y: sums of the products,
              biases, clipping, gating and activations of all directions together. With
-             sequence_lens ``effective_mac`` counts the given steps, or where their content is
-             not known one step a sequence.
+             sequence_lens ``effective_mac`` counts the given steps; where their content is not
+             known t is 1, a lower limit.
     Traffic: each operand once, each result once; weights stay on chip between steps.
     Source:  ONNX LSTM-22, GRU-22, RNN-22.
     """
 
     kind = Kind.RECURRENT
+    least_results = 0
     formulas: ClassVar[Mapping[str, str]] = {
         "mac": "t*b*r*g*h*(i + h)",
         "alu": "t*b*h*x",
@@ -48,7 +50,7 @@ class Recurrent(Op):
     activations: tuple[str, ...] = ()
     clip: float | None = None
     direction: str = "forward"
-    hidden_size: int | None = None
+    hidden_size: Positive | None = None
     layout: int = 0
 
     @property
@@ -101,6 +103,7 @@ class Recurrent(Op):
         if i is None or tensor(ins, 0).shape is None:
             return {}
         (t, b), r, g = self._sizes(ins), self.directions, self.gates
+        t = 1 if self._lengths(ins) is None else t
         alu, sfu = self._activation_costs()
         clipped = 2 * g if self.clip else 0
         biased = g if has(ins, 3) else 0
@@ -114,14 +117,19 @@ class Recurrent(Op):
         rows = e["t"] * e["b"] * e["h"]
         step = e["r"] * e["g"] * e["h"] * (e["i"] + e["h"])
         done = Work(step * e["t"] * e["b"], rows * e["x"], rows * e["y"], dtype=self.mac_dtype())
+        lengths = self._lengths(ins)
+        if lengths is None:
+            return replace(done, is_bound=True)
+        return replace(done, effective_mac=step * dim_sum(lengths)) if lengths else done
+
+    def _lengths(self, ins: Inputs) -> Shape | None:
+        """Steps of every sequence, () where all run to the end, None where only running tells."""
         if not has(ins, 4):
-            return done
+            return ()
         content = known(ins, 4)
         dims = () if content is None else content.dims
         lengths = tuple(d for d in dims if d is not None)
-        complete = content is not None and len(lengths) == len(dims)
-        steps = dim_sum(lengths) if complete else e["b"]
-        return replace(done, effective_mac=step * steps)
+        return lengths if content is not None and len(lengths) == len(dims) else None
 
 
 class RNN(Recurrent):
@@ -133,7 +141,7 @@ class RNN(Recurrent):
 
     mnemonic = "rnn"
     onnx = ("RNN",)
-    operands = ("X", "W", "R", "B", "sequence_lens", "initial_h")
+    operands = ("X", "W", "R", "B?", "sequence_lens?", "initial_h?")
 
 
 @dataclass(frozen=True)
@@ -146,7 +154,7 @@ class GRU(Recurrent):
 
     mnemonic = "gru"
     onnx = ("GRU",)
-    operands = ("X", "W", "R", "B", "sequence_lens", "initial_h")
+    operands = ("X", "W", "R", "B?", "sequence_lens?", "initial_h?")
     gates = 3
     uses = (2, 1)
     defaults = ("Sigmoid", "Tanh")
@@ -155,6 +163,9 @@ class GRU(Recurrent):
 
     def gating(self, ins: Inputs) -> int:
         return 5
+
+
+LSTM_OPERANDS = ("X", "W", "R", "B?", "sequence_lens?", "initial_h?", "initial_c?", "P?")
 
 
 @dataclass(frozen=True)
@@ -169,9 +180,7 @@ class LSTM(Recurrent):
 
     mnemonic = "lstm"
     onnx: ClassVar[tuple[str, ...]] = ("LSTM",)
-    operands: ClassVar[tuple[str, ...]] = (
-        *("X", "W", "R", "B", "sequence_lens", "initial_h", "initial_c", "P"),
-    )
+    operands: ClassVar[tuple[str, ...]] = LSTM_OPERANDS
     gates = 4
     uses = (3, 1, 1)
     defaults = ("Sigmoid", "Tanh", "Tanh")
@@ -193,7 +202,7 @@ class DynamicQuantizeLSTM(LSTM):
 
     mnemonic = "dynamic_quantize_lstm"
     onnx = ("com.microsoft::DynamicQuantizeLSTM",)
-    operands = (*LSTM.operands, "W_scale", "W_zero_point", "R_scale", "R_zero_point")
+    operands = (*LSTM_OPERANDS, "W_scale", "W_zero_point", "R_scale", "R_zero_point")
 
     def mac_dtype(self) -> DType | None:
         return DType.I8
@@ -212,7 +221,7 @@ class AttnLSTM(LSTM):
 
     mnemonic = "attn_lstm"
     onnx = ("com.microsoft::AttnLSTM",)
-    operands = (*LSTM.operands, "QW", "MW", "V", "M", "memory_seq_lens", "AW")
+    operands = (*LSTM_OPERANDS, "QW?", "MW?", "V?", "M?", "memory_seq_lens?", "AW?")
 
     def input_width(self, ins: Inputs) -> Dim | None:
         return axis(tensor(ins, 1).shape, 2)

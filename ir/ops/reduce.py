@@ -60,7 +60,7 @@ class Reduce(Op):
     Source:  ONNX ReduceSum-13, Reduce*-18; accumulation counts one operation an element.
     """
 
-    operands: ClassVar[tuple[str, ...]] = ("data", "axes")
+    operands: ClassVar[tuple[str, ...]] = ("data", "axes?")
     kind = Kind.REDUCTION
     keepdims: int = 1
     noop_with_empty_axes: int = 0
@@ -106,13 +106,12 @@ class Reduce(Op):
             return reduced_shape(shape, axes, self.keepdims)
         given = tensor(ins, 1).shape
         how_many = given[0] if given is not None and len(given) == 1 else None
-        if how_many == len(shape):
-            return reduced_shape(shape, range(len(shape)), self.keepdims)
+        if how_many == len(shape) == 1:
+            return reduced_shape(shape, (0,), self.keepdims)
         if self.keepdims:
             return tuple(_one_or(d) for d in shape)
-        if isinstance(how_many, int) and 0 <= how_many <= len(shape):
-            return _some_of(shape, len(shape) - how_many)
-        return None
+        # runtimes take an axis that is named twice, so that several may be fewer than they seem
+        return _some_of(shape, len(shape) - 1) if how_many == 1 else None
 
     def _nothing_reduced(
         self, shape: Shape, axes: tuple[int, ...], negative: set[int]

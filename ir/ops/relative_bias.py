@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..cost import Traffic, Work, dim_sum
+from ..definition import Natural, Positive
 from ..dim import Dim, dim_min
 from ..graph import Inputs
 from ..op import Kind, Op, Types, has, tensor
@@ -34,7 +35,7 @@ class RelativePositionBias(Op):
     formulas = {"integer": "6*s*t"}
 
     is_bidirectional: int = 0
-    max_distance: int = 0
+    max_distance: Natural = 0
 
     def infer(self, ins: Inputs) -> Types:
         heads = either(axis(ranked(ins, 0, 2), 1))
@@ -71,11 +72,11 @@ class GatedRelativePositionBias(Op):
 
     mnemonic = "gated_relative_position_bias"
     onnx = ("com.microsoft::GatedRelativePositionBias",)
-    operands = ("query_layer", "query_bias", "rel_pos", "weight", "bias", "eco_a", "token_offset")
+    operands = ("query_layer", "query_bias", "rel_pos", "weight", "bias", "eco_a", "token_offset?")
     kind = Kind.MATMUL
     formulas = {"mac": "b*h*s*d*m", "alu": "b*h*s*(d + m + 8 + s)", "sfu": "4*b*h*s"}
 
-    num_heads: int = 1
+    num_heads: Positive = 1
 
     def infer(self, ins: Inputs) -> Types:
         q, table = ranked(ins, 0, 2, 3), ranked(ins, 2, 4)

@@ -24,7 +24,13 @@ TAPS = {"nearest": 1, "linear": 2, "bilinear": 2, "cubic": 4, "bicubic": 4}
 
 
 def scaled_extent(extent: Dim, scale: Item) -> Dim | None:
-    """``floor(extent * scale)`` in single precision, as runtimes compute it."""
+    """``floor(extent * scale)`` in single precision, as runtimes compute it.
+
+    Raises:
+        ShapeError: the scale is not a finite number above zero.
+    """
+    if isinstance(scale, int | float) and not 0 < scale < math.inf:
+        raise ShapeError(f"a scale of {scale:g}")
     match scale:
         case Poly():
             return extent * scale
@@ -85,7 +91,7 @@ class Resize(Resampling):
 
     mnemonic = "resize"
     onnx = ("Resize",)
-    operands = ("X", "roi", "scales", "sizes")
+    operands = ("X", "roi?", "scales?", "sizes?")
     antialias: int = 0
     axes: tuple[int, ...] | None = None
     coordinate_transformation_mode: str = "half_pixel"

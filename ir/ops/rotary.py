@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..cost import Traffic, Work, dim_sum
+from ..definition import Natural, Naturals
 from ..dim import Dim, dim_min
 from ..graph import Inputs
 from ..op import Kind, Op, Types, count, each_once, has, tensor
@@ -27,13 +28,13 @@ class RotaryEmbedding(Op):
 
     mnemonic = "rotary_embedding"
     onnx: ClassVar[tuple[str, ...]] = ("RotaryEmbedding",)
-    operands: ClassVar[tuple[str, ...]] = ("X", "cos_cache", "sin_cache", "position_ids")
+    operands: ClassVar[tuple[str, ...]] = ("X", "cos_cache", "sin_cache", "position_ids?")
     formulas: ClassVar[Mapping[str, str]] = {"alu": "3*(e*r//d)"}
     caches: ClassVar[tuple[int, int]] = (1, 2)
 
     interleaved: int = 0
-    num_heads: int = 0
-    rotary_embedding_dim: int = 0
+    num_heads: Natural = 0
+    rotary_embedding_dim: Natural = 0
 
     def infer(self, ins: Inputs) -> Types:
         return (tensor(ins, 0),)
@@ -104,7 +105,7 @@ class MRotaryEmbedding(ContribRotaryEmbedding):
     onnx = ("com.microsoft::MRotaryEmbedding",)
 
     mrope_layout: int = 0
-    mrope_section: tuple[int, ...] = ()
+    mrope_section: Naturals = ()
 
 
 class GemmaRotaryEmbedding(Op):

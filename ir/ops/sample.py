@@ -9,6 +9,7 @@ from typing import ClassVar
 from ...errors import ShapeError
 from ..contents import agreed, elements, or_data
 from ..cost import Traffic, Work
+from ..definition import Natural, Positives
 from ..dim import Dim
 from ..fresh import data_extent
 from ..graph import Inputs
@@ -182,9 +183,9 @@ class RoiAlign(RegionPooling):
     operands = ("X", "rois", "batch_indices")
     coordinate_transformation_mode: str = "half_pixel"
     mode: str = "avg"
-    output_height: int = 1
-    output_width: int = 1
-    sampling_ratio: int = 0
+    output_height: Natural = 1
+    output_width: Natural = 1
+    sampling_ratio: Natural = 0
     spatial_scale: float = 1.0
 
     @classmethod
@@ -217,7 +218,7 @@ class MaxRoiPool(RegionPooling):
     mnemonic = "max_roi_pool"
     onnx = ("MaxRoiPool",)
     operands = ("X", "rois")
-    pooled_shape: tuple[int, ...] = (1, 1)
+    pooled_shape: Positives = (1, 1)
     spatial_scale: float = 1.0
 
     def _patch(self, ins: Inputs) -> Shape:

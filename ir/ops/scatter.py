@@ -17,7 +17,7 @@ from ..traffic import moved, stored
 from ..types import DType, TensorType
 from .gather import position
 
-OPAQUE = (str, Quotient, type(None))
+OPAQUE = (str, Quotient, Known, type(None))
 
 
 def _add(a: Item, b: Item) -> Item:
@@ -173,7 +173,7 @@ class TensorScatter(Op):
 
     mnemonic = "tensor_scatter"
     onnx = ("TensorScatter",)
-    operands = ("past_cache", "update", "write_indices")
+    operands = ("past_cache", "update", "write_indices?")
     kind = Kind.GATHER
     formulas: ClassVar[Mapping[str, str]] = {"read_bytes": "u + i", "write_bytes": "u"}
     axis: int = -2

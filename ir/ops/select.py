@@ -218,6 +218,28 @@ class Unique(Op):
 
 
 @dataclass(frozen=True)
+class UniqueInOrder(Unique):
+    """Different elements of a vector in the order in which they come.
+
+    Shapes:  x[d] -> y[u], idx[d], counts[u] with u data-dependent.
+    Source:  ONNX Runtime contrib Unique-1.
+    """
+
+    mnemonic = "ms_unique"
+    onnx = ("com.microsoft::Unique",)
+    operands = ("x",)
+    sorted: int = 0
+
+    def infer(self, ins: Inputs) -> Types:
+        y, _, *others = super().infer(ins)
+        return (y, *others)
+
+    def fold(self, ins: Inputs, outs: Types) -> Folded:
+        y, *others = super().fold(ins, outs) or (None,)
+        return (y, *others[1:])
+
+
+@dataclass(frozen=True)
 class TopK(Op):
     """The k largest or smallest elements along an axis, and their indices.
 
@@ -327,9 +349,9 @@ class NonMaxSuppression(Op):
     operands = (
         "boxes",
         "scores",
-        "max_output_boxes_per_class",
-        "iou_threshold",
-        "score_threshold",
+        "max_output_boxes_per_class?",
+        "iou_threshold?",
+        "score_threshold?",
     )
     kind = Kind.SORT
     formulas: ClassVar[Mapping[str, str]] = {"alu": "s"}

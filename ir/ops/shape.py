@@ -201,7 +201,7 @@ class Range(Op):
 
     mnemonic = "range"
     onnx = ("Range", "com.microsoft::Range")
-    operands = ("start", "limit", "delta")
+    operands = ("start", "limit", "delta?")
     kind = Kind.MOVEMENT
     formulas: ClassVar[Mapping[str, str]] = {"write_bytes": "w"}
     stash_type: int = 1

@@ -53,7 +53,7 @@ class DFT(Op):
 
     mnemonic = "dft"
     onnx = ("DFT",)
-    operands = ("input", "dft_length", "axis")
+    operands = ("input", "dft_length?", "axis?")
     kind = Kind.SIGNAL
     formulas = {"alu": "5*b*n*l//d"}
     inverse: int = 0
@@ -124,7 +124,7 @@ class STFT(Op):
 
     mnemonic = "stft"
     onnx = ("STFT",)
-    operands = ("signal", "frame_step", "window", "frame_length")
+    operands = ("signal", "frame_step", "window?", "frame_length?")
     kind = Kind.SIGNAL
     formulas = {"alu": "b*k*(5*f*l//d + w*f)"}
     onesided: int = 1

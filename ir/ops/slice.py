@@ -8,7 +8,8 @@ from math import prod
 from ...errors import ShapeError
 from ..contents import agreed, content, elements, or_data, picked, small_shape
 from ..cost import Traffic
-from ..dim import Dim, Poly, ceil_div, dim_max, dim_min, interval, same
+from ..definition import Natural
+from ..dim import Dim, Poly, at_most, ceil_div, dim_max, dim_min, interval, same
 from ..fresh import data_extent
 from ..graph import Inputs
 from ..known import Item, Known
@@ -69,7 +70,9 @@ def backward_extent(extent: Dim, start: Bound, end: Bound) -> Dim | None:
     if first is None or last is None or end in (FAR, (1 << 63) - 1):
         return None
     if (interval(first)[0] or 0) < 0 and not (isinstance(extent, int) and first == extent - 1):
-        return None
+        # either way it takes nothing that does not reach below position 0
+        is_empty = (interval(first)[1] or 0) < 0 and at_most(0, last)
+        return 0 if is_empty else None
     return dim_max(0, dim_min(first, extent - 1) - dim_max(last, -1))
 
 
@@ -84,7 +87,9 @@ def sliced_extent(extent: Dim, start: Bound, end: Bound, step: Bound) -> Dim:
     if length is not None:
         return length if size == 1 else ceil_div(length, size)
     longest = extent
-    if step > 0 and isinstance(end, int) and 0 <= end < FAR:
+    if step < 0 and isinstance(start, int) and at_most(start + extent, -1):
+        longest = dim_min(extent, 1)
+    elif step > 0 and isinstance(end, int) and 0 <= end < FAR:
         longest = dim_min(extent, end)
     elif step > 0 and isinstance(start, int) and -FAR < start < 0:
         longest = dim_min(extent, -start)
@@ -125,7 +130,7 @@ class Slice(Part):
 
     mnemonic = "slice"
     onnx = ("Slice",)
-    operands = ("data", "starts", "ends", "axes", "steps")
+    operands = ("data", "starts", "ends", "axes?", "steps?")
 
     def infer(self, ins: Inputs) -> Types:
         data = tensor(ins, 0)
@@ -178,9 +183,9 @@ class Split(Part):
 
     mnemonic = "split"
     onnx = ("Split",)
-    operands = ("input", "split")
+    operands = ("input", "split?")
     axis: int = 0
-    num_outputs: int = 0
+    num_outputs: Natural = 0
 
     def infer(self, ins: Inputs) -> Types:
         data = tensor(ins, 0)
@@ -198,6 +203,8 @@ class Split(Part):
             if n < 1:
                 return ()
             part = ceil_div(extent, n)
+            if isinstance(extent, int) and extent and at_most(extent, part * (n - 1)):
+                raise ShapeError(f"{n} parts of {part} are more than an extent of {extent}")
             return (part,) * (n - 1) + (dim_max(0, extent - part * (n - 1)),)
         given = elements(ins, 1)
         if given is None:
@@ -236,7 +243,7 @@ class Concat(Op):
 
     mnemonic = "concat"
     onnx = ("Concat",)
-    operands = ("inputs",)
+    operands = ("inputs+",)
     kind = Kind.MOVEMENT
     axis: int = 0
 
@@ -247,18 +254,19 @@ class Concat(Op):
         if not shapes:
             return (TensorType(dtype, None),)
         axis = normal_axis(self.axis, len(shapes[0]))
-        dims = list(shapes[0])
-        for shape in shapes[1:]:
+        # runtimes hold nothing against the other extents of an empty operand
+        telling = [s for s in shapes if 0 not in s] or shapes[:1]
+        dims = list(telling[0])
+        for shape in shapes:
             if len(shape) != len(dims):
                 raise ShapeError(f"ranks {len(dims)} and {len(shape)} differ")
+        for shape in telling[1:]:
             for i, d in enumerate(shape):
-                if i == axis:
-                    dims[i] = dims[i] + d
-                    continue
-                common = agreed(dims[i], d)
+                common = dims[i] if i == axis else agreed(dims[i], d)
                 if common is None:
                     raise ShapeError(f"extents {dims[i]} and {d} of axis {i} differ")
                 dims[i] = common
+        dims[axis] = sum((s[axis] for s in shapes), start=0)
         if len(shapes) < len(types):
             dims[axis] = data_extent(None, max(interval(dims[axis])[0] or 0, 0))
         return (TensorType(dtype, tuple(dims)),)
@@ -267,6 +275,7 @@ class Concat(Op):
         if all(v is None or v.known is None for v in ins) or small_shape(outs[0]) is None:
             return ()
         parts = [content(ins, i) for i, v in enumerate(ins) if v is not None]
+        parts = [p for p in parts if p is None or p.items] or parts[:1]
         first = parts[0]
         if first is None:
             return ()
@@ -279,5 +288,4 @@ class Concat(Op):
                     return ()
                 width = len(part.items) // rows
                 items += part.items[row * width : (row + 1) * width]
-        extent = sum(p.shape[axis] for p in parts if p is not None)
-        return (Known.of((*first.shape[:axis], extent, *first.shape[axis + 1 :]), items),)
+        return (Known.of(small_shape(outs[0]) or (), items),)

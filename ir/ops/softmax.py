@@ -138,7 +138,7 @@ class NegativeLogLikelihoodLoss(Op):
 
     mnemonic = "nll_loss"
     onnx = ("NegativeLogLikelihoodLoss",)
-    operands = ("input", "target", "weight")
+    operands = ("input", "target", "weight?")
     kind = Kind.REDUCTION
     formulas = {"alu": "a*t"}
     reduction: str = "mean"
@@ -187,7 +187,7 @@ class SoftmaxCrossEntropyLoss(Op):
 
     mnemonic = "softmax_cross_entropy_loss"
     onnx = ("SoftmaxCrossEntropyLoss",)
-    operands = ("scores", "labels", "weights")
+    operands = ("scores", "labels", "weights?")
     kind = Kind.SOFTMAX
     formulas = {"alu": "4*e + t*a", "sfu": "e + t"}
     reduction: str = "mean"

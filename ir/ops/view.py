@@ -146,7 +146,7 @@ class Squeeze(View):
 
     mnemonic = "squeeze"
     onnx = ("Squeeze",)
-    operands = ("data", "axes")
+    operands = ("data", "axes?")
 
     def infer(self, ins: Inputs) -> Types:
         data = tensor(ins, 0)
@@ -160,21 +160,23 @@ class Squeeze(View):
             kept = tuple(d for d, one in zip(data.shape, ones, strict=True) if not one)
             return (TensorType(data.dtype, kept),)
         rank = len(data.shape)
+        if not all(isinstance(a, int) for a in given):
+            # runtimes take an axis that is named twice, so that several may be fewer than they seem
+            some = self._any_of(data.shape) if len(given) == 1 else None
+            return (TensorType(data.dtype, some),)
         axes = {normal_axis(a, rank) for a in given if isinstance(a, int)}
-        if len(axes) < len(given):
-            return (TensorType(data.dtype, self._any_of(data.shape, len(given))),)
         for axis in axes:
             if same(data.shape[axis], 1) is False:
                 raise ShapeError(f"axis {axis} has extent {data.shape[axis]}, not 1")
         kept = tuple(d for i, d in enumerate(data.shape) if i not in axes)
         return (TensorType(data.dtype, kept),)
 
-    def _any_of(self, shape: Shape, dropped: int) -> Shape:
-        """Extents where it is not known which axes go."""
-        if dropped > len(shape):
-            raise ShapeError(f"{dropped} axes of rank {len(shape)}")
+    def _any_of(self, shape: Shape) -> Shape:
+        """Extents where it is not known which one axis goes."""
+        if not shape:
+            raise ShapeError("no axis to leave out of a scalar")
         lo = min(map(_lowest, shape), default=0)
-        return tuple(data_extent(dim_max(*shape), lo) for _ in shape[dropped:])
+        return tuple(data_extent(dim_max(*shape), lo) for _ in shape[1:])
 
 
 class Unsqueeze(View):

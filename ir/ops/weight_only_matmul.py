@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..cost import Work
+from ..definition import Positive
 from ..dim import Dim
 from ..graph import Inputs
 from ..known import Known
@@ -82,12 +83,12 @@ class MatMulNBits(WeightOnly):
 
     mnemonic = "matmul_nbits"
     onnx = ("com.microsoft::MatMulNBits",)
-    operands = ("A", "B", "scales", "zero_points", "g_idx", "bias")
+    operands = ("A", "B", "scales", "zero_points?", "g_idx?", "bias?")
 
-    K: int = 0
-    N: int = 0
-    bits: int = 4
-    block_size: int = 32
+    K: Positive = 0
+    N: Positive = 0
+    bits: Positive = 4
+    block_size: Positive = 32
     accuracy_level: int = 0
     weight_prepacked: int = 0
 
@@ -116,9 +117,9 @@ class MatMulBnb4(WeightOnly):
     onnx = ("com.microsoft::MatMulBnb4",)
     operands = ("A", "B", "absmax")
 
-    K: int = 0
-    N: int = 0
-    block_size: int = 16
+    K: Positive = 0
+    N: Positive = 0
+    block_size: Positive = 16
     quant_type: int = 0
     training_mode: int = 0
     transB: int = 1  # noqa: N815
@@ -163,9 +164,9 @@ class MatMulBlockQuantizedFp8Weight(WeightOnly):
 
     mnemonic = "matmul_block_fp8_weight"
     onnx = ("com.microsoft::MatMulBlockQuantizedFp8Weight",)
-    operands = ("A", "B", "b_scale", "a_scale", "bias")
+    operands = ("A", "B", "b_scale", "a_scale?", "bias?")
 
-    block_size: int = 128
+    block_size: Positive = 128
 
     def weight(self, ins: Inputs) -> tuple[Dim, Dim] | None:
         b = tensor(ins, 1).shape
@@ -189,9 +190,9 @@ class MatMulBlockQuantizedFp4Weight(WeightOnly):
 
     mnemonic = "matmul_block_fp4_weight"
     onnx = ("com.microsoft::MatMulBlockQuantizedFp4Weight",)
-    operands = ("A", "B", "weight_scale", "weight_scale_2", "input_scale", "bias")
+    operands = ("A", "B", "weight_scale", "weight_scale_2", "input_scale?", "bias?")
 
-    block_size: int = 16
+    block_size: Positive = 16
 
     def weight(self, ins: Inputs) -> tuple[Dim, Dim] | None:
         b = tensor(ins, 1).shape
@@ -219,16 +220,16 @@ class MatMulNBitsMlp(Op):
     mnemonic = "matmul_nbits_mlp"
     onnx = ("com.microsoft::MatMulNBitsMlp",)
     operands = (
-        *("A", "skip", "norm_scale", "gate_B", "gate_scales", "gate_bias", "up_B", "up_scales"),
-        "up_bias",
+        *("A", "skip?", "norm_scale?", "gate_B", "gate_scales", "gate_bias?", "up_B", "up_scales"),
+        "up_bias?",
     )
     kind = Kind.MATMUL
     formulas = {"mac": "2*b*n*k", "alu": "4*n*k + b*n*x + b*k*z", "sfu": "b*n*y"}
 
-    K: int = 0
-    N: int = 0
-    bits: int = 4
-    block_size: int = 32
+    K: Positive = 0
+    N: Positive = 0
+    bits: Positive = 4
+    block_size: Positive = 32
     accuracy_level: int = 0
     activation: str = ""
     epsilon: float = 1e-5
@@ -269,17 +270,17 @@ class MatMulNBitsQkv(Op):
     mnemonic = "matmul_nbits_qkv"
     onnx = ("com.microsoft::MatMulNBitsQkv",)
     operands = (
-        *("A", "skip", "norm_scale", "q_B", "q_scales", "q_bias"),
-        *("k_B", "k_scales", "k_bias", "v_B", "v_scales", "v_bias"),
+        *("A", "skip?", "norm_scale", "q_B", "q_scales", "q_bias?"),
+        *("k_B", "k_scales", "k_bias?", "v_B", "v_scales", "v_bias?"),
     )
     kind = Kind.MATMUL
     formulas = {"mac": "b*k*(n + 2*l)", "alu": "2*k*(n + 2*l) + b*k*z"}
 
-    K: int = 0
-    Nq: int = 0
-    Nkv: int = 0
-    bits: int = 4
-    block_size: int = 32
+    K: Positive = 0
+    Nq: Positive = 0
+    Nkv: Positive = 0
+    bits: Positive = 4
+    block_size: Positive = 32
     accuracy_level: int = 0
     epsilon: float = 1e-6
 

@@ -79,5 +79,6 @@ def window(roofs: Roofs, points: Sequence[Point]) -> Window:
 def rounded(value: float, *, up: bool) -> float:
     """The next value of 1, 2, 5 times a power of ten."""
     power = 10.0 ** math.floor(math.log10(value))
-    steps = [power * s for s in (1, 2, 5, 10)]
+    # a power just above the value that it was rounded from leaves half of it below
+    steps = [power * s for s in (0.5, 1, 2, 5, 10)]
     return next(s for s in steps if s >= value) if up else max(s for s in steps if s <= value)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import html
-import json
 import re
 from collections.abc import Iterator
 
 from perfc import vegalite
-from perfc.report.text import printable
+from perfc.plain_text import printable
+from perfc.report.json_form import strict
 
 from .chart import Chart
 from .spec import spec
@@ -62,7 +62,7 @@ def _page(chart: Chart, bundle: str) -> Iterator[str]:
             yield f'<tr class="above">{cells}</tr>' if id(mark) in above else f"<tr>{cells}</tr>"
         yield "</table>"
     # A name from a file cannot end the script: no "<" is left in its text.
-    data = json.dumps(spec(chart, interactive=True)).replace("<", "\\u003c")
+    data = strict(spec(chart, interactive=True)).replace("<", "\\u003c")
     yield f'<script type="application/json" id="spec">{data}</script>'
     yield f'<script type="module">\n{bundle}\n{_SCRIPT}</script>'
     yield "</body>\n</html>"

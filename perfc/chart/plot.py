@@ -8,7 +8,7 @@ from typing import Any
 
 from perfc.errors import MissingExtraError
 from perfc.extras import install
-from perfc.report.text import printable
+from perfc.plain_text import printable, shielded
 
 from .chart import Chart
 from .lines import lines_of
@@ -72,7 +72,7 @@ def _axes(figure: Any, chart: Chart) -> None:
         powers = range(math.ceil(low), math.floor(high) + 1)
         ruler.lim(low, high).ticks(list(powers), [_power(p) for p in powers])
     figure.label("flop/byte", "x", "lower")
-    figure.title(f"{printable(chart.title)}: flop/s")
+    figure.title(f"{shielded(printable(chart.title))}: flop/s")
 
 
 def _power(power: int) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from perfc.ir.facts import Origin
-from perfc.report.text import printable
+from perfc.plain_text import printable
 from perfc.report.units import DASH, Unit, quantity, share
 
 from .chart import Chart

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,6 +17,8 @@ from . import digests
 from .baseline import Case, Entry
 
 FOLDER = ".perfc_cache"
+FORMAT = 2
+"""Of the entries: 1 said less of sizes."""
 LARGEST_BYTES = 1 << 22
 SETTLED_S = 2.0
 """A file changed this recently may change again within one tick of its time stamp."""
@@ -26,8 +29,9 @@ class Cache:
 
     def __init__(self, root: Path, *, is_used: bool = True) -> None:
         self.folder = root / FOLDER
-        self.is_used = is_used
-        self._files = self._load("files.json") if is_used else {}
+        # a link in a checkout may lead anywhere
+        self.is_used = is_used and not self.folder.is_symlink()
+        self._files = self._load("files.json") if self.is_used else {}
         self._seen: dict[str, object] = {}
 
     def digest(self, path: Path) -> str:
@@ -47,7 +51,9 @@ class Cache:
         tree = self._load(f"{key(case, digest, target)}.json") if self.is_used else {}
         try:
             figures = {
-                BY_KEY[name]: Figure(f[0], Origin(f[1]), bool(f[2]), f[3], f[4])
+                BY_KEY[name]: Figure(
+                    number(f[0]), Origin(f[1]), bool(f[2]), *(end and number(end) for end in f[3:5])
+                )
                 for name, f in tree["figures"].items()  # type: ignore[attr-defined]
             }
             sizes = tuple((str(n), int(v)) for n, v in tree["sizes"])  # type: ignore[attr-defined]
@@ -95,7 +101,19 @@ class Cache:
             self.is_used = False
 
 
+def number(value: object) -> float:
+    """A figure as it was put.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if type(value) not in (int, float) or not 0 <= value < math.inf:  # type: ignore[operator]
+        raise ValueError(f"{value!r} is no figure")
+    return value  # type: ignore[return-value]
+
+
 def key(case: Case, digest: str, target: str) -> str:
     """A name for a case, a model's content, a target's content and this predictor."""
-    parts = (case.target, case.runtime, case.dtype, case.dims, digest, target, digests.predictor())
+    setting = (case.target, case.runtime, case.dtype, case.dims)
+    parts = (FORMAT, *setting, digest, target, digests.predictor())
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:40]

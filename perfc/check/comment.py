@@ -93,7 +93,7 @@ def lines(check: Row) -> Iterator[str]:
     assert isinstance(errors, list)
     if errors:
         yield ""
-        yield from (f"- :x: not analysed: {escaped(str(e))}" for e in errors)
+        yield from (f"- :x: not checked: {escaped(str(e))}" for e in errors)
     exceeded = [(r, f) for r in results for f in rows(r, "findings")]
     if exceeded:
         yield ""
@@ -121,7 +121,7 @@ def lines(check: Row) -> Iterator[str]:
 def headline(check: Row, results: Sequence[Row]) -> str:
     """The verdict."""
     if check["errors"]:
-        return "perfc: a model cannot be analysed"
+        return "perfc: not everything could be checked"
     failed = len({r["model"] for r in results if r["outcome"] == "fail"})
     if failed:
         return f"perfc: {plural(failed, 'model')} over budget"
@@ -150,7 +150,7 @@ def changes(results: Sequence[Row]) -> Iterator[str]:
             change = (
                 f"{signed(new - old, metric.unit)} ({percent((new - old) / old if old else None)})"
             )
-            before = written(old, metric.unit)
+            before = written(old, metric.unit, is_bound=f is not None and bounded(f))
             after = written(new, metric.unit, is_bound=f is not None and f["is_bound"] is True)
             yield f"| {name} | {metric.title} | {before} | {after} | {change} |"
             name = ""
@@ -197,6 +197,11 @@ def rows(tree: Row, key: str) -> list[Row]:
     if not isinstance(found, list):
         raise TypeError(f"{key} is not a list")
     return found
+
+
+def bounded(figure: Row) -> bool:
+    """Whether the baseline's figure is a lower bound."""
+    return figure.get("baseline_is_bound") is True
 
 
 def number(value: object) -> float | None:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import re
-import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from enum import Enum
+from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
 from perfc.diff.figures import BY_KEY, Metric
-from perfc.errors import ParseError
+from perfc.errors import ParseError, PassError
+from perfc.ir.sizes import sizes_of
+from perfc.passes.retype import precision_name
+from perfc.toml_file import line_of, parse, read_text
 
 from .limits import Limit, parse_limit
 
-LARGEST_BYTES = 1 << 20
 LOCK = "perfc.lock"
 
 
@@ -30,11 +31,12 @@ class Level(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One limit on one metric."""
+    """One limit on one metric, at a line of the file."""
 
     metric: Metric
     level: Level
     limit: Limit
+    line: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +48,11 @@ class Budget:
         target: name or file of the target.
         runtime: whose fusion table.
         dtype: what-if precision.
-        dims: values of symbolic extents; a model need not have all of them.
+        dims: values of symbolic extents. A model need not have all of them where they say all of
+            its own.
         rules: the limits.
         line: where it begins in the file.
+        dims_line: where ``dims`` stands.
     """
 
     models: tuple[str, ...]
@@ -58,6 +62,7 @@ class Budget:
     dims: Mapping[str, int] = field(default_factory=dict[str, int])
     rules: tuple[Rule, ...] = ()
     line: int = 0
+    dims_line: int = 0
 
     def covers(self, path: str) -> bool:
         """Whether the budget is about the model at ``path``, from the folder of the file."""
@@ -110,55 +115,15 @@ def find(start: Path) -> Path:
         if own.is_file():
             return own
         project = folder / "pyproject.toml"
-        if project.is_file() and "perfc" in tables(project).get("tool", {}):
-            return project
+        if project.is_file():
+            tool = parse(read_text(project), project).get("tool")
+            if isinstance(tool, dict) and "perfc" in tool:
+                return project
     raise ParseError(
         "no budgets: neither perfc.toml nor [tool.perfc] in pyproject.toml",
         where=str(start),
         hint="write a perfc.toml with [[budget]] tables; `perfc help check` shows one",
     )
-
-
-def tables(path: Path) -> dict[str, dict[str, object]]:
-    """The TOML file at ``path``.
-
-    Raises:
-        ParseError: it cannot be read or is no TOML.
-    """
-    return parsed(read(path), path)
-
-
-def read(path: Path, most: int = LARGEST_BYTES) -> str:
-    """The text of a file of at most ``most`` bytes.
-
-    Raises:
-        ParseError: it cannot be read, or is not small.
-    """
-    try:
-        with path.open("rb") as stream:
-            data = stream.read(most + 1)
-        if len(data) > most:
-            raise ParseError(f"more than {most >> 20} MiB of TOML", where=str(path))
-        return data.decode("utf-8")
-    except OSError as error:
-        raise ParseError(error.strerror or "cannot be read", where=str(path)) from None
-    except UnicodeDecodeError:
-        raise ParseError("not UTF-8 text", where=str(path)) from None
-
-
-def parsed(text: str, path: Path) -> dict[str, dict[str, object]]:
-    """The tables of TOML text.
-
-    Raises:
-        ParseError: it is no TOML; says at which line.
-    """
-    try:
-        return tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        found = re.search(r"line (\d+)", str(error))
-        where = f"{path}:{found[1]}" if found else str(path)
-        reason = re.sub(r" \(at .*\)$", "", str(error))
-        raise ParseError(f"not valid TOML: {reason[:1].lower()}{reason[1:]}", where=where) from None
 
 
 def load(path: Path) -> Config:
@@ -167,26 +132,22 @@ def load(path: Path) -> Config:
     Raises:
         ParseError: a key or a value is wrong; names it and its line.
     """
-    text = read(path)
-    tree: object = parsed(text, path)
+    text = read_text(path)
+    tree: object = parse(text, path)
     is_project = path.name == "pyproject.toml"
-    if is_project and isinstance(tree, dict):
-        tree = tree.get("tool", {}).get("perfc", {})
+    for key in ("tool", "perfc") if is_project else ():
+        tree = tree.get(key, {}) if isinstance(tree, dict) else tree
     reader = Reader(path, text, "tool.perfc.budget" if is_project else "budget")
     if not isinstance(tree, dict):
         raise reader.fault("perfc", "is not a table")
     for key in tree:
         if key not in ("budget", "lock", "lint", "per-file-ignores"):
             raise reader.fault(key, f"no key {key!r}", known=("budget", "lock", "lint"))
-    lock = tree.get("lock", LOCK)
-    if not isinstance(lock, str):
-        raise reader.fault("lock", "lock is not the name of a file")
     entries = tree.get("budget", [])
     if not isinstance(entries, list):
         raise reader.fault("budget", "budget is not a list of tables", hint="write [[budget]]")
-    return Config(
-        path, tuple(reader.budget(i, e) for i, e in enumerate(entries)), path.parent / lock
-    )
+    budgets = tuple(reader.budget(i, e) for i, e in enumerate(entries))
+    return Config(path, budgets, reader.lock(tree.get("lock", LOCK)))
 
 
 @dataclass(frozen=True)
@@ -196,6 +157,16 @@ class Reader:
     path: Path
     text: str
     header: str
+
+    def lock(self, name: object) -> Path:
+        """The baseline's file, which lies in the project: a checkout writes nowhere else."""
+        if not isinstance(name, str) or not name or "\0" in name:
+            raise self.fault("lock", "lock is not the name of a file")
+        root = self.path.parent
+        if not (root / name).resolve().is_relative_to(root.resolve()):
+            hint = "the baseline lies in the folder of the file, or below"
+            raise self.fault("lock", f"lock = {name!r} leads out of the project", hint=hint)
+        return root / name
 
     def budget(self, index: int, entry: object) -> Budget:
         """One ``[[budget]]`` table."""
@@ -215,31 +186,48 @@ class Reader:
             if not isinstance(value, str):
                 raise self.fault(key, f"{key} is not a string", index)
             words[key] = value
+        try:
+            words["dtype"] = precision_name(words["dtype"])
+        except PassError as error:
+            raise self.fault("dtype", error.message, index, hint=error.hint) from None
         return Budget(
             models,
-            words["target"],
+            self.target(words["target"]),
             words["runtime"],
             words["dtype"],
             self.dims(entry.get("dims", {}), index),
             tuple(r for k, v in entry.items() if k in BY_KEY for r in self.rules(k, v, index)),
             self.line(None, index),
+            self.line("dims", index),
         )
+
+    def target(self, name: str) -> str:
+        """The name of a target as it is, a file from the folder of the budgets."""
+        is_file = name.endswith(".toml") or "/" in name
+        return str(self.path.parent / name) if is_file else name
 
     def check_glob(self, glob: object, index: int) -> None:
         """A glob that stays in the folder of the file."""
-        if not isinstance(glob, str) or not glob:
+        if not isinstance(glob, str) or not glob or "\0" in glob:
             raise self.fault("model", "model is not a glob or a list of them", index)
-        if glob.startswith("/") or ".." in PurePosixPath(glob).parts:
+        parts = PurePosixPath(glob).parts
+        if glob.startswith("/") or ".." in parts:
             hint = "globs are from the folder of the file and stay in it"
             raise self.fault("model", f"{glob!r} leads out of the project", index, hint=hint)
+        if any("**" in part and part != "**" for part in parts):
+            hint = "** stands for whole folders, as in models/**/*.onnx"
+            raise self.fault("model", f"{glob!r} has ** in a name", index, hint=hint)
 
     def dims(self, found: object, index: int) -> dict[str, int]:
         """Values of symbols."""
         if not isinstance(found, dict):
             raise self.fault("dims", "dims is not a table, as in { batch = 8 }", index)
         for name, value in found.items():
-            if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-                raise self.fault("dims", f"dims.{name} is not a whole number", index)
+            try:
+                sizes_of({str(name): value})
+            except ParseError as error:
+                key, message = f"dims.{name}", f"dims.{error.message}"
+                raise self.fault(key, message, index, hint=error.hint) from None
         return {str(k): int(v) for k, v in found.items()}
 
     def rules(self, key: str, value: object, index: int) -> Iterator[Rule]:
@@ -271,7 +259,7 @@ class Reader:
             if name == "max" and limit.is_relative:
                 hint = "write it under warn or fail"
                 raise self.fault(key, f"{key}: {text!r} is against the baseline", index, hint=hint)
-            yield Rule(metric, level, limit)
+            yield Rule(metric, level, limit, self.line(key, index))
 
     def fault(
         self,
@@ -290,38 +278,32 @@ class Reader:
 
     def line(self, key: str | None, index: int | None) -> int:
         """Where a key stands: the table's header where the key cannot be found, else the top."""
-        lines = self.text.splitlines()
-        start, stop = 0, len(lines)
-        if index is not None:
-            header = re.compile(rf"\s*\[\[\s*{re.escape(self.header)}\s*\]\]")
-            headers = [i for i, text in enumerate(lines) if header.match(text)]
-            if index < len(headers):
-                start = headers[index]
-                later = (i for i in headers if i > start)
-                stop = next(later, len(lines))
-        for part in key.split(".")[:1] if key else ():
-            found = re.compile(rf"\s*(?:\[.*\b)?[\"']?{re.escape(part)}[\"']?\s*[.=\]]")
-            for i in range(start, stop):
-                if found.match(lines[i]):
-                    return i + 1
-        return start + 1
+        return line_of(self.text, key, "" if index is None else self.header, index or 0)
 
 
 def is_match(path: str, glob: str) -> bool:
     """Whether a path with slashes is one of a glob's: ``**`` stands for any folders."""
-    pattern = ""
-    for part in re.split(r"(\*\*/|\*\*|\*|\?|\[[^]/]*\])", glob):
-        match part:
-            case "**/":
-                pattern += "(?:[^/]+/)*"
-            case "**":
-                pattern += ".*"
-            case "*":
-                pattern += "[^/]*"
-            case "?":
-                pattern += "[^/]"
-            case _ if part.startswith("[") and part.endswith("]"):
-                pattern += part.replace("[!", "[^", 1)
-            case _:
-                pattern += re.escape(part)
-    return re.fullmatch(pattern, path) is not None
+    names, parts = path.split("/"), PurePosixPath(glob).parts
+    if ".." in names:
+        return False
+    # places in the glob that a beginning of the path can have reached: no backtracking
+    reached = opened_by({0}, parts)
+    for name in names:
+        reached = opened_by(
+            {
+                i if parts[i] == "**" else i + 1
+                for i in reached
+                if i < len(parts) and (parts[i] == "**" or fnmatchcase(name, parts[i]))
+            },
+            parts,
+        )
+    return len(parts) in reached
+
+
+def opened_by(reached: set[int], parts: Sequence[str]) -> set[int]:
+    """``reached`` and what follows it where ``**`` stands for no folder."""
+    found = set(reached)
+    for i, part in enumerate(parts):
+        if i in found and part == "**":
+            found.add(i + 1)
+    return found

@@ -7,7 +7,8 @@ import json
 from perfc.diff.figures import Metric
 from perfc.report.document import Amount, Cell, Column, Document, Name, Section, Table
 
-from .baseline import KEYS, SCHEMA, Baseline
+from .baseline import KEYS, Baseline
+from .lock_file import SCHEMA
 
 COLUMNS = (
     Metric.TIME,
@@ -50,6 +51,7 @@ def to_json(known: Baseline) -> str:
             "dims": dict(case.dims),
             "sizes": dict(entry.sizes),
             "digest": entry.digest,
+            "lower_bounds": sorted(KEYS[m] for m, f in entry.figures.items() if f.is_bound),
             **{KEYS[m]: f.value for m, f in entry.figures.items()},
         }
         for case, entry in sorted(known.entries.items())

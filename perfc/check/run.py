@@ -6,21 +6,16 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from perfc.diff.figures import Figure, Metric
-from perfc.errors import ModelError, ParseError, PerfcError
-from perfc.ir.types import TensorType
+from perfc.errors import ModelError, PerfcError
 
-from . import digests
-from .baseline import LARGEST_BYTES, Baseline, Case, Entry, from_text
+from . import digests, lock_file, sizing
+from .baseline import KEYS, Baseline, Case, Entry
 from .cache import Cache
-from .config import Budget, Config, read
+from .config import Budget, Config
 from .verdict import Outcome, Result, Standing, judge
 from .why import surer
-
-if TYPE_CHECKING:
-    from perfc.api import Report
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +28,7 @@ class Check:
         notes: budgets about no model, a missing baseline.
         baseline: the file compared with, from the folder of the budgets; "" where there is none.
         root: the folder that names of models are from.
+        has_all: whether every figure that has a limit is known.
     """
 
     results: tuple[Result, ...]
@@ -40,6 +36,7 @@ class Check:
     notes: tuple[str, ...]
     baseline: str
     root: Path = Path()
+    has_all: bool = True
 
     @property
     def outcome(self) -> Outcome:
@@ -50,16 +47,17 @@ class Check:
     def is_complete(self) -> bool:
         """Whether every figure is known and no lower bound."""
         figures = [f for r in self.results if r.entry for f in r.entry.figures.values()]
-        return not any(f.is_bound and f.origin == 0 for f in figures)
+        return self.has_all and not any(f.is_bound and f.origin == 0 for f in figures)
 
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A model under the budget it is checked against."""
+    """A model under the budget it is checked against; ``where`` is that of its sizes."""
 
     case: Case
     path: Path
     budget: Budget
+    where: str
 
 
 def check(
@@ -78,15 +76,21 @@ def check(
     models = config.models() if everything else [relative(config, f) for f in files]
     plan, results = planned(config, models)
     measured, errors = measure(config, plan, is_cached=is_cached)
+    baseline = config.named(against.path) if against.path else ""
+    pair = (digests.predictor(), against.predictor)
+    unchecked: list[str] = []
     for p in plan:
         entry = measured.get(p.case)
         if entry is not None:
             known = against.entries.get(p.case)
-            pair = (digests.predictor(), against.predictor)
             found = judge(p.case, p.budget.rules, entry.entry, known, pair)
             found = surer(found, config.root, revision)
             results.append(replace(found, was_analysed=entry.was_analysed))
-    notes = []
+            errors += incomparable(config, p, known, entry.entry, baseline)
+            unchecked += unknown(config, p, entry.entry)
+    strange, notes = sized(config, measured, errors, is_everything=everything)
+    errors += strange
+    notes += unchecked
     if everything:
         cases = {p.case for p in plan}
         gone = [c for c in against.entries if c not in cases]
@@ -103,8 +107,44 @@ def check(
     if against.path is None and relative_rules and plan:
         notes.append("no baseline: limits with + are not checked (perfc baseline write)")
     ordered = sorted(results, key=lambda r: r.case)
-    baseline = config.named(against.path) if against.path else ""
-    return Check(tuple(ordered), tuple(errors), tuple(notes), baseline, config.root)
+    return Check(tuple(ordered), tuple(errors), tuple(notes), baseline, config.root, not unchecked)
+
+
+def incomparable(
+    config: Config, p: Planned, old: Entry | None, new: Entry, baseline: str
+) -> Iterator[str]:
+    """Limits against figures that the baseline lacks though it has the model, a line each."""
+    if old is None:
+        return
+    relative = {r.metric: r for r in p.budget.rules if r.limit.is_relative}
+    for m, rule in relative.items():
+        if m in new.figures and m not in old.figures:
+            budget = f"{m.key} of {config.path.name}:{rule.line}"
+            yield (
+                f"{baseline}:{old.line}: no {KEYS[m]} of {p.case.model}, which {budget} is against "
+                f"(perfc baseline update {p.case.model})"
+            )
+
+
+def unknown(config: Config, p: Planned, new: Entry) -> Iterator[str]:
+    """Limits on figures that the analysis cannot tell, a line each."""
+    for m, rule in {r.metric: r for r in p.budget.rules}.items():
+        if m not in new.figures:
+            yield (
+                f"{config.path.name}:{rule.line}: {m.key} of {p.case.model} is not known on "
+                f"{p.case.target}: the limit is not checked"
+            )
+
+
+def sized(
+    config: Config, measured: Mapping[Case, Measured], errors: Sequence[str], *, is_everything: bool
+) -> tuple[list[str], list[str]]:
+    """What is wrong with sizes of budgets, and what is to be said of them."""
+    entries = {case: m.entry for case, m in measured.items()}
+    # a model that cannot be analysed may be the one that has them
+    everything = is_everything and not errors
+    lines = list(sizing.unused(config, entries, is_everything=everything))
+    return [t for t, is_error in lines if is_error], [t for t, is_error in lines if not is_error]
 
 
 def why_gone(config: Config, case: Case) -> str:
@@ -148,7 +188,8 @@ def planned(config: Config, models: Iterable[str]) -> tuple[list[Planned], list[
                 rules = (*plan[case].budget.rules, *budget.rules)
                 plan[case] = replace(plan[case], budget=replace(budget, rules=rules))
             else:
-                plan[case] = Planned(case, config.root / model, budget)
+                where = f"{config.path.name}:{budget.dims_line}"
+                plan[case] = Planned(case, config.root / model, budget, where)
     return list(plan.values()), skipped
 
 
@@ -194,13 +235,14 @@ def one(p: Planned, cache: Cache) -> Measured:
     known = cache.get(p.case, digest, target)
     if known is not None:
         return Measured(known, False)
-    entry = analysed(p, target)
-    cache.put(p.case, digest, target, entry)
+    entry, is_alone = analysed(p, target)
+    if is_alone:
+        cache.put(p.case, digest, target, entry)
     return Measured(entry, True)
 
 
-def analysed(p: Planned, target: str) -> Entry:
-    """Figures of one case, computed.
+def analysed(p: Planned, target: str) -> tuple[Entry, bool]:
+    """Figures of one case, computed, and whether the model's file alone decides them.
 
     Raises:
         PerfcError: the model cannot be analysed.
@@ -209,36 +251,11 @@ def analysed(p: Planned, target: str) -> Entry:
     from perfc.diff.figures import figures
 
     budget = p.budget
-    try:
-        report = analyze(
-            p.path, budget.target, dims=budget.dims, runtime=budget.runtime, dtype=budget.dtype
-        )
-    except ParseError as error:
-        if not budget.dims or "no symbol" not in error.message:
-            raise
-        # budgets are for many models: sizes that this one does not have are not its own
-        known = symbols_of(p.path)
-        dims = {name: value for name, value in budget.dims.items() if name in known}
-        report = analyze(
-            p.path, budget.target, dims=dims, runtime=budget.runtime, dtype=budget.dtype
-        )
+    dims = sizing.fitting(p.path, budget.dims, p.where) if budget.dims else {}
+    report = analyze(p.path, budget.target, dims=dims, runtime=budget.runtime, dtype=budget.dtype)
     found: Mapping[Metric, Figure] = figures(report)
-    return Entry(report.source.origin.digest, found, target, sizes_of(report))
-
-
-def sizes_of(report: Report) -> tuple[tuple[str, int], ...]:
-    """The symbols of the inputs with the numbers used."""
-    types = [v.type for v in report.source.graph.inputs]
-    extents = [d for t in types if isinstance(t, TensorType) for d in t.shape or ()]
-    names = {str(d) for d in extents if not isinstance(d, int)} & report.env.keys()
-    return tuple((name, report.env[name]) for name in sorted(names))
-
-
-def symbols_of(path: Path) -> frozenset[str]:
-    """Names of the symbols of a model."""
-    from perfc.frontend import load
-
-    return frozenset(s.name for s in load(path).symbols)
+    origin = report.source.origin
+    return Entry(origin.digest, found, target, sizing.sizes_of(report)), not origin.beside
 
 
 def opened(config: Config, against: str = "") -> Baseline:
@@ -253,11 +270,11 @@ def opened(config: Config, against: str = "") -> Baseline:
         spec = f"{against}:{config.lock.resolve()}"
         text = content(spec)
         return (
-            Baseline() if text is None else from_text(text, Path(f"{against}:{config.lock.name}"))
+            Baseline()
+            if text is None
+            else lock_file.from_text(text, Path(f"{against}:{config.lock.name}"))
         )
-    if not config.lock.is_file():
-        return Baseline()
-    return from_text(read(config.lock, LARGEST_BYTES), config.lock)
+    return lock_file.load(config.lock) if config.lock.is_file() else Baseline()
 
 
 def renewed(
@@ -272,6 +289,7 @@ def renewed(
     plan, skipped = planned(config, models)
     measured, errors = measure(config, plan, is_cached=is_cached)
     errors += [f"{r.case.model}: {n}" for r in skipped for n in r.notes]
+    errors += sized(config, measured, errors, is_everything=not files)[0]
     entries = dict(kept(old, models)) if files else {}
     entries.update((case, m.entry) for case, m in measured.items())
     return entries, errors

@@ -162,6 +162,8 @@ def exceeded(rule: Rule, entry: Entry, old: Entry | None, *, is_models_own: bool
     if outcome is Outcome.FAIL:
         if rule.limit.is_relative and not is_models_own:
             reason = "the model did not change: perfc or the target did (perfc baseline update)"
+        elif rule.limit.is_relative and before is not None and before.is_bound:
+            reason = "the baseline is only a lower bound (perfc baseline update)"
         elif figure.origin >= Origin.PREDICTED:
             reason = uncertain(figure, before if rule.limit.is_relative else None, limit)
     if reason:

@@ -37,7 +37,7 @@ MARKS = {Outcome.PASS: "ok", Outcome.WARN: "warn", Outcome.FAIL: "FAIL"}
 
 @dataclass(frozen=True, slots=True)
 class FigureRow:
-    """A figure beside the baseline's; ``change`` and ``relative`` None where there is none."""
+    """A figure beside the baseline's, None where there is none."""
 
     metric: str
     unit: str
@@ -46,6 +46,7 @@ class FigureRow:
     low: float | None
     high: float | None
     is_bound: bool
+    baseline_is_bound: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +125,7 @@ def result_row(r: Result, why: str) -> ResultRow:
                     new.low,
                     new.high,
                     new.is_bound,
+                    old is not None and old.is_bound,
                 )
             )
     findings = tuple(finding_row(f) for f in r.findings)
@@ -205,7 +207,7 @@ def document(views: CheckViews, *, with_errors: bool = True) -> Document:
     sections = []
     if views.errors and with_errors:
         notes = tuple(Note(e, is_warning=True) for e in views.errors)
-        sections.append(Section("errors", "not analysed", notes))
+        sections.append(Section("errors", "not checked", notes))
     exceeded = [(r, f) for r in views.results for f in r.findings]
     if exceeded:
         columns = (
@@ -264,7 +266,7 @@ def changes(r: ResultRow) -> Iterator[tuple[str, str, str, str, str]]:
         part = percent(delta / f.baseline if f.baseline else None)
         yield (
             metric.title,
-            written(f.baseline, metric.unit),
+            written(f.baseline, metric.unit, is_bound=f.baseline_is_bound),
             written(f.value, metric.unit, is_bound=f.is_bound),
             signed(delta, metric.unit),
             part,
@@ -305,7 +307,7 @@ def summary(views: CheckViews) -> Iterator[Note]:
     ]
     failed = sum(r.outcome == "fail" for r in views.results)
     warned = sum(r.outcome == "warn" for r in views.results)
-    bad = [f"{plural(len(views.errors), 'model')} not analysed"] if views.errors else []
+    bad = [plural(len(views.errors), "error")] if views.errors else []
     bad += [f"{plural(failed, 'model')} over budget"] if failed else []
     if bad:
         verdict = ", ".join(bad)

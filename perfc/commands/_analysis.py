@@ -69,7 +69,7 @@ class AnalysisOptions:
         """
         from perfc.api import analyze
 
-        from ._report import DTYPES, parse_values
+        from ._report import parse_values
 
         return analyze(
             model,
@@ -77,7 +77,7 @@ class AnalysisOptions:
             dims=parse_dims(self.dims) if dims is None else dims,
             values=parse_values(self.values),
             runtime=self.runtime,
-            dtype=DTYPES.get(self.dtype.lower(), self.dtype.lower()),
+            dtype=self.dtype,
             tf32=not self.no_tf32,
             predictor=predictor,
             instruments=instruments,

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from perfc.errors import ParseError
+from perfc.errors import ParseError, ShapeError
 
 if TYPE_CHECKING:
     from perfc.ir import Module
+
+LONGEST = 100
+"""Digits of a size that are read at all."""
 
 dim_option = click.option(
     "--dim",
@@ -41,15 +44,22 @@ def parse_dims(bindings: Iterable[str]) -> dict[str, int]:
     """``("batch=8,seq=128",)`` as a mapping.
 
     Raises:
-        ParseError: not ``NAME=N`` with a whole number that is not negative.
+        ParseError: not ``NAME=N``, a number that is no extent, or two for one name.
     """
-    found: dict[str, int] = {}
+    from perfc.ir.sizes import sizes_of
+
+    sizes: dict[str, int] = {}
     for binding in ",".join(bindings).split(",") if bindings else ():
-        name, equals, value = binding.rpartition("=")
-        if not equals or not name.strip() or not value.strip().isdecimal() or len(value) > 18:
-            raise ParseError(f"{binding!r} is not NAME=N", where="--dim", hint="as in batch=8")
-        found[name.strip()] = int(value)
-    return found
+        name, equals, value = (part.strip() for part in binding.rpartition("="))
+        digits = value.removeprefix("-")
+        if not equals or not name or not digits.isdecimal() or len(digits) > LONGEST:
+            raise ParseError(f"{binding[:60]!r} is not NAME=N", where="--dim", hint="as in batch=8")
+        if sizes.get(name, int(value)) != int(value):
+            message = f"{name} is given as {sizes[name]} and as {int(value)}"
+            raise ParseError(message, where="--dim", hint="give one of them")
+        sizes[name] = int(value)
+    sizes_of(sizes)
+    return sizes
 
 
 def names_in(text: str) -> list[str]:
@@ -70,3 +80,26 @@ def read_model(model: str, dims: dict[str, int]) -> Module:
     parsed = read(model)
     verify(parsed.module, where=parsed.where)
     return with_defaults(parsed.module, dims)
+
+
+def sized_model(model: str, dims: dict[str, int]) -> Module:
+    """The module in ``model``, verified, untyped, with sizes that go together.
+
+    Raises:
+        ShapeError: the sizes given contradict each other or the model.
+    """
+    from dataclasses import replace
+
+    from perfc.ir.sizes import sizes_of
+    from perfc.passes.manager import Analyses
+    from perfc.passes.sizes import Sizes
+
+    module = read_model(model, dims)
+    try:
+        typed = Analyses().apply(Sizes(tuple(sizes_of(dims))), module)
+    except ShapeError:
+        if dims:
+            raise
+        # a model that contradicts itself is shown as it is
+        return module
+    return replace(module, symbols=tuple(replace(s, is_bound=False) for s in typed.symbols))

@@ -130,8 +130,14 @@ def format_options(
     return decorate
 
 
-def emit(text: str, output: Path | None) -> None:
-    """Write ``text`` to a file in one step, or to standard output in the characters it has."""
+def emit(text: str, output: Path | None, *, has_commands: bool = False) -> None:
+    """Write ``text`` to a file in one step, or to standard output in the characters it has.
+
+    Names in it cannot speak to a terminal or to a pipeline, see ``perfc.plain_text``.
+    """
+    from perfc.plain_text import shielded
+
+    text = shielded(text, has_commands=has_commands)
     if output is not None:
         write_output(output, text)
         return

@@ -18,29 +18,6 @@ if TYPE_CHECKING:
 PIPED_WIDTH = 120
 """Columns of text that no terminal shows, unless COLUMNS says otherwise."""
 
-DTYPES = {
-    "fp32": "f32",
-    "float32": "f32",
-    "fp16": "f16",
-    "float16": "f16",
-    "half": "f16",
-    "bfloat16": "bf16",
-    "int8": "i8",
-    "uint8": "u8",
-    "int4": "i4",
-    "fp8": "f8e4m3",
-    "f8": "f8e4m3",
-    "float8_e4m3fn": "f8e4m3",
-    "float8_e5m2": "f8e5m2",
-    "fp4": "f4e2m1",
-    "amp": "amp-f16",
-    "amp-fp16": "amp-f16",
-    "amp_fp16": "amp-f16",
-    "amp_bf16": "amp-bf16",
-    "amp-bfloat16": "amp-bf16",
-}
-"""Spellings of element types that others use."""
-
 
 def parse_values(bindings: tuple[str, ...]) -> dict[str, object]:
     """``name=1,2,3`` as a list, ``name=5`` as a number, ``name=[[1,2],[3,4]]`` as nested lists.

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-import click
+from perfc.plain_text import say
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Telling:
 def telling() -> Iterator[Telling]:
     """Lines, and a bar below them on a terminal."""
     if not sys.stderr.isatty():
-        yield Telling(lambda line: click.echo(line, err=True))
+        yield Telling(lambda line: say(line, is_error=True))
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn

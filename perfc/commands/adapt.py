@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from perfc.plain_text import say
+
 from ._output import output_format
 
 
@@ -61,21 +63,21 @@ def command(
     done = adapt_target(target, rows, path)
     for point in done.curve:
         kernels = plural(point.count, "kernel")
-        click.echo(f"{kernels:>12} measured: {point.error:6.1%} error of the others")
+        say(f"{kernels:>12} measured: {point.error:6.1%} error of the others")
     if done.curve and done.enough is None:
-        click.echo("the error still falls: measure more kernels")
+        say("the error still falls: measure more kernels")
     elif done.curve:
         enough = plural(done.enough or 0, "kernel")
-        click.echo(f"enough: {enough}, more took no tenth of the error away")
+        say(f"enough: {enough}, more took no tenth of the error away")
     for name, c in done.corrections.items():
-        click.echo(
+        say(
             f"{name:20} small x{c.small_ratio:.2f}, large x{c.large_ratio:.2f}, "
             f"then {c.low_ratio:.2f} to {c.high_ratio:.2f} of it"
         )
     steps = answered_by_steps(target)
     if steps:
-        click.echo(f"kept: kernels in 16 bits under {steps}, by whole steps of this machine")
-    click.echo(f"written: {path}")
+        say(f"kept: kernels in 16 bits under {steps}, by whole steps of this machine")
+    say(f"written: {path}")
 
 
 def answered_by_steps(target: str) -> str:
@@ -103,5 +105,5 @@ def whole_models(target: str, graphs: Path, dataset: str, predictor: str, output
     done = adapted(named(predictor), load(graphs, dataset), name)
     for count, error in done.curve:
         runs = plural(count, "run")
-        click.echo(f"{runs:>12} measured: {error:6.1%} error of the others")
-    click.echo(f"written: {save(done.predictor, done.card, output)}")
+        say(f"{runs:>12} measured: {error:6.1%} error of the others")
+    say(f"written: {save(done.predictor, done.card, output)}")

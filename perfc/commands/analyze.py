@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from perfc.errors import PassError, PerfcError, VerifyError
+from perfc.plain_text import say
 
 from ._analysis import AnalysisOptions, analysis_options
 from ._options import dim_option, names_in
@@ -79,9 +80,10 @@ def command(
     else:
         show(found, Format(form), shown, limit, output)
     if time_passes:
-        click.echo(str(timing), err=True)
+        for line in str(timing).splitlines():
+            say(line, is_error=True)
     if strict and not found.coverage.is_complete:
-        click.echo(f"incomplete: {found.coverage.line}", err=True)
+        say(f"incomplete: {found.coverage.line}", is_error=True)
         return INCOMPLETE
     return 0
 

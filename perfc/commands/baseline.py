@@ -7,6 +7,8 @@ from pathlib import Path
 
 import click
 
+from perfc.plain_text import say
+
 from ._document import show_document
 from ._output import emit, format_options, write_output
 
@@ -60,23 +62,24 @@ def show(config: Path | None, form: str, output: Path | None) -> None:
 def store(config: Path | None, files: Sequence[str]) -> int:
     """Measure and write; nothing is written where a model cannot be analysed."""
     from perfc.check import config as configs
-    from perfc.check import digests, run
-    from perfc.check.baseline import to_text
+    from perfc.check import digests, lock_file, run
+    from perfc.report.units import plural
 
     found = configs.load(config or configs.find(Path.cwd()))
-    old = run.opened(found)
+    old = lock_file.replaced(found.lock) if not files else run.opened(found)
     entries, errors = run.renewed(found, old, files)
     for line in errors:
-        click.echo(f"error: {line}", err=True)
+        say(f"error: {line}", is_error=True)
     if errors:
-        click.echo(f"{found.lock.name} is as it was", err=True)
+        say(f"{found.lock.name} is as it was", is_error=True)
         return UNREADABLE
-    text = to_text(digests.predictor(), entries)
-    same = found.lock.is_file() and found.lock.read_text(encoding="utf-8") == text
+    text = lock_file.to_text(digests.predictor(), entries)
+    same = found.lock.is_file() and found.lock.read_bytes() == text.encode()
     if not same:
         write_output(found.lock, text)
     changed = sum(old.entries.get(c) is None for c in entries)
     gone = sum(c not in entries for c in old.entries)
-    state = "unchanged" if same else f"{len(entries)} entries, {changed} new, {gone} gone"
-    click.echo(f"{found.lock.name}: {state}")
+    count = plural(len(entries), "entry", "entries")
+    state = "unchanged" if same else f"{count}, {changed} new, {gone} gone"
+    say(f"{found.lock.name}: {state}")
     return 0

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from perfc.plain_text import say
+
 from ._output import output_option
 
 if TYPE_CHECKING:
@@ -89,7 +91,7 @@ def command(
         _fit(fit_from, target, output, threads)
         return 0
     try:
-        with _progress() as (tell, say):
+        with _progress() as (tell, warn):
             done = calibrate(
                 device,
                 output,
@@ -98,16 +100,16 @@ def command(
                 threads=threads or 0,
                 strict=strict,
                 tell=tell,
-                say=say,
+                say=warn,
             )
     except UncertainError as error:
-        click.echo(f"error: {error}", err=True)
+        say(f"error: {error}", is_error=True)
         return INCOMPLETE
     except KeyboardInterrupt:
-        click.echo("stopped, no target written; --resume goes on", err=True)
+        say("stopped, no target written; --resume goes on", is_error=True)
         raise
     for line in _lines(done):
-        click.echo(line)
+        say(line)
     return 0
 
 
@@ -119,9 +121,9 @@ def _fit(rows: Path, target: str | None, output: Path | None, threads: int | Non
         raise click.UsageError("--fit-from needs --output, the target file to write")
     done = fit_from(rows, target or str(output), output, threads=threads)
     for o in sorted(done.outcomes, key=lambda o: -abs(o.error)):
-        click.echo(f"{o.model:52} {o.dims:14} {o.time_s * 1e3:9.2f} ms  {o.error:+7.1%}")
+        say(f"{o.model:52} {o.dims:14} {o.time_s * 1e3:9.2f} ms  {o.error:+7.1%}")
     models = len({o.model for o in done.outcomes})
-    click.echo(
+    say(
         f"{output}: {len(done.efficiencies.seconds)} classes of {done.version} at {done.threads} "
         f"threads; a model left out of {models}: {done.error:.1%} mean absolute error"
     )
@@ -158,7 +160,7 @@ def _progress() -> Iterator[tuple[Callable[[Progress], None], Callable[[str], No
 
 
 def _warn(line: str) -> None:
-    click.echo(f"warning: {line}", err=True)
+    say(f"warning: {line}", is_error=True)
 
 
 class _Lines:
@@ -171,7 +173,7 @@ class _Lines:
         """A line, if the last one is long enough ago."""
         if now.elapsed_s >= self.next_s:
             self.next_s = now.elapsed_s + LINE_S
-            click.echo(f"{_time(now)}: {now.what}, {now.done + 1} of {now.total}", err=True)
+            say(f"{_time(now)}: {now.what}, {now.done + 1} of {now.total}", is_error=True)
 
 
 def _time(now: Progress) -> str:

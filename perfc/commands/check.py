@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from perfc.plain_text import say
+
 from ._document import show_document
 from ._output import emit, format_options
 
@@ -67,7 +69,7 @@ def command(
         case "csv":
             emit(views.to_csv(shown), output)
         case "github":
-            emit(annotation.github(pipelines.annotated(shown)), output)
+            emit(annotation.github(pipelines.annotated(shown)), output, has_commands=True)
         case "gitlab":
             emit(annotation.code_quality(pipelines.annotated(shown)), output)
         case "junit":
@@ -77,7 +79,7 @@ def command(
             show_document(whole, form, output)
     if form == "text":
         for line in result.errors:
-            click.echo(f"error: {line}", err=True)
+            say(f"error: {line}", is_error=True)
     return code(result, exit_zero=exit_zero, strict=strict)
 
 

@@ -7,8 +7,10 @@ from pathlib import Path
 import click
 
 from perfc.errors import ParseError
+from perfc.plain_text import say
 
 from ._options import tables_option
+from ._output import emit
 
 
 @click.group("data")
@@ -22,9 +24,9 @@ def list_sources() -> None:
     from perfc.data.source import sources
 
     for source in sources().values():
-        click.echo(f"{source.name:16} {source.title}")
-        click.echo(f"{'':16} {source.url} at {source.commit}, {source.licence}")
-        click.echo(f"{'':16} {', '.join(f'{t}.parquet' for t in source.tables)}")
+        say(f"{source.name:16} {source.title}")
+        say(f"{'':16} {source.url} at {source.commit}, {source.licence}")
+        say(f"{'':16} {', '.join(f'{t}.parquet' for t in source.tables)}")
 
 
 @command.command("fetch")
@@ -48,7 +50,7 @@ def fetch_sources(names: tuple[str, ...], output: Path, url: str, commit: str) -
         raise ParseError("--url and --commit are of one source", hint="give its NAME")
     for name in names or tuple(known):
         for path in fetch(known[name], output, url, commit):
-            click.echo(str(path))
+            say(str(path))
 
 
 @command.command("sets")
@@ -57,8 +59,8 @@ def list_sets() -> None:
     from perfc.analyzers.graph.datasets import datasets
 
     for one in datasets().values():
-        click.echo(f"{one.name:16} {one.title}")
-        click.echo(f"{'':16} {', '.join(one.files)}")
+        say(f"{one.name:16} {one.title}")
+        say(f"{'':16} {', '.join(one.files)}")
 
 
 @command.command("build")
@@ -73,8 +75,8 @@ def build(names: tuple[str, ...], data: Path, output: Path) -> None:
     from perfc.analyzers.graph.datasets import dataset
 
     for one in [dataset(name) for name in names]:
-        found = one.build(data, output, lambda line: click.echo(line, err=True))
-        click.echo(f"{one.name}: {len(found):,} rows of {len(found.graphs):,} graphs")
+        found = one.build(data, output, lambda line: say(line, is_error=True))
+        say(f"{one.name}: {len(found):,} rows of {len(found.graphs):,} graphs")
 
 
 @command.command("stats")
@@ -89,4 +91,4 @@ def stats(names: tuple[str, ...], graphs: Path) -> None:
     from perfc.analyzers.graph.statistics import statistics
 
     for name in names:
-        click.echo("\n".join(statistics(load(graphs, name))))
+        emit("\n".join(statistics(load(graphs, name))) + "\n", None)

@@ -8,11 +8,12 @@ from pathlib import Path
 import click
 
 from perfc.errors import ParseError
+from perfc.plain_text import say
 
 from ._document import show_document
 from ._options import dim_option, parse_dims
 from ._output import deliver, emit, format_options
-from ._report import DTYPES, parse_top
+from ._report import parse_top
 
 FINDINGS = 1
 INCOMPLETE = 3
@@ -61,16 +62,17 @@ def command(
     `perfc diff model.onnx --dim batch=1 --to-dim batch=8`.
     """
     from perfc.diff import Setting, both, compare, document, to_csv, to_json, views_of
+    from perfc.passes.retype import precision_name
 
     limit = parse_top(top)
     sizes = parse_dims(dims)
-    first = Setting(old, target, sizes, runtime, spelled(dtype), not no_tf32)
+    first = Setting(old, target, sizes, runtime, precision_name(dtype), not no_tf32)
     second = Setting(
         new or old,
         to_target or target,
         sizes | parse_dims(to_dims),
         to_runtime or runtime,
-        spelled(dtype if to_dtype is None else to_dtype),
+        precision_name(dtype if to_dtype is None else to_dtype),
         not no_tf32,
     )
     if new is None and first == second:
@@ -92,11 +94,6 @@ def command(
         case _:
             show_document(document(views, limit), form, output)
     if strict and not found.is_complete:
-        click.echo("incomplete: totals are lower bounds", err=True)
+        say("incomplete: totals are lower bounds", is_error=True)
         return INCOMPLETE
     return FINDINGS if exit_code and not found.is_empty else 0
-
-
-def spelled(dtype: str) -> str:
-    """A precision as perfc writes it."""
-    return DTYPES.get(dtype.lower(), dtype.lower())

@@ -7,6 +7,8 @@ from typing import ClassVar
 
 import click
 
+from perfc.plain_text import say
+
 from ._options import graphs_option, tables_option
 from ._output import OutputFile, emit, format_options
 
@@ -52,7 +54,7 @@ def op(
     from perfc.analyzers.training.scoreboard import into_cards, write_plot, written
 
     found = {
-        experiment: list(experiment.evaluate(data, lambda line: click.echo(line, err=True)))
+        experiment: list(experiment.evaluate(data, lambda line: say(line, is_error=True)))
         for experiment in chosen(names)
     }
     emit(written(found, form), output)

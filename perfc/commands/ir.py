@@ -11,7 +11,7 @@ from ._options import (
     facts_option,
     names_in,
     parse_dims,
-    read_model,
+    sized_model,
 )
 from ._output import emit, output_option
 
@@ -41,5 +41,5 @@ def command(
 
     pipeline = parse_pipeline(passes)
     am = Analyses()
-    module = pipeline.run(read_model(model, parse_dims(dims)), am)
+    module = pipeline.run(sized_model(model, parse_dims(dims)), am)
     emit(print_module(module, facts=facts_of(names_in(facts), pipeline, module, am)), output)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from perfc.plain_text import say
+
 from ._options import dim_option, names_in, parse_dims
 from ._output import emit, format_options, output_format
 from ._report import parse_values
@@ -97,14 +99,14 @@ def command(
         return mend(work, paths, output, in_place=in_place)
     outcome = work.lint_all(paths)
     text = counted(outcome) if statistics else rendered(outcome, Format(form))
-    emit(text, output)
+    emit(text, output, has_commands=form == "github")
     return verdict(outcome, exit_zero=exit_zero)
 
 
 def verdict(outcome: Outcome, *, exit_zero: bool) -> int:
     """Say what could not be read; the exit code."""
     for line in outcome.errors:
-        click.echo(f"error: {line}", err=True)
+        say(f"error: {line}", is_error=True)
     if outcome.errors:
         return UNREADABLE
     return 1 if outcome.count and not exit_zero else 0

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from perfc.errors import ParseError
+from perfc.plain_text import say
 
 from ._options import dim_option, parse_dims
 from ._output import emit, format_options
@@ -95,7 +96,7 @@ def command(
         found = measure(model, target, dims=parse_dims(dims), protocol=protocol)
     text = render(found, form, limit_rows, width())
     if form == "csv" and not found.has_target:
-        click.echo(NO_TARGET, err=True)
+        say(NO_TARGET, is_error=True)
     if dataset is not None:
         append(found, dataset)
     emit(text, output)

@@ -57,7 +57,8 @@ def command(
 
         output_format("csv", output, ("csv",))
         chip = arch or (machine.arch if machine else "sm_80")
-        click.echo(command_line(words, chip, output=str(output or "report.csv"), marked=marked))
+        line = command_line(words, chip, output=str(output or "report.csv"), marked=marked)
+        emit(f"{line}\n", None)
         return 0
     if len(words) != 1 or words[0].startswith("-"):
         hint = "give one REPORT.csv, or --command SCRIPT"

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from perfc.plain_text import say
+
 from ._options import (
     dim_option,
     facts_option,
     names_in,
     parse_dims,
-    read_model,
+    sized_model,
 )
 from ._output import emit, output_option
 
@@ -63,7 +65,8 @@ def command(
     if dump_ir is not None:
         instruments.append(DumpTo(dump_ir))
     am = Analyses(tuple(instruments))
-    module = pipeline.run(read_model(model, parse_dims(dims)), am)
+    module = pipeline.run(sized_model(model, parse_dims(dims)), am)
     emit(print_module(module, facts=facts_of(names_in(facts), pipeline, module, am)), output)
     if time_passes:
-        click.echo(str(timing), err=True)
+        for line in str(timing).splitlines():
+            say(line, is_error=True)

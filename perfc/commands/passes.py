@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from perfc.plain_text import say
+
 
 @click.command("passes")
 def command() -> None:
@@ -13,6 +15,6 @@ def command() -> None:
     found = list_passes()
     width = max((len(p.name) for p in found), default=0)
     for p in found:
-        click.echo(f"{p.name:{width}}  {p.kind:9}  {p.summary}")
+        say(f"{p.name:{width}}  {p.kind:9}  {p.summary}")
         for option in p.options:
-            click.echo(f"{'':{width}}  {'':9}  {{{option}}}")
+            say(f"{'':{width}}  {'':9}  {{{option}}}")

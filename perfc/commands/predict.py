@@ -64,12 +64,12 @@ def command(
 
     What lies outside of the rows trained on is called extrapolating, with a wider interval.
     """
-    import json
-
-    from perfc.analyzers.graph.estimate import estimate
+    from perfc.analyzers.graph.estimate import at_sizes, estimate
     from perfc.analyzers.graph.shipped import known_name, named, newest
     from perfc.analyzers.steps.setting import Setting, precision_of
+    from perfc.api import located
     from perfc.ir.rewrite import with_defaults
+    from perfc.report.json_form import strict
 
     from ._graph import chosen_quantity
 
@@ -83,7 +83,8 @@ def command(
     setting = Setting(chosen, channels_last, compiled, training=training)
     setting = newest(card, known_name(target), setting, wanted, number(version))
     given = parse_dims(dims)
-    module = with_defaults(read_model(model, given), given)
+    with located(model):
+        module = at_sizes(with_defaults(read_model(model, given), given), batch, given)
     result = estimate(module, card, target, setting, batch, given, quantity=wanted)
     more = further(result, known_name(target), steps, hourly_price)
     if form == "json":
@@ -96,7 +97,7 @@ def command(
             "mode": result.setting.mode.value, "represent_s": result.represent_s,
             "predict_s": result.predict_s, **more,
         }  # fmt: skip
-        emit(json.dumps(content, indent=2) + "\n", output)
+        emit(strict(content, indent=2) + "\n", output)
     else:
         emit("\n".join([*lines(result), *map(said, more.items())]) + "\n", output)
 

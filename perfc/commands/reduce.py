@@ -6,9 +6,11 @@ from pathlib import Path
 
 import click
 
+from perfc.plain_text import say
+
 from ._analysis import AnalysisOptions, analysis_options
 from ._options import dim_option
-from ._output import output_option
+from ._output import emit, output_option
 
 
 @click.command("reduce")
@@ -41,9 +43,9 @@ def command(
 
     found = reduce_to_node(message, node) if node is not None else reduce_error(message, probe)
     if output is None:
-        click.echo(onnx.printer.to_text(found.model))
+        emit(onnx.printer.to_text(found.model) + "\n", None)
     else:
         write_model(found.model, output)
-    click.echo(f"{found.kept} of {found.total} nodes", err=True)
+    say(f"{found.kept} of {found.total} nodes", is_error=True)
     if found.error is not None:
-        click.echo(f"shows: {found.error}", err=True)
+        say(f"shows: {found.error}", is_error=True)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from perfc.errors import MissingExtraError
+from perfc.plain_text import say
 
 from ._analysis import AnalysisOptions
 from ._document import show_document
@@ -142,5 +143,5 @@ def _to_terminal(drawn: Chart, top: int | None) -> None:
         try:
             click.echo(plotted(drawn, size.columns, size.lines - 2, colour=is_colourful()))
         except MissingExtraError as error:
-            click.echo(f"no plot: {error}", err=True)
+            say(f"no plot: {error}", is_error=True)
     terminal.write(document(drawn, top), sys.stdout, size.columns)

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from perfc.plain_text import say
+
 from ._output import emit, format_options
 
 formats = format_options("text", "json", "markdown")
@@ -54,7 +56,7 @@ def add_(file: Path, force: bool) -> None:
     """Copy the target FILE to your own targets, if it is right."""
     from perfc.machine import add
 
-    click.echo(add(file, overwrite=force))
+    say(str(add(file, overwrite=force)))
 
 
 @command.command("validate")
@@ -66,7 +68,7 @@ def validate_(ctx: click.Context, files: tuple[str, ...]) -> None:
 
     problems = [p for file in files for p in validate(file)]
     for problem in problems:
-        click.echo(problem)
+        say(problem)
     if problems:
         ctx.exit(1)
-    click.echo("nothing wrong")
+    say("nothing wrong")

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from perfc.errors import ParseError
+from perfc.plain_text import say
 
 from ._options import graphs_option, tables_option
 
@@ -37,10 +38,10 @@ def op(names: tuple[str, ...], data: Path, output: Path | None, force: bool) -> 
             continue
         artefact = experiment.train(
             data,
-            lambda line: click.echo(line, err=True),
+            lambda line: say(line, is_error=True),
             lambda name, schema: check_replaceable(name, schema, folder, overwrite=force),
         )
-        click.echo(save(artefact, folder, overwrite=force))
+        say(str(save(artefact, folder, overwrite=force)))
 
 
 @command.command("graph")
@@ -112,5 +113,5 @@ def graph(
             seen, words = data, f"{words}; then every row"
             found.finish(data, budget, to.say)
     card = card_of(found, seen, words, metrics)
-    click.echo(save(found, card, output))
-    click.echo(", ".join(f"{k} {v:.4g}" for k, v in metrics.items()))
+    say(str(save(found, card, output)))
+    say(", ".join(f"{k} {v:.4g}" for k, v in metrics.items()))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from perfc.api import analyze
+from perfc.api import analyze, read
 from perfc.errors import ParseError, PerfcError
 from perfc.ir.dim import Poly
 from perfc.ir.names import symbol_key
@@ -36,13 +37,22 @@ class Setting:
     dtype: str = ""
     tf32: bool = True
 
+    def read(self, path: str) -> Module:
+        """The module of the file at ``path``, as it is read.
+
+        Raises:
+            PerfcError: it cannot be read.
+        """
+        with self.named(path):
+            return read(path)[0]
+
     def report(self, path: str, dims: Mapping[str, int]) -> Report:
         """The analysis of the file at ``path``.
 
         Raises:
             PerfcError: as ``perfc.analyze``, with the model as the user named it.
         """
-        try:
+        with self.named(path):
             return analyze(
                 path,
                 self.target,
@@ -51,6 +61,12 @@ class Setting:
                 dtype=self.dtype,
                 tf32=self.tf32,
             )
+
+    @contextmanager
+    def named(self, path: str) -> Iterator[None]:
+        """Errors name the model as the user did, where ``path`` is a copy of it."""
+        try:
+            yield
         except PerfcError as error:
             if path != self.model:
                 error.where = error.where.replace(path, self.model)
@@ -72,26 +88,27 @@ def both(old: Setting, new: Setting) -> tuple[Report, Report]:
     """
     with opened(old.model) as first, opened(new.model) as second:
         # sizes given by the other file's names are sorted out once both symbols are known
-        left = old.report(first, {})
-        right = new.report(second, {})
-        twins = same_symbols(left.source, right.source)
+        modules = old.read(first), new.read(second)
+        twins = same_symbols(*modules)
         back = {b: a for a, b in twins.items()}
-        for_old = wanted(old.dims, left.source, back)
-        for_new = wanted(new.dims, right.source, twins)
+        for_old = wanted(old.dims, modules[0], back)
+        for_new = wanted(new.dims, modules[1], twins)
+        declared = {s.name for m in modules for s in m.symbols}
         for name in sorted({*old.dims, *new.dims}):
-            if not any(
-                symbol_key(name) in {s.name for s in r.source.symbols} for r in (left, right)
-            ):
-                names = sorted({s.name for r in (left, right) for s in r.source.symbols})
-                hint = f"their symbols: {', '.join(names)}" if names else "they have none"
+            if symbol_key(name) not in declared:
+                names = ", ".join(sorted(declared))
+                hint = f"their symbols: {names}" if names else "they have none"
                 raise ParseError(f"no symbol {name!r} in either model", where="--dim", hint=hint)
-        for a, b in twins.items():
-            if a not in for_old and b not in for_new and left.env[a] != right.env[b]:
-                for_old[a] = right.env[b]
-        if for_old:
-            left = old.report(first, for_old)
-        if for_new:
-            right = new.report(second, for_new)
+        left = old.report(first, for_old)
+        right = new.report(second, for_new)
+        assumed = {a: b for a, b in twins.items() if a not in for_old and b not in for_new}
+        # the larger of two sizes that nobody gave leaves no extent empty on either side
+        raised_old = {a: right.env[b] for a, b in assumed.items() if left.env[a] < right.env[b]}
+        raised_new = {b: left.env[a] for a, b in assumed.items() if left.env[a] > right.env[b]}
+        if raised_old:
+            left = old.report(first, {**for_old, **raised_old})
+        if raised_new:
+            right = new.report(second, {**for_new, **raised_new})
     return left, right
 
 

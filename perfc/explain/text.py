@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from perfc.pages.catalogue import SECTIONS
+from perfc.report.json_form import strict
 from perfc.report.units import Unit, plural, quantity
 
 from .ceilings import CeilingTime, KernelPart, RateCite
@@ -160,7 +161,6 @@ def _ceiling(t: CeilingTime, number: int) -> str:
 
 def render_json(e: Explanation) -> str:
     """The explanation as data; every number has its origin beside it."""
-    import json
     from dataclasses import asdict
     from enum import Enum
 
@@ -179,4 +179,4 @@ def render_json(e: Explanation) -> str:
     found["symbols"] = {
         name: {"value": value, "origin": origin} for name, (value, origin) in e.symbols.items()
     }
-    return json.dumps(plain(found), indent=2) + "\n"
+    return strict(plain(found), indent=2) + "\n"

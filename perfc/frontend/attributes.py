@@ -142,14 +142,15 @@ class Expected:
         return isinstance(value, tuple) and all(isinstance(v, self.types) for v in value)
 
 
+_INTEGER = Expected("an integer", (int,))
+_INTEGERS = Expected("a list of integers", (int,), is_list=True)
 _EXPECTED: Mapping[str, Expected] = {
-    "int": Expected("an integer", (int,)),
-    "bool": Expected("an integer", (int,)),
+    **dict.fromkeys(("int", "bool", "Positive", "Natural"), _INTEGER),
+    **dict.fromkeys(("tuple[int, ...]", "Positives", "Naturals"), _INTEGERS),
     "float": Expected("a number", (int, float)),
     "str": Expected("a text", (str,)),
     "DType": Expected("an element type", (int, DType)),
     "int | DType": Expected("an element type", (int, DType)),
-    "tuple[int, ...]": Expected("a list of integers", (int,), is_list=True),
     "tuple[float, ...]": Expected("a list of numbers", (int, float), is_list=True),
     "tuple[str, ...]": Expected("a list of texts", (str,), is_list=True),
 }

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Sequence
 from enum import IntEnum
 from functools import cache
 
+from perfc.ir.types import BY_ONNX
+
 Scalar = int | float | bool | bytes | complex
 
 
@@ -62,24 +64,7 @@ _STRUCT_CODE: dict[int, str] = {
     _D.UINT64: "Q",
 }
 
-ELEMENT_BITS: dict[int, int] = {
-    **{code: 8 * struct.calcsize("<" + letter) for code, letter in _STRUCT_CODE.items()},
-    _D.COMPLEX64: 64,
-    _D.COMPLEX128: 128,
-    _D.BFLOAT16: 16,
-    _D.FLOAT8E4M3FN: 8,
-    _D.FLOAT8E4M3FNUZ: 8,
-    _D.FLOAT8E5M2: 8,
-    _D.FLOAT8E5M2FNUZ: 8,
-    _D.FLOAT8E8M0: 8,
-    _D.FLOAT6E2M3: 6,
-    _D.FLOAT6E3M2: 6,
-    _D.FLOAT4E2M1: 4,
-    _D.UINT4: 4,
-    _D.INT4: 4,
-    _D.UINT2: 2,
-    _D.INT2: 2,
-}
+ELEMENT_BITS: dict[int, int] = {d.onnx: d.bits for d in BY_ONNX.values() if d.bits}
 
 _FLOAT_FIELD = frozenset({_D.FLOAT, _D.COMPLEX64})
 _DOUBLE_FIELD = frozenset({_D.DOUBLE, _D.COMPLEX128})

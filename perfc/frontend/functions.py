@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from perfc.errors import ModelError
 from perfc.ir.dim import Poly
 from perfc.ir.graph import Loc, Value
 from perfc.ir.types import TensorType
@@ -23,8 +24,20 @@ class Functions:
 
     @staticmethod
     def of(model: proto.Model) -> Functions:
-        """Those that the model file brings."""
-        return Functions({(_domain(f.domain), f.name, f.overload): f for f in model.functions})
+        """Those that the model file brings.
+
+        Raises:
+            ModelError: two of them have one name, so that a call could mean either.
+        """
+        table: dict[tuple[str, str, str], proto.Function] = {}
+        for f in model.functions:
+            if table.setdefault((domain_key(f.domain), f.name, f.overload), f) is not f:
+                overload = f" with overload {f.overload!r}" if f.overload else ""
+                raise ModelError(
+                    f"two functions are called {f.name!r} in domain {f.domain!r}{overload}",
+                    hint="a call could mean either; keep one, or give each its overload",
+                )
+        return Functions(table)
 
     def find(self, domain: str, name: str, overload: str) -> proto.Function | None:
         """The function a node calls, None for an operator."""
@@ -135,5 +148,16 @@ def _type_message(value: Value | None) -> bytes:
     return bytes(message.SerializeToString())
 
 
-def _domain(name: str) -> str:
+def without(node: proto.Node, missing: set[str]) -> proto.Node:
+    """``node`` with inputs that its caller leaves out left out."""
+    if not missing or missing.isdisjoint(node.input):
+        return node
+    inputs = ["" if name in missing else name for name in node.input]
+    return proto.Node(
+        node.name, node.op_type, node.domain, node.overload, inputs, node.output, node.attribute
+    )
+
+
+def domain_key(name: str) -> str:
+    """A domain as operators are looked up by: the standard one has two names."""
     return "" if name == "ai.onnx" else name

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 
 from perfc.errors import ModelError
+from perfc.ir.definition import arity_problem
 from perfc.ir.graph import Graph, Loc, ModelOrigin, Module, Node, Value, Weight
 from perfc.ir.known import Known
 from perfc.ir.op import BY_ONNX as OPERATORS
@@ -25,7 +26,7 @@ from .attributes import (
     constant_content,
     sparse_content,
 )
-from .functions import Functions, expansion
+from .functions import Functions, domain_key, expansion, without
 from .order import label, ordered_subgraphs, topological
 from .symbols import SymbolTable
 
@@ -95,7 +96,7 @@ class Lowering:
             ModelError: the graph is not one: an undefined name, a cycle, endless functions.
         """
         model = self.model
-        opsets = {_domain(d): v for d, v in model.opset_import}
+        opsets = {domain_key(d): v for d, v in model.opset_import}
         graph = self.graph(model.graph, Scope(opsets))
         origin = ModelOrigin(
             model.origin.path,
@@ -103,6 +104,7 @@ class Lowering:
             f"{model.producer_name} {model.producer_version}".strip(),
             model.ir_version,
             tuple(sorted(opsets.items())),
+            model.origin.beside,
         )
         return Module(graph, self.symbols.declarations(), origin)
 
@@ -192,7 +194,7 @@ class Lowering:
                 raise ModelError(f"functions expand to more than {MAX_INLINED} nodes")
         if not source.op_type:
             raise ModelError("a node names no operator", where=f"node {label(source)!r}")
-        domain = _domain(source.domain)
+        domain = domain_key(source.domain)
         key = f"{domain}::{source.op_type}" if domain else source.op_type
         function = None
         if self.functions.table:
@@ -219,6 +221,13 @@ class Lowering:
                 name = f"{label(source)}.{cls.operands[index]}"
                 inputs[index] = self._store(name, content, scope, is_parameter=False)
                 weights.append(inputs[index])  # type: ignore[arg-type]
+        problem = arity_problem(cls, inputs, len(source.output))
+        if problem:
+            raise ModelError(
+                f"{source.op_type}: {problem}",
+                where=f"node {label(source)!r}",
+                hint="the model does not keep to the operator's definition; export it again",
+            )
         regions = self.regions(cls, source, scope)
         outputs = tuple([self.result(name, source, scope) for name in source.output])
         loc = scope.call or Loc(scope.prefix + source.name, source.op_type)
@@ -343,7 +352,7 @@ class Lowering:
         if scope.depth > MAX_DEPTH:
             raise ModelError(f"functions call each other deeper than {MAX_DEPTH}: {source.op_type}")
         inner = Scope(
-            {_domain(d): v for d, v in function.opset_import} or scope.opsets,
+            {domain_key(d): v for d, v in function.opset_import} or scope.opsets,
             prefix=f"{scope.prefix}{name}/",
             renamed={
                 formal: scope.full(actual)
@@ -367,7 +376,7 @@ class Lowering:
         given = set(inner.values)
         missing = {f for f in function.input if f not in given}
         for node in topological(function.node, inner.find, missing):
-            trimmed = _without(node, missing)
+            trimmed = without(node, missing)
             self.node(trimmed, inner, nodes, weights)
         for formal, actual in zip(function.output, source.output, strict=False):
             value = inner.values.get(formal)
@@ -383,18 +392,5 @@ _FLAT = frozenset(Kind) - {Kind.CONTROL, Kind.OPAQUE, Kind.ATTENTION, Kind.OPTIM
 """Kinds of operators that never have any; attention may be given its scores as a subgraph."""
 
 
-def _without(node: proto.Node, missing: set[str]) -> proto.Node:
-    if not missing or missing.isdisjoint(node.input):
-        return node
-    inputs = ["" if name in missing else name for name in node.input]
-    return proto.Node(
-        node.name, node.op_type, node.domain, node.overload, inputs, node.output, node.attribute
-    )
-
-
 def _is_named(extent: int | str | None) -> bool:
     return extent > 0 if isinstance(extent, int) else bool(extent)
-
-
-def _domain(name: str) -> str:
-    return "" if name == "ai.onnx" else name

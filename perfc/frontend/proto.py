@@ -102,7 +102,8 @@ class Tensor:
         payload: little-endian elements as in ``raw_data``, or None when they were not read.
         nbytes: bytes of elements the file says it holds, None when it does not say.
         offset: position in the file of elements that were left unread.
-        external: location, offset and length of elements kept in another file.
+        external: location, offset and length of elements kept in another file; small ones are
+            read from there.
         string_data: elements of a string tensor, None when they were not read.
     """
 
@@ -269,12 +270,15 @@ class Origin:
     Args:
         path: as the caller wrote it; empty for a model given as bytes.
         nbytes: size of the serialized model, decompressed.
-        sha256: digest of all its bytes but the elements that were left unread.
+        sha256: digest of all its bytes but the elements that were left unread, and of what was
+            read of other files.
+        beside: other files that small contents were read from, as the model names them.
     """
 
     path: str = ""
     nbytes: int = 0
     sha256: str = ""
+    beside: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)

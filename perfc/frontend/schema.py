@@ -97,6 +97,7 @@ def build_tensor(decoder: Decoder, fields: Fields) -> Tensor:
         length = tensor.external.get("length", "")
         if length.isascii() and length.isdecimal() and len(length) < 20:
             tensor.nbytes = int(length)
+        decoder.external.append(tensor)
         return tensor
     data = fields.get("raw_data")
     if data is None:

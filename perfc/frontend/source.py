@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import stat
 import zlib
 from collections.abc import Iterator
-from pathlib import Path
 from typing import BinaryIO
 
 from perfc.errors import ModelError
 
 from .collector import paused_collector
+from .external import read_contents
 from .magic import HEAD_BYTES, Form, looks_like_text, plain_text, recognise
 from .proto import Model, Origin
 from .schema import MESSAGES
@@ -29,6 +30,7 @@ BOMB_RATIO = 100
 _BLOCK_BYTES = 1 << 18
 _TEXT_SUFFIXES = (".onnxtxt", ".onnxtext", ".txt")
 _DEEPEST_TEXT = 64
+_ALONE: tuple[str, ...] = ()
 
 
 def open_model(model: str | os.PathLike[str] | bytes) -> Model:
@@ -62,33 +64,6 @@ def open_model(model: str | os.PathLike[str] | bytes) -> Model:
         except OSError as error:
             raise _unreadable(error, where) from None
         return _decode(Window(where, file=file, nbytes=nbytes), head, path)
-
-
-def external_path(model_dir: str | os.PathLike[str], location: str) -> Path:
-    """Path of a tensor's external data; it lies inside the model's folder. Nothing is opened.
-
-    Raises:
-        ModelError: the location is absolute, or leads out of the folder, also through a link.
-    """
-    parts = re.split(r"[/\\]", location)
-    drive = len(location) > 1 and location[1] == ":"
-    if not location or "\0" in location or parts[0] == "" or ".." in parts or drive:
-        raise _outside(location)
-    folder = os.path.realpath(os.fspath(model_dir))
-    try:
-        target = os.path.realpath(os.path.join(folder, location))
-    except (OSError, ValueError):
-        raise _outside(location) from None
-    if os.path.commonpath([folder, target]) != folder or target == folder:
-        raise _outside(location)
-    return Path(target)
-
-
-def _outside(location: str) -> ModelError:
-    return ModelError(
-        f"external data at {_one_line(location)!r} is not inside the model's folder",
-        hint="external data must lie beside the model, named by a relative path",
-    )
 
 
 def _one_line(path: str) -> str:
@@ -242,5 +217,10 @@ def _decode(window: Window, head: bytes, path: str) -> Model:
             raise plain_text(head, window.where)
         what, hint = "no graph in it: not an ONNX model", "export the model to ONNX"
         raise ModelError(what, hint=hint, where=window.where)
-    model.origin = Origin(path, window.nbytes, window.digest())
+    digest, beside = window.digest(), _ALONE
+    if path and decoder.external:
+        read, beside = read_contents(decoder.external, os.path.dirname(path) or ".")
+        if read:
+            digest = hashlib.sha256(f"{digest}:{read}".encode()).hexdigest()
+    model.origin = Origin(path, window.nbytes, digest, beside)
     return model

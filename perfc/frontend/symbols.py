@@ -10,6 +10,7 @@ from itertools import islice
 from perfc.errors import ParseError
 from perfc.ir.dim import Atom, Dim, Poly, symbol
 from perfc.ir.graph import SymbolDecl
+from perfc.ir.names import symbol_key
 from perfc.ir.types import (
     BY_ONNX,
     UNKNOWN,
@@ -23,39 +24,11 @@ from perfc.ir.types import (
 )
 
 from .proto import TypeKind, TypeProto
+from .roles import Assumption, Place, Roles
 
 MAX_RANK = 64
 EXPRESSION = re.compile(r"(?=.*([+*]|//| - ))[\w.\s()+*/-]+\Z")
 """Exporters write ``past + seq`` or ``2*s0``; a name with a dash is a name."""
-
-DEFAULTS: tuple[tuple[str, int], ...] = (
-    (r"batch|^n$|^b$|^bs$", 1),
-    (r"past|cache|history", 128),
-    (r"seq|len|token|time|^s$|^t$|^l$", 128),
-    (r"height|width|^h$|^w$|_h$|_w$", 224),
-)
-"""Value assumed for a symbol whose lower-cased name matches; others are 1. Always printed."""
-
-
-def default_of(name: str, place: tuple[int, int, bool] | None = None) -> int:
-    """The value assumed for a symbol that nobody set.
-
-    Where the name says nothing, ``place`` does: (axis, rank, whether elements are floats) of its
-    first use. Axis 1 of integer ids is a sequence, axes 2 and 3 of a float image its extents.
-    """
-    lowered = name.lower()
-    found = next((v for pattern, v in DEFAULTS if re.search(pattern, lowered)), None)
-    if found is not None:
-        return found
-    match place:
-        case (1, 2, False):
-            return 128
-        case (2 | 3, 4, True):
-            return 224
-        case (1, 3, True):
-            return 128
-        case _:
-            return 1
 
 
 @dataclass(slots=True)
@@ -64,9 +37,7 @@ class SymbolTable:
 
     given: Mapping[str, int] = field(default_factory=dict[str, int])
     seen: dict[str, Atom] = field(default_factory=dict[str, Atom])
-    places: dict[str, tuple[int, int, bool]] = field(
-        default_factory=dict[str, tuple[int, int, bool]]
-    )
+    places: dict[str, list[Place]] = field(default_factory=dict[str, list[Place]])
     read: dict[str, Dim] = field(default_factory=dict[str, Dim])
 
     def extent(self, dim: int | str | None, unnamed: str) -> Dim:
@@ -82,7 +53,7 @@ class SymbolTable:
         return found
 
     def _symbol(self, name: str) -> Poly:
-        lo = 0 if "past" in name.lower() or self.given.get(name) == 0 else 1
+        lo = 0 if "past" in name.lower() or self.given.get(symbol_key(name)) == 0 else 1
         made = symbol(name, lo)
         atom = next(made.atoms())
         return Poly((((self.seen.setdefault(atom.key, atom),), 1),))
@@ -119,20 +90,27 @@ class SymbolTable:
     def shape(self, dims: Sequence[int | str | None], dtype: DType, name: str) -> Shape:
         """Declared extents of the value ``name``."""
         extents: list[Dim] = []
+        axes: list[tuple[str, int]] = []
         for axis, d in enumerate(dims):
             if isinstance(d, int) and d >= 0:
                 extents.append(d)
                 continue
             before = len(self.seen)
-            extents.append(self.extent(d, f"{name}_d{axis}"))
-            new = len(self.seen) - before
-            for key in islice(reversed(self.seen), new):
-                self.places[key] = (axis, len(dims), dtype.is_float)
-        return tuple(extents)
+            extent = self.extent(d, f"{name}_d{axis}")
+            extents.append(extent)
+            new = islice(reversed(self.seen), len(self.seen) - before)
+            axes += [(key, axis) for key in {str(extent), *new} if key in self.seen]
+        shape = tuple(extents)
+        for key, axis in axes:
+            self.places.setdefault(key, []).append(Place(name, axis, shape, dtype))
+        return shape
 
     def declarations(self) -> tuple[SymbolDecl, ...]:
         """Every symbol with its default, in order of appearance."""
-        return tuple(
-            SymbolDecl(key, self.given.get(key, default_of(key, self.places.get(key))), a.lo, a.hi)
-            for key, a in self.seen.items()
-        )
+        roles = Roles(self.places, {key: a.lo for key, a in self.seen.items()})
+        return tuple(self._declaration(a, roles.assumed(key)) for key, a in self.seen.items())
+
+    def _declaration(self, atom: Atom, assumed: Assumption) -> SymbolDecl:
+        if atom.key in self.given:
+            return SymbolDecl(atom.key, self.given[atom.key], atom.lo, atom.hi)
+        return SymbolDecl(atom.key, assumed.size, atom.lo, atom.hi, assumed.basis, assumed.tie)

@@ -8,12 +8,14 @@ Source: protobuf.dev/programming-guides/encoding.
 
 from __future__ import annotations
 
+import re
 import struct
+from collections.abc import Callable
 from typing import Any
 
 from perfc.errors import ModelError
 
-from .proto import Attribute, TypeProto
+from .proto import Attribute, Tensor, TypeProto
 from .table import PAYLOAD_CAP_BYTES, Field, Fields, Kind, Message, Unread
 from .window import Window
 
@@ -29,6 +31,10 @@ _MASK64 = (1 << 64) - 1
 _VARINT, _FIXED64, _LEN, _GROUP, _GROUP_END, _FIXED32 = range(6)
 
 _ELEMENT_WIRE = {Kind.INTS: _VARINT, Kind.FLOATS: _FIXED32, Kind.DOUBLES: _FIXED64}
+_NUMBER = {_VARINT: rb"[\x80-\xff]{0,9}[\x00-\x7f]", _FIXED32: b".{4}", _FIXED64: b".{8}"}
+"""The bytes of one number by wire type."""
+_RUN_BYTES = 1 << 16
+"""Looked through at once for numbers behind the same tag."""
 
 
 class Strings(dict[bytes, str]):
@@ -54,6 +60,7 @@ class Decoder:
         self.strings = Strings()
         self.attributes: dict[bytes, Attribute] = {}
         self.types: dict[bytes, TypeProto] = {}
+        self.external: list[Tensor] = []
 
     def fault(self, what: str, at: int) -> ModelError:
         """The error for malformed bytes at an offset of the current buffer."""
@@ -250,14 +257,18 @@ class Decoder:
         return message.build(self, fields)
 
     def _fast_readers(self, message: Message, fields: Fields) -> dict[int, tuple[Any, Any]]:
-        """By tag byte: decoder and collector of the repeated messages written by hand."""
+        """By tag byte: decoder and collector of repeated texts, and of messages written by hand."""
         readers: dict[int, tuple[Any, Any]] = {}
         for number, spec in message.fields.items():
-            if spec.kind is Kind.MESSAGE and spec.many and number < 16:
+            if not spec.many or number > 15:
+                continue
+            if spec.kind is Kind.MESSAGE:
                 decode = self.messages[spec.of].fast
                 if decode is not None:
                     values = fields.setdefault(spec.name, [])
                     readers[number << 3 | _LEN] = (decode, values.append)
+            elif spec.kind in _LEAVES:
+                readers[number << 3 | _LEN] = (_LEAVES[spec.kind], _collector(spec, fields))
         return readers
 
     def _entry(self, message: Message, fields: Fields, pos: int, end: int, depth: int) -> int:
@@ -265,6 +276,11 @@ class Decoder:
         buf, self.base = self.window.at(pos, min(_HEAD_BYTES, end - pos))
         i, stop = pos - self.base, min(end - self.base, len(buf))
         number, wire, j = self.tag(buf, i, stop)
+        spec = message.fields.get(number)
+        if spec is not None and number < 16 and _ELEMENT_WIRE.get(spec.kind) == wire:
+            taken = _numbers(spec, fields, wire, buf[i : min(stop, i + _RUN_BYTES)])
+            if taken:
+                return pos + taken
         if wire != _LEN:
             want = min(INLINE_BYTES if wire == _GROUP else _HEAD_BYTES, end - pos)
             buf, self.base = self.window.at(pos, want)
@@ -272,7 +288,6 @@ class Decoder:
             return self.base + self.field(message, fields, buf, i, i + want, depth)
         size, j = self.varint(buf, j, stop)
         start, after = self.base + j, self.base + j + size
-        spec = message.fields.get(number)
         if after > end:
             if end == self.window.nbytes:
                 raise self.window.ends_early(after)
@@ -317,6 +332,37 @@ class Decoder:
         self.window.skip(stop, after)
 
 
+def _numbers(spec: Field, fields: Fields, wire: int, data: bytes) -> int:
+    """Store the numbers that ``data`` begins with, each behind the same tag.
+
+    So writers that do not pack lay a list out; read one by one, a million takes seconds. Returns
+    how many bytes they take, 0 where not even the first is whole.
+    """
+    tag, number = re.escape(data[:1]), _NUMBER[wire]
+    run = re.match(b"(?:%b%b)+" % (tag, number), data, re.DOTALL)
+    if run is None:
+        return 0
+    _extend(spec, fields, b"".join(re.findall(b"%b(%b)" % (tag, number), run[0], re.DOTALL)))
+    return run.end()
+
+
+def _collector(spec: Field, fields: Fields) -> Callable[[Any], None]:
+    """Appends to the field's list, which is there only if something is."""
+
+    def collect(value: object) -> None:
+        fields.setdefault(spec.name, []).append(value)
+
+    return collect
+
+
+def _text(decoder: Decoder, buf: bytes, pos: int, end: int, depth: int) -> str:
+    return decoder.strings[buf[pos:end]]
+
+
+def _bytes(decoder: Decoder, buf: bytes, pos: int, end: int, depth: int) -> bytes:
+    return buf[pos:end]
+
+
 def _leave(spec: Field, fields: Fields, offset: int, nbytes: int) -> None:
     """Note elements that stay in the file; of several runs not even the length is kept."""
     fields[spec.name] = Unread(-1, -1) if spec.name in fields else Unread(offset, nbytes)
@@ -331,3 +377,7 @@ def _extend(spec: Field, fields: Fields, data: bytes) -> None:
         known += data
         if spec.weight and len(known) > PAYLOAD_CAP_BYTES:
             fields[spec.name] = Unread(-1, -1)
+
+
+_LEAVES = {Kind.TEXT: _text, Kind.BYTES: _bytes}
+"""Readers of what is repeated and is no message."""

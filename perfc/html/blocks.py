@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
+from perfc.plain_text import printable
 from perfc.report.document import Bars, Facts, Note, Part, Section, Table
-from perfc.report.text import cell_text, is_numeric, printable, scales_of, titled
+from perfc.report.text import cell_text, is_numeric, scales_of, titled
 
 
 @dataclass(frozen=True, slots=True)

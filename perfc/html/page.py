@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from perfc.report import NAMES, Views, document
 from perfc.report.document import Section
+from perfc.report.json_form import strict
 from perfc.report.views import headline
 from perfc.version import __version__
 
@@ -125,7 +125,7 @@ def rendered(
 
 def inert(data: Json) -> str:
     """JSON that cannot end the element it stands in, whatever names it holds."""
-    found = json.dumps(data, separators=(",", ":"), allow_nan=False)
+    found = strict(data)
     return found.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 

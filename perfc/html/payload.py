@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 from perfc.chart import Chart, chart, marks_of, roofs_of
 from perfc.chart.chart import Window
 from perfc.chart.lines import lines_of
+from perfc.plain_text import printable
 from perfc.report import Views, document
 from perfc.report.document import Amount, Cell, Name, Table
 from perfc.report.kernels import KernelRow, groups
-from perfc.report.text import elided, is_numeric, printable, scales_of, titled
+from perfc.report.text import elided, is_numeric, scales_of, titled
 
 from .layers import Edge, drawing
 from .modules import Module, paths_of, tree

@@ -17,6 +17,7 @@ def computed(model: onnx.ModelProto, values: Sequence[Value]) -> dict[str, Any]:
 
     Raises:
         FixError: onnxruntime cannot compute them, or a weight they read lies outside the file.
+        ModelError: what lies between takes more memory than there is.
     """
     import numpy as np
 
@@ -36,9 +37,20 @@ def computed(model: onnx.ModelProto, values: Sequence[Value]) -> dict[str, Any]:
 
 
 def _run(model: onnx.ModelProto) -> list[Any]:
+    """What a model without inputs gives.
+
+    Raises:
+        FixError: onnxruntime cannot run it.
+        ModelError: memory does not suffice.
+    """
+    from perfc.api import typed
+    from perfc.measure.memory import Allocator, check_room, need_of
+
     from .onnx_edit import FixError
     from .proof import session
 
+    module = typed(model)
+    check_room(need_of(module, module.defaults(), Allocator.RETURNED), "constants")
     try:
         return list(session(model.SerializeToString()).run(None, {}))
     except Exception as error:  # onnxruntime's exceptions share no other base

@@ -12,6 +12,7 @@ import click
 
 from perfc.errors import PerfcError
 from perfc.onnx_file import read_model, write_model
+from perfc.plain_text import say
 from perfc.report.units import Unit, plural, quantity, share
 
 from .engine import Linted, Outcome, fixable
@@ -105,7 +106,7 @@ def mend(work: Work, paths: Sequence[str], output: Path | None, *, in_place: boo
         try:
             found = mended(work, path)
             if found is None:
-                click.echo(f"{path}: nothing to fix")
+                say(f"{path}: nothing to fix")
                 left.append(work.lint(path))
                 continue
             target = Path(path) if in_place else output or beside(path)
@@ -113,12 +114,13 @@ def mend(work: Work, paths: Sequence[str], output: Path | None, *, in_place: boo
             write_model(found.model, target)
         except PerfcError as error:
             errors.append(named(error, path))
-            click.echo(f"error: {errors[-1]}", err=True)
+            say(f"error: {errors[-1]}", is_error=True)
             continue
-        click.echo(summary(found, path, target))
+        say(summary(found, path, target))
         left.append(found.after)
     outcome: Outcome = work.linter.outcome(left, errors)
-    click.echo(text(outcome), nl=False)
+    for line in text(outcome).splitlines():
+        say(line)
     return 2 if errors else 1 if outcome.count else 0
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import TypeAlias
 
 from perfc.report import annotation
 from perfc.report.annotation import Annotation, Level
+from perfc.report.json_form import strict
 from perfc.report.units import Unit, plural, quantity, share
 
 from .engine import Linted, Outcome, near
@@ -40,7 +40,7 @@ def rendered(outcome: Outcome, form: Format) -> str:
         case Format.TEXT:
             return text(outcome)
         case Format.JSON:
-            return json.dumps(json_form(outcome), indent=2) + "\n"
+            return strict(json_form(outcome), indent=2) + "\n"
         case Format.CSV:
             from .tables import csv_form
 
@@ -52,7 +52,7 @@ def rendered(outcome: Outcome, form: Format) -> str:
         case Format.SARIF:
             from .sarif import sarif
 
-            return json.dumps(sarif(outcome), indent=2) + "\n"
+            return strict(sarif(outcome), indent=2) + "\n"
         case Format.JUNIT:
             from .junit_form import junit_xml
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from perfc.errors import MissingExtraError, PerfcError
 from perfc.extras import install
 from perfc.measure.feeds import contents, inputs_of
+from perfc.measure.memory import Allocator, check_room, fits, need_of
+from perfc.plain_text import say
 
 from .onnx_edit import FixError
 
@@ -37,6 +39,8 @@ def session(model: bytes, folder: Path | None = None) -> Any:
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    # buffers are given back as soon as nobody reads them: both models run in this process
+    options.enable_cpu_mem_arena = options.enable_mem_pattern = False
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     if folder is not None:
         options.add_session_config_entry(_FOLDER, str(folder))
@@ -53,7 +57,7 @@ def prove(
     """How many random inputs both models gave equal results on: ``RUNS``.
 
     Element by element, NaN equal to NaN. The last runs have other extents, where the original
-    accepts them.
+    accepts them and they fit into memory.
 
     Args:
         before: the original.
@@ -64,11 +68,16 @@ def prove(
 
     Raises:
         FixError: a model does not run, or they differ.
+        ModelError: memory does not suffice.
     """
-    sessions = [_opened(m, folder, what) for m, what in ((before, "original"), (after, "mended"))]
     env = module.defaults()
+    if warning := check_room(need_of(module, env, Allocator.RETURNED, sessions=2)):
+        say(f"warning: {warning}", is_error=True)
+    sessions = [_opened(m, folder, what) for m, what in ((before, "original"), (after, "mended"))]
     plain = inputs_of(module, env)
-    other = inputs_of(module, {k: n + 1 for k, n in env.items()})
+    larger = {k: n + 1 for k, n in env.items()}
+    has_room = fits(need_of(module, larger, Allocator.RETURNED, sessions=2))
+    other = inputs_of(module, larger) if has_room else plain
     for seed in range(RUNS):
         inputs = other if seed >= RUNS - VARIED and not values else plain
         try:

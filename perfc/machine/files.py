@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from perfc.errors import TargetError
+from perfc.toml_file import line_of
 from perfc.whole_file import write_whole
 
 from .machine import Listing, Machine, MemoryLevel, Peak, Rate, Unit
@@ -21,6 +22,8 @@ MAX_FILE_BYTES = 131_072
 MAX_LINE_BYTES = 1_000  # a dotted key takes tomllib quadratic time in its parts
 _HEAD_BYTES = 4_096
 _MAX_FILES = 1_000
+_MAX_LOCATED = 100
+"""Problems whose line is looked for, each in the whole file."""
 _HEAD_STR = re.compile(r'^(name|kind|description)\s*=\s*"([^"\\\n]*)"', re.MULTILINE)
 _HEAD_ALIASES = re.compile(r"^aliases\s*=\s*\[([^\]]*)\]", re.MULTILINE)
 
@@ -46,17 +49,30 @@ def _read(path: Path) -> tuple[Machine, bytes]:
     if machine is None:
         more = f"{len(problems) - 1} more problems; " if len(problems) > 1 else ""
         hint = f"{more}`perfc targets validate` lists all"
-        raise TargetError(problems[0], hint=hint, where=path.name)
+        where, problem = _located(problems[0], content, path)
+        raise TargetError(problem, hint=hint, where=where)
     return machine, content
 
 
 def problems_in(path: Path) -> list[str]:
-    """Every problem of a file, ``a100.toml: compute.matrix.f16.peak_flop_per_s has no `from```."""
+    """Every problem, ``a100.toml:49: compute.matrix.f16.peak_flop_per_s has no `from```."""
     try:
-        problems = parse(_content(path), path)[1]
+        content = _content(path)
     except TargetError as error:
         return [str(error)]
-    return [f"{path.name}: {p}" for p in problems]
+    problems = parse(content, path)[1]
+    told = [": ".join(_located(p, content, path)) for p in problems[:_MAX_LOCATED]]
+    return told + [f"{path.name}: {p}" for p in problems[_MAX_LOCATED:]]
+
+
+def _located(problem: str, content: bytes, path: Path) -> tuple[str, str]:
+    """The file with the line that a problem is on, where it is on one, and the problem."""
+    syntax = re.search(r" \(at line (\d+), column \d+\)$", problem)
+    if syntax:
+        return f"{path.name}:{syntax[1]}", problem[: syntax.start()]
+    key = re.match(r"[\w.+-]+", problem)
+    line = line_of(content.decode("utf-8", "replace"), key[0]) if key else 1
+    return f"{path.name}:{line}" if line > 1 else path.name, problem
 
 
 def user_folder() -> Path:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, BinaryIO, TypeVar, cast
 
 from perfc.errors import MissingExtraError, ParseError
 from perfc.extras import install
+from perfc.report import comma
 from perfc.whole_file import write_whole
 
 from .rows import SCHEMA, KernelRow, ModelRow
@@ -92,7 +93,7 @@ def cell(value: object) -> object:
     """Numbers with as many digits as a clock gives."""
     if isinstance(value, float):
         return str(int(value)) if value.is_integer() and abs(value) < 1e15 else f"{value:.4g}"
-    return value
+    return comma.harmless(value) if isinstance(value, str) else value
 
 
 def read(path: Path, kind: type[R]) -> list[R]:

@@ -14,14 +14,11 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from perfc.errors import MissingExtraError, ModelError, PassError
+from perfc.errors import MissingExtraError, PassError
 from perfc.extras import install
 
 from .feeds import Input, write
 from .weights import Runnable
-
-SPARE_BYTES = 1 << 29
-"""Memory left to everybody else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +121,6 @@ def execute(
     cases: Sequence[tuple[Input, ...]],
     protocol: Protocol,
     nodes: int,
-    activation_bytes: int = 0,
 ) -> Outcome:
     """Run every case in one process.
 
@@ -134,15 +130,12 @@ def execute(
         cases: inputs of each binding, smallest first, since the peak of memory only grows.
         protocol: repetitions and limits.
         nodes: of the graph, to bound the size of the profile.
-        activation_bytes: at the peak, for the check that memory suffices.
 
     Raises:
-        ModelError: memory does not suffice.
         MissingExtraError: the runtime is not installed.
         PassError: the runtime failed on the model before anything was measured.
     """
     check_installed(protocol.runtime)
-    check_memory(model.weight_bytes, activation_bytes)
     kept = []
     for n, inputs in enumerate(cases):
         path = folder / f"case{n}.npz"
@@ -260,34 +253,6 @@ def check_installed(runtime: str) -> None:
     package, extra = ("torch", "gnn") if runtime == "torch" else ("onnxruntime", "ort")
     if find_spec(package) is None:
         raise MissingExtraError(f"{package} is not installed", hint=install(extra), where="measure")
-
-
-def check_memory(weight_bytes: int, activation_bytes: int) -> None:
-    """Refuse a model that does not fit: weights mapped and repacked, activations, the runtime.
-
-    Raises:
-        ModelError: memory does not suffice.
-    """
-    available = available_bytes()
-    if available is None:
-        return
-    need = 2 * weight_bytes + 1.5 * activation_bytes + SPARE_BYTES
-    if need > available:
-        text = f"running it takes about {need / 2**30:.1f} GiB of memory"
-        raise ModelError(
-            f"{text}, {available / 2**30:.1f} GiB are free", hint="set a smaller batch with --dim"
-        )
-
-
-def available_bytes() -> int | None:
-    """Memory that a new process can have; None where the system does not tell."""
-    try:
-        for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
-            if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) * 1024
-    except (OSError, ValueError, IndexError):
-        return None
-    return None
 
 
 def all_threads() -> int:

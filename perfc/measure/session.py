@@ -17,8 +17,9 @@ from perfc.report.units import Unit, quantity
 from .attribute import Attribution, attribute, by_names
 from .compare import Compared, Measurement, Setting, compared
 from .feeds import inputs_of
+from .memory import Allocator, check_room, need_of
 from .ort_profile import segments
-from .process import Case, Outcome, Protocol, all_threads, execute, workspace
+from .process import Case, Outcome, Protocol, all_threads, check_installed, execute, workspace
 from .profile import Profile, Source, read
 from .trace import How, OptimisedNode, Origin, optimised_nodes, trace
 from .weights import Runnable, runnable
@@ -84,16 +85,19 @@ def measure_cases(
         analyze(model, machine, dims=b, runtime=table_of(protocol)) for b in bindings
     ]
     nodes = sum(1 for _ in walk(done[0].source.graph))
-    activations = max(live_bytes(r) for r in done)
+    check_installed(protocol.runtime)
+    allocator = allocator_of(protocol)
+    needs = (need_of(r.source, r.env, allocator) for r in done)
+    warnings = {check_room(need, os.fspath(model)) for need in needs} - {""}
     with nullcontext(folder) if folder is not None else workspace() as place:
         ready = stand_in or runnable(model, place, protocol.seed)
         cases = [inputs_of(r.source, r.env) for r in done]
-        outcome = execute(ready, place, cases, protocol, nodes, activations)
+        outcome = execute(ready, place, cases, protocol, nodes)
         profiles = profiles_of(outcome)
         optimised = None
         if outcome.optimised is not None:
             optimised = optimised_nodes(str(outcome.optimised))
-        notes = notes_of(ready, outcome)
+        notes = (*notes_of(ready, outcome), *sorted(warnings))
         return [
             together(report, case, profile, optimised, outcome, protocol, notes, bool(target))
             for report, case, profile in zip(done, outcome.cases, profiles, strict=False)
@@ -114,9 +118,11 @@ def table_of(protocol: Protocol) -> str:
     return TABLES[protocol.device.partition(":")[0]]
 
 
-def live_bytes(report: Report) -> int:
-    """Most bytes of activations alive at once."""
-    return report.liveness.peak(report.env)[0]
+def allocator_of(protocol: Protocol) -> Allocator:
+    """What becomes of memory that the run no longer needs."""
+    if protocol.device != "cpu":
+        return Allocator.DEVICE
+    return Allocator.RETURNED if protocol.runtime == "torch" else Allocator.ARENA
 
 
 def profiles_of(outcome: Outcome) -> tuple[Profile | None, ...]:

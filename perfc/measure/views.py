@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, fields
 
+from perfc.report import comma
 from perfc.report.document import (
     Amount,
     Cell,
@@ -240,7 +239,7 @@ def to_json(m: Measurement) -> str:
         "notes": [*m.notes, *([] if m.has_target else [NO_TARGET])],
         "kernels": [entry(i, c, m.has_target) for i, c in enumerate(m.rows) if c.is_measured],
     }
-    return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(content, indent=1) + "\n"
 
 
 def entry(i: int, c: Compared, has_target: bool) -> dict[str, object]:
@@ -266,9 +265,4 @@ def entry(i: int, c: Compared, has_target: bool) -> dict[str, object]:
 
 def to_csv(rows: Sequence[KernelRow]) -> str:
     """The rows that ``--append`` would add."""
-    sink = io.StringIO()
-    writer = csv.writer(sink, lineterminator="\n")
-    writer.writerow([f.name for f in fields(KernelRow)])
-    for r in rows:
-        writer.writerow(list(asdict(r).values()))
-    return sink.getvalue()
+    return comma.records([f.name for f in fields(KernelRow)], (asdict(r).values() for r in rows))

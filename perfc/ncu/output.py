@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from perfc.chart.roofs import Level
 from perfc.machine import Machine, Unit
+from perfc.report import comma
 from perfc.report.document import Amount, Cell, Column, Document, Note, Part, Section, Table
 from perfc.report.units import Unit as Quantity
 from perfc.report.units import plural, quantity
@@ -209,25 +208,19 @@ def _object(s: Standing) -> dict[str, object]:
 
 def to_csv(found: Shown) -> str:
     """One row a kernel, plain numbers in base units."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(
-        [
-            *("kernel", "phase", "launches", "time_s", "is_bound"),
-            *(f"{kind}_flop" for kind in KINDS),
-            "flop_per_s",
-            *(f"{x.value}_bytes" for x in Level),
-            *(f"{x.value}_flop_per_byte" for x in Level),
-            "unit_share",
-            *(f"{x.value}_share" for x in Level),
-        ]
-    )
-    for s in found.standings:
-        writer.writerow(["" if v is None else v for v in _plain(s)])
-    return out.getvalue()
+    header = [
+        *("kernel", "phase", "launches", "time_s", "is_bound"),
+        *(f"{kind}_flop" for kind in KINDS),
+        "flop_per_s",
+        *(f"{x.value}_bytes" for x in Level),
+        *(f"{x.value}_flop_per_byte" for x in Level),
+        "unit_share",
+        *(f"{x.value}_share" for x in Level),
+    ]
+    return comma.records(header, map(_fields, found.standings))
 
 
-def _plain(s: Standing) -> Sequence[object]:
+def _fields(s: Standing) -> Sequence[comma.Field]:
     k, mark = s.kernel, s.kernel.mark
     return [
         *(k.kernel, k.phase.value, k.launches, k.time_s, k.is_bound),

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
-from .text import printable
+from perfc.plain_text import printable
 
 
 class Level(Enum):

@@ -29,11 +29,15 @@ class SymbolValue:
         name: as the model calls it.
         value: the number used.
         origin: given by the caller, a default, or the lower limit of what depends on the data.
+        basis: what a default rests on: what the symbol stands for, or ``= past + seq``.
+        is_bound: whether formulas have its number in its place, so that they hold there alone.
     """
 
     name: str
     value: int
     origin: str
+    basis: str
+    is_bound: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,17 +183,32 @@ def collect(report: Report, unset: Mapping[str, int]) -> Assumptions:
 
 def symbol_values(report: Report, unset: Mapping[str, int]) -> Iterator[SymbolValue]:
     """Every symbol with the number used for it."""
-    for name, value in report.env.items():
-        yield SymbolValue(name, value, "given" if name in report.given else "default")
+    for s in report.source.symbols:
+        value = report.env[s.name]
+        if s.name in report.given:
+            yield SymbolValue(s.name, value, "given", "", s.is_bound)
+        else:
+            basis = s.basis.value if s.tie is None else f"= {s.tie}"
+            yield SymbolValue(s.name, value, "default", basis, s.is_bound)
     for name, least in unset.items():
-        yield SymbolValue(name, least, "data")
+        yield SymbolValue(name, least, "data", "", False)
 
 
-ORIGINS = {
-    "given": "given",
-    "default": "default; set with --dim",
-    "data": "at least; depends on the data",
-}
+def symbols_in_words(symbols: Sequence[SymbolValue]) -> str:
+    """The numbers used for symbols, by where they are from."""
+    given = ", ".join(f"{s.name} = {s.value}" for s in symbols if s.origin == "given")
+    assumed = ", ".join(
+        f"{s.name} = {s.value} ({s.basis})" for s in symbols if s.origin == "default"
+    )
+    least = ", ".join(f"{s.name} = {s.value}" for s in symbols if s.origin == "data")
+    bound = ", ".join(s.name for s in symbols if s.is_bound)
+    parts = (
+        f"{given} (given)" if given else "",
+        f"assumed, set with --dim: {assumed}" if assumed else "",
+        f"at least, depends on the data: {least}" if least else "",
+        f"formulas hold at these values only of {bound}" if bound else "",
+    )
+    return "; ".join(filter(None, parts)) or "none, every extent is a number"
 
 
 def rates_used(report: Report) -> Iterator[RateUsed]:
@@ -233,7 +252,6 @@ def used(ceiling: str, dtype: str, floor: Rate, sustained: Rate) -> RateUsed:
 
 def section(view: Assumptions, work: str) -> Section:
     """The assumptions as facts and a table of rates."""
-    symbols = ", ".join(f"{s.name} = {s.value} ({ORIGINS[s.origin]})" for s in view.symbols)
     opsets = ", ".join(f"{d or 'opset'} {v}" for d, v in view.opsets.items())
     precision = f"what-if {view.dtype}" if view.dtype else "as in the model"
     if view.tf32:
@@ -241,7 +259,7 @@ def section(view: Assumptions, work: str) -> Section:
     launch = f"{view.launch}, {quantity(view.launch_s, Unit.SECOND)} each ({view.launch_origin})"
     facts = (
         ("model", f"{view.graph}, {opsets}, {view.producer or 'producer not stated'}"),
-        ("symbols", symbols or "none, every extent is a number"),
+        ("symbols", symbols_in_words(view.symbols)),
         ("target", f"{view.target}: {view.target_description}"),
         ("sources", f"{dated(view.target_sources)} (perfc targets show {view.target})"),
         ("runtime", f"{view.runtime}: {view.runtime_title}; {work}"),

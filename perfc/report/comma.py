@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
+from perfc.plain_text import printable
+
 from .kernels import KernelRow
-from .text import printable
 
 Field: TypeAlias = "str | float | bool | Sequence[str] | None"
 HEADER = (
@@ -73,7 +75,7 @@ def records(header: Sequence[str], rows: Iterable[Iterable[Field]]) -> str:
     """``rows`` under one header line; empty where nobody knows, texts in sequences joined."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(header)
+    writer.writerow(map(harmless, header))
     writer.writerows([plain(value) for value in row] for row in rows)
     return out.getvalue()
 
@@ -83,7 +85,9 @@ def plain(value: Field) -> str | float | None:
     match value:
         case bool():
             return "true" if value else "false"
-        case None | int() | float():
+        case float():
+            return value if math.isfinite(value) else None
+        case None | int():
             return value
         case str():
             return harmless(value)

@@ -36,6 +36,12 @@ def tree(views: Views) -> dict[str, object]:
     return {"schema": SCHEMA, "perfc": __version__, "conventions": CONVENTIONS, **found}
 
 
+def strict(tree: object, indent: int | None = None) -> str:
+    """JSON of dicts, lists and views that every reader takes; what is not finite is null."""
+    separators = (",", ":") if indent is None else None
+    return json.dumps(plain(tree), indent=indent, separators=separators, allow_nan=False)
+
+
 def plain(value: object) -> object:
     """A value of a view in JSON's own types; what is not finite is null."""
     match value:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from xml.etree import ElementTree as Xml
 
-from .text import printable
+from perfc.plain_text import printable
 
 
 @dataclass(frozen=True, slots=True)

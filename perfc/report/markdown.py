@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
+from perfc.plain_text import printable
+
 from .document import Bars, Document, Facts, Note, Part, Table
-from .text import cell_text, headed, is_numeric, printable, scales_of, spark, titled
+from .text import cell_text, headed, is_numeric, scales_of, spark, titled
+
+_SIGNS = re.compile(r"[\\`*_|#\[\]~$]")
+_LINKED = re.compile(r"@(?=\w)|#(?=\d)|:(?=//)|\.(?=\w)(?<=\bwww\.)", re.IGNORECASE)
+"""Where GitHub and GitLab begin a mention, a number of an issue, an address without brackets."""
 
 
 def render(document: Document) -> str:
@@ -27,8 +34,8 @@ def part_lines(part: Part) -> Iterator[str]:
             yield "| | | |"
             yield "| --- | ---: | --- |"
             for r in rows:
-                formula = f"; `{r.formula.replace('|', '')}`" if r.formula else ""
-                yield f"| {r.label} | {r.value or ''} | {escaped(r.words)}{formula} |"
+                formula = f"; {code(r.formula)}" if r.formula else ""
+                yield f"| {escaped(r.label)} | {r.value or ''} | {escaped(r.words)}{formula} |"
         case Note(text, is_warning):
             yield f"**{escaped(text)}**" if is_warning else escaped(text)
         case Bars(values, _, caption):
@@ -54,8 +61,15 @@ def table_lines(table: Table) -> Iterator[str]:
 
 
 def escaped(text: str) -> str:
-    """``text`` that Markdown shows as it is."""
-    text = printable(text).replace("\\", "\\\\")
-    for sign in "`*_|#[]":
-        text = text.replace(sign, f"\\{sign}")
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    """``text`` that Markdown shows as it is, and that links to nothing and tells nobody."""
+    text = printable(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    text = _SIGNS.sub(r"\\\g<0>", text)
+    return _LINKED.sub(lambda m: f"{m[0][0]}&#8203;{m[0][1:]}", text)
+
+
+def code(text: str) -> str:
+    """``text`` as a code span of a table, whatever backticks it has."""
+    runs = [len(run) for run in re.findall("`+", text)]
+    fence = "`" * (max(runs, default=0) + 1)
+    space = " " if runs else ""
+    return f"{fence}{space}{printable(text).replace('|', '')}{space}{fence}"

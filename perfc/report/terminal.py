@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TextIO
 
+from perfc.plain_text import shielded
+
 from .document import Document
 from .text import Style, lines
 
@@ -27,6 +29,6 @@ def write(document: Document, stream: TextIO, width: int | None = None) -> None:
     for line in lines(document, console.width):
         text = Text()
         for span in line:
-            text.append(span.text, COLOURS[span.style])
+            text.append(shielded(span.text), COLOURS[span.style])
         text.rstrip()
         console.print(text, no_wrap=True, crop=False)

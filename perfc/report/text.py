@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+from perfc.plain_text import printable
+
 from .document import (
     Amount,
     Bars,
@@ -343,13 +345,6 @@ def columns_of(text: str) -> int:
     from unicodedata import combining, east_asian_width
 
     return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)
-
-
-def printable(text: str) -> str:
-    """``text`` without characters that move a cursor: names come from files nobody vouches for."""
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
 ASCII = str.maketrans(

@@ -6,14 +6,13 @@ Source: Google, "Trace Event Format"; times are in microseconds.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
+from perfc.plain_text import printable
 from perfc.version import __version__
 
-from .json_form import plain
+from .json_form import plain, strict
 from .kernels import KernelRow
-from .text import printable
 from .views import Views, headline
 
 PROCESS, DEVICE, FLOOR = 1, 1, 2
@@ -30,7 +29,7 @@ def render(views: Views) -> str:
         "otherData": {"perfc": __version__, "title": printable(headline(views))},
         "traceEvents": [*tracks(views), *slices(views)],
     }
-    return json.dumps(tree, separators=(",", ":"), allow_nan=False) + "\n"
+    return strict(tree) + "\n"
 
 
 def tracks(views: Views) -> Iterator[dict[str, object]]:

@@ -129,6 +129,8 @@ def quantity(value: float | None, unit: Unit) -> str:
 
 def share(value: float) -> str:
     """A percentage; small ones are not rounded to 0 %, nor almost all of it to 100 %."""
+    if not math.isfinite(value):
+        return DASH
     percent = value * 100
     if 0 < percent < 0.05:
         return "<0.1 %"

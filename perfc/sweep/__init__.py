@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from .run import Capacity, Crossover, Point, Regime, Span, Sweep, largest, merged_spans, sweep
+from .results import Capacity, Crossover, Point, Regime, Span, Sweep
+from .run import sweep
+from .search import largest, merged_spans
 
 __all__ = [
     "Capacity",

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from enum import Enum
-from itertools import pairwise, product
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import product
 
-from perfc.api import Report
+from perfc.api import Report, located
 from perfc.ir.dim import Dim
 from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Value
+from perfc.ir.sizes import sizes_of
 from perfc.ir.types import TensorType
 from perfc.machine import Machine
 from perfc.passes.fuse import Kernel, KernelTable
@@ -27,96 +27,14 @@ from perfc.passes.roofline import (
     weight_floor,
 )
 from perfc.passes.runtimes import Launch
+from perfc.passes.sizes import settled
+from perfc.passes.sizing import Sizing
 
 from .axes import Axis
-
-LARGEST = 1 << 31
-"""Where the search for the largest extent that fits ends."""
-
-
-class Regime(Enum):
-    """What most of the time goes to."""
-
-    COMPUTE = "compute"
-    MEMORY = "memory"
-    LAUNCH = "launch"
-
-    __hash__ = object.__hash__
-
+from .results import Capacity, Crossover, Point, Regime, Sweep
+from .search import largest, merged_spans
 
 _MEMORY = frozenset({Ceiling.L1, Ceiling.L2, Ceiling.DEVICE})
-
-
-@dataclass(frozen=True, slots=True)
-class Point:
-    """The model at one value of every symbol on one target.
-
-    ``memory_bytes`` is the peak of activations with all weights resident.
-    """
-
-    dims: Mapping[str, int]
-    target: str
-    time_s: float
-    floor_s: float
-    launch_s: float
-    mac: int
-    device_bytes: float
-    memory_bytes: int
-    fits: bool
-    regime: Regime
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """Values of the swept symbol, both ends included, in which one regime holds."""
-
-    regime: Regime
-    first: int
-    last: int
-
-
-@dataclass(frozen=True, slots=True)
-class Crossover:
-    """Regimes along one symbol, the others fixed.
-
-    Args:
-        what: "model", or a kernel's label.
-        node: the kernel's first node, "" for the model.
-        spans: in ascending order.
-    """
-
-    target: str
-    symbol: str
-    fixed: Mapping[str, int]
-    what: str
-    node: str
-    spans: tuple[Span, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Capacity:
-    """The largest value of a symbol whose peak memory fits, None where every value does.
-
-    0 means that not even 1 fits.
-    """
-
-    target: str
-    symbol: str
-    fixed: Mapping[str, int]
-    capacity_bytes: int
-    largest: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Sweep:
-    """The result of a sweep."""
-
-    model: str
-    axes: tuple[Axis, ...]
-    assumed: Mapping[str, int]
-    points: tuple[Point, ...]
-    crossovers: tuple[Crossover, ...]
-    capacities: tuple[Capacity, ...]
 
 
 @dataclass(slots=True)
@@ -124,10 +42,18 @@ class Evaluator:
     """The roofline of one kernel table on one machine, at any values of the symbols.
 
     Equal formulas are evaluated once a point, and equal kernels bounded once.
+
+    Args:
+        report: one analysis.
+        machine: the target.
+        sizing: of the report's module, which says what goes together.
+        swept: keys of the symbols whose values change.
     """
 
     report: Report
     machine: Machine
+    sizing: Sizing
+    swept: frozenset[str]
     rates: Rates = field(init=False)
     sizes: dict[Value, Dim] = field(init=False)
     groups: list[int] = field(init=False)
@@ -173,6 +99,31 @@ class Evaluator:
         return tuple(found), weight_floor(self.table, sizes, self.machine, env)
 
     @property
+    def is_fixed(self) -> bool:
+        """Whether formulas hold at the report's values of a swept symbol alone."""
+        return any(s.is_bound and s.name in self.swept for s in self.report.source.symbols)
+
+    def at(self, dims: Mapping[str, int]) -> Evaluator:
+        """The evaluator whose formulas hold at ``dims``."""
+        if not self.is_fixed:
+            return self
+        return replace(self, report=self.report.at(dims), swept=frozenset())
+
+    def env(self, dims: Mapping[str, int]) -> dict[str, int]:
+        """The values of all symbols where some are ``dims``, not checked."""
+        given = {**self.report.given, **sizes_of(dims)}
+        return self.report.source.defaults(given)
+
+    def checked(self, dims: Mapping[str, int]) -> Mapping[str, int]:
+        """The values of all symbols where some are ``dims``.
+
+        Raises:
+            ShapeError: these contradict each other or the model.
+        """
+        with located(self.report.model):
+            return settled(self.sizing, {**self.report.given, **sizes_of(dims)}).env
+
+    @property
     def gap_s(self) -> float:
         """Seconds from one launch to the next."""
         overhead = self.machine.launch_overhead_s
@@ -191,8 +142,12 @@ class Evaluator:
         return level.capacity_bytes if level is not None else 0
 
     def point(self, dims: Mapping[str, int]) -> tuple[Point, tuple[KernelBound, ...]]:
-        """The model and its kernels at ``dims``."""
-        env = {**self.report.env, **dims}
+        """The model and its kernels at ``dims``.
+
+        Raises:
+            ShapeError: these contradict each other or the model.
+        """
+        env = self.checked(dims) if self.swept else self.report.env
         bounds, weights_s = self.bounds(env)
         memory = self.memory_bytes(env)
         launch_s = math.fsum(b.launch_gap_s for b in bounds)
@@ -251,7 +206,7 @@ def sweep(
     """Evaluate the report's formulas at every combination of ``axes`` on every machine.
 
     Args:
-        report: one analysis, whose passes do not run again.
+        report: one analysis; it is made again only where its formulas do not hold along an axis.
         axes: symbols and their values; regimes are followed along the first that has several.
         machines: targets.
         top: kernels whose regimes are followed too, those with the most time first.
@@ -261,17 +216,18 @@ def sweep(
     capacities: list[Capacity] = []
     along = next((a for a in axes if len(a.values) > 1), axes[0])
     others = [a for a in axes if a is not along]
+    swept = frozenset(sizes_of({a.name: 0 for a in axes}))
+    sizing = Sizing(report.source, report.source)
     for machine in machines:
-        evaluator = Evaluator(report, machine)
+        evaluator = Evaluator(report, machine, sizing, swept)
         for values in product(*(a.values for a in others)):
             fixed = {a.name: v for a, v in zip(others, values, strict=True)}
             line = Line(evaluator, along, fixed)
             points += line.points
             crossovers += line.crossovers(top)
-            if evaluator.capacity_bytes:
+            if evaluator.capacity_bytes and not evaluator.is_fixed:
                 capacities.append(line.capacity())
-    named = {a.name for a in axes}
-    assumed = {n: v for n, v in report.env.items() if n not in named and n not in report.given}
+    assumed = {n: v for n, v in report.env.items() if n not in swept and n not in report.given}
     return Sweep(
         report.path, tuple(axes), assumed, tuple(points), tuple(crossovers), tuple(capacities)
     )
@@ -290,7 +246,8 @@ class Line:
 
     def __post_init__(self) -> None:
         for value in self.along.values:
-            point, self.last = self.evaluator.point(self.dims(value))
+            dims = self.dims(value)
+            point, self.last = self.evaluator.at(dims).point(dims)
             self.points.append(point)
             self.regimes[value] = self.regimes_of(self.last)
 
@@ -310,6 +267,8 @@ class Line:
     def crossovers(self, top: int) -> Iterator[Crossover]:
         """Regimes of the model, then of the kernels that take the most time at the last point."""
         yield self.crossover(0, "model", "")
+        if self.evaluator.is_fixed:
+            return
         order = sorted(range(len(self.last)), key=lambda i: -self.last[i].time_s)
         first = {self.evaluator.groups[i]: i for i in reversed(order)}
         for i in sorted(first.values(), key=order.index)[:top]:
@@ -320,8 +279,11 @@ class Line:
         """Where the regime in one column of ``regimes`` changes."""
 
         def at(value: int) -> Regime:
+            if value not in self.regimes and self.evaluator.is_fixed:
+                # between points sizes need not go together
+                return self.regimes[max(v for v in self.along.values if v < value)][column]
             if value not in self.regimes:
-                env = {**self.evaluator.report.env, **self.dims(value)}
+                env = self.evaluator.env(self.dims(value))
                 self.regimes[value] = self.regimes_of(self.evaluator.bounds(env)[0])
             return self.regimes[value][column]
 
@@ -334,49 +296,8 @@ class Line:
         limit = self.evaluator.capacity_bytes
 
         def fits(value: int) -> bool:
-            env = {**self.evaluator.report.env, **self.dims(value)}
-            return self.evaluator.memory_bytes(env) <= limit
+            return self.evaluator.memory_bytes(self.evaluator.env(self.dims(value))) <= limit
 
         return Capacity(
             self.evaluator.machine.name, self.along.name, self.fixed, limit, largest(fits)
         )
-
-
-def merged_spans(values: Sequence[int], at: Callable[[int], Regime]) -> tuple[Span, ...]:
-    """Spans over ``values``, their ends found by bisection where points lie apart."""
-    spans = [Span(at(values[0]), values[0], values[0])]
-    for left, right in pairwise(values):
-        for first in changes(left, right, at):
-            spans[-1] = Span(spans[-1].regime, spans[-1].first, first - 1)
-            spans.append(Span(at(first), first, first))
-        spans[-1] = Span(spans[-1].regime, spans[-1].first, right)
-    return tuple(spans)
-
-
-def changes(left: int, right: int, at: Callable[[int], Regime]) -> Iterator[int]:
-    """Values where the regime becomes another one, between two points that differ.
-
-    A regime that holds only strictly between points of one and the same is not seen.
-    """
-    if at(left) is at(right):
-        return
-    if right - left == 1:
-        yield right
-        return
-    middle = (left + right) // 2
-    yield from changes(left, middle, at)
-    yield from changes(middle, right, at)
-
-
-def largest(fits: Callable[[int], bool]) -> int | None:
-    """The end of the values, from 1 up, for which ``fits`` holds; None where there is none."""
-    high = 1
-    while fits(high):
-        if high >= LARGEST:
-            return None
-        high *= 2
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle)
-    return low

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from perfc.report import comma
+from perfc.report.json_form import strict
 from perfc.report.units import Unit, plural, quantity
 
-from .run import Capacity, Crossover, Point, Span, Sweep
+from .results import Capacity, Crossover, Point, Span, Sweep
 
 SCHEMA = "perfc.sweep/1"
 MAX_ROWS = 24
@@ -146,19 +148,12 @@ def capacity_in_words(c: Capacity) -> str:
 
 def render_csv(s: Sweep) -> str:
     """One row a point."""
-    import csv
-    import io
-
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
     names = [a.name for a in s.axes]
-    writer.writerow(["target", *names, *COLUMNS])
-    for p in s.points:
-        writer.writerow([p.target, *(p.dims[n] for n in names), *_cells(p)])
-    return out.getvalue()
+    rows = ([p.target, *(p.dims[n] for n in names), *_cells(p)] for p in s.points)
+    return comma.records(["target", *names, *COLUMNS], rows)
 
 
-def _cells(p: Point) -> list[object]:
+def _cells(p: Point) -> list[comma.Field]:
     return [
         p.time_s,
         p.floor_s,
@@ -173,7 +168,6 @@ def _cells(p: Point) -> list[object]:
 
 def render_json(s: Sweep) -> str:
     """Everything, the spans of all regimes included."""
-    import json
 
     def spans(c: Crossover) -> list[dict[str, object]]:
         return [{"regime": x.regime.value, "first": x.first, "last": x.last} for x in c.spans]
@@ -209,4 +203,4 @@ def render_json(s: Sweep) -> str:
             for c in s.capacities
         ],
     }
-    return json.dumps(found, indent=2) + "\n"
+    return strict(found, indent=2) + "\n"

@@ -157,11 +157,17 @@ def test_the_window_holds_every_point(resnet: Chart) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "down", "up"), [(3.0, 2.0, 5.0), (0.02, 0.02, 0.02), (700.0, 500.0, 1000.0)]
+    ("value", "down", "up"),
+    [
+        (3.0, 2.0, 5.0),
+        (0.02, 0.02, 0.02),
+        (700.0, 500.0, 1000.0),
+        (9.999999999999999e-31, 5e-31, 1e-30),
+    ],
 )
 def test_limits_are_round_numbers(value: float, down: float, up: float) -> None:
-    assert rounded(value, up=False) == pytest.approx(down)
-    assert rounded(value, up=True) == pytest.approx(up)
+    assert rounded(value, up=False) == pytest.approx(down, abs=0)
+    assert rounded(value, up=True) == pytest.approx(up, abs=0)
 
 
 def test_labels_do_not_cover_each_other(resnet: Chart) -> None:

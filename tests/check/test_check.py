@@ -3,68 +3,33 @@
 from __future__ import annotations
 
 import csv
-import importlib.util
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
+import numpy as np
 import onnx
 import pytest
+from onnx import TensorProto, helper, numpy_helper
 
-from perfc.check import baseline as lock
 from perfc.check import comment, pipelines, run, views
+from perfc.check import lock_file as lock
 from perfc.check.baseline import Case, Entry
 from perfc.check.config import Level, Rule, find, is_match, load
 from perfc.check.limits import parse_limit
 from perfc.check.verdict import Outcome, Standing, judge
-from perfc.cli import run as perfc
 from perfc.diff.figures import Figure, Metric
 from perfc.errors import ParseError
 from perfc.ir.facts import Origin
 from perfc.report import annotation, markdown, text
 from perfc.report.units import Unit
 
-_SPEC = importlib.util.spec_from_file_location(
-    "diff_models", Path(__file__).parents[1] / "diff" / "models.py"
-)
-assert _SPEC is not None
-assert _SPEC.loader is not None
-models = importlib.util.module_from_spec(_SPEC)
-_SPEC.loader.exec_module(models)
-
-BUDGETS = """\
-[[budget]]
-model = "models/*.onnx"
-target = "a100"
-dims = { n = 4 }
-flop = { warn = "+0%", fail = "+20%" }
-peak_memory = { max = "400 MiB" }
-"""
-
-
-@pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    (tmp_path / "perfc.toml").write_text(BUDGETS)
-    (tmp_path / "models").mkdir()
-    put(tmp_path, "a", 16)
-    put(tmp_path, "b", 32)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def put(root: Path, name: str, channels: int) -> None:
-    data = models.convolutional(channels).SerializeToString()
-    (root / "models" / f"{name}.onnx").write_bytes(data)
-
-
-def said(capsys: pytest.CaptureFixture[str], *args: str) -> tuple[int, str, str]:
-    code = perfc(list(args))
-    out = capsys.readouterr()
-    return code, out.out, out.err
+from .projects import BUDGETS, models, put, said
 
 
 @pytest.mark.parametrize(
@@ -127,7 +92,7 @@ def test_globs_match_paths(glob: str, path: str, matches: bool) -> None:
         ('[[budget]]\ntime = 3.5\n', 2, "not a limit"),
         ('[[budget]]\nmodel = "../x.onnx"\n', 2, "leads out"),
         ('[[budget]]\nmodel = "/etc/*.onnx"\n', 2, "leads out"),
-        ('[[budget]]\ndims = { n = "x" }\n', 2, "not a whole number"),
+        ('[[budget]]\ndims = { n = "x" }\n', 2, "is no extent"),
         ('[[budget]]\nflop = { max = "+5%" }\n', 2, "against the baseline"),
         ('[[budget]]\ntime = "1 s\n', 2, "not valid TOML"),
         ('budgets = 1\n', 1, "no key 'budgets'"),
@@ -191,6 +156,36 @@ def test_a_baseline_is_sorted_and_reads_back(
     assert "2 same; 0 analysed, 2 from the cache" in out
     code, out, _ = said(capsys, "baseline", "show")
     assert (code, "models/a.onnx" in out) == (0, True)
+
+
+def test_a_model_whose_shapes_lie_in_another_file_is_analysed_every_time(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def put_beside(n: int) -> None:
+        shape = numpy_helper.from_array(np.array([n, -1], np.int64), "s")
+        x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [64])
+        nodes = [
+            helper.make_node("Reshape", ["x", "s"], ["r"]),
+            helper.make_node("Transpose", ["r"], ["t"], perm=[1, 0]),
+            helper.make_node("MatMul", ["r", "t"], ["y"]),
+        ]
+        graph = helper.make_graph(nodes, "g", [x], [onnx.ValueInfoProto(name="y")], [shape])
+        made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+        (project / "models" / "c.bin").unlink(missing_ok=True)
+        path = project / "models" / "c.onnx"
+        onnx.save(made, path, save_as_external_data=True, size_threshold=0, location="c.bin")
+
+    text = BUDGETS.replace("models/*.onnx", "models/c.onnx").replace("dims = { n = 4 }\n", "")
+    (project / "perfc.toml").write_text(text)
+    put_beside(2)
+    said(capsys, "baseline", "write")
+    written = (project / "models" / "c.onnx").read_bytes()
+    code, out, _ = said(capsys, "check")
+    assert (code, "1 analysed, 0 from the cache" in out) == (0, True)
+    put_beside(16)
+    assert (project / "models" / "c.onnx").read_bytes() == written
+    code, out, _ = said(capsys, "check")
+    assert (code, "FAIL" in out) == (1, True)
 
 
 def test_a_model_over_budget_fails_and_only_it_is_analysed(
@@ -266,11 +261,11 @@ def test_what_cannot_be_read_is_one_line_and_the_baseline_stays(
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("schema = 1", "schema = 99", "perfc.lock:2: schema 99 is newer"),
-        ("schema = 1", "schema = 'x'", "no schema number"),
+        ("schema = 2", "schema = 99", "perfc.lock:2: schema 99 is newer"),
+        ("schema = 2", "schema = 'x'", "no schema number"),
         ("flop = ", "flop = 'x' #", "not a number"),
         ('path = "models/a.onnx"', "", "'path' is missing"),
-        ("schema = 1", "schema = = 1", "not valid TOML"),
+        ("schema = 2", "schema = = 2", "not valid TOML"),
     ],
 )
 def test_a_damaged_baseline_is_one_line(
@@ -399,13 +394,25 @@ def test_a_comment_says_what_a_check_found(
 
 
 def test_names_cannot_write_markup(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    name = "<img src=x>`|%0A::error::x"
-    put(project, name.replace("/", ""), 16)
-    _, out, _ = said(capsys, "check", "--output-format", "json", "-o", "c.json")
-    _, out, _ = said(capsys, "comment", "c.json")
-    assert "<img" not in out
+    name = "<img src=x>`|%0A\n::error::x @org [a](b)"
+    put(project, name, 16)
+    budgets = BUDGETS.replace("[[budget]]", '[[budget]]\nparameters = { max = "1" }')
+    (project / "perfc.toml").write_text(budgets)
+    assert said(capsys, "check", "--output-format", "json", "-o", "c.json")[0] == 1
+    for policy in ("on-fail", "on-change"):
+        _, out, _ = said(capsys, "comment", "c.json", "--policy", policy)
+        assert out.count("&lt;img src=x&gt;\\`\\|%0A") == 2, "in the limits and among the new"
+        assert "<img" not in out
+        assert "@org" not in out
+        assert not any(line.startswith("::") for line in out.splitlines())
     _, out, _ = said(capsys, "check", "--output-format", "github")
-    assert all(line.startswith("::") for line in out.splitlines())
+    lines = out.splitlines()
+    assert len(lines) == 3, "one for each model, whatever their names"
+    assert all(line.startswith("::error file=") for line in lines)
+    assert "<img src=x>`|%250A%0A%3A%3Aerror%3A%3Ax @org [a](b)" in out
+    _, out, _ = said(capsys, "check")
+    assert "<img src=x>" in out
+    assert not any(line.lstrip().startswith("::") for line in out.splitlines())
 
 
 def test_every_format_names_the_same_findings(
@@ -465,11 +472,15 @@ def test_a_cache_that_lies_or_cannot_be_written_is_no_harm(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     said(capsys, "baseline", "write")
-    for path in (project / ".perfc_cache").glob("*.json"):
-        path.write_text("[" * 100_000)
-    code, out, _ = said(capsys, "check")
-    assert code == 0
-    assert "2 same; 2 analysed" in out
+    files = [*(project / ".perfc_cache").glob("*.json")]
+    kept = [path.read_text() for path in files]
+    for lie in ("[" * 100_000, "-1", '"x"', "1e999"):
+        for path, content in zip(files, kept, strict=True):
+            is_text = lie.startswith("[")
+            path.write_text(lie if is_text else re.sub(r'("flop": \[)\d+', rf"\g<1>{lie}", content))
+        code, out, _ = said(capsys, "check")
+        assert code == 0
+        assert "2 same; 2 analysed" in out
     assert (project / ".perfc_cache" / ".gitignore").read_text() == "*\n"
 
 
@@ -495,24 +506,25 @@ def test_sizes_that_a_model_does_not_have_are_not_said_of_it(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     config = project / "perfc.toml"
-    config.write_text(BUDGETS.replace("{ n = 4 }", "{ n = 4, frames = 2 }"))
-    other = models.convolutional(16)
-    for v in (*other.graph.input, *other.graph.output):
-        v.type.tensor_type.shape.dim[0].dim_param = "rows"
-    (project / "models" / "b.onnx").write_bytes(other.SerializeToString())
+    config.write_text(BUDGETS.replace("{ n = 4 }", "{ n = 4, rows = 2 }"))
+    put(project, "b", 16, batch="rows")
     said(capsys, "baseline", "write")
     _, out, _ = said(capsys, "check", "--output-format", "json")
     a, b = json.loads(out)["results"]
     assert a["setting"].endswith("ort, n=4")
-    assert b["setting"].endswith("ort, rows=1 (assumed)")
-    assert "frames" not in said(capsys, "baseline", "show")[1]
+    assert b["setting"].endswith("ort, rows=2")
+    config.write_text(BUDGETS.replace("dims = { n = 4 }", ""))
+    _, out, _ = said(capsys, "check", "--output-format", "json")
+    settings = {r["setting"] for r in json.loads(out)["results"] if r["standing"] == "new"}
+    assert {s.rpartition(", ")[2] for s in settings} == {"n=1 (assumed)", "rows=1 (assumed)"}
 
 
 def test_why_is_told_whatever_sizes_the_budget_has(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     config = project / "perfc.toml"
-    config.write_text(BUDGETS.replace("{ n = 4 }", "{ n = 4, frames = 2 }"))
+    config.write_text(BUDGETS.replace("{ n = 4 }", "{ n = 4, rows = 2 }"))
+    put(project, "b", 16, batch="rows")
     said(capsys, "baseline", "write")
     identity = ["-c", "user.name=n", "-c", "user.email=e@example.org"]
     for args in (["init", "-q"], ["add", "."], [*identity, "commit", "-qm", "base"]):

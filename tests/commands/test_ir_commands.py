@@ -100,7 +100,7 @@ def test_opt_refuses_what_is_not_text(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("binding", "message"),
-    [("N", "'N' is not NAME=N"), ("N=x", "'N=x'"), ("N=-1", "'N=-1'"), ("=1", "'=1'")],
+    [("N", "'N' is not NAME=N"), ("N=x", "'N=x'"), ("N=-1", "N = -1 is no extent"), ("=1", "'=1'")],
 )
 def test_bindings_that_are_not_are_refused(binding: str, message: str) -> None:
     with pytest.raises(ParseError, match=message):

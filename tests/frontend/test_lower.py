@@ -327,3 +327,11 @@ def test_value_types_of_sparse_and_external_weights_are_kept() -> None:
     assert w.weight is not None
     assert w.weight.location == "absent"
     assert w.known is None
+
+
+def test_an_error_about_a_megabyte_of_text_is_short() -> None:
+    einsum = node("Einsum", ["x"], ["y"], name="n" * 10**6, equation="i" * 10**6)
+    graph = helper.make_graph([einsum], "g", [value("x", (2,))], [onnx.ValueInfoProto(name="y")])
+    with pytest.raises(PerfcError) as error:
+        typed(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]))
+    assert len(str(error.value)) < 10_000

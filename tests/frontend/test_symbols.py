@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from perfc.frontend.proto import TypeKind, TypeProto
-from perfc.frontend.symbols import MAX_RANK, SymbolTable, default_of
+from perfc.frontend.symbols import MAX_RANK, SymbolTable
 from perfc.ir.types import UNKNOWN, DType, SequenceType, TensorType
 
 
@@ -71,7 +71,9 @@ def test_unknown_ranks_and_kinds_stay_unknown() -> None:
     ],
 )
 def test_defaults_follow_the_name(name: str, expected: int) -> None:
-    assert default_of(name) == expected
+    table = SymbolTable()
+    table.extent(name, "x_d0")
+    assert [d.default for d in table.declarations()] == [expected]
 
 
 def test_defaults_follow_the_place_where_the_name_says_nothing() -> None:

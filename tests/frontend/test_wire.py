@@ -235,6 +235,33 @@ def test_packed_and_unpacked_numbers_are_the_same() -> None:
     assert found[0].value == (1, -1, 2)
 
 
+@pytest.mark.parametrize("inline_bytes", [0, 40, wire.INLINE_BYTES])
+@pytest.mark.parametrize("run_bytes", [1, 7, 64, 1 << 16])
+def test_long_lists_behind_tags_are_read_whole(
+    inline_bytes: int, run_bytes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ints = [0, 64, 66, -1, 2**63 - 1, -(2**63), *range(300)] * 60
+    node = helper.make_node("Custom", [], ["y"], domain="d", i=ints, s=["@B", "z"] * 9000)
+    node.attribute.append(helper.make_attribute("f", [0.5, -1.5, 3.0] * 6000))
+    monkeypatch.setattr(wire, "INLINE_BYTES", inline_bytes)
+    monkeypatch.setattr(wire, "_RUN_BYTES", run_bytes)
+    found = {a.name: a.value for a in only_node(node.SerializeToString()).attribute}
+    assert found["i"] == tuple(ints)
+    assert found["f"] == (0.5, -1.5, 3.0) * 6000
+    assert found["s"] == (b"@B", b"z") * 9000
+
+
+def test_a_million_numbers_are_read_in_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    entries: list[int] = []
+    plain = wire.Decoder.field
+    monkeypatch.setattr(
+        wire.Decoder, "field", lambda self, *a: (entries.append(1), plain(self, *a))[1]
+    )
+    node = helper.make_node("Conv", ["x", "w"], ["y"], strides=[1] * 10**6)
+    assert len(only_node(node.SerializeToString()).attribute[0].ints) == 10**6
+    assert len(entries) < 100
+
+
 def test_an_attribute_without_a_type_has_that_of_its_field() -> None:
     attribute = only_node(node_with(b"\x0a\x01k\x18\x05")).attribute[0]
     assert attribute.type is AttributeType.INT

@@ -15,6 +15,7 @@ from perfc.ir import (
     Loc,
     Module,
     Node,
+    OptionalType,
     SequenceType,
     SymbolDecl,
     TensorType,
@@ -78,7 +79,15 @@ BROKEN: dict[str, tuple[Module, str]] = {
     "type": (module(inputs=(Value("v", None),)), "input of @g: %v: None is not a type"),  # type: ignore[arg-type]
     "content of a sequence": (
         module(inputs=(Value("v", SequenceType(F32), Known.scalar(1)),)),
-        "input of @g: %v: only tensors have known contents",
+        "input of @g: %v: 1 is no list of the contents of elements",
+    ),
+    "content of an optional": (
+        module(inputs=(Value("v", OptionalType(F32), Known.scalar(1)),)),
+        "input of @g: %v: only tensors and sequences have known contents",
+    ),
+    "content in a content": (
+        module(inputs=(Value("v", TensorType(DType.I64, (1,)), Known.vector([Known.scalar(1)])),)),
+        "input of @g: %v: the content of another value in i64[1]",
     ),
     "content shape": (
         module(inputs=(Value("v", TensorType(DType.I64, (2,)), Known.vector([1])),)),

@@ -14,10 +14,10 @@ from click.testing import CliRunner, Result
 
 from perfc.api import analyze, typed
 from perfc.commands import measure as command
-from perfc.errors import MissingExtraError, ModelError, ParseError, PassError
+from perfc.errors import MissingExtraError, ParseError, PassError
 from perfc.measure import process
 from perfc.measure.feeds import contents, inputs_of
-from perfc.measure.process import Protocol, execute
+from perfc.measure.process import Protocol
 from perfc.measure.session import measure
 from perfc.measure.weights import runnable
 
@@ -111,14 +111,6 @@ def test_a_model_that_takes_too_long_is_killed(residual: str) -> None:
     slow = Protocol(threads=1, repeat=100_000, min_time_s=50, max_time_s=60, limit_s=1)
     with pytest.raises(PassError, match="took longer than 1 s"):
         measure(residual, protocol=slow)
-
-
-def test_too_little_memory_is_told_before_anything_runs(
-    residual: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(process, "available_bytes", lambda: 1 << 20)
-    with pytest.raises(ModelError, match="GiB of memory"):
-        execute(runnable(residual, tmp_path), tmp_path, [()], QUICK, 1)
 
 
 def test_a_runtime_that_fails_gives_its_last_line(tmp_path: Path) -> None:

@@ -97,9 +97,14 @@ def test_padded_keys_lower_the_floor() -> None:
     ins = (value(2, 4, 1, 8), value(2, 4, 100, 8), value(2, 4, 100, 8), None, None, None)
     lengths = Value("l", TensorType(DType.I64, (2,)), Known.vector([10, 10]))
     op = Attention(is_causal=1)
-    assert work(op, *ins, lengths).effective_mac == 2 * 4 * 10 * 16
+    found = work(op, *ins, lengths)
+    assert (found.mac, found.effective_mac, found.is_bound) == (2 * 4 * 10 * 16, None, False)
+    different = Value("l", TensorType(DType.I64, (2,)), Known.vector([10, 30]))
+    found = work(op, *ins, different)
+    assert (found.mac, found.effective_mac, found.is_bound) == (2 * 4 * 10 * 16, None, True)
     unknown = Value("l", TensorType(DType.I64, (2,)))
-    assert work(op, *ins, unknown).effective_mac == 2 * 4 * 1 * 16
+    found = work(op, *ins, unknown)
+    assert (found.mac, found.effective_mac, found.is_bound) == (2 * 4 * 1 * 16, None, True)
 
 
 def test_contrib_attention_includes_its_projection() -> None:
@@ -141,16 +146,20 @@ def test_a_cache_of_unknown_fill_is_bounded() -> None:
     total = Value("n", TensorType(DType.I32, ()))
     ins = (*(value(B, 1, 64), value(B, 1, 16), value(B, 1, 16)), *(value(B, 1, 9, 16),) * 2)
     op = GroupQueryAttention(num_heads=4, kv_num_heads=1)
-    found = work(op, *ins, value(B, dtype=DType.I32), total)
-    assert found.effective_mac == B * 4 * 32
-    assert found.mac == B * 4 * 10 * 32
+    ins = (*ins, value(B, dtype=DType.I32), total)
+    found = work(op, *ins)
+    assert (found.mac, found.effective_mac, found.is_bound) == (B * 4 * 32, None, True)
+    assert op.traffic(ins, op.infer(ins)[:3]).is_bound
 
 
 def test_packed_sequences_cost_least_when_they_are_equally_long() -> None:
     offsets, lengths = value(2, 8, dtype=DType.I32), value(3, dtype=DType.I32)
     ins = (*(value(10, 32),) * 3, None, offsets, lengths)
     found = work(PackedMultiHeadAttention(num_heads=4), *ins)
-    assert (found.mac, found.effective_mac) == (4 * 10 * 8 * 16, 4 * (10 * 10 // 2) * 16)
+    assert (found.mac, found.effective_mac, found.is_bound) == (4 * (10 * 10 // 2) * 16, None, True)
+    alone = (*(value(10, 32),) * 3, None, value(1, 10, dtype=DType.I32), value(2, dtype=DType.I32))
+    found = work(PackedMultiHeadAttention(num_heads=4), *alone)
+    assert (found.mac, found.is_bound) == (4 * 10 * 10 * 16, False)
 
 
 def test_linear_attention_is_linear_in_the_sequence() -> None:

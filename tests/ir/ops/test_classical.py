@@ -88,6 +88,8 @@ def test_encoders_take_the_type_of_their_values() -> None:
 def test_maps_go_in_and_out() -> None:
     zipped = make("ZipMap", classlabels_strings=("a", "b")).infer((of(DType.F32, N, 2),))[0]
     assert zipped == SequenceType(MapType(DType.STR, TensorType(DType.F32, ())), N)
+    traffic = make("ZipMap").traffic((of(DType.F32, N, 2),), (zipped,))
+    assert (traffic.read_bytes, traffic.write_bytes, traffic.is_bound) == (8 * N, 8 * N, False)
     given = Value("m", MapType(DType.STR, TensorType(DType.I64, ())))
     assert DictVectorizer(vocabulary=3).infer((given,))[0] == TensorType(DType.I64, (1, 3))
 

@@ -10,19 +10,17 @@ from perfc.ir.fresh import data_extent
 from perfc.ir.graph import Value
 from perfc.ir.join import join
 from perfc.ir.known import Known
+from perfc.ir.op import Op
 from perfc.ir.ops.container import (
-    ConcatFromSequence,
-    Optional,
-    OptionalGetElement,
-    OptionalHasElement,
     SequenceAt,
     SequenceConstruct,
     SequenceEmpty,
     SequenceErase,
     SequenceInsert,
     SequenceLength,
-    SplitToSequence,
 )
+from perfc.ir.ops.optional import Optional, OptionalGetElement, OptionalHasElement
+from perfc.ir.ops.sequence_parts import ConcatFromSequence, SplitToSequence
 from perfc.ir.types import UNKNOWN, DType, OptionalType, SequenceType, TensorType, Type
 
 N, M = symbol("N"), symbol("M")
@@ -224,3 +222,49 @@ def test_whether_an_optional_holds_something_is_known_only_of_what_is_none() -> 
         assert op.fold(ins, op.infer(ins)) == expected
     unsure = (value(OptionalType(f32(2))),)
     assert op.fold(unsure, op.infer(unsure)) == ()
+
+
+def stored(values: list[int]) -> Value:
+    return Value("v", TensorType(DType.I64, (len(values),)), Known.vector(values))
+
+
+def contents_after(op: Op, *ins: Value) -> Value:
+    """The operator's first result with what is known of it."""
+    types = op.infer(ins)
+    (content,) = op.fold(ins, types)
+    return Value("y", types[0], content)
+
+
+def test_contents_go_through_sequences() -> None:
+    made = contents_after(SequenceConstruct(), stored([2, 3]), stored([5]))
+    at = Value("at", TensorType(DType.I64, ()), Known.scalar(1))
+    assert contents_after(ConcatFromSequence(axis=0), made).known == Known.vector((2, 3, 5))
+    assert contents_after(SequenceAt(), made, at).known == Known.vector((5,))
+    erased = contents_after(SequenceErase(), made)
+    assert contents_after(ConcatFromSequence(axis=0), erased).known == Known.vector((2, 3))
+    grown = contents_after(SequenceInsert(), made, stored([7]), at)
+    assert contents_after(ConcatFromSequence(axis=0), grown).known == Known.vector((2, 3, 7, 5))
+    same = contents_after(SequenceConstruct(), stored([2, 3]), stored([4, 5]))
+    stacked = contents_after(ConcatFromSequence(axis=1, new_axis=1), same).known
+    assert stacked == Known((2, 2), (2, 4, 3, 5))
+    parts = contents_after(SplitToSequence(keepdims=0), stored([8, 9]))
+    assert contents_after(SequenceAt(), parts, at).known == Known.scalar(9)
+
+
+def test_an_element_of_a_sequence_that_is_not_known_stays_so() -> None:
+    mixed = contents_after(SequenceConstruct(), stored([2]), value(TensorType(DType.I64, (1,))))
+    assert contents_after(ConcatFromSequence(axis=0), mixed).known == Known.vector((2, None))
+    extent = value(TensorType(DType.I64, (N,)))
+    open_ = contents_after(SequenceConstruct(), stored([2]), extent)
+    types = ConcatFromSequence(axis=0).infer((open_,))
+    assert ConcatFromSequence(axis=0).fold((open_,), types) == ()
+
+
+def test_containers_do_not_nest() -> None:
+    inner = value(SequenceType(f32(2), 2))
+    with pytest.raises(ShapeError, match="an element of a sequence is a tensor"):
+        SequenceConstruct().infer((inner, inner))
+    with pytest.raises(ShapeError, match="an element of a sequence is a tensor"):
+        SequenceInsert().infer((value(SequenceType(UNKNOWN, 0)), inner))
+    with pytest.raises(ShapeError, match="not another optional"):
+        Optional().infer((value(OptionalType(f32(2))),))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from perfc.errors import ShapeError
 from perfc.ir.cost import Work
 from perfc.ir.dim import Dim, interval, symbol
 from perfc.ir.graph import Value
@@ -105,6 +108,8 @@ def test_transposed_convolutions() -> None:
     assert work(op, x, w).mac == N * H * (8 * 7 * 4 * 9)
     assert shape(ConvTranspose(strides=(2, 2), auto_pad="SAME_LOWER"), x, w) == "f32[N, 4, 2*H, 14]"
     assert shape(ConvTranspose(output_shape=(9, 9)), x, w) == "f32[N, 4, 9, 9]"
+    with pytest.raises(ShapeError, match=r"output_shape states extents \[-1, 9\]"):
+        shape(ConvTranspose(output_shape=(-1, 9)), x, w)
 
 
 def test_causal_convolutions_hand_on_their_last_inputs() -> None:

@@ -60,11 +60,23 @@ def test_unknown_axes_bound_the_result() -> None:
     assert kept.shape is not None
     assert kept.shape[1] == 1
     assert [interval(d) for d in kept.shape] == [(1, 5), (1, 1), (1, 4)]
-    dropped = ReduceSum(keepdims=0).infer((x, two))[0]
+    dropped = ReduceSum(keepdims=0).infer((x, of(DType.I64, 1)))[0]
     assert isinstance(dropped, TensorType)
-    assert dropped.rank == 1
+    assert dropped.rank == 2
     assert ReduceSum(keepdims=0).infer((x, of(DType.I64, N)))[0] == TensorType(DType.F32, None)
-    assert ReduceSum(keepdims=0).infer((x, of(DType.I64, 3)))[0] == TensorType(DType.F32, ())
+    row = of(DType.F32, 5)
+    assert ReduceSum(keepdims=0).infer((row, of(DType.I64, 1)))[0] == TensorType(DType.F32, ())
+
+
+def test_unknown_axes_may_repeat() -> None:
+    # onnxruntime takes axes [0, 0] and reduces one axis
+    x = of(DType.F32, 2, 3)
+    for given in (2, 3):
+        assert ReduceSum(keepdims=0).infer((x, of(DType.I64, given)))[0].shape is None  # type: ignore[union-attr]
+    kept = ReduceSum().infer((x, of(DType.I64, 2)))[0]
+    assert isinstance(kept, TensorType)
+    assert kept.shape is not None
+    assert [interval(d) for d in kept.shape] == [(1, 2), (1, 3)]
 
 
 def test_unknown_axes_of_an_extent_that_may_be_zero() -> None:

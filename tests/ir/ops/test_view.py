@@ -94,6 +94,12 @@ def test_squeeze_refuses_an_axis_that_is_not_one() -> None:
         Squeeze().infer((f32(1, 3), vector(1)))
 
 
+def test_squeeze_takes_an_axis_that_is_named_twice() -> None:
+    assert shape_of(Squeeze(), f32(1, 1, 3), vector(0, -3)) == (1, 3)
+    at_run_time = Value("axes", TensorType(DType.I64, (2,)))
+    assert shape_of(Squeeze(), f32(1, 1, 3), at_run_time) is None
+
+
 def test_unsqueeze_counts_axes_in_the_result() -> None:
     assert shape_of(Unsqueeze(), f32(3, 4), vector(0, -1)) == (1, 3, 4, 1)
     with pytest.raises(ShapeError):

@@ -1,0 +1,75 @@
+"""Optionals: a value that may be absent, put in, taken out, and asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...errors import ShapeError
+from ..graph import Inputs
+from ..known import Known
+from ..op import Folded, Types, has, known
+from ..types import UNKNOWN, DType, OptionalType, SequenceType, TensorType, Type
+from .container import Container, type_of
+
+
+@dataclass(frozen=True)
+class Optional(Container):
+    """The operand as an optional; without one, an empty optional of ``type``.
+
+    Source: ONNX Optional-28.
+    """
+
+    mnemonic = "optional"
+    onnx = ("Optional",)
+    operands = ("input?",)
+    type: Type | None = None
+
+    def infer(self, ins: Inputs) -> Types:
+        given = type_of(ins, 0)
+        if isinstance(given, OptionalType):
+            raise ShapeError("an optional holds a tensor or a sequence, not another optional")
+        if has(ins, 0):
+            return (OptionalType(given),)
+        return (OptionalType(UNKNOWN if self.type is None else self.type),)
+
+
+class OptionalGetElement(Container):
+    """What an optional holds; of another value, the value itself.
+
+    Source: ONNX OptionalGetElement-28.
+    """
+
+    mnemonic = "optional_get_element"
+    onnx = ("OptionalGetElement",)
+    operands = ("input",)
+
+    def infer(self, ins: Inputs) -> Types:
+        match type_of(ins, 0):
+            case OptionalType(elem):
+                return (elem,)
+            case other:
+                return (other,)
+
+    def fold(self, ins: Inputs, outs: Types) -> Folded:
+        return (known(ins, 0),)
+
+
+class OptionalHasElement(Container):
+    """Whether an optional holds something; other values do, none does not.
+
+    Source: ONNX OptionalHasElement-28.
+    """
+
+    mnemonic = "optional_has_element"
+    onnx = ("OptionalHasElement",)
+    operands = ("input?",)
+
+    def infer(self, ins: Inputs) -> Types:
+        return (TensorType(DType.BOOL, ()),)
+
+    def fold(self, ins: Inputs, outs: Types) -> Folded:
+        match type_of(ins, 0):
+            case TensorType() | SequenceType():
+                return (Known.scalar(True),)
+            case _:
+                return () if has(ins, 0) else (Known.scalar(False),)

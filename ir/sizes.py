@@ -1,0 +1,103 @@
+"""Numbers for symbols: what an extent can be, and types and contents with numbers put in."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping
+
+from perfc.errors import ParseError
+
+from .dim import Poly, substitute
+from .known import Item, Known, Quotient
+from .names import symbol_key
+from .types import OptionalType, SequenceType, TensorType, Type
+
+MAX_EXTENT = (1 << 63) - 1
+"""Largest extent, and most elements of a tensor: ONNX and every runtime count in 64 bits."""
+
+
+def sizes_of(dims: Mapping[str, object], where: str = "--dim") -> dict[str, int]:
+    """Values that a caller gives to symbols, by the symbols' keys.
+
+    Args:
+        dims: name to value.
+        where: they were given, for the message.
+
+    Raises:
+        ParseError: a value that is no whole number, is negative, or above ``MAX_EXTENT``.
+
+    >>> sizes_of({"batch": 8, "past seq": 0})
+    {'batch': 8, '`past seq`': 0}
+    """
+    found: dict[str, int] = {}
+    for name, value in dims.items():
+        try:
+            number = -1 if isinstance(value, bool) else operator.index(value)  # type: ignore[arg-type]
+        except TypeError:
+            number = -1
+        if not 0 <= number <= MAX_EXTENT:
+            is_long = isinstance(value, int) and value.bit_length() > 64
+            shown = f"2^{value.bit_length() - 1}" if is_long else str(value)[:24]  # type: ignore[attr-defined]
+            hint = "a whole number from 0 to 2^63 - 1"
+            raise ParseError(f"{name} = {shown} is no extent", where=where, hint=hint)
+        found[symbol_key(name)] = number
+    return found
+
+
+def bound_type(type_: Type, env: Mapping[str, int]) -> Type:
+    """``type_`` with symbols replaced by numbers."""
+    match type_:
+        case TensorType(dtype, shape) if shape is not None:
+            if not any(isinstance(d, Poly) for d in shape):
+                return type_
+            return TensorType(dtype, tuple([substitute(d, env) for d in shape]))
+        case SequenceType(elem, length, items):
+            length = substitute(length, env) if isinstance(length, Poly) else length
+            each = None if items is None else tuple(bound_type(t, env) for t in items)
+            return SequenceType(bound_type(elem, env), length, each)
+        case OptionalType(elem):
+            return OptionalType(bound_type(elem, env))
+        case _:
+            return type_
+
+
+def bound_known(known: Known | None, env: Mapping[str, int]) -> Known | None:
+    """A content with symbols replaced by numbers."""
+    if known is None or not is_symbolic(known):
+        return known
+    return Known(known.shape, tuple([bound_item(item, env) for item in known.items]))
+
+
+def bound_item(item: Item, env: Mapping[str, int]) -> Item:
+    """An element of a content with symbols replaced by numbers."""
+    match item:
+        case Poly():
+            return substitute(item, env)
+        case Quotient(num, den):
+            number = substitute(num, env)
+            return Quotient(number, den) if isinstance(number, Poly) else number / den
+        case _:
+            return item
+
+
+def is_symbolic(known: Known | None) -> bool:
+    """Whether symbols occur in a content."""
+    return known is not None and any(isinstance(i, Poly | Quotient) for i in known.items)
+
+
+def misfit(type_: Type) -> int | None:
+    """An extent that no tensor has, or a number of elements that none has; None where all is well.
+
+    >>> from perfc.ir.types import DType
+    >>> misfit(TensorType(DType.F32, (2, -1))), misfit(TensorType(DType.F32, (2, 0)))
+    (-1, None)
+    """
+    if not isinstance(type_, TensorType) or type_.shape is None:
+        return None
+    count = 1
+    for d in type_.shape:
+        if not isinstance(d, Poly):
+            if d < 0 or d > MAX_EXTENT:
+                return d
+            count *= d
+    return count if count > MAX_EXTENT else None

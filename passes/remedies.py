@@ -1,0 +1,310 @@
+"""Sizes that go together: what to change where inference with numbers ends, and how to say so."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from perfc.errors import ShapeError
+from perfc.ir.dim import AtomKind, Dim, Poly, interval, symbols
+from perfc.ir.evaluate import Numbers, evaluate
+from perfc.ir.graph import Basis, Module, Node, SymbolDecl, assumed
+from perfc.ir.names import symbol_name
+from perfc.ir.sizes import MAX_EXTENT
+
+from .sizing import Refusal, Settled, Sizing, extents_of
+
+MOST_CHANGES = 256
+"""Symbols changed one after the other before it is given up."""
+LARGEST = 1 << 24
+"""Largest extent that is assumed."""
+NEAR = 16
+"""Extents above one that are tried one by one: what must divide has its next multiple there."""
+MOST_NAMED = 6
+"""Symbols that an error names."""
+MOST_ITEMS = 64
+"""Elements of a content that are looked at for extents."""
+UNTOLD = (Basis.NOTHING, Basis.LEAST)
+
+
+Change: TypeAlias = "tuple[SymbolDecl, ...]"
+"""Symbols with other values assumed for them."""
+
+
+@dataclass(frozen=True)
+class Remedies:
+    """Changes assumed sizes until all go together.
+
+    Args:
+        sizing: of the module.
+        given: symbols whose values stay.
+    """
+
+    sizing: Sizing
+    given: Mapping[str, int]
+
+    def mended(self, declared: Sequence[SymbolDecl]) -> Settled | Refusal:
+        """Values that go together, or where inference ends with the last that were tried."""
+        kept = {s.name: s for s in declared}
+        for _ in range(MOST_CHANGES):
+            env = assumed(kept.values(), self.given)
+            change = self.filling(kept, env)
+            if not change:
+                if self.sizing.holds_at(env):
+                    return Settled(tuple(kept.values()), env, None)
+                outcome = self.sizing.attempt(env)
+                if isinstance(outcome, Module):
+                    return Settled(tuple(kept.values()), env, outcome)
+                change = self.fitting(kept, outcome)
+                if not change:
+                    return outcome
+            kept.update((s.name, s) for s in change)
+        env = assumed(kept.values(), self.given)
+        outcome = self.sizing.attempt(env)
+        if isinstance(outcome, Module):
+            return Settled(tuple(kept.values()), env, outcome)
+        return outcome
+
+    def filling(self, kept: Mapping[str, SymbolDecl], env: Mapping[str, int]) -> Change:
+        """The symbol to enlarge so that extents which are empty or negative are neither."""
+        at = Numbers(env)
+        self.sizing.steps += len(self.sizing.formulas)
+        short = [p for p in self.sizing.formulas if at(p) < 1 and self.is_short(p, kept, env)]
+        for p in short:
+            for s in self.changeable(kept, (p,)) if not self.sizing.is_exhausted else ():
+                related = [q for q in short if s.name in names_in(q)]
+                for goals in (related, [p]):
+
+                    def is_enough(n: int, s: SymbolDecl = s, goals: list[Poly] = goals) -> bool:
+                        trial = Numbers(self.changed(kept, (sized(s, n, Basis.LEAST),)))
+                        return all(trial(q) >= 1 for q in goals)
+
+                    size = least(is_enough, env[s.name], most(s))
+                    if size is not None:
+                        return (sized(s, size, Basis.LEAST),)
+        return ()
+
+    def is_short(self, p: Poly, kept: Mapping[str, SymbolDecl], env: Mapping[str, int]) -> bool:
+        """Whether an extent below 1 asks for larger sizes.
+
+        One that is limited to 0, as that of a slice behind the end, may be 0 where what the
+        symbols stand for is known. One is meant to be where an extent of 0 was given.
+        """
+        names = names_in(p)
+        free = [kept[n] for n in names if n not in self.given]
+        if not free or any(self.given.get(n) == 0 for n in names):
+            return False
+        if evaluate(p, env) < 0 or not is_limited(p):
+            return True
+        return any(s.basis in UNTOLD for s in free)
+
+    def changed(self, kept: Mapping[str, SymbolDecl], change: Change) -> dict[str, int]:
+        """The values with some symbols changed, and those that follow them."""
+        self.sizing.steps += len(kept)
+        return assumed({**kept, **{s.name: s for s in change}}.values(), self.given)
+
+    def changeable(self, kept: Mapping[str, SymbolDecl], dims: Collection[Dim]) -> list[SymbolDecl]:
+        """Symbols in some extents that may be changed, those of which least is known first."""
+        names = {n for d in dims for n in names_in(d)}
+        free = [s for s in kept.values() if s.name in names and s.name not in self.given]
+        free.reverse()
+        return sorted(free, key=lambda s: s.basis not in UNTOLD)
+
+    def fitting(self, kept: Mapping[str, SymbolDecl], refusal: Refusal) -> Change:
+        """A change with which inference gets beyond the node that refused."""
+        if refusal.position < 0:
+            return ()
+
+        def is_better(change: Change) -> bool:
+            if self.sizing.is_exhausted:
+                return False
+            outcome = self.sizing.attempt(self.changed(kept, change))
+            return isinstance(outcome, Module) or outcome.position > refusal.position
+
+        env = refusal.env
+        dims = dims_of(self.sizing.nodes[refusal.position][1])
+        free = self.changeable(kept, dims)
+        if not free:
+            free = [s for s in kept.values() if s.name not in self.given]
+        for s in equalities(free, dims, env, self.sizing.is_closed):
+            if is_better((s,)):
+                return (s,)
+        for group in alike(free, env):
+            size, limit = env[group[0].name], min(map(most, group))
+
+            def enlarged(n: int, group: Change = group) -> Change:
+                return tuple(sized(s, n, Basis.FITTING) for s in group)
+
+            def is_enough(n: int, enlarged: Callable[[int], Change] = enlarged) -> bool:
+                return is_better(enlarged(n))
+
+            near = range(size + 1, min(size + NEAR, limit) + 1)
+            larger = next((n for n in near if is_enough(n)), None)
+            if larger is None:
+                larger = least(is_enough, size, limit)
+            if larger is not None:
+                return enlarged(larger)
+        return ()
+
+
+def sized(s: SymbolDecl, size: int, basis: Basis) -> SymbolDecl:
+    """A symbol with another value assumed, that follows no others."""
+    return replace(s, default=size, tie=None, basis=basis)
+
+
+def alike(free: Sequence[SymbolDecl], env: Mapping[str, int]) -> Iterator[Change]:
+    """Each symbol by itself, then those together that stand for the same at the same value."""
+    groups: dict[tuple[Basis, int], list[SymbolDecl]] = {}
+    for s in free:
+        yield (s,)
+        groups.setdefault((s.basis, env[s.name]), []).append(s)
+    for group in groups.values():
+        if len(group) > 1:
+            yield tuple(group)
+
+
+def names_in(d: Dim) -> set[str]:
+    """Symbols in an extent."""
+    return {a.key for a in symbols(d)}
+
+
+def most(s: SymbolDecl, limit: int = LARGEST) -> int:
+    """The largest value that is tried for a symbol."""
+    hi = None if s.hi is None else interval(s.hi)[1]
+    return limit if hi is None else min(hi, limit)
+
+
+def is_limited(d: Dim) -> bool:
+    """Whether a minimum or maximum occurs in an extent."""
+    return isinstance(d, Poly) and any(
+        a.kind in (AtomKind.MIN, AtomKind.MAX) or any(map(is_limited, a.args)) for a in d.atoms()
+    )
+
+
+def least(is_enough: Callable[[int], bool], size: int, most: int) -> int | None:
+    """The least extent above ``size`` that is enough, where larger ones are too; else None."""
+    low, high = size, max(size, 1) * 2
+    while high <= most and not is_enough(high):
+        low, high = high, high * 2
+    if high > most:
+        return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if is_enough(middle) else (middle, high)
+    return high
+
+
+def dims_of(node: Node) -> list[Dim]:
+    """Extents of a node's operands and results, and those that its operands contain."""
+    found: dict[Dim, None] = {}
+    for v in (*node.inputs, *node.results):
+        if v is not None:
+            found.update(dict.fromkeys(extents_of(v.type)))
+            if v.known is not None:
+                items = v.known.items[:MOST_ITEMS]
+                found.update(dict.fromkeys(i for i in items if isinstance(i, Poly)))
+    return list(found)
+
+
+def equalities(
+    free: Sequence[SymbolDecl],
+    dims: Sequence[Dim],
+    env: Mapping[str, int],
+    is_closed: Callable[[Dim], bool],
+) -> Iterator[SymbolDecl]:
+    """Symbols with the value that makes two of some extents equal."""
+    closed = [d for d in dims if is_closed(d)]
+    for s in free:
+        for d in closed:
+            if s.name not in names_in(d):
+                continue
+            now = evaluate(d, env)
+            slope = evaluate(d, {**env, s.name: env[s.name] + 1}) - now
+            for other in closed:
+                if slope == 0 or s.name in names_in(other):
+                    continue
+                steps, rest = divmod(evaluate(other, env) - now, slope)
+                size = env[s.name] + steps
+                if rest or not steps or not max(s.lo, 1) <= size <= most(s, MAX_EXTENT):
+                    continue
+                if evaluate(d, {**env, s.name: size}) == evaluate(other, env):
+                    yield replace(s, default=size, tie=tie_of(s, d, other), basis=Basis.FITTING)
+
+
+def tie_of(s: SymbolDecl, d: Dim, other: Dim) -> Dim | None:
+    """What ``s`` is where ``d`` equals ``other``, if it follows from other symbols by a sum."""
+    rest = (
+        [(m, c) for m, c in d.terms if [a.key for a in m] != [s.name]]
+        if isinstance(d, Poly)
+        else []
+    )
+    if not isinstance(d, Poly) or len(rest) + 1 != len(d.terms):
+        return None
+    (own,) = [(m, c) for m, c in d.terms if [a.key for a in m] == [s.name]]
+    tie = other - (d - Poly((own,)))
+    return tie if own[1] == 1 and isinstance(tie, Poly) and s.name not in names_in(tie) else None
+
+
+def contradiction(sizing: Sizing, refusal: Refusal, given: Mapping[str, int]) -> ShapeError:
+    """The error of sizes that do not go together: which, where, and what would do."""
+    error, env = refusal.error, refusal.env
+    node = sizing.nodes[refusal.position][1] if refusal.position >= 0 else None
+    short = None if node is None else emptied(sizing, node, env)
+    names = involved(sizing, [] if node is None else dims_of(node), refusal)
+    shown = ", ".join(
+        f"{symbol_name(n)} = {env[n]}{'' if n in given else ' (assumed)'}"
+        for n in names[:MOST_NAMED]
+    )
+    if short is None:
+        verb = "does not fit" if len(names) == 1 else "do not go together"
+        message = f"{shown} {verb}: {error.message}"
+    else:
+        verb = "leaves" if len(names) == 1 else "leave"
+        message = f"{shown} {verb} {short[0]} with extent {short[1]}"
+    return ShapeError(message, where=error.where, hint=advice(sizing, names, env, given))
+
+
+def involved(sizing: Sizing, dims: Sequence[Dim], refusal: Refusal) -> list[str]:
+    """Symbols that decide the extents of which an error speaks; else those of the node, or all."""
+    message, _, _ = refusal.error.message.partition("; operands")
+    told = {int(digits) for digits in re.findall(r"-?\b\d{1,18}\b", message)}
+    env = {n: v for n, v in refusal.env.items() if n in sizing.names}
+    closed = [d for d in dims if isinstance(d, Poly) and names_in(d) <= env.keys()]
+    spoken = {n for d in closed if evaluate(d, env) in told for n in names_in(d)}
+    names = spoken or {n for d in closed for n in names_in(d)}
+    return [n for n in env if not names or n in names]
+
+
+def emptied(sizing: Sizing, node: Node, env: Mapping[str, int]) -> tuple[str, int] | None:
+    """The first result of a node that has an extent below 1, and that extent."""
+    for v in node.results:
+        for d in extents_of(v.type):
+            if isinstance(d, Poly) and names_in(d) <= env.keys():
+                extent = evaluate(d, env)
+                if extent < (0 not in [env[n] for n in names_in(d)]):
+                    return v.name, extent
+    return None
+
+
+def advice(
+    sizing: Sizing, names: Collection[str], env: Mapping[str, int], given: Mapping[str, int]
+) -> str:
+    """Sizes that would do in the place of those that do not."""
+    kept = {n: v for n, v in given.items() if n not in names}
+    declared = [
+        replace(s, default=given[s.name], tie=None, basis=Basis.NOTHING) if s.name in given else s
+        for s in sizing.read.symbols
+    ]
+    found = Remedies(sizing, kept).mended(declared)
+    if not isinstance(found, Settled):
+        return "give other sizes: --dim NAME=N"
+    changed = [
+        s for s in found.declared if s.name in names and found.env[s.name] != env.get(s.name)
+    ]
+    parts = [
+        f"{symbol_name(s.name)} {'at least' if s.basis is Basis.LEAST else '='} {found.env[s.name]}"
+        for s in changed
+    ]
+    return f"{', '.join(parts)} would do" if parts else "give other sizes: --dim NAME=N"

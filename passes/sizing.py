@@ -1,0 +1,219 @@
+"""One module at any numbers of its symbols: what inference says there, or where it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+from perfc.errors import ShapeError
+from perfc.ir.dim import Dim, Poly, symbols
+from perfc.ir.evaluate import evaluate
+from perfc.ir.fresh import numbering
+from perfc.ir.graph import Graph, Module, Node, SymbolDecl, Value, walk
+from perfc.ir.sizes import bound_known, bound_type, is_symbolic, misfit
+from perfc.ir.types import OptionalType, SequenceType, TensorType, Type
+
+from .shapes import UNFORESEEN, Application, Inference, applied, inferred
+
+MOST_STEPS = 500_000
+"""Nodes inferred, and symbols and extents evaluated, in search of sizes that go together."""
+
+
+class Refusal(NamedTuple):
+    """Where inference with numbers ended.
+
+    Args:
+        position: of the node among all of the module's.
+        error: what was wrong there.
+        env: the numbers.
+    """
+
+    position: int
+    error: ShapeError
+    env: Mapping[str, int]
+
+
+class Settled(NamedTuple):
+    """Values of all symbols that go together, and the module typed with them.
+
+    Args:
+        declared: the symbols, with what is assumed now.
+        env: the values.
+        numeric: the module typed with numbers alone; None where formulas are known to hold.
+    """
+
+    declared: tuple[SymbolDecl, ...]
+    env: Mapping[str, int]
+    numeric: Module | None
+
+
+class Sizing:
+    """A module whose types are inferred with numbers.
+
+    Args:
+        read: the module to infer the types of.
+        typed: the same with types in formulas, node by node.
+        applications: what inference of ``typed`` met; None where nobody kept it.
+        steps: what was spent on the search so far.
+    """
+
+    def __init__(
+        self, read: Module, typed: Module, applications: Sequence[Application] | None = None
+    ) -> None:
+        self.read = read
+        self.typed = typed
+        self.applications = applications
+        self.steps = 0
+        self.refusals: dict[tuple[tuple[str, int], ...], Refusal] = {}
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The symbols."""
+        return frozenset(s.name for s in self.read.symbols)
+
+    @cached_property
+    def met(self) -> Sequence[Application]:
+        """What inference of ``typed`` met."""
+        return inferred(self.read)[1] if self.applications is None else self.applications
+
+    @cached_property
+    def has_regions(self) -> bool:
+        """Whether control flow occurs."""
+        return any(n.regions for n in self.read.graph.nodes)
+
+    @cached_property
+    def types(self) -> tuple[Type, ...]:
+        """Types of all values, each once."""
+        if self.has_regions:
+            return tuple(dict.fromkeys(v.type for v in values_of(self.typed.graph)))
+        inputs = (v.type for v in self.read.graph.inputs)
+        return tuple(dict.fromkeys((*inputs, *(t for a in self.met for t in a.result.types))))
+
+    @cached_property
+    def formulas(self) -> tuple[Poly, ...]:
+        """Extents of all values that follow from the symbols alone, each once."""
+        extents = (d for t in self.types for d in extents_of(t) if isinstance(d, Poly))
+        return tuple(d for d in dict.fromkeys(extents) if self.is_closed(d))
+
+    def is_closed(self, d: Dim) -> bool:
+        """Whether an extent follows from the symbols alone."""
+        return all(a.key in self.names for a in symbols(d))
+
+    @cached_property
+    def nodes(self) -> tuple[tuple[Node, Node], ...]:
+        """Each node as read, and as typed."""
+        return tuple(zip(walk(self.read.graph), walk(self.typed.graph), strict=False))
+
+    def is_filled(self, env: Mapping[str, int]) -> bool:
+        """Whether no extent that follows from the symbols is empty or negative."""
+        return all(evaluate(p, env) >= 1 for p in self.formulas)
+
+    @cached_property
+    def symbolic(self) -> tuple[Application, ...]:
+        """Applications with a symbol in an operand."""
+        return tuple(a for a in self.met if any(v is not None and has_symbols(v) for v in a.ins))
+
+    @cached_property
+    def is_local(self) -> bool:
+        """Whether formulas hold where they hold of every application by itself.
+
+        So it is without control flow, and where every extent follows from the symbols.
+        """
+        return not self.has_regions and not any(is_open_in(t, self.names) for t in self.types)
+
+    def holds_at(self, env: Mapping[str, int]) -> bool:
+        """Whether every application gives with numbers what its formulas say; False if unsure."""
+        if 0 in env.values() or not self.is_local:
+            return False
+        types: dict[Type, Type] = {}
+        values: dict[Value, Value] = {}
+
+        def bound(type_: Type) -> Type:
+            if type_ not in types:
+                types[type_] = bound_type(type_, env)
+            return types[type_]
+
+        def numeric(v: Value | None) -> Value | None:
+            if v is None or not has_symbols(v):
+                return v
+            if v not in values:
+                values[v] = Value(v.name, bound(v.type), bound_known(v.known, env), v.weight)
+            return values[v]
+
+        if any(misfit(bound(v.type)) is not None for v in self.read.graph.inputs):
+            return False
+        for op, ins, result in self.symbolic:
+            try:
+                outs, folded = applied(op, tuple([numeric(v) for v in ins]))
+            except (ShapeError, *UNFORESEEN):
+                return False
+            if outs != tuple([bound(t) for t in result.types]):
+                return False
+            if folded != tuple([bound_known(k, env) for k in result.folded]):
+                return False
+            if any(misfit(t) is not None for t in outs):
+                return False
+        return True
+
+    def attempt(self, env: Mapping[str, int]) -> Module | Refusal:
+        """The module typed with these numbers, or where that ended."""
+        key = tuple(sorted(env.items()))
+        if key in self.refusals:
+            return self.refusals[key]
+        inference = Inference(set(self.names), env)
+        self.steps += len(self.read.graph.inputs)
+        for v in self.read.graph.inputs:
+            count = misfit(inference.sized(v.type))
+            if count is not None:
+                words = f"{v.name} has more than 2^{count.bit_length() - 1} elements"
+                return Refusal(-1, ShapeError(words, where=f"input {v.name!r}"), dict(env))
+        try:
+            with numbering(self.names):
+                graph = inference.graph(self.read.graph, {})
+        except ShapeError as error:
+            order = (i for i, (node, _) in enumerate(self.nodes) if node is inference.refused)
+            found = self.refusals[key] = Refusal(next(order, 0), error, dict(env))
+            return found
+        finally:
+            self.steps += inference.steps
+        return Module(graph, self.read.symbols, self.read.origin)
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether no further numbers are tried, so that time stays bounded."""
+        return self.steps > MOST_STEPS
+
+
+def values_of(graph: Graph) -> Iterator[Value]:
+    """Inputs and results, those of regions included."""
+    yield from graph.inputs
+    for node in graph.nodes:
+        yield from node.results
+        for region in node.regions:
+            yield from values_of(region)
+
+
+def extents_of(type_: Type) -> Iterator[Dim]:
+    """Extents in a type."""
+    match type_:
+        case TensorType(_, shape):
+            yield from shape or ()
+        case SequenceType(elem) | OptionalType(elem):
+            yield from extents_of(elem)
+        case _:
+            return
+
+
+def has_symbols(v: Value) -> bool:
+    """Whether a symbol occurs in the type or content of a value."""
+    return any(isinstance(d, Poly) for d in extents_of(v.type)) or is_symbolic(v.known)
+
+
+def is_open_in(type_: Type, names: Collection[str]) -> bool:
+    """Whether a type leaves more open than the values of some symbols."""
+    match type_:
+        case TensorType(_, shape) if shape is not None:
+            return any(a.key not in names for d in shape for a in symbols(d))
+        case _:
+            return True

@@ -1,0 +1,303 @@
+"""What the symbols of a model stand for, and the sizes that are assumed for them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from perfc.ir.dim import Dim, Poly, symbol, symbols
+from perfc.ir.evaluate import evaluate
+from perfc.ir.graph import Basis
+from perfc.ir.names import symbol_name
+from perfc.ir.types import DType, Shape
+
+TYPICAL: Mapping[Basis, int] = {
+    Basis.BATCH: 1,
+    Basis.SEQUENCE: 128,
+    Basis.CACHE: 128,
+    Basis.IMAGE: 224,
+    Basis.LATENT: 64,
+    Basis.SOUND: 16_000,
+    Basis.NOTHING: 1,
+}
+"""Sizes assumed by what a symbol stands for. Always printed."""
+
+NAMES: tuple[tuple[str, Basis], ...] = (
+    (r"batch|^n$|^b$|^bs$", Basis.BATCH),
+    (r"past|cache|history", Basis.CACHE),
+    (r"audio|wave|sample|sound", Basis.SOUND),
+    (r"seq|len|token|time|^s$|^t$|^l$", Basis.SEQUENCE),
+    (r"height|width|^h$|^w$|_h$|_w$", Basis.IMAGE),
+)
+"""What the lower-cased name of a symbol says; the first that matches."""
+
+NUMBERED = r"(s|unk__|dim_?|d)\d+"
+"""Names that exporters count up, which say nothing."""
+CHANNELS = (1, 3)
+"""Channels of an image: grey or in colours."""
+CACHED = r"past|cache|present|history|(^|[._])kv"
+CROSS = r"encoder|cross"
+SOUND = r"audio|wave|speech|sound|input_values"
+COMPANION = r"mask|position|token_type|segment"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a symbol occurs.
+
+    Args:
+        value: name of the input.
+        axis: of its shape.
+        shape: all its extents.
+        dtype: of its elements.
+    """
+
+    value: str
+    axis: int
+    shape: Shape
+    dtype: DType
+
+    @property
+    def rank(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    @property
+    def is_mask(self) -> bool:
+        """Whether it says what attention may see."""
+        return "mask" in self.value.lower()
+
+    @property
+    def is_cross(self) -> bool:
+        """Whether it is about another sequence than that of the tokens."""
+        return re.search(CROSS, self.value.lower()) is not None
+
+    @property
+    def is_companion(self) -> bool:
+        """Whether it goes along with tokens, one element each."""
+        return re.search(COMPANION, self.value.lower()) is not None
+
+    @property
+    def is_ids(self) -> bool:
+        """Whether it is the axis of tokens, as numbers or embedded."""
+        numbers = self.rank == 2 and not self.dtype.is_float
+        return self.axis == 1 and (numbers or (self.rank == 3 and self.dtype.is_float))
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """What is assumed of a symbol: a size, what it rests on, and what it follows."""
+
+    size: int
+    basis: Basis
+    tie: Dim | None = None
+
+
+@dataclass(frozen=True)
+class Roles:
+    """What every symbol of a model stands for.
+
+    Args:
+        places: where each symbol occurs among the inputs, in their order.
+        lows: the least value of each symbol.
+    """
+
+    places: Mapping[str, Sequence[Place]]
+    lows: Mapping[str, int]
+
+    def place(self, key: str) -> Place | None:
+        """The occurrence that tells most: a mask only follows what it masks."""
+        known = self.places.get(key, ())
+        return next((p for p in known if not p.is_mask), next(iter(known), None))
+
+    @cached_property
+    def bases(self) -> dict[str, Basis]:
+        """Symbol to what it stands for."""
+        return {key: self.basis(key) for key in self.lows}
+
+    def basis(self, key: str) -> Basis:
+        """What a symbol stands for, by its name or else by its place."""
+        place = self.place(key)
+        name = symbol_name(key).lower()
+        if not is_numbered(name, place):
+            stated = next((b for pattern, b in NAMES if re.search(pattern, name)), None)
+            match stated:
+                case Basis.SOUND if place is None or not is_sound(place):
+                    stated = None
+                case Basis.IMAGE if place is not None and by_place(place) is Basis.LATENT:
+                    return Basis.LATENT
+                case _:
+                    pass
+            if stated is not None:
+                return stated
+        return Basis.NOTHING if place is None else by_place(place)
+
+    def assumed(self, key: str) -> Assumption:
+        """The size of a symbol."""
+        basis = self.bases[key]
+        tie = self.tie(key, basis)
+        if tie is None:
+            return Assumption(TYPICAL[basis], basis)
+        env = {a.key: self.assumed(a.key).size for a in symbols(tie)}
+        return Assumption(evaluate(tie, env), basis, tie)
+
+    def tie(self, key: str, basis: Basis) -> Poly | None:
+        """What a symbol follows: a mask covers cache and tokens, companions are as long as they.
+
+        Symbols that exporters number are one batch, and one length of cache.
+        """
+        place = self.place(key)
+        if place is None:
+            return None
+        name = symbol_name(key).lower()
+        is_length = basis in (Basis.SEQUENCE, Basis.NOTHING)
+        is_total = basis is Basis.SEQUENCE and "total" in name
+        covers = place.is_mask and is_length and 0 < place.axis == place.rank - 1
+        followed: Dim | None = None
+        if (is_total or covers) and not place.is_cross:
+            followed = self.tokens
+            if followed is not None and self.cache is not None:
+                followed = followed + self.cache
+        elif is_numbered(name, place):
+            match basis:
+                case Basis.BATCH:
+                    followed = self.batch
+                case Basis.CACHE if not place.is_cross:
+                    followed = self.cache
+                case Basis.SEQUENCE if place.is_companion and not place.is_cross:
+                    followed = self.tokens
+                case _:
+                    pass
+        if not isinstance(followed, Poly) or key in {a.key for a in symbols(followed)}:
+            return None
+        return followed
+
+    @cached_property
+    def tokens(self) -> Dim | None:
+        """How many tokens there are."""
+        every = (p for known in self.places.values() for p in known)
+        leading = (p for p in every if p.is_ids and not p.is_companion and not p.is_cross)
+        place = next(leading, None)
+        return None if place is None else place.shape[1]
+
+    @cached_property
+    def cache(self) -> Poly | None:
+        """How many tokens are kept."""
+        return self.first(Basis.CACHE)
+
+    @cached_property
+    def batch(self) -> Poly | None:
+        """The first extent that is the batch."""
+        return self.first(Basis.BATCH)
+
+    def first(self, basis: Basis) -> Poly | None:
+        """The first symbol that stands for ``basis``, those of other sequences left out."""
+        for key, stands_for in self.bases.items():
+            place = self.place(key)
+            if stands_for is basis and place is not None and not place.is_cross:
+                return symbol(symbol_name(key), self.lows[key])
+        return None
+
+
+def is_numbered(name: str, place: Place | None) -> bool:
+    """Whether a name was made up by counting, or of the input's name."""
+    if re.fullmatch(NUMBERED, name):
+        return True
+    return (
+        place is not None
+        and re.fullmatch(rf"{re.escape(place.value.lower())}_(dynamic_axes_|d)\d+", name)
+        is not None
+    )
+
+
+def by_place(place: Place) -> Basis:
+    """What a symbol stands for whose name says nothing.
+
+    An axis that two float images may have is one only where there are 1 or 3 channels. Keys and
+    values that are kept have heads before it and their width behind it.
+    """
+    if is_cached(place):
+        return Basis.CACHE
+    if is_picture(place):
+        return Basis.IMAGE
+    if is_sound(place):
+        return Basis.SOUND
+    match place.axis, place.rank, place.dtype.is_float:
+        case (0, rank, _) if rank > 1:
+            return Basis.BATCH
+        case (2 | 3, 4, True):
+            channels, height, width = place.shape[1:]
+            if isinstance(height, Poly) and isinstance(width, Poly):
+                return Basis.LATENT if isinstance(channels, int) else Basis.IMAGE
+            return Basis.SEQUENCE
+        case (1, 2, False) | (1, 3, True):
+            return Basis.SEQUENCE
+        case (2, 3, True) if isinstance(place.shape[1], int):
+            return Basis.SEQUENCE
+        case (1, 2, True) if place.is_mask:
+            return Basis.SEQUENCE
+        case _:
+            return Basis.NOTHING
+
+
+def is_cached(place: Place) -> bool:
+    """Whether an axis counts the tokens whose keys and values are kept."""
+    fixed = [isinstance(d, int) for d in place.shape]
+    is_named = re.search(CACHED, place.value.lower()) is not None
+    if not place.dtype.is_float or not (is_named or place.rank == 4):
+        return False
+    match place.axis, place.rank:
+        case (2, 4):
+            has_heads = fixed[3] and fixed[1] and place.shape[1] not in CHANNELS
+            return (is_named and fixed[3]) or has_heads
+        case (1, 4):
+            return is_named and fixed[2] and fixed[3]
+        case (1, 3):
+            return is_named and fixed[2]
+        case (3, 5):
+            return is_named and fixed[4]
+        case _:
+            return False
+
+
+def is_picture(place: Place) -> bool:
+    """Whether an axis is height or width of an image with 1 or 3 channels."""
+    shape, axis = place.shape, place.axis
+    if not (place.dtype.is_float or place.dtype is DType.U8):
+        return False
+    match place.rank:
+        case 3:
+            is_free = isinstance(shape[1], Poly)
+            first = (
+                shape[0] in CHANNELS and axis in (1, 2) and is_free and isinstance(shape[2], Poly)
+            )
+            last = (
+                shape[2] in CHANNELS and axis in (0, 1) and isinstance(shape[0], Poly) and is_free
+            )
+            return first or (last and place.dtype is DType.U8)
+        case 4:
+            other = shape[5 - axis] if axis in (2, 3) else 0
+            first = shape[1] in CHANNELS and axis in (2, 3)
+            if first and shape[1] == 1 and isinstance(other, int):
+                return False
+            return first or (shape[3] in CHANNELS and axis in (1, 2))
+        case 5:
+            return axis in (3, 4) and (shape[1] in CHANNELS or shape[2] in CHANNELS)
+        case _:
+            return False
+
+
+def is_sound(place: Place) -> bool:
+    """Whether an axis counts the samples of a sound: of one channel, or of an input called so."""
+    if not place.dtype.is_float or place.axis == 0:
+        return False
+    named = re.search(SOUND, place.value.lower()) is not None
+    match place.axis, place.rank:
+        case (1, 2):
+            return named
+        case (2, 3):
+            return place.shape[1] == 1 or (named and place.shape[1] == 2)
+        case _:
+            return False

@@ -1,0 +1,99 @@
+"""TOML files: read in bounded size and time with lines for messages, written by a library."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+
+from perfc.errors import ParseError
+
+LARGEST_BYTES = 1 << 20
+MOST_PARTS = 64
+"""Parts of a dotted key, which takes tomllib quadratic time in them."""
+LARGEST_INTEGER = (1 << 63) - 1
+"""TOML's integers are of 64 bits; tomllib takes any."""
+_DOTTED = re.compile(
+    rf"""(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{MOST_PARTS}}}""", re.ASCII
+)
+
+
+def read_text(path: Path, largest_bytes: int = LARGEST_BYTES) -> str:
+    """The text of a small file.
+
+    Raises:
+        ParseError: it cannot be read, is too large, or is not UTF-8.
+    """
+    try:
+        with path.open("rb") as stream:
+            data = stream.read(largest_bytes + 1)
+    except OSError as error:
+        raise ParseError(error.strerror or "cannot be read", where=str(path)) from None
+    if len(data) > largest_bytes:
+        raise ParseError(f"more than {largest_bytes >> 20} MiB of TOML", where=str(path))
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise ParseError("not UTF-8 text", where=str(path)) from None
+
+
+def parse(text: str, path: Path) -> dict[str, object]:
+    """The tables of TOML text.
+
+    Raises:
+        ParseError: it is no TOML, says at which line; or would take too long.
+    """
+    dotted = _DOTTED.search(text)
+    if dotted is not None:
+        where = f"{path}:{line_at(text, dotted.start())}"
+        raise ParseError(f"a key of more than {MOST_PARTS} parts", where=where)
+    try:
+        return tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        found = re.search(r"line (\d+)", str(error))
+        where = f"{path}:{found[1]}" if found else str(path)
+        reason = re.sub(r" \(at .*\)$", "", str(error))
+        raise ParseError(f"not valid TOML: {reason[:1].lower()}{reason[1:]}", where=where) from None
+
+
+def written(tree: Mapping[str, object], comment: str = "") -> str:
+    """TOML of ``tree``, one value a line, below a line of comment.
+
+    Characters that a reviewer would not see are escaped.
+    """
+    import tomli_w
+
+    text = tomli_w.dumps(tree)
+    if not text.isascii() or "\t" in text:
+        # what is not printable stands in basic strings only, which have this escape
+        text = "".join(c if c.isprintable() or c == "\n" else f"\\U{ord(c):08x}" for c in text)
+    return f"# {comment}\n{text}" if comment else text
+
+
+def table_lines(text: str, table: str) -> list[int]:
+    """Where each ``[[table]]`` begins."""
+    header = re.compile(rf"\s*\[\[\s*{re.escape(table)}\s*\]\]")
+    return [i for i, line in enumerate(text.splitlines(), 1) if header.match(line)]
+
+
+def line_of(text: str, key: str | None, table: str = "", index: int = 0) -> int:
+    """Where ``key`` stands in table ``index`` of ``[[table]]``, or at the top without a table.
+
+    The table's header where the key cannot be found, the top where that cannot be found either.
+    """
+    lines = text.splitlines()
+    place, stop = 0, len(lines)
+    headers = table_lines(text, table) if table else []
+    if index < len(headers):
+        place = headers[index] - 1
+        stop = headers[index + 1] - 1 if index + 1 < len(headers) else stop
+    for part in key.split(".") if key else ():
+        found = re.compile(rf"\s*(?:\[.*\b|.*[{{,.]\s*)?[\"']?{re.escape(part)}[\"']?\s*[.=\]]")
+        place = next((i for i in range(place, stop) if found.match(lines[i])), place)
+    return place + 1
+
+
+def line_at(text: str, place: int) -> int:
+    """The line of a place in a text."""
+    return text.count("\n", 0, place) + 1

@@ -1,0 +1,366 @@
+"""Names in files speak neither to the terminal, nor to the pipeline, nor to the page they reach."""
+
+from __future__ import annotations
+
+import ast
+import csv
+import io
+import json
+import os
+import re
+import sys
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from xml.etree import ElementTree
+
+import click
+import numpy as np
+import onnx
+import pytest
+from markdown_it import MarkdownIt
+from onnx import TensorProto, helper, numpy_helper
+
+from perfc import cli
+
+from .invocations import BUDGETS, NCU, commands
+
+FILE = "=m\x1b[31m\n::error::a\u202e<img src=x onerror=a()>`|@org##vso[task]"
+"""Name of the model's file, without what no file system takes."""
+PARTS = (
+    "\x1b]0;owned\x07",  # title of the terminal
+    "\x1b]52;c;b3duZWQ=\x07",  # its clipboard
+    "\x9b31m\x7f\x08",
+    "\u202egnp\u2066.exe\u200b",  # turns the direction of writing
+    "\n::stop-commands::INJECTED",
+    "\r##[add-mask]x ##vso[task.setvariable variable=x]y ##teamcity[z]",
+    "<img src=x onerror=alert(1)></script><script>alert(2)</script>",
+    "`|[a](http://example.org)*_@org/team",
+    "]]>&\"'\ufffe\ud7ff",
+    "%0A%25\\",
+)
+"""Each behind a sign that a spreadsheet takes for the beginning of a formula."""
+
+
+def named(stem: str) -> str:
+    return f"=2+5;{stem}{''.join(PARTS)}"
+
+
+def hostile_model() -> onnx.ModelProto:
+    """A small model with every kind of name that a file can bring."""
+    batch, x, h, r, t, y, w = (named(s) for s in ("n", "x", "h", "r", "t", "y", "w"))
+    nodes = [
+        helper.make_node("MatMul", [x, w], [h], name=named("product")),
+        helper.make_node("Relu", [h], [r], name=f"::error::{named('relu')}"),
+        helper.make_node("Transpose", [r], [t], name=named("there"), perm=[1, 0]),
+        helper.make_node("Transpose", [t], [y], name=named("back"), perm=[1, 0]),
+        helper.make_node(
+            named("Strange"), [y], [named("z")], name=named("odd"), domain=named("my"),
+            **{named("text"): named("value")},
+        ),
+    ]  # fmt: skip
+    graph = helper.make_graph(
+        nodes,
+        named("graph"),
+        [helper.make_tensor_value_info(x, TensorProto.FLOAT, [batch, 64])],
+        [helper.make_tensor_value_info(named("z"), TensorProto.FLOAT, [batch, 32])],
+        [numpy_helper.from_array(np.ones((64, 32), np.float32), w)],
+        doc_string=named("doc"),
+    )
+    opsets = [helper.make_opsetid("", 18), helper.make_opsetid(named("my"), 1)]
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=9)
+    model.producer_name = model.domain = model.doc_string = named("producer")
+    helper.set_model_props(model, {named("key"): named("value")})
+    return model
+
+
+MODEL = f"{FILE}.onnx"
+BAD = "bad-::error::\x1b]0;x\x07.onnx"
+CALLS: dict[str, tuple[str, ...]] = {
+    "analyze": (MODEL, "--all-views", "--top", "all"),
+    "annotate": (MODEL, "--model-explorer", "explorer.json"),
+    "baseline show": (),
+    "check": ("--why",),
+    "comment": ("check.json", "--policy", "always"),
+    "diff": (MODEL, "changed.onnx"),
+    "explain": (MODEL, "1"),
+    "ir": (MODEL,),
+    "lint": (MODEL, BAD, "--min-gain", "0"),
+    "measure": ("plain.onnx", "--target", "a100", "--repeat", "1", "--min-time", "0"),
+    "ncu": ("report.csv", "--target", "a100"),
+    "opt": (MODEL, "--passes", "shapes,canonicalize"),
+    "predict": (MODEL, "--target", "a100"),
+    "reduce": (MODEL, "--node", "1"),
+    "roofline": ("a100", "--model", "plain.onnx"),
+    "sweep": ("plain.onnx", "--dim", f"{named('n')}=1:4"),
+}
+"""Arguments of the commands that show names out of files."""
+NAMELESS = {
+    "adapt", "calibrate", "completion", "data build", "data fetch", "data list", "data sets",
+    "data stats", "eval graph",
+    "eval op", "help", "ops", "passes", "rule", "schema", "targets add", "targets list",
+    "targets show", "targets validate", "train graph", "train op", "baseline update",
+    "baseline write",
+}  # fmt: skip
+"""Commands that read no names of others, or have tests of their own below."""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    path = tmp_path_factory.mktemp("names")
+    model = hostile_model()
+    (path / MODEL).write_bytes(model.SerializeToString())
+    (path / BAD).write_bytes(b"no model")
+    plain = hostile_model()
+    del plain.graph.node[-1], plain.opset_import[1:]
+    plain.graph.output[0].name = named("y")
+    (path / "plain.onnx").write_bytes(plain.SerializeToString())
+    model.graph.node[1].op_type = "Erf"
+    (path / "changed.onnx").write_bytes(model.SerializeToString())
+    budgets = BUDGETS.replace('flop = { fail = "+5%" }', 'flop = { max = "1" }\ntime = "1 ns"')
+    (path / "perfc.toml").write_text(budgets)
+    text = NCU.read_text().replace("ampere_sgemm", named("kernel").replace('"', "'"))
+    (path / "report.csv").write_text(re.sub("\r|\n(?=::)", "", text))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(path)
+        (path / BAD).rename(path / "kept")
+        assert cli.run(["baseline", "write"]) == 0
+        (path / "kept").rename(path / BAD)
+        cli.run(["check", "--output-format", "json", "-o", "check.json"])
+        yield path
+
+
+def forms_of(name: str) -> list[str]:
+    option = next((p for p in dict(commands())[name].params if p.name == "form"), None)
+    return list(option.type.choices) if option and isinstance(option.type, click.Choice) else [""]
+
+
+def shown(text: str, form: str) -> None:
+    """Nothing in ``text`` is more than text where it is shown."""
+    strange = {c for c in text if not c.isprintable()} - {"\n"}
+    if form == "html":
+        # scripts of others have odd characters of their own
+        strange &= set("\x1b\x07\x08\x7f\x9b\u202e\u2066")
+    assert not strange, strange
+    if form not in ("html", "svg"):
+        assert not re.search(r"##\w*\[", text)
+        for line in text.splitlines():
+            assert not line.lstrip().startswith("INJECTED"), line
+            if form != "github":
+                assert not line.lstrip().startswith("::"), line
+    match form:
+        case "html":
+            page = Page()
+            page.feed(text)
+            assert "onerror" not in page.attributes
+            assert not any(s.startswith("alert(") for s in page.scripts)
+        case "json" | "gitlab" | "trace" | "sarif":
+            json.loads(text)
+        case "junit" | "svg":
+            ElementTree.fromstring(text)
+        case "csv":
+            for cell in (c for row in csv.reader(io.StringIO(text)) for c in row):
+                assert cell[:1] not in set("=+-@") or is_number(cell), cell
+        case "markdown":
+            marked(text)
+        case "github":
+            for line in text.splitlines():
+                assert re.match(r"::(error|warning|notice) file=[^\n:,]*,line=1,title=", line), line
+        case _:
+            pass
+
+
+def marked(text: str) -> None:
+    """A page of Markdown has no link, no image, no element but ours, and tells nobody."""
+    tokens = MarkdownIt("commonmark", {"html": True}).enable("table").parse(text)
+    tokens += [child for t in tokens for child in t.children or ()]
+    assert not {t.type for t in tokens} & {"link_open", "image", "fence", "code_block", "hr"}
+    for t in tokens:
+        if t.type.startswith("html"):
+            ours = re.sub(r"<!-- perfc-comment -->|</?(sub|details|summary)>|why", "", t.content)
+            assert not ours.strip(), ours
+        if t.type == "text":
+            assert not re.search(r"@\w|#\d|://|\bwww\.\w", t.content), t.content
+
+
+class Page(HTMLParser):
+    """What a browser would make of a page: attributes of its elements, and its scripts."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.attributes: set[str] = set()
+        self.scripts: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.attributes |= {name for name, _ in attrs}
+
+    def handle_data(self, data: str) -> None:
+        if self.cdata_elem == "script":
+            self.scripts.append(data.strip())
+
+
+def is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def test_every_command_that_shows_names_is_called() -> None:
+    assert {name for name, _ in commands()} == set(CALLS) | NAMELESS
+
+
+@pytest.mark.parametrize(
+    ("name", "form"), [(name, form) for name in CALLS for form in forms_of(name)]
+)
+def test_names_are_only_text(
+    name: str, form: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if name == "measure":
+        pytest.importorskip("onnxruntime")
+    if name == "roofline" and form in ("svg", "html"):
+        pytest.importorskip("vl_convert")
+    capsys.readouterr()
+    asked = ("--output-format", form) if form else ()
+    code = cli.run([*name.split(), *CALLS[name], *asked])
+    out, err = capsys.readouterr()
+    assert code in (0, 1) or BAD in CALLS[name] or name == "check", err
+    assert "bug in perfc" not in err
+    assert len(out) > 40 or name == "annotate"
+    shown(out, form)
+    shown(err, "text")
+    if name in ("annotate", "measure") or not asked:
+        return
+    path = folder / "out"
+    assert cli.run([*name.split(), *CALLS[name], *asked, "-o", str(path)]) == code
+    shown(path.read_text(encoding="utf-8"), form)
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("analyze", "broken.onnx"),
+        ("explain", "broken.onnx", "0"),
+        ("ir", "broken.onnx", "--passes", "shapes"),
+        ("lint", "broken.onnx"),
+        ("lint", "broken.onnx", "--fix"),
+        ("reduce", "broken.onnx", "--error"),
+        ("diff", "broken.onnx", "broken.onnx"),
+        ("sweep", "broken.onnx", "--dim", f"{named('n')}=1:4"),
+        ("measure", "broken.onnx"),
+        ("predict", "broken.onnx", "--target", "a100"),
+        ("explain", MODEL, named("nobody")),
+        ("analyze", MODEL, "--dim", f"{named('nothing')}=3"),
+        ("analyze", MODEL, "--value", f"{named('nothing')}=3"),
+        ("analyze", MODEL, "--target", named("target").replace("/", "")),
+        ("analyze", named("no file").replace("/", "")),
+        (named("command"),),
+        ("analyze", MODEL, named("--option")),
+        ("check", "--against", named("HEAD")),
+        ("diff", f"{named('HEAD')}:x.onnx", MODEL),
+        ("baseline", "update", named("no model").replace("/", "")),
+        ("comment", "strange.json"),
+        ("ncu", "strange.csv"),
+    ],
+)
+def test_errors_are_only_text(
+    args: tuple[str, ...], folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = hostile_model()
+    model.graph.initializer[0].CopyFrom(
+        numpy_helper.from_array(np.ones((3, 32), np.float32), named("w"))
+    )
+    (folder / "broken.onnx").write_bytes(model.SerializeToString())
+    (folder / "strange.json").write_text(json.dumps({"schema": named("schema")}))
+    (folder / "strange.csv").write_text(f'"ID","Kernel Name"\n"{named("0")}","x"\n')
+    capsys.readouterr()
+    code = cli.run(list(args))
+    out, err = capsys.readouterr()
+    assert (code, bool(err)) == (2, True) or args[0] in ("lint", "reduce"), out
+    shown(out, "text")
+    shown(err, "text")
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("name", ["analyze", "check", "diff", "explain", "lint", "ncu", "roofline"])
+def test_a_terminal_gets_colours_and_nothing_else(name: str, folder: Path) -> None:
+    pty = pytest.importorskip("pty")
+    chunks: list[bytes] = []
+
+    def read(descriptor: int) -> bytes:
+        chunks.append(os.read(descriptor, 1 << 16))
+        return chunks[-1]
+
+    code = (
+        f"import os, sys; os.chdir({str(folder)!r});"
+        "os.environ.update(TERM='xterm-256color', COLUMNS='100');"
+        f"sys.path.insert(0, {str(Path(cli.__file__).parents[1])!r});"
+        "sys.stderr = open(os.devnull, 'w');"
+        f"from perfc import cli; sys.exit(cli.run({[*name.split(), *CALLS[name]]!r}))"
+    )
+    saved = os.dup(1)
+    with open(os.devnull, "w") as sink:
+        os.dup2(sink.fileno(), 1)
+        try:
+            pty.spawn([sys.executable, "-c", code], read, lambda _: b"")
+        finally:
+            os.dup2(saved, 1)
+            os.close(saved)
+    text = b"".join(chunks).decode().replace("\r\n", "\n")
+    assert len(text) > 40
+    shown(re.sub(r"\x1b\[[0-9;]*m", "", text), "text")
+
+
+def test_the_text_form_of_the_ir_reads_back(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for passes in ("", "shapes"):
+        capsys.readouterr()
+        assert cli.run(["ir", MODEL, "--passes", passes]) == 0
+        text = capsys.readouterr().out
+        assert text.isascii()
+        Path("again.pir").write_text(text)
+        assert cli.run(["ir", "again.pir", "--passes", ""]) == 0
+        assert capsys.readouterr().out == text
+    from perfc.ir.parse import read
+
+    names = {v.name for n in read("again.pir").module.graph.nodes for v in n.results}
+    assert names >= {named("h"), named("r"), named("z")}
+
+
+def test_nothing_is_written_past_the_one_place() -> None:
+    """Whoever prints by other means is listed here, with what it prints."""
+    known = {
+        "perfc/plain_text.py": {"echo"},  # the place
+        "perfc/cli.py": {"print"},  # of what it shields
+        "perfc/commands/_output.py": {"write"},  # likewise; and pages of HTML and SVG
+        "perfc/commands/help.py": {"echo"},  # perfc's own words
+        "perfc/commands/completion.py": {"echo"},  # a script
+        "perfc/commands/roofline.py": {"echo"},  # a plot with colours, its names made printable
+        "perfc/report/terminal.py": {"print"},  # spans made printable
+        "perfc/commands/_training.py": {"print"},  # of names that perfc gave
+        "perfc/measure/worker.py": {"print"},  # to the process that started it
+    }
+    root = Path(cli.__file__).parent
+    found: dict[str, set[str]] = {}
+    for path in root.rglob("*.py"):
+        if any(p.is_symlink() for p in path.parents if p.is_relative_to(root)):
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            match node:
+                case ast.Call(func=ast.Name("print")):
+                    found.setdefault(str(path.relative_to(root.parent)), set()).add("print")
+                case ast.Call(
+                    func=ast.Attribute(
+                        ast.Name("click" | "console"), ("echo" | "secho" | "print") as a
+                    )
+                ):
+                    found.setdefault(str(path.relative_to(root.parent)), set()).add(a)
+                case ast.Call(
+                    func=ast.Attribute(ast.Attribute(ast.Name("sys"), "stdout" | "stderr"), "write")
+                ):
+                    found.setdefault(str(path.relative_to(root.parent)), set()).add("write")
+                case _:
+                    pass
+    assert found == known
