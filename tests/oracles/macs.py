@@ -1,8 +1,8 @@
 """Multiply-accumulates of small cases against loops that count every one.
 
-    python benchmarks/macs.py
-    python benchmarks/macs.py --only conv/12 --dump case.onnx
-    python benchmarks/macs.py --peer onnx-tool
+    python -m tests.oracles.macs
+    python -m tests.oracles.macs --only conv/12 --dump case.onnx
+    python -m tests.oracles.macs --peer onnx-tool
 
 The loops stand in naive.py; what they compute is compared with onnxruntime (or ONNX's reference),
 so that they are the operators, and what they count is compared with perfc, exactly.
@@ -18,11 +18,11 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import adapter
-import mac_cases
 import numpy as np
 import onnx
-from mac_cases import MacCase
+
+from . import adapter, mac_cases
+from .mac_cases import MacCase
 
 
 def run(case: MacCase) -> np.ndarray | None:

@@ -1,4 +1,4 @@
-"""The one place where the benchmarks call perfc, and the peers they compare it with.
+"""The one place where the oracles call perfc, and the peers they compare it with.
 
 Every engine answers the same question, `infer(model, dims, values) -> {name: type}`, in the types
 of `truth.py`. Change this file when perfc's API changes; nothing else has to.
@@ -6,18 +6,13 @@ of `truth.py`. Change this file when perfc's API changes; nothing else has to.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import onnx
-from truth import Map, Optional, Sequence, Symbol, Tensor, Type
 
-ROOT = Path(__file__).resolve().parent.parent
-if str(ROOT) not in sys.path:
-    # A checkout that nobody installed; an installed perfc is found first.
-    sys.path.append(str(ROOT))
+from .truth import Map, Optional, Sequence, Symbol, Tensor, Type
 
 Answer = dict[str, Type | None]
 Engine = Callable[[onnx.ModelProto, Mapping[str, int], Mapping[str, Any]], Answer]

@@ -19,8 +19,10 @@ from typing import Any
 
 import numpy as np
 import onnx
-from sweep_cases.build import Case
-from truth import Judgement, Map, Optional, Sequence, Tensor, Type, Verdict, judge_all, type_of
+
+from benchmarks.sweep_cases.build import Case
+
+from .truth import Judgement, Map, Optional, Sequence, Tensor, Type, Verdict, judge_all, type_of
 
 CASE_TIMEOUT_S = 20.0
 # Change when the way truths are found changes, so that cached ones are found again.
@@ -145,7 +147,7 @@ def run_reference(case: Case) -> dict[str, Type]:
 
 def disputed(case: Case, types: dict[str, Type]) -> str:
     """Why the reference's outputs cannot be the truth: ONNX's own inference contradicts them."""
-    import adapter
+    from . import adapter
 
     try:
         said = adapter.ENGINES["onnx"](case.model, case.dims, case.values)

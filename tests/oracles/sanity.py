@@ -3,7 +3,7 @@
 Each model runs on a draw of targets at a draw of types and runtimes, at several batches. Printed
 is a table of properties: how often each was looked at, how often it does not hold, and where most.
 
-    python benchmarks/sanity.py --models MODELS --count 60 --share 0.1
+    python -m tests.oracles.sanity --models MODELS --count 60 --share 0.1
 
 Kernels one by one and summed, and whole runs by the shipped weights (`perfc predict`). A model is
 an ONNX file; `sanity_models.py` adds recurrent layers, a decoder with a cache, a diffusion block,
@@ -20,8 +20,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-
-from sanity_models import MODELS
 
 from perfc.analyzers.energy import idle_w, power_model
 from perfc.analyzers.graph.estimate import Estimate, estimate
@@ -41,6 +39,8 @@ from perfc.passes.liveness import Liveness
 from perfc.passes.manager import Analyses
 from perfc.passes.retype import Retype
 from perfc.passes.roofline import bounds
+
+from .sanity_models import MODELS
 
 BATCHES = (1, 2, 8, 16, 64, 128, 256)
 RUNTIMES = ("eager", "cudagraph", "ort", "tensorrt", "inductor")
@@ -292,7 +292,7 @@ def table(found: Tallies, top: int) -> Iterator[str]:
 
 def models(folder: Path | None, count: int, draw: random.Random) -> list[Path]:
     """A draw of the files of a folder, by the first part of their name as evenly as may be."""
-    root = folder or Path(__file__).parents[1] / "examples" / "models"
+    root = folder or Path(__file__).parents[2] / "examples" / "models"
     every = sorted(p for p in root.iterdir() if p.name.endswith((".onnx", ".onnx.gz")))
     draw.shuffle(every)
     return sorted(every[:count])

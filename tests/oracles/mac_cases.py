@@ -8,10 +8,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import naive
 import numpy as np
-from naive import Array, Scalar, drop, lift
-from sweep_cases.build import Build, Case
+
+from benchmarks.sweep_cases.build import Build, Case
+
+from . import naive
+from .naive import Array, Scalar, drop, lift
 
 MS = "com.microsoft"
 Maker = Callable[[Build], tuple[str, Callable[[], Array | None]]]
@@ -46,7 +48,7 @@ def macs(name: str, repeats: int, opset: int = 17) -> Callable[[Maker], Maker]:
 
 def cases(seed: int = 0, only: str = "", scale: float = 1.0) -> Iterator[MacCase]:
     """Every case, in a fixed order."""
-    importlib.import_module("mac_cases_sequence")
+    importlib.import_module(".mac_cases_sequence", __package__)
     for name, repeats, opset, make in MAKERS:
         for i in range(max(1, round(repeats * scale))):
             case_id = f"{name}/{i}"
@@ -65,7 +67,7 @@ def ints(b: Build, shape: tuple[int, ...], dtype: str = "u8") -> Array:
 
 def operands(b: Build) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Shapes for matmul: broadcast batches, vectors, now and then an empty side."""
-    from sweep_cases.linear import matmul_shapes
+    from benchmarks.sweep_cases.linear import matmul_shapes
 
     return matmul_shapes(b)
 
@@ -218,7 +220,7 @@ def dynamic_quantize_matmul(b: Build) -> tuple[str, Callable[[], None]]:
 
 def conv_case(b: Build, n: int | None = None) -> tuple[Array, Array, dict[str, Any]]:
     """Input, weight and attributes of a convolution."""
-    from sweep_cases.vision import effective, window
+    from benchmarks.sweep_cases.vision import effective, window
 
     n = n or b.pick(1, 2, 2, 3)
     group = b.rng.randint(1, 3)

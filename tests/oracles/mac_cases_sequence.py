@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import naive
 import numpy as np
-from mac_cases import MS, ints, macs
-from naive import Array, drop, lift
-from sweep_cases.build import Build
+
+from benchmarks.sweep_cases.build import Build
+
+from . import naive
+from .mac_cases import MS, ints, macs
+from .naive import Array, drop, lift
 
 
 def heads(x: Array, n: int) -> Array:

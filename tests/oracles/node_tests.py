@@ -1,7 +1,7 @@
 """Shape and type inference on every backend node test of ONNX, declared output types removed.
 
-    python benchmarks/node_tests.py                # perfc: no values, then integer inputs bound
-    python benchmarks/node_tests.py --peer onnx    # the same question to onnx.shape_inference
+    python -m tests.oracles.node_tests                # perfc: no values, then integer inputs bound
+    python -m tests.oracles.node_tests --peer onnx    # the same question to onnx.shape_inference
 
 The truth is the expected output each test carries. Exit status 1 if any answer is wrong.
 """
@@ -17,10 +17,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-import adapter
 import numpy as np
 import onnx
-from truth import Judgement, Sequence, Tally, Tensor, Type, Verdict, judge_all, type_of
+
+from . import adapter
+from .truth import Judgement, Sequence, Tally, Tensor, Type, Verdict, judge_all, type_of
 
 BOUND_ELEMENTS = 1024
 

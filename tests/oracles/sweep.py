@@ -1,9 +1,9 @@
 """A seeded sweep: every operator, opset, dtype and rank, against what a runtime computes.
 
-    python benchmarks/sweep.py --cache .cache/sweep            # all of it
-    python benchmarks/sweep.py --only elementwise.binary/Add   # the ids that begin so
-    python benchmarks/sweep.py --dump chains.reshape/Reshape/13/2 case.onnx
-    python benchmarks/sweep.py --peer onnx
+    python -m tests.oracles.sweep --cache .cache/sweep            # all of it
+    python -m tests.oracles.sweep --only elementwise.binary/Add   # the ids that begin so
+    python -m tests.oracles.sweep --dump chains.reshape/Reshape/13/2 case.onnx
+    python -m tests.oracles.sweep --peer onnx
 
 The truth is the dtype and shape of every node output as onnxruntime executed it, or as ONNX's
 reference evaluator did where onnxruntime has no kernel. Cases neither runs are counted and
@@ -20,12 +20,14 @@ import time
 from collections import Counter
 from pathlib import Path
 
-import adapter
 import onnx
-import sweep_cases
-from sweep_cases.build import Case
-from sweep_runtime import Truth, decode, truths
-from truth import Judgement, Tally, Type, Verdict, judge_all
+
+from benchmarks import sweep_cases
+from benchmarks.sweep_cases.build import Case
+
+from . import adapter
+from .sweep_runtime import Truth, decode, truths
+from .truth import Judgement, Tally, Type, Verdict, judge_all
 
 
 def judge_case(engine: str, case: Case, truth: Truth) -> dict[str, Judgement]:
