@@ -29,8 +29,8 @@ def time_onnx_tool(path: str) -> float:
     """Load, shapes, profile."""
     import onnx
     import onnx_tool
-    from shapes_models import bindings, feeds
 
+    from benchmarks.shapes_models import bindings, feeds
     from tests.oracles.truth import BITS
 
     began = time.perf_counter()

@@ -16,8 +16,13 @@ from difflib import unified_diff
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 SEPARATOR = "# ---- expect\n"
+
+# How long an example takes says something of the machine, nothing of the code.
+settings.register_profile("perfc", deadline=None)
+settings.load_profile("perfc")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
