@@ -33,7 +33,7 @@ def table(result: object) -> Iterator[str]:
             if result.host:
                 yield f"host: {results(result.host)}"
             for a in result.alternatives:
-                yield f"alternative to kernels {a.first} to {a.last}:"
+                yield f"alternative to kernels from {a.first} up to {a.last}:"
                 for i, kernel in enumerate(a.kernels):
                     yield from (f"  {line}" for line in kernel_lines(i, kernel))
         case LivenessTable():

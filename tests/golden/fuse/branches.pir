@@ -45,7 +45,7 @@ kernel 3: Relu (elementwise)
   64*n alu; f32
   reads %i: 256*n bytes
   writes %y: 256*n bytes
-alternative to kernels 2 to 3:
+alternative to kernels from 2 up to 3:
   kernel 0: Relu (elementwise)
     nodes %e0
     64*n alu; f32
@@ -73,7 +73,7 @@ kernel 2: Relu (elementwise)
   64*n alu; f32
   reads %i: 256*n bytes
   writes %y: 256*n bytes
-alternative to kernels 1 to 2:
+alternative to kernels from 1 up to 2:
   kernel 0: Relu (elementwise)
     nodes %e0
     64*n alu; f32
