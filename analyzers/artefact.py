@@ -17,6 +17,7 @@ from perfc.whole_file import write_whole
 
 from .card import Card, card_text, parse_card
 from .forest import Forest
+from .table import class_of as kernel_class
 
 if TYPE_CHECKING:
     from .classes import Array
@@ -211,6 +212,10 @@ def _assemble(card: Card, arrays: Mapping[str, Any]) -> Artefact:
     }
     if not 0 <= card.general <= len(forests["factor"].roots):
         raise ValueError("a card that speaks of more trees than there are")
+    for one in card.implementations:
+        kind = kernel_class(card.class_name)
+        if (len(one.choices), len(one.reasons)) != (len(kind.by_framework), len(kind.chosen_by)):
+            raise ValueError("implementations of another class")
     hull = [np.asarray(arrays[name], np.float64) for name in HULL]
     if any(h.shape != (len(card.features),) or not np.isfinite(h).all() for h in hull):
         raise ValueError("hull of another number of features")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .conformal import Band, Bands, Calibration
+from .conformal import LEVELS, Band, Bands, Calibration
+from .implementations import Implementation
 from .rows import Protocol
 
 
@@ -28,6 +29,7 @@ class Card:
         dtypes: element types.
         targets: machines.
         kin: machine, element type and framework of each block of rows.
+        implementations: whose kernels were measured, where several frameworks' were.
         places: coordinates of every machine by element type, `perfc.analyzers.distance`.
         bases: constant of each forest.
         calibration: of the intervals.
@@ -57,6 +59,7 @@ class Card:
     data: Mapping[str, str]
     metrics: Mapping[str, Mapping[str, float]]
     versions: Mapping[str, str]
+    implementations: tuple[Implementation, ...] = ()
     rows: int = 0
     general: int = 0
     arrays_sha256: str = ""
@@ -81,6 +84,7 @@ def card_text(card: Card, arrays_sha256: str) -> str:
         "parameters": card.parameters,
         "features": card.features,
         "kin": card.kin,
+        "implementations": [_implementation(one) for one in card.implementations],
         "notes": card.notes,
         "bases": card.bases,
         "calibration": _calibration(card.calibration),
@@ -101,6 +105,7 @@ def parse_card(text: str) -> Card:
     """
     found: dict[str, Any] = tomllib.loads(text)
     calibration = found["calibration"]
+    kin = tuple((str(a), str(b), str(c)) for a, b, c in found["kin"])
     names = {
         key: tuple(map(str, found[key]))
         for key in ("frameworks", "dtypes", "targets", "parameters", "features", "notes")
@@ -111,7 +116,7 @@ def parse_card(text: str) -> Card:
         format=int(found["format"]),
         schema=str(found["schema"]),
         protocols=tuple(Protocol(p) for p in found["protocols"]),
-        kin=tuple((str(a), str(b), str(c)) for a, b, c in found["kin"]),
+        kin=kin,
         places={
             str(dtype): tuple(tuple(map(float, place)) for place in places)
             for dtype, places in found["places"].items()
@@ -128,6 +133,7 @@ def parse_card(text: str) -> Card:
             str(k): {str(n): float(x) for n, x in v.items()} for k, v in found["metrics"].items()
         },
         versions={str(k): str(v) for k, v in found["versions"].items()},
+        implementations=tuple(_parsed(one, kin) for one in found.get("implementations", ())),
         rows=int(found["rows"]),
         general=int(found.get("general", 0)),
         arrays_sha256=str(found["arrays_sha256"]),
@@ -140,7 +146,8 @@ def _calibration(found: Calibration) -> dict[str, object]:
 
     def of(bands: Bands) -> dict[str, object]:
         apart = [[distance, one.low, one.high] for distance, one in bands.apart]
-        return {"seen": [bands.seen.low, bands.seen.high], "apart": apart}
+        seen, levels = ([one.low, one.high] for one in (bands.seen, bands.levels))
+        return {"seen": seen, "apart": apart, "levels": levels}
 
     categories = {name: of(bands) for name, bands in found.categories.items()}
     return {"power": found.power, **of(found.bands), "categories": categories}
@@ -151,7 +158,24 @@ def _bands(found: Mapping[str, Any]) -> Bands:
     distances = [distance for distance, _ in rings]
     if distances != sorted(set(distances)) or any(d <= 0 for d in distances):
         raise ValueError("rings of bands that do not grow")
-    return Bands(Band(*map(float, found["seen"])), rings)
+    levels = Band(*map(float, found["levels"])) if "levels" in found else LEVELS
+    if not 0 < levels.low < 0.5 < levels.high < 1:
+        raise ValueError("levels that are no quantiles on either side of the median")
+    return Bands(Band(*map(float, found["seen"])), rings, levels)
+
+
+def _implementation(one: Implementation) -> list[object]:
+    return [one.target, one.dtype, one.protocol.value, one.framework, one.choices, one.reasons]
+
+
+def _parsed(found: Sequence[Any], kin: Sequence[tuple[str, str, str]]) -> Implementation:
+    target, dtype, protocol, framework, choices, reasons = found
+    if (target, dtype, framework) not in kin:
+        raise ValueError(f"an implementation of {target}, {dtype}, {framework}, which are no kin")
+    return Implementation(
+        str(target), str(dtype), Protocol(protocol), str(framework),
+        tuple(map(float, choices)), tuple(map(float, reasons)),
+    )  # fmt: skip
 
 
 def _lines(table: Mapping[str, object], prefix: str) -> Iterator[str]:

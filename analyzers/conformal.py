@@ -53,6 +53,10 @@ class Band:
         return Band(low * factor, high * factor)
 
 
+LEVELS = Band((1 - COVERAGE) / 2, (1 + COVERAGE) / 2)
+"""Quantiles of a distribution that is right."""
+FURTHEST_LEVEL = 1e-4
+"""Least share of times that is left below an interval, or above it."""
 Rings = tuple[tuple[float, Band], ...]
 """Bands of machines at growing distances; linear between two of them."""
 
@@ -64,10 +68,12 @@ class Bands:
     Args:
         seen: for machines that were measured.
         apart: for others; empty where no machine was left out.
+        levels: of the quantiles where several kernels may be meant.
     """
 
     seen: Band
     apart: Rings = ()
+    levels: Band = LEVELS
 
     def at(self, distance: float) -> Band:
         """The band at a distance; beyond the furthest ring it widens in proportion."""
@@ -89,7 +95,7 @@ class Bands:
     def around(self, other: Bands) -> Bands:
         """The narrowest that hold both, at the distances of this one's rings."""
         rings = tuple((d, one.around(other.at(d))) for d, one in self.apart)
-        return Bands(self.seen.around(other.seen), rings)
+        return Bands(self.seen.around(other.seen), rings, self.levels.around(other.levels))
 
 
 @dataclass(frozen=True)
@@ -148,7 +154,7 @@ class Calibration:
         """
         import numpy as np
 
-        bands = [self.of(name) for name in names] or [self.bands]
+        bands = self._bands(names)
         each = np.zeros(len(spread), np.intp) if category is None else category
         seen_low, seen_high = _ends([b.seen for b in bands], each)
         low, high = spread * seen_low, spread * seen_high
@@ -157,6 +163,22 @@ class Calibration:
         far_low, far_high = _ends([b.at(distance) for b in bands], each)
         unit = spread**self.power
         return np.minimum(low, unit * far_low), np.maximum(high, unit * far_high)
+
+    def levels(self, category: NDArray[np.intp], names: Sequence[str]) -> tuple[Array, Array]:
+        """Quantiles that are the ends of an interval where several kernels may be meant.
+
+        Args:
+            category: index into ``names`` of each row.
+            names: of the categories.
+        """
+        import numpy as np
+
+        bands = [one.levels for one in self._bands(names)]
+        low, high = (np.array([getattr(b, end) for b in bands]) for end in ("low", "high"))
+        return low[category], high[category]
+
+    def _bands(self, names: Sequence[str]) -> list[Bands]:
+        return [self.of(name) for name in names] or [self.bands]
 
 
 def _ends(bands: Sequence[Band], each: NDArray[np.intp]) -> tuple[Array, Array]:

@@ -19,8 +19,6 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from perfc.ir.types import DType
-
 from .sheet import Sheet
 
 if TYPE_CHECKING:
@@ -121,8 +119,7 @@ def idle_w(machine: Machine, model: PowerModel) -> float:
 
 def utilisation(bound: KernelBound, sheet: Sheet, busy_s: float) -> dict[str, float]:
     """Share of a kernel's time that each unit alone would need at data sheet rates."""
-    n, dtype = bound.counts, bound.dtype
-    vector = dtype if dtype.is_float else DType.F32
+    n, dtype, vector = bound.counts, bound.dtype, bound.vector_dtype
     seconds = {
         matrix_key(dtype.code): 2 * n.mac / sheet.matrix_flop_per_s(dtype.code),
         "special": n.sfu / sheet.special_op_per_s(vector.code),

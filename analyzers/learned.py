@@ -116,6 +116,8 @@ def predicted(
     folder: Path,
 ) -> dict[int, Learned]:
     """Kernels of one class and element type."""
+    import numpy as np
+
     machine = bounds.machine
     weights = predictor.select(class_name, dtype, INSIDE, machine.name, folder)
     sheet = Sheet(machine)
@@ -126,16 +128,17 @@ def predicted(
     # corrections are of what a recorded graph takes
     is_adapted = of_class(of_machine(machine), LEARNED, class_name) is not None
     protocol = INSIDE if is_adapted else inside(card, launch)
-    found = predictor.predict_with(weights, columns, dtype, sheet, protocol)
+    each = [bounds.kernels[i] for i, _ in rows]
+    floor_s = np.array([k.floor_s / k.launches if k.launches else 0.0 for k in each])
+    found = predictor.predict_with(weights, columns, dtype, sheet, protocol, floor_s=floor_s)
     made: dict[int, Learned] = {}
     for at, (i, _) in enumerate(rows):
-        bound = bounds.kernels[i]
-        floor_s, n = bound.floor_s, bound.launches
+        least_s, n = bounds.kernels[i].floor_s, bounds.kernels[i].launches
         time_s, low_s, high_s = (float(t[at]) for t in (found.time_s, found.low_s, found.high_s))
         made[i] = Learned(
-            max(time_s * n, floor_s),
-            max(low_s * n, floor_s),
-            max(high_s * n, floor_s),
+            max(time_s * n, least_s),
+            max(low_s * n, least_s),
+            max(high_s * n, least_s),
             bool(found.extrapolating[at]),
             is_measured or is_adapted,
             class_name,

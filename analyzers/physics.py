@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from perfc.ir.types import BY_CODE
 from perfc.machine import Unit
+from perfc.passes.ceilings import vector_dtype
 
 from .rows import Protocol
 
@@ -60,7 +62,7 @@ def floor_s(amounts: Amounts, dtype: str, sheet: Sheet) -> Array:
     import numpy as np
 
     machine = sheet.machine
-    vector = dtype if dtype.startswith(("f16", "bf16", "f32", "f64")) else "f32"
+    vector = vector_dtype(BY_CODE[dtype]).code
     held = sheet.l2_bytes
     # at its start a kernel may find one cache full of operands, and leave one full of results
     beyond = np.maximum(amounts.read_bytes - held, 0) + np.maximum(amounts.write_bytes - held, 0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +13,8 @@ from .artefact import Artefact, WeightsError
 from .card import Card
 from .conformal import LEAST_SPREAD, excess, sides
 from .distance import nearest
+from .implementations import meant
+from .mixture import Mixture
 from .rows import Protocol
 from .sheet import Sheet
 from .table import Table, class_of, complete, tabulate
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
 FAR = 1.0
 """Distance from the nearest measured machine above which a prediction extrapolates: twice or
 half of it in every rate."""
+FLOOR = "floor_s"
+"""Column of what the caller knows no kernel to beat, beside the parameters of a class."""
 LONGEST = 3.0
 """Largest logarithm of an interval's end over its middle: a factor of twenty, assumed."""
 
@@ -39,7 +43,7 @@ class Estimates:
     Args:
         time_s: the likeliest; at least the floor.
         low_s: end of the interval that holds nine in ten times; at least the floor.
-        high_s: its other end.
+        high_s: its other end; at least the floor.
         floor_s: what no kernel beats.
         extrapolating: whether a feature, the machine, the element type or the protocol is
             outside of what was trained on.
@@ -118,7 +122,7 @@ def predict(
         dtype: element type that is computed in.
         machine: any target; its data sheet is all that is used.
         protocol: whose time is asked for.
-        framework: whose kernels; empty for the typical one.
+        framework: whose kernels; empty where any that were measured may be meant.
         folder: where weights lie.
 
     Raises:
@@ -136,27 +140,106 @@ def predict_with(
     sheet: Sheet,
     protocol: Protocol,
     framework: str = "",
+    floor_s: Array | None = None,
 ) -> Estimates:
-    """`predict` with given weights."""
+    """`predict` with given weights.
+
+    Where several kernels may be meant (`implementations`), the time is the median of what they
+    take together, and the interval are two quantiles, calibrated for callers who do not say which.
+
+    Args:
+        found: the weights.
+        rows: as `predict` has them.
+        dtype: element type that is computed in.
+        sheet: of the machine.
+        protocol: whose time is asked for.
+        framework: whose kernels; empty where any that were measured may be meant.
+        floor_s: of each row, where the caller knows more of its kernel than its extents, as what
+            of its operands it shares or reads in part; by default what the class says.
+
+    Raises:
+        WeightsError: weights that read other features than the class gives.
+        KernelError: rows that no class describes.
+    """
+    import numpy as np
+
+    kind = class_of(found.card.class_name)
+    stated = {} if floor_s is None else {FLOOR: floor_s}
+    unique, back = distinct({**complete(kind, rows), **stated})
+    floor_s = unique.get(FLOOR)
+    each, outside = possible(found, unique, dtype, sheet, protocol, framework, floor_s)
+    levels = found.card.calibration.levels(
+        kind.category(unique, dtype, sheet, timed_as(found.card, protocol)), kind.categories
+    )
+    least_s = kind.floor_s(unique, dtype, sheet) if floor_s is None else floor_s
+    low_s, time_s, high_s = (np.maximum(np.exp(end), least_s) for end in each.ends(*levels))
+    return Estimates(
+        time_s[back], low_s[back], high_s[back], least_s[back], outside[back], found.card.name
+    )
+
+
+def possible(
+    found: Artefact,
+    rows: Columns,
+    dtype: str,
+    sheet: Sheet,
+    protocol: Protocol,
+    framework: str = "",
+    floor_s: Array | None = None,
+) -> tuple[Mixture, NDArray[np.bool_]]:
+    """What rows take by every kernel that may be meant, and which lie outside by all of these."""
     import numpy as np
 
     card = found.card
     kind = class_of(card.class_name)
-    known = protocol in card.protocols
-    trained = protocol if known else card.protocols[0]
-    unique, back = distinct(complete(kind, rows))
-    table = tabulate(
-        kind, unique, dtype, sheet, trained, framework, card.frameworks, card.protocols
+    trained = timed_as(card, protocol)
+    parts = meant(card, rows, dtype, sheet, trained, framework)
+    tables = [
+        tabulate(
+            kind, one.columns, dtype, sheet, trained,
+            one.framework, card.frameworks, card.protocols,
+        )
+        for one in parts
+    ]  # fmt: skip
+    if floor_s is not None:
+        tables = [
+            replace(table, floor_s=floor_s[one.rows])
+            for table, one in zip(tables, parts, strict=True)
+        ]
+    asked_s = [kind.scale_s(one.columns, dtype, sheet, protocol) for one in parts]
+    *ends, outside = named(
+        found, Table.joined(tables), dtype, sheet, protocol, np.concatenate(asked_s)
     )
+    part = np.repeat(np.arange(len(parts)), [len(one.rows) for one in parts])
+    row = np.concatenate([one.rows for one in parts])
+    table = np.zeros((4, len(parts), len(rows[kind.parameters[0]])))
+    table[:, part, row] = [*ends, np.ones(len(row))]
+    low, middle, high, speaks = table
+    is_inside = np.zeros(table.shape[2], np.bool_)
+    is_inside[row[~outside]] = True
+    return Mixture(low, middle, high, speaks > 0), ~is_inside
+
+
+def named(
+    found: Artefact, table: Table, dtype: str, sheet: Sheet, protocol: Protocol, asked_s: Array
+) -> tuple[Array, Array, Array, NDArray[np.bool_]]:
+    """Ends and middle of rows of known kernels, as logarithms, and which lie outside.
+
+    ``asked_s`` is the physical estimate under the protocol asked for, which nothing may have been
+    learned of.
+    """
+    import numpy as np
+
+    card = found.card
     if table.names != card.features:
         raise WeightsError(
             f"weights of {card.name} read other features than the class gives",
             hint="train them anew with `perfc train op`",
         )
+    known = protocol in card.protocols
     measured = is_measured(card, dtype, sheet)
     centre, spread, beyond = evaluate(found, table, measured=measured)
     apart = distance_to(card, dtype, sheet)
-    outside = beyond > 0
     strange = apart > FAR or not known or dtype not in card.dtypes
     far = apart if dtype in card.dtypes else max(apart, FAR)
     low, high = card.calibration.ends(
@@ -164,23 +247,22 @@ def predict_with(
         far,
         measured=measured and known,
         category=table.category,
-        names=kind.categories,
+        names=class_of(card.class_name).categories,
     )
     low = np.maximum(low * (1 + beyond), -LONGEST)
     high = np.minimum(high * (1 + beyond), LONGEST)
     time_s = table.scale_s * np.exp(centre)
     if not known:
-        scale_s = kind.scale_s(unique, dtype, sheet, protocol)
-        time_s = transferred(table.scale_s, centre, scale_s)
-    time_s = np.maximum(time_s, table.floor_s)
-    return Estimates(
-        time_s[back],
-        np.maximum(time_s * np.exp(low), table.floor_s)[back],
-        (time_s * np.exp(high))[back],
-        table.floor_s[back],
-        (outside | strange)[back],
-        card.name,
-    )
+        time_s = transferred(table.scale_s, centre, asked_s)
+    with np.errstate(divide="ignore"):
+        floor = np.log(table.floor_s)
+    middle = np.maximum(np.log(time_s), floor)
+    return np.maximum(middle + low, floor), middle, middle + high, (beyond > 0) | strange
+
+
+def timed_as(card: Card, protocol: Protocol) -> Protocol:
+    """The protocol whose rows speak for one: itself where it was learned."""
+    return protocol if protocol in card.protocols else card.protocols[0]
 
 
 def is_measured(card: Card, dtype: str, sheet: Sheet) -> bool:

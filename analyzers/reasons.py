@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +12,7 @@ from perfc.machine import load_machine
 from perfc.passes.runtimes import Launch
 
 from . import artefact, predictor
+from .implementations import meant
 from .learned import INSIDE, computed, inside
 from .lowering import Lowered, lower
 from .sheet import Sheet
@@ -24,7 +25,10 @@ if TYPE_CHECKING:
     from perfc.passes.roofline import RooflineTable
 
     from .artefact import Artefact
+    from .classes import KernelClass
     from .forest import Forest
+    from .implementations import Meant
+    from .mixture import Mixture
 
 NEAREST = 3
 MOVES = 5
@@ -72,11 +76,30 @@ class Move:
 
 
 @dataclass(frozen=True, slots=True)
+class Candidate:
+    """A framework's kernel that may be meant.
+
+    Args:
+        framework: whose it is.
+        choices: what the framework chose, as the bits of its input; empty where that is usual.
+        time_s: what one such call takes.
+    """
+
+    framework: str
+    choices: Mapping[str, float]
+    time_s: float
+
+
+@dataclass(frozen=True, slots=True)
 class Reasons:
     """What a learned prediction rests on.
 
+    Where several kernels may be meant, all but ``candidates`` is of that whose time is nearest to
+    their median.
+
     Args:
         weights: name of the card.
+        candidates: kernels that may be meant, the fastest first.
         parameters: of the kernel, as the class sees it.
         dtype: element type that is computed in.
         scale_s: the physical estimate that the forest corrects.
@@ -87,6 +110,7 @@ class Reasons:
     """
 
     weights: str
+    candidates: tuple[Candidate, ...]
     parameters: Mapping[str, float]
     dtype: str
     scale_s: float
@@ -127,13 +151,19 @@ def reasons(
     columns = complete(kind, {k: np.array([v]) for k, v in row.parameters.items()})
     wanted = inside(card, launch)
     protocol = wanted if wanted in card.protocols else card.protocols[0]
-    table = tabulate(kind, columns, dtype, sheet, protocol, "", card.frameworks, card.protocols)
-    if table.names != card.features:
-        return None
-    parameters = {k: float(v[0]) for k, v in columns.items()}
+    parts = meant(card, columns, dtype, sheet, protocol)
+    each, _ = predictor.possible(found, columns, dtype, sheet, wanted)
+    median = each.quantile(np.full(1, 0.5))
+    usual = parts[int(np.argmin(np.abs(each.middle[:, 0] - median)))]
+    table = tabulate(
+        kind, usual.columns, dtype, sheet, protocol,
+        usual.framework, card.frameworks, card.protocols,
+    )  # fmt: skip
+    parameters = {k: float(v[0]) for k, v in usual.columns.items()}
     factor = found.factor_of(measured=predictor.is_measured(card, dtype, sheet))
     return Reasons(
         card.name,
+        candidates(kind, parts, each),
         parameters,
         dtype,
         float(table.scale_s[0]),
@@ -142,6 +172,23 @@ def reasons(
         neighbours(found, Lowered(name, dtype, parameters), sheet),
         moves(found, factor, table.values[0]),
     )
+
+
+def candidates(kind: KernelClass, parts: Sequence[Meant], each: Mixture) -> tuple[Candidate, ...]:
+    """Kernels that one row may be, with their times; the fastest first."""
+    found = [
+        Candidate(
+            one.framework,
+            {
+                n: v
+                for n in kind.by_framework
+                if (v := float(one.columns[n][0])) != kind.optional[n]
+            },
+            math.exp(float(log_s)),
+        )
+        for one, log_s in zip(parts, each.middle[:, 0], strict=True)
+    ]
+    return tuple(sorted(found, key=lambda one: one.time_s))
 
 
 def neighbours(found: Artefact, row: Lowered, sheet: Sheet) -> tuple[Neighbour, ...]:

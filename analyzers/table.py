@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -42,6 +43,19 @@ class Table:
     scale_s: Array
     floor_s: Array
     category: NDArray[np.intp]
+
+    @classmethod
+    def joined(cls, parts: Sequence[Table]) -> Table:
+        """The rows of one or several of the same features."""
+        import numpy as np
+
+        return cls(
+            parts[0].names,
+            np.concatenate([p.values for p in parts]),
+            np.concatenate([p.scale_s for p in parts]),
+            np.concatenate([p.floor_s for p in parts]),
+            np.concatenate([p.category for p in parts]),
+        )
 
 
 def class_of(name: str) -> KernelClass:

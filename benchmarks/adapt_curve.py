@@ -60,7 +60,7 @@ def kernels(name: str, data: Path, machine: str, rows: int) -> list[Kernel]:
     parts = split(experiment.rows(data), UnseenMachine(machine))
     recipe = replace(experiment.recipe.for_unseen_machine(), max_rows=rows)
     found = train(
-        name, experiment.extended(thinned(parts.train, rows)), recipe, experiment.group,
+        name, thinned(parts.train, rows), recipe, experiment.group,
         leave_machines_out=False, calibrating=Calibrating(turns=2),
     )  # fmt: skip
     sizes: dict[str, int] = {}

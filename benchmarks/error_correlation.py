@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from perfc.analyzers.training.evaluate import Tested
+from perfc.analyzers.training.evaluate import Asked, Tested
 from perfc.analyzers.training.experiments import OperatorExperiment, experiments
 from perfc.analyzers.training.protocols import UnseenShapes
 
@@ -40,7 +40,8 @@ def main() -> None:
         experiment = experiments()[name]
         assert isinstance(experiment, OperatorExperiment)
         blocks = experiment.rows(folder)
-        found = experiment.tested(blocks, UnseenShapes(experiment.group), lambda _: None)
+        folds = experiment.tested(blocks, UnseenShapes(experiment.group), lambda _: None)
+        found = folds[Asked.EVERYTHING]
         parts = [(t.rows.target, t.rows.protocol, t.rows.columns, scores(t)) for t in found]
         for shared in experiment.group:
             every, same, square, pairs, machine_pairs = 0.0, 0.0, [], 0, 0

@@ -28,6 +28,15 @@ class Ceiling(Enum):
     __hash__ = object.__hash__
 
 
+def vector_dtype(dtype: DType) -> DType:
+    """Type of what a kernel computes beside its products.
+
+    Theirs, or f16 where that is an integer or narrower: the narrowest that kernels add real numbers
+    and take exponentials in, so that it gives a floor.
+    """
+    return dtype if dtype.is_float and dtype.bits >= 16 else DType.F16
+
+
 @dataclass(frozen=True, slots=True)
 class Counts:
     """Operations and bytes of one launch as numbers."""
@@ -74,6 +83,11 @@ class KernelBound:
     launch_gap_s: float
     device_bytes: float
     dtype: DType
+
+    @property
+    def vector_dtype(self) -> DType:
+        """Element type of what is computed beside them."""
+        return vector_dtype(self.dtype)
 
     @property
     def floor_s(self) -> float:

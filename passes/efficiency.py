@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+from perfc.ir.dim import Dim
 from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Node
 from perfc.ir.op import Kind
-from perfc.ir.types import TensorType
+from perfc.ir.types import Shape, TensorType
 from perfc.machine import Machine
 
 from .fuse import Kernel
@@ -24,14 +25,19 @@ def convolution(kernel: Kernel) -> Node | None:
     return kernel.anchor
 
 
-def filter_extents(node: Node) -> tuple[int, ...]:
-    """Extents of the window of a convolution, empty where they are not known."""
+def filters(node: Node) -> Shape:
+    """Extents of the filters of a convolution, empty where they are not known."""
     for v in node.inputs[1:]:
         if v is not None and isinstance(v.type, TensorType) and len(v.type.shape or ()) > 2:
-            shape = v.type.shape or ()
-            window = tuple(d for d in shape[2:] if isinstance(d, int))
-            return window if len(window) == len(shape) - 2 else ()
+            return v.type.shape or ()
     return ()
+
+
+def filter_extents(node: Node) -> tuple[int, ...]:
+    """Extents of the window of a convolution, empty where they are not known."""
+    shape = filters(node)
+    window = tuple(d for d in shape[2:] if isinstance(d, int))
+    return window if len(window) == len(shape) - 2 else ()
 
 
 def winograd_gain(kernel: Kernel) -> float:
@@ -50,13 +56,28 @@ def winograd_gain(kernel: Kernel) -> float:
 
 
 def is_depthwise(kernel: Kernel) -> bool:
-    """Whether every channel has a filter of its own: no sums over channels for a matrix unit."""
+    """Whether a kernel is a convolution that sums over no channels, as a matrix unit would."""
     node = convolution(kernel)
-    group: object = getattr(node.op, "group", None) if node is not None else None
-    if node is None or not isinstance(group, int) or group == 1:
+    shape = filters(node) if node is not None else ()
+    group: object = getattr(node.op, "group", 1) if node is not None else 1
+    if node is None or not shape or not isinstance(group, int):
         return False
-    x = node.inputs[0].type if node.inputs and node.inputs[0] is not None else None
-    return isinstance(x, TensorType) and x.shape is not None and x.shape[1:2] == (group,)
+    return has_channels_apart(group, shape[0] // group if is_transposed(node) else shape[1])
+
+
+def is_transposed(node: Node) -> bool:
+    """Whether a convolution is a transposed one: its filters have input channels first."""
+    return "conv_transpose" in node.op.mnemonic
+
+
+def has_channels_apart(group: int, depth: Dim) -> bool:
+    """Whether each input channel has filters of its own: depthwise, several results each or one.
+
+    Args:
+        group: of the convolution; one group is a plain convolution, whatever its channels.
+        depth: input channels of a group.
+    """
+    return group > 1 and depth == 1
 
 
 def wave_efficiency(kernel: Kernel, machine: Machine, env: Mapping[str, int]) -> float:

@@ -180,15 +180,19 @@ class Grouping:
     def share_dequantized(self, nodes: Iterable[Node], segment: Segment) -> None:
         """Let a dequantisation that several quantised kernels read be part of each of them.
 
-        Source: onnxruntime EnsureUniqueDQForNodeUnit.
+        Where products absorb dequantisations, so does whatever reads one.
+
+        Source: onnxruntime EnsureUniqueDQForNodeUnit; TensorRT developer guide, 'Q/DQ fusion'.
         """
         near, units = segment.near, segment.units
+        by_all = self.table.absorbs(Kind.MATMUL, Kind.QUANTIZE, "dequantize_linear")
         shared: dict[Value, Value] = {}
         for node in nodes:
             if not is_dequantize(node) or node in units or node.inputs[0] is None:
                 continue
             readers = near.readers(node.results[0]) or ()
-            if readers and all(r in units and units[r].tag == "quantized" for r in readers):
+            in_units = (r in units and units[r].tag == "quantized" for r in readers or ())
+            if readers and (by_all or all(in_units)):
                 shared[node.results[0]] = self.shows.get(node.inputs[0], node.inputs[0])
         if shared:
             for v, root in list(self.shows.items()):

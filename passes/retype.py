@@ -46,8 +46,6 @@ NARROW = ("i8", "f8e4m3", "f8e5m2", "i4", "f4e2m1")
 AUTOCAST = {"amp-f16": "f16", "amp-bf16": "bf16"}
 """What-if precisions that are autocast (`mixed`), and the type of their products."""
 MATRIX_KINDS = frozenset({Kind.MATMUL, Kind.CONV, Kind.ATTENTION})
-FOLLOWS = frozenset({"transpose"})
-"""Movements that carry a narrow operand as well as views do."""
 
 
 def precision(name: str) -> DType:
@@ -73,15 +71,18 @@ class Retype(Transform):
     - ``f64``, ``f32``, ``f16``, ``bf16``: every floating-point tensor of 16 bits or more is
       stored in that type.
     - ``tf32``: stored as f32, multiply–accumulates done in tf32.
-    - ``i8``, ``f8e4m3``, ``f8e5m2``, ``i4``, ``f4e2m1``: matrix products, convolutions and
-      attention multiply in that type; everything else is f16. A weight is stored narrow. So is
-      an activation that only such operators read, directly or through views and transposes; one
-      that others read too is stored as f16 and narrowed while it is loaded.
+    - ``i8``, ``f8e4m3``, ``f8e5m2``, ``i4``, ``f4e2m1``: every multiply–accumulate is done in that
+      type and every other operation in f16. Every floating-point tensor is stored narrow, graph
+      inputs, outputs and sums of residual branches among them: runtimes may write and read
+      quantised values anywhere, so that floors must count no more. Biases, scales and other
+      weights of one axis, and constants whose contents are known, are f16.
 
     Assumed: conversions are part of the kernels that write or read, so that there are no cast
     kernels and casts between types that became equal vanish; scales and zero points take no
-    bytes; graph inputs and outputs are f16 where a narrow type is asked for. Recurrent operators
-    keep f16. Integers, booleans, complex numbers and floats below 16 bits stay as they are.
+    bytes. Integers, booleans, complex numbers and floats below 16 bits stay as they are.
+
+    Source: TensorRT developer guide, "Working with Quantized Types": any layer runs in a quantised
+    type between a dequantisation before it and a quantisation behind it.
     """
 
     dtype: str = "f16"
@@ -102,9 +103,10 @@ class Retyping:
     """State of one walk: which value stands for which.
 
     Args:
-        stored: type of the tensors.
-        narrow: type of the operands of matrix kernels, None where that is ``stored``.
-        executed: type their multiply–accumulates are done in, None where operands tell.
+        stored: type of the tensors, and of what is computed beside products.
+        narrow: type of the tensors that quantised models store narrow, None where that is
+            ``stored``.
+        executed: type of multiply–accumulates, None where operands tell.
     """
 
     stored: DType
@@ -114,31 +116,29 @@ class Retyping:
 
     def graph(self, graph: Graph) -> Graph:
         """The graph and the regions below it, retyped."""
-        narrowed = narrow_values(graph) if self.narrow else frozenset[Value]()
-        inputs = tuple(self.value(v, v in narrowed) for v in graph.inputs)
-        weights = tuple(self.value(v, v in narrowed) for v in graph.weights)
+        inputs = tuple(map(self.value, graph.inputs))
+        weights = tuple(map(self.value, graph.weights))
         nodes: list[Node] = []
         for node in graph.nodes:
-            made = self.node(node, narrowed)
+            made = self.node(node)
             if made is not None:
                 nodes.append(made)
         outputs = tuple(self.values.get(v, v) for v in graph.outputs)
         return Graph(graph.name, inputs, outputs, tuple(nodes), weights)
 
-    def node(self, node: Node, narrowed: frozenset[Value]) -> Node | None:
+    def node(self, node: Node) -> Node | None:
         """The node on retyped operands; None for a cast between types that became equal."""
         ins = tuple(v and self.values.get(v, v) for v in node.inputs)
-        outs = tuple(v and self.value(v, v in narrowed) for v in node.outputs)
+        outs = tuple(v and self.value(v) for v in node.outputs)
         if node.op.mnemonic in ("cast", "cast_like") and ins and outs:
             source, old, new = ins[0], node.outputs[0], outs[0]
             if source and old and new and source.type == new.type:
                 self.values[old] = source
                 return None
         regions = tuple(self.graph(r) for r in node.regions)
-        op = self.op(node, outs)
-        return Node(op, ins, outs, regions, node.loc)
+        return Node(self.op(node, ins, outs), ins, outs, regions, node.loc)
 
-    def op(self, node: Node, outs: Inputs) -> Op:
+    def op(self, node: Node, ins: Inputs, outs: Inputs) -> Op:
         """The operator with its own element types changed, doing what the new types ask for."""
         op = node.op
         changed = {
@@ -148,30 +148,45 @@ class Retyping:
         }
         if changed:
             op = replace(op, **changed)
-        executed = self.executed if operand_positions(node) else None
-        results = tuple(element_type(v) for v in outs)
-        if executed is None and self.narrow not in results:
-            plain = REGISTRY[op.mnemonic]
-            return op if type(op) is plain else _as(op, plain)
-        return converting(op, executed, results)
+        results = tuple(map(element_type, outs))
+        if self.narrow is not None and self.narrow in (*results, *map(element_type, ins)):
+            operands = (retyped(v.type, self.stored) if v else None for v in node.inputs)
+            loaded = Loaded(self.stored, tuple(dtype_of(t) for t in operands))
+            return converting(op, self.executed, results, loaded)
+        if self.narrow is None and self.executed is not None and operand_positions(node):
+            return converting(op, self.executed, results)
+        if ins == node.inputs and outs != node.outputs:
+            # no operand says the type of its results, which the operator fixes
+            return converting(op, None, results)
+        plain = REGISTRY[op.mnemonic]
+        return op if type(op) is plain else _as(op, plain)
 
-    def value(self, v: Value, is_narrow: bool) -> Value:
+    def value(self, v: Value) -> Value:
         """What stands for ``v``: the same object where nothing changes."""
-        dtype = self.narrow if is_narrow and self.narrow else self.stored
+        dtype = self.narrow if self.narrow is not None and is_narrowed(v) else self.stored
         type_ = retyped(v.type, dtype)
         if type_ == v.type:
             self.values[v] = v
             return v
-        known = v.known
-        if known is not None and dtype.is_integer:
-            known = None
         weight = v.weight
         if weight is not None:
             nbytes = type_.nbytes if isinstance(type_, TensorType) else None
             size = nbytes if isinstance(nbytes, int) else None
             weight = replace(weight, nbytes=size, digest="")
-        self.values[v] = made = Value(v.name, type_, known, weight)
+        self.values[v] = made = Value(v.name, type_, v.known, weight)
         return made
+
+
+def is_narrowed(v: Value) -> bool:
+    """Whether quantised models may store a floating-point tensor narrow.
+
+    Activations, and weights of two axes or more. Contents that are known are constants, such as the
+    scales of a Resize, which passes still read.
+    """
+    if v.known is not None:
+        return False
+    shape = v.type.shape if isinstance(v.type, TensorType) else None
+    return v.weight is None or shape is None or len(shape) > 1
 
 
 def is_wide_float(dtype: DType) -> bool:
@@ -212,69 +227,96 @@ def _is_matrix(v: Value) -> bool:
             return False
 
 
-def narrow_values(graph: Graph) -> frozenset[Value]:
-    """Values that nobody but matrix kernels reads, through views and transposes too."""
-    outer = {*graph.inputs, *graph.outputs}
-    positions = {n: operand_positions(n) for n in graph.nodes}
-    found: set[Value] = set()
-    candidates = [*graph.weights, *(v for n in graph.nodes for v in n.results)]
-    for v in reversed(candidates):
-        readers = graph.users.get(v, ())
-        if v in outer or not readers or not _is_matrix(v):
-            continue
-        if all(_takes_narrow(n, v, positions[n], found) for n in readers):
-            found.add(v)
-    for node in graph.nodes:
-        if _follows(node) and node.inputs[0] not in found:
-            found.difference_update(node.results)
-    return frozenset(found)
-
-
-def _follows(node: Node) -> bool:
-    return bool(node.inputs) and (node.op.kind is Kind.VIEW or node.op.mnemonic in FOLLOWS)
-
-
-def _takes_narrow(node: Node, v: Value, positions: tuple[int, ...], found: set[Value]) -> bool:
-    used = [i for i, w in enumerate(node.inputs) if w is v]
-    if node.regions or not used:
-        return False
-    if _follows(node):
-        return used == [0] and all(r in found for r in node.results)
-    return all(i in positions for i in used)
-
-
 def element_type(v: Value | None) -> DType:
-    """Element type of a tensor, UNKNOWN for anything else."""
-    return v.type.dtype if v is not None and isinstance(v.type, TensorType) else DType.UNKNOWN
+    """Element type of a tensor or of what holds tensors, UNKNOWN for anything else."""
+    return dtype_of(None if v is None else v.type)
+
+
+def dtype_of(type_: Type | None) -> DType:
+    """Element type of tensors, in sequences and optionals too; UNKNOWN for anything else."""
+    match type_:
+        case TensorType(dtype, _):
+            return dtype
+        case SequenceType(elem) | OptionalType(elem):
+            return dtype_of(elem)
+        case _:
+            return DType.UNKNOWN
+
+
+def of_elements(type_: Type, dtype: DType) -> Type:
+    """``type_`` with ``dtype`` for the type of its elements; as it is where that is UNKNOWN."""
+    if dtype is DType.UNKNOWN:
+        return type_
+    match type_:
+        case TensorType(_, shape):
+            return TensorType(dtype, shape)
+        case SequenceType(elem, length, items):
+            each = None if items is None else tuple(of_elements(t, dtype) for t in items)
+            return SequenceType(of_elements(elem, dtype), length, each)
+        case OptionalType(elem):
+            return OptionalType(of_elements(elem, dtype))
+        case _:
+            return type_
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What an operator on narrow tensors computes with, products apart.
+
+    Args:
+        computed: type of what it computes.
+        operands: element types of its operands once loaded.
+    """
+
+    computed: DType
+    operands: tuple[DType, ...]
+
+    def widened(self, ins: Inputs) -> Inputs:
+        """Stand-ins for the operands, as they are once loaded."""
+        pairs = zip(ins, self.operands, strict=True)
+        return tuple(v and as_loaded(v, dtype) for v, dtype in pairs)
+
+
+def as_loaded(v: Value, dtype: DType) -> Value:
+    """A value with another element type; the same object where nothing changes."""
+    return v if element_type(v) is dtype else replace(v, type=of_elements(v.type, dtype))
 
 
 @cache
-def _converting(mnemonic: str, executed: DType | None, results: tuple[DType, ...]) -> type[Op]:
+def _converting(
+    mnemonic: str, executed: DType | None, results: tuple[DType, ...], loaded: Loaded | None
+) -> type[Op]:
     cls = REGISTRY[mnemonic]
 
     def infer(self: Op, ins: Inputs) -> Types:
-        types = cls.infer(self, ins)
-        changed = (
-            TensorType(dtype, t.shape)
-            if isinstance(t, TensorType) and dtype is not DType.UNKNOWN
-            else t
-            for t, dtype in zip(types, results, strict=False)
-        )
+        types = cls.infer(self, ins if loaded is None else loaded.widened(ins))
+        changed = (of_elements(t, dtype) for t, dtype in zip(types, results, strict=False))
         return (*changed, *types[len(results) :])
 
     def work(self: Op, ins: Inputs, outs: Types) -> Work | None:
-        found = cls.work(self, ins, outs)
-        return found if found is None or executed is None else replace(found, dtype=executed)
+        found = cls.work(self, ins if loaded is None else loaded.widened(ins), outs)
+        dtype = executed
+        if loaded is not None and found is not None and found.mac == 0:
+            dtype = loaded.computed
+        return found if found is None or dtype is None else replace(found, dtype=dtype)
 
     return type(cls.__name__, (cls,), {"__doc__": cls.__doc__, "infer": infer, "work": work})
 
 
-def converting(op: Op, executed: DType | None, results: tuple[DType, ...]) -> Op:
+def converting(
+    op: Op, executed: DType | None, results: tuple[DType, ...], loaded: Loaded | None = None
+) -> Op:
     """``op`` that multiplies in ``executed`` and writes ``results``, conversions included.
 
     It is of a subclass of its class, so that passes see the same operator.
+
+    Args:
+        op: of whatever class.
+        executed: type of multiply–accumulates, None where operands tell.
+        results: element types of the results.
+        loaded: what it computes with besides, None where that is its operands.
     """
-    return _as(op, _converting(op.mnemonic, executed, results))
+    return _as(op, _converting(op.mnemonic, executed, results, loaded))
 
 
 def _as(op: Op, cls: type[Op]) -> Op:

@@ -18,7 +18,7 @@ from . import Analysis
 from .ceilings import Ceiling as Ceiling
 from .ceilings import Counts as Counts
 from .ceilings import KernelBound as KernelBound
-from .ceilings import lowered
+from .ceilings import lowered, vector_dtype
 from .charges import Sizes
 from .efficiency import TILE as TILE
 from .efficiency import is_depthwise, wave_efficiency, winograd_gain
@@ -260,7 +260,7 @@ class Rates:
         floor: dict[Ceiling, float],
         sustained: dict[Ceiling, float],
     ) -> None:
-        vector = dtype if dtype.is_float else DType.F32
+        vector = vector_dtype(dtype)
         if c.mac:
             peak = self.entry(Unit.MATRIX, dtype)
             floor[Ceiling.MATRIX] = 2 * c.floor_mac / winograd_gain(kernel) / peak.peak.value

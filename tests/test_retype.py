@@ -13,11 +13,14 @@ from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Weight, walk
 from perfc.ir.known import Known
 from perfc.ir.op import Kind
+from perfc.ir.ops.activation import Relu
 from perfc.ir.ops.cast import Cast
+from perfc.ir.ops.container import SequenceConstruct, SequenceEmpty
 from perfc.ir.ops.conv import Conv
-from perfc.ir.ops.elementwise import Add
+from perfc.ir.ops.elementwise import Add, Mul
 from perfc.ir.ops.matmul import MatMul
 from perfc.ir.ops.shape import Shape
+from perfc.ir.types import SequenceType
 from perfc.ir.verify import verify
 from perfc.passes.cost import Cost
 from perfc.passes.manager import Analyses
@@ -50,6 +53,43 @@ def retype(module: Module, dtype: str) -> Module:
     return made
 
 
+def blocks(*, is_quantised: bool, count: int = 2) -> bytes:
+    """Residual blocks of two convolutions and a pool, in f32 or quantised at every edge."""
+    lines: list[str] = []
+
+    def stored(name: str) -> str:
+        lines.append(f"{name}q = QuantizeLinear ({name}, s, z)")
+        lines.append(f"{name}d = DequantizeLinear ({name}q, s, z)")
+        return f"{name}d"
+
+    def weight(name: str) -> str:
+        weights.append(name)
+        if not is_quantised:
+            return name
+        lines.append(f"{name}d = DequantizeLinear ({name}, s, z)")
+        return f"{name}d"
+
+    weights: list[str] = []
+    edge = stored if is_quantised else str
+    if is_quantised:
+        lines += ["s = Constant <value_float = 0.1> ()", "z = Constant <value = int8 {0}> ()"]
+    h = edge("x")
+    for i in range(count):
+        lines.append(f"a{i} = Conv <pads=[1,1,1,1]> ({h}, {weight(f'v{i}')})")
+        lines.append(f"b{i} = Relu (a{i})")
+        lines.append(f"c{i} = Conv <pads=[1,1,1,1]> ({edge(f'b{i}')}, {weight(f'w{i}')})")
+        lines.append(f"e{i} = Add (c{i}, {h})")
+        lines.append(f"r{i} = Relu (e{i})")
+        h = edge(f"r{i}")
+    lines.append(f"p = MaxPool <kernel_shape=[2,2], strides=[2,2]> ({h})")
+    edge("p")
+    dtype, y = ("int8", "pq") if is_quantised else ("float", "p")
+    operands = ", ".join(f"{dtype}[64, 64, 3, 3] {w}" for w in weights)
+    return f"""<ir_version: 10, opset_import: ["" : 18]>
+    g (float[batch, 64, 56, 56] x, {operands}) => ({dtype}[batch, 64, 28, 28] {y})
+    {{ {" ".join(lines)} }}""".encode()
+
+
 def types(module: Module) -> dict[str, str]:
     graph = module.graph
     every = [*graph.inputs, *graph.weights, *(v for n in graph.nodes for v in n.results)]
@@ -76,20 +116,80 @@ def test_tf32_stores_f32_and_multiplies_in_tf32() -> None:
     assert [w.dtype for w in works] == [DType.TF32, DType.TF32, None]
 
 
-def test_a_narrow_type_is_for_operands_of_matrix_products_only() -> None:
-    made = retype(two_products(), "i8")
-    assert types(made) == {"x": "f16", "w": "i8", "v": "i8", "h": "f16", "p": "f16", "y": "f16"}
+@pytest.mark.parametrize("dtype", ["i8", "f8e4m3", "i4"])
+def test_a_narrow_type_is_stored_everywhere_and_only_products_compute_in_it(dtype: str) -> None:
+    made = retype(two_products(), dtype)
+    assert set(types(made).values()) == {dtype}
     first, second, add = Analyses().get(Cost(), made).nodes.values()
-    assert first.work.dtype is second.work.dtype is DType.I8
-    assert add.work.dtype is None
-    assert first.traffic.read_bytes == 4 * 8 * 2 + 8 * 8
+    assert first.work.dtype is second.work.dtype is precision(dtype)
+    assert (add.work.dtype, add.work.alu, add.work.integer) == (DType.F16, 4 * 8, 0)
+    assert 8 * first.traffic.read_bytes == (4 * 8 + 8 * 8) * precision(dtype).bits
 
 
-def test_an_activation_that_only_products_read_is_narrow() -> None:
-    module = two_products()
-    graph = module.graph
-    chain = Graph("g", graph.inputs, graph.nodes[1].results, graph.nodes[:2], graph.weights)
-    assert types(retype(Module(chain), "fp8"))["h"] == "f8e4m3"
+def test_biases_and_known_constants_are_wide_beside_a_narrow_type() -> None:
+    x = Value("x", t(DType.F32, 4, 8))
+    bias = Value("bias", t(DType.F32, 8), None, Weight(32))
+    half = Value("half", t(DType.F32), Known.scalar(0.5), Weight(4))
+    h, y = Value("h", t(DType.F32, 4, 8)), Value("y", t(DType.F32, 4, 8))
+    nodes = (Node(Add(), (x, bias), (h,)), Node(Mul(), (h, half), (y,)))
+    made = retype(Module(Graph("g", (x,), (y,), nodes, (bias, half))), "i8")
+    assert types(made) == {"x": "i8", "bias": "f16", "half": "f16", "h": "i8", "y": "i8"}
+
+
+def test_sequences_of_tensors_are_narrow_too() -> None:
+    x, y = Value("x", t(DType.F32, 4, 8)), Value("y", t(DType.F32, 4, 8))
+    held = Value("held", SequenceType(x.type, 1, (x.type,)))
+    nodes = (Node(SequenceConstruct(), (x,), (held,)), Node(Relu(), (x,), (y,)))
+    made = retype(Module(Graph("g", (x,), (held, y), nodes)), "i8")
+    assert str(made.graph.outputs[0].type).startswith("seq<i8")
+
+
+def test_a_result_whose_type_the_operator_fixes_follows_the_others() -> None:
+    held = Value("held", SequenceType(t(DType.F32), 0))
+    made = retype(Module(Graph("g", (), (held,), (Node(SequenceEmpty(), (), (held,)),))), "f16")
+    assert str(made.graph.outputs[0].type).startswith("seq<f16")
+
+
+@pytest.mark.parametrize("dtype", ["i8", "f8e4m3"])
+def test_a_floor_counts_no_wide_activation_between_kernels(dtype: str) -> None:
+    report = analyze(
+        MODELS / "resnet50.onnx.gz", "l4", dims={"batch": 128}, dtype=dtype, runtime="tensorrt"
+    )
+    wide = [
+        v
+        for k in report.kernels.kernels
+        for v in (*k.reads, *k.writes)
+        if isinstance(v.type, TensorType) and v.type.dtype.bits > 8 and len(v.type.shape or ()) > 1
+    ]
+    assert not wide
+
+
+@pytest.mark.parametrize("target", ["t4", "a100", "l4"])
+@pytest.mark.parametrize("batch", [1, 64, 256])
+def test_no_quantised_model_has_a_floor_below_that_of_the_what_if(target: str, batch: int) -> None:
+    """Residual blocks with a quantisation and a dequantisation at every edge."""
+    what_if = analyze(
+        blocks(is_quantised=False), target, dims={"batch": batch}, dtype="i8", runtime="tensorrt"
+    )
+    real = analyze(blocks(is_quantised=True), target, dims={"batch": batch}, runtime="tensorrt")
+    assert what_if.roofline.floor_s <= real.roofline.floor_s
+
+
+def test_kernels_of_a_quantised_model_hand_on_quantised_values() -> None:
+    report = analyze(blocks(is_quantised=True), "t4", runtime="tensorrt")
+    between = [v for k in report.kernels.kernels for v in k.writes]
+    assert {v.type.dtype for v in between if isinstance(v.type, TensorType)} == {DType.I8}
+
+
+@pytest.mark.parametrize("dtype", ["i8", "fp8", "i4"])
+def test_a_recurrent_layer_multiplies_narrow(dtype: str) -> None:
+    model = b"""<ir_version: 10, opset_import: ["" : 18]>
+    g (float[s, b, 64] x, float[1, 256, 64] w, float[1, 256, 64] r) => (float[s, 1, b, 64] y) {
+      y = LSTM <hidden_size=64> (x, w, r)
+    }"""
+    report = analyze(model, "a100", dims={"s": 8, "b": 4}, dtype=dtype)
+    (node,) = report.cost.nodes
+    assert report.cost.nodes[node].work.dtype is precision(dtype)
 
 
 def test_stored_bytes_follow_and_the_old_digest_goes() -> None:

@@ -52,6 +52,10 @@ class KernelClass(ABC):
     """Columns every row has, ``("m", "n", "k")``."""
     optional: ClassVar[Mapping[str, float]] = {}
     """Columns a row may leave out, with the value that stands for them."""
+    by_framework: ClassVar[tuple[str, ...]] = ()
+    """Those of ``optional`` that a model does not tell: whose kernel it is, how it quantises."""
+    chosen_by: ClassVar[tuple[str, ...]] = ()
+    """Other parameters, few values each, by which frameworks choose; the most telling first."""
     increasing: ClassVar[tuple[str, ...]] = ()
     """Features in which time over scale may only rise; physics says so."""
     categories: ClassVar[tuple[str, ...]] = ()

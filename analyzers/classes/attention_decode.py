@@ -41,6 +41,8 @@ class AttentionDecode(KernelClass):
     optional: ClassVar[Mapping[str, float]] = {
         "value_dim": 0, "window": 0, "cache_bits": 0, "kernel": 0,
     }  # fmt: skip
+    by_framework: ClassVar[tuple[str, ...]] = ("kernel",)
+    chosen_by: ClassVar[tuple[str, ...]] = ("head_dim",)
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
         """The visible cache is read once a KV head, however many queries share it."""

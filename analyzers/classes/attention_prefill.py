@@ -50,6 +50,8 @@ class AttentionPrefill(KernelClass):
     optional: ClassVar[Mapping[str, float]] = {
         "value_dim": 0, "window": 0, "causal": 1, "cache_bits": 0, "kernel": 0,
     }  # fmt: skip
+    by_framework: ClassVar[tuple[str, ...]] = ("kernel",)
+    chosen_by: ClassVar[tuple[str, ...]] = ("causal", "head_dim")
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
         """Products of unmasked pairs; queries and results once, keys and values once a KV head."""

@@ -90,12 +90,15 @@ class Collective(KernelClass):
         return math.sqrt(2) * math.log2(rate), vendor(sheet)
 
     def floor_s(self, rows: Columns, dtype: str, sheet: Sheet) -> Array:
-        """What one direction of the fastest link of one rank must carry; 0 where none is stated."""
+        """What one direction of the fastest link of one rank must carry; 0 where none is stated.
+
+        One rank alone has nobody to send to.
+        """
         import numpy as np
 
         known = [rate for rate in _rates(sheet) if rate]
         best = max(known, default=np.inf)
-        floor_s: Array = wire_bytes(rows) / best
+        floor_s: Array = np.where(rows["ranks"] > 1, wire_bytes(rows) / best, 0.0)
         return floor_s
 
 

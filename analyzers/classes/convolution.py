@@ -26,6 +26,9 @@ class Convolution(KernelClass):
     Stride-one windows may use minimal filtering, which cuts the products of the direct count by
     up to ``4 r / (r + 3)`` an axis (Lavin & Gray 2016, section 3): the floor divides by it, the
     scale does not. Transforms by FFT can save more in theory; no measured row does.
+
+    ``pad_h`` and ``pad_w`` are what is added before an axis; what is added behind follows from the
+    other extents. Of the input the positions count that some window reads, as in the IR.
     """
 
     name: ClassVar[str] = "convolution"
@@ -35,6 +38,7 @@ class Convolution(KernelClass):
     )  # fmt: skip
     optional: ClassVar[Mapping[str, float]] = {
         "stride_h": 1, "stride_w": 1, "groups": 1, "transposed": 0,
+        "pad_h": 0, "pad_w": 0, "dilation_h": 1, "dilation_w": 1,
     }  # fmt: skip
     categories: ClassVar[tuple[str, ...]] = ("eager", "back to back")
 
@@ -53,8 +57,10 @@ class Convolution(KernelClass):
         item = BITS.get(dtype, 32) / 8
         nothing = np.zeros_like(mac)
         weights = rows["out_channels"] * window
+        seen = rows["batch"] * rows["in_channels"] * touched(rows, "h") * touched(rows, "w")
+        read = np.where(rows["transposed"] > 0, inputs, seen)
         return Amounts(
-            mac, mac / gain(rows), nothing, nothing, item * (inputs + weights), item * outputs
+            mac, mac / gain(rows), nothing, nothing, item * (read + weights), item * outputs
         )
 
     def category(
@@ -124,11 +130,41 @@ class Convolution(KernelClass):
         return traffic
 
 
+def touched(rows: Columns, axis: str) -> Array:
+    """Positions along an axis, ``h`` or ``w``, that some window reads.
+
+    What `perfc.ir.ops.window.touched` counts; at most that where windows with holes are strided.
+    """
+    import numpy as np
+
+    extent, out, kernel, stride, pad, dilation = (
+        rows[f"{name}_{axis}"] for name in ("in", "out", "kernel", "stride", "pad", "dilation")
+    )
+    # from the first window's first tap to the last one's last, what is padded included
+    span = (out - 1) * stride + (kernel - 1) * dilation + 1
+    overlapping = np.minimum(extent, span - pad)
+
+    def read_before(position: Array, taps: Array) -> Array:
+        """Of padded positions, where windows of ``taps`` do not overlap."""
+        at = np.clip(position, 0, (out - 1) * stride + taps)
+        return at // stride * taps + np.minimum(at % stride, taps)
+
+    holes = (dilation > 1) & (kernel > 1)
+    taps = np.where(holes, 1.0, np.minimum(kernel, stride))
+    apart = read_before(pad + extent, taps) - read_before(pad, taps)
+    is_whole = np.where(holes, (stride == 1) & (out >= dilation), kernel >= stride)
+    return np.maximum(np.where(is_whole, overlapping, apart), 0.0)
+
+
 def gain(rows: Columns) -> Array:
-    """Factor by which minimal filtering F(4, r) can cut the products; 1 beyond stride one."""
+    """Factor by which minimal filtering F(4, r) can cut the products.
+
+    1 beyond stride one, and where windows are dilated.
+    """
     import numpy as np
 
     plain = (rows["stride_h"] == 1) & (rows["stride_w"] == 1)
+    plain &= (rows["dilation_h"] == 1) & (rows["dilation_w"] == 1)
     found = np.ones_like(rows["kernel_h"])
     for r in (rows["kernel_h"], rows["kernel_w"]):
         found = found * np.where(r > 1, 4 * r / (r + 3), 1.0)

@@ -38,6 +38,8 @@ class Matmul(KernelClass):
     optional: ClassVar[Mapping[str, float]] = {
         "batch": 1, "weight_bits": 0, "input_bits": 0, "output_bits": 0, "scale_block": 0,
     }  # fmt: skip
+    by_framework: ClassVar[tuple[str, ...]] = ("input_bits", "scale_block")
+    chosen_by: ClassVar[tuple[str, ...]] = ("weight_bits",)
     increasing: ClassVar[tuple[str, ...]] = ("flop_per_joule", "device_bytes_per_clock")
     categories: ClassVar[tuple[str, ...]] = (
         "half", "half, profiled", "half without bf16, profiled", "eight bits",
@@ -127,7 +129,8 @@ class Matmul(KernelClass):
             "input_bits": x_bits,
             "weight_bits": w_bits,
             "integer": float(dtype.startswith(("i", "u"))) * ones,
-            "scale_block": rows["scale_block"],
+            # rows of narrow weights do not state how many of them share a scale
+            "scale_block": np.where(rows["weight_bits"] > 0, 0.0, rows["scale_block"]),
             "flop_per_joule": sheet.matrix_flop_per_s("bf16") / max(sheet.power_w, 1.0) * ones,
             "device_bytes_per_clock": sheet.device_bytes_per_s
             / sheet.clock_hz

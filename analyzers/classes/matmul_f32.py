@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
-from perfc.machine import Unit
-
 from .. import lanes, reach
 from ..lanes import ITEM
 from ..rows import Protocol
@@ -95,23 +93,6 @@ class MatmulF32(KernelClass):
         """The best of the tile shapes in whole waves, operands once, and the call."""
         call = reach.call_s(protocol, sheet, EAGER_S)
         return reach.joined_s(call, self.body_s(rows, sheet))
-
-    def floor_s(self, rows: Columns, dtype: str, sheet: Sheet) -> Array:
-        """Products at the best clock without TF32, and bytes that no cache can hold."""
-        import numpy as np
-
-        machine = sheet.machine
-        amounts = self.amounts(rows, dtype)
-        rate = machine.peak(Unit.MATRIX, "f32", allow_tf32=False).value
-        found = 2 * amounts.floor_mac / rate
-        device = machine.level("device")
-        if device is None:
-            return found
-        held = sheet.l2_bytes
-        beyond = np.maximum(amounts.read_bytes - held, 0) + np.maximum(
-            amounts.write_bytes - held, 0
-        )
-        return np.maximum(found, beyond / device.bandwidth.value)
 
     def body_s(self, rows: Columns, sheet: Sheet) -> Array:
         """The kernel alone: arithmetic and traffic that overlap in part."""

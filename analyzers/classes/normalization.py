@@ -34,15 +34,17 @@ class Normalization(KernelClass):
     categories: ClassVar[tuple[str, ...]] = reach.CATEGORIES
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
-        """Read and written once; a root a row, seven operations an element."""
+        """Read and written once, a product and a sum an element.
+
+        All of its kin do that much: where statistics are given none are summed, and not all
+        normalisations read a scale and a shift.
+        """
         import numpy as np
 
         n = rows["rows"] * rows["cols"]
         nbytes = n * BITS.get(dtype, 32) / 8
-        scales = 2 * rows["cols"] * BITS.get(dtype, 32) / 8
-        return Amounts(
-            np.zeros_like(n), np.zeros_like(n), 7 * n, rows["rows"], nbytes + scales, nbytes
-        )
+        nothing = np.zeros_like(n)
+        return Amounts(nothing, nothing, 2 * n, nothing, nbytes, nbytes)
 
     def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
         """Body against call, passes, blocks against what is resident."""

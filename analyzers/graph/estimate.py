@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,11 +29,20 @@ if TYPE_CHECKING:
     from perfc.ir.graph import Module
 
     from ..steps.setting import Setting
-    from .model_graph import ModelGraph
+    from .model_graph import ModelGraph, OpGraph
+    from .predictor import GraphEstimates
 
 WIDENING = 2.0
 """Times the half-width (of the logarithm) of what lies outside of what was trained on."""
+FAR_BELOW = 8.0
+"""Times that a run is smaller than the small ones trained on where it is far below them.
+
+A launch of timm's small runs, those of the shortest twentieth, takes 9 to 15 times what its host
+is taken to need (`perfc.analyzers.host`), so that of so many times smaller ones nothing is known:
+hosts limit them, whom no row shows.
+"""
 PLAIN = frozenset({Kind.ELEMENTWISE, Kind.VIEW, Kind.SHAPE})
+KINLESS = "no graph trained on is built like it"
 MOST_NAMED = 5
 """Operators outside of the vocabulary that are named."""
 
@@ -114,7 +123,7 @@ def estimate(
     numbers = made.estimates(data)
     end = time.perf_counter()
     is_strange = row.target not in found.targets
-    inner = tuple(reasons(found, row, graph.ops.ops, by_launch=made.reads_launches))
+    inner = tuple(reasons(found, row, graph.ops, by_launch=made.reads_launches))
     if not inner and bool(numbers.far[0]):
         inner = ("features lie outside of those trained on",)
     outside = (f"nothing was measured on {row.target}", *inner) if is_strange else inner
@@ -126,13 +135,18 @@ def estimate(
     if made.quantity is Quantity.TIME:
         run = replace(run, low_s=max(run.low_s, row.floor_s))
         host = host_gap(load_machine(row.target), setting).of(launches_of(graph, row))
-        if outside and host.time_s > run.time_s:
+        if host.time_s > run.time_s:
             outside = (*outside, f"launches take its host {1e3 * host.time_s:.2g} ms")
-        run = slower(run, host) if outside else run
+        run = slower(run, host)
     return Estimate(
-        made.quantity, run.time_s, run.low_s, run.high_s, row.floor_s, outside, found,
-        ready - start, end - ready, setting, size,
+        made.quantity, run.time_s, run.low_s, run.high_s, row.floor_s,
+        (*outside, *unlike(numbers)), found, ready - start, end - ready, setting, size,
     )  # fmt: skip
+
+
+def unlike(numbers: GraphEstimates) -> tuple[str, ...]:
+    """Whether one graph has no kin, in words; its interval says so already."""
+    return (KINLESS,) if numbers.kinless is not None and bool(numbers.kinless[0]) else ()
 
 
 def widened(run: Gap) -> Gap:
@@ -181,26 +195,39 @@ def batch_size(module: Module, batch: int | None, dims: Mapping[str, int]) -> in
     return own
 
 
+def small_batch(card: GraphCard, row: GraphRow, graph: OpGraph) -> int:
+    """The batch of a graph that makes its run as large as the small ones a card was trained on.
+
+    Large images are run in smaller batches, so that what is compared is not the number of examples
+    but the bytes that are alive at once.
+    """
+    alive_bytes = graph.whole_at(row.batch)["peak_bytes"] / row.batch
+    small_bytes = card.small_peak_bytes(row.target, row.setting)
+    return round(small_bytes / alive_bytes) if alive_bytes > 0 else 0
+
+
 def is_plain(mnemonic: str) -> bool:
     """Whether operators differ from others of their kind by name alone, as activations do."""
     return mnemonic in mnemonics() and operator(mnemonic).kind in PLAIN
 
 
-def reasons(
-    card: GraphCard, row: GraphRow, operators: Sequence[str], *, by_launch: bool
-) -> Iterator[str]:
+def reasons(card: GraphCard, row: GraphRow, graph: OpGraph, *, by_launch: bool) -> Iterator[str]:
     """Why a row lies outside of what a card was trained on, its machine apart.
 
     Args:
         card: of the weights.
         row: of the run.
-        operators: of its graph.
+        graph: that it runs.
         by_launch: whether operators that differ by name alone are all alike.
     """
+    operators = graph.ops
     if row.part not in card.modes:
         yield f"nothing was measured {row.part}"
     elif card.runs and row.target in card.targets and not card.covers(row.target, row.setting):
         yield f"nothing was measured {row.part} in {row.setting.precision.value} on {row.target}"
+    small = small_batch(card, row, graph)
+    if row.batch * FAR_BELOW < small:
+        yield f"batch {row.batch:,} is far below what was measured, batch {small:,} and more"
     if len(operators) > card.most_operators:
         yield f"{len(operators):,} operators, the largest trained on has {card.most_operators:,}"
     strange = sorted(set(operators) - set(card.operators)) if card.operators else []

@@ -1,8 +1,9 @@
-"""How far estimates of machines reach: trained on, known by a few rows, never measured.
+"""How far estimates reach: of machines trained on, known by a few rows, never measured; of graphs.
 
 Machines err as a whole, each in its own direction: the half-width for one that nobody measured is
 the root of two squares, of what machines left out in turn were off by and of what was left within
-them (split conformal, over an expected spread: `perfc.analyzers.conformal`).
+them (split conformal, over an expected spread: `perfc.analyzers.conformal`). Graphs that are built
+like none trained on have a band of their own, from families left out in turn.
 """
 
 from __future__ import annotations
@@ -54,14 +55,23 @@ class LeftOut:
 
 @dataclass(eq=False)
 class Bands:
-    """Conformal bands: of machines trained on, of others, of one that a few rows are known of."""
+    """Conformal bands: of machines trained on, of others, of one that a few rows are known of.
+
+    ``kinless`` is of graphs without kin on machines trained on; on others they reach as far or
+    further.
+    """
 
     seen: Band = field(default_factory=lambda: Band(-2.0, 2.0))
     unseen: Unseen | None = None
     adapted: Band | None = None
+    kinless: Band | None = None
 
     def ends(
-        self, width: Array, trained: NDArray[np.bool_], moved: NDArray[np.bool_]
+        self,
+        width: Array,
+        trained: NDArray[np.bool_],
+        moved: NDArray[np.bool_],
+        kinless: NDArray[np.bool_],
     ) -> tuple[Array, Array]:
         """Ends of the intervals over the estimates, as logarithms.
 
@@ -69,7 +79,22 @@ class Bands:
             width: expected spread, ``[rows]``.
             trained: whether rows of the machine were trained on.
             moved: whether a few rows of the machine are known.
+            kinless: whether the graph has no kin among those trained on.
         """
+        import numpy as np
+
+        low, high = self._of_machines(width, trained, moved)
+        if self.kinless is None:
+            return low, high
+        furthest_low, furthest_high = self._scaled(self.kinless, width)
+        return (
+            np.where(kinless, np.minimum(low, furthest_low), low),
+            np.where(kinless, np.maximum(high, furthest_high), high),
+        )
+
+    def _of_machines(
+        self, width: Array, trained: NDArray[np.bool_], moved: NDArray[np.bool_]
+    ) -> tuple[Array, Array]:
         import numpy as np
 
         low, high = self._scaled(self.seen, width)

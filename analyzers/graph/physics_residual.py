@@ -8,7 +8,8 @@ beyond that (`memory`). Sums are cross-fitted: the residual is learned from grap
 were not, and a prediction is the mean of all parts. A machine enters only through numbers of its
 file, so an unseen one is a TOML; a few of its rows move an offset, one of each way of running and
 one of each kind of launch (`few_rows`). Intervals are split conformal, over an expected spread;
-those of machines that nobody measured come from machines left out in turn (`machine_bands`).
+those of machines that nobody measured come from machines left out in turn (`machine_bands`), those
+of graphs that are built like none trained on (`kinship`) from families left out in turn.
 """
 
 from __future__ import annotations
@@ -21,9 +22,11 @@ from perfc.errors import PerfcError
 
 from ..conformal import LEAST_SPREAD, Band, band, excess
 from ..forest import ARRAYS, Forest
+from ..training.architectures import FAMILY_PARTS, Part, families_in_turn
 from ..training.sums import SumRecipe
 from .few_rows import Shift, design, deviations
 from .kernel_sums import KINDS, KindRates, kin_of
+from .kinship import KIN, Kinship
 from .machine_bands import Bands, LeftOut, Unseen, from_few, unseen
 from .memory import Memory
 from .pooled import pooled_schema
@@ -43,18 +46,47 @@ MOST_SPREAD = 3.0
 FAR = 1.0
 MOST_WIDTH = 50.0
 """Logarithm of the factor that an interval reaches up, at most."""
+LEAST_KIN = 100
+"""Held-out rows that a band of graphs with kin, and of those without, is taken from."""
 MOST_BEYOND = 3.0
 """Sides of the box of trained features beyond which an interval widens no further."""
 
 
 @dataclass(frozen=True, eq=False)
 class Detail:
-    """Estimates before they are corrected: in the unit of the quantity, with what spreads them."""
+    """Estimates before they are corrected: in the unit of the quantity, with what spreads them.
+
+    Args:
+        value: estimates.
+        features: pooled.
+        width: expected spread of the logarithm.
+        beyond: how far features leave those trained on.
+        apart: distance of the graph to its nearest kin.
+    """
 
     value: Array
     features: NDArray[np.float32]
     width: Array
     beyond: Array
+    apart: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """Rows that were held out.
+
+    Args:
+        score: ``log(measured / estimated)`` over the expected spread, ``[rows]``.
+        apart: distance of each graph to its nearest kin.
+    """
+
+    score: Array
+    apart: Array
+
+    def where(self, *, has_kin: bool) -> Scores:
+        """Those whose graphs have kin, or the others."""
+        chosen = (self.apart <= KIN) == has_kin
+        return Scores(self.score[chosen], self.apart[chosen])
 
 
 class PhysicsResidual(GraphPredictor):
@@ -76,6 +108,7 @@ class PhysicsResidual(GraphPredictor):
         self.bands = Bands()
         self.shift: Shift | None = None
         self.moved: frozenset[str] = frozenset()
+        self.calibrated: Scores | None = None
 
     def fit(self, train: Measurements, validation: Measurements, budget: Budget, say: Say) -> None:
         """Multipliers, factors by parts, then the residual; stops by the validation rows."""
@@ -86,10 +119,20 @@ class PhysicsResidual(GraphPredictor):
             self.bands.unseen = _apart(train, self.quantity, budget, say)
 
     def finish(self, data: Measurements, budget: Budget, say: Say) -> None:
-        """Learn again from every row, as many trees as validation had chosen; bands stay."""
+        """Learn again from every row, as many trees as validation had chosen.
+
+        Bands of machines stay. Where families can be left out, graphs without kin get a band, and
+        that of machines trained on becomes the band of graphs with kin.
+        """
         if self.learned is None:
             raise PerfcError(f"{self.name} is not trained", hint="call fit first")
         rounds = len(self.learned.residual.forest.roots)
+        kinless = _families_apart(data, self.quantity, budget, say, rounds).where(has_kin=False)
+        if len(kinless.score) >= LEAST_KIN:
+            self.bands.kinless = band(kinless.score)
+            known = self.calibrated and self.calibrated.where(has_kin=True)
+            if known and len(known.score) >= LEAST_KIN:
+                self.bands.seen = band(known.score)
         self.learned = fitted(
             data, data.of(()), self.quantity, budget, RECIPE, say, unwatched=rounds
         )  # fmt: skip
@@ -107,7 +150,7 @@ class PhysicsResidual(GraphPredictor):
             raise PerfcError(f"{self.name} is not trained", hint="call fit first")
         if not len(data):
             empty = np.zeros(0)
-            return Detail(empty, np.zeros((0, 0), np.float32), empty, empty)
+            return Detail(empty, np.zeros((0, 0), np.float32), empty, empty, empty)
         learned = self.learned
         total, features = learned.features(data)
         match self.variant:
@@ -123,7 +166,8 @@ class PhysicsResidual(GraphPredictor):
         width = np.exp(np.clip(learned.spread(features), np.log(LEAST_SPREAD), MOST_SPREAD))
         beyond = excess(features, learned.low, learned.high)
         width *= 1 + np.minimum(beyond, MOST_BEYOND)
-        return Detail(total * np.exp(residual) * learned.unit, features, width, beyond)
+        value = total * np.exp(residual) * learned.unit
+        return Detail(value, features, width, beyond, learned.kinship.distance(data))
 
     def _shifted(self, data: Measurements, found: Detail) -> Array:
         import numpy as np
@@ -154,7 +198,8 @@ class PhysicsResidual(GraphPredictor):
             return
         found = self.detail(validation)
         wrong = np.log(validation.values(self.quantity) / found.value)
-        self.bands.seen = band(wrong / found.width)
+        self.calibrated = Scores(wrong / found.width, found.apart)
+        self.bands.seen = band(self.calibrated.score)
 
     def estimates(self, data: Measurements) -> GraphEstimates:
         """Value and interval; both at least the floor where it is a time."""
@@ -169,10 +214,14 @@ class PhysicsResidual(GraphPredictor):
         value = np.maximum(self._shifted(data, found), np.maximum(floor, 1e-12))
         trained = np.array([r.target in self.learned.targets for r in data.rows], np.bool_)
         moved = np.array([r.target in self.moved for r in data.rows], np.bool_)
-        low, high = self.bands.ends(found.width, trained, moved)
+        kinless = found.apart > KIN
+        low, high = self.bands.ends(found.width, trained, moved, kinless)
         low, high = value * np.exp(low), value * np.exp(np.minimum(high, MOST_WIDTH))
         far, unknown = found.beyond > FAR, ~(trained | moved)
-        return GraphEstimates(value, np.maximum(low, floor), high, far, unknown)
+        looks = self.bands.kinless is not None
+        return GraphEstimates(
+            value, np.maximum(low, floor), high, far, unknown, kinless if looks else None
+        )
 
     def arrays(self) -> Mapping[str, Array]:
         """Forests, multipliers, the box of the features."""
@@ -184,6 +233,7 @@ class PhysicsResidual(GraphPredictor):
             "rates": self.learned.rates.table, "low": self.learned.low, "high": self.learned.high,
             "memory.keys": self.learned.memory.keys,
             "memory.offsets": self.learned.memory.offsets,
+            **{f"kinship.{n}": a for n, a in self.learned.kinship.arrays().items()},
         }  # fmt: skip
         if self.shift is not None:
             found["shift"] = self.shift.offsets
@@ -208,6 +258,7 @@ class PhysicsResidual(GraphPredictor):
             "known": [list(kin) for kin in learned.rates.known],
             "targets": sorted(learned.targets),
             "constants": {n: t.forest.base for n, t in self._forests(learned).items()},
+            "operators": list(learned.kinship.words),
             "bands": {n: vars(b) for n, b in vars(self.bands).items() if b is not None},
             "moved": sorted(self.moved),
         }
@@ -232,6 +283,8 @@ class PhysicsResidual(GraphPredictor):
         memory = Memory(*remembered)
         shift = np.asarray(arrays.get("shift", deviations(())), np.float64)
         fits = table.shape == (len(known), KINDS) and shift.shape == deviations(()).shape
+        names_of = {n.partition(".")[2]: a for n, a in arrays.items() if n.startswith("kinship.")}
+        kinship = Kinship.restored(tuple(map(str, meta["operators"])), names_of)
         told = all(way.count(", ") == 2 for _, _, way in known)
         boxed = arrays["low"].shape == arrays["high"].shape == (len(schema),)
         if not (parts and known and told and fits and boxed and memory.is_sound):
@@ -246,6 +299,7 @@ class PhysicsResidual(GraphPredictor):
             np.asarray(arrays["high"]),
             frozenset(map(str, meta["targets"])),
             memory,
+            kinship,
         )
         self.bands = bands_of(meta["bands"])
         self.moved = frozenset(map(str, meta["moved"]))
@@ -270,6 +324,31 @@ def _apart(train: Measurements, quantity: Quantity, budget: Budget, say: Say) ->
     return unseen(machines)
 
 
+def _families_apart(
+    data: Measurements, quantity: Quantity, budget: Budget, say: Say, rounds: int
+) -> Scores:
+    """Rows of families that are left out in turn, by what the others teach."""
+    import numpy as np
+
+    score, apart = [np.zeros(0)], [np.zeros(0)]
+    for turn in range(FAMILY_PARTS):
+        part = families_in_turn(data.architectures, turn)
+        others = data.where(lambda r, p=part: p[r.architecture] is Part.TRAIN)  # type: ignore[misc]
+        mine = data.where(lambda r, p=part: p[r.architecture] is Part.TEST)  # type: ignore[misc]
+        if not len(others) or not len(mine):
+            continue
+        one = PhysicsResidual(quantity=quantity)
+        one.learned = fitted(
+            others, data.of(()), quantity, budget, RECIPE, lambda _: None, unwatched=rounds
+        )
+        found = one.detail(mine)
+        wrong = np.log(mine.values(quantity) / found.value)
+        score.append(wrong / found.width)
+        apart.append(found.apart)
+        say(f"families, part {turn + 1}: {np.abs(np.expm1(-wrong)).mean():.1%}")
+    return Scores(np.concatenate(score), np.concatenate(apart))
+
+
 def bands_of(numbers: Mapping[str, Mapping[str, float]]) -> Bands:
     """Bands as a card states them."""
 
@@ -280,6 +359,7 @@ def bands_of(numbers: Mapping[str, Mapping[str, float]]) -> Bands:
         Band(**of("seen")),
         Unseen(**of("unseen")) if "unseen" in numbers else None,
         Band(**of("adapted")) if "adapted" in numbers else None,
+        Band(**of("kinless")) if "kinless" in numbers else None,
     )
 
 

@@ -14,6 +14,7 @@ from ..steps.predict import walked
 from ..training.architectures import family, fold_of
 from ..training.sums import SumRecipe
 from .kernel_sums import KindRates, Pruned, RunTable, grown, tabulated_runs
+from .kinship import Kinship
 from .memory import Memory
 from .pooled import pooled, pooled_schema
 from .predictor import Budget, Say
@@ -86,6 +87,7 @@ class Learned:
         high: largest.
         targets: machines it was learned on.
         memory: of graphs that were measured.
+        kinship: what these are built like.
     """
 
     unit: float
@@ -97,6 +99,7 @@ class Learned:
     high: Array
     targets: frozenset[str]
     memory: Memory
+    kinship: Kinship
 
     @property
     def modes(self) -> frozenset[str]:
@@ -171,6 +174,7 @@ def fitted(
     draft = Learned(
         unit, rates, factors, None, None, *_box(values, names),  # type: ignore[arg-type]
         frozenset(train.targets), Memory.learned(train.of(()), np.zeros(0)),
+        Kinship.learned(train.graphs[name].ops for name in sorted({r.graph for r in train.rows})),
     )  # fmt: skip
     watched: tuple[NDArray[np.float32], Array] | None = None
     if len(validation):

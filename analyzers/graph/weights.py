@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 FORMAT = 1
 MAX_CARD_BYTES = 1 << 18
 MAX_ARRAYS_BYTES = 64 << 20
+SMALL = 0.05
+"""Share of a setting's runs that are smaller than what is called small."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,8 @@ class GraphCard:
         architectures: trained on.
         most_operators: of the largest graph trained on; a larger one extrapolates.
         runs: machine, precision, way of running and framework that rows are of.
+        small_peaks: of each of ``runs``, bytes alive at once in a small one: nineteen of twenty of
+            its rows have more. Nothing where the card is older.
         operators: mnemonics of the graphs trained on.
         factor: middle, low and high of the interval over the estimate.
         metrics: of tested rows.
@@ -67,6 +71,7 @@ class GraphCard:
     meta: Mapping[str, Any] = field(default_factory=dict[str, Any])
     runs: tuple[tuple[str, str, str, str], ...] = ()
     operators: tuple[str, ...] = ()
+    small_peaks: tuple[float, ...] = ()
     arrays_sha256: str = ""
     format: int = FORMAT
 
@@ -80,12 +85,28 @@ class GraphCard:
         Autocast launches the kernels of its type, and casts besides, which are listed apart: where
         there are no rows of a type alone, those under autocast stand for it.
         """
+        return [version_of(self.runs[i][3]) for i in self._like(target, setting)]
+
+    def small_peak_bytes(self, target: str, setting: Setting) -> float:
+        """Bytes alive at once in small runs of that way, precision and machine; 0 if none is known.
+
+        Where the machine has no such rows, of the machines that have.
+        """
+        if len(self.small_peaks) < len(self.runs):
+            return 0.0
+        places = self._like(target, setting) or [
+            i for other in self.targets for i in self._like(other, setting)
+        ]
+        return min((self.small_peaks[i] for i in places), default=0.0)
+
+    def _like(self, target: str, setting: Setting) -> list[int]:
+        """Places among ``runs`` of those of a machine that stand for a setting."""
         precision = setting.precision.value
         for measured in (precision, f"amp {precision}"):
             wanted = (target, measured, setting.mode.value)
-            found = [run[3] for run in self.runs if run[:3] == wanted]
+            found = [i for i, run in enumerate(self.runs) if run[:3] == wanted]
             if found:
-                return [version_of(framework) for framework in found]
+                return found
         return []
 
 
@@ -105,7 +126,7 @@ def card_of(
     """The card of a predictor that was trained on some rows."""
     name = trained.name.replace("-", "_") + (f":{trained.variant}" if trained.variant else "")
     graphs = [train.graphs[g].ops for g in {r.graph for r in train.rows}]
-    runs = {(r.target, r.setting.precision.value, r.part, r.setting.framework) for r in train.rows}
+    peaks = small_peaks(train)
     return GraphCard(
         name,
         trained.title,
@@ -121,9 +142,22 @@ def card_of(
         trained.factor,
         metrics,
         trained.meta(),
-        tuple(sorted(runs)),
+        tuple(sorted(peaks)),
         tuple(sorted({name for g in graphs for name in g.ops})),
+        tuple(peaks[run] for run in sorted(peaks)),
     )
+
+
+def small_peaks(train: Measurements) -> dict[tuple[str, str, str, str], float]:
+    """Machine, precision, way of running and framework, and bytes alive at once in a small run."""
+    import numpy as np
+
+    found: dict[tuple[str, str, str, str], list[float]] = {}
+    for r in train.rows:
+        run = r.target, r.setting.precision.value, r.part, r.setting.framework
+        peak_bytes = train.graphs[r.graph].ops.whole_at(r.batch)["peak_bytes"]
+        found.setdefault(run, []).append(peak_bytes)
+    return {run: float(np.quantile(each, SMALL)) for run, each in found.items()}
 
 
 def save(trained: GraphPredictor, card: GraphCard, folder: Path) -> Path:
@@ -163,6 +197,7 @@ def read_card(path: Path) -> GraphCard:
         found = json.loads(_content(path, MAX_CARD_BYTES))
         for name in ("targets", "modes", "factor", "operators"):
             found[name] = tuple(found.get(name, ()))
+        found["small_peaks"] = tuple(map(float, found.get("small_peaks", ())))
         found["runs"] = tuple(
             (str(a), str(b), str(c), str(d)) for a, b, c, d in found.get("runs", ())
         )

@@ -77,6 +77,8 @@ class DeepBench(Source):
                     "kernel_w": c["filter_w"],
                     "stride_h": c["stride_h"],
                     "stride_w": c["stride_w"],
+                    "pad_h": c["pad_h"],
+                    "pad_w": c["pad_w"],
                 },
                 block["forward_latency_us"].to_numpy(float) * 1e-6,
             )

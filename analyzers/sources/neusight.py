@@ -120,4 +120,6 @@ def convolution(c: Mapping[str, Array]) -> dict[str, Array]:
         "kernel_w": c["kernel_size"],
         "stride_h": stride,
         "stride_w": stride,
+        "pad_h": c["padding"],
+        "pad_w": c["padding"],
     }

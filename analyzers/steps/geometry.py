@@ -10,6 +10,7 @@ from perfc.ir.dim import Dim
 from perfc.ir.graph import Value
 from perfc.ir.op import Kind
 from perfc.ir.types import TensorType
+from perfc.passes.efficiency import is_depthwise, is_transposed
 
 from .launch_kind import LaunchKind
 
@@ -79,7 +80,7 @@ def _convolution(kernel: Kernel) -> Geometry:
     y, w = shape(anchor.results[0]), shape(anchor.inputs[1])
     groups: int = getattr(anchor.op, "group", 1)
     m = y[0] * product(y[2:])
-    if anchor.op.mnemonic == "conv_transpose":
+    if is_transposed(anchor):
         return Geometry(m, w[1], w[0] // groups, groups, product(w[2:]), _stride(kernel))
     return Geometry(m, w[0] // groups, product(w[1:]), groups, product(w[2:]), _stride(kernel))
 
@@ -115,7 +116,7 @@ def kind_of(kernel: Kernel, found: Geometry, channels: float) -> LaunchKind:
     match kernel.kind:
         case Kind.CONV if channels <= IMAGE_CHANNELS:
             return LaunchKind.STEM
-        case Kind.CONV if found.n == 1:
+        case Kind.CONV if is_depthwise(kernel):
             return LaunchKind.DEPTHWISE
         case Kind.CONV if found.groups != 1:
             return LaunchKind.GROUPED

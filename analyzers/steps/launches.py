@@ -13,6 +13,7 @@ from perfc.ir.op import Kind
 from perfc.ir.record import record
 from perfc.ir.types import TensorType, Type
 from perfc.passes.autocast import NARROW_KINDS, Autocast, Policy, StoredTypes
+from perfc.passes.efficiency import winograd_gain
 from perfc.passes.fuse import Fuse, Kernel, KernelTable
 from perfc.passes.strides import Strides, StrideTable
 
@@ -293,10 +294,10 @@ class Listing:
         )
         writes = self.written(kernel, policy)
         found = geometry(kernel)
-        work = kernel.work
+        work, gain = kernel.work, winograd_gain(kernel)
         amounts = {
             "mac": self.amount(work.mac),
-            "floor_mac": self.amount(work.floor_mac),
+            "floor_mac": tuple([n / gain for n in self.amount(work.floor_mac)]),
             "alu": self.amount(work.alu),
             "sfu": self.amount(work.sfu),
             "read_bytes": reads,

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from ..conformal import LEAST_SPREAD, Band, Bands, Calibration, band, of_category
+from ..artefact import Artefact
+from ..card import Card
+from ..conformal import (
+    LEAST_SPREAD,
+    LEVELS,
+    Band,
+    Bands,
+    Calibration,
+    Rings,
+    band,
+    of_category,
+)
 from ..forest import Forest
 from ..rows import Rows
 from ..table import class_of
-from .growing import Recipe, Stack, boost, grow, protocols_of, stacked
+from .growing import Recipe, Stack, boost, grow, stacked
+from .levels import levels
 from .machines import LEAST_MACHINES, NOWHERE, Growth, Memory, unseen_machines
 from .protocols import folds, targets
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from ..classes import Array
 
 
@@ -39,15 +48,32 @@ class Calibrating:
     growth: Growth = field(default_factory=Growth)
 
 
-Residual = tuple[Stack, "Array"]
-"""Rows that were held out, and what a forest of the others missed of them."""
+@dataclass(frozen=True, eq=False)
+class Turn:
+    """A forest of some groups, and the rows of the others.
+
+    Args:
+        factor: the forest.
+        low: least of each feature among the rows it was grown from.
+        high: largest.
+        blocks: held-out rows.
+        stack: the same as one table.
+        residual: what the forest missed of them.
+    """
+
+    factor: Forest
+    low: Array
+    high: Array
+    blocks: Sequence[Rows]
+    stack: Stack
+    residual: Array
 
 
 def calibrate(
     blocks: Sequence[Rows],
     recipe: Recipe,
     group: tuple[str, ...],
-    known: tuple[str, ...],
+    card: Card,
     *,
     leave_machines_out: bool,
     how: Calibrating,
@@ -59,27 +85,42 @@ def calibrate(
         blocks: all rows that may be trained on.
         recipe: of the factor.
         group: shape parameters that make a group; calibration rows share none with the others.
-        known: frameworks.
+        card: of the weights, not calibrated yet.
         leave_machines_out: calibrate for unseen machines too, which trains once for each.
         how: folds are cut.
         memory: forests of machines left out, kept between calls that leave out the same.
     """
-    spread, seen = _unseen_shapes(blocks, recipe, group, known, how)
+    turns = _turns(blocks, recipe, group, card, how)
+    spreads = [_spread([*turns[:i], *turns[i + 1 :]] or turns, recipe) for i in range(len(turns))]
+    seen = _seen(turns, spreads)
+    spread = _spread(turns, recipe)
     power, apart = 1.0, NOWHERE
     if leave_machines_out and len(targets(blocks)) >= LEAST_MACHINES:
-        power, apart = unseen_machines(blocks, recipe, known, spread, how.growth, memory)
-    bands = {name: Bands(one, apart.get(name, apart[""])) for name, one in seen.items()}
-    return spread, Calibration(bands.pop(""), power, bands)
+        power, apart = unseen_machines(blocks, recipe, card.frameworks, spread, how.growth, memory)
+    named = _calibration(seen, power, apart, {"": LEVELS})
+    known = replace(card, calibration=named)
+    found = levels([
+        (Artefact(known, one.factor, width, one.low, one.high, one.low), one.blocks)
+        for one, width in zip(turns, spreads, strict=True)
+    ])  # fmt: skip
+    return spread, _calibration(seen, power, apart, found)
 
 
-def _unseen_shapes(
-    blocks: Sequence[Rows],
-    recipe: Recipe,
-    group: tuple[str, ...],
-    known: tuple[str, ...],
-    how: Calibrating,
-) -> tuple[Forest, dict[str, Band]]:
-    """Spread, and bands by category, from groups that a forest of the others has not seen.
+def _calibration(
+    seen: Mapping[str, Band], power: float, apart: Mapping[str, Rings], found: Mapping[str, Band]
+) -> Calibration:
+    """Bands by category; what one has none of is that of all."""
+    bands = {
+        name: Bands(one, apart.get(name, apart[""]), found.get(name, found[""]))
+        for name, one in seen.items()
+    }
+    return Calibration(bands.pop(""), power, bands)
+
+
+def _turns(
+    blocks: Sequence[Rows], recipe: Recipe, group: tuple[str, ...], card: Card, how: Calibrating
+) -> list[Turn]:
+    """Groups that a forest of the others has not seen.
 
     What ships is trained on all groups, and a forest that misses many of them is worse: each that
     calibrates must miss few. The spread of one half of the turns is judged on the other (Vovk,
@@ -90,44 +131,48 @@ def _unseen_shapes(
 
     fold = [folds(b, group, how.parts) for b in blocks]
     present = sorted({int(i) for f in fold for i in np.unique(f)})
-    protocols = protocols_of(blocks)
-    plain = replace(recipe, unnamed=0.0)
-    found: list[Residual] = []
+    known, protocols = card.frameworks, card.protocols
+    found: list[Turn] = []
     for one in present[: how.turns]:
         rest = [b.take(f != one) for b, f in zip(blocks, fold, strict=True)]
         part = [b.take(f == one) for b, f in zip(blocks, fold, strict=True)]
-        taught = [b for b in rest if len(b)]
-        factor = grow(stacked(taught, known, recipe, protocols), recipe)
-        stack = stacked([b for b in part if len(b)], known, plain, protocols)
-        found.append((stack, stack.log_factor - factor(stack.table.values)))
-    scores, category = [], []
-    for turn, (stack, residual) in enumerate(found):
-        others = [*found[:turn], *found[turn + 1 :]]
-        scores.append(residual / width(_spread(others or found, recipe), stack))
-        category.append(stack.table.category)
-    names = class_of(blocks[0].class_name).categories
-    return _spread(found, recipe), _bands(np.concatenate(scores), np.concatenate(category), names)
+        taught = stacked([b for b in rest if len(b)], known, recipe, protocols)
+        factor, values = grow(taught, recipe), taught.table.values
+        held_out = [b for b in part if len(b)]
+        stack = stacked(held_out, known, recipe, protocols)
+        residual = stack.log_factor - factor(stack.table.values)
+        low, high = (end.astype(np.float64) for end in (values.min(axis=0), values.max(axis=0)))
+        found.append(Turn(factor, low, high, held_out, stack, residual))
+    return found
 
 
-def _bands(scores: Array, category: NDArray[np.intp], names: Sequence[str]) -> dict[str, Band]:
-    """The band of all rows, under ``""``, and of every category that has some."""
+def _seen(turns: Sequence[Turn], spreads: Sequence[Forest]) -> dict[str, Band]:
+    """The band of all rows, under ``""``, and of every category that has some.
+
+    Rows of a turn are judged by the spread of the others.
+    """
+    import numpy as np
+
+    pairs = zip(turns, spreads, strict=True)
+    scores = np.concatenate([one.residual / width(spread, one.stack) for one, spread in pairs])
+    category = np.concatenate([one.stack.table.category for one in turns])
     found = {"": band(scores)}
-    for index, name in enumerate(names):
+    for index, name in enumerate(class_of(turns[0].blocks[0].class_name).categories):
         own = category == index
         if own.any():
             found[name] = of_category(scores[own], scores)
     return found
 
 
-def _spread(found: Sequence[Residual], recipe: Recipe) -> Forest:
+def _spread(turns: Sequence[Turn], recipe: Recipe) -> Forest:
     """The forest of the log of expected absolute error."""
     import numpy as np
 
     return boost(
-        np.concatenate([stack.table.values for stack, _ in found]),
-        np.log(np.abs(np.concatenate([residual for _, residual in found])) + LEAST_SPREAD),
-        np.concatenate([stack.weight for stack, _ in found]),
-        found[0][0].table.names,
+        np.concatenate([one.stack.table.values for one in turns]),
+        np.log(np.abs(np.concatenate([one.residual for one in turns])) + LEAST_SPREAD),
+        np.concatenate([one.stack.weight for one in turns]),
+        turns[0].stack.table.names,
         {"max_depth": 5, "eta": 0.15, "min_child_weight": 50.0, "subsample": 0.8},
         recipe.spread_trees,
     )

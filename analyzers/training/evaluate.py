@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import Enum
 from typing import TYPE_CHECKING
 
 from perfc.machine import load_machine
@@ -13,10 +14,34 @@ from ..conformal import coverage_of
 from ..predictor import Estimates, predict_with
 from ..rows import Rows
 from ..sheet import Sheet
+from ..table import class_of
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+
+class Asked(Enum):
+    """What a caller says of a kernel besides what its model tells; the value is for tables."""
+
+    EVERYTHING = ""
+    """Whose framework's it is, and all that is the framework's choice."""
+    CHOICES = "framework not named"
+    """Which kernel, or how operands are quantised, but not whose."""
+    NOTHING = "as analyze asks"
+    """Neither, as `perfc.analyzers.lowering`."""
+
+    def of(self, rows: Rows) -> Rows:
+        """Rows as such a caller describes them."""
+        hidden = class_of(rows.class_name).by_framework if self is Asked.NOTHING else ()
+        columns = {n: c for n, c in rows.columns.items() if n not in hidden}
+        return rows if self is Asked.EVERYTHING else replace(rows, columns=columns, framework="")
+
+    def slices(self, slices: Sequence[Slice]) -> Sequence[Slice]:
+        """The same; goals are of callers who say everything."""
+        if self is Asked.EVERYTHING:
+            return slices
+        return [replace(part, goal=None, anchor="") for part in slices]
 
 
 @dataclass(frozen=True)
@@ -78,21 +103,21 @@ class Tested:
     estimates: Estimates
 
 
-def test(found: Artefact, blocks: Sequence[Rows]) -> list[Tested]:
+def test(found: Artefact, blocks: Sequence[Rows], asked: Asked) -> list[Tested]:
     """Predict blocks as a user's call would."""
     return [
         Tested(
             block,
             predict_with(
                 found,
-                block.columns,
-                block.dtype,
-                Sheet(load_machine(block.target)),
-                block.protocol,
-                block.framework,
+                told.columns,
+                told.dtype,
+                Sheet(load_machine(told.target)),
+                told.protocol,
+                told.framework,
             ),
         )
-        for block in blocks
+        for block, told in ((block, asked.of(block)) for block in blocks)
     ]
 
 

@@ -10,11 +10,12 @@ from perfc.version import __version__
 from ..artefact import FORMAT, Artefact, Ready, schema_of
 from ..card import Card
 from ..conformal import Band, Bands, Calibration
+from ..implementations import implementations
 from ..rows import DataError, Rows
 from ..table import class_of
 from .calibrate import Calibrating, calibrate
 from .cells import summarise
-from .growing import Recipe, Stack, protocols_of, stacked
+from .growing import Recipe, protocols_of, stacked
 from .machines import Memory, places
 from .protocols import targets
 
@@ -53,16 +54,16 @@ def train(
 
     if not blocks or len({b.class_name for b in blocks}) != 1:
         raise DataError("a predictor is trained on rows of one class", where=name)
-    known = _frameworks(blocks)
+    card = _card(name, blocks, group, data or {})
     if ready is not None:
-        ready(name, _schema(blocks, _features(blocks, known)))
+        ready(name, card.schema)
     spread, calibration = calibrate(
-        blocks, recipe, group, known,
+        blocks, recipe, group, card,
         leave_machines_out=leave_machines_out, how=calibrating, memory=memory,
     )  # fmt: skip
-    stack = stacked(blocks, known, recipe)
-    factor = (memory or Memory()).grow(blocks, known, protocols_of(blocks), recipe, stack).forest
-    card = _card(name, blocks, stack, known, group, data or {})
+    stack = stacked(blocks, card.frameworks, recipe)
+    forests = memory or Memory()
+    factor = forests.grow(blocks, card.frameworks, card.protocols, recipe, stack).forest
     values = stack.table.values
     return Artefact(
         replace(
@@ -80,28 +81,17 @@ def train(
     )
 
 
-def _frameworks(blocks: Sequence[Rows]) -> tuple[str, ...]:
-    return tuple(sorted({b.framework for b in blocks}))
-
-
 def _features(blocks: Sequence[Rows], frameworks: tuple[str, ...]) -> tuple[str, ...]:
     """Names of what the forests read, from one row."""
     import numpy as np
 
     first = next(b for b in blocks if len(b)).take(np.zeros(1, np.int64))
-    return stacked([first], frameworks, Recipe(unnamed=0.0), protocols_of(blocks)).table.names
-
-
-def _schema(blocks: Sequence[Rows], features: tuple[str, ...]) -> str:
-    kind = class_of(blocks[0].class_name)
-    return schema_of(kind.name, (*kind.parameters, *kind.optional), features)
+    return stacked([first], frameworks, Recipe(), protocols_of(blocks)).table.names
 
 
 def _card(
     name: str,
     blocks: Sequence[Rows],
-    stack: Stack,
-    frameworks: tuple[str, ...],
     group: tuple[str, ...],
     data: Mapping[str, str],
 ) -> Card:
@@ -109,6 +99,8 @@ def _card(
 
     kind = class_of(blocks[0].class_name)
     parameters = (*kind.parameters, *kind.optional)
+    frameworks = tuple(sorted({b.framework for b in blocks}))
+    features = _features(blocks, frameworks)
     dtypes = tuple(sorted({b.dtype for b in blocks}))
     versions = {"perfc": __version__, "numpy": np.__version__}
     try:
@@ -121,14 +113,15 @@ def _card(
         name=name,
         class_name=kind.name,
         format=FORMAT,
-        schema=_schema(blocks, stack.table.names),
+        schema=schema_of(kind.name, parameters, features),
         parameters=parameters,
-        features=stack.table.names,
+        features=features,
         protocols=protocols_of(blocks),
         frameworks=frameworks,
         dtypes=dtypes,
         targets=targets(blocks),
         kin=tuple(sorted({(b.target, b.dtype, b.framework) for b in blocks})),
+        implementations=implementations(blocks),
         places={dtype: places(blocks, dtype) for dtype in dtypes},
         bases={},
         calibration=Calibration(Bands(Band(0, 0))),

@@ -35,7 +35,6 @@ class Recipe:
         max_rows: rows drawn at random when there are more.
         keep_small: whether only the largest blocks are thinned for that, rows that are left
             standing for those that are not; else all alike.
-        unnamed: share of rows that are seen a second time without their framework.
         spread_trees: of the spread, five levels deep.
         objective: of the trainer; the squared error of the logarithm converges fastest.
         levels: how often the level of every block is taken off and trees grow anew, so that shapes
@@ -54,7 +53,6 @@ class Recipe:
     balance: float = 0.5
     max_rows: int = 2_000_000
     keep_small: bool = False
-    unnamed: float = 0.1
     spread_trees: int = 40
     objective: str = "reg:squarederror"
     levels: int = 0
@@ -95,7 +93,7 @@ def stacked(
     recipe: Recipe,
     protocols: tuple[Protocol, ...] | None = None,
 ) -> Stack:
-    """Blocks as one table, at most ``recipe.max_rows`` of them, some seen without framework.
+    """Blocks as one table, at most ``recipe.max_rows`` of them.
 
     ``protocols`` are those a forest knows; by default those of the blocks.
     """
@@ -112,29 +110,18 @@ def stacked(
         chosen = block.take(rng.random(len(block)) < share) if share < 1 else block
         if not len(chosen):
             continue
-        hidden = chosen.take(rng.random(len(chosen)) < recipe.unnamed)
-        named = [(chosen, block.framework)]
-        if len(frameworks) > 1 and len(hidden):
-            named.append((hidden, ""))
-        for rows, framework in named:
-            table = tabulate(
-                kind, rows.columns, block.dtype, sheet, block.protocol,
-                framework, frameworks, protocols,
-            )  # fmt: skip
-            parts.append(table)
-            factor.append(np.log(rows.time_s / table.scale_s))
-            stands_for = 1 / share if recipe.keep_small else 1.0
-            weight.append(np.full(len(rows), stands_for * float(len(block)) ** -recipe.balance))
-            index.append(np.full(len(rows), number))
+        table = tabulate(
+            kind, chosen.columns, block.dtype, sheet, block.protocol,
+            block.framework, frameworks, protocols,
+        )  # fmt: skip
+        parts.append(table)
+        factor.append(np.log(chosen.time_s / table.scale_s))
+        stands_for = 1 / share if recipe.keep_small else 1.0
+        weight.append(np.full(len(chosen), stands_for * float(len(block)) ** -recipe.balance))
+        index.append(np.full(len(chosen), number))
     weights = np.concatenate(weight)
     return Stack(
-        Table(
-            parts[0].names,
-            np.concatenate([p.values for p in parts]),
-            np.concatenate([p.scale_s for p in parts]),
-            np.concatenate([p.floor_s for p in parts]),
-            np.concatenate([p.category for p in parts]),
-        ),
+        Table.joined(parts),
         np.concatenate(factor),
         weights / weights.mean(),
         np.concatenate(index),

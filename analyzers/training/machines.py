@@ -206,7 +206,7 @@ def depart(
     protocols = protocols_of(blocks)
     small = recipe.for_unseen_machine()
     grown = (memory or Memory()).grow(train, known, protocols, small)
-    plain = replace(small, unnamed=0.0, max_rows=ROWS_LEFT_OUT)
+    plain = replace(small, max_rows=ROWS_LEFT_OUT)
     stack = stacked(test, known, plain, protocols)
     values = stack.table.values
     # intervals widen where features leave the hull; so do those that calibrate

@@ -24,6 +24,7 @@ from .window import (
     result_shape,
     span_of,
     touched,
+    touched_same,
     unknown_extents,
 )
 
@@ -172,14 +173,15 @@ class Conv(Op):
         source = tensor(ins, self.at[0])
         if x is None or kernel is None or y is None or source.nbytes is None:
             return 0
-        if self.auto_pad not in ("NOTSET", "VALID", ""):
-            return 0
         rank = len(kernel)
         strides = per_axis(self.strides, rank, 1, "strides")
         dilations = per_axis(self.dilations, rank, 1, "dilations")
-        pads = pad_pairs(() if self.auto_pad == "VALID" else self.pads, rank)
-        axes = zip(x[2:], y[2:], kernel, strides, dilations, pads, strict=True)
-        read = tuple(touched(*axis) for axis in axes)
+        axes = zip(x[2:], y[2:], kernel, strides, dilations, strict=True)
+        if self.auto_pad.startswith("SAME"):
+            read = tuple(touched_same(*axis, self.auto_pad) for axis in axes)
+        else:
+            pads = pad_pairs(() if self.auto_pad == "VALID" else self.pads, rank)
+            read = tuple(touched(*axis, pad) for axis, pad in zip(axes, pads, strict=True))
         if read == x[2:]:
             return 0
         return source.nbytes - storage_bytes(product((*x[:2], *read)), source.dtype.bits)

@@ -24,6 +24,7 @@ from .window import (
     result_shape,
     span_of,
     touched,
+    touched_same,
     unknown_extents,
     windows,
 )
@@ -128,10 +129,16 @@ class Pool(Op):
         source = tensor(ins, 0)
         x = channels_first(source.shape, self.layout())
         y = channels_first(result_shape(outs), self.layout())
-        if x is None or y is None or source.nbytes is None or self.auto_pad.startswith("SAME"):
+        if x is None or y is None or source.nbytes is None:
             return whole
         axes = zip(x[2:], y[2:], self._axes(len(x) - 2), strict=True)
-        read = tuple(touched(d, out, *axis) for d, out, axis in axes)
+        is_same = self.auto_pad.startswith("SAME")
+        read = tuple(
+            touched_same(d, out, kernel, stride, dilation, self.auto_pad)
+            if is_same
+            else touched(d, out, kernel, stride, dilation, pad)
+            for d, out, (kernel, stride, dilation, pad) in axes
+        )
         if read == x[2:]:
             return whole
         unread = source.nbytes - storage_bytes(product((*x[:2], *read)), source.dtype.bits)

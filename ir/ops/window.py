@@ -120,6 +120,22 @@ def touched(
     return dim_max(dim_min(extent, out) - before - after, 0)
 
 
+def touched_same(
+    extent: Dim, out: Dim, kernel: Dim, stride: int, dilation: int, auto_pad: str
+) -> Dim:
+    """As `touched`, where ``auto_pad`` is SAME: windows that overlap read every position."""
+    if dilation == 1 and isinstance(kernel, int) and kernel >= stride:
+        return extent
+    span = span_of(kernel, dilation)
+    if isinstance(extent, Poly) or isinstance(out, Poly) or isinstance(span, Poly):
+        most = span - 1 if isinstance(span, int) else 0
+        return touched(extent, out, kernel, stride, dilation, (most, 0))
+    total = max((out - 1) * stride + span - extent, 0)
+    half = total // 2
+    pad = (half, total - half) if auto_pad == "SAME_UPPER" else (total - half, half)
+    return touched(extent, out, kernel, stride, dilation, pad)
+
+
 def kernel_extents(kernel_shape: Sequence[int], weight: Shape | None, first: int) -> Spatial | None:
     """Kernel extents from the attribute, or else from the weight's axes after ``first``.
 

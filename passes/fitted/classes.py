@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from enum import Enum
 from itertools import pairwise
 
+from ..efficiency import has_channels_apart
 from .subject import Subject
 
 BLOCK = 16
@@ -102,7 +103,7 @@ def _conv(s: Subject) -> Class:
     if len(w.shape) != 4:
         terms[Term.MAC] = s.mac
         return Class((f"conv.{len(w.shape) - 2}d", "conv"), terms)
-    if groups > 1 and depth == 1 and made == groups:
+    if has_channels_apart(groups, depth) and made == groups:
         if made % ALIGNMENT:
             terms[Term.MAC] = s.mac
             terms[Term.ROW] = float(rows * made)

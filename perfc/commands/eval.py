@@ -89,6 +89,12 @@ def op(
     "--samples", type=click.IntRange(1, 10_000), default=32, show_default=True,
     help="Rows of a new machine that the split transfer sees.",
 )  # fmt: skip
+@click.option(
+    "--as-shipped",
+    "models",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    help="Train as what ships, then predict from the files GRAPH.onnx.gz of this folder.",
+)
 @click.option("--families", is_flag=True, help="A line for every family.")
 @format_options("text", "json", "markdown")
 @click.option(
@@ -110,6 +116,7 @@ def graph(
     short: bool,
     shares: tuple[float, ...],
     samples: int,
+    models: Path | None,
     families: bool,
     form: str,
     output: Path | None,
@@ -117,6 +124,8 @@ def graph(
     folder: Path | None,
 ) -> None:
     """Predictors of whole models from their graphs, on one data set."""
+    from perfc.analyzers.graph import shipped
+    from perfc.analyzers.graph.as_shipped import figures_as_shipped
     from perfc.analyzers.graph.bench import evaluated
     from perfc.analyzers.graph.datasets import load
     from perfc.analyzers.graph.predictor import Budget, predictors
@@ -126,21 +135,23 @@ def graph(
     from ._graph import chosen_protocols, chosen_quantity, of_mode
     from ._training import telling
 
+    data = of_mode(load(graphs, dataset), mode)
+    protocols, wanted = chosen_protocols(splits), chosen_quantity(quantity)
     with telling() as to:
-        found = evaluated(
-            names or predictors(),
-            of_mode(load(graphs, dataset), mode),
-            chosen_protocols(splits),
-            quantity=chosen_quantity(quantity),
-            seeds=seeds or SEEDS,
-            budget=Budget(
-                limit_s=limit_s, folder=folder, scale=scale, progress=to.progress, is_short=short
-            ),
-            shares=shares or (1.0,),
-            families=families,
-            samples=samples,
-            say=to.say,
+        budget = Budget(
+            limit_s=limit_s, folder=folder, scale=scale, progress=to.progress, is_short=short
         )
+        if models is not None:
+            found = figures_as_shipped(
+                names or shipped.names(), data, protocols, models,
+                quantity=wanted, seeds=seeds or SEEDS, budget=budget, families=families, say=to.say,
+            )  # fmt: skip
+        else:
+            found = evaluated(
+                names or predictors(), data, protocols,
+                quantity=wanted, seeds=seeds or SEEDS, budget=budget, shares=shares or (1.0,),
+                families=families, samples=samples, say=to.say,
+            )  # fmt: skip
     emit(written(found, form), output)
     if plot is not None:
         write_plots(found, plot)

@@ -175,8 +175,8 @@ def _rate(
         name = "bytes_per_s"
     else:
         unit = _UNITS[ceiling]
-        vector = bound.dtype if bound.dtype.is_float else DType.F32
-        dtype = {Unit.MATRIX: bound.dtype, Unit.INTEGER: DType.I32}.get(unit, vector)
+        dtypes = {Unit.MATRIX: bound.dtype, Unit.INTEGER: DType.I32}
+        dtype = dtypes.get(unit, bound.vector_dtype)
         peak = machine.entry(unit, dtype.code, allow_tf32=tf32)
         best, measured, nominal = peak.peak, peak.sustained, peak.nominal
         name = "flop_per_s" if dtype.is_float else "op_per_s"

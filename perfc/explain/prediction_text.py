@@ -54,6 +54,13 @@ def prediction_lines(part: PredictionPart) -> Iterator[str]:
 
 def reason_lines(r: Reasons, here_s: float | None = None) -> Iterator[str]:
     """Scale, factor, nearest rows, features; ``here_s`` is what came of it in this run."""
+    if len(r.candidates) > 1:
+        yield "  whose kernel runs is not known: the median of those measured"
+        for c in r.candidates:
+            choices = extents(c.choices) if c.choices else ""
+            who = f"{c.framework} {choices}".rstrip()
+            yield f"    {quantity(c.time_s, Unit.SECOND):>10}  {who}"
+        yield "  the one nearest to the median:"
     yield f"  {extents(r.parameters)} in {r.dtype}, weights {r.weights}"
     yield f"  physical estimate {quantity(r.scale_s, Unit.SECOND)} x {r.factor:.3f} learned"
     if here_s and abs(r.scale_s * r.factor / here_s - 1) > NOTICEABLE:

@@ -198,7 +198,7 @@ def rates_used(report: Report) -> Iterator[RateUsed]:
     needed: dict[tuple[Engine, DType], None] = {}
     for k in report.roofline.kernels:
         c = k.counts
-        vector = k.dtype if k.dtype.is_float else DType.F32
+        vector = k.vector_dtype
         for engine, count, dtype in (
             (Engine.MATRIX, c.mac, k.dtype),
             (Engine.VECTOR, c.alu, vector),

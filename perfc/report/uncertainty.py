@@ -62,8 +62,13 @@ def binding_entry(bound: KernelBound, machine: Machine, *, tf32: bool) -> Peak |
     engine = ENGINES.get(ceiling)
     if engine is None:
         return machine.level(LEVELS[ceiling]) if ceiling in LEVELS else None
-    is_own = engine is Engine.MATRIX or bound.dtype.is_float
-    dtype = "i32" if engine is Engine.INTEGER else bound.dtype.code if is_own else "f32"
+    match engine:
+        case Engine.INTEGER:
+            dtype = "i32"
+        case Engine.MATRIX:
+            dtype = bound.dtype.code
+        case _:
+            dtype = bound.vector_dtype.code
     return machine.entry(engine, dtype, allow_tf32=tf32)
 
 

@@ -67,5 +67,6 @@ def unmeasured(bound: KernelBound, machine: Machine, tf32: bool) -> str:
         return ""
     if isinstance(entry, MemoryLevel):
         return bound.binding.value
-    dtype = entry.nominal.key.split(".")[2]
+    key = entry.nominal.key.split(".")
+    dtype = key[2] if len(key) > 2 else bound.vector_dtype.code
     return f"{ENGINES[bound.binding].value} {dtype}"

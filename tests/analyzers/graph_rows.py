@@ -22,14 +22,19 @@ def arch(names: list[str]) -> str:
     return f"|{a}~0|+|{b}~0|{c}~1|+|{d}~0|{e}~1|{f}~2|"
 
 
+def arches(count: int = 24) -> dict[str, str]:
+    """Strings of drawn architectures, by name."""
+    generator = random.Random(0)
+    return {
+        f"nb201-{i}": arch([generator.choice(OPERATORS) for _ in range(6)]) for i in range(count)
+    }
+
+
 @cache
 def measurements(count: int = 24) -> Measurements:
     """Rows on three machines; a time is three times its floor and some microseconds a launch."""
-    generator = random.Random(0)
     graphs, rows = {}, []
-    for i in range(count):
-        name = f"nb201-{i}"
-        text = arch([generator.choice(OPERATORS) for _ in range(6)])
+    for name, text in arches(count).items():
         graph = encode_module(name, network(text), [SETTING])
         graphs[name] = graph
         for target, batch in itertools.product(TARGETS, (1, 64)):

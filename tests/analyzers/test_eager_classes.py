@@ -118,10 +118,12 @@ def test_batched_and_single_products_have_bands_of_their_own() -> None:
 
 
 def test_minimal_filtering_lowers_the_floor_of_stride_one_alone() -> None:
-    three = {"kernel_h": 3.0, "kernel_w": 3.0}
-    assert gain(columns(**three, stride_h=1, stride_w=1))[0] == pytest.approx(4.0)
-    assert gain(columns(**three, stride_h=2, stride_w=2))[0] == 1.0
-    assert gain(columns(kernel_h=1, kernel_w=1, stride_h=1, stride_w=1))[0] == 1.0
+    three = {"kernel_h": 3.0, "kernel_w": 3.0, "stride_h": 1.0, "stride_w": 1.0}
+    three |= {"dilation_h": 1.0, "dilation_w": 1.0}
+    assert gain(columns(**three))[0] == pytest.approx(4.0)
+    assert gain(columns(**{**three, "stride_h": 2.0, "stride_w": 2.0}))[0] == 1.0
+    assert gain(columns(**{**three, "kernel_h": 1.0, "kernel_w": 1.0}))[0] == 1.0
+    assert gain(columns(**{**three, "dilation_h": 2.0, "dilation_w": 2.0}))[0] == 1.0
 
 
 def test_a_grouped_convolution_multiplies_less() -> None:

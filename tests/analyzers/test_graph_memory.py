@@ -71,10 +71,10 @@ def test_a_machine_nobody_measured_reaches_as_far_as_machines_are_off() -> None:
     assert found.offset == pytest.approx(GAUSSIAN * 0.2, rel=0.02)
     assert found.within == pytest.approx(GAUSSIAN, rel=0.05)
     yes, no = np.ones(1, np.bool_), np.zeros(1, np.bool_)
-    low, high = Bands(unseen=found).ends(np.array([0.02]), no, no)
+    low, high = Bands(unseen=found).ends(np.array([0.02]), no, no, no)
     assert high[0] == -low[0] == pytest.approx(np.hypot(found.offset, 0.02 * found.within))
     seen = Bands(Band(-1.0, 2.0), Unseen(9.0, 9.0))
-    np.testing.assert_allclose(np.concatenate(seen.ends(np.array([0.1]), yes, no)), [-0.1, 0.2])
+    np.testing.assert_allclose(np.concatenate(seen.ends(np.array([0.1]), yes, no, no)), [-0.1, 0.2])
 
 
 def test_a_few_rows_of_a_machine_have_their_own_band() -> None:
@@ -84,7 +84,9 @@ def test_a_few_rows_of_a_machine_have_their_own_band() -> None:
     band = Band(-1.0, 1.0)
     yes, no = np.ones(1, np.bool_), np.zeros(1, np.bool_)
     bands = Bands(Band(-9.0, 9.0), Unseen(9.0, 9.0), band)
-    np.testing.assert_allclose(np.concatenate(bands.ends(np.array([0.1]), no, yes)), [-0.1, 0.1])
+    np.testing.assert_allclose(
+        np.concatenate(bands.ends(np.array([0.1]), no, yes, no)), [-0.1, 0.1]
+    )
 
 
 def test_a_way_of_running_that_nothing_was_trained_on_may_be_further_off() -> None:

@@ -17,8 +17,8 @@ def test_large_blocks_are_thinned_and_small_ones_are_not() -> None:
 
 def test_rows_that_are_left_stand_for_the_others() -> None:
     every = [*blocks(count=100), matmul_rows("gb200", 4000)]
-    recipe = Recipe(max_rows=700, keep_small=True, unnamed=0.0)
-    thin, whole = (stacked(every, ("one",), r) for r in (recipe, Recipe(unnamed=0.0)))
+    recipe = Recipe(max_rows=700, keep_small=True)
+    thin, whole = (stacked(every, ("one",), r) for r in (recipe, Recipe()))
     assert sum(thin.block == 0) == 100
     assert 300 < sum(thin.block == 3) < 500
     share = [s.weight[s.block == 3].sum() / s.weight.sum() for s in (thin, whole)]

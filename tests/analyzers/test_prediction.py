@@ -148,7 +148,7 @@ def test_extents_of_convolutions_are_those_of_the_model() -> None:
     expected = {
         "batch": 8, "in_channels": 3, "out_channels": 64, "in_h": 224, "in_w": 224,
         "out_h": 112, "out_w": 112, "kernel_h": 7, "kernel_w": 7, "stride_h": 2, "stride_w": 2,
-        "groups": 1, "transposed": 0,
+        "pad_h": 3, "pad_w": 3, "dilation_h": 1, "dilation_w": 1, "groups": 1, "transposed": 0,
     }  # fmt: skip
     assert first.parameters == expected
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,9 +12,13 @@ import perfc
 from perfc.analyzers.artefact import Artefact, save
 from perfc.analyzers.learned import learned
 from perfc.analyzers.reasons import reasons
+from perfc.analyzers.training.fit import train
 from perfc.explain import explain
 from perfc.explain.prediction_text import reason_lines
 from perfc.explain.text import render_json, render_text
+
+from .conftest import QUICK
+from .synthetic import matmul_rows
 
 MODELS = Path(__file__).parents[2] / "examples" / "models"
 
@@ -72,6 +77,24 @@ def test_text_names_rows_and_features(bert: perfc.Report, folder: Path) -> None:
     text = "\n".join(reason_lines(found))
     assert "nearest training rows" in text
     assert "h100-sxm5-80gb bf16" in text
+
+
+def test_kernels_that_may_be_meant_are_told_with_their_times(
+    bert: perfc.Report, tmp_path: Path
+) -> None:
+    rows = [matmul_rows("h100-sxm5-80gb", seed=i, framework=n) for i, n in enumerate("ab")]
+    slower = replace(rows[1], time_s=2.0 * rows[1].time_s)
+    save(train("matmul", [rows[0], slower], QUICK, ("n", "k")), tmp_path)
+    found = reasons(bert.roofline, product_of(bert), folder=tmp_path)
+    assert found is not None
+    assert [one.framework for one in found.candidates] == ["a", "b"]
+    first, second = (one.time_s for one in found.candidates)
+    assert 1.5 * first < second < 3 * first
+    time_s = found.scale_s * found.factor
+    assert min(abs(time_s / first - 1), abs(time_s / second - 1)) < 1e-3
+    lines = list(reason_lines(found))
+    assert lines[0].startswith("  whose kernel runs is not known")
+    assert lines[1].endswith("s  a")
 
 
 def test_a_class_without_weights_has_no_reasons(bert: perfc.Report, folder: Path) -> None:

@@ -91,8 +91,11 @@ def test_fused_traffic_lies_between_what_crosses_and_what_nodes_move(
 def crossing(kernel: Kernel, module: Module, table: KernelTable) -> tuple[int, int]:
     """Bytes that surely cross a kernel's border, counted by following every view by hand."""
     shown: dict[Value, Value] = {}
+    # where products take dequantisations in, whatever reads one may read its integers
+    takes_in = table.runtime.absorbs(Kind.MATMUL, Kind.QUANTIZE, "dequantize_linear")
     for n in walk(module.graph):
-        if table.runtime.is_view(n) and n.inputs[0] is not None:
+        is_taken_in = takes_in and n.op.mnemonic == "dequantize_linear"
+        if (table.runtime.is_view(n) or is_taken_in) and n.inputs[0] is not None:
             for v in n.results:
                 shown[v] = shown.get(n.inputs[0], n.inputs[0])
     real = [n for n in kernel.nodes if not table.runtime.is_view(n)]

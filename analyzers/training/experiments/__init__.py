@@ -19,8 +19,9 @@ from perfc.errors import PerfcError
 from ...artefact import Artefact, Ready
 from ...rows import Rows
 from ...sources import sources
+from ...table import class_of
 from ..calibrate import Calibrating
-from ..evaluate import Figure, Slice, Tested, figure, test
+from ..evaluate import Asked, Figure, Slice, Tested, figure, test
 from ..fit import Recipe, train
 from ..machines import Memory
 from ..protocols import (
@@ -70,7 +71,6 @@ class OperatorExperiment(Experiment):
         shapes: slices of the rows with unseen shapes.
         machines: slices of each machine left out.
         choose: which blocks of the sources are used; all of the class by default.
-        also: further blocks made from those trained on, as rows with a parameter left out.
         calibrating: how bands are set.
         every_fold: whether all folds of shapes are tested, as a fold of few rows says little.
     """
@@ -84,7 +84,6 @@ class OperatorExperiment(Experiment):
     shapes: tuple[Slice, ...] = ()
     machines: tuple[Slice, ...] = ()
     choose: Callable[[Rows], bool] | None = None
-    also: Callable[[Sequence[Rows]], list[Rows]] | None = None
     calibrating: Calibrating = field(default_factory=Calibrating)
     every_fold: bool = False
 
@@ -105,18 +104,14 @@ class OperatorExperiment(Experiment):
         blocks = self.taught(self.rows(folder))
         say(f"{self.name}: {sum(map(len, blocks)):,} rows of {len(targets(blocks))} machines")
         found = train(
-            self.name, self.extended(blocks), self.recipe, self.group,
+            self.name, blocks, self.recipe, self.group,
             data=digests, calibrating=self.calibrating, ready=ready,
         )  # fmt: skip
-        return replace(found, card=replace(found.card, rows=sum(map(len, blocks))))
+        return found
 
     def taught(self, blocks: list[Rows]) -> list[Rows]:
         """Those of the rows at hand that are trained on; all are tested."""
         return blocks
-
-    def extended(self, blocks: list[Rows]) -> list[Rows]:
-        """What is trained on, given the blocks that may be."""
-        return [*blocks, *(self.also(blocks) if self.also else ())]
 
     def evaluate(self, folder: Path, say: Say) -> Iterator[Figure]:
         """Fold 0 of the shapes, or every fold, then each machine, alone and with its twins."""
@@ -127,47 +122,62 @@ class OperatorExperiment(Experiment):
     def check_shapes(self, blocks: Sequence[Rows], say: Say) -> Iterator[Figure]:
         """Shapes left out, all folds that are tested together."""
         folds = every_fold(self.group) if self.every_fold else (UnseenShapes(self.group),)
-        found = [one for holdout in folds for one in self.tested(blocks, holdout, say)]
         name = shapes_name(self.group, "every fold") if self.every_fold else folds[0].name
-        yield from figures(name, self.shapes, found)
+        found = [self.tested(blocks, holdout, say) for holdout in folds]
+        for asked in self.asked(blocks):
+            tested = [one for fold in found for one in fold.get(asked, ())]
+            yield from figures(named(name, asked), asked.slices(self.shapes), tested)
 
     def check_machines(self, blocks: Sequence[Rows], say: Say) -> Iterator[Figure]:
         """Every machine left out, then all of them together."""
         names, memory = targets(blocks), Memory()
         for twins in (False, True):
-            found: list[Tested] = []
+            found: dict[Asked, list[Tested]] = {asked: [] for asked in self.asked(blocks)}
             for target in names:
                 holdout = UnseenMachine(target, twins)
                 alone = not any(holdout.dropped(block) for block in blocks)
-                tested = [] if twins and alone else self.tested(blocks, holdout, say, memory)
-                yield from figures(holdout.name, self.machines, tested)
-                found += tested
+                tested = {} if twins and alone else self.tested(blocks, holdout, say, memory)
+                yield from figures(holdout.name, self.machines, tested.get(Asked.EVERYTHING, ()))
+                for asked, ones in tested.items():
+                    found[asked] += ones
             together = f"each unseen machine{' and its twins' if twins else ''}"
-            yield from figures(together, self.machines, found)
+            for asked, ones in found.items():
+                yield from figures(named(together, asked), asked.slices(self.machines), ones)
+
+    def asked(self, blocks: Sequence[Rows]) -> tuple[Asked, ...]:
+        """What callers may say that makes a difference."""
+        if len({block.framework for block in blocks}) < 2:
+            return (Asked.EVERYTHING,)
+        has_choices = bool(class_of(self.class_name).by_framework)
+        return tuple(Asked) if has_choices else (Asked.EVERYTHING, Asked.NOTHING)
 
     def tested(
         self, blocks: Sequence[Rows], holdout: Holdout, say: Say, memory: Memory | None = None
-    ) -> list[Tested]:
+    ) -> dict[Asked, list[Tested]]:
         """Train without what is held out, and test on it; empty if nothing is on one side."""
         parts = split(blocks, holdout)
         if not parts.train or not parts.test:
-            return []
+            return {}
         say(f"{self.name}: {holdout.name}")
         apart = isinstance(holdout, UnseenMachine)
         recipe = self.recipe.for_unseen_machine() if apart else self.recipe
         how = self.calibrating
         how = replace(how, turns=how.turns_apart) if apart else how
-        blocks = self.extended(self.taught(parts.train))
         found = train(
             self.name,
-            blocks,
+            self.taught(parts.train),
             recipe,
             self.group,
             leave_machines_out=apart,
             calibrating=how,
             memory=memory,
         )
-        return test(found, parts.test)
+        return {asked: test(found, parts.test, asked) for asked in self.asked(blocks)}
+
+
+def named(split: str, asked: Asked) -> str:
+    """A way of holding out with what callers say, for cards and tables."""
+    return f"{split}, {asked.value}" if asked.value else split
 
 
 def figures(name: str, slices: Sequence[Slice], tested: Sequence[Tested]) -> Iterator[Figure]:

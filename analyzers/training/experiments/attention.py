@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ...rows import Rows
@@ -21,11 +19,9 @@ GROUP = ("heads", "kv_heads", "head_dim")
 RECIPE = Recipe(
     max_rows=400_000,
     columns=0.5,
-    unnamed=0.0,
     apart={"max_rows": 60_000, "trees": 150, "learning_rate": 0.15},
 )
 CALIBRATING = Calibrating(turns=3, growth=Growth(within=0.25))
-UNNAMED = 0.15
 
 
 def causal(rows: Rows) -> NDArray[np.bool_]:
@@ -52,24 +48,6 @@ def narrow_cache(rows: Rows) -> NDArray[np.bool_]:
     return seen
 
 
-def unnamed(blocks: Sequence[Rows]) -> list[Rows]:
-    """Rows without their kernel, as many again without their framework: callers may know neither.
-
-    They are rows like others, so that the intervals of what is not named are calibrated as well.
-    """
-    import numpy as np
-
-    rng = np.random.default_rng(0)
-    found = []
-    for block in blocks:
-        for framework in (block.framework, ""):
-            part = block.take(rng.random(len(block)) < UNNAMED)
-            if len(part):
-                columns = {**part.columns, "kernel": np.zeros(len(part))}
-                found.append(replace(part, columns=columns, framework=framework))
-    return found
-
-
 PREFILL = OperatorExperiment(
     name="attention_prefill",
     title="Attention of prompts and encoders, most in recorded graphs",
@@ -77,7 +55,6 @@ PREFILL = OperatorExperiment(
     sources=("aic_attention", "llmservingsim_attention"),
     group=GROUP,
     recipe=RECIPE,
-    also=unnamed,
     calibrating=CALIBRATING,
     shapes=(
         Slice("prompts", causal, 0.10),
@@ -93,7 +70,6 @@ DECODE = OperatorExperiment(
     sources=("aic_attention", "llmservingsim_attention"),
     group=GROUP,
     recipe=RECIPE,
-    also=unnamed,
     calibrating=CALIBRATING,
     shapes=(Slice("all", everything, 0.10), Slice("cache of 8 bits", narrow_cache, 0.10)),
     machines=(Slice("all", everything),),
