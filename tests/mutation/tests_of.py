@@ -66,7 +66,8 @@ def stages(root: Path, path: Path, line: int) -> list[list[str]]:
     """Arguments of pytest, in the order in which they are run until one fails.
 
     With a map one stage: the tests that run the line. Without: tests that are named after the file
-    or import it, with the golden files; then the tests of its folder.
+    or import it, with the golden files; then the tests of its folder, of operators also those
+    against runtimes and loops. Without a map a fault may survive that some other test would find.
     """
     known = mapped(root, path, line)
     if known:
@@ -85,6 +86,8 @@ def stages(root: Path, path: Path, line: int) -> list[list[str]]:
     package = path.parts[1] if folder == "perfc" and len(path.parts) > 2 else folder
     place = root / "tests" / package
     far = [str(place.relative_to(root))] if place.is_dir() else []
+    if folder == "ir":
+        far.append("tests/differential")
     if folder == "perfc":
         far += [str(t) for t in test_files(root) if len(t.parts) == 2 and str(t) not in near]
     return [stage for stage in (near, far) if stage]
