@@ -1,7 +1,7 @@
 """Whether the blame line names the operator that was edited, on seeded edits of real models.
 
-    python benchmarks/diff_edits.py --models ../shared/models --seed 1 --count 50
-    python benchmarks/diff_edits.py                       # the models of examples/
+    python -m benchmarks.diff_edits --models ../shared/models --seed 1 --count 50
+    python -m benchmarks.diff_edits                       # the models of examples/
 
 Every edit is tried on a model whose other nodes and values were all renamed as well, so that
 names cannot help. Models with regions are left as they are: an edit is of the main graph.
@@ -18,11 +18,11 @@ from collections import Counter
 from pathlib import Path
 
 import onnx
-from edits import KINDS, edited, renamed
 
 from perfc.api import Report, analyze
 from perfc.diff import compare
 from perfc.errors import PerfcError
+from tests.oracles.edits import KINDS, edited, renamed
 
 HERE = Path(__file__).resolve().parent
 

@@ -22,6 +22,7 @@ from types import FrameType
 
 FILE_S = 10
 MEMORY_BYTES = 1 << 30
+CALLERS = ("benchmarks", "oracles")
 FORBIDDEN = ("subprocess.Popen", "os.system", "socket.connect", "pickle.find_class", "os.exec")
 
 
@@ -62,7 +63,7 @@ class Watch:
 def where(error: BaseException) -> str:
     """The innermost frame that is perfc's own."""
     frames = traceback.extract_tb(error.__traceback__)
-    own = [f for f in frames if f"{os.sep}benchmarks{os.sep}" not in f.filename]
+    own = [f for f in frames if not any(f"{os.sep}{x}{os.sep}" in f.filename for x in CALLERS)]
     last = own[-1] if own else frames[-1]
     ours = [f for f in own if "site-packages" not in f.filename and "/lib/python" not in f.filename]
     last = ours[-1] if ours else last
@@ -71,7 +72,7 @@ def where(error: BaseException) -> str:
 
 def main() -> None:
     folder = sys.argv[1]
-    import adapter
+    from tests.oracles import adapter
 
     refused = adapter.perfc_error()
     warm = Path(folder) / "warm.onnx"

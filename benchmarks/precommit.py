@@ -1,8 +1,8 @@
 """A commit of one changed model among twenty, under the real pre-commit with perfc's hook.
 
     pip install pre-commit
-    python benchmarks/precommit.py --models ../shared/models      # the perfc that is installed
-    python benchmarks/precommit.py --install                   # the hook as pre-commit installs it
+    python -m benchmarks.precommit --models ../shared/models      # the perfc that is installed
+    python -m benchmarks.precommit --install                   # the hook as pre-commit installs it
 
 Times are of ``git commit`` as a whole: git, pre-commit and perfc. Afterwards what else a commit
 may hold is tried: external data, a git-LFS pointer, a damaged file, a model over budget.
@@ -23,7 +23,8 @@ import time
 from pathlib import Path
 
 import onnx
-from edits import edited
+
+from tests.oracles.edits import edited
 
 HERE = Path(__file__).resolve().parent
 BUDGETS = """\

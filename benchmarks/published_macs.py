@@ -1,6 +1,6 @@
 """Multiply-accumulates of real models against the figures their authors published.
 
-    python benchmarks/published_macs.py --models ../shared/models
+    python -m benchmarks.published_macs --models ../shared/models
 
 The folder holds `INDEX.csv` with the columns file, name, parameters, published_gmacs and
 published_params_m. The profiler behind the published figures watches PyTorch operators. Besides
@@ -32,9 +32,10 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-import adapter
 import onnx
-from truth import Tensor, Type
+
+from tests.oracles import adapter
+from tests.oracles.truth import Tensor, Type
 
 DEFAULT_MODELS = Path(__file__).resolve().parent.parent.parent / "shared" / "models"
 PER_ELEMENT = {

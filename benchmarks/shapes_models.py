@@ -1,6 +1,6 @@
 """Shapes of every value of real models, and their agreement with onnxruntime's where it runs.
 
-    python benchmarks/shapes_models.py --models ../shared/models --run 60 --seconds 600
+    python -m benchmarks.shapes_models --models ../shared/models --run 60 --seconds 600
 
 Stripped weights get values: small random floats, zeros for integers. A value counts as full when
 every extent is a number once the input symbols are bound.
@@ -15,12 +15,14 @@ import time
 from pathlib import Path
 from typing import Any
 
-import adapter
 import numpy as np
 import onnx
 from onnx import helper
-from published_macs import DEFAULT_MODELS, load, refused
-from truth import BITS, Tensor, Type, Verdict, judge_all
+
+from tests.oracles import adapter
+from tests.oracles.truth import BITS, Tensor, Type, Verdict, judge_all
+
+from .published_macs import DEFAULT_MODELS, load, refused
 
 BATCH, OTHER = 1, 8
 

@@ -93,7 +93,7 @@ def compare(name: str, path: Path, repeats: int) -> str:
 
 LINEAR = """
 import sys, time, json
-import adapter
+from tests.oracles import adapter
 adapter.analyze(sys.argv[1])
 out = []
 for path in sys.argv[2:]:
@@ -125,7 +125,7 @@ def hook(event, args):
     ):
         opened.append(args[0])
 sys.addaudithook(hook)
-import adapter
+from tests.oracles import adapter
 r = adapter.analyze(sys.argv[1], {"batch": 1, "seq": 128})
 print("PARAMETERS", r.cost.parameters, "OPENED", len(opened))
 """

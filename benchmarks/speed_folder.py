@@ -18,7 +18,7 @@ from pathlib import Path
 
 def time_perfc(path: str) -> float:
     """Load, lower, shapes, cost, fusion, liveness, roofline."""
-    import adapter
+    from tests.oracles import adapter
 
     began = time.perf_counter()
     adapter.analyze(path)
@@ -29,8 +29,9 @@ def time_onnx_tool(path: str) -> float:
     """Load, shapes, profile."""
     import onnx
     import onnx_tool
-    from shapes_models import bindings, feeds
-    from truth import BITS
+
+    from benchmarks.shapes_models import bindings, feeds
+    from tests.oracles.truth import BITS
 
     began = time.perf_counter()
     model = onnx.load_model_from_string(gzip.decompress(Path(path).read_bytes()))

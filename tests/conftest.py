@@ -1,12 +1,16 @@
-"""Golden files: IR text with the passes to run on it and the whole output they must give.
+"""Golden files: what to run, and the whole output that must come out.
 
-The first line of ``tests/golden/**/*.pir`` says what to do::
+The first line of ``tests/golden/**/*.pir`` says which passes run on the IR text that follows::
 
     # RUN: shapes,fuse{runtime=ort} | print --facts cost,fuse
+    # RUN: shapes,liveness | table liveness
+    # RUN: shapes | kernels
     # RUN: shapes | error
 
-The input follows, then a line ``# ---- expect`` and the output: the module, or the one-line error.
-``pytest --update-goldens`` writes what came out; the difference is then reviewed.
+After a line ``# ---- expect`` stands the output: the module, the table of an analysis, the kernels
+under every runtime, or the one-line error. ``tests/golden/**/*.txt`` begins with a command,
+``$ perfc lint model.onnxtxt``; what it prints follows, then its exit code.
+``pytest tests/golden --update-goldens`` writes what came out; the difference is then reviewed.
 """
 
 from __future__ import annotations
@@ -16,8 +20,15 @@ from difflib import unified_diff
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+pytest_plugins = ("pytester",)
 
 SEPARATOR = "# ---- expect\n"
+
+# How long an example takes says something of the machine, nothing of the code.
+settings.register_profile("perfc", deadline=None)
+settings.load_profile("perfc")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -25,7 +36,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    if file_path.suffix == ".pir" and "golden" in file_path.parts:
+    if file_path.suffix in (".pir", ".txt") and "golden" in file_path.parts:
         return GoldenFile.from_parent(parent, path=file_path)
     return None
 
@@ -42,17 +53,23 @@ class GoldenFile(pytest.File):
 class GoldenItem(pytest.Item):
     def runtest(self) -> None:
         text = self.path.read_text(encoding="utf-8")
-        source, separator, expected = text.partition(SEPARATOR)
-        actual = run_golden(source, self.path.name)
+        if self.path.suffix == ".txt":
+            between = "\n"
+            source, separator, expected = text.partition(between)
+            actual = run_command(source, self.path.parent)
+        else:
+            between = SEPARATOR
+            source, separator, expected = text.partition(between)
+            actual = run_golden(source, self.path.name)
         if actual == expected:
             return
         if self.config.getoption("--update-goldens"):
-            self.path.write_text(source + SEPARATOR + actual, encoding="utf-8")
+            self.path.write_text(source + between + actual, encoding="utf-8")
             return
         lines = unified_diff(
             expected.splitlines(), actual.splitlines(), "expected", "actual", lineterm=""
         )
-        raise MismatchError("\n".join(lines) if separator else "no '# ---- expect' line")
+        raise MismatchError("\n".join(lines) if separator else "it expects nothing yet")
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException]) -> str:  # type: ignore[override]
         if isinstance(excinfo.value, MismatchError):
@@ -69,21 +86,30 @@ def run_golden(source: str, name: str) -> str:
     from perfc.ir.parse import parse
     from perfc.ir.text import print_module
     from perfc.ir.verify import verify
+    from perfc.passes import Analysis, pass_name
     from perfc.passes.manager import Analyses, VerifyEach
     from perfc.passes.pipeline import facts_of, parse_pipeline
+    from tests.golden_tables import kernels_by_runtime, table
 
     run, _, _ = source.partition("\n")
     prefix, _, command = run.partition(":")
     passes, _, action = (part.strip() for part in command.partition("|"))
     verb, _, facts = action.partition(" --facts ")
     assert prefix == "# RUN", f"{name} begins with a RUN line"
-    assert verb in ("print", "error", "parse"), f"{name}: no action {action!r}"
+    verb, _, asked = verb.partition(" ")
+    assert verb in ("print", "table", "kernels", "error", "parse"), f"{name}: no action {action!r}"
     try:
         parsed = parse(source, name)
         verify(parsed.module, where=parsed.where)
         am = Analyses((VerifyEach(),))
         pipeline = parse_pipeline(passes)
         module = pipeline.run(parsed.module, am)
+        if verb == "kernels":
+            return kernels_by_runtime(module, am)
+        if verb == "table":
+            (analysis,) = (p for p in pipeline.passes if pass_name(p) == asked)
+            assert isinstance(analysis, Analysis)
+            return "".join(f"{line}\n" for line in table(am.get(analysis, module)))
         names = [n for n in facts.split(",") if n]
         found = facts_of(names, pipeline, module, am) if verb == "print" else parsed.facts
         printed = print_module(module, facts=found)
@@ -93,3 +119,21 @@ def run_golden(source: str, name: str) -> str:
         return f"{error}\n"
     assert verb != "error", f"{name} must give an error"
     return printed
+
+
+def run_command(line: str, folder: Path) -> str:
+    """What a command ``$ perfc …`` prints in a folder, and its exit code."""
+    import contextlib
+    import io
+    import shlex
+
+    from perfc import cli
+
+    prompt, program, *arguments = shlex.split(line)
+    assert (prompt, program) == ("$", "perfc"), f"no command: {line!r}"
+    out = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(out):
+        patch.setenv("COLUMNS", "98")
+        patch.chdir(folder)
+        code = cli.run(arguments)
+    return f"{out.getvalue()}[{code}]\n"

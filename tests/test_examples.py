@@ -6,19 +6,17 @@ import os
 import re
 import subprocess
 import sys
-from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 import perfc
+from benchmarks import report_page
 from perfc import cli
 
 ROOT = Path(__file__).parent.parent
 EXAMPLES = ROOT / "examples"
 MODELS = sorted((EXAMPLES / "models").glob("*.onnx.gz"))
-sys.path.insert(0, str(ROOT / "benchmarks"))
-report_page = import_module("report_page")
 EXPECTED = {
     "analyze_resnet": [
         r"a100: [\d.]+ ms, floor [\d.]+ ms",

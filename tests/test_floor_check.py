@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from benchmarks import floor_check as check
 from perfc.machine import load_machine
 
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "benchmarks"))
-
-check = import_module("floor_check")
 RUN = check.Run("resnet50", "T4", "tensorrt", "int8", 32, 0, 1.0, "tensorrt")
 
 

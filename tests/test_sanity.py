@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 from perfc.machine import load_machine
+from tests.oracles import sanity
+from tests.oracles.sanity_models import MODELS
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
-
-MODELS = import_module("sanity_models").MODELS
-sanity = import_module("sanity")
 TARGETS = ("m40", "a100", "rtx4090", "mi300x", "b200", "cpu")
 
 

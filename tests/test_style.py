@@ -48,9 +48,10 @@ def test_file_is_short_and_plainly_named(path: Path) -> None:
         ["ruff", "check", "."],
         ["ruff", "format", "--check", "."],
         ["mypy", "-p", "perfc"],
+        ["mypy", "examples"],
         ["importlinter.cli", "lint"],
     ],
-    ids=["ruff", "format", "mypy", "layers"],
+    ids=["ruff", "format", "types", "types of examples", "layers"],
 )
 def test_linter_is_clean(command: list[str]) -> None:
     module, *arguments = command

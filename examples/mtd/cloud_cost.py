@@ -51,7 +51,7 @@ def main() -> None:
     wall = thesis.INFERENCE["A100", "mixed"].wall_s
     per_batch = {b: analysed("A100", "mixed", b).roofline.time_s / b for b in (1, 64)}
     n = thesis.INFERENCES
-    rows = [
+    inferences = [
         ("c5.4xlarge, measured", f"{thesis.CPU_S:.2f} s", thesis.CPU_USD_PER_HOUR * thesis.CPU_S),
         ("GCP A100, measured", f"{1e3 * wall:.0f} ms", price * wall),
         *(
@@ -67,7 +67,7 @@ def main() -> None:
             f"{thesis.INFERENCE_USD[stated[name]]:.3f}" if name in stated else "-",
             f"{usd_s * n / HOUR_S:.4f}",
         )
-        for name, each, usd_s in rows
+        for name, each, usd_s in inferences
     ]
     header = ["where", "one inference", "thesis USD", "again"]
     tables.show(f"{n:,} inferences (section 3.4.5)", header, shown)

@@ -116,7 +116,7 @@ def model() -> onnx.ModelProto:
     """The network for inference."""
     b = Builder()
     outputs = forward(b)
-    grid = ["batch", 3, HEIGHT, WIDTH]
+    grid: list[str | int | None] = ["batch", 3, HEIGHT, WIDTH]
     graph = helper.make_graph(
         b.nodes,
         "mtd",

@@ -139,9 +139,9 @@ def model() -> onnx.ModelProto:
         node.name = node.name.replace("backward/", "forward/loss/", 1)
     back.run(b.nodes)
     steps, states, results = adam(back.gradients, b.weights)
-    grid = ["batch", 3, HEIGHT, WIDTH]
+    grid: list[str | int | None] = ["batch", 3, HEIGHT, WIDTH]
     targets = [f"target_{o}" for o in outputs]
-    one = ["batch", 1, HEIGHT, WIDTH]
+    one: list[str | int | None] = ["batch", 1, HEIGHT, WIDTH]
     inputs = [("x", grid), *((t, one) for t in targets)]
     graph = helper.make_graph(
         [*b.nodes, *back.nodes, *steps],

@@ -196,6 +196,7 @@ def test_energy_is_unknown_where_nobody_fitted_the_power() -> None:
     assert '"energy_j": {\n      "formula": null' in render(report, Format.JSON)
 
 
+@pytest.mark.speed
 def test_loading_and_predicting_500_kernels_is_quick(weights: Path) -> None:
     code = f"""
 import perfc, time

@@ -85,26 +85,26 @@ SPEED = """
 import time
 start = time.process_time()
 import numpy as np
+numpy_s = time.process_time() - start
 from perfc.analyzers.predictor import predict
 from perfc.analyzers.rows import Protocol
 from perfc.machine import load_machine
 rng = np.random.default_rng(0)
 rows = {n: rng.integers(1, 8192, 500).astype(float) for n in ("m", "n", "k")}
 predict("matmul", rows, "bf16", load_machine("h100"), Protocol.GRAPH, "vllm")
-print(time.process_time() - start)
+print((time.process_time() - start) / numpy_s)
 import sys
 assert not {"xgboost", "scipy", "pandas", "pyarrow"} & set(sys.modules)
 """
 
 
-@pytest.mark.long  # processor time: a busy machine takes more
-@pytest.mark.skipif(
-    not (artefact.SHIPPED / "matmul.toml").exists(), reason="no weights are shipped yet"
-)
-def test_five_hundred_kernels_take_less_than_three_tenths_of_a_second() -> None:
+@pytest.mark.speed
+def test_a_process_that_predicts_500_kernels_takes_no_four_times_what_importing_numpy_takes() -> (
+    None
+):
     found = []
     for _ in range(3):
         done = subprocess.run([sys.executable, "-c", SPEED], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         found.append(float(done.stdout))
-    assert min(found) < 0.3
+    assert min(found) < 4

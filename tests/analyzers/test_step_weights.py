@@ -55,6 +55,7 @@ def test_a_machine_nobody_measured_is_said_and_widens() -> None:
     assert other.high_s / other.low_s > known.high_s / known.low_s
 
 
+@pytest.mark.speed
 def test_many_launches_are_predicted_quickly() -> None:
     predicted("swin-t", Mode.EAGER, "rtx3090")
     from perfc.analyzers.steps.columns import columns

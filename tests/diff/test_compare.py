@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import csv
-import importlib.util
 import io
 import random
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import onnx
@@ -18,24 +16,10 @@ from perfc.api import Report, analyze
 from perfc.diff import Difference, Metric, compare, document, to_csv, to_json, views_of
 from perfc.diff.gaps import aligned, increasing
 from perfc.report import markdown, text
+from tests.diff import models
+from tests.oracles import edits
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "models"
-
-
-def loaded(name: str, path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    import sys
-
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-models = loaded("diff_models", Path(__file__).parent / "models.py")
-edits = loaded("diff_edits_of", Path(__file__).parents[2] / "benchmarks" / "edits.py")
 
 
 def of(model: onnx.ModelProto, **options: Any) -> Report:

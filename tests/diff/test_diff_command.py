@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import subprocess
 from pathlib import Path
@@ -10,12 +9,7 @@ from pathlib import Path
 import pytest
 
 from perfc.cli import run as perfc
-
-_SPEC = importlib.util.spec_from_file_location("diff_models", Path(__file__).parent / "models.py")
-assert _SPEC is not None
-assert _SPEC.loader is not None
-models = importlib.util.module_from_spec(_SPEC)
-_SPEC.loader.exec_module(models)
+from tests.diff import models
 
 
 @pytest.fixture

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-import mac_cases
-import macs
 import numpy as np
 import pytest
-from naive import Scalar, drop, lift, matmul
+
+from tests.oracles import mac_cases, macs
+from tests.oracles.naive import Scalar, drop, lift, matmul
 
 CASES = list(mac_cases.cases(scale=0.15))
 

@@ -1,9 +1,10 @@
 from __future__ import annotations
 
-import node_tests
 import numpy as np
 import pytest
-from truth import Tensor, Verdict, judge_all, type_of
+
+from tests.oracles import node_tests
+from tests.oracles.truth import Tensor, Verdict, judge_all, type_of
 
 
 @pytest.fixture(scope="module")

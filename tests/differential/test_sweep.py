@@ -5,11 +5,12 @@ import sys
 from collections.abc import Iterator
 
 import pytest
-import sweep
-import sweep_cases
-from sweep_cases.build import Case
-from sweep_runtime import Truth, truths
-from truth import Judgement, Symbol, Tensor, Verdict, judge_all
+
+from benchmarks import sweep_cases
+from benchmarks.sweep_cases.build import Case
+from tests.oracles import sweep
+from tests.oracles.sweep_runtime import Truth, truths
+from tests.oracles.truth import Judgement, Symbol, Tensor, Verdict, judge_all
 
 
 def chosen(every: int) -> Iterator[Case]:

@@ -83,7 +83,9 @@ def test_fused_traffic_lies_between_what_crosses_and_what_nodes_move(
         reads, writes = crossing(k, module, table)
         assert evaluate(t.read_bytes, ENV) >= reads
         assert evaluate(t.write_bytes, ENV) >= writes
-        assert set(k.writes) >= set()
+        results = {v for n in k.nodes for v in n.results}
+        assert set(k.writes) <= results
+        assert not set(k.reads) & results
 
 
 def crossing(kernel: Kernel, module: Module, table: KernelTable) -> tuple[int, int]:

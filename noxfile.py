@@ -1,0 +1,101 @@
+"""Tasks of a contributor; ``nox --list`` shows them, ``nox -s tests-3.12`` runs one.
+
+``nox`` alone runs what a pull request must pass on one machine: lint, types, tests. Sessions make
+environments of their own; ``nox -R`` uses those that are there, and no network.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import nox
+
+PYTHONS = ("3.11", "3.12", "3.13", "3.14")
+TORCH = "torch==2.13.0"
+"""The build that tests of networks and of captured modules are written for."""
+
+nox.needs_version = ">=2024.4.15"
+nox.options.default_venv_backend = "uv|virtualenv"
+THIS = "{}.{}".format(*sys.version_info[:2])
+nox.options.sessions = ["lint", "types", f"tests-{THIS}"]
+
+
+def install_torch(session: nox.Session) -> None:
+    """PyTorch before anything else, so that nothing brings another build.
+
+    ``TORCH_INDEX`` names the package index of CPU builds; without it pip's own serves one.
+    """
+    index = os.environ.get("TORCH_INDEX")
+    session.install(TORCH, *(("--index-url", index) if index else ()))
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Style, format, and that each layer imports only those below it."""
+    session.install("-e", ".[test]")
+    session.run("ruff", "check", ".")
+    session.run("ruff", "format", "--check", ".")
+    session.run("lint-imports")
+
+
+@nox.session
+def types(session: nox.Session) -> None:
+    """Types of the package and of the examples, strictly."""
+    session.install("-e", ".[test]")
+    session.run("mypy", "-p", "perfc")
+    session.run("mypy", "examples")
+
+
+@nox.session(python=PYTHONS)
+def tests(session: nox.Session) -> None:
+    """The suite; what follows ``--`` goes to pytest."""
+    session.install("-e", ".[test]")
+    session.run("python", "-m", "pytest", "-q", *session.posargs)
+
+
+@nox.session
+def coverage(session: nox.Session) -> None:
+    """The suite with PyTorch installed, so that no test is skipped for it, and what it runs."""
+    install_torch(session)
+    session.install("-e", ".[test,gnn,runs]", "pytest-cov>=6")
+    # lines and branches together; what runs on a GPU alone is counted as not covered
+    session.run("python", "-m", "pytest", "-q", "--cov", "--cov-report=term:skip-covered",
+                "--cov-report=xml", "--cov-fail-under=85", *session.posargs)  # fmt: skip
+
+
+@nox.session
+def long(session: nox.Session) -> None:
+    """Tests that take more than ten seconds each."""
+    install_torch(session)
+    session.install("-e", ".[test,gnn,runs]")
+    session.run("python", "-m", "pytest", "-q", "-m", "long", *session.posargs)
+
+
+@nox.session
+def speed(session: nox.Session) -> None:
+    """Start-up and analysis against their budgets, and tests that assert a time."""
+    session.install("-e", ".[test]")
+    session.run("python", "-m", "benchmarks.budgets", *session.posargs)
+    session.run("python", "-m", "pytest", "-q", "-m", "speed")
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """Write the generated pages anew; fails where that changes one."""
+    session.install("-e", ".[test]")
+    session.run("perfc", "ops", "--markdown", "-o", "docs/ops.md")
+    session.run("perfc", "rule", "--all", "-o", "docs/rules.md")
+    session.run("perfc", "schema", "-o", "docs/report.schema.json")
+    write = "import perfc.machine as m, pathlib as p; "
+    write += "p.Path('docs/targets.md').write_text(m.render_markdown(), encoding='utf-8')"
+    session.run("python", "-c", write)
+    session.run("python", "-m", "benchmarks.report_page")
+    session.run("git", "diff", "--exit-code", "--", "docs", external=True)
+
+
+@nox.session
+def mutants(session: nox.Session) -> None:
+    """Share of drawn mutants that tests kill: ``nox -s mutants -- --count 24 --seed 7``."""
+    session.install("-e", ".[test]", "pytest-cov>=6")
+    session.run("python", "-m", "tests.mutation", *session.posargs)

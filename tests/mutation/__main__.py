@@ -1,0 +1,146 @@
+"""Which share of drawn faults the tests find.
+
+    python -m tests.mutation --count 24 --seed 7
+    python -m tests.mutation --count 6 --folder analyzers --limit-s 300
+    python -m tests.mutation --write-map          # once: which test runs which line; minutes
+
+Faults are put into a copy of the tree, one at a time. A fault is *killed* if a test fails that does
+not fail without it. It *survives* if all tests pass. *Late* ones ran out of time, or pytest ended
+in another way; they count as neither.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Sequence
+from enum import Enum
+from pathlib import Path
+
+from .mutants import FOLDERS, Mutant, draw
+from .tests_of import stages, write_map
+
+ROOT = Path(__file__).resolve().parents[2]
+FAILED = re.compile(r"^(?:FAILED|ERROR) (\S.*?)(?: - |$)", re.MULTILINE)
+PASSED, FOUND = 0, (1, 2)
+"""Exit codes of pytest: all passed; some failed, or a file could not be imported."""
+NOTHING_COLLECTED = 5
+
+
+class Fate(Enum):
+    """What became of a fault."""
+
+    KILLED = "killed"
+    SURVIVED = "survived"
+    LATE = "late"
+
+
+def copy_tree(place: Path) -> Path:
+    """Tracked and new files of the repository, without what git ignores."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT, check=True, capture_output=True, text=True,
+    )  # fmt: skip
+    for name in filter(None, listed.stdout.split("\0")):
+        source, target = ROOT / name, place / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if source.is_symlink():
+            target.symlink_to(source.readlink())
+        elif source.is_file():
+            shutil.copy2(source, target)
+    return place
+
+
+def run_tests(tree: Path, arguments: Sequence[str], limit_s: float) -> tuple[int | None, str]:
+    """Exit code of pytest, None where time ran out, and what it printed."""
+    env = {**os.environ, "PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"}
+    options = ["-x", "-q", "--tb=no", "-rfE", "-p", "no:cacheprovider"]
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", *options, *arguments],
+            cwd=tree, env=env, capture_output=True, text=True, timeout=limit_s, check=False,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return None, ""
+    return done.returncode, done.stdout
+
+
+def fate_of(mutant: Mutant, tree: Path, clean: Path, limit_s: float) -> tuple[Fate, str]:
+    """What becomes of a fault in ``tree``, and the test that found it.
+
+    ``clean`` is a copy without it: a test that fails there too says nothing.
+    """
+    path = tree / mutant.path
+    text = path.read_text(encoding="utf-8")
+    deadline_s = time.monotonic() + limit_s
+    path.write_text(mutant.applied(text), encoding="utf-8")
+    try:
+        for stage in stages(clean, mutant.path, mutant.line):
+            left_s = deadline_s - time.monotonic()
+            code, out = run_tests(tree, stage, left_s) if left_s > 1 else (None, "")
+            if code is None:
+                return Fate.LATE, ""
+            if code in (PASSED, NOTHING_COLLECTED):
+                continue
+            names = FAILED.findall(out)
+            if code in FOUND and names and run_tests(clean, names[:1], limit_s)[0] == PASSED:
+                return Fate.KILLED, names[0]
+            return Fate.LATE, f"pytest exits with {code}: {names[:1]}"
+    finally:
+        path.write_text(text, encoding="utf-8")
+    return Fate.SURVIVED, ""
+
+
+def summary(fates: Sequence[tuple[Mutant, Fate]]) -> str:
+    """Share killed by folder and by kind, then every survivor."""
+    lines = [f"{'':28s} {'drawn':>6s} {'killed':>7s} {'survived':>9s} {'late':>5s}  share killed"]
+    folders = dict.fromkeys(m.path.parts[0] for m, _ in fates)
+    kinds = dict.fromkeys(m.fault.value for m, _ in fates)
+    for name in (*folders, *kinds, "all"):
+        counts = Counter(f for m, f in fates if name in (m.path.parts[0], m.fault.value, "all"))
+        decided = counts[Fate.KILLED] + counts[Fate.SURVIVED]
+        share = f"{100 * counts[Fate.KILLED] / decided:.0f} %" if decided else "-"
+        numbers = (counts.total(), counts[Fate.KILLED], counts[Fate.SURVIVED], counts[Fate.LATE])
+        row = "{:6d} {:7d} {:9d} {:5d}".format(*numbers)
+        lines.append(f"{name:28s} {row}  {share}")
+    for fate in (Fate.SURVIVED, Fate.LATE):
+        lines += [f"{fate.value}: {m}" for m, f in fates if f is fate]
+    return "\n".join(lines)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.mutation", description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("--count", type=int, default=24)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--folder", choices=FOLDERS, action="append")
+    parser.add_argument("--limit-s", type=float, default=120.0, help="for the tests of one fault")
+    parser.add_argument("--list", action="store_true", help="only say what is drawn")
+    parser.add_argument("--write-map", action="store_true")
+    args = parser.parse_args(arguments)
+    if args.write_map:
+        return write_map(ROOT)
+    drawn = draw(ROOT, args.count, args.seed, tuple(args.folder or FOLDERS))
+    if args.list:
+        print("\n".join(map(str, drawn)))
+        return 0
+    fates: list[tuple[Mutant, Fate]] = []
+    with tempfile.TemporaryDirectory(prefix="mutants-") as place:
+        tree, clean = (copy_tree(Path(place) / name) for name in ("tree", "clean"))
+        for mutant in drawn:
+            fate, how = fate_of(mutant, tree, clean, args.limit_s)
+            fates.append((mutant, fate))
+            print(f"{fate.value:8s} {mutant}{f'  ({how})' if how else ''}", flush=True)
+    print(summary(fates))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

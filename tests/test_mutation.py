@@ -1,0 +1,127 @@
+"""The script that draws faults: what it draws is a program, and it tells killed from surviving."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from tests.mutation.__main__ import Fate, fate_of, summary
+from tests.mutation.mutants import FOLDERS, Fault, Mutant, draw, mutants
+from tests.mutation.tests_of import stages
+
+ROOT = Path(__file__).resolve().parent.parent
+CODE = """\
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from x import y
+
+
+def bound(values: list[int], most: int = 3) -> int:
+    \"\"\"At most 3.\"\"\"
+    total = 0
+    for v in values:
+        if v > 0 and not total >= most:
+            total += v
+    print("é", total + 1)
+    return min(total, most)
+"""
+TEST = """\
+from perfc.passes.bound import bound
+
+
+def test_large_values_are_bounded():
+    assert bound([2, 9]) == 3
+"""
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    for name, text in {
+        "perfc/__init__.py": "", "perfc/passes/__init__.py": "", "perfc/passes/bound.py": CODE,
+        "tests/passes/test_bound.py": TEST, "tests/golden/.keep": "",
+    }.items():  # fmt: skip
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+PATH = Path("perfc/passes/bound.py")
+
+
+def by_kind(tree: Path, fault: Fault) -> list[tuple[str, str]]:
+    return [(m.old, m.new) for m in mutants(tree, PATH) if m.fault is fault]
+
+
+def test_every_kind_of_fault_is_found_and_nothing_that_only_checkers_read(tree: Path) -> None:
+    assert {m.fault for m in mutants(tree, PATH)} == set(Fault)
+    compared = [("v > 0", "(v >= 0)"), ("total >= most", "(total > most)")]
+    assert by_kind(tree, Fault.COMPARISON) == compared
+    assert by_kind(tree, Fault.CONSTANT) == [("3", "(4)"), ("0", "(1)"), ("0", "(1)"), ("1", "(2)")]
+    assert by_kind(tree, Fault.EXTREMUM) == [("min", "(max)")]
+    assert by_kind(tree, Fault.OPERATOR) == [("total + 1", "(total - 1)")]
+
+
+def test_a_fault_is_one_change_and_leaves_a_program(tree: Path) -> None:
+    text = (tree / PATH).read_text(encoding="utf-8")
+    for mutant in mutants(tree, PATH):
+        changed = mutant.applied(text)
+        assert changed != text
+        ast.parse(changed)
+        assert changed.startswith(text[: mutant.start])
+        assert changed.endswith(text[mutant.stop :])
+
+
+def test_a_draw_is_the_same_for_the_same_seed_and_even_over_folders() -> None:
+    first, again, other = (draw(ROOT, 12, seed) for seed in (3, 3, 4))
+    assert first == again
+    assert first != other
+    assert [m.path.parts[0] for m in first] == [f for f in FOLDERS for _ in range(3)]
+    assert len({m.fault for m in first}) >= 5
+
+
+def test_tests_of_a_file_are_those_named_after_it_or_importing_it() -> None:
+    near, far = stages(ROOT, Path("passes/streams.py"), 1)
+    assert "tests/passes/test_streams.py" in near
+    assert "tests/golden" in near
+    assert "tests/data/test_fetch.py" not in near
+    assert far == ["tests/passes"]
+
+
+@pytest.mark.parametrize(
+    ("fault", "old", "fate"),
+    [
+        (Fault.EXTREMUM, "min", Fate.KILLED),
+        (Fault.COMPARISON, "v > 0", Fate.SURVIVED),
+        (Fault.RETURN, "return min(total, most)", Fate.KILLED),
+    ],
+)
+def test_a_fault_is_killed_or_survives(
+    fault: Fault, old: str, fate: Fate, tree: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    clean = tmp_path_factory.mktemp("clean")
+    for path in tree.rglob("*.py"):
+        (clean / path.relative_to(tree)).parent.mkdir(parents=True, exist_ok=True)
+        (clean / path.relative_to(tree)).write_bytes(path.read_bytes())
+    (mutant,) = (m for m in mutants(tree, PATH) if m.fault is fault and m.old == old)
+    assert fate_of(mutant, tree, clean, 60)[0] is fate
+    assert (tree / PATH).read_text(encoding="utf-8") == CODE
+
+
+def test_a_test_that_fails_without_the_fault_kills_nothing(tree: Path) -> None:
+    (mutant,) = (m for m in mutants(tree, PATH) if m.fault is Fault.EXTREMUM)
+    (tree / "tests/passes/test_bound.py").write_text(TEST.replace("== 3", "== 4"))
+    assert fate_of(mutant, tree, tree, 60)[0] is not Fate.SURVIVED
+
+
+def test_the_summary_counts_by_folder_and_by_kind() -> None:
+    one = Mutant(Path("ir/a.py"), 1, Fault.CONSTANT, 0, 1, "1", "2")
+    two = Mutant(Path("passes/b.py"), 1, Fault.CONSTANT, 0, 1, "1", "2")
+    text = summary([(one, Fate.KILLED), (two, Fate.SURVIVED), (two, Fate.LATE)])
+    rows = {line.split("  ")[0]: line.split() for line in text.splitlines()}
+    assert rows["ir"][1:] == ["1", "1", "0", "0", "100", "%"]
+    assert rows["passes"][1:] == ["2", "0", "1", "1", "0", "%"]
+    assert rows["all"][1:] == ["3", "1", "1", "1", "50", "%"]
+    assert f"survived: {two}" in text
