@@ -1,8 +1,8 @@
 """Sizes that go together and sizes that do not: perfc refuses what a runtime refuses.
 
-    python benchmarks/sizes.py                 # 400 models of symbolic extents, 8 sizes of each
-    python benchmarks/sizes.py --only 123      # one model
-    python benchmarks/sizes.py --dump 123 x.onnx
+    python -m benchmarks.sizes                 # 400 models of symbolic extents, 8 sizes of each
+    python -m benchmarks.sizes --only 123      # one model
+    python -m benchmarks.sizes --dump 123 x.onnx
 
 Every model is run by onnxruntime at sizes drawn from nothing to a dozen. `infer_shapes` must give
 the shapes that come out, or refuse where the runtime does. The sizes that `analyze` assumes by
@@ -19,10 +19,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import adapter
 import numpy as np
 import onnx
 from onnx import helper, numpy_helper
+
+from tests.oracles import adapter
 
 OPSET = 18
 LARGEST = 12
