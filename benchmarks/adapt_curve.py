@@ -20,11 +20,11 @@ from pathlib import Path
 
 import numpy as np
 
-from perfc.analyzers.adapt import Residual, correction, posterior
 from perfc.analyzers.estimators.forest import INSIDE
-from perfc.analyzers.predictor import predict_with
-from perfc.analyzers.rows import Rows
-from perfc.analyzers.sheet import Sheet
+from perfc.analyzers.estimators.predictor import predict_with
+from perfc.analyzers.features.rows import Rows
+from perfc.analyzers.features.sheet import Sheet
+from perfc.analyzers.intervals.adapt import Residual, correction, posterior
 from perfc.analyzers.training.calibrate import Calibrating
 from perfc.analyzers.training.experiments import OperatorExperiment, experiments
 from perfc.analyzers.training.fit import train

@@ -16,8 +16,8 @@ from pathlib import Path
 from statistics import mean, median
 
 from perfc.adapt import ROOFLINE, of_kernel, residuals
-from perfc.analyzers.adapt import Correction, adapt, of_class
 from perfc.analyzers.estimators.roofline import measured_share
+from perfc.analyzers.intervals.adapt import Correction, adapt, of_class
 from perfc.ir.op import Kind
 from perfc.machine import load_machine
 from perfc.measure import dataset

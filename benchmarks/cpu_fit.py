@@ -16,13 +16,13 @@ import sys
 import tempfile
 from pathlib import Path
 
+from perfc.analyzers.estimators.fitted_rates import of_machine
 from perfc.api import analyze
 from perfc.measure import fit_file
 from perfc.measure.dataset import read, write
 from perfc.measure.evaluate import Outcome, choose, leave_one_out, mean_error, predict
 from perfc.measure.fit import fit, samples_of, total_s
 from perfc.measure.rows import KernelRow, ModelRow
-from perfc.passes.fitted import of_machine
 
 GOAL = 0.12
 LIMIT = 0.15

@@ -27,8 +27,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from perfc.analyzers.sources.timm import graph_folder
-from perfc.analyzers.sources.timm_variants import variants
+from perfc.analyzers.tables.timm import graph_folder
+from perfc.analyzers.tables.timm_variants import variants
 from perfc.api import typed
 from perfc.errors import PerfcError
 from perfc.ir.evaluate import evaluate

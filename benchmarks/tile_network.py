@@ -26,7 +26,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from perfc.analyzers.rows import Rows
+from perfc.analyzers.features.rows import Rows
 from perfc.analyzers.training.experiments import OperatorExperiment, experiments
 from perfc.analyzers.training.growing import Stack, grow, protocols_of, stacked
 from perfc.analyzers.training.protocols import Holdout, UnseenMachine, UnseenShapes, split, targets

@@ -9,9 +9,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from perfc.analyzers.adapt import Adaptation, AdaptError, Residual, adapt
-from perfc.analyzers.artefact import SHIPPED
+from perfc.analyzers.artefacts.artefact import SHIPPED
 from perfc.analyzers.estimate.estimate import Predictor
+from perfc.analyzers.estimators.fitted_rates.subject import Operand, Subject
+from perfc.analyzers.intervals.adapt import Adaptation, AdaptError, Residual, adapt
 from perfc.choice import member
 from perfc.errors import MissingExtraError, PerfcError
 from perfc.extras import install
@@ -22,7 +23,6 @@ from perfc.machine import Machine, Unit, load_machine
 from perfc.measure import dataset
 from perfc.measure.fit_file import replace_target
 from perfc.measure.rows import KernelRow, subject_of
-from perfc.passes.fitted.subject import Operand, Subject
 
 PRODUCT = 8192
 """Extent of the product that calibrate's matrix rates stand for."""
@@ -103,7 +103,7 @@ def residuals(
             that says what the one who answers reads.
         ParseError: an element type that nobody knows.
     """
-    from perfc.analyzers import predictor
+    from perfc.analyzers.estimators import predictor
 
     known = predictor.known_classes(folder) if machine.kind != "cpu" else frozenset[str]()
     for row in measured:
@@ -146,7 +146,7 @@ def check(row: Measured) -> None:
 def class_of(row: Measured, machine: Machine, known: Collection[str]) -> tuple[str, str] | None:
     """Class and element type that the operator predictor reads, None where it has no weights."""
     from perfc.analyzers.estimators.forest import computed
-    from perfc.analyzers.lowering import Lowered
+    from perfc.analyzers.features.lowering import Lowered
 
     dtype = dtype_named(row.dtype).code
     lowered = Lowered(row.class_name, dtype, row.parameters)
@@ -162,7 +162,7 @@ def by_class(
     Raises:
         AdaptError: one is far faster than its floor.
     """
-    from perfc.analyzers import predictor
+    from perfc.analyzers.estimators import predictor
     from perfc.analyzers.estimators.forest import INSIDE, columns_of
 
     columns = columns_of([r.parameters for r in group])
@@ -191,8 +191,8 @@ def by_roofline(group: Sequence[Measured], machine: Machine) -> Iterator[Residua
 
 def by_fit(group: Sequence[Measured], machine: Machine) -> Iterator[Residual]:
     """Kernels beside rates that were fitted on the machine under the same runtime."""
+    from perfc.analyzers.estimators.fitted_rates import of_machine
     from perfc.measure.session import TABLES
-    from perfc.passes.fitted import of_machine
 
     for row in (m.row for m in group if m.row is not None):
         ort = TABLES[row.device.partition(":")[0]]

@@ -28,7 +28,7 @@ from perfc.passes.sizes import Sizes, with_numbers
 
 if TYPE_CHECKING:
     from perfc.analyzers.estimators import Execution
-    from perfc.analyzers.prediction import PredictionTable
+    from perfc.analyzers.runs.prediction import PredictionTable
 
 
 @dataclass(frozen=True)
@@ -94,8 +94,8 @@ class Report:
     @cached_property
     def prediction(self) -> PredictionTable:
         """What every kernel and the run will take; made when first asked for."""
-        from perfc.analyzers.prediction import predicted
-        from perfc.analyzers.whole_run import with_whole
+        from perfc.analyzers.runs.prediction import predicted
+        from perfc.analyzers.runs.whole_run import with_whole
 
         table = predicted(self.execution, self.source)
         return with_whole(

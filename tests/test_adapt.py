@@ -13,15 +13,22 @@ import pytest
 import perfc
 from perfc import cli
 from perfc.adapt import adapt_target, lowered, probes, read, residuals
-from perfc.analyzers.adapt import AdaptError, Residual, adapt, enough, of_machine, posterior
 from perfc.analyzers.estimate.estimate import Predictor
-from perfc.analyzers.prediction import predict
+from perfc.analyzers.estimators.fitted_rates import Efficiencies
+from perfc.analyzers.estimators.fitted_rates.classes import Term
+from perfc.analyzers.estimators.fitted_rates.subject import Amounts, of_texts, operators, types
+from perfc.analyzers.intervals.adapt import (
+    AdaptError,
+    Residual,
+    adapt,
+    enough,
+    of_machine,
+    posterior,
+)
+from perfc.analyzers.runs.prediction import predict
 from perfc.machine import load_machine, validate
 from perfc.measure import dataset, fit_file
 from perfc.measure.rows import KernelRow
-from perfc.passes.fitted import Efficiencies
-from perfc.passes.fitted.classes import Term
-from perfc.passes.fitted.subject import Amounts, of_texts, operators, types
 
 from .analyzers import flat_weights
 

@@ -55,7 +55,7 @@ def test_analysis_loads_neither_onnx_nor_numpy_nor_rich(form: str) -> None:
 def test_prediction_loads_nothing_heavy_but_numpy() -> None:
     args = ["analyze", "examples/models/resnet50.onnx.gz"]
     found = loaded(f"from perfc import cli; assert cli.run({args}) == 0")
-    assert "perfc.analyzers.prediction" in found
+    assert "perfc.analyzers.runs.prediction" in found
     assert {m.partition(".")[0] for m in found if m.partition(".")[0] in HEAVY} <= {"numpy"}
 
 

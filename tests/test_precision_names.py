@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 import perfc
-from perfc.analyzers import predictor
-from perfc.analyzers.classes import classes
-from perfc.analyzers.rows import Protocol
+from perfc.analyzers.estimators import predictor
+from perfc.analyzers.features.classes import classes
+from perfc.analyzers.features.rows import Protocol
 from perfc.analyzers.steps.setting import Precision, precision_of
 from perfc.check.config import load as load_budgets
 from perfc.cli import run

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from .. import artefact
+from ..artefacts import artefact
 from ..estimate.estimate import Estimate, Predictor
 
 if TYPE_CHECKING:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from perfc.passes.fitted import Ratios, of_machine
-from perfc.passes.fitted.classes import classify
-from perfc.passes.fitted.layout import moved_bytes
-from perfc.passes.fitted.subject import of_bound
-
 from ..estimate.estimate import Estimate, Predictor
 from ..estimate.interval import Interval
 from .estimator import Estimator, Execution
+from .fitted_rates import Ratios, of_machine
+from .fitted_rates.classes import classify
+from .fitted_rates.layout import moved_bytes
+from .fitted_rates.subject import of_bound
 
 UNKNOWN_RATIOS = Ratios(0.4, 2.5)
 """Of a class whose fit left no kernel out; assumed."""

@@ -9,21 +9,22 @@ from typing import TYPE_CHECKING
 from perfc.machine import Unit
 from perfc.passes.runtimes import Launch
 
-from .. import artefact, predictor
-from ..adapt import of_class, of_machine
+from ..artefacts import artefact
 from ..estimate.estimate import Estimate, Predictor
 from ..estimate.interval import Interval
-from ..lowering import Lowered, lower
-from ..rows import Protocol
-from ..sheet import Sheet
+from ..features.lowering import Lowered, lower
+from ..features.rows import Protocol
+from ..features.sheet import Sheet
+from ..intervals.adapt import of_class, of_machine
+from . import predictor
 from .estimator import Estimator, Execution
 
 if TYPE_CHECKING:
     from perfc.machine import Machine
     from perfc.passes.roofline import RooflineTable
 
-    from ..card import Card
-    from ..classes import Array
+    from ..artefacts.card import Card
+    from ..features.classes import Array
     from .forest_reason import ForestReason
 
 TENSOR_CORES = frozenset({"matmul", "convolution"})

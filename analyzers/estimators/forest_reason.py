@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 from perfc.machine import load_machine
 from perfc.passes.runtimes import Launch
 
-from .. import artefact, predictor
-from ..implementations import meant
-from ..lowering import Lowered, lower
-from ..sheet import Sheet
-from ..table import class_of, complete, tabulate
+from ..artefacts import artefact
+from ..artefacts.implementations import meant
+from ..features.lowering import Lowered, lower
+from ..features.sheet import Sheet
+from ..features.table import class_of, complete, tabulate
+from . import predictor
 from .forest import INSIDE, computed, inside
 
 if TYPE_CHECKING:
@@ -24,11 +25,11 @@ if TYPE_CHECKING:
 
     from perfc.passes.roofline import RooflineTable
 
-    from ..artefact import Artefact
-    from ..classes import KernelClass
-    from ..forest import Forest
-    from ..implementations import Meant
-    from ..mixture import Mixture
+    from ..artefacts.artefact import Artefact
+    from ..artefacts.forest import Forest
+    from ..artefacts.implementations import Meant
+    from ..features.classes import KernelClass
+    from ..intervals.mixture import Mixture
 
 NEAREST = 3
 MOVES = 5
@@ -195,7 +196,7 @@ def neighbours(found: Artefact, row: Lowered, sheet: Sheet) -> tuple[Neighbour, 
     """The nearest cells of training rows: by extents, then machine, then type."""
     import numpy as np
 
-    from ..distance import distance
+    from ..features.distance import distance
 
     cells, card = found.cells, found.card
     if cells is None or not len(cells.count):

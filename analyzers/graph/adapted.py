@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..rows import DataError
+from ..features.rows import DataError
 from .predictor import GraphPredictor
 from .protocols import drawn
 from .rows import GraphRow, Measurements, Quantity
 from .weights import GraphCard, load
 
 if TYPE_CHECKING:
-    from ..classes import Array
+    from ..features.classes import Array
 
 STEPS = (0, 1, 2, 4, 8, 16, 32, 64)
 """Rows after which the error of the others is told."""

@@ -15,7 +15,7 @@ from .protocols import SAMPLES, Fold, Protocol, folds, thinned
 from .rows import GraphRow, Measurements, Quantity, at_several_batches
 
 if TYPE_CHECKING:
-    from ..classes import Array
+    from ..features.classes import Array
 
 SLICES: Mapping[str, Callable[[GraphRow], bool]] = {
     "all rows": lambda r: True,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from perfc.errors import PerfcError
 
-from ..forest import Forest
+from ..artefacts.forest import Forest
 from ..steps.launch_kind import LaunchKind
 from .datasets import sheet
 from .encode import launch_key
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ..classes import Array
+    from ..features.classes import Array
 
 SCALARS = Schema(
     "scalar totals",

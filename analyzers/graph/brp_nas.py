@@ -27,7 +27,7 @@ from .train import TrainRecipe
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..classes import Array
+    from ..features.classes import Array
 
 LAYERS = 4
 DROPOUT = 0.2

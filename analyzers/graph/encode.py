@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from perfc.ir.dim import Dim
     from perfc.passes.manager import Analyses
 
-    from ..classes import Array
+    from ..features.classes import Array
 
 LEFT_OUT = frozenset({Kind.SHAPE, Kind.CONTAINER, Kind.CONTROL})
 """Nodes that compute no tensor on the device; what their regions hold is encoded."""

@@ -18,9 +18,9 @@ from perfc.machine import load_machine
 from perfc.passes.manager import Analyses
 from perfc.passes.sizes import Sizes
 
-from ..artefact import WeightsError
+from ..artefacts.artefact import WeightsError
 from ..estimate.interval import Interval
-from ..host import host_gap
+from ..runs.host import host_gap
 from ..steps.launch_kind import LaunchKind
 from . import shipped
 from .datasets import with_floors
@@ -41,8 +41,8 @@ FAR_BELOW = 8.0
 """Times that a run is smaller than the small ones trained on where it is far below them.
 
 A launch of timm's small runs, those of the shortest twentieth, takes 9 to 15 times what its host
-is taken to need (`perfc.analyzers.host`), so that of so many times smaller ones nothing is known:
-hosts limit them, whom no row shows.
+is taken to need (`perfc.analyzers.runs.host`), so that of so many times smaller ones nothing is
+known: hosts limit them, whom no row shows.
 """
 PLAIN = frozenset({Kind.ELEMENTWISE, Kind.VIEW, Kind.SHAPE})
 KINLESS = "no graph trained on is built like it"

@@ -13,7 +13,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..conformal import LEAST_SPREAD
+from ..intervals.conformal import LEAST_SPREAD
 from ..steps.setting import Mode, Precision
 from .kernel_sums import KINDS
 from .pooled import SHARES_START
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ..classes import Array
+    from ..features.classes import Array
     from .rows import Measurements
 
 MACHINE, UNTRAINED, WAY, KIND = 0.25, 0.5, 0.05, 0.2

@@ -10,7 +10,7 @@ from .node_features import logs
 from .schema import Schema
 
 if TYPE_CHECKING:
-    from ..classes import Array
+    from ..features.classes import Array
 
 COUNTS = ("flop", "mac", "parameters")
 

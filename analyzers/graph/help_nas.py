@@ -13,9 +13,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from ..rows import DataError
-from ..sources import read_parquet
+from ..features.rows import DataError
 from ..steps.setting import Precision, Setting
+from ..tables import read_parquet
 from .datasets import GraphDataset
 from .encode import encode_module
 from .model_graph import ModelGraph

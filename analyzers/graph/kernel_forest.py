@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from perfc.errors import PerfcError
 
-from ..forest import Forest
+from ..artefacts.forest import Forest
 from .datasets import sheet
 from .predictor import Budget, GraphPredictor, Say
 from .roofline import roofline_s
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ..classes import Array
+    from ..features.classes import Array
 
 AMOUNTS = ("mac", "read_bytes", "write_bytes", "m")
 TRAITS = ("n", "k", "window", "stride", "channels", "reduced")

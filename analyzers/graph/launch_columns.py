@@ -17,7 +17,7 @@ from .rows import Measurements
 from .schema import Schema
 
 if TYPE_CHECKING:
-    from ..classes import Array
+    from ..features.classes import Array
 
 HOST_S = 2e-6
 """A launch on the host; its column makes up for where launches, not kernels, set the time."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from perfc.errors import PerfcError
 
-from ..conformal import UNMEASURED_WIDENING, Band, band
+from ..intervals.conformal import UNMEASURED_WIDENING, Band, band
 from .kernel_sums import kin_of
 from .launch_columns import RUNS, LinearRuns, linear_runs
 from .population import LEAST, Few, Known, Prior, learned
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ..classes import Array
+    from ..features.classes import Array
 
 LEAST_ROWS = 20
 """Of a condition, to be learned alone."""

@@ -2,8 +2,8 @@
 
 Machines err as a whole, each in its own direction: the half-width for one that nobody measured is
 the root of two squares, of what machines left out in turn were off by and of what was left within
-them (split conformal, over an expected spread: `perfc.analyzers.conformal`). Graphs that are built
-like none trained on have a band of their own, from families left out in turn.
+them (split conformal, over an expected spread: `perfc.analyzers.intervals.conformal`). Graphs that
+are built like none trained on have a band of their own, from families left out in turn.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ..conformal import COVERAGE, UNMEASURED_WIDENING, Band
+from ..intervals.conformal import COVERAGE, UNMEASURED_WIDENING, Band
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ..classes import Array
+    from ..features.classes import Array
 
 GAUSSIAN = 1.645
 """Deviations that hold nine in ten. Student's quantile would be right for so few machines, but

@@ -16,7 +16,7 @@ from .row_features import ROW
 from .train import Loss, TrainRecipe
 
 if TYPE_CHECKING:
-    from ..classes import Array
+    from ..features.classes import Array
 
 MOST_NODES = 512
 """Longer graphs are cut off, shorter ones padded with zeros; the paper does not state its size."""

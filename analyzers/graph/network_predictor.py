@@ -21,7 +21,7 @@ from .schema import Schema
 from .train import Loss, Trained, TrainRecipe, fit_network, huber, predicted, seeded
 
 if TYPE_CHECKING:
-    from ..classes import Array
+    from ..features.classes import Array
 
 NODE, EDGE, WHOLE, ROWS = "node", "edge", "whole", "row"
 LEAST_WIDTH = 16

@@ -22,7 +22,7 @@ from .schema import Schema
 from .train import Loss, TrainRecipe
 
 if TYPE_CHECKING:
-    from ..classes import Array
+    from ..features.classes import Array
 
 VOCABULARY = (
     "conv", "conv_transpose", "gemm", "matmul", "batch_norm", "layer_norm", "instance_norm",

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ..classes import Array
+    from ..features.classes import Array
 
 OTHER = "other"
 

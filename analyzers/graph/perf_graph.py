@@ -10,7 +10,7 @@ from .node_features import logs
 from .schema import Schema
 
 if TYPE_CHECKING:
-    from ..classes import Array
+    from ..features.classes import Array
 
 HYPER_PARAMETERS = (
     "kernel_h", "kernel_w", "stride_h", "stride_w", "dilation_h", "dilation_w", "pad_h", "pad_w",

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from perfc.errors import PerfcError
 
-from ..conformal import LEAST_SPREAD, Band, band, excess
-from ..forest import ARRAYS, Forest
+from ..artefacts.forest import ARRAYS, Forest
+from ..intervals.conformal import LEAST_SPREAD, Band, band, excess
 from ..training.architectures import FAMILY_PARTS, Part, families_in_turn
 from ..training.sums import SumRecipe
 from .few_rows import Shift, design, deviations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ..classes import Array
+    from ..features.classes import Array
 
 APART = SumRecipe(trees=60, depth=6, learning_rate=0.3, knee=0.1)
 """For machines left out in turn, whose errors calibrate those that nobody measured."""

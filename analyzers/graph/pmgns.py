@@ -24,7 +24,7 @@ from .schema import Schema
 from .train import TrainRecipe
 
 if TYPE_CHECKING:
-    from ..classes import Array
+    from ..features.classes import Array
 
 VOCABULARY = (
     "conv", "conv_transpose", "dense", "batched_matmul", "batch_norm", "layer_norm", "softmax",

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ..classes import Array
+    from ..features.classes import Array
     from .rows import Measurements
 
 _KINDS = tuple(k.name.lower() for k in LaunchKind)

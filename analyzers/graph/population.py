@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ..classes import Array
+    from ..features.classes import Array
 
 NOISES = (0.001, 0.003, 0.01, 0.03, 0.06, 0.12, 0.25)
 FREEDOMS = (0.01, 0.03, 0.1, 0.3)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ..classes import Array
+    from ..features.classes import Array
 
 Say = Callable[[str], None]
 LEAST_FACTOR, MOST_FACTOR = 0.05, 0.95

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from ..forest import Forest
+from ..artefacts.forest import Forest
 from ..steps.predict import walked
 from ..training.architectures import family, fold_of
 from ..training.sums import SumRecipe
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ..classes import Array
+    from ..features.classes import Array
 
 PARTS = 3
 RECIPE = SumRecipe(trees=250, depth=7, knee=0.1)

@@ -12,7 +12,7 @@ from .predictor import Budget, GraphPredictor, Say
 from .rows import GraphRow, Measurements, Quantity
 
 if TYPE_CHECKING:
-    from ..classes import Array
+    from ..features.classes import Array
     from ..steps.columns import Columns
 
 SCALED = "scaled"

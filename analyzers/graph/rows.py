@@ -13,7 +13,7 @@ from .encode import launch_key
 from .model_graph import KernelGraph, ModelGraph
 
 if TYPE_CHECKING:
-    from ..classes import Array
+    from ..features.classes import Array
     from ..steps.columns import Columns
 
 

@@ -18,7 +18,7 @@ from .train import Loss, TrainRecipe
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..classes import Array
+    from ..features.classes import Array
 
 MEAN, NO_GLOBAL_NODE, PLAIN, NO_EDGES, NO_GRAPH = (
     "mean", "no-global-node", "plain", "no-edge-features", "no-graph-features"

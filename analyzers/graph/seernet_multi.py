@@ -20,7 +20,7 @@ from .seernet import SeerNet
 from .train import Trained, TrainRecipe, fit_network
 
 if TYPE_CHECKING:
-    from ..classes import Array
+    from ..features.classes import Array
 
 PLAIN_SUM = "without-pcgrad"
 INFERENCE, TRAINING = "inference", "training"

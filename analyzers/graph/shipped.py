@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from perfc.errors import TargetError
 from perfc.machine import load_machine
 
-from ..artefact import WeightsError
+from ..artefacts.artefact import WeightsError
 from .rows import Quantity
 from .weights import GraphCard, load, read_card
 

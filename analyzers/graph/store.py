@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from perfc.whole_file import write_whole
 
-from ..rows import DataError
+from ..features.rows import DataError
 from ..steps.columns import LinearColumns
 from ..steps.launches import AMOUNTS, TRAITS
 from ..steps.setting import Precision, Setting
@@ -33,7 +33,7 @@ from .schema import Schema
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ..classes import Array
+    from ..features.classes import Array
     from .model_graph import Indices
 
 MAX_BYTES = 256 << 20

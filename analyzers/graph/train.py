@@ -22,7 +22,7 @@ from .store import write_file
 from .tensors import read_tensors, write_tensors
 
 if TYPE_CHECKING:
-    from ..classes import Array
+    from ..features.classes import Array
 
 Loss = Callable[[nn.Module, Batch], Tensor]
 CHECKPOINT, STATE, LOG = "checkpoint.safetensors", "state.json", "log.csv"

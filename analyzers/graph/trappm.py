@@ -30,7 +30,7 @@ from .tensors import read_tensors, write_tensors
 from .train import Loss, TrainRecipe
 
 if TYPE_CHECKING:
-    from ..classes import Array
+    from ..features.classes import Array
 
 VOCABULARY = (
     "abs", "add", "and", "argmax", "argmin", "attention", "average_pool", "batch_norm", "cast",

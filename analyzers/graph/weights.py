@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 from perfc.errors import MissingExtraError
 from perfc.extras import BASE, install
 
-from ..artefact import WeightsError
+from ..artefacts.artefact import WeightsError
 from .predictor import GraphPredictor, predictor
 from .rows import Measurements, Quantity
 from .store import write_file
 
 if TYPE_CHECKING:
-    from ..classes import Array
+    from ..features.classes import Array
     from ..steps.setting import Setting
 
 FORMAT = 1

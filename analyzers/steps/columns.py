@@ -10,7 +10,7 @@ from .launch_kind import LaunchKind
 from .launches import AMOUNTS, TRAITS, Launch
 
 if TYPE_CHECKING:
-    from ..classes import Array
+    from ..features.classes import Array
 
 PLAIN = {"groups": 1.0, "window": 1.0, "stride": 1.0}
 """Values of what a launch does not state, where it is not 0."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .. import physics
-from ..classes import Amounts
-from ..table import Table
+from ..features import physics
+from ..features.classes import Amounts
+from ..features.table import Table
 from .launch_kind import LaunchKind
 
 if TYPE_CHECKING:
-    from ..classes import Array
-    from ..sheet import Sheet
+    from ..features.classes import Array
+    from ..features.sheet import Sheet
     from .columns import Columns
     from .setting import Setting
 

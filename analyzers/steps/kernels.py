@@ -24,12 +24,12 @@ from perfc.passes.manager import Analyses
 from perfc.passes.retype import AUTOCAST
 from perfc.passes.strides import Strides
 
-from .. import artefact
-from ..artefact import Artefact, WeightsError
+from ..artefacts import artefact
+from ..artefacts.artefact import Artefact, WeightsError
 from ..estimate.estimate import Estimate, Predictor
 from ..estimate.interval import Interval
-from ..predictor import LONGEST
-from ..sheet import Sheet
+from ..estimators.predictor import LONGEST
+from ..features.sheet import Sheet
 from .columns import columns as columns_of
 from .features import tabulate
 from .launches import Launch, Listing
@@ -50,8 +50,8 @@ if TYPE_CHECKING:
     from perfc.passes.fuse import Kernel, KernelTable
     from perfc.passes.roofline import RooflineTable
 
-    from ..card import Card
-    from ..classes import Array
+    from ..artefacts.card import Card
+    from ..features.classes import Array
 
 RUNTIMES = {"eager": Mode.EAGER, "cudagraph": Mode.EAGER, "inductor": Mode.COMPILED}
 """Runtimes by the steps that ran their kernels, whatever launched them."""

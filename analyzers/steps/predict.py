@@ -9,12 +9,12 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .. import artefact
-from ..artefact import Artefact, WeightsError
-from ..conformal import LEAST_SPREAD, excess
-from ..distance import coordinates, nearest
-from ..forest import Forest
-from ..sheet import Sheet
+from ..artefacts import artefact
+from ..artefacts.artefact import Artefact, WeightsError
+from ..artefacts.forest import Forest
+from ..features.distance import coordinates, nearest
+from ..features.sheet import Sheet
+from ..intervals.conformal import LEAST_SPREAD, excess
 from .columns import columns as columns_of
 from .features import SHARED, tabulate
 from .launch_kind import LaunchKind
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from perfc.ir.graph import Module
     from perfc.machine import Machine
 
-    from ..card import Card
-    from ..classes import Array
+    from ..artefacts.card import Card
+    from ..features.classes import Array
     from .columns import Columns
 
 CLASS = "step"

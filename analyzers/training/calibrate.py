@@ -6,9 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from ..artefact import Artefact
-from ..card import Card
-from ..conformal import (
+from ..artefacts.artefact import Artefact
+from ..artefacts.card import Card
+from ..artefacts.forest import Forest
+from ..features.rows import Rows
+from ..features.table import class_of
+from ..intervals.conformal import (
     LEAST_SPREAD,
     LEVELS,
     Band,
@@ -18,16 +21,13 @@ from ..conformal import (
     band,
     of_category,
 )
-from ..forest import Forest
-from ..rows import Rows
-from ..table import class_of
 from .growing import Recipe, Stack, boost, grow, stacked
 from .levels import levels
 from .machines import LEAST_MACHINES, NOWHERE, Growth, Memory, unseen_machines
 from .protocols import folds, targets
 
 if TYPE_CHECKING:
-    from ..classes import Array
+    from ..features.classes import Array
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from perfc.machine import load_machine
 
-from ..artefact import Cells
-from ..rows import Rows
-from ..sheet import Sheet
-from ..table import class_of, complete
+from ..artefacts.artefact import Cells
+from ..features.rows import Rows
+from ..features.sheet import Sheet
+from ..features.table import class_of, complete
 
 MAX_CELLS = 20_000
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from perfc.machine import load_machine
 
-from ..artefact import Artefact
-from ..conformal import coverage_of
-from ..predictor import Estimates, predict_with
-from ..rows import Rows
-from ..sheet import Sheet
-from ..table import class_of
+from ..artefacts.artefact import Artefact
+from ..estimators.predictor import Estimates, predict_with
+from ..features.rows import Rows
+from ..features.sheet import Sheet
+from ..features.table import class_of
+from ..intervals.conformal import coverage_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,7 +29,7 @@ class Asked(Enum):
     CHOICES = "framework not named"
     """Which kernel, or how operands are quantised, but not whose."""
     NOTHING = "as analyze asks"
-    """Neither, as `perfc.analyzers.lowering`."""
+    """Neither, as `perfc.analyzers.features.lowering`."""
 
     def of(self, rows: Rows) -> Rows:
         """Rows as such a caller describes them."""

@@ -16,7 +16,7 @@ from typing import Any
 from perfc.errors import MissingExtraError
 from perfc.extras import install
 
-from ..rows import DataError
+from ..features.rows import DataError
 
 LAYERS = ("num_layers", "num_decoder_layers", "n_layer", "num_hidden_layers")
 SPARSE_LAYERS = ("num_sparse_encoder_layers", "num_sparse_decoder_layers")

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 from perfc.version import __version__
 
-from ..artefact import FORMAT, Artefact, Ready, schema_of
-from ..card import Card
-from ..conformal import Band, Bands, Calibration
-from ..implementations import implementations
-from ..rows import DataError, Rows
-from ..table import class_of
+from ..artefacts.artefact import FORMAT, Artefact, Ready, schema_of
+from ..artefacts.card import Card
+from ..artefacts.implementations import implementations
+from ..features.rows import DataError, Rows
+from ..features.table import class_of
+from ..intervals.conformal import Band, Bands, Calibration
 from .calibrate import Calibrating, calibrate
 from .cells import summarise
 from .growing import Recipe, protocols_of, stacked

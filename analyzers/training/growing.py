@@ -10,16 +10,16 @@ from perfc.errors import MissingExtraError
 from perfc.extras import BASE, install
 from perfc.machine import load_machine
 
-from ..forest import Forest
-from ..rows import Protocol, Rows
-from ..sheet import Sheet
-from ..table import Table, class_of, tabulate
+from ..artefacts.forest import Forest
+from ..features.rows import Protocol, Rows
+from ..features.sheet import Sheet
+from ..features.table import Table, class_of, tabulate
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ..classes import Array
+    from ..features.classes import Array
 
 
 @dataclass(frozen=True)

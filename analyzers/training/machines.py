@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING
 
 from perfc.machine import load_machine
 
-from ..conformal import (
+from ..artefacts.forest import Forest
+from ..features.distance import nearest
+from ..features.rows import Protocol, Rows
+from ..features.sheet import Sheet
+from ..features.table import class_of
+from ..intervals.conformal import (
     LEAST_DISTANCE,
     LEAST_SPREAD,
     NEAR,
@@ -21,11 +26,6 @@ from ..conformal import (
     part,
     sides,
 )
-from ..distance import nearest
-from ..forest import Forest
-from ..rows import Protocol, Rows
-from ..sheet import Sheet
-from ..table import class_of
 from .growing import Recipe, Stack, grow, protocols_of, stacked
 from .protocols import targets
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ..classes import Array
+    from ..features.classes import Array
 
 LEAST_MACHINES = 3
 BEYOND = 2.5

@@ -2,9 +2,9 @@
 
     python -m perfc.analyzers.training.power DATA
 
-Writes ``analyzers/power.toml``. Rows: every block of every source with power, ``SAMPLE`` of each so
-that no table outvotes another, ``LONG_S`` or longer. Splits, fixed before: each board left out in
-turn; each class of kernels left out in turn.
+Writes ``analyzers/runs/power.toml``. Rows: every block of every source with power, ``SAMPLE`` of
+each so that no table outvotes another, ``LONG_S`` or longer. Splits, fixed before: each board left
+out in turn; each class of kernels left out in turn.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .. import physics
-from ..classes import classes
-from ..energy import FILE, LONG_S, matrix_key
-from ..sheet import Sheet
-from ..sources import sources
-from ..table import complete
+from ..features import physics
+from ..features.classes import classes
+from ..features.sheet import Sheet
+from ..features.table import complete
+from ..runs.energy import FILE, LONG_S, matrix_key
+from ..tables import sources
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ..classes import Array
+    from ..features.classes import Array
 
 UNITS = ("matrix16", "matrix8", "matrix4", "device", "l2", "special")
 SHORT_S = 10e-6
@@ -100,7 +100,7 @@ def _blocks(folder: Path) -> Iterator[Watched]:
 
 
 def shares(coefficients: Array, busy: Array) -> Array:
-    """`perfc.analyzers.energy.share_of_cap` of many kernels."""
+    """`perfc.analyzers.runs.energy.share_of_cap` of many kernels."""
     import numpy as np
 
     found: Array = 1 - (1 - coefficients[0]) * np.exp(-busy @ coefficients[1:])

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ..rows import Rows
+from ..features.rows import Rows
 
 if TYPE_CHECKING:
     import numpy as np

@@ -10,7 +10,7 @@ from pathlib import Path
 from perfc.vegalite import svg
 from perfc.whole_file import write_whole
 
-from ..artefact import SHIPPED, record
+from ..artefacts.artefact import SHIPPED, record
 from .evaluate import Figure
 from .experiments import Experiment
 

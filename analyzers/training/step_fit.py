@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 from perfc.machine import load_machine
 from perfc.version import __version__
 
-from ..artefact import FORMAT, Artefact, Ready, schema_of
-from ..card import Card
-from ..conformal import LEAST_SPREAD, NEAR, Band, Bands, Calibration, Rings, band
-from ..distance import coordinates, nearest
-from ..forest import Forest
-from ..rows import DataError, Protocol
-from ..sheet import Sheet
-from ..sources.timm import StepRow
+from ..artefacts.artefact import FORMAT, Artefact, Ready, schema_of
+from ..artefacts.card import Card
+from ..artefacts.forest import Forest
+from ..features.distance import coordinates, nearest
+from ..features.rows import DataError, Protocol
+from ..features.sheet import Sheet
+from ..intervals.conformal import LEAST_SPREAD, NEAR, Band, Bands, Calibration, Rings, band
 from ..steps.predict import CLASS, MOST_SPREAD
+from ..tables.timm import StepRow
 from .architectures import family, fold_of
 from .sums import SumModel, SumRecipe, SumStack, learn, spread_of, stacked
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ..classes import Array
+    from ..features.classes import Array
 
 LEAST_MACHINES = 2
 NOTES = (

@@ -19,18 +19,18 @@ from perfc.errors import MissingExtraError
 from perfc.extras import BASE, install
 from perfc.machine import load_machine
 
-from ..forest import Forest
-from ..rows import DataError
-from ..sheet import Sheet
-from ..sources.timm import StepRow
+from ..artefacts.forest import Forest
+from ..features.rows import DataError
+from ..features.sheet import Sheet
 from ..steps.features import tabulate
 from ..steps.launch_kind import LaunchKind
+from ..tables.timm import StepRow
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ..classes import Array
+    from ..features.classes import Array
 
 LEAST_MULTIPLIER = 0.1
 REWEIGHTINGS = 4

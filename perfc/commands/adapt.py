@@ -82,7 +82,7 @@ def command(
 
 def answered_by_steps(target: str) -> str:
     """Runtimes whose 16-bit kernels are predicted by whole steps that this very machine ran."""
-    from perfc.analyzers.artefact import SHIPPED, read_card
+    from perfc.analyzers.artefacts.artefact import SHIPPED, read_card
     from perfc.analyzers.steps.kernels import RUNTIMES
     from perfc.analyzers.steps.predict import weights_name
     from perfc.machine import load_machine

@@ -29,7 +29,7 @@ def command() -> None:
 @click.option("--force", is_flag=True, help="Replace weights of another schema.")
 def op(names: tuple[str, ...], data: Path, output: Path | None, force: bool) -> None:
     """Train the operator predictors NAME, all by default, on every row of their tables."""
-    from perfc.analyzers.artefact import SHIPPED, check_replaceable, save
+    from perfc.analyzers.artefacts.artefact import SHIPPED, check_replaceable, save
     from perfc.analyzers.training.experiments import chosen
 
     folder = output or SHIPPED

@@ -16,8 +16,8 @@ from .align import Alignment
 from .figures import Metric
 
 if TYPE_CHECKING:
-    from perfc.analyzers.energy import Energy
     from perfc.analyzers.estimate.estimate import Estimate
+    from perfc.analyzers.runs.energy import Energy
     from perfc.api import Report
     from perfc.passes.fuse import Kernel
 

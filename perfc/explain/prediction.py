@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from perfc.analyzers.energy import Energy
     from perfc.analyzers.estimate.estimate import Estimate
+    from perfc.analyzers.runs.energy import Energy
     from perfc.api import Report
 
 

@@ -211,7 +211,7 @@ class Subject:
         self, roof: RooflineTable, kernels: KernelTable, module: Module, basis: Basis
     ) -> Gain:
         """The gain where the run would be that of other kernels, as predicted for these."""
-        from perfc.analyzers.prediction import predicted
+        from perfc.analyzers.runs.prediction import predicted
 
         then = predicted(
             replace(self.report.execution, bounds=roof, kernels=kernels, module=module)

@@ -83,8 +83,9 @@ EFFICIENCY = (
     *("mid_bytes_per_s", "far_bytes_per_s", "weight_bytes_per_s", "store_bytes_per_s"),
     *("row_per_s", "moved_bytes_per_s", "low_ratio", "high_ratio"),
 )
-"""Rates of ``[efficiency."CLASS"]``, fitted to measured kernels (passes/fitted/classes.py), and how
-far measured times lie from those they give."""
+"""Rates of ``[efficiency."CLASS"]``, and how far measured times lie from those they give.
+
+They are fitted to measured kernels (``analyzers/estimators/fitted_rates``)."""
 ADAPTATION = ("small_ratio", "large_ratio", "low_ratio", "high_ratio")
 """Factors of ``[adaptation.CLASS]``: what corrects predictions learned on other machines."""
 LEVELS = ("l1", "l2_private", "l2", "device")

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from perfc.passes.fitted import of_machine
+from perfc.analyzers.estimators.fitted_rates import of_machine
 from perfc.passes.roofline import KernelBound
 
 from .attribute import Attribution, Part

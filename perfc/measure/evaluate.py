@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from perfc.passes.fitted import Efficiencies
-from perfc.passes.fitted.classes import classify
+from perfc.analyzers.estimators.fitted_rates import Efficiencies
+from perfc.analyzers.estimators.fitted_rates.classes import classify
 
 from .fit import LEAST_SAMPLES, Key, Sample, fit, key_of, runtime_count
 from .rows import KernelRow, ModelRow, subject_of

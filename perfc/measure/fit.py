@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING
 
+from perfc.analyzers.estimators.fitted_rates import host_nodes
+from perfc.analyzers.estimators.fitted_rates.classes import Term, classify
+from perfc.analyzers.estimators.fitted_rates.efficiencies import HOST, MOVES, Efficiencies
+from perfc.analyzers.estimators.fitted_rates.subject import Subject
 from perfc.errors import ParseError
-from perfc.passes.fitted import host_nodes
-from perfc.passes.fitted.classes import Term, classify
-from perfc.passes.fitted.efficiencies import HOST, MOVES, Efficiencies
-from perfc.passes.fitted.subject import Subject
 
 from .rows import KernelRow, ModelRow, subject_of
 

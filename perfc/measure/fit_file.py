@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from perfc.analyzers.estimators.fitted_rates import Efficiencies
+from perfc.analyzers.estimators.fitted_rates.efficiencies import HIGH, LOW, WHOLE, source_of
 from perfc.errors import ParseError, TargetError
 from perfc.machine import Machine, load_machine, validate
-from perfc.passes.fitted import Efficiencies
-from perfc.passes.fitted.efficiencies import HIGH, LOW, WHOLE, source_of
 from perfc.whole_file import replacing
 
 from .dataset import beside, read

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from perfc.passes.fitted import Ratios
-from perfc.passes.fitted.classes import classify
-from perfc.passes.fitted.efficiencies import HOST, WHOLE
+from perfc.analyzers.estimators.fitted_rates import Ratios
+from perfc.analyzers.estimators.fitted_rates.classes import classify
+from perfc.analyzers.estimators.fitted_rates.efficiencies import HOST, WHOLE
 
 from .evaluate import Outcome
 from .fit import LEAST_SAMPLES, Sample, fit

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from perfc.ir.evaluate import evaluate
-from perfc.passes.fitted.layout import moved_bytes
-from perfc.passes.fitted.subject import (
+from perfc.analyzers.estimators.fitted_rates.layout import moved_bytes
+from perfc.analyzers.estimators.fitted_rates.subject import (
     LONGEST_OP,
     Amounts,
     Subject,
@@ -18,6 +17,7 @@ from perfc.passes.fitted.subject import (
     types,
     views,
 )
+from perfc.ir.evaluate import evaluate
 
 if TYPE_CHECKING:
     from perfc.passes.roofline import KernelBound

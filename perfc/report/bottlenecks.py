@@ -19,7 +19,7 @@ from .pressure import Repeated
 from .units import Unit, quantity, share
 
 if TYPE_CHECKING:
-    from perfc.analyzers.prediction import PredictionTable
+    from perfc.analyzers.runs.prediction import PredictionTable
     from perfc.api import Report
 
 LEAST = 0.005

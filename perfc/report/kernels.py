@@ -14,8 +14,8 @@ from .prediction import Forecast, forecast
 from .units import Unit, share
 
 if TYPE_CHECKING:
-    from perfc.analyzers.energy import Energy
     from perfc.analyzers.estimate.estimate import Estimate
+    from perfc.analyzers.runs.energy import Energy
     from perfc.api import Report
 
 

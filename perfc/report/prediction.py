@@ -10,9 +10,9 @@ from .document import Amount, Column, Fact, Facts, Note, Section, Table
 from .units import Unit, quantity, share
 
 if TYPE_CHECKING:
-    from perfc.analyzers.energy import Energy
     from perfc.analyzers.estimate.estimate import Estimate
-    from perfc.analyzers.prediction import PredictionTable
+    from perfc.analyzers.runs.energy import Energy
+    from perfc.analyzers.runs.prediction import PredictionTable
     from perfc.api import Report
 
 

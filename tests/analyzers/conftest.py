@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from perfc.analyzers.artefact import Artefact
+from perfc.analyzers.artefacts.artefact import Artefact
 from perfc.analyzers.training.fit import Recipe, train
 
 from .synthetic import blocks

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import numpy as np
 
-from perfc.analyzers.artefact import FORMAT, Artefact, save, schema_of
-from perfc.analyzers.card import Card
-from perfc.analyzers.classes import classes
-from perfc.analyzers.conformal import NEAR, Band, Bands, Calibration
-from perfc.analyzers.distance import coordinates
-from perfc.analyzers.forest import Forest
-from perfc.analyzers.rows import Protocol
-from perfc.analyzers.sheet import Sheet
-from perfc.analyzers.table import complete, tabulate
+from perfc.analyzers.artefacts.artefact import FORMAT, Artefact, save, schema_of
+from perfc.analyzers.artefacts.card import Card
+from perfc.analyzers.artefacts.forest import Forest
+from perfc.analyzers.features.classes import classes
+from perfc.analyzers.features.distance import coordinates
+from perfc.analyzers.features.rows import Protocol
+from perfc.analyzers.features.sheet import Sheet
+from perfc.analyzers.features.table import complete, tabulate
+from perfc.analyzers.intervals.conformal import NEAR, Band, Bands, Calibration
 from perfc.machine import load_machine
 
 

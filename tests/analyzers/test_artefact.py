@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from perfc.analyzers import artefact
-from perfc.analyzers.artefact import Artefact, WeightsError
-from perfc.analyzers.predictor import predict_with
-from perfc.analyzers.rows import Protocol
-from perfc.analyzers.sheet import Sheet
+from perfc.analyzers.artefacts import artefact
+from perfc.analyzers.artefacts.artefact import Artefact, WeightsError
+from perfc.analyzers.estimators.predictor import predict_with
+from perfc.analyzers.features.rows import Protocol
+from perfc.analyzers.features.sheet import Sheet
 from perfc.machine import load_machine
 
 ROWS = {"m": np.array([1.0, 4096.0]), "n": np.array([4096.0, 512.0]), "k": np.array([4096.0, 64.0])}

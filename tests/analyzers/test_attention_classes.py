@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perfc.analyzers.classes.attention import AttentionKernel
-from perfc.analyzers.classes.attention_prefill import pairs
-from perfc.analyzers.rows import Protocol
-from perfc.analyzers.sheet import Sheet
-from perfc.analyzers.table import class_of, complete
+from perfc.analyzers.features.classes.attention import AttentionKernel
+from perfc.analyzers.features.classes.attention_prefill import pairs
+from perfc.analyzers.features.rows import Protocol
+from perfc.analyzers.features.sheet import Sheet
+from perfc.analyzers.features.table import class_of, complete
 from perfc.machine import load_machine
 
 if TYPE_CHECKING:
-    from perfc.analyzers.classes import Amounts, Columns
+    from perfc.analyzers.features.classes import Amounts, Columns
 
 small = st.integers(1, 24)
 
@@ -127,7 +127,7 @@ def written(folder: Path) -> None:
 
 
 def test_the_source_names_old_versions_and_drops_suspect_rows(tmp_path: Path) -> None:
-    from perfc.analyzers.sources.aic_attention import AicAttention
+    from perfc.analyzers.tables.aic_attention import AicAttention
 
     written(tmp_path)
     blocks = list(AicAttention().rows(tmp_path))
@@ -150,7 +150,7 @@ def test_profiles_of_steps_give_prompts_after_cached_tokens_and_no_mixed_steps(
 ) -> None:
     pd = pytest.importorskip("pandas")
     pytest.importorskip("pyarrow")
-    from perfc.analyzers.sources.llmservingsim_attention import LlmServingSimAttention
+    from perfc.analyzers.tables.llmservingsim_attention import LlmServingSimAttention
 
     new = {
         "device": "RTX4090", "model": "meta-llama/Llama-3.1-8B", "tensor_parallel": 2,

@@ -9,7 +9,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from perfc.analyzers.lowering import Lowered, lower
+from perfc.analyzers.features.lowering import Lowered, lower
 from perfc.api import analyze
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from perfc.analyzers.classes.collective import Operation, link_bytes_per_s
-from perfc.analyzers.rows import Protocol
-from perfc.analyzers.sheet import Sheet
-from perfc.analyzers.table import class_of, complete
+from perfc.analyzers.features.classes.collective import Operation, link_bytes_per_s
+from perfc.analyzers.features.rows import Protocol
+from perfc.analyzers.features.sheet import Sheet
+from perfc.analyzers.features.table import class_of, complete
 from perfc.machine import load_machine
 
 GIB = 2.0**30

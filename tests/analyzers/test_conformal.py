@@ -5,7 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from perfc.analyzers.conformal import NEAR, Band, Bands, Calibration, band, excess, of_category
+from perfc.analyzers.intervals.conformal import (
+    NEAR,
+    Band,
+    Bands,
+    Calibration,
+    band,
+    excess,
+    of_category,
+)
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -9,24 +9,24 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from perfc.analyzers import reach
-from perfc.analyzers.classes.convolution import Convolution, gain
-from perfc.analyzers.classes.elementwise import Elementwise
-from perfc.analyzers.classes.matmul_f32 import MatmulF32
-from perfc.analyzers.classes.normalization import Normalization
-from perfc.analyzers.classes.softmax import Softmax
-from perfc.analyzers.predictor import transferred
-from perfc.analyzers.rows import Protocol
-from perfc.analyzers.sheet import Sheet
-from perfc.analyzers.sources.deepbench import DeepBench
-from perfc.analyzers.sources.neusight import POINTWISE, NeuSight
-from perfc.analyzers.sources.operand_layout import OTHER_LAYOUT, layout
-from perfc.analyzers.table import complete
+from perfc.analyzers.estimators.predictor import transferred
+from perfc.analyzers.features import reach
+from perfc.analyzers.features.classes.convolution import Convolution, gain
+from perfc.analyzers.features.classes.elementwise import Elementwise
+from perfc.analyzers.features.classes.matmul_f32 import MatmulF32
+from perfc.analyzers.features.classes.normalization import Normalization
+from perfc.analyzers.features.classes.softmax import Softmax
+from perfc.analyzers.features.rows import Protocol
+from perfc.analyzers.features.sheet import Sheet
+from perfc.analyzers.features.table import complete
+from perfc.analyzers.tables.deepbench import DeepBench
+from perfc.analyzers.tables.neusight import POINTWISE, NeuSight
+from perfc.analyzers.tables.operand_layout import OTHER_LAYOUT, layout
 from perfc.analyzers.training.experiments import OperatorExperiment, experiments
 from perfc.machine import load_machine
 
 if TYPE_CHECKING:
-    from perfc.analyzers.classes import Array
+    from perfc.analyzers.features.classes import Array
 
 V100 = Sheet(load_machine("v100-pcie-32gb"))
 P100 = Sheet(load_machine("p100"))

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from perfc.analyzers import predictor
-from perfc.analyzers.backward import backward
-from perfc.analyzers.end_to_end import Plan, Run, Spent, inference, training
-from perfc.analyzers.lowering import Lowered, lower
-from perfc.analyzers.summing import Side
+from perfc.analyzers.estimators import predictor
+from perfc.analyzers.features.lowering import Lowered, lower
+from perfc.analyzers.intervals.summing import Side
+from perfc.analyzers.runs.backward import backward
+from perfc.analyzers.runs.end_to_end import Plan, Run, Spent, inference, training
 
 ROOT = Path(__file__).resolve().parents[2]
 GPT2 = ROOT / "examples" / "models" / "gpt2.onnx.gz"

@@ -12,17 +12,17 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 import perfc
-from perfc.analyzers import predictor
-from perfc.analyzers.classes import KernelClass, classes
-from perfc.analyzers.classes.convolution import touched
+from perfc.analyzers.estimators import predictor
 from perfc.analyzers.estimators.forest import learned
-from perfc.analyzers.lowering import lower
-from perfc.analyzers.sheet import Sheet
+from perfc.analyzers.features.classes import KernelClass, classes
+from perfc.analyzers.features.classes.convolution import touched
+from perfc.analyzers.features.lowering import lower
+from perfc.analyzers.features.sheet import Sheet
+from perfc.analyzers.features.table import complete
 from perfc.analyzers.steps.columns import columns
 from perfc.analyzers.steps.features import floors_s
 from perfc.analyzers.steps.launches import launches
 from perfc.analyzers.steps.setting import Precision, Setting
-from perfc.analyzers.table import complete
 from perfc.errors import PerfcError
 from perfc.ir.graph import Graph, Module, Node, Value, Weight
 from perfc.ir.op import Op

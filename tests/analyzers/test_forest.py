@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from perfc.analyzers.forest import Forest
+from perfc.analyzers.artefacts.forest import Forest
 
 xgboost = pytest.importorskip("xgboost")
 

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 from numpy.typing import NDArray
 
-from perfc.analyzers.artefact import WeightsError
+from perfc.analyzers.artefacts.artefact import WeightsError
 from perfc.analyzers.graph import bench, weights
 from perfc.analyzers.graph.bench import evaluate, figures, kendall_tau, rank_agreement
 from perfc.analyzers.graph.boosted_totals import BoostedTotals

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from perfc.analyzers.features.rows import DataError
 from perfc.analyzers.graph.datasets import dataset
 from perfc.analyzers.graph.datasets.h200 import campaign
-from perfc.analyzers.rows import DataError
 from perfc.analyzers.steps.setting import Precision
 
 MODELS = Path(__file__).parents[2] / "examples" / "models"

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import perfc
+from perfc.analyzers.features.rows import DataError
 from perfc.analyzers.graph.datasets import graph_path, load
 from perfc.analyzers.graph.datasets.timm import encoded_file
 from perfc.analyzers.graph.encode import encode_module, launch_key
@@ -15,7 +16,6 @@ from perfc.analyzers.graph.networks import fbnet, nas_bench_101, nas_bench_201
 from perfc.analyzers.graph.networks.builder import ArchitectureError
 from perfc.analyzers.graph.schema import Schema
 from perfc.analyzers.graph.store import load_graph, parse_rows, rows_text, save_graph
-from perfc.analyzers.rows import DataError
 from perfc.analyzers.steps.setting import Precision, Setting
 
 from .graph_rows import SETTING, arch, measurements

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 import perfc
-from perfc.analyzers import predictor
+from perfc.analyzers.estimators import predictor
 from perfc.analyzers.graph import shipped
 from perfc.analyzers.graph.estimate import FAR_BELOW, WIDENING, Estimate, estimate
 from perfc.analyzers.graph.predictor import Budget, GraphEstimates, GraphPredictor, Say
 from perfc.analyzers.graph.rows import Measurements, Quantity
 from perfc.analyzers.graph.weights import SMALL, GraphCard, small_peaks
-from perfc.analyzers.host import host_gap
+from perfc.analyzers.runs.host import host_gap
 from perfc.analyzers.steps.setting import Setting
 from perfc.frontend import load
 from perfc.machine import load_machine
@@ -24,7 +24,7 @@ from perfc.machine import load_machine
 from .graph_rows import measurements
 
 if TYPE_CHECKING:
-    from perfc.analyzers.classes import Array
+    from perfc.analyzers.features.classes import Array
 
 MODEL = Path(__file__).parents[2] / "examples" / "models" / "resnet50.onnx.gz"
 HALF_WIDTH = 0.1

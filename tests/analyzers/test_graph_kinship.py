@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from perfc.analyzers.conformal import Band
 from perfc.analyzers.estimate.interval import Interval
 from perfc.analyzers.graph import as_shipped, physics_residual, residual_fit, shipped
 from perfc.analyzers.graph.as_shipped import figures_as_shipped
@@ -25,6 +24,7 @@ from perfc.analyzers.graph.predictor import Budget
 from perfc.analyzers.graph.protocols import Protocol
 from perfc.analyzers.graph.rows import GraphRow, Measurements, Quantity
 from perfc.analyzers.graph.weights import card_of, load, save
+from perfc.analyzers.intervals.conformal import Band
 from perfc.analyzers.steps.setting import Setting
 from perfc.errors import PerfcError
 from perfc.frontend import load as load_model

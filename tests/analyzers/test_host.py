@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import perfc
-from perfc.analyzers.host import EAGER_HOST, host_gap
+from perfc.analyzers.runs.host import EAGER_HOST, host_gap
 from perfc.analyzers.steps.setting import Setting
 from perfc.machine import load_machine
 

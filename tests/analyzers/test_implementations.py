@@ -9,16 +9,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from perfc.analyzers import artefact
-from perfc.analyzers.artefact import Artefact, WeightsError
-from perfc.analyzers.card import card_text, parse_card
-from perfc.analyzers.classes import classes
-from perfc.analyzers.conformal import coverage_of
-from perfc.analyzers.implementations import implementations, meant
-from perfc.analyzers.predictor import Estimates, available, predict, predict_with
-from perfc.analyzers.rows import Protocol, Rows
-from perfc.analyzers.sheet import Sheet
-from perfc.analyzers.table import complete
+from perfc.analyzers.artefacts import artefact
+from perfc.analyzers.artefacts.artefact import Artefact, WeightsError
+from perfc.analyzers.artefacts.card import card_text, parse_card
+from perfc.analyzers.artefacts.implementations import implementations, meant
+from perfc.analyzers.estimators.predictor import Estimates, available, predict, predict_with
+from perfc.analyzers.features.classes import classes
+from perfc.analyzers.features.rows import Protocol, Rows
+from perfc.analyzers.features.sheet import Sheet
+from perfc.analyzers.features.table import complete
+from perfc.analyzers.intervals.conformal import coverage_of
 from perfc.analyzers.training.evaluate import Asked
 from perfc.analyzers.training.fit import Recipe, train
 from perfc.machine import load_machine

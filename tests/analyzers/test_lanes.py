@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from perfc.analyzers import lanes
-from perfc.analyzers.lanes import ALL, LARGE, SMALL, WIDE
-from perfc.analyzers.sheet import Sheet
+from perfc.analyzers.features import lanes
+from perfc.analyzers.features.lanes import ALL, LARGE, SMALL, WIDE
+from perfc.analyzers.features.sheet import Sheet
 from perfc.machine import list_machines, load_machine
 
 if TYPE_CHECKING:
-    from perfc.analyzers.classes import Array
+    from perfc.analyzers.features.classes import Array
 
 A100 = Sheet(load_machine("a100-pcie-40gb"))
 V100 = Sheet(load_machine("v100-pcie-32gb"))

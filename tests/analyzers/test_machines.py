@@ -7,7 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from perfc.analyzers.conformal import (
+from perfc.analyzers.features.rows import Rows
+from perfc.analyzers.features.table import class_of
+from perfc.analyzers.intervals.conformal import (
     LEAST_DISTANCE,
     NEAR,
     Band,
@@ -18,8 +20,6 @@ from perfc.analyzers.conformal import (
     part,
     sides,
 )
-from perfc.analyzers.rows import Rows
-from perfc.analyzers.table import class_of
 from perfc.analyzers.training.machines import (
     Departure,
     Growth,

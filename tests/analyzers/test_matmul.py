@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from perfc.analyzers.rows import Protocol
-from perfc.analyzers.sheet import Sheet
-from perfc.analyzers.sources import sources
-from perfc.analyzers.table import class_of, complete
+from perfc.analyzers.features.rows import Protocol
+from perfc.analyzers.features.sheet import Sheet
+from perfc.analyzers.features.table import class_of, complete
+from perfc.analyzers.tables import sources
 from perfc.machine import list_machines, load_machine
 
 from .synthetic import matmul_rows, write_table

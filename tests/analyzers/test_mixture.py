@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from perfc.analyzers.mixture import Mixture
+from perfc.analyzers.intervals.mixture import Mixture
 
 TAILS = np.array([0.05]), np.array([0.95])
 

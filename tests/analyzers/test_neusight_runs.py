@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from perfc.analyzers.end_to_end import Run, Spent
-from perfc.analyzers.summing import Side
+from perfc.analyzers.intervals.summing import Side
+from perfc.analyzers.runs.end_to_end import Run, Spent
 from perfc.analyzers.training.experiments.neusight_runs import Timed, correlation
 
 KERNELS = 4

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 import perfc
-from perfc.analyzers.energy import PowerModel, idle_w, power_model, share_of_cap
 from perfc.analyzers.estimate.estimate import Predictor
 from perfc.analyzers.estimators.forest import learned
-from perfc.analyzers.lowering import lower
-from perfc.analyzers.prediction import PredictionTable, predict
+from perfc.analyzers.features.lowering import lower
+from perfc.analyzers.runs.energy import PowerModel, idle_w, power_model, share_of_cap
+from perfc.analyzers.runs.prediction import PredictionTable, predict
 from perfc.machine import load_machine
 from perfc.report import Format, collect, render
 

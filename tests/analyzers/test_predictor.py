@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from perfc.analyzers import artefact
-from perfc.analyzers.artefact import Artefact, WeightsError
-from perfc.analyzers.conformal import coverage_of
-from perfc.analyzers.predictor import Estimates, predict, predict_with
-from perfc.analyzers.rows import Protocol
-from perfc.analyzers.sheet import Sheet
-from perfc.analyzers.table import KernelError
+from perfc.analyzers.artefacts import artefact
+from perfc.analyzers.artefacts.artefact import Artefact, WeightsError
+from perfc.analyzers.estimators.predictor import Estimates, predict, predict_with
+from perfc.analyzers.features.rows import Protocol
+from perfc.analyzers.features.sheet import Sheet
+from perfc.analyzers.features.table import KernelError
+from perfc.analyzers.intervals.conformal import coverage_of
 from perfc.machine import load_machine
 
 from .synthetic import matmul_rows
@@ -86,8 +86,8 @@ import time
 start = time.process_time()
 import numpy as np
 numpy_s = time.process_time() - start
-from perfc.analyzers.predictor import predict
-from perfc.analyzers.rows import Protocol
+from perfc.analyzers.estimators.predictor import predict
+from perfc.analyzers.features.rows import Protocol
 from perfc.machine import load_machine
 rng = np.random.default_rng(0)
 rows = {n: rng.integers(1, 8192, 500).astype(float) for n in ("m", "n", "k")}

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from perfc.analyzers import predictor
 from perfc.analyzers.estimate.estimate import Estimate, Predictor
 from perfc.analyzers.estimate.interval import Interval
+from perfc.analyzers.estimators import predictor
 from perfc.analyzers.estimators.choice import comes_first
 from perfc.analyzers.estimators.forest import computed, inside
-from perfc.analyzers.lowering import Lowered
-from perfc.analyzers.rows import Protocol
-from perfc.analyzers.sources import sources
-from perfc.analyzers.sources.llmservingsim_layers import MODELS, width_and_depth
+from perfc.analyzers.features.lowering import Lowered
+from perfc.analyzers.features.rows import Protocol
+from perfc.analyzers.tables import sources
+from perfc.analyzers.tables.llmservingsim_layers import MODELS, width_and_depth
 from perfc.machine import load_machine
 from perfc.passes.runtimes import Launch
 

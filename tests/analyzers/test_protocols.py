@@ -7,7 +7,7 @@ import zlib
 import numpy as np
 import pytest
 
-from perfc.analyzers.rows import DataError
+from perfc.analyzers.features.rows import DataError
 from perfc.analyzers.training.protocols import (
     UnseenMachine,
     UnseenShapes,

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import perfc
-from perfc.analyzers.artefact import Artefact, save
+from perfc.analyzers.artefacts.artefact import Artefact, save
 from perfc.analyzers.estimators.forest import learned
 from perfc.analyzers.estimators.forest_reason import reasons
 from perfc.analyzers.training.fit import train

@@ -12,16 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import perfc
-from perfc.analyzers.artefact import FORMAT, Artefact, WeightsError, save, schema_of
-from perfc.analyzers.card import Card
-from perfc.analyzers.conformal import Band, Bands, Calibration
-from perfc.analyzers.distance import coordinates
+from perfc.analyzers.artefacts.artefact import FORMAT, Artefact, WeightsError, save, schema_of
+from perfc.analyzers.artefacts.card import Card
+from perfc.analyzers.artefacts.forest import Forest
 from perfc.analyzers.estimate.estimate import Estimate, Predictor
 from perfc.analyzers.estimate.interval import Interval
-from perfc.analyzers.forest import Forest
-from perfc.analyzers.prediction import PredictionTable, predict
-from perfc.analyzers.rows import Protocol
-from perfc.analyzers.sheet import Sheet
+from perfc.analyzers.features.distance import coordinates
+from perfc.analyzers.features.rows import Protocol
+from perfc.analyzers.features.sheet import Sheet
+from perfc.analyzers.intervals.conformal import Band, Bands, Calibration
+from perfc.analyzers.runs.prediction import PredictionTable, predict
 from perfc.analyzers.steps.columns import columns
 from perfc.analyzers.steps.features import tabulate
 from perfc.analyzers.steps.kernels import (
@@ -216,7 +216,7 @@ def test_damaged_weights_are_one_line(tmp_path: Path) -> None:
 
 
 def test_the_newest_version_of_the_machine_is_taken(weights: Path) -> None:
-    from perfc.analyzers import artefact
+    from perfc.analyzers.artefacts import artefact
 
     card = artefact.load(weights / f"{weights_name(Mode.EAGER)}.toml").card
     here = setting_of(card, "f16", compiled=False, target="rtx3090")

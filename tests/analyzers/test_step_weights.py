@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from perfc.analyzers.artefact import WeightsError
+from perfc.analyzers.artefacts.artefact import WeightsError
 from perfc.analyzers.steps.predict import StepEstimate, predict_module, weights_name
 from perfc.analyzers.steps.setting import Mode, Precision, Setting
 from perfc.api import typed

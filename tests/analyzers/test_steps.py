@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from perfc.analyzers.sheet import Sheet
-from perfc.analyzers.sources.timm import BATCHES, Measured, lower
+from perfc.analyzers.features.sheet import Sheet
 from perfc.analyzers.steps.columns import columns
 from perfc.analyzers.steps.features import tabulate
 from perfc.analyzers.steps.launch_kind import LaunchKind
 from perfc.analyzers.steps.launches import Launch, Listing, launches
 from perfc.analyzers.steps.setting import Precision, Setting
+from perfc.analyzers.tables.timm import BATCHES, Measured, lower
 from perfc.api import typed
 from perfc.machine import load_machine
 from perfc.passes.canonicalize import Canonicalize

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perfc.analyzers.summing import CORRELATION, Side, half_width
+from perfc.analyzers.intervals.summing import CORRELATION, Side, half_width
 
 widths = st.lists(st.floats(1e-9, 1e3), min_size=1, max_size=20)
 names = st.sampled_from([*CORRELATION, "pooling"])

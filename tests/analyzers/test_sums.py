@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from perfc.analyzers import artefact
-from perfc.analyzers.rows import DataError
-from perfc.analyzers.sources.timm import StepRow
+from perfc.analyzers.artefacts import artefact
+from perfc.analyzers.features.rows import DataError
 from perfc.analyzers.steps.columns import LinearColumns
 from perfc.analyzers.steps.launches import AMOUNTS, TRAITS
 from perfc.analyzers.steps.predict import estimate, expected_error
 from perfc.analyzers.steps.setting import Setting
+from perfc.analyzers.tables.timm import StepRow
 from perfc.analyzers.training.step_fit import train_steps
 from perfc.analyzers.training.sums import SumRecipe, learn, multipliers, non_negative, stacked
 from perfc.machine import load_machine

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from perfc.analyzers.rows import DataError
-from perfc.analyzers.sources.timm import TABLE, measured, step_rows
-from perfc.analyzers.sources.timm_variants import forms, parameters, variants
+from perfc.analyzers.features.rows import DataError
+from perfc.analyzers.tables.timm import TABLE, measured, step_rows
+from perfc.analyzers.tables.timm_variants import forms, parameters, variants
 from perfc.frontend import load
 from perfc.passes.canonicalize import Canonicalize
 from perfc.passes.manager import Analyses

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from perfc.analyzers import artefact
-from perfc.analyzers.card import card_text
+from perfc.analyzers.artefacts import artefact
+from perfc.analyzers.artefacts.card import card_text
 from perfc.analyzers.training import experiments as module
 from perfc.analyzers.training import growing, scoreboard
 from perfc.analyzers.training.fit import Recipe

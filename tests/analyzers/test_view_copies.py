@@ -10,7 +10,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from perfc.analyzers.end_to_end import Plan
+from perfc.analyzers.runs.end_to_end import Plan
 
 GPT2 = Path(__file__).resolve().parents[2] / "examples" / "models" / "gpt2.onnx.gz"
 TOKENS, HEADS, WIDTH = 8, 4, 16

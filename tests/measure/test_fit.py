@@ -9,6 +9,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from perfc.analyzers.estimators.fitted_rates import Efficiencies, of_machine
+from perfc.analyzers.estimators.fitted_rates.classes import (
+    Term,
+    broadcast,
+    classify,
+    permutation,
+    reduced,
+)
+from perfc.analyzers.estimators.fitted_rates.efficiencies import HOST
+from perfc.analyzers.estimators.fitted_rates.layout import moved_bytes
+from perfc.analyzers.estimators.fitted_rates.subject import of_bound, parse_types, types
 from perfc.api import analyze
 from perfc.errors import MissingExtraError, ParseError
 from perfc.machine import load_machine, validate
@@ -18,11 +29,6 @@ from perfc.measure.fit import fit, samples_of, total_s
 from perfc.measure.nnls import bounded, nnls, robust
 from perfc.measure.rows import KernelRow, ModelRow
 from perfc.measure.rows import subject_of as of_row
-from perfc.passes.fitted import Efficiencies, of_machine
-from perfc.passes.fitted.classes import Term, broadcast, classify, permutation, reduced
-from perfc.passes.fitted.efficiencies import HOST
-from perfc.passes.fitted.layout import moved_bytes
-from perfc.passes.fitted.subject import of_bound, parse_types, types
 
 TABLE = "ort-cpu-blocked"
 TRUTH = {Term.LAUNCH: 2e-6, Term.MAC: 8e-12, Term.BYTE: 1e-11}

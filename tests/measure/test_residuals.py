@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 import perfc
+from perfc.analyzers.estimators.fitted_rates import of_machine
+from perfc.analyzers.estimators.fitted_rates.efficiencies import WHOLE
 from perfc.machine import load_machine
 from perfc.measure import dataset, fit_file
 from perfc.measure.residuals import between
 from perfc.measure.rows import KernelRow, ModelRow
-from perfc.passes.fitted import of_machine
-from perfc.passes.fitted.efficiencies import WHOLE
 
 from .test_fit import TABLE, kernel, whole
 

@@ -21,11 +21,11 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
-from perfc.analyzers.energy import idle_w, power_model
+from perfc.analyzers.features.sheet import Sheet
 from perfc.analyzers.graph.estimate import Estimate, estimate
 from perfc.analyzers.graph.shipped import newest
-from perfc.analyzers.prediction import PredictionTable, predict
-from perfc.analyzers.sheet import Sheet
+from perfc.analyzers.runs.energy import idle_w, power_model
+from perfc.analyzers.runs.prediction import PredictionTable, predict
 from perfc.analyzers.steps.setting import Mode, Precision, Setting
 from perfc.api import typed
 from perfc.errors import PerfcError

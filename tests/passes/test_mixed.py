@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 
 import perfc
-from perfc.analyzers import predictor
+from perfc.analyzers.estimators import predictor
 from perfc.analyzers.steps.kernels import Autocasting, kernel_times
 from perfc.analyzers.steps.predict import predict_module
 from perfc.analyzers.steps.setting import Precision, Setting

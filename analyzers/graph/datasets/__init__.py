@@ -21,8 +21,8 @@ from perfc.declared import instances
 from perfc.errors import PerfcError
 from perfc.machine import load_machine
 
-from ...rows import DataError
-from ...sheet import Sheet
+from ...features.rows import DataError
+from ...features.sheet import Sheet
 from ...steps.features import floors_s
 from ..model_graph import ModelGraph
 from ..rows import GraphRow, Measurements

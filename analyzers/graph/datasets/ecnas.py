@@ -8,8 +8,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from ...sources import read_parquet
 from ...steps.setting import Precision, Setting
+from ...tables import read_parquet
 from ..encode import encode_module
 from ..model_graph import ModelGraph
 from ..networks.nas_bench_101 import network

@@ -14,10 +14,10 @@ from math import nan
 from pathlib import Path
 from typing import ClassVar
 
-from ...rows import DataError
-from ...sources import target_of
-from ...sources.timm import graph_folder
+from ...features.rows import DataError
 from ...steps.setting import Precision, Setting
+from ...tables import target_of
+from ...tables.timm import graph_folder
 from ..model_graph import ModelGraph
 from ..rows import GraphRow
 from . import GraphDataset

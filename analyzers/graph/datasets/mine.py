@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from ...rows import DataError
-from ...sources.timm import graph_folder
+from ...features.rows import DataError
 from ...steps.setting import Precision, Setting
+from ...tables.timm import graph_folder
 from ..encode import encode_module
 from ..model_graph import ModelGraph
 from ..rows import GraphRow

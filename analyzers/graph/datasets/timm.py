@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from perfc.errors import PerfcError
 
-from ...sources.timm import TABLE, Measured, graph_folder, measured
-from ...sources.timm_variants import forms, parameters, variants
+from ...tables.timm import TABLE, Measured, graph_folder, measured
+from ...tables.timm_variants import forms, parameters, variants
 from ..encode import encode, encode_module
 from ..model_graph import ModelGraph
 from ..rows import GraphRow

@@ -16,10 +16,10 @@ from typing import ClassVar
 from perfc.declared import modules
 from perfc.errors import PerfcError
 
-from ...artefact import Artefact, Ready
-from ...rows import Rows
-from ...sources import sources
-from ...table import class_of
+from ...artefacts.artefact import Artefact, Ready
+from ...features.rows import Rows
+from ...features.table import class_of
+from ...tables import sources
 from ..calibrate import Calibrating
 from ..evaluate import Asked, Figure, Slice, Tested, figure, test
 from ..fit import Recipe, train

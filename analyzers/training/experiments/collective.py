@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...rows import Protocol, Rows
+from ...features.rows import Protocol, Rows
 from ..calibrate import Calibrating
 from ..evaluate import Slice, everything
 from ..fit import Recipe

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ...rows import Protocol, Rows
-from ...sources.neusight import PUBLISHED_TEST
-from ...sources.operand_layout import OTHER_LAYOUT
+from ...features.rows import Protocol, Rows
+from ...tables.neusight import PUBLISHED_TEST
+from ...tables.operand_layout import OTHER_LAYOUT
 from ..calibrate import Calibrating
 from ..evaluate import Slice, everything
 from ..fit import Recipe

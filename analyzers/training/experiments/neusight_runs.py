@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from perfc.errors import MissingExtraError
 
-from ...artefact import Artefact, Ready
-from ...conformal import COVERAGE, coverage_of
-from ...end_to_end import Plan, Run, inference, training
-from ...rows import DataError
-from ...sources import read_parquet
-from ...summing import TOGETHER
+from ...artefacts.artefact import Artefact, Ready
+from ...features.rows import DataError
+from ...intervals.conformal import COVERAGE, coverage_of
+from ...intervals.summing import TOGETHER
+from ...runs.end_to_end import Plan, Run, inference, training
+from ...tables import read_parquet
 from ..evaluate import Figure
 from ..export import exported, layer_units
 from . import Experiment, Say

@@ -9,12 +9,12 @@ from pathlib import Path
 
 from perfc.machine import load_machine
 
-from ...artefact import Artefact, Ready
-from ...rows import DataError
-from ...sources import existing
-from ...sources.timm import TABLE, StepRow, step_rows
+from ...artefacts.artefact import Artefact, Ready
+from ...features.rows import DataError
 from ...steps.predict import StepEstimate, estimate, weights_name
 from ...steps.setting import Mode
+from ...tables import existing
+from ...tables.timm import TABLE, StepRow, step_rows
 from ..architectures import (
     FAMILY_PARTS,
     SEEDS,

@@ -1,0 +1,254 @@
+"""What is shipped of a predictor: a card anyone can read (TOML) and arrays (npz, no pickle)."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import re
+import zipfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from perfc.errors import PerfcError
+from perfc.whole_file import write_whole
+
+from ..features.table import class_of as kernel_class
+from .card import Card, card_text, parse_card
+from .forest import Forest
+
+if TYPE_CHECKING:
+    from ..features.classes import Array
+
+SHIPPED = Path(__file__).parents[1] / "weights"
+Ready = Callable[[str, str], object]
+"""Told name and schema before anything is trained; raises what forbids it."""
+FORMAT = 2
+MAX_CARD_BYTES = 1 << 18
+HEAD_BYTES = 4096
+MAX_ARRAYS_BYTES = 16 << 20
+MAX_MEMBER_BYTES = 64 << 20
+FORESTS = ("factor", "spread")
+HULL = ("hull_low", "hull_high", "middle")
+
+
+class WeightsError(PerfcError):
+    """Trained weights that are missing, damaged or of another schema."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Training rows in summary: those whose parameters agree to a factor of two.
+
+    Args:
+        names: of the parameters.
+        kin: index of machine, element type and framework in the card's ``kin``.
+        log2: rounded logarithm of each parameter, ``[cells, parameters]``; -1 for zero.
+        count: of rows.
+        efficiency: floor over measured time, geometric mean.
+    """
+
+    names: tuple[str, ...]
+    kin: Array
+    log2: Array
+    count: Array
+    efficiency: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Artefact:
+    """One trained predictor.
+
+    Args:
+        card: what it is, in words and numbers.
+        factor: forest of ``log(time / scale)``.
+        spread: forest of the log of its expected absolute error.
+        hull_low: least value of each feature among the rows trained on.
+        hull_high: largest value.
+        middle: median.
+        cells: the rows in summary, for naming near ones; None if left out or not read.
+        more: further arrays of a predictor that has its own.
+    """
+
+    card: Card
+    factor: Forest
+    spread: Forest
+    hull_low: Array
+    hull_high: Array
+    middle: Array
+    cells: Cells | None = None
+    more: Mapping[str, Any] = field(default_factory=dict)
+
+    def factor_of(self, *, measured: bool) -> Forest:
+        """Of machines that were measured, or of others, for which less of it speaks."""
+        general = self.card.general
+        return self.factor if measured or not general else self.factor.first(general)
+
+
+def schema_of(class_name: str, parameters: tuple[str, ...], features: tuple[str, ...]) -> str:
+    """Digest of everything that must agree between weights and the code that reads them."""
+    text = json.dumps([FORMAT, class_name, list(parameters), list(features)])
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def save(artefact: Artefact, folder: Path, *, overwrite: bool = False) -> Path:
+    """Write card and arrays into a folder, each in one step; the card comes last.
+
+    Raises:
+        WeightsError: weights of another schema are there and ``overwrite`` is off.
+    """
+    import numpy as np
+
+    card = artefact.card
+    target = check_replaceable(card.name, card.schema, folder, overwrite=overwrite)
+    arrays: dict[str, Any] = {name: getattr(artefact, name) for name in HULL}
+    for name in FORESTS:
+        forest: Forest = getattr(artefact, name)
+        arrays |= {f"{name}_{key}": value for key, value in forest.arrays().items()}
+    if artefact.cells is not None:
+        cells = artefact.cells
+        arrays |= {f"cells_{n}": getattr(cells, n) for n in ("kin", "log2", "count", "efficiency")}
+    arrays |= {f"more_{name}": value for name, value in artefact.more.items()}
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **arrays)
+    folder.mkdir(parents=True, exist_ok=True)
+    digest = hashlib.sha256(buffer.getvalue()).hexdigest()
+    write_whole(target.with_suffix(".npz"), buffer.getvalue())
+    write_whole(target, card_text(card, digest).encode())
+    return target
+
+
+def check_replaceable(name: str, schema: str, folder: Path, *, overwrite: bool) -> Path:
+    """Where the card of a predictor goes, if nothing of another schema is there.
+
+    Raises:
+        WeightsError: weights of another schema are there and ``overwrite`` is off.
+    """
+    target = folder / f"{name}.toml"
+    if target.exists() and not overwrite:
+        present = read_card(target)
+        if present.schema != schema:
+            raise WeightsError(
+                f"weights of schema {present.schema} are there, these are {schema}",
+                hint="--force replaces them", where=str(target),
+            )  # fmt: skip
+    return target
+
+
+def read_card(path: Path) -> Card:
+    """The card of a file.
+
+    Raises:
+        WeightsError: it cannot be read, or is no card.
+    """
+    content = _content(path, MAX_CARD_BYTES)
+    try:
+        return parse_card(content.decode())
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise WeightsError(f"no model card: {error}", where=str(path)) from None
+
+
+def record(path: Path, metrics: Mapping[str, Mapping[str, float]]) -> None:
+    """Write metrics into a card, in place of those that were there.
+
+    Raises:
+        WeightsError: there is no card.
+    """
+    card = read_card(path)
+    write_whole(path, card_text(replace(card, metrics=metrics), card.arrays_sha256).encode())
+
+
+def class_of(path: Path) -> str:
+    """The class that a card is of, without reading the rest of it where it need not be.
+
+    Raises:
+        WeightsError: it cannot be read, or is no card.
+    """
+    start = _content(path, MAX_CARD_BYTES)[:HEAD_BYTES].decode(errors="replace")
+    found = re.search(r'^class = "(\w+)"$', start, re.MULTILINE)
+    return found[1] if found else read_card(path).class_name
+
+
+def load(path: Path, *, cells: bool = False, card: Card | None = None) -> Artefact:
+    """Read what `save` wrote; every array is checked before it is used.
+
+    Args:
+        path: of the card.
+        cells: whether to read the training rows' summary too, which no prediction needs.
+        card: what ``path`` holds, if it was read before.
+
+    Raises:
+        WeightsError: damaged, of another schema, or not belonging together.
+    """
+    card = card or read_card(path)
+    expected = schema_of(card.class_name, card.parameters, card.features)
+    if card.format != FORMAT or card.schema != expected:
+        raise WeightsError(
+            f"weights of schema {card.schema}, this version reads {expected}",
+            hint="train them anew with `perfc train op`", where=str(path),
+        )  # fmt: skip
+    arrays_path = path.with_suffix(".npz")
+    content = _content(arrays_path, MAX_ARRAYS_BYTES)
+    if hashlib.sha256(content).hexdigest() != card.arrays_sha256:
+        raise WeightsError("not the arrays that the card speaks of", where=str(arrays_path))
+    try:
+        return _assemble(card, _arrays(content, cells=cells))
+    except (ValueError, KeyError, OSError, zipfile.BadZipFile, EOFError) as error:
+        raise WeightsError(f"damaged weights: {error}", where=str(arrays_path)) from None
+
+
+def _assemble(card: Card, arrays: Mapping[str, Any]) -> Artefact:
+    import numpy as np
+
+    forests = {
+        name: Forest.from_arrays(
+            card.features,
+            {k.removeprefix(f"{name}_"): v for k, v in arrays.items() if k.startswith(f"{name}_")},
+            card.bases[name],
+        )
+        for name in FORESTS
+    }
+    if not 0 <= card.general <= len(forests["factor"].roots):
+        raise ValueError("a card that speaks of more trees than there are")
+    for one in card.implementations:
+        kind = kernel_class(card.class_name)
+        if (len(one.choices), len(one.reasons)) != (len(kind.by_framework), len(kind.chosen_by)):
+            raise ValueError("implementations of another class")
+    hull = [np.asarray(arrays[name], np.float64) for name in HULL]
+    if any(h.shape != (len(card.features),) or not np.isfinite(h).all() for h in hull):
+        raise ValueError("hull of another number of features")
+    cells = None
+    if "cells_log2" in arrays:
+        cells = Cells(
+            (*card.parameters,),
+            *(np.asarray(arrays[f"cells_{n}"]) for n in ("kin", "log2", "count", "efficiency")),
+        )
+        if cells.log2.shape != (len(cells.count), len(card.parameters)):
+            raise ValueError("cells of another number of parameters")
+    more = {k.removeprefix("more_"): v for k, v in arrays.items() if k.startswith("more_")}
+    low, high, middle = hull
+    return Artefact(card, forests["factor"], forests["spread"], low, high, middle, cells, more)
+
+
+def _arrays(content: bytes, *, cells: bool) -> dict[str, Any]:
+    import numpy as np
+
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        if sum(info.file_size for info in archive.infolist()) > MAX_MEMBER_BYTES:
+            raise ValueError(f"arrays end at {MAX_MEMBER_BYTES} bytes")
+    with np.load(io.BytesIO(content), allow_pickle=False) as archive:
+        wanted = [n for n in archive.files if cells or not n.startswith("cells_")]
+        return {name: archive[name] for name in wanted}
+
+
+def _content(path: Path, limit: int) -> bytes:
+    try:
+        with path.open("rb") as stream:
+            content = stream.read(limit + 1)
+    except OSError as error:
+        raise WeightsError(f"cannot read: {error.strerror}", where=str(path)) from None
+    if len(content) > limit:
+        raise WeightsError(f"such files end at {limit} bytes", where=str(path))
+    return content

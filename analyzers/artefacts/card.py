@@ -1,0 +1,212 @@
+"""Model cards: what a predictor was trained on, how it was tested, and what it reads."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..features.rows import Protocol
+from ..intervals.conformal import LEVELS, Band, Bands, Calibration
+from .implementations import Implementation
+
+
+@dataclass(frozen=True)
+class Card:
+    """What stands in a card.
+
+    Args:
+        name: of the predictor; its files' stem.
+        class_name: class of kernels it predicts.
+        format: version of the layout of the files.
+        schema: digest of class, parameters and features.
+        parameters: of the class, required and optional ones.
+        features: in the order of the forests.
+        protocols: under which the rows were timed.
+        frameworks: whose rows there are; the first stands for one that is not named.
+        dtypes: element types.
+        targets: machines.
+        kin: machine, element type and framework of each block of rows.
+        implementations: whose kernels were measured, where several frameworks' were.
+        places: coordinates of every machine by element type, `perfc.analyzers.features.distance`.
+        bases: constant of each forest.
+        calibration: of the intervals.
+        split: how rows were held out for the metrics.
+        data: SHA-256 of every table.
+        metrics: of held-out rows, by the name of the split and slice.
+        versions: of the libraries that trained.
+        general: how many of the factor's first trees speak for machines nobody measured; 0 all.
+        arrays_sha256: digest of the arrays beside the card.
+    """
+
+    name: str
+    class_name: str
+    format: int
+    schema: str
+    parameters: tuple[str, ...]
+    features: tuple[str, ...]
+    protocols: tuple[Protocol, ...]
+    frameworks: tuple[str, ...]
+    dtypes: tuple[str, ...]
+    targets: tuple[str, ...]
+    kin: tuple[tuple[str, str, str], ...]
+    places: Mapping[str, tuple[tuple[float, ...], ...]]
+    bases: Mapping[str, float]
+    calibration: Calibration
+    split: str
+    data: Mapping[str, str]
+    metrics: Mapping[str, Mapping[str, float]]
+    versions: Mapping[str, str]
+    implementations: tuple[Implementation, ...] = ()
+    rows: int = 0
+    general: int = 0
+    arrays_sha256: str = ""
+    notes: tuple[str, ...] = field(default=())
+
+
+def card_text(card: Card, arrays_sha256: str) -> str:
+    """The card as TOML."""
+    content: dict[str, object] = {
+        "name": card.name,
+        "class": card.class_name,
+        "format": card.format,
+        "schema": card.schema,
+        "arrays_sha256": arrays_sha256,
+        "split": card.split,
+        "rows": card.rows,
+        "general": card.general,
+        "protocols": [p.value for p in card.protocols],
+        "frameworks": card.frameworks,
+        "dtypes": card.dtypes,
+        "targets": card.targets,
+        "parameters": card.parameters,
+        "features": card.features,
+        "kin": card.kin,
+        "implementations": [_implementation(one) for one in card.implementations],
+        "notes": card.notes,
+        "bases": card.bases,
+        "calibration": _calibration(card.calibration),
+        "data": card.data,
+        "versions": card.versions,
+        "places": card.places,
+        "metrics": card.metrics,
+    }
+    return "\n".join(_lines(content, ""))
+
+
+def parse_card(text: str) -> Card:
+    """Read a card back.
+
+    Raises:
+        ValueError: it is no TOML, or says what no card says.
+        KeyError: something is missing.
+    """
+    found: dict[str, Any] = tomllib.loads(text)
+    calibration = found["calibration"]
+    kin = tuple((str(a), str(b), str(c)) for a, b, c in found["kin"])
+    names = {
+        key: tuple(map(str, found[key]))
+        for key in ("frameworks", "dtypes", "targets", "parameters", "features", "notes")
+    }
+    return Card(
+        name=str(found["name"]),
+        class_name=str(found["class"]),
+        format=int(found["format"]),
+        schema=str(found["schema"]),
+        protocols=tuple(Protocol(p) for p in found["protocols"]),
+        kin=kin,
+        places={
+            str(dtype): tuple(tuple(map(float, place)) for place in places)
+            for dtype, places in found["places"].items()
+        },
+        bases={str(k): float(v) for k, v in found["bases"].items()},
+        calibration=Calibration(
+            _bands(calibration),
+            float(calibration["power"]),
+            {str(k): _bands(v) for k, v in calibration.get("categories", {}).items()},
+        ),
+        split=str(found["split"]),
+        data={str(k): str(v) for k, v in found["data"].items()},
+        metrics={
+            str(k): {str(n): float(x) for n, x in v.items()} for k, v in found["metrics"].items()
+        },
+        versions={str(k): str(v) for k, v in found["versions"].items()},
+        implementations=tuple(_parsed(one, kin) for one in found.get("implementations", ())),
+        rows=int(found["rows"]),
+        general=int(found.get("general", 0)),
+        arrays_sha256=str(found["arrays_sha256"]),
+        **names,
+    )
+
+
+def _calibration(found: Calibration) -> dict[str, object]:
+    """As a table: bands of all kernels, then of each category; rings as distance and two ends."""
+
+    def of(bands: Bands) -> dict[str, object]:
+        apart = [[distance, one.low, one.high] for distance, one in bands.apart]
+        seen, levels = ([one.low, one.high] for one in (bands.seen, bands.levels))
+        return {"seen": seen, "apart": apart, "levels": levels}
+
+    categories = {name: of(bands) for name, bands in found.categories.items()}
+    return {"power": found.power, **of(found.bands), "categories": categories}
+
+
+def _bands(found: Mapping[str, Any]) -> Bands:
+    rings = tuple((float(d), Band(float(low), float(high))) for d, low, high in found["apart"])
+    distances = [distance for distance, _ in rings]
+    if distances != sorted(set(distances)) or any(d <= 0 for d in distances):
+        raise ValueError("rings of bands that do not grow")
+    levels = Band(*map(float, found["levels"])) if "levels" in found else LEVELS
+    if not 0 < levels.low < 0.5 < levels.high < 1:
+        raise ValueError("levels that are no quantiles on either side of the median")
+    return Bands(Band(*map(float, found["seen"])), rings, levels)
+
+
+def _implementation(one: Implementation) -> list[object]:
+    return [one.target, one.dtype, one.protocol.value, one.framework, one.choices, one.reasons]
+
+
+def _parsed(found: Sequence[Any], kin: Sequence[tuple[str, str, str]]) -> Implementation:
+    target, dtype, protocol, framework, choices, reasons = found
+    if (target, dtype, framework) not in kin:
+        raise ValueError(f"an implementation of {target}, {dtype}, {framework}, which are no kin")
+    return Implementation(
+        str(target), str(dtype), Protocol(protocol), str(framework),
+        tuple(map(float, choices)), tuple(map(float, reasons)),
+    )  # fmt: skip
+
+
+def _lines(table: Mapping[str, object], prefix: str) -> Iterator[str]:
+    """TOML of a table: its values first, then its tables."""
+    for key, value in table.items():
+        if not isinstance(value, Mapping):
+            yield f"{_key(key)} = {_value(value)}"
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            name = f"{prefix}.{_key(key)}" if prefix else _key(key)
+            yield ""
+            yield f"[{name}]"
+            yield from _lines(value, name)
+
+
+def _key(key: str) -> str:
+    plain = key.replace("_", "").replace("-", "")
+    return key if plain.isascii() and plain.isalnum() else json.dumps(key)
+
+
+def _value(value: object) -> str:
+    match value:
+        case bool():
+            return str(value).lower()
+        case str():
+            return json.dumps(value, ensure_ascii=False)
+        case int():
+            return str(value)
+        case float():
+            return f"{value:.9g}"
+        case list() | tuple():
+            return f"[{', '.join(_value(item) for item in value)}]"
+        case _:
+            raise TypeError(f"no TOML for {type(value).__name__}")

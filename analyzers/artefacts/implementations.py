@@ -1,0 +1,176 @@
+"""Whose kernel is meant where a caller does not say: those that were measured on a machine.
+
+A model tells the extents of a product, not which framework runs it, which of its kernels, or how
+that quantises its operands. Each of these is a kernel of its own with a time of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..features.distance import distance
+from ..features.rows import Protocol, Rows
+from ..features.table import class_of, complete
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from ..features.classes import Array, Columns, KernelClass
+    from ..features.sheet import Sheet
+    from .card import Card
+
+Choice = tuple[str, tuple[float, ...]]
+"""A framework, and values of the class's ``by_framework``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Implementation:
+    """Kernels that a framework ran on a machine.
+
+    Args:
+        target: the machine.
+        dtype: element type.
+        protocol: how they were timed.
+        framework: whose they are.
+        choices: the framework's, values of the class's ``by_framework``.
+        reasons: what it may have chosen by, values of the class's ``chosen_by``.
+    """
+
+    target: str
+    dtype: str
+    protocol: Protocol
+    framework: str
+    choices: tuple[float, ...]
+    reasons: tuple[float, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Meant:
+    """A framework's kernel that some rows may mean.
+
+    Args:
+        framework: whose it is.
+        columns: all parameters of these rows, the framework's choices among them.
+        rows: indices of the rows.
+    """
+
+    framework: str
+    columns: Columns
+    rows: NDArray[np.intp]
+
+
+def implementations(blocks: Iterable[Rows]) -> tuple[Implementation, ...]:
+    """Those of measured rows, sorted; none where no framework is told from another."""
+    import numpy as np
+
+    blocks = list(blocks)
+    if len({b.framework for b in blocks}) < 2:
+        return ()
+    found: set[Implementation] = set()
+    for block in blocks:
+        kind = class_of(block.class_name)
+        at = len(kind.by_framework)
+        for values in np.unique(_keys(kind, complete(kind, block.columns)), axis=0).tolist():
+            choices, reasons = tuple(values[:at]), tuple(values[at:])
+            found.add(Implementation(
+                block.target, block.dtype, block.protocol, block.framework, choices, reasons
+            ))  # fmt: skip
+    return tuple(sorted(found, key=lambda one: (one.protocol.value, repr(one))))
+
+
+def meant(
+    card: Card,
+    columns: Columns,
+    dtype: str,
+    sheet: Sheet,
+    protocol: Protocol,
+    framework: str = "",
+) -> list[Meant]:
+    """What rows may mean; one alone where the caller said all, or nothing was measured.
+
+    Args:
+        card: of the weights.
+        columns: every parameter of the class; the framework's choices at their defaults where the
+            caller does not state them.
+        dtype: element type that is computed in.
+        sheet: of the machine.
+        protocol: whose time is asked for.
+        framework: whose kernels; empty where the caller does not say.
+    """
+    import numpy as np
+
+    kind = class_of(card.class_name)
+    known = framework if framework in card.frameworks else ""
+    near = _near(card, dtype, sheet, protocol)
+    if known:
+        near = [one for one in near if one.framework == known]
+    keys, back = np.unique(_keys(kind, columns), axis=0, return_inverse=True)
+    back = back.reshape(-1)
+    rows: dict[Choice, list[NDArray[np.intp]]] = {}
+    for index, key in enumerate(keys.tolist()):
+        at = len(kind.by_framework)
+        for one in _fitting(kind, near, tuple(key[:at]), tuple(key[at:]), known):
+            rows.setdefault(one, []).append(np.flatnonzero(back == index))
+    return [_taken(kind, columns, one, np.concatenate(own)) for one, own in rows.items()]
+
+
+def _taken(kind: KernelClass, columns: Columns, one: Choice, rows: NDArray[np.intp]) -> Meant:
+    """The rows that may mean a framework's choices, with these choices."""
+    import numpy as np
+
+    framework, choices = one
+    found = {name: column[rows] for name, column in columns.items()}
+    stated = zip(kind.by_framework, choices, strict=True)
+    found |= {name: np.full(len(rows), value) for name, value in stated}
+    return Meant(framework, found, rows)
+
+
+def _keys(kind: KernelClass, columns: Columns) -> Array:
+    """A framework's choices and their reasons, ``[rows, names]``."""
+    import numpy as np
+
+    count = len(columns[kind.parameters[0]])
+    names = (*kind.by_framework, *kind.chosen_by)
+    return np.stack([columns[n] for n in names], axis=1) if names else np.zeros((count, 0))
+
+
+def _fitting(
+    kind: KernelClass,
+    near: Sequence[Implementation],
+    choices: tuple[float, ...],
+    reasons: tuple[float, ...],
+    framework: str,
+) -> list[Choice]:
+    """What rows of one kind may mean."""
+    is_stated = choices != tuple(kind.optional[name] for name in kind.by_framework)
+    if not near or (framework and is_stated):
+        return [(framework, choices)]
+    fits = [one for one in near if one.choices == choices] if is_stated else near
+    alike = _alike(fits or near, reasons)
+    found = ((one.framework, choices if is_stated else one.choices) for one in alike)
+    return list(dict.fromkeys(found))
+
+
+def _alike(fits: Sequence[Implementation], reasons: tuple[float, ...]) -> Sequence[Implementation]:
+    """Those chosen for such rows; where there are none, for rows alike but in the last reasons."""
+    levels = range(len(reasons), 0, -1)
+    alike = ([one for one in fits if one.reasons[:n] == reasons[:n]] for n in levels)
+    return next(filter(None, alike), fits)
+
+
+def _near(card: Card, dtype: str, sheet: Sheet, protocol: Protocol) -> list[Implementation]:
+    """Those of the machine, else of the nearest one; timed as asked for where there are such."""
+    known = dtype if dtype in card.places else next(iter(card.places))
+    of_type = [one for one in card.implementations if one.dtype == known]
+    found = [one for one in of_type if one.target == sheet.name]
+    if not found:
+        found = [one for one in of_type if one.protocol is protocol] or of_type
+        here = class_of(card.class_name).place(sheet, dtype)
+        names = sorted({target for target, own, _ in card.kin if own == known})
+        apart = {n: distance(here, p) for n, p in zip(names, card.places[known], strict=True)}
+        nearest = min((one.target for one in found), key=lambda n: apart[n], default="")
+        found = [one for one in found if one.target == nearest]
+    return [one for one in found if one.protocol is protocol] or found

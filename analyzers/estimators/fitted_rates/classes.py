@@ -1,0 +1,350 @@
+"""Classes of kernels that are equally efficient, and the quantities their time is a sum of.
+
+The time of a kernel is a sum of terms, each a quantity over a rate: products over the rate of
+products, bytes over a bandwidth, and so on. A class has the names from the most specific to the
+most general one, so that a class that was never measured falls back on its wider kin.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from itertools import pairwise
+
+from perfc.passes.efficiency import has_channels_apart
+
+from .subject import Subject
+
+BLOCK = 16
+"""Elements of f32 in a 512-bit vector; channels are stored in blocks of so many."""
+ALIGNMENT = 4
+"""Channels of which copies into blocks take multiples; others are not blocked."""
+TILE = 6
+"""Rows of a product that are summed side by side. Source: mlas/lib/x86_64/SgemmKernel*.S."""
+POINTWISE_DEPTH = 128
+"""Input channels a pointwise convolution sums before it writes. Source: mlas/lib/snchwc.cpp."""
+NEAR_BYTES = 1 << 20
+"""What the cache of one core holds."""
+FAR_BYTES = 1 << 24
+"""What the cache that cores share holds of one kernel's tensors."""
+
+
+class Term(Enum):
+    """What a quantity counts; the value is its rate's name in a target file."""
+
+    LAUNCH = "launch_s"
+    VIEW = "view_s"
+    MAC = "mac_per_s"
+    ELEMENT = "element_per_s"
+    SPECIAL = "special_per_s"
+    BYTE = "bytes_per_s"
+    MID_BYTE = "mid_bytes_per_s"
+    FAR_BYTE = "far_bytes_per_s"
+    WEIGHT_BYTE = "weight_bytes_per_s"
+    STORE_BYTE = "store_bytes_per_s"
+    ROW = "row_per_s"
+    MOVED_BYTE = "moved_bytes_per_s"
+
+    __hash__ = object.__hash__
+
+    @property
+    def is_time(self) -> bool:
+        """Whether the file holds seconds for one, not a rate."""
+        return self.value in ("launch_s", "view_s")
+
+
+Terms = dict[Term, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Class:
+    """A kernel's class names, most specific first, and its quantities for one launch."""
+
+    names: tuple[str, ...]
+    terms: Terms
+
+
+def classify(s: Subject) -> Class:
+    """The class of a kernel."""
+    family = _FAMILIES.get(s.kind, _other)
+    found = family(s)
+    terms = {Term.LAUNCH: 1.0, **{t: q for t, q in found.terms.items() if q > 0}}
+    names = tuple(n if s.dtype in ("f32", "") else f"{n}.{s.dtype}" for n in found.names)
+    return Class((*names, *(n for n in found.names if n not in names)), terms)
+
+
+def traffic(nbytes: float) -> Terms:
+    """Bytes, and those of them that are more than the near and the shared cache hold."""
+    return {
+        Term.BYTE: nbytes,
+        Term.MID_BYTE: max(nbytes - NEAR_BYTES, 0.0),
+        Term.FAR_BYTE: max(nbytes - FAR_BYTES, 0.0),
+    }
+
+
+def padded(extent: int, block: int = BLOCK) -> int:
+    """An extent up to whole blocks."""
+    return -(-extent // block) * block
+
+
+def _conv(s: Subject) -> Class:
+    x, w, y = s.operand(0), s.operand(1), s.result
+    if x is None or w is None or y is None or len(w.shape) < 3 or len(y.shape) < 3:
+        return Class(("conv",), {Term.MAC: s.mac, **traffic(s.nbytes)})
+    made, depth, window = w.shape[0], w.shape[1], math.prod(w.shape[2:])
+    groups = s.attributes.get("group", (1,))[0]
+    if s.op == "conv_transpose":
+        return Class(("conv.transposed", "conv"), {Term.MAC: s.mac, **traffic(s.nbytes)})
+    batch = y.shape[0]
+    sites = batch * math.prod(y.shape[2:])
+    rows = batch * math.prod(y.shape[2:-1])
+    terms: Terms = {**traffic(s.nbytes - w.nbytes), Term.WEIGHT_BYTE: w.nbytes}
+    if len(w.shape) != 4:
+        terms[Term.MAC] = s.mac
+        return Class((f"conv.{len(w.shape) - 2}d", "conv"), terms)
+    if has_channels_apart(groups, depth) and made == groups:
+        if made % ALIGNMENT:
+            terms[Term.MAC] = s.mac
+            terms[Term.ROW] = float(rows * made)
+            return Class(("conv.depthwise.plain", "conv.plain", "conv"), terms)
+        terms[Term.MAC] = sites * window * padded(made)
+        terms[Term.ROW] = rows * padded(made) / BLOCK
+        return Class((f"conv.depthwise.{w.shape[2]}", "conv.depthwise", "conv"), terms)
+    if groups > 1:
+        terms[Term.MAC] = s.mac
+        if depth % BLOCK or (made // groups) % BLOCK:
+            # not on blocked channels: a product for each group, of columns gathered before
+            terms[Term.MAC] = float(sites * groups * padded(made // groups, TILE) * depth * window)
+            terms[Term.ROW] = float(batch * groups)
+            terms[Term.STORE_BYTE] = 4.0 * sites * window * depth * groups
+            return Class(("conv.narrow", "conv"), terms)
+        terms[Term.ROW] = rows * groups * -(-depth // BLOCK)
+        terms[Term.STORE_BYTE] = 4.0 * sites * made * -(-depth // BLOCK)
+        return Class(("conv.grouped", "conv"), terms)
+    terms[Term.MAC] = sites * window * padded(made) * padded(depth)
+    if depth >= BLOCK and depth % ALIGNMENT:
+        terms[Term.MAC] = s.mac
+        terms[Term.STORE_BYTE] = 4.0 * sites * window * depth
+        return Class(("conv.plain", "conv"), terms)
+    if depth < BLOCK:
+        terms[Term.MAC] = sites * window * padded(made) * depth
+        terms[Term.ROW] = rows * padded(made) / BLOCK
+        return Class(("conv.first", "conv"), terms)
+    if sites == batch:
+        return Class(("conv.vector", "conv"), terms)
+    if window == 1:
+        terms[Term.STORE_BYTE] = 4.0 * sites * padded(made) * (-(-depth // POINTWISE_DEPTH) - 1)
+        name = "conv.pointwise" if all(v == 1 for v in s.attributes.get("strides", (1,))) else ""
+        return Class((name or "conv.pointwise.strided", "conv.pointwise", "conv"), terms)
+    terms[Term.STORE_BYTE] = 4.0 * sites * padded(made) * -(-depth // BLOCK)
+    terms[Term.ROW] = rows * -(-padded(made) // (4 * BLOCK)) * -(-depth // BLOCK)
+    return Class(("conv.direct", "conv"), terms)
+
+
+def _matmul(s: Subject) -> Class:
+    a, b, y = s.operand(0), s.operand(1), s.result
+    if a is None or b is None or y is None or not y.shape or not a.numel or not y.numel:
+        return Class(("gemm",), {Term.MAC: s.mac, **traffic(s.nbytes)})
+    columns = y.shape[-1]
+    depth = s.mac * max(s.launches, 1) / y.numel if s.launches else 0.0
+    depth = s.mac / y.numel
+    is_stored = b.is_stored
+    batch = 1 if is_stored else max(math.prod(y.shape[:-2]), 1)
+    rows = y.numel / columns / batch
+    mac = batch * rows * padded(columns) * depth
+    terms: Terms = {
+        Term.MAC: mac,
+        Term.WEIGHT_BYTE: b.nbytes,
+        Term.STORE_BYTE: y.nbytes * max(depth / 256, 1.0),
+        Term.ROW: batch,
+        **traffic(a.nbytes + y.nbytes),
+    }
+    kind = "stored" if is_stored else "dynamic"
+    if rows < 4:
+        return Class((f"gemm.{kind}.vector", f"gemm.{kind}", "gemm"), terms)
+    return Class((f"gemm.{kind}", "gemm"), terms)
+
+
+def _elementwise(s: Subject) -> Class:
+    y = s.result
+    elements = float(y.numel) if y is not None else s.write_bytes / 4
+    name = "+".join(s.ops)[:60] or s.op
+    form, spans = broadcast(s)
+    terms = {
+        Term.ELEMENT: elements,
+        Term.SPECIAL: s.sfu,
+        Term.ROW: spans if form != "same" else 0.0,
+        **traffic(s.nbytes),
+    }
+    own = (f"elementwise.{name}.{form}", f"elementwise.{name}", f"elementwise.{form}")
+    return Class((*own, "elementwise", "memory"), terms)
+
+
+def broadcast(s: Subject) -> tuple[str, float]:
+    """How the operands of an elementwise kernel fit, and the spans it works on.
+
+    A span is the longest run of elements in which no operand starts over: all operands vary in it
+    (``vector``), or one stays the same (``scalar``); ``same`` where nothing is broadcast.
+    """
+    y = s.result
+    shapes = [o.shape for o in s.operands if o is not None and o.numel > 1]
+    if y is None or len(s.operands) < 2 or not y.shape:
+        return "same", 1.0
+    forms: list[tuple[str, float]] = []
+    for shape in shapes:
+        full = (1,) * (len(y.shape) - len(shape)) + shape
+        axes = [(a, b) for a, b in zip(full, y.shape, strict=False) if b > 1]
+        if len(full) != len(y.shape) or all(a == b for a, b in axes):
+            continue
+        is_constant = axes[-1][0] == 1
+        span = 1
+        for a, b in reversed(axes):
+            if (a == 1) != is_constant:
+                break
+            span *= b
+        forms.append(("scalar" if is_constant else "vector", y.numel / span))
+    return max(forms, key=lambda f: f[1], default=("same", 1.0))
+
+
+def _rows(s: Subject, name: str) -> Class:
+    x = s.operand(0)
+    elements = float(x.numel) if x is not None else s.read_bytes / 4
+    inner = x.shape[-1] if x is not None and x.shape else 1
+    y = s.result
+    terms = {
+        Term.ELEMENT: elements,
+        Term.ROW: elements / max(inner, 1),
+        **traffic(s.nbytes),
+    }
+    op = "+".join(s.ops)[:60] or s.op
+    if name != "reduction":
+        return Class((f"{name}.{op}", name, "memory"), terms)
+    form = reduced(x.shape, y.shape) if x is not None and y is not None else "r"
+    return Class((f"{name}.{op}.{form}", f"{name}.{form}", name, "memory"), terms)
+
+
+def reduced(before: tuple[int, ...], after: tuple[int, ...]) -> str:
+    """Axes kept (``k``) and reduced (``r``), runs of one kind merged, extents of one left out.
+
+    Where two axes could be the reduced one, it is the later.
+    """
+    found = ""
+    left = list(after)
+    for i, extent in enumerate(before):
+        is_kept = bool(left) and left[0] == extent and len(left) <= len(before) - i
+        if is_kept or (left and left[0] == 1 and len(left) == len(before) - i):
+            left.pop(0)
+        letter = "k" if is_kept else "r"
+        if extent > 1 and not found.endswith(letter):
+            found += letter
+    return found or "k"
+
+
+def _softmax(s: Subject) -> Class:
+    return _rows(s, "softmax")
+
+
+def _normalization(s: Subject) -> Class:
+    return _rows(s, "normalization")
+
+
+def _reduction(s: Subject) -> Class:
+    return _rows(s, "reduction")
+
+
+def _pool(s: Subject) -> Class:
+    x, y = s.operand(0), s.result
+    window = math.prod(s.attributes.get("kernel_shape", (1,)))
+    made = float(y.numel) if y is not None else 0.0
+    if s.op.startswith("global"):
+        window, made = 1, float(x.numel) if x is not None else 0.0
+    mode = f".{s.words['mode']}" if "mode" in s.words else ""
+    return Class(
+        (f"pool.{s.op}{mode}", "pool", "memory"), {Term.ELEMENT: made * window, **traffic(s.nbytes)}
+    )
+
+
+def permutation(shape: tuple[int, ...], perm: tuple[int, ...]) -> tuple[str, int]:
+    """A transposition with axes of extent one left out and those that stay together merged.
+
+    Returns:
+        The pattern, ``0213``, and the elements that stay together at the end.
+    """
+    kept = [p for p in perm if shape[p] != 1]
+    if not kept:
+        return "0", 1
+    runs: list[list[int]] = []
+    alive = sorted(kept)
+    after = dict(pairwise(alive))
+    for p in kept:
+        if runs and after.get(runs[-1][-1]) == p:
+            runs[-1].append(p)
+        else:
+            runs.append([p])
+    order = {r[0]: i for i, r in enumerate(sorted(runs))}
+    pattern = "".join(str(order[r[0]]) for r in runs)
+    last = runs[-1]
+    inner = math.prod(shape[p] for p in last) if last[-1] == alive[-1] else 1
+    return pattern, inner
+
+
+def _movement(s: Subject) -> Class:
+    x, y = s.operand(0), s.result
+    op = "+".join(s.ops)[:60] or s.op
+    elements = float(y.numel) if y is not None else s.write_bytes / 4
+    terms: Terms = {Term.ELEMENT: elements, **traffic(s.nbytes)}
+    if s.op == "transpose" and x is not None and x.shape:
+        perm = s.attributes.get("perm") or tuple(reversed(range(len(x.shape))))
+        if len(perm) == len(x.shape):
+            pattern, inner = permutation(x.shape, perm)
+            terms[Term.ROW] = elements / max(inner, 1)
+            form = "block" if inner > 1 else "scatter"
+            own = f"movement.{op}.{pattern}"
+            general = (own, f"movement.{op}.{form}", f"movement.{op}", "movement", "memory")
+            return Class((f"{own}.rank{len(perm)}", *general), terms)
+    terms[Term.ROW] = copies(s)
+    return Class((f"movement.{op}", "movement", "memory"), terms)
+
+
+def copies(s: Subject) -> float:
+    """Contiguous pieces that a kernel copies: extents before the last axis that it cuts."""
+    x, y = s.operand(0), s.result
+    if x is None or y is None or not y.shape:
+        return 1.0
+    if len(x.shape) != len(y.shape):
+        return y.numel / max(y.shape[-1], 1)
+    cut = [i for i, (a, b) in enumerate(zip(x.shape, y.shape, strict=True)) if a != b]
+    if not cut:
+        return 1.0
+    shape = x.shape if x.numel > y.numel else y.shape
+    many = sum(o is not None for o in (s.operands if s.op == "concat" else s.results))
+    if s.op == "expand":
+        inner = math.prod(y.shape[cut[-1] + 1 :])
+        return y.numel / max(inner, 1)
+    return float(math.prod(shape[: cut[-1]]) * many)
+
+
+def _other(s: Subject) -> Class:
+    y = s.result
+    elements = float(y.numel) if y is not None else s.write_bytes / 4
+    op = "+".join(s.ops)[:60] or s.op
+    terms = {Term.ELEMENT: elements, Term.MAC: s.mac, **traffic(s.nbytes)}
+    if s.kind == "gather":
+        index = s.operand(1)
+        terms[Term.ROW] = float(index.numel) if index is not None else 0.0
+    return Class((f"{s.kind}.{op}", s.kind, "memory"), terms)
+
+
+_FAMILIES: dict[str, Callable[[Subject], Class]] = {
+    "conv": _conv,
+    "matmul": _matmul,
+    "elementwise": _elementwise,
+    "quantize": _elementwise,
+    "softmax": _softmax,
+    "normalization": _normalization,
+    "reduction": _reduction,
+    "pool": _pool,
+    "movement": _movement,
+}

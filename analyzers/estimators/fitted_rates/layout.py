@@ -1,0 +1,140 @@
+"""Bytes that change layout where convolutions on blocked channels meet other operators.
+
+ONNX Runtime's CPU provider stores channels in blocks around convolutions. A tensor that only one
+side takes in that form is copied on the way, once for all its readers.
+Source: onnxruntime nchwc_transformer.cc.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from perfc.ir.evaluate import evaluate
+from perfc.ir.graph import Node, Value
+from perfc.ir.types import DType, TensorType
+
+if TYPE_CHECKING:
+    from perfc.passes.fuse import Kernel
+
+TABLE = "ort-cpu-blocked"
+BLOCK = 16
+"""Channels in a block, of processors with 512-bit vectors; a multiple of the 8 of others."""
+ALIGNMENT = 4
+"""Copies into blocks take multiples of so many channels."""
+_POOLS = frozenset({"max_pool", "average_pool", "global_max_pool", "global_average_pool"})
+_PASSING = frozenset({"relu", "sigmoid", "tanh", "batch_norm"})
+"""Operators of one tensor that work on either form and keep it."""
+_UNITS = frozenset({"quick_gelu", "gelu", "fast_gelu"})
+"""Patterns that do."""
+_JOINING = frozenset({"add", "sum", "mul"})
+
+
+def moved_bytes(kernels: Sequence[Kernel], runtime: str, env: Mapping[str, int]) -> list[float]:
+    """For each kernel the bytes that are copied into or out of blocks beside it, read and written.
+
+    A copy is charged to the kernel that made the tensor; of an input to its first reader. None
+    are copied where the runtime keeps one layout.
+    """
+    if runtime != TABLE:
+        return [0.0] * len(kernels)
+    read = {v for k in kernels for v in k.reads}
+    outputs = {v for k in kernels for v in k.writes if v not in read}
+    blocked: set[Value] = set()
+    accepting: list[bool] = []
+    for k in kernels:
+        takes = accepts(k, blocked)
+        accepting.append(takes)
+        if takes:
+            blocked.update(k.writes)
+    maker = {v: i for i, k in enumerate(kernels) for v in k.writes}
+    found = [0.0] * len(kernels)
+    for v in blocked:
+        if v in outputs:
+            found[maker[v]] += size(v, env)
+    done: set[tuple[Value, bool]] = {(v, True) for v in blocked & outputs}
+    for i, k in enumerate(kernels):
+        for v in k.reads:
+            is_blocked = v in blocked
+            wants = accepting[i] and is_data(k, v)
+            if is_blocked == wants or v.weight is not None or (v, is_blocked) in done:
+                continue
+            done.add((v, is_blocked))
+            found[maker.get(v, i)] += size(v, env)
+    return found
+
+
+def size(v: Value, env: Mapping[str, int]) -> float:
+    """Bytes read and written by a copy."""
+    nbytes = v.type.nbytes if isinstance(v.type, TensorType) else None
+    return 2.0 * float(evaluate(nbytes or 0, env))
+
+
+def accepts(kernel: Kernel, blocked: set[Value]) -> bool:
+    """Whether a kernel works on blocks."""
+    node = kernel.anchor
+    own = [v for v in kernel.reads if v.weight is None]
+    if kernel.pattern in _UNITS:
+        return len(own) == 1 and own[0] in blocked
+    match node.op.mnemonic:
+        case "conv":
+            return is_blocked_conv(node)
+        case op if op in _POOLS:
+            return len(own) == 1 and channels(own[0]) % BLOCK == 0 and len(node.results) == 1
+        case op if op in _PASSING:
+            return bool(own) and own[0] in blocked
+        case op if op in _JOINING:
+            shapes = {v.type.shape for v in own if isinstance(v.type, TensorType)}
+            return len(own) == len(node.inputs) and len(shapes) == 1 and blocked.issuperset(own)
+        case "concat":
+            aligned = all(channels(v) % BLOCK == 0 for v in own)
+            return getattr(node.op, "axis", 0) == 1 and aligned and blocked.issuperset(own)
+        case "resize" | "upsample":
+            is_nearest = getattr(node.op, "mode", "nearest") == "nearest"
+            form = getattr(node.op, "coordinate_transformation_mode", "asymmetric")
+            return own[0] in blocked and (not is_nearest or form == "asymmetric")
+        case _:
+            return False
+
+
+def channels(v: Value) -> int:
+    """Extent of the second of four axes; 1 where there is none, or nobody knows."""
+    shape = v.type.shape if isinstance(v.type, TensorType) else None
+    if shape is None or len(shape) != 4 or not isinstance(shape[1], int):
+        return 1
+    return shape[1]
+
+
+def is_data(kernel: Kernel, v: Value) -> bool:
+    """Whether a convolution reads ``v`` in blocks; with few channels it reads plain ones."""
+    if kernel.anchor.op.mnemonic != "conv":
+        return True
+    if kernel.anchor.inputs[0] is v or not isinstance(v.type, TensorType):
+        weight = kernel.anchor.inputs[1]
+        if weight is None or not isinstance(weight.type, TensorType) or not weight.type.shape:
+            return True
+        per_group = weight.type.shape[1]
+        groups = getattr(kernel.anchor.op, "group", 1)
+        return not (groups == 1 and isinstance(per_group, int) and per_group < BLOCK)
+    return True
+
+
+def is_blocked_conv(node: Node) -> bool:
+    """Whether a convolution is done on blocks."""
+    x, w = node.inputs[0], node.inputs[1]
+    if x is None or w is None or not isinstance(w.type, TensorType) or w.weight is None:
+        return False
+    shape = w.type.shape
+    if w.type.dtype is not DType.F32 or shape is None or len(shape) != 4:
+        return False
+    made, per_group = shape[0], shape[1]
+    groups = getattr(node.op, "group", 1)
+    if not isinstance(made, int) or not isinstance(per_group, int):
+        return False
+    if groups == 1:
+        return per_group < BLOCK or per_group % ALIGNMENT == 0
+    if made % ALIGNMENT:
+        return False
+    if per_group == 1 and made == groups:
+        return True
+    return per_group % BLOCK == 0 and (made // groups) % BLOCK == 0

@@ -1,0 +1,347 @@
+"""Learned times of kernels: shape parameters and a machine in, time with an interval out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from perfc.ir.types import dtype_named
+
+from ..artefacts import artefact
+from ..artefacts.artefact import Artefact, WeightsError
+from ..artefacts.card import Card
+from ..artefacts.implementations import meant
+from ..features import reach
+from ..features.distance import nearest
+from ..features.rows import Protocol
+from ..features.sheet import Sheet
+from ..features.table import Table, class_of, complete, tabulate
+from ..intervals.conformal import LEAST_SPREAD, excess, sides
+from ..intervals.mixture import Mixture
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from perfc.machine import Machine
+
+    from ..features.classes import Array, Columns
+
+FAR = 1.0
+"""Distance from the nearest measured machine above which a prediction extrapolates: twice or
+half of it in every rate."""
+FLOOR = "floor_s"
+"""Column of what the caller knows no kernel to beat, beside the parameters of a class."""
+LONGEST = 3.0
+"""Largest logarithm of an interval's end over its middle: a factor of twenty, assumed."""
+
+
+@dataclass(frozen=True, eq=False)
+class Estimates:
+    """Predicted kernels, one element each.
+
+    Args:
+        time_s: the likeliest; at least the floor.
+        low_s: end of the interval that holds nine in ten times; at least the floor.
+        high_s: its other end; at least the floor.
+        floor_s: what no kernel beats.
+        extrapolating: whether a feature, the machine, the element type or the protocol is
+            outside of what was trained on.
+        predictor: name of the weights.
+    """
+
+    time_s: Array
+    low_s: Array
+    high_s: Array
+    floor_s: Array
+    extrapolating: NDArray[np.bool_]
+    predictor: str
+
+    @property
+    def efficiency(self) -> Array:
+        """Floor over time, in (0, 1]."""
+        return self.floor_s / self.time_s
+
+
+def known_classes(folder: Path = artefact.SHIPPED) -> frozenset[str]:
+    """The classes of kernels that weights in a folder are of."""
+    return frozenset(_class(path, _stamp(path)) for path in folder.glob("*.toml"))
+
+
+def available(folder: Path = artefact.SHIPPED) -> Mapping[str, tuple[Card, ...]]:
+    """The cards of the weights in a folder, by class of kernels."""
+    names = sorted(known_classes(folder))
+    return {name: tuple(card for card, _ in _cards(folder, name)) for name in names}
+
+
+def select(
+    class_name: str,
+    dtype: str,
+    protocol: Protocol,
+    target: str = "",
+    folder: Path = artefact.SHIPPED,
+    *,
+    cells: bool = False,
+) -> Artefact:
+    """The weights that fit best: of the class, then the type, the protocol and the machine.
+
+    ``cells`` asks for the training rows' summary too.
+
+    Raises:
+        WeightsError: there are none of that class, or they are damaged.
+    """
+    fitting = _cards(folder, class_name)
+    if not fitting:
+        raise WeightsError(
+            f"no weights for {class_name}", where=str(folder), hint="perfc train op writes them"
+        )
+
+    def fit(entry: tuple[Card, Path]) -> tuple[bool, bool, bool]:
+        card = entry[0]
+        return dtype in card.dtypes, protocol in card.protocols, target in card.targets
+
+    path = max(fitting, key=fit)[1]
+    return _load(path, _stamp(path), cells)
+
+
+def predict(
+    class_name: str,
+    rows: Columns,
+    dtype: str,
+    machine: Machine,
+    protocol: Protocol,
+    framework: str = "",
+    *,
+    folder: Path = artefact.SHIPPED,
+) -> Estimates:
+    """Time of kernels of one class and element type on a machine, with nine-in-ten intervals.
+
+    Args:
+        class_name: of `perfc.analyzers.features.classes`.
+        rows: the parameters of the class, a column each, one element a kernel.
+        dtype: element type that is computed in, however it is spelled.
+        machine: any target; its data sheet is all that is used.
+        protocol: whose time is asked for.
+        framework: whose kernels; empty where any that were measured may be meant.
+        folder: where weights lie.
+
+    Raises:
+        WeightsError: no weights of that class.
+        KernelError: rows that no class describes.
+        ParseError: no such element type.
+    """
+    dtype = dtype_named(dtype).code
+    found = select(class_name, dtype, protocol, machine.name, folder)
+    return predict_with(found, rows, dtype, Sheet(machine), protocol, framework)
+
+
+def predict_with(
+    found: Artefact,
+    rows: Columns,
+    dtype: str,
+    sheet: Sheet,
+    protocol: Protocol,
+    framework: str = "",
+    floor_s: Array | None = None,
+) -> Estimates:
+    """`predict` with given weights.
+
+    Where several kernels may be meant (`implementations`), the time is the median of what they
+    take together, and the interval are two quantiles, calibrated for callers who do not say which.
+
+    Args:
+        found: the weights.
+        rows: as `predict` has them.
+        dtype: element type that is computed in.
+        sheet: of the machine.
+        protocol: whose time is asked for.
+        framework: whose kernels; empty where any that were measured may be meant.
+        floor_s: of each row, where the caller knows more of its kernel than its extents, as what
+            of its operands it shares or reads in part; by default what the class says.
+
+    Raises:
+        WeightsError: weights that read other features than the class gives.
+        KernelError: rows that no class describes.
+    """
+    import numpy as np
+
+    kind = class_of(found.card.class_name)
+    stated = {} if floor_s is None else {FLOOR: floor_s}
+    unique, back = distinct({**complete(kind, rows), **stated})
+    floor_s = unique.get(FLOOR)
+    each, outside = possible(found, unique, dtype, sheet, protocol, framework, floor_s)
+    levels = found.card.calibration.levels(
+        kind.category(unique, dtype, sheet, timed_as(found.card, protocol)), kind.categories
+    )
+    least_s = kind.floor_s(unique, dtype, sheet) if floor_s is None else floor_s
+    low_s, time_s, high_s = (np.maximum(np.exp(end), least_s) for end in each.ends(*levels))
+    return Estimates(
+        time_s[back], low_s[back], high_s[back], least_s[back], outside[back], found.card.name
+    )
+
+
+def possible(
+    found: Artefact,
+    rows: Columns,
+    dtype: str,
+    sheet: Sheet,
+    protocol: Protocol,
+    framework: str = "",
+    floor_s: Array | None = None,
+) -> tuple[Mixture, NDArray[np.bool_]]:
+    """What rows take by every kernel that may be meant, and which lie outside by all of these."""
+    import numpy as np
+
+    card = found.card
+    kind = class_of(card.class_name)
+    trained = timed_as(card, protocol)
+    parts = meant(card, rows, dtype, sheet, trained, framework)
+    tables = [
+        tabulate(
+            kind, one.columns, dtype, sheet, trained,
+            one.framework, card.frameworks, card.protocols,
+        )
+        for one in parts
+    ]  # fmt: skip
+    if floor_s is not None:
+        tables = [
+            replace(table, floor_s=floor_s[one.rows])
+            for table, one in zip(tables, parts, strict=True)
+        ]
+    asked_s = [kind.scale_s(one.columns, dtype, sheet, protocol) for one in parts]
+    *ends, outside = named(
+        found, Table.joined(tables), dtype, sheet, protocol, np.concatenate(asked_s)
+    )
+    part = np.repeat(np.arange(len(parts)), [len(one.rows) for one in parts])
+    row = np.concatenate([one.rows for one in parts])
+    table = np.zeros((4, len(parts), len(rows[kind.parameters[0]])))
+    table[:, part, row] = [*ends, np.ones(len(row))]
+    low, middle, high, speaks = table
+    is_inside = np.zeros(table.shape[2], np.bool_)
+    is_inside[row[~outside]] = True
+    return Mixture(low, middle, high, speaks > 0), ~is_inside
+
+
+def named(
+    found: Artefact, table: Table, dtype: str, sheet: Sheet, protocol: Protocol, asked_s: Array
+) -> tuple[Array, Array, Array, NDArray[np.bool_]]:
+    """Ends and middle of rows of known kernels, as logarithms, and which lie outside.
+
+    ``asked_s`` is the physical estimate under the protocol asked for, which nothing may have been
+    learned of.
+    """
+    import numpy as np
+
+    card = found.card
+    if table.names != card.features:
+        raise WeightsError(
+            f"weights of {card.name} read other features than the class gives",
+            hint="train them anew with `perfc train op`",
+        )
+    known = protocol in card.protocols
+    measured = is_measured(card, dtype, sheet)
+    centre, spread, beyond = evaluate(found, table, measured=measured)
+    apart = distance_to(card, dtype, sheet)
+    strange = apart > FAR or not known or dtype not in card.dtypes
+    far = apart if dtype in card.dtypes else max(apart, FAR)
+    low, high = card.calibration.ends(
+        spread,
+        far,
+        measured=measured and known,
+        category=table.category,
+        names=class_of(card.class_name).categories,
+    )
+    low = np.maximum(low * (1 + beyond), -LONGEST)
+    high = np.minimum(high * (1 + beyond), LONGEST)
+    time_s = table.scale_s * np.exp(centre)
+    if not known:
+        time_s = transferred(table.scale_s, centre, asked_s)
+    with np.errstate(divide="ignore"):
+        floor = np.log(table.floor_s)
+    middle = np.maximum(np.log(time_s), floor)
+    return np.maximum(middle + low, floor), middle, middle + high, (beyond > 0) | strange
+
+
+def timed_as(card: Card, protocol: Protocol) -> Protocol:
+    """The protocol whose rows speak for one: itself where it was learned."""
+    return protocol if protocol in card.protocols else card.protocols[0]
+
+
+def is_measured(card: Card, dtype: str, sheet: Sheet) -> bool:
+    """Whether rows of that machine and type were trained on."""
+    return any(kin[:2] == (sheet.name, dtype) for kin in card.kin)
+
+
+def evaluate(found: Artefact, table: Table, *, measured: bool = True) -> tuple[Array, Array, Array]:
+    """``log(time / scale)``, its spread, and how far each row leaves the training hull."""
+    import numpy as np
+
+    # trees are constant outside their hull; clipping says so and keeps overflow out
+    spread = np.exp(np.clip(found.spread(table.values), np.log(LEAST_SPREAD), 3.0))
+    low, high = found.hull_low, found.hull_high
+    beyond = excess(table.values, low, high, sides(low, high))
+    return found.factor_of(measured=measured)(table.values), spread, beyond
+
+
+def transferred(known_s: Array, centre: Array, other_s: Array) -> Array:
+    """Times under a protocol that no row was taken under.
+
+    A longer call is added as such, nothing was learned of it. Where the call is shorter, what was
+    learned counts by the share of the estimate that is left: the factor of a call that was all
+    launch says nothing of the kernel.
+
+    Args:
+        known_s: physical estimate under the protocol that was learned.
+        centre: ``log(time / known_s)``.
+        other_s: physical estimate under the other.
+    """
+    import numpy as np
+
+    longer = known_s * np.exp(centre) + (other_s - known_s)
+    share = np.minimum(other_s / known_s, 1.0) ** reach.NORM
+    found: Array = np.where(other_s > known_s, longer, other_s * np.exp(centre * share))
+    return found
+
+
+def distance_to(card: Card, dtype: str, sheet: Sheet) -> float:
+    """Of a machine to the nearest measured one, 0 if it was measured with that type."""
+    places = card.places.get(dtype) or next(iter(card.places.values()))
+    return nearest(class_of(card.class_name).place(sheet, dtype), places)
+
+
+def distinct(columns: Columns) -> tuple[dict[str, Array], NDArray[np.intp]]:
+    """Each different kernel once, and for every row which it is; models repeat their layers."""
+    import numpy as np
+
+    stacked = np.stack(list(columns.values()), axis=1)
+    unique, back = np.unique(stacked, axis=0, return_inverse=True)
+    return {name: unique[:, i] for i, name in enumerate(columns)}, back.reshape(-1)
+
+
+def _cards(folder: Path, class_name: str) -> list[tuple[Card, Path]]:
+    """Those of one class; the others are not parsed, which takes longer than a forest."""
+    stamped = [(path, _stamp(path)) for path in sorted(folder.glob("*.toml"))]
+    return [(_card(*one), one[0]) for one in stamped if _class(*one) == class_name]
+
+
+def _stamp(path: Path) -> int:
+    """Changes when the file does, so that what was read is read again."""
+    return path.stat().st_mtime_ns
+
+
+@cache
+def _card(path: Path, stamp: int) -> Card:
+    return artefact.read_card(path)
+
+
+@cache
+def _class(path: Path, stamp: int) -> str:
+    return artefact.class_of(path)
+
+
+@cache
+def _load(path: Path, stamp: int, cells: bool) -> Artefact:
+    return artefact.load(path, cells=cells, card=_card(path, stamp))

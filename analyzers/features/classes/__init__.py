@@ -1,0 +1,100 @@
+"""Classes of kernels that have a learned efficiency: one file each, found by looking."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, ClassVar
+
+from perfc.declared import instances
+
+from .. import physics
+from ..distance import coordinates
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from ..rows import Protocol
+    from ..sheet import Sheet
+
+    Array = NDArray[np.float64]
+    Columns = Mapping[str, Array]
+    """One array a name, one element a kernel."""
+
+
+@dataclass(frozen=True)
+class Amounts:
+    """What kernels do, counted: arrays with one element a kernel, of one launch each.
+
+    ``floor_mac`` is the least any algorithm does (Winograd, masked pairs).
+    """
+
+    mac: Array
+    floor_mac: Array
+    alu: Array
+    sfu: Array
+    read_bytes: Array
+    write_bytes: Array
+
+
+class KernelClass(ABC):
+    """One class of kernels: its shape parameters, what it does, and what its speed depends on.
+
+    A class knows nothing of where rows come from. All methods take the rows of one element type
+    on one machine, with every column of ``parameters`` and ``optional``; extents are floats.
+    """
+
+    name: ClassVar[str]
+    parameters: ClassVar[tuple[str, ...]]
+    """Columns every row has, ``("m", "n", "k")``."""
+    optional: ClassVar[Mapping[str, float]] = {}
+    """Columns a row may leave out, with the value that stands for them."""
+    by_framework: ClassVar[tuple[str, ...]] = ()
+    """Those of ``optional`` that a model does not tell: whose kernel it is, how it quantises."""
+    chosen_by: ClassVar[tuple[str, ...]] = ()
+    """Other parameters, few values each, by which frameworks choose; the most telling first."""
+    increasing: ClassVar[tuple[str, ...]] = ()
+    """Features in which time over scale may only rise; physics says so."""
+    categories: ClassVar[tuple[str, ...]] = ()
+    """Kinds of rows whose intervals are calibrated apart; empty for all together."""
+
+    @abstractmethod
+    def amounts(self, rows: Columns, dtype: str) -> Amounts:
+        """Operations and compulsory bytes."""
+
+    @abstractmethod
+    def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
+        """What efficiency may depend on.
+
+        Ratios before absolute sizes, so that a machine nobody measured is not far away.
+        """
+
+    def scale_s(self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol) -> Array:
+        """A physical estimate, which the learned factor corrects: roofline and launch."""
+        bound = physics.roofline_s(self.amounts(rows, dtype), dtype, sheet)
+        return bound + physics.latency_s(protocol, sheet)
+
+    def category(
+        self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol
+    ) -> NDArray[np.intp]:
+        """Index into ``categories`` of every row; 0 where there are none."""
+        import numpy as np
+
+        return np.zeros(len(rows[self.parameters[0]]), np.intp)
+
+    def place(self, sheet: Sheet, dtype: str) -> tuple[float, ...]:
+        """Where a machine stands among others; `perfc.analyzers.features.distance` says how far."""
+        return coordinates(sheet, dtype)
+
+    def floor_s(self, rows: Columns, dtype: str, sheet: Sheet) -> Array:
+        """What no kernel beats."""
+        return physics.floor_s(self.amounts(rows, dtype), dtype, sheet)
+
+
+@cache
+def classes() -> Mapping[str, KernelClass]:
+    """Every class by its name."""
+    return {made.name: made for made in instances(__name__, KernelClass)}

@@ -1,0 +1,311 @@
+"""A few measured kernels of a new machine correct what was learned on others.
+
+Every predictor is wrong in its own way, so each has corrections of its own. The residual
+``log(measured / predicted)`` of a kernel is an offset of the machine, plus an offset of its class,
+plus a slope over the logarithm of the predicted time (launches and rates of a machine
+are wrong apart), plus noise. All are Gaussian around zero with deviations that say how wrong
+predictions for machines nobody measured usually are: few rows move little, many move all.
+Source: Lindley & Smith 1972, Bayes estimates for the linear model; offsets are partially pooled.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from perfc.errors import PerfcError
+
+from ..estimate.interval import Interval
+
+if TYPE_CHECKING:
+    from perfc.machine import Machine
+
+    from ..estimate.estimate import Estimate
+    from ..features.classes import Array
+
+MACHINE_DEVIATION = 0.2
+CLASS_DEVIATION = 0.2
+SLOPE_DEVIATION = 0.1
+USUAL_NOISE = 0.3
+NOISE_ROWS = 6
+LEAST_NOISE = 0.03
+"""Deviations of the logarithms, of the size of errors of products and attention on B200, GB200,
+H100, H200 and Arc Pro B60 while each was left out. The usual noise counts as ``NOISE_ROWS`` rows
+beside those there are: with less of it a few kernels are believed that happen to stray."""
+SMALL_S, LARGE_S = 1e-5, 1e-3
+"""Predicted times at which a correction is written down; linear in the logarithm between."""
+ANY = "any"
+LEARNED = "learned"
+"""The predictor whose corrections stand under the names of its classes alone."""
+STEPS = (0, 1, 2, 3, 5, 8, 12, 20, 30, 50)
+DRAWS = 20
+LEAST_TEST = 3
+WORTH = 0.1
+"""A step of the learning curve is worth its kernels if it takes this share of the error away."""
+COVER = 0.9
+
+
+class AdaptError(PerfcError):
+    """Rows that cannot adapt a machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class Residual:
+    """A measured kernel beside its prediction.
+
+    Args:
+        class_name: of kernels.
+        predicted_s: of one launch, by the predictor.
+        measured_s: on the machine.
+        predictor: value of a ``Predictor``.
+    """
+
+    class_name: str
+    predicted_s: float
+    measured_s: float
+    predictor: str = LEARNED
+
+    @property
+    def log_ratio(self) -> float:
+        """Measured over predicted."""
+        return math.log(self.measured_s / self.predicted_s)
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """What predictions of one class are multiplied with on one machine.
+
+    Args:
+        small_ratio: of kernels predicted to take ``SMALL_S``.
+        large_ratio: of those predicted to take ``LARGE_S``.
+        low_ratio: measured over corrected time, 5 % of kernels.
+        high_ratio: 95 % of them.
+        samples: kernels of the class that were measured.
+    """
+
+    small_ratio: float
+    large_ratio: float
+    low_ratio: float
+    high_ratio: float
+    samples: int = 0
+
+    def at(self, predicted_s: float) -> float:
+        """The factor for a kernel.
+
+        >>> Correction(1.0, 4.0, 0.9, 1.1).at(1e-4)
+        2.0
+        """
+        share = place(predicted_s)
+        small, large = math.log(self.small_ratio), math.log(self.large_ratio)
+        return math.exp(small + (large - small) * share)
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One step of a learning curve: error of kernels left out, after ``count`` measured ones."""
+
+    count: int
+    error: float
+
+
+@dataclass(frozen=True)
+class Adaptation:
+    """What rows say of a machine.
+
+    Args:
+        corrections: by name of a class, and of all others of a predictor under ``any``.
+        curve: error of kernels left out against kernels measured, of the predictor of most rows.
+        enough: kernels after which more were not worth their time; None where it still falls.
+    """
+
+    corrections: Mapping[str, Correction]
+    curve: tuple[Point, ...] = ()
+    enough: int | None = None
+
+
+def place(predicted_s: float) -> float:
+    """Where a time lies between ``SMALL_S`` (0) and ``LARGE_S`` (1) on a logarithmic scale."""
+    share = math.log(max(predicted_s, 1e-12) / SMALL_S) / math.log(LARGE_S / SMALL_S)
+    return min(max(share, 0.0), 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """Offsets and slopes after the rows: mean and covariance."""
+
+    classes: tuple[str, ...]
+    mean: Array
+    covariance: Array
+    noise: float
+
+    def row(self, class_name: str, predicted_s: float) -> Array:
+        """The coefficients that a kernel's residual is the sum of."""
+        import numpy as np
+
+        found = np.zeros(1 + 2 * len(self.classes))
+        found[0] = 1.0
+        if class_name in self.classes:
+            i = self.classes.index(class_name)
+            found[1 + 2 * i] = 1.0
+            found[2 + 2 * i] = slope_of(predicted_s)
+        return found
+
+    def log_ratio(self, class_name: str, predicted_s: float) -> float:
+        """Expected residual."""
+        return float(self.row(class_name, predicted_s) @ self.mean)
+
+    def deviation(self, class_name: str, predicted_s: float) -> float:
+        """Of a new kernel's residual: what is not known of the machine, and noise."""
+        row = self.row(class_name, predicted_s)
+        unseen = 0.0 if class_name in self.classes else CLASS_DEVIATION
+        return math.sqrt(float(row @ self.covariance @ row) + self.noise**2 + unseen**2)
+
+
+def slope_of(predicted_s: float) -> float:
+    """-1 at ``SMALL_S``, 1 at ``LARGE_S``."""
+    return 2 * place(predicted_s) - 1
+
+
+def posterior(rows: Sequence[Residual]) -> Posterior:
+    """Offsets and slopes; the noise is what the rows scatter around them, fitted in turns."""
+    import numpy as np
+
+    classes = tuple(sorted({r.class_name for r in rows}))
+    prior = [MACHINE_DEVIATION] + [CLASS_DEVIATION, SLOPE_DEVIATION] * len(classes)
+    precision = np.diag(1 / np.square(prior))
+    start: Array = np.diag(np.square(prior)).astype(np.float64)
+    empty = Posterior(classes, np.zeros(len(prior)), start, CLASS_DEVIATION)
+    if not rows:
+        return empty
+    table = np.stack([empty.row(r.class_name, r.predicted_s) for r in rows])
+    target = np.array([r.log_ratio for r in rows])
+    noise = USUAL_NOISE
+    mean, covariance = empty.mean, empty.covariance
+    for _ in range(10):
+        weights = robust((target - table @ mean) / noise)
+        inverse = np.linalg.inv(precision + (table.T * weights) @ table / noise**2)
+        covariance = inverse.astype(np.float64)
+        mean = covariance @ (table.T * weights) @ target / noise**2
+        spare = max(len(rows) - np.trace(covariance @ (table.T @ table)) / noise**2, 0.0)
+        squares = float((weights * (target - table @ mean) ** 2).sum())
+        squares += NOISE_ROWS * USUAL_NOISE**2
+        noise = max(math.sqrt(squares / (spare + NOISE_ROWS)), LEAST_NOISE)
+    return Posterior(classes, mean, covariance, noise)
+
+
+def robust(scaled: Array) -> Array:
+    """Huber weights: an outlier counts no more than a row at two deviations."""
+    import numpy as np
+
+    weights: Array = np.minimum(1.0, 2.0 / np.maximum(np.abs(scaled), 1e-9))
+    return weights
+
+
+def adapt(rows: Sequence[Residual]) -> Adaptation:
+    """Corrections of every class among the rows, and of the others, with a learning curve.
+
+    Raises:
+        AdaptError: no rows, or times that are no positive numbers.
+    """
+    if not rows:
+        raise AdaptError("no row of a class that has weights", hint="perfc eval lists the classes")
+    for r in rows:
+        if not (math.isfinite(r.measured_s) and r.measured_s > 0):
+            raise AdaptError(f"a kernel that takes {r.measured_s} s", hint="drop such rows")
+    groups: dict[str, list[Residual]] = {}
+    for r in rows:
+        groups.setdefault(r.predictor, []).append(r)
+    corrections: dict[str, Correction] = {}
+    for predictor, group in groups.items():
+        found = posterior(group)
+        for name in (*found.classes, ANY):
+            count = sum(r.class_name == name for r in group)
+            corrections[key(predictor, name)] = correction(found, name, count)
+    curve = learning_curve(max(groups.values(), key=len))
+    return Adaptation(corrections, curve, enough(curve))
+
+
+def key(predictor: str, class_name: str) -> str:
+    """The name that a correction has in a target file.
+
+    >>> key("learned", "matmul"), key("roofline", "conv")
+    ('matmul', 'roofline.conv')
+    """
+    return class_name if predictor == LEARNED else f"{predictor}.{class_name}"
+
+
+def correction(found: Posterior, name: str, samples: int) -> Correction:
+    """A class's correction; the interval is that of a kernel in the middle."""
+    small, large = (math.exp(found.log_ratio(name, s)) for s in (SMALL_S, LARGE_S))
+    reach = 1.645 * found.deviation(name, math.sqrt(SMALL_S * LARGE_S))
+    return Correction(small, large, math.exp(-reach), math.exp(reach), samples)
+
+
+def learning_curve(rows: Sequence[Residual], seed: int = 0) -> tuple[Point, ...]:
+    """Mean absolute error of kernels left out, after 0, 1, 2, 3, 5 … others are measured."""
+    import random
+
+    rng = random.Random(seed)
+    points: list[Point] = []
+    for count in STEPS:
+        if len(rows) - count < LEAST_TEST:
+            break
+        errors: list[float] = []
+        for _ in range(DRAWS if count else 1):
+            order = rng.sample(range(len(rows)), len(rows))
+            found = posterior([rows[i] for i in order[:count]])
+            for i in order[count:]:
+                r = rows[i]
+                expected = found.log_ratio(r.class_name, r.predicted_s) if count else 0.0
+                errors.append(abs(math.exp(expected - r.log_ratio) - 1))
+        points.append(Point(count, math.fsum(errors) / len(errors)))
+    return tuple(points)
+
+
+def enough(curve: Sequence[Point]) -> int | None:
+    """The stop rule: the first count whose error no later one improves by ``WORTH`` of it."""
+    for i, point in enumerate(curve[:-1]):
+        if all(later.error > (1 - WORTH) * point.error for later in curve[i + 1 :]):
+            return point.count
+    return None
+
+
+def of_machine(machine: Machine) -> Mapping[str, Correction]:
+    """The corrections in a target file, by class; empty where it has none."""
+    found: dict[str, dict[str, float]] = {}
+    for key, rate in machine.facts.items():
+        if key.startswith("adaptation."):
+            name, _, number = key.removeprefix("adaptation.").rpartition(".")
+            found.setdefault(name, {})[number] = rate.value
+    return {
+        name: Correction(n["small_ratio"], n["large_ratio"], n["low_ratio"], n["high_ratio"])
+        for name, n in found.items()
+        if {"small_ratio", "large_ratio", "low_ratio", "high_ratio"} <= n.keys()
+    }
+
+
+def of_class(
+    corrections: Mapping[str, Correction], predictor: str, class_name: str
+) -> Correction | None:
+    """The correction of a predictor's class, None where nothing of the predictor was measured."""
+    own = corrections.get(key(predictor, class_name))
+    return own if own is not None else corrections.get(key(predictor, ANY))
+
+
+def corrected(found: Estimate, launches: float, corrections: Mapping[str, Correction]) -> Estimate:
+    """A prediction times what kernels measured on the machine took of theirs."""
+    own = of_class(corrections, found.predictor.value, found.class_name)
+    if own is None or not launches:
+        return found
+    ratio = own.at(found.time_s / launches)
+    time_s = max(found.time_s * ratio, found.floor_s)
+    return replace(
+        found,
+        time=Interval(max(time_s * own.low_ratio, found.floor_s), time_s, time_s * own.high_ratio),
+        is_extrapolating=False,
+        is_measured=True,
+        in_run=None,
+        correction=ratio,
+    )

@@ -1,0 +1,96 @@
+"""The interval of a sum of kernels: which errors are one error, which hang together.
+
+Launches of one kernel share its error. Errors of different kernels of one class on one machine hang
+together as far as held-out kernels say; where none were measured, on a machine that is unlike all
+of them, what kernels share is the machine, and their errors are taken for one. Classes are wrong
+apart.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..estimate.estimate import Estimate
+
+TOGETHER = 1.0
+PRODUCTS = "matmul_f32"
+IN_INFERENCE, IN_TRAINING = 0.08, TOGETHER
+"""Correlation of errors of products in a run: the least that holds nine in ten of NeuSight's runs,
+as ``perfc eval neusight_runs`` says. In inference it is that of kernels that share an extent on
+held-out shapes (0.07 to 0.13, ``benchmarks/error_correlation.py``). In training no correlation
+holds as many: half of the forward passes on one machine took 1.5 times what the kernels that the
+same source lists add up to (``benchmarks/run_nodes.py``)."""
+CORRELATION: Mapping[str, float] = {
+    PRODUCTS: IN_INFERENCE, "elementwise": 0.45, "softmax": 0.4, "normalization": 0.4,
+}  # fmt: skip
+"""Of errors of kernels that share an extent, on held-out shapes; classes that nobody looked at are
+taken for one error."""
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """How far one kernel may be off on one side of its prediction.
+
+    Args:
+        class_name: of kernels; different ones are wrong apart.
+        is_own: whether kernels of the class were measured on this very machine.
+        width: seconds or joules, of all launches together.
+    """
+
+    class_name: str
+    is_own: bool
+    width: float
+
+
+Sides = Mapping[Side, float]
+"""Kernels and how often each runs; such of the same width are the same kernel."""
+
+
+def sides_of(kernels: Iterable[Estimate]) -> tuple[Counter[Side], Counter[Side]]:
+    """How far kernels may be below and above, as their sum counts them."""
+    below: Counter[Side] = Counter()
+    above: Counter[Side] = Counter()
+    for k in kernels:
+        below[Side(k.class_name, k.is_own, k.time_s - k.summed.low)] += 1
+        above[Side(k.class_name, k.is_own, k.summed.high - k.time_s)] += 1
+    return below, above
+
+
+def half_width(sides: Sides, products: float = IN_INFERENCE) -> float:
+    """How far the sum may be off.
+
+    With correlation ρ the variance of a class is ``ρ (Σ w)² + (1 − ρ) Σ w²``.
+
+    Args:
+        sides: of the kernels.
+        products: ρ of those of FP32.
+
+    >>> half_width({Side("pooling", True, 1.0): 3})
+    3.0
+    >>> two = {Side("matmul_f32", True, 3.0): 1, Side("matmul_f32", True, 4.0): 1}
+    >>> round(half_width(two, 0.25), 3)
+    5.568
+    """
+    shares = {**CORRELATION, PRODUCTS: products}
+    sums: dict[tuple[str, bool], tuple[float, float]] = {}
+    for side, count in sides.items():
+        key = side.class_name, side.is_own
+        line, square = sums.get(key, (0.0, 0.0))
+        width = side.width * count
+        sums[key] = line + width, square + width * width
+    return math.hypot(
+        *(
+            joined(shares.get(name, TOGETHER) if is_own else TOGETHER, *both)
+            for (name, is_own), both in sums.items()
+        )
+    )
+
+
+def joined(shared: float, line: float, square: float) -> float:
+    """The same of one class, from its correlation, its sum and its sum of squares."""
+    return line if shared == TOGETHER else math.sqrt(shared * line * line + (1 - shared) * square)

@@ -1,0 +1,218 @@
+"""Whole runs: kernels of the fused graph, one after the other, and the gaps their launches leave.
+
+How kernels reach the device is the runtime's: an eager host launches each, which shows where a
+kernel is shorter than its launch; a recorded graph leaves the device's own gap; compiled code is a
+graph of fewer kernels. Where the host launches, views that strides cannot express are copied
+(`view_copies`), and their gradients once more. Training adds dropout and the backward pass by rule
+(`backward`).
+Left out: optimisers, data loading, overlap of several streams.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from perfc.frontend import load
+from perfc.ir.graph import Module
+from perfc.passes.canonicalize import Canonicalize
+from perfc.passes.fuse import Fuse, KernelTable
+from perfc.passes.manager import Analyses
+from perfc.passes.roofline import Roofline, RooflineTable
+from perfc.passes.runtimes import Launch
+from perfc.passes.shapes import Shapes
+from perfc.passes.strides import Strides, StrideTable
+
+from ..artefacts import artefact
+from ..estimate.interval import Interval
+from ..estimators import predictor
+from ..estimators.forest import INSIDE, columns_of, computed
+from ..features.lowering import Lowered, lower
+from ..features.sheet import Sheet
+from ..intervals.summing import IN_INFERENCE, IN_TRAINING, Side, Sides, half_width, sides_of
+from .backward import backward, dropout
+from .launch_gap import launch_gap
+from .prediction import predict
+from .view_copies import copied
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """Time of a part of a run, with the interval that holds nine in ten.
+
+    Args:
+        time_s: predicted.
+        below: how far its kernels may be below, one mapping for each pass over the model.
+        above: the same above.
+        products: correlation of errors of products (`summing`).
+    """
+
+    time_s: float
+    below: tuple[Sides, ...] = ()
+    above: tuple[Sides, ...] = ()
+    products: float = IN_INFERENCE
+
+    @property
+    def low_s(self) -> float:
+        """Lower end."""
+        return max(self.time_s - self.half_width(self.below), 0.0)
+
+    @property
+    def high_s(self) -> float:
+        """Upper end."""
+        return self.time_s + self.half_width(self.above)
+
+    def half_width(self, passes: tuple[Sides, ...]) -> float:
+        """How far all passes may be off on one side."""
+        return math.fsum(half_width(sides, self.products) for sides in passes)
+
+    def __add__(self, other: Spent) -> Spent:
+        """Passes that the same predictors answer for: their errors add up."""
+        return Spent(
+            self.time_s + other.time_s,
+            self.below + other.below,
+            self.above + other.above,
+            max(self.products, other.products),
+        )
+
+    def beside(self, other: Spent) -> Spent:
+        """Further kernels of the same pass."""
+        below, above = (
+            (Counter(mine[0]) + Counter(theirs[0]),)
+            for mine, theirs in ((self.below, other.below), (self.above, other.above))
+        )
+        return Spent(self.time_s + other.time_s, below, above, self.products)
+
+    def repeated(self, one: Spent, times: int) -> Spent:
+        """This run, which has one more layer than ``one``, with ``times`` layers more still."""
+        return Spent(
+            self.time_s + times * (self.time_s - one.time_s),
+            tuple(more(a, b, times) for a, b in zip(self.below, one.below, strict=True)),
+            tuple(more(a, b, times) for a, b in zip(self.above, one.above, strict=True)),
+            self.products,
+        )
+
+
+def more(two: Sides, one: Sides, times: int) -> Sides:
+    """Kernels of a model with layers more than ``two`` has; the difference of both is a layer."""
+    counts = {s: two.get(s, 0) + times * (two.get(s, 0) - one.get(s, 0)) for s in {*two, *one}}
+    return {side: count for side, count in counts.items() if count > 0}
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One step: ``backward`` is nothing in inference; ``floor_s`` is of the forward pass."""
+
+    forward: Spent
+    backward: Spent
+    floor_s: float = 0.0
+
+    @property
+    def whole(self) -> Spent:
+        """Both passes."""
+        return self.forward + self.backward
+
+    def layers(self, one: Run, count: int) -> Run:
+        """The run of a model of ``count`` equal layers; this has two, ``one`` has one."""
+        return Run(
+            self.forward.repeated(one.forward, count - 2),
+            self.backward.repeated(one.backward, count - 2),
+            self.floor_s + (count - 2) * (self.floor_s - one.floor_s),
+        )
+
+
+NOTHING = Spent(0.0)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A model's kernels on a machine under a runtime.
+
+    Args:
+        bounds: their roofline.
+        kernels: their nodes.
+        source: the module they are of.
+        strides: how its values lie.
+        tf32: whether f32 products may use TF32.
+    """
+
+    bounds: RooflineTable
+    kernels: KernelTable
+    source: Module
+    strides: StrideTable
+    tf32: bool
+
+    @classmethod
+    def of(
+        cls, model: Path, target: str, dims: Mapping[str, int], runtime: str, *, tf32: bool
+    ) -> Plan:
+        """Read a model and group it.
+
+        Raises:
+            PerfcError: the model cannot be read, or the target or runtime is not known.
+        """
+        am = Analyses()
+        source = am.apply(Shapes(), load(model, dims, {}))
+        module = am.apply(Canonicalize(), source)
+        bounds = am.get(Roofline(target, runtime, tf32), module)
+        strides = am.get(Strides(runtime), module)
+        return cls(bounds, am.get(Fuse(runtime), module), source, strides, tf32)
+
+    @property
+    def copies(self) -> Iterator[Lowered]:
+        """Of views, none where kernels do not come one by one from the host."""
+        if self.kernels.runtime.launch is Launch.EAGER:
+            for bound in self.bounds.kernels:
+                made = copied(bound.kernel, self.strides, self.bounds.env)
+                yield from list(made) * round(bound.launches)
+
+
+def inference(plan: Plan, *, folder: Path = artefact.SHIPPED) -> Run:
+    """One forward pass under the plan's runtime."""
+    found = predict(plan.bounds, plan.kernels, source=plan.source, tf32=plan.tf32, folder=folder)
+    below, above = sides_of(found.kernels)
+    kernels = Spent(found.total.time_s, (below,), (above,))
+    copies = spent(plan, list(plan.copies), folder)
+    return Run(kernels.beside(copies), NOTHING, found.total.floor_s)
+
+
+def training(plan: Plan, *, folder: Path = artefact.SHIPPED) -> Run:
+    """Forward pass with dropout, and backward pass, of a model exported in training mode."""
+    env = plan.bounds.env
+    forward: list[Lowered] = []
+    back = list(plan.copies)
+    for bound in plan.bounds.kernels:
+        for node in bound.kernel.nodes:
+            forward += dropout(node, env, forward=True)
+        back += list(backward(bound, lower(bound, env), env)) * round(bound.launches)
+    first = inference(plan, folder=folder)
+    dropped, behind = spent(plan, forward, folder), spent(plan, back, folder)
+    return Run(
+        replace(first.forward.beside(dropped), products=IN_TRAINING),
+        replace(behind, products=IN_TRAINING),
+        first.floor_s,
+    )
+
+
+def spent(plan: Plan, rows: Sequence[Lowered], folder: Path) -> Spent:
+    """Kernels in order; one that is shorter than its launch takes as long as that."""
+    machine = plan.bounds.machine
+    launch = launch_gap(machine, plan.kernels.runtime.launch)
+    groups: dict[tuple[str, str], list[Lowered]] = {}
+    for row in rows:
+        groups.setdefault(computed(row, machine, tf32=plan.tf32), []).append(row)
+    time_s, below, above = 0.0, Counter[Side](), Counter[Side]()
+    for (name, dtype), members in groups.items():
+        columns = columns_of([m.parameters for m in members])
+        found = predictor.predict(name, columns, dtype, machine, INSIDE, folder=folder)
+        card = predictor.select(name, dtype, INSIDE, machine.name, folder).card
+        own = predictor.is_measured(card, dtype, Sheet(machine))
+        for ends in zip(found.low_s, found.time_s, found.high_s, strict=True):
+            time = Interval(*map(float, ends)).slower_of(launch)
+            time_s += time.mid
+            below[Side(name, own, time.mid - time.low)] += 1
+            above[Side(name, own, time.high - time.mid)] += 1
+    return Spent(time_s, (below,), (above,))

@@ -1,0 +1,183 @@
+"""Power while a kernel runs, from how busy it keeps each unit; energy from that and its time.
+
+``P = cap · (1 − (1 − base) · exp(−Σ aᵢ uᵢ))`` with ``uᵢ`` the time a unit alone would take at data
+sheet rates over the time of the kernel, ``cap`` the board's limit, ``base`` what any running kernel
+draws of it. The form rises with every utilisation and meets the cap, where clocks give way.
+
+Fitted by ``perfc.analyzers.training.power`` to products and attention of 0.2 ms or more, on boards
+of one vendor; NVML's mean over 0.1 s says less of shorter ones, so their interval is wider. Left
+out: clocks, temperature, the host.
+"""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..estimate.interval import Interval
+from ..features.sheet import Sheet
+
+if TYPE_CHECKING:
+    from perfc.machine import Machine
+    from perfc.passes.roofline import KernelBound
+
+FILE = Path(__file__).parent / "power.toml"
+
+
+@dataclass(frozen=True, slots=True)
+class PowerModel:
+    """Fitted numbers.
+
+    Args:
+        base: share of the cap that any running kernel draws.
+        idle: share of it between kernels, where a target states no idle power.
+        rates: ``aᵢ`` by unit; ``matrix16``, ``matrix8`` and ``matrix4`` by bits of the factors.
+        low_ratio: measured over predicted power of boards left out of the fit, 5 % of kernels.
+        high_ratio: 95 % of them.
+        short_low_ratio: the same of kernels too short for the fit.
+        short_high_ratio: 95 % of those.
+    """
+
+    base: float
+    idle: float
+    rates: Mapping[str, float]
+    low_ratio: float
+    high_ratio: float
+    short_low_ratio: float
+    short_high_ratio: float
+
+
+LONG_S = 200e-6
+"""Kernels whose power the model was fitted to take so long at least."""
+
+
+@dataclass(frozen=True, slots=True)
+class Energy:
+    """Energy of a kernel or a run on the board, launches and waiting included.
+
+    Args:
+        energy_j: predicted.
+        low_j: lower end of the interval that holds nine of ten.
+        high_j: upper end.
+        power_w: mean while it runs.
+        low_ratio: measured over predicted power, 5 % of such kernels.
+        high_ratio: 95 % of them.
+    """
+
+    energy_j: float
+    low_j: float
+    high_j: float
+    power_w: float
+    low_ratio: float
+    high_ratio: float
+
+
+@cache
+def power_model() -> PowerModel:
+    """The numbers that come with perfc."""
+    found = tomllib.loads(FILE.read_text(encoding="utf-8"))
+    return PowerModel(**{f.name: found[f.name] for f in fields(PowerModel)})
+
+
+def matrix_key(dtype: str) -> str:
+    """The matrix unit by bits of its factors; wider ones count as 16."""
+    if dtype in ("f4e2m1", "i4", "u4"):
+        return "matrix4"
+    return "matrix8" if dtype.startswith(("f8", "i8", "u8")) else "matrix16"
+
+
+def share_of_cap(model: PowerModel, busy: Mapping[str, float]) -> float:
+    """Power over the board's limit.
+
+    >>> model = PowerModel(0.5, 0.2, {"device": 1.0}, 0.8, 1.2)
+    >>> share_of_cap(model, {"device": 0.0}), round(share_of_cap(model, {"device": 1.0}), 3)
+    (0.5, 0.816)
+    """
+    exponent = math.fsum(model.rates.get(unit, 0.0) * u for unit, u in busy.items())
+    return 1 - (1 - model.base) * math.exp(-exponent)
+
+
+def idle_w(machine: Machine, model: PowerModel) -> float:
+    """Power between kernels."""
+    stated = machine.device("idle_power_w")
+    return stated.value if stated is not None else model.idle * Sheet(machine).power_w
+
+
+def utilisation(bound: KernelBound, sheet: Sheet, busy_s: float) -> dict[str, float]:
+    """Share of a kernel's time that each unit alone would need at data sheet rates."""
+    n, dtype, vector = bound.counts, bound.dtype, bound.vector_dtype
+    seconds = {
+        matrix_key(dtype.code): 2 * n.mac / sheet.matrix_flop_per_s(dtype.code),
+        "special": n.sfu / sheet.special_op_per_s(vector.code),
+        "device": n.nbytes / sheet.device_bytes_per_s,
+        "l2": n.nbytes / sheet.l2_bytes_per_s,
+    }
+    return {unit: min(t * bound.launches / busy_s, 1.0) for unit, t in seconds.items()}
+
+
+def energy_of(bound: KernelBound, time: Interval, wait_s: float, machine: Machine) -> Energy | None:
+    """Energy of one kernel, all launches; None for machines whose power nobody fitted.
+
+    Args:
+        bound: the kernel.
+        time: what it takes.
+        wait_s: part of that in which nothing runs.
+        machine: the board.
+    """
+    sheet = Sheet(machine)
+    if machine.kind == "cpu" or sheet.power_w <= 0 or time.mid <= 0:
+        return None
+    model = power_model()
+    busy_s = max(time.mid - wait_s, 0.0)
+    power_w = 0.0
+    if busy_s > 0:
+        power_w = sheet.power_w * share_of_cap(model, utilisation(bound, sheet, busy_s))
+    energy_j = busy_s * power_w + wait_s * idle_w(machine, model)
+    if busy_s / bound.launches >= LONG_S:
+        return with_ends(energy_j, time, model.low_ratio, model.high_ratio)
+    return with_ends(energy_j, time, model.short_low_ratio, model.short_high_ratio)
+
+
+def idling(wait_s: float, machine: Machine) -> Energy | None:
+    """Energy of a board whose host keeps it waiting; None for machines of unknown power."""
+    if machine.kind == "cpu" or Sheet(machine).power_w <= 0:
+        return None
+    model = power_model()
+    time, energy_j = Interval.exactly(wait_s), wait_s * idle_w(machine, model)
+    return with_ends(energy_j, time, model.short_low_ratio, model.short_high_ratio)
+
+
+def with_ends(energy_j: float, time: Interval, low_ratio: float, high_ratio: float) -> Energy:
+    """An energy with the interval that time and power give it."""
+    low = ends(time.low / time.mid, low_ratio)
+    high = ends(time.high / time.mid, high_ratio)
+    power_w = energy_j / time.mid
+    return Energy(energy_j, energy_j / low, energy_j * high, power_w, low_ratio, high_ratio)
+
+
+def ends(time_ratio: float, power_ratio: float) -> float:
+    """Factor of two errors that know nothing of each other, their logarithms squared and summed."""
+    return math.exp(math.hypot(math.log(max(time_ratio, 1e-9)), math.log(power_ratio)))
+
+
+def summed(parts: Iterable[Energy | None], time: Interval) -> Energy | None:
+    """Energy of a run; None unless every kernel has one.
+
+    The power model is wrong alike for all kernels of a board, and the run's time has an interval of
+    its own.
+    """
+    found = list(parts)
+    energies = [e for e in found if e is not None]
+    if not found or len(energies) != len(found) or time.mid <= 0:
+        return None
+    energy_j = math.fsum(e.energy_j for e in energies)
+    if energy_j <= 0:
+        return None
+    low_ratio = math.fsum(e.energy_j * e.low_ratio for e in energies) / energy_j
+    high_ratio = math.fsum(e.energy_j * e.high_ratio for e in energies) / energy_j
+    return with_ends(energy_j, time, low_ratio, high_ratio)

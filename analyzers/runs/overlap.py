@@ -1,0 +1,40 @@
+"""The run where kernels overlap on several streams: shorter than their sum, not below its floor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from perfc.passes.streams import depends_on, timeline, use
+
+if TYPE_CHECKING:
+    from perfc.ir.graph import Module
+    from perfc.passes.fuse import KernelTable
+    from perfc.passes.roofline import RooflineTable
+
+    from ..estimate.estimate import Estimate, RunEstimate
+
+
+def overlapped(
+    whole: RunEstimate,
+    kernels: Sequence[Estimate],
+    bounds: RooflineTable,
+    table: KernelTable,
+    module: Module,
+    launch_s: float,
+) -> RunEstimate:
+    """A total, its ends included, times what overlap leaves of the run.
+
+    That is the run on the streams of the runtime over the run on one, both by `timeline`.
+    """
+    times = [k.time_s - k.wait_s for k in kernels]
+    waits = [launch_s * b.launches for b in bounds.kernels]
+    uses = [use(b, t, bounds.machine) for b, t in zip(bounds.kernels, times, strict=True)]
+    depends = depends_on(table, module.graph)
+    alone, beside = (
+        timeline(depends, times, uses, waits, n).makespan_s for n in (1, table.runtime.streams)
+    )
+    left = min(beside / alone, 1.0) if alone else 1.0
+    time = (whole.time * left).at_least(whole.floor_s)
+    return replace(whole, time=time, wait_s=whole.wait_s * left)

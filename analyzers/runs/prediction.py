@@ -1,0 +1,249 @@
+"""What every kernel will take: floor, prediction, interval, and who says so."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..artefacts import artefact
+from ..estimate.estimate import Estimate, Predictor, RunEstimate
+from ..estimate.interval import Interval
+from ..estimators import Execution, estimates
+from ..estimators.fitted_rates import Efficiencies, host_nodes, of_machine
+from ..estimators.fitted_rates.efficiencies import WHOLE
+from ..estimators.steps import Steps
+from ..intervals import adapt
+from ..intervals.summing import half_width, sides_of
+from .energy import Energy, energy_of, idling, summed
+from .host import host_note, kept_waiting
+from .launch_gap import launch_gap
+from .overlap import overlapped
+from .recurrence import chained
+
+if TYPE_CHECKING:
+    from perfc.ir.graph import Module
+    from perfc.machine import Machine
+    from perfc.passes.fuse import KernelTable
+    from perfc.passes.roofline import RooflineTable
+
+    from ..steps.kernels import Autocasting
+
+
+HOST_BOUND_S = 1e-9
+"""A run that waits longer than this behind its kernels' own launches waits for its host."""
+
+
+@dataclass(frozen=True)
+class PredictionTable:
+    """Predictions of all kernels in the order of the roofline's, and of the run.
+
+    Args:
+        kernels: one for each kernel of the roofline.
+        total: of the run.
+        notes: what a reader must know before trusting them.
+        energies: of the kernels; None where nobody fitted the power of such a machine.
+        energy: of the run.
+        summed: the kernels' own total, where a predictor of whole runs answers for ``total``.
+        whole: in words, that predictor and the runs it learned from.
+    """
+
+    kernels: tuple[Estimate, ...]
+    total: RunEstimate
+    notes: tuple[str, ...] = ()
+    energies: tuple[Energy | None, ...] = ()
+    energy: Energy | None = None
+    summed: RunEstimate | None = None
+    whole: str = ""
+
+    @property
+    def kernels_total(self) -> RunEstimate:
+        """The run as the sum of its kernels, which shares of kernels are of."""
+        return self.summed or self.total
+
+    def total_with(self, times_s: Mapping[int, float]) -> float:
+        """Time of the run if some kernels took other times, in seconds.
+
+        The rest of the run changes in proportion: overlap of streams, and what a predictor of
+        whole runs says. A host that keeps the device waiting does so still.
+
+        Args:
+            times_s: by the kernels' indices.
+        """
+        saved_s = math.fsum(self.kernels[i].time_s - t for i, t in times_s.items())
+        return self.total_of(math.fsum(k.time_s for k in self.kernels) - saved_s)
+
+    def total_of(self, kernels_s: float, launch_factor: float = 1.0) -> float:
+        """Time of the run if all kernels together took ``kernels_s``, as `total_with` has it.
+
+        Args:
+            kernels_s: launches included, in seconds.
+            launch_factor: what the host takes for each launch, over what it takes now.
+        """
+        now = self.kernels_total
+        alone_s = math.fsum(k.time_s for k in self.kernels) + now.host_s
+        behind_s = now.wait_s - math.fsum(k.wait_s for k in self.kernels)
+        if behind_s <= HOST_BOUND_S:
+            behind_s = 0.0
+        device_s = now.time_s - behind_s
+        then_s = device_s * ((kernels_s + now.host_s) / alone_s) if alone_s else 0.0
+        return self.as_printed(max(then_s, now.time_s * launch_factor if behind_s else 0.0))
+
+    def as_printed(self, kernels_s: float) -> float:
+        """A sum of kernels as the total that is printed has it, in seconds.
+
+        A predictor of whole runs answers for this run alone: others are taken to be as far from
+        their sum of kernels.
+        """
+        now_s = self.kernels_total.time_s
+        return kernels_s * (self.total.time_s / now_s) if now_s else kernels_s
+
+    def share(self, predictor: Predictor) -> float:
+        """Share of the predicted kernel time that one predictor answers for."""
+        whole = math.fsum(k.time_s for k in self.kernels)
+        own = math.fsum(k.time_s for k in self.kernels if k.predictor is predictor)
+        return own / whole if whole else 0.0
+
+
+def predict(
+    bounds: RooflineTable,
+    kernels: KernelTable,
+    *,
+    source: Module | None = None,
+    module: Module | None = None,
+    tf32: bool = True,
+    autocast: Autocasting | None = None,
+    folder: Path = artefact.SHIPPED,
+) -> PredictionTable:
+    """Predictions for every kernel of a roofline.
+
+    Args:
+        bounds: the roofline.
+        kernels: the kernels it is of, with their runtime.
+        source: the module as read, for the nodes that only a host runs; they are left out else.
+        module: what the kernels are of, for what whole steps taught; that is left out else.
+        tf32: whether f32 products may use TF32.
+        autocast: what runs under it, None where nothing does.
+        folder: where the weights of the operator predictor lie.
+    """
+    return predicted(Execution(bounds, kernels, module, tf32, autocast, folder), source)
+
+
+def predicted(execution: Execution, source: Module | None = None) -> PredictionTable:
+    """The kernels one by one, then the run.
+
+    Args:
+        execution: kernels, machine and runtime.
+        source: the module as read, for the nodes that only a host runs; they are left out else.
+    """
+    bounds, kernels, module = execution.bounds, execution.kernels, execution.module
+    machine, runtime = bounds.machine, kernels.runtime.name
+    complete = in_run(execution, estimates(execution))
+    efficiencies = of_machine(machine, runtime)
+    host_s = on_host(source, kernels, efficiencies)
+    whole = total(complete, bounds.floor_s, host_s, efficiencies)
+    if kernels.runtime.streams > 1 and module is not None:
+        launch_s = launch_gap(machine, kernels.runtime.launch).mid
+        whole = overlapped(whole, complete, bounds, kernels, module, launch_s)
+    launches = math.fsum(b.launches for b in bounds.kernels)
+    whole = kept_waiting(whole, launches, machine, runtime)
+    return table_of(complete, whole, bounds, runtime)
+
+
+def in_run(execution: Execution, alone: Sequence[Estimate]) -> list[Estimate]:
+    """Kernels as they take place in a run, with their copies, steps and launches.
+
+    Corrections of the machine come first; fitted rates have the rest in them.
+    """
+    bounds, machine = execution.bounds, execution.machine
+    corrections = adapt.of_machine(machine)
+    launch = launch_gap(machine, execution.kernels.runtime.launch)
+    timed_alone = (Predictor.LEARNED, Predictor.ROOFLINE)
+    plain = [i for i, e in enumerate(alone) if e.predictor in timed_alone]
+    copies = Steps().copies(execution, plain)
+    found: list[Estimate] = []
+    for i, (bound, estimate) in enumerate(zip(bounds.kernels, alone, strict=True)):
+        here = adapt.corrected(estimate, bound.launches, corrections)
+        if estimate.predictor is not Predictor.FITTED:
+            if i in copies and estimate.predictor is Predictor.LEARNED:
+                here = here.beside(copies[i].time, copies[i].summed)
+            here = here if machine.kind == "cpu" else chained(here, bound, bounds.env)
+            here = here.waiting(launch * bound.launches)
+        found.append(here)
+    return found
+
+
+def table_of(
+    complete: Sequence[Estimate], whole: RunEstimate, bounds: RooflineTable, runtime: str
+) -> PredictionTable:
+    """Kernels and the run with their energies; waiting for the host, the board idles."""
+    machine = bounds.machine
+    energies = tuple(
+        energy_of(b, k.time, k.wait_s, machine)
+        for b, k in zip(bounds.kernels, complete, strict=True)
+    )
+    behind_s = whole.wait_s - math.fsum(k.wait_s for k in complete)
+    idle = [idling(behind_s, machine)] if behind_s > HOST_BOUND_S else []
+    launches = math.fsum(b.launches for b in bounds.kernels)
+    return PredictionTable(
+        tuple(complete),
+        whole,
+        (*notes(complete, machine, runtime), *(host_note(launches) for _ in idle)),
+        energies,
+        summed((*energies, *idle), whole.time),
+    )
+
+
+def on_host(
+    source: Module | None, kernels: KernelTable, efficiencies: Efficiencies | None
+) -> float:
+    """Seconds of nodes that only a host runs, where anybody fitted them."""
+    if efficiencies is None or source is None:
+        return 0.0
+    return efficiencies.host_s * host_nodes(source, kernels)
+
+
+def total(
+    kernels: Sequence[Estimate],
+    floor_s: float,
+    host_s: float,
+    efficiencies: Efficiencies | None,
+) -> RunEstimate:
+    """The run: a sum, and an interval.
+
+    Where nearly everything is fitted and whole runs were left out of the fit, their ratios are the
+    interval. Else it is that of the sum (`summing`).
+    """
+    time_s = max(math.fsum(k.time_s for k in kernels) + host_s, floor_s)
+    wait_s = math.fsum(k.wait_s for k in kernels)
+    fitted_s = host_s + math.fsum(k.time_s for k in kernels if k.predictor is Predictor.FITTED)
+    whole = efficiencies.ratios.get(WHOLE) if efficiencies is not None else None
+    if whole is not None and fitted_s > 0.95 * time_s:
+        low_s, high_s = time_s * whole.low, time_s * whole.high
+    else:
+        below, above = sides_of(kernels)
+        low_s, high_s = time_s - half_width(below), time_s + half_width(above)
+    time = Interval(max(low_s, floor_s), time_s, max(high_s, time_s))
+    return RunEstimate(floor_s, time, wait_s, host_s)
+
+
+def notes(kernels: Sequence[Estimate], machine: Machine, runtime: str) -> Iterable[str]:
+    """What a reader must know."""
+    if not kernels:
+        return
+    whole = math.fsum(k.time_s for k in kernels)
+    strange = math.fsum(k.time_s for k in kernels if k.is_extrapolating)
+    unknown = (k for k in kernels if k.predictor is Predictor.ROOFLINE and not k.is_measured)
+    bare = math.fsum(k.time_s for k in unknown)
+    if not any(k.is_measured for k in kernels):
+        yield (
+            f"nothing like {machine.name} under {runtime} was ever measured: wide intervals"
+            " (perfc calibrate --fit-from, perfc adapt)"
+        )
+    elif bare > 0.1 * whole:
+        part = f"{100 * bare / whole:.0f} %"
+        yield f"{part} of the time is of kernels no predictor knows: wide intervals"
+    if strange > 0.1 * whole:
+        yield f"{100 * strange / whole:.0f} % of the time is extrapolated beyond what was measured"

@@ -1,0 +1,44 @@
+"""Copies that an eager framework makes of views, as rows of the operator predictor.
+
+Two kinds: reshapes that strides cannot express, and operands of batched products, which are
+reshaped to one batch axis first. Heads of an attention that was not fused are both. Sources:
+PyTorch 2.1, ``aten/src/ATen/native/LinearAlgebra.cpp``, ``_matmul_impl`` ("expand, then reshape
+to three dimensions"); ``aten/src/ATen/TensorUtils.cpp``, ``computeStride``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from perfc.ir.op import Kind
+from perfc.passes.strides import numel, viewed
+
+from .backward import elements, streams
+
+if TYPE_CHECKING:
+    from perfc.ir.graph import Value
+    from perfc.passes.fuse import Kernel
+    from perfc.passes.strides import StrideTable
+
+    from ..features.lowering import Lowered
+
+
+def copied(kernel: Kernel, strides: StrideTable, env: Mapping[str, int]) -> Iterator[Lowered]:
+    """A read and a write of every value that is copied for a kernel or for views it begins with."""
+    for node in kernel.nodes:
+        view = strides.copies.get(node)
+        values = [view] if view is not None else []
+        if kernel.kind is node.op.kind is Kind.MATMUL:
+            values += [v for v in node.inputs if v is not None and is_gathered(v, strides)]
+        for value in values:
+            yield from streams(elements(value, env), ((1, 1),))
+
+
+def is_gathered(value: Value, strides: StrideTable) -> bool:
+    """Whether the batch axes of an operand cannot be read as one."""
+    shape = strides.shapes.get(value, ())
+    if value.weight is not None or len(shape) < 4:
+        return False
+    merged = (numel(shape[:-2]), *shape[-2:])
+    return viewed(shape, strides.of(value), merged) is None

@@ -1,0 +1,212 @@
+"""The run as a whole, by a predictor of graphs, where its rows are of such a machine and runtime.
+
+Kernels that are predicted one by one and summed know nothing of what their neighbours leave in
+cache, nor of the host between them; a predictor that learned from whole runs does. It answers for
+the run's total; kernels keep their own numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from perfc.errors import ModelError, PerfcError
+from perfc.ir.types import TensorType
+
+from ..artefacts.artefact import WeightsError
+from ..estimate.estimate import RunEstimate
+from ..estimate.interval import Interval
+from ..steps.setting import Mode, Precision, Setting
+from .energy import Energy
+from .prediction import PredictionTable
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from perfc.ir.graph import Module
+    from perfc.machine import Machine
+
+    from ..graph.estimate import Estimate
+
+RUNTIMES = {"eager": Mode.EAGER, "inductor": Mode.COMPILED}
+"""Runtimes that whole runs were measured under."""
+PRECISIONS = {
+    "f16": Precision.F16,
+    "bf16": Precision.BF16,
+    "amp-f16": Precision.AMP_F16,
+    "amp-bf16": Precision.AMP_BF16,
+}
+"""What-if precisions that whole runs were measured in, or under autocast to."""
+KERNELS = "kernels"
+"""The predictor that is none of graphs: kernels one by one, summed."""
+
+
+def with_whole(
+    table: PredictionTable,
+    source: Module,
+    machine: Machine,
+    runtime: str,
+    dtype: str,
+    *,
+    env: Mapping[str, int],
+    tf32: bool,
+    predictor: str = "",
+) -> PredictionTable:
+    """The table with the total of a predictor of whole runs.
+
+    Args:
+        table: kernels one by one.
+        source: the module as read, typed.
+        machine: the target.
+        runtime: whose kernels they are.
+        dtype: what-if precision, "" for the model's own.
+        env: value of every symbol.
+        tf32: whether f32 products may use TF32.
+        predictor: name or card of one that is used in any case; by default one whose rows are of
+            the machine, way of running and precision, if there is one.
+
+    Raises:
+        PerfcError: the predictor asked for is not there, or cannot read the model.
+    """
+    if predictor == KERNELS or not table.kernels:
+        return table
+    if predictor:
+        return joined(table, asked(predictor, source, machine, runtime, dtype, env, tf32))
+    chosen = by_default(machine, runtime, dtype, source)
+    if chosen is None:
+        return table
+    try:
+        return joined(table, run_of(source, chosen[0], machine, chosen[1], env))
+    except WeightsError:
+        raise
+    except PerfcError as error:
+        note = f"the graph predictor cannot read this model ({error}): kernels are summed instead"
+        return replace(table, notes=(*table.notes, note))
+
+
+def by_default(
+    machine: Machine, runtime: str, dtype: str, source: Module
+) -> tuple[Path, Setting] | None:
+    """The card that knows such runs, and how they were run."""
+    mode = RUNTIMES.get(runtime)
+    if mode is None or machine.kind == "cpu" or not dtype or element(source) != "f32":
+        return None
+    from ..graph import shipped
+
+    precision = PRECISIONS.get(dtype)
+    if precision is None:
+        return None
+    name = shipped.known_name(str(machine.path))
+    setting = Setting(precision, compiled=mode is Mode.COMPILED)
+    card = shipped.covering(name, setting)
+    return None if card is None else (card, shipped.newest(card, name, setting))
+
+
+def asked(
+    predictor: str,
+    source: Module,
+    machine: Machine,
+    runtime: str,
+    dtype: str,
+    env: Mapping[str, int],
+    tf32: bool,
+) -> Estimate:
+    """The run by a predictor that was asked for, whether or not its rows are of such runs.
+
+    Raises:
+        ModelError: the runtime is none that whole runs were ever measured under.
+    """
+    from ..graph import shipped
+    from ..graph.rows import Quantity
+
+    card = shipped.named(predictor)
+    mode = RUNTIMES.get(runtime)
+    if mode is None:
+        hint = f"--runtime {' or '.join(RUNTIMES)}, or --predictor {KERNELS}"
+        raise ModelError(f"{predictor} knows no runs under {runtime}", hint=hint)
+    found = by_default(machine, runtime, dtype, source)
+    if found is not None and found[0] == card:
+        setting = found[1]
+    else:
+        wide = Precision.TF32 if tf32 else Precision.F32
+        precision = PRECISIONS.get(dtype or element(source), wide)
+        setting = Setting(precision, compiled=mode is Mode.COMPILED)
+        setting = shipped.newest(card, shipped.known_name(str(machine.path)), setting)
+    run = run_of(source, card, machine, setting, env)
+    if run.quantity is not Quantity.TIME:
+        raise ModelError(
+            f"{predictor} predicts {run.quantity.value}, not time", hint="perfc predict"
+        )
+    return run
+
+
+def run_of(
+    source: Module, card: Path, machine: Machine, setting: Setting, env: Mapping[str, int]
+) -> Estimate:
+    """The estimate at the values of the symbols, the leading one of the first input the batch."""
+    from ..graph.estimate import estimate
+
+    leading = next(
+        (
+            v.type.shape[0]
+            for v in source.graph.inputs
+            if isinstance(v.type, TensorType) and v.type.shape
+        ),
+        None,
+    )
+    symbol = next((s.name for s in source.symbols if s.name == str(leading)), None)
+    fixed = {name: value for name, value in env.items() if name != symbol}
+    batch = env[symbol] if symbol is not None else None
+    return estimate(source, card, str(machine.path), setting, batch, fixed)
+
+
+def element(source: Module) -> str:
+    """Type of the largest stored tensor, which is what a model computes in; "" without any."""
+    stored = [v.type for v in source.graph.weights if isinstance(v.type, TensorType)]
+    floats = [t for t in stored if t.dtype.is_float]
+    largest = max(floats, key=lambda t: t.numel if isinstance(t.numel, int) else 0, default=None)
+    return str(largest.dtype) if largest is not None else ""
+
+
+def joined(table: PredictionTable, run: Estimate) -> PredictionTable:
+    """The table with the total of a whole run; its floor is that of the kernels."""
+    summed = table.total
+    floor_s = max(summed.floor_s, run.floor_s)
+    time_s = max(run.value, floor_s)
+    low_s = min(max(run.low, floor_s), time_s)
+    high_s = max(run.high, time_s)
+    if math.isnan(run.low):
+        low_s, high_s = floor_s, max(summed.high_s, time_s)
+    time = Interval(low_s, time_s, high_s)
+    total = RunEstimate(summed.floor_s, time, summed.wait_s, summed.host_s, run.predictor)
+    notes = [f"{run.predictor} extrapolates: {reason}" for reason in run.outside]
+    return replace(
+        table,
+        total=total,
+        summed=summed,
+        whole=words(run),
+        notes=(*table.notes, *notes),
+        energy=scaled(table.energy, time_s / summed.time_s if summed.time_s else 1.0),
+    )
+
+
+def words(run: Estimate) -> str:
+    """Who predicts the whole run, from which rows, run how."""
+    setting, card = run.setting, run.card
+    how = f"{setting.mode.value}, {setting.precision.value}, {setting.framework}"
+    measured = {precision for _, precision, *_ in card.runs}
+    if setting.precision.value not in measured and f"amp {setting.precision.value}" in measured:
+        how += ", measured under autocast"
+    return f"{run.predictor}, learned from {card.rows:,} runs of {card.dataset}, for {how}"
+
+
+def scaled(energy: Energy | None, ratio: float) -> Energy | None:
+    """The kernels' mean power over the time of the whole run."""
+    if energy is None:
+        return None
+    return replace(
+        energy, energy_j=energy.energy_j * ratio, low_j=energy.low_j * ratio,
+        high_j=energy.high_j * ratio,
+    )  # fmt: skip

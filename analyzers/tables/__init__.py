@@ -1,0 +1,95 @@
+"""Where measured rows come from: one file a source, found by looking."""
+
+from __future__ import annotations
+
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from perfc.declared import instances
+from perfc.errors import MissingExtraError
+from perfc.extras import install
+from perfc.machine import load_machine
+
+from ..features.rows import DataError, Rows
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Source(ABC):
+    """Tables that others measured, read as rows of kernel classes.
+
+    A source drops what its publisher or the table itself flags as wrong, and nothing else.
+    """
+
+    name: ClassVar[str]
+    files: ClassVar[tuple[str, ...]]
+    """Parquet files it reads."""
+
+    @abstractmethod
+    def rows(self, folder: Path) -> Iterator[Rows]:
+        """All usable rows, one block for each class, machine, element type and framework."""
+
+    def digests(self, folder: Path) -> dict[str, str]:
+        """SHA-256 of every file."""
+        found: dict[str, str] = {}
+        for name in self.files:
+            digest = hashlib.sha256()
+            with existing(folder / name).open("rb") as stream:
+                while chunk := stream.read(1 << 20):
+                    digest.update(chunk)
+            found[name] = digest.hexdigest()
+        return found
+
+
+@cache
+def sources() -> Mapping[str, Source]:
+    """Every source by its name."""
+    return {source.name: source for source in instances(__name__, Source)}
+
+
+def target_of(product: str) -> str:
+    """Name of the target of a product, as drivers and tables name it.
+
+    Raises:
+        TargetError: perfc has none.
+    """
+    plain = product.replace("(R)", "").replace("(TM)", "").removesuffix(" Graphics")
+    return load_machine(plain.removeprefix("Intel ")).name
+
+
+def existing(path: Path) -> Path:
+    """The path, if it is a file.
+
+    Raises:
+        DataError: it is not.
+    """
+    if not path.is_file():
+        raise DataError("no such table", where=str(path), hint="perfc data fetch writes it")
+    return path
+
+
+def read_parquet(path: Path, columns: list[str] | None = None) -> pd.DataFrame:
+    """A table as a data frame.
+
+    Raises:
+        DataError: no such file, or none with those columns.
+        MissingExtraError: pandas or pyarrow is not installed.
+    """
+    existing(path)
+    try:
+        import pandas as pd
+        import pyarrow
+    except ImportError as error:
+        raise MissingExtraError(
+            f"reading tables needs {error.name}", hint=install("train")
+        ) from None
+    try:
+        return pd.read_parquet(path, columns=columns)
+    except (ValueError, OSError, KeyError, pyarrow.ArrowException) as error:
+        line = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise DataError(f"not the table expected: {line}", where=str(path)) from None

@@ -1,0 +1,207 @@
+"""Whole models of timm's benchmark, on the graphs of the same models."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from perfc.errors import PerfcError
+
+from ..features.rows import DataError
+from ..steps.columns import LinearColumns, linear
+from ..steps.launches import launches
+from ..steps.setting import Precision, Setting
+from . import existing, read_parquet
+from .timm_variants import forms, parameters, variants
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+TABLE = "timm_benchmark.parquet"
+TARGETS: Mapping[str, str] = {
+    "RTX 3090": "rtx3090",
+    "RTX 4090": "rtx4090",
+    "RTX PRO 6000 Blackwell Max-Q": "rtx-pro-6000-max-q",
+}
+"""Devices of the benchmark by their targets; processors are left out."""
+PRECISIONS: Mapping[str, Precision] = {
+    "amp_fp16": Precision.AMP_F16,
+    "amp_bf16": Precision.AMP_BF16,
+    "bf16": Precision.BF16,
+}
+BATCHES = (32, 64)
+"""Where launches are counted; between and beyond, they grow linearly."""
+GRAPHS = "models"
+"""Folder of ``timm__NAME__SIZE.onnx.gz``, beside the tables or beside their folder."""
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, eq=False)
+class StepRow:
+    """One measured step.
+
+    Args:
+        architecture: name of the model.
+        columns: its launches.
+        setting: how it was run.
+        target: name of the machine's target.
+        batch: images.
+        time_s: of the step.
+    """
+
+    architecture: str
+    columns: LinearColumns
+    setting: Setting
+    target: str
+    batch: int
+    time_s: float
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A line of the table.
+
+    Args:
+        file: stem of the graph's file.
+        parameters: that the model had, None where the table does not say.
+    """
+
+    file: str
+    architecture: str
+    setting: Setting
+    target: str
+    batch: int
+    time_s: float
+    parameters: float | None = None
+
+
+def step_rows(folder: Path, say: Say = lambda _: None) -> list[StepRow]:
+    """Rows on graphics processors whose graph is there, lowered to launches.
+
+    Takes minutes: about 0.15 s a graph. Graphs that do not lower are said and left out. Where the
+    table states the parameters of a model whose branches were folded, so are those of its graph.
+
+    Raises:
+        DataError: no table or no graphs.
+    """
+    from perfc.frontend.collector import paused_collector
+
+    graphs = graph_folder(folder)
+    wanted: dict[str, list[Measured]] = {}
+    for one in measured(folder):
+        wanted.setdefault(one.file, []).append(one)
+    found: list[StepRow] = []
+    used = missing = 0
+    for file, ones in sorted(wanted.items()):
+        path = graphs / f"{file}.onnx.gz"
+        if not path.is_file():
+            missing += len(ones)
+            continue
+        with paused_collector():
+            try:
+                lowered = lower(path, ones)
+            except PerfcError as error:
+                say(f"left out: {error}")
+                continue
+        used += 1
+        for one, columns in zip(ones, lowered, strict=True):
+            found.append(
+                StepRow(one.architecture, columns, one.setting, one.target, one.batch, one.time_s)
+            )
+    say(f"{len(found):,} rows of {used:,} graphs; {missing:,} rows have no graph")
+    return found
+
+
+def graph_folder(folder: Path) -> Path:
+    """Where the graphs are.
+
+    Raises:
+        DataError: nowhere.
+    """
+    for place in (folder / GRAPHS, folder.parent / GRAPHS):
+        if place.is_dir():
+            return place
+    raise DataError(
+        f"no graphs: neither {GRAPHS}/ in it nor beside it", where=os.fspath(folder),
+        hint="export them as timm__NAME__SIZE.onnx.gz",
+    )  # fmt: skip
+
+
+def measured(folder: Path) -> Iterator[Measured]:
+    """Usable lines of the table: with a time, on a machine that has a target.
+
+    Raises:
+        DataError: no table, or none with the columns expected.
+    """
+    path = existing(folder / TABLE)
+    frame: pd.DataFrame = read_parquet(path)
+    names = (
+        "device", "mode", "model", "img_size", "batch", "precision", "memory_format",
+        "torch_compile", "torch_version", "step_time_ms",
+    )  # fmt: skip
+    lacking = [name for name in names if name not in frame.columns]
+    if lacking:
+        raise DataError(f"no column {lacking[0]!r}", where=os.fspath(path))
+    frame = frame[frame["step_time_ms"].notna() & (frame["step_time_ms"] > 0)]
+    columns = [frame[name].tolist() for name in names]
+    stated = frame["params_m"].tolist() if "params_m" in frame.columns else [None] * len(frame)
+    for (
+        device,
+        mode,
+        model,
+        size,
+        batch,
+        precision,
+        layout,
+        compiled,
+        version,
+        time_ms,
+        count,
+    ) in zip(*columns, stated, strict=True):
+        if device not in TARGETS or precision not in PRECISIONS:
+            continue
+        major, minor = str(version).split(".")[:2]
+        setting = Setting(
+            PRECISIONS[precision],
+            layout == "nhwc",
+            bool(compiled),
+            (int(major), int(minor)),
+            mode == "train",
+        )
+        yield Measured(
+            f"timm__{model}__{size}", str(model), setting, TARGETS[device], int(batch),
+            float(time_ms) / 1e3, count * 1e6 if count and count > 0 else None,
+        )  # fmt: skip
+
+
+Key = tuple[str, bool, int]
+
+
+def lower(path: Path, rows: Sequence[Measured]) -> list[LinearColumns]:
+    """Launches of a graph for each row, in the form and under the setting that it was run in.
+
+    Raises:
+        PerfcError: the graph cannot be read, or contradicts itself.
+    """
+    from perfc.frontend import load
+    from perfc.passes.canonicalize import Canonicalize
+    from perfc.passes.manager import Analyses
+    from perfc.passes.shapes import Shapes
+
+    am = Analyses()
+    module = am.apply(Canonicalize(), am.apply(Shapes(), load(path)))
+    made = variants(module, am)
+    run = forms([parameters(one) for one in made], [row.parameters for row in rows])
+    envs = [{s.name: batch for s in module.symbols} for batch in BATCHES]
+    known: dict[Key, LinearColumns] = {}
+    found: list[LinearColumns] = []
+    for row, form in zip(rows, run, strict=True):
+        key = (row.setting.runtime, row.setting.precision.is_mixed, form)
+        if key not in known:
+            known[key] = linear(launches(made[form], am, row.setting, envs)[1], BATCHES)
+        found.append(known[key])
+    return found
