@@ -78,9 +78,32 @@ def test_every_point_is_what_the_pass_says(runtime: str, target: str) -> None:
     found = sweep(report, (Axis("batch", (1, 7, 64)),), [report.machine])
     for p in found.points:
         table = bounds(report.kernels, report.machine, {**report.env, **p.dims})
-        assert p.time_s == pytest.approx(table.time_s, rel=1e-12)
+        assert p.sustained_s == pytest.approx(table.time_s, rel=1e-12)
         assert p.floor_s == pytest.approx(table.floor_s, rel=1e-12)
         assert p.launch_s == pytest.approx(table.launch_gap_s, rel=1e-12)
+
+
+@pytest.mark.parametrize(("target", "runtime", "dtype"), [
+    ("a100", "ort", ""), ("rtx4090", "eager", "f16"), ("generic-x86-64", "ort-cpu", ""),
+])  # fmt: skip
+def test_a_point_is_predicted_as_analyze_predicts_it(target: str, runtime: str, dtype: str) -> None:
+    path = MODELS / "resnet50.onnx.gz"
+    report = analyze(path, "h100", runtime=runtime, dtype=dtype)
+    machine = load_machine(target)
+    found = sweep(report, (Axis("batch", (1, 32)),), [machine])
+    for p in found.points:
+        alone = analyze(path, target, dims=p.dims, runtime=runtime, dtype=dtype)
+        assert p.predicted == alone.prediction.total
+        assert p.time_s == alone.prediction.total.time_s
+        assert p.floor_s == alone.roofline.floor_s
+
+
+def test_without_predictions_times_are_sustained(bert: Report) -> None:
+    found = sweep(bert, parse_axes(["batch=1:4:*2"]), [bert.machine], predict=False)
+    assert all(p.predicted is None and p.time_s == p.sustained_s for p in found.points)
+    assert "time is at sustained rates" in render_text(found)
+    (first, *_) = json.loads(render_json(found))["points"]
+    assert first["low_s"] is None
 
 
 def test_floors_stay_below_times_and_grow_with_the_batch(bert: Report) -> None:

@@ -22,12 +22,21 @@ from ._output import emit, format_options
     help="1:256, 1:256:8, 1:256:*2, 128,512,2048 or one number; repeat it for several symbols.",
 )
 @click.option("--top", default=5, show_default=True, help="Kernels whose bounds are followed.")
+@click.option("--no-predict", is_flag=True, help="Sustained times and floors, no prediction.")
 @format_options("text", "csv", "json")
 @analysis_options
-def command(options: AnalysisOptions, model: str, top: int, form: str, output: Path | None) -> None:
+def command(
+    options: AnalysisOptions,
+    model: str,
+    top: int,
+    no_predict: bool,
+    form: str,
+    output: Path | None,
+) -> None:
     """Sweep symbols of MODEL: `perfc sweep model.onnx --dim batch=1:256 --target a100,h100`.
 
-    The analysis runs once; each point evaluates its formulas. Several targets take commas between.
+    The analysis runs once; each point evaluates its formulas and predicts as `perfc analyze` does.
+    Several targets take commas between.
     """
     from perfc.machine import load_machine
     from perfc.sweep import sweep
@@ -40,6 +49,6 @@ def command(options: AnalysisOptions, model: str, top: int, form: str, output: P
         raise click.UsageError("--target names no target")
     first = {a.name: a.values[0] for a in axes}
     report = options.report(model, target=names_in(options.target)[0], dims=first)
-    found = sweep(report, axes, machines, top=top)
+    found = sweep(report, axes, machines, top=top, predict=not no_predict)
     render = {"text": render_text, "csv": render_csv, "json": render_json}[form]
     emit(render(found), output)

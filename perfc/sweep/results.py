@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from .axes import Axis
+
+if TYPE_CHECKING:
+    from perfc.analyzers.estimate.estimate import RunEstimate
+    from perfc.api import Report
 
 
 class Regime(Enum):
@@ -19,16 +25,28 @@ class Regime(Enum):
     __hash__ = object.__hash__
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Point:
     """The model at one value of every symbol on one target.
 
-    ``memory_bytes`` is the peak of activations with all weights resident.
+    Args:
+        dims: the values.
+        target: the machine.
+        sustained_s: of a run at measured rates, launches included.
+        floor_s: no run is faster.
+        launch_s: part of the sustained time that waits for launches.
+        mac: multiply-accumulates.
+        device_bytes: that reach device memory at sustained rates.
+        memory_bytes: the peak of activations with all weights resident.
+        fits: whether that is no more than the machine has.
+        regime: what most of the sustained time goes to.
+        report: the analysis there, which predicts when it is asked; None where only rooflines are
+            wanted.
     """
 
     dims: Mapping[str, int]
     target: str
-    time_s: float
+    sustained_s: float
     floor_s: float
     launch_s: float
     mac: int
@@ -36,6 +54,17 @@ class Point:
     memory_bytes: int
     fits: bool
     regime: Regime
+    report: Report | None = field(default=None, repr=False, compare=False)
+
+    @cached_property
+    def predicted(self) -> RunEstimate | None:
+        """What `perfc analyze` predicts there; None where nobody asks for predictions."""
+        return None if self.report is None else self.report.prediction.total
+
+    @property
+    def time_s(self) -> float:
+        """The predicted time of a run, else the sustained one."""
+        return self.sustained_s if self.predicted is None else self.predicted.time_s
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from perfc.passes.roofline import (
     Counts,
     KernelBound,
     Rates,
+    RooflineTable,
     bounds,
     counted,
     device_traffic,
@@ -48,12 +49,14 @@ class Evaluator:
         machine: the target.
         sizing: of the report's module, which says what goes together.
         swept: keys of the symbols whose values change.
+        predicts: whether points can be asked for predictions.
     """
 
     report: Report
     machine: Machine
     sizing: Sizing
     swept: frozenset[str]
+    predicts: bool = True
     rates: Rates = field(init=False)
     sizes: dict[Value, Dim] = field(init=False)
     groups: list[int] = field(init=False)
@@ -150,18 +153,23 @@ class Evaluator:
         env = self.checked(dims) if self.swept else self.report.env
         bounds, weights_s = self.bounds(env)
         memory = self.memory_bytes(env)
+        roofline = RooflineTable(
+            self.machine, bounds, weights_s, dict(env), self.table.runtime.streams
+        )
+        report = replace(self.report, machine=self.machine, env=dict(env), roofline=roofline)
         launch_s = math.fsum(b.launch_gap_s for b in bounds)
         point = Point(
             dims=dict(dims),
             target=self.machine.name,
-            time_s=math.fsum(b.sustained_s for b in bounds) + launch_s,
-            floor_s=max(math.fsum(b.floor_s for b in bounds), weights_s),
+            sustained_s=math.fsum(b.sustained_s for b in bounds) + launch_s,
+            floor_s=roofline.floor_s,
             launch_s=launch_s,
             mac=int(evaluate(self.report.cost.work.mac, env)),
             device_bytes=math.fsum(b.device_bytes for b in bounds),
             memory_bytes=memory,
             fits=not self.capacity_bytes or memory <= self.capacity_bytes,
             regime=regime_of(bounds),
+            report=report if self.predicts else None,
         )
         return point, bounds
 
@@ -201,7 +209,12 @@ def regime_of(bounds: Iterable[KernelBound]) -> Regime:
 
 
 def sweep(
-    report: Report, axes: Sequence[Axis], machines: Sequence[Machine], *, top: int = 5
+    report: Report,
+    axes: Sequence[Axis],
+    machines: Sequence[Machine],
+    *,
+    top: int = 5,
+    predict: bool = True,
 ) -> Sweep:
     """Evaluate the report's formulas at every combination of ``axes`` on every machine.
 
@@ -210,6 +223,7 @@ def sweep(
         axes: symbols and their values; regimes are followed along the first that has several.
         machines: targets.
         top: kernels whose regimes are followed too, those with the most time first.
+        predict: whether points predict when they are asked, not only bound.
     """
     points: list[Point] = []
     crossovers: list[Crossover] = []
@@ -219,7 +233,7 @@ def sweep(
     swept = frozenset(sizes_of({a.name: 0 for a in axes}))
     sizing = Sizing(report.source, report.source)
     for machine in machines:
-        evaluator = Evaluator(report, machine, sizing, swept)
+        evaluator = Evaluator(report, machine, sizing, swept, predict)
         for values in product(*(a.values for a in others)):
             fixed = {a.name: v for a, v in zip(others, values, strict=True)}
             line = Line(evaluator, along, fixed)

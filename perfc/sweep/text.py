@@ -15,7 +15,10 @@ MAX_ROWS = 24
 MAX_SPANS = 4
 COLUMNS = (
     "time_s",
+    "low_s",
+    "high_s",
     "floor_s",
+    "sustained_s",
     "launch_s",
     "mac",
     "device_bytes",
@@ -33,6 +36,10 @@ def render_text(s: Sweep) -> str:
 def _lines(s: Sweep) -> Iterator[str]:
     count = plural(len(s.points), "point")
     yield f"{s.model or 'model'}: {count} from the formulas of one analysis"
+    if s.points and s.points[0].report is None:
+        yield "time is at sustained rates; bound is what most of it goes to"
+    else:
+        yield "time is predicted; bound is what most of the sustained time goes to"
     if s.assumed:
         yield "assumed: " + ", ".join(f"{n} = {v}" for n, v in s.assumed.items())
     for target in dict.fromkeys(p.target for p in s.points):
@@ -73,8 +80,8 @@ def _table(points: Sequence[Point]) -> Iterator[str]:
     head = [
         *names,
         "time",
+        "nine in ten",
         "floor",
-        "launch",
         f"time/{names[0]}",
         "device traffic",
         "memory",
@@ -84,8 +91,8 @@ def _table(points: Sequence[Point]) -> Iterator[str]:
         [
             *(str(p.dims[n]) for n in names),
             quantity(p.time_s, Unit.SECOND),
+            _range(p),
             quantity(p.floor_s, Unit.SECOND),
-            quantity(p.launch_s, Unit.SECOND),
             quantity(p.time_s / max(p.dims[names[0]], 1), Unit.SECOND),
             quantity(p.device_bytes, Unit.BYTE),
             quantity(p.memory_bytes, Unit.BYTE) + ("" if p.fits else " !"),
@@ -96,6 +103,14 @@ def _table(points: Sequence[Point]) -> Iterator[str]:
     widths = [max(len(r[i]) for r in [head, *rows]) for i in range(len(head))]
     for row in [head, *rows]:
         yield "  ".join(f"{cell:>{w}}" for cell, w in zip(row, widths, strict=True)).rstrip()
+
+
+def _range(point: Point) -> str:
+    """The interval of a prediction, without its unit where that is the time's."""
+    if point.predicted is None:
+        return "—"
+    low, high = (quantity(t, Unit.SECOND) for t in (point.predicted.low_s, point.predicted.high_s))
+    return f"{low} to {high}"
 
 
 def _given(fixed: Mapping[str, int]) -> str:
@@ -154,9 +169,13 @@ def render_csv(s: Sweep) -> str:
 
 
 def _cells(p: Point) -> list[comma.Field]:
+    low_s, high_s = (None, None) if p.predicted is None else (p.predicted.low_s, p.predicted.high_s)
     return [
         p.time_s,
+        low_s,
+        high_s,
         p.floor_s,
+        p.sustained_s,
         p.launch_s,
         p.mac,
         p.device_bytes,
