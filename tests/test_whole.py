@@ -49,7 +49,7 @@ def test_weights_that_come_with_perfc_are_small_and_name_their_rows() -> None:
         assert card.rows > 1000
         assert card.runs
         assert card.data
-        assert path.with_suffix(".safetensors").is_file()
+        assert path.with_suffix(".npz").is_file()
 
 
 def test_a_run_like_those_measured_is_predicted_as_a_whole() -> None:
@@ -188,7 +188,7 @@ def test_the_command_needs_neither_weights_nor_torch() -> None:
 
 def copy_of_ours(folder: Path, **changed: object) -> Path:
     path = shipped.named(OURS)
-    shutil.copy(path.with_suffix(".safetensors"), folder / path.with_suffix(".safetensors").name)
+    shutil.copy(path.with_suffix(".npz"), folder / path.with_suffix(".npz").name)
     content = json.loads(path.read_text(encoding="utf-8")) | changed
     (folder / path.name).write_text(json.dumps(content), encoding="utf-8")
     return folder / path.name

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import re
-import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,6 +14,7 @@ from perfc.errors import PerfcError
 from perfc.whole_file import write_whole
 
 from ..features.table import class_of as kernel_class
+from .arrays import packed, unpacked
 from .card import Card, card_text, parse_card
 from .forest import Forest
 
@@ -25,11 +24,10 @@ if TYPE_CHECKING:
 SHIPPED = Path(__file__).parents[1] / "weights"
 Ready = Callable[[str, str], object]
 """Told name and schema before anything is trained; raises what forbids it."""
-FORMAT = 2
+FORMAT = 3
 MAX_CARD_BYTES = 1 << 18
 HEAD_BYTES = 4096
 MAX_ARRAYS_BYTES = 16 << 20
-MAX_MEMBER_BYTES = 64 << 20
 FORESTS = ("factor", "spread")
 HULL = ("hull_low", "hull_high", "middle")
 
@@ -99,8 +97,6 @@ def save(artefact: Artefact, folder: Path, *, overwrite: bool = False) -> Path:
     Raises:
         WeightsError: weights of another schema are there and ``overwrite`` is off.
     """
-    import numpy as np
-
     card = artefact.card
     target = check_replaceable(card.name, card.schema, folder, overwrite=overwrite)
     arrays: dict[str, Any] = {name: getattr(artefact, name) for name in HULL}
@@ -111,11 +107,10 @@ def save(artefact: Artefact, folder: Path, *, overwrite: bool = False) -> Path:
         cells = artefact.cells
         arrays |= {f"cells_{n}": getattr(cells, n) for n in ("kin", "log2", "count", "efficiency")}
     arrays |= {f"more_{name}": value for name, value in artefact.more.items()}
-    buffer = io.BytesIO()
-    np.savez_compressed(buffer, **arrays)
+    content = packed(arrays)
     folder.mkdir(parents=True, exist_ok=True)
-    digest = hashlib.sha256(buffer.getvalue()).hexdigest()
-    write_whole(target.with_suffix(".npz"), buffer.getvalue())
+    digest = hashlib.sha256(content).hexdigest()
+    write_whole(target.with_suffix(".npz"), content)
     write_whole(target, card_text(card, digest).encode())
     return target
 
@@ -194,8 +189,8 @@ def load(path: Path, *, cells: bool = False, card: Card | None = None) -> Artefa
     if hashlib.sha256(content).hexdigest() != card.arrays_sha256:
         raise WeightsError("not the arrays that the card speaks of", where=str(arrays_path))
     try:
-        return _assemble(card, _arrays(content, cells=cells))
-    except (ValueError, KeyError, OSError, zipfile.BadZipFile, EOFError) as error:
+        return _assemble(card, unpacked(content, lambda n: cells or not n.startswith("cells_")))
+    except (ValueError, KeyError) as error:
         raise WeightsError(f"damaged weights: {error}", where=str(arrays_path)) from None
 
 
@@ -230,17 +225,6 @@ def _assemble(card: Card, arrays: Mapping[str, Any]) -> Artefact:
     more = {k.removeprefix("more_"): v for k, v in arrays.items() if k.startswith("more_")}
     low, high, middle = hull
     return Artefact(card, forests["factor"], forests["spread"], low, high, middle, cells, more)
-
-
-def _arrays(content: bytes, *, cells: bool) -> dict[str, Any]:
-    import numpy as np
-
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        if sum(info.file_size for info in archive.infolist()) > MAX_MEMBER_BYTES:
-            raise ValueError(f"arrays end at {MAX_MEMBER_BYTES} bytes")
-    with np.load(io.BytesIO(content), allow_pickle=False) as archive:
-        wanted = [n for n in archive.files if cells or not n.startswith("cells_")]
-        return {name: archive[name] for name in wanted}
 
 
 def _content(path: Path, limit: int) -> bytes:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-ARRAYS = ("feature", "threshold", "sizes")
+ARRAYS = ("feature", "cut", "cuts", "cut_counts", "leaf", "sizes")
 ROWS = 512
 """Walked at a time: all trees of a forest beside them fit into a cache."""
 
@@ -90,15 +90,26 @@ class Forest:
     def arrays(self) -> dict[str, Any]:
         """What ``from_arrays`` reads: children follow from the order of nodes.
 
-        Thresholds are split into planes of equal significance, which compress far better.
+        Trees are cut at few values of a feature: an inner node has the number of its cut, the
+        cuts stand in a table.
         """
         import numpy as np
 
-        small = np.int8 if len(self.names) <= 127 else np.int16
-        planes = np.ascontiguousarray(self.threshold.view(np.uint8).reshape(-1, 4).T)
+        inner = self.feature >= 0
+        feature, threshold = self.feature[inner], self.threshold[inner]
+        own = [np.unique(threshold[feature == i]) for i in range(len(self.names))]
+        number = np.zeros(len(feature), np.uint16)
+        for i, cuts in enumerate(own):
+            number[feature == i] = np.searchsorted(cuts, threshold[feature == i])
         ends = np.append(self.roots[1:], len(self.feature))
-        sizes = (ends - self.roots).astype(np.int32)
-        return {"feature": self.feature.astype(small), "threshold": planes, "sizes": sizes}
+        return {
+            "feature": self.feature.astype(np.int8 if len(self.names) <= 127 else np.int16),
+            "cut": number,
+            "cuts": np.concatenate([np.zeros(0, np.float32), *own]),
+            "cut_counts": np.array([len(cuts) for cuts in own], np.int32),
+            "leaf": self.threshold[~inner],
+            "sizes": (ends - self.roots).astype(np.int32),
+        }
 
     @classmethod
     def from_arrays(cls, names: tuple[str, ...], arrays: Mapping[str, Any], base: float) -> Forest:
@@ -109,44 +120,40 @@ class Forest:
         """
         import numpy as np
 
-        feature, planes, sizes = (np.asarray(arrays[name]) for name in ARRAYS)
-        count = len(feature)
+        feature, cut, cuts, counts, leaf, sizes = (np.asarray(arrays[name]) for name in ARRAYS)
         if (
-            feature.ndim != 1
-            or planes.shape != (4, count)
-            or planes.dtype != np.uint8
-            or sizes.ndim != 1
+            any(array.ndim != 1 for array in (feature, cut, cuts, counts, leaf, sizes))
+            or any(array.dtype.kind not in "iu" for array in (feature, cut, counts, sizes))
             or len(sizes) == 0
             or (sizes < 1).any()
-            or int(sizes.sum(dtype=np.int64)) != count
+            or int(sizes.sum(dtype=np.int64)) != len(feature)
             or (feature >= len(names)).any()
         ):
             raise ValueError("arrays that are no forest")
-        bytewise = np.empty((count, 4), np.uint8)
-        for i, plane in enumerate(planes):
-            bytewise[:, i] = plane
-        threshold = bytewise.view(np.float32).reshape(-1)
-        roots = np.concatenate(([0], np.cumsum(sizes)[:-1])).astype(np.int32)
         inner = feature >= 0
+        if len(cut) != int(inner.sum()) or len(cut) + len(leaf) != len(feature):
+            raise ValueError("arrays that are no forest")
+        if counts.shape != (len(names),) or (counts < 0).any() or int(counts.sum()) != len(cuts):
+            raise ValueError("cuts of another number of features")
+        if ((cut < 0) | (cut >= counts[feature[inner]])).any():
+            raise ValueError("a cut that is none")
+        first = np.cumsum(counts) - counts
+        threshold = np.empty(len(feature), np.float32)
+        threshold[~inner] = leaf
+        threshold[inner] = cuts[first[feature[inner]] + cut]
+        roots = np.concatenate(([0], np.cumsum(sizes)[:-1])).astype(np.int32)
         before = np.cumsum(inner, dtype=np.int32) - inner
         # breadth first, brothers side by side: the n-th inner node's children lie at 2n + 1
         left = np.repeat(roots + 1 - 2 * before[roots], sizes) + 2 * before
         inside = np.add.reduceat(inner, roots, dtype=np.int32)
-        behind = left > np.arange(count, dtype=np.int32)
+        behind = left > np.arange(len(feature), dtype=np.int32)
         if (
             not bool(np.isfinite(threshold).all())
             or (2 * inside + 1 != sizes).any()
             or not bool((behind | ~inner).all())
         ):
             raise ValueError("arrays that are no forest")
-        return cls(
-            names,
-            feature.astype(np.int16),
-            threshold,
-            left,
-            roots,
-            float(base),
-        )
+        return cls(names, feature.astype(np.int16), threshold, left, roots, float(base))
 
     @classmethod
     def from_xgboost(cls, booster: Any) -> Forest:

@@ -1,4 +1,4 @@
-"""What is kept of a trained predictor: arrays (safetensors) and a card that anyone can read."""
+"""What is kept of a trained predictor: arrays and a card that anyone can read."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perfc.errors import MissingExtraError
-from perfc.extras import BASE, install
-
+from ..artefacts.arrays import packed, unpacked
 from ..artefacts.artefact import WeightsError
 from .predictor import GraphPredictor, predictor
 from .rows import Measurements, Quantity
@@ -22,7 +20,7 @@ if TYPE_CHECKING:
     from ..features.classes import Array
     from ..steps.setting import Setting
 
-FORMAT = 1
+FORMAT = 2
 MAX_CARD_BYTES = 1 << 18
 MAX_ARRAYS_BYTES = 64 << 20
 SMALL = 0.05
@@ -164,7 +162,6 @@ def save(trained: GraphPredictor, card: GraphCard, folder: Path) -> Path:
     """Write card and arrays, each in one step; the card comes last.
 
     Raises:
-        MissingExtraError: safetensors is not installed.
         WeightsError: the predictor keeps nothing.
     """
     import numpy as np
@@ -172,16 +169,10 @@ def save(trained: GraphPredictor, card: GraphCard, folder: Path) -> Path:
     arrays = {n: np.ascontiguousarray(a) for n, a in trained.arrays().items()}
     if not arrays:
         raise WeightsError(f"{card.predictor} keeps no weights")
-    try:
-        from safetensors.numpy import save as serialized
-    except ImportError:
-        raise MissingExtraError(
-            "writing weights needs safetensors", hint=install(BASE, only="safetensors")
-        ) from None
-    content = serialized(arrays)
+    content = packed(arrays)
     stem = f"{card.predictor.replace(':', '-')}-{card.dataset}-{card.quantity}"
     digest = hashlib.sha256(content).hexdigest()
-    write_file(folder / f"{stem}.safetensors", content)
+    write_file(folder / f"{stem}.npz", content)
     text = json.dumps({**vars(card), "arrays_sha256": digest}, indent=2) + "\n"
     write_file(folder / f"{stem}.json", text.encode())
     return folder / f"{stem}.json"
@@ -219,7 +210,7 @@ def load(path: Path) -> tuple[GraphPredictor, GraphCard]:
         WeightsError: damaged, of another schema, or not belonging together.
     """
     card = read_card(path)
-    arrays = _arrays(path.with_suffix(".safetensors"), card)
+    arrays = _arrays(path.with_suffix(".npz"), card)
     try:
         made = predictor(card.predictor, Quantity(card.quantity))
         made.restore(arrays, card.meta)
@@ -238,19 +229,12 @@ def load(path: Path) -> tuple[GraphPredictor, GraphCard]:
 
 
 def _arrays(path: Path, card: GraphCard) -> Mapping[str, Array]:
-    try:
-        from safetensors import SafetensorError
-        from safetensors.numpy import load as parsed
-    except ImportError:
-        raise MissingExtraError(
-            "reading weights needs safetensors", hint=install(BASE, only="safetensors")
-        ) from None
     content = _content(path, MAX_ARRAYS_BYTES)
     if hashlib.sha256(content).hexdigest() != card.arrays_sha256:
         raise WeightsError("not the arrays that the card speaks of", where=os.fspath(path))
     try:
-        return dict(parsed(content))
-    except SafetensorError as error:
+        return unpacked(content)
+    except ValueError as error:
         raise WeightsError(f"damaged weights: {error}", where=os.fspath(path)) from None
 
 

@@ -11,7 +11,7 @@ from perfc.machine import Machine
 
 PREDICTING = ("ir", "passes", "analyzers", "frontend", "machine", "report", "diff")
 """Packages that figures come from, besides the modules above them."""
-_SUFFIXES = (".py", ".npz", ".safetensors", ".toml")
+_SUFFIXES = (".py", ".npz", ".toml")
 
 
 @cache

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from perfc.analyzers.artefacts.arrays import packed, unpacked
 from perfc.analyzers.artefacts.forest import Forest
 
 xgboost = pytest.importorskip("xgboost")
@@ -30,7 +31,7 @@ def test_sums_agree(grown: tuple[Forest, np.ndarray, np.ndarray]) -> None:
 
 def test_arrays_are_the_whole_of_it(grown: tuple[Forest, np.ndarray, np.ndarray]) -> None:
     forest, table, _ = grown
-    again = Forest.from_arrays(forest.names, forest.arrays(), forest.base)
+    again = Forest.from_arrays(forest.names, unpacked(packed(forest.arrays())), forest.base)
     assert np.array_equal(again(table), forest(table))
 
 
@@ -44,9 +45,13 @@ def test_arrays_that_are_no_forest_are_refused(
         ("feature", np.full_like(good["feature"], 4)),
         ("feature", np.zeros_like(good["feature"])),
         ("sizes", good["sizes"][::-1] + 1),
-        ("threshold", np.full_like(good["threshold"], 255)),
+        ("cut", good["cut"] + 60_000),
+        ("cut", good["cut"].astype(np.float32)),
+        ("cut_counts", good["cut_counts"] - 1),
+        ("leaf", good["leaf"][:-1]),
+        ("leaf", np.full_like(good["leaf"], np.nan)),
     ):
-        with pytest.raises(ValueError, match="no forest"):
+        with pytest.raises(ValueError, match=r"no forest|cut"):
             Forest.from_arrays(forest.names, {**good, name: wrong}, forest.base)
 
 

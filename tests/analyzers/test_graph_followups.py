@@ -50,7 +50,6 @@ def test_a_training_is_its_steps() -> None:
 
 
 def test_a_prediction_gives_time_and_price_of_a_training(tmp_path: Path) -> None:
-    pytest.importorskip("safetensors")
     given = ("--weights", card(tmp_path, Quantity.TIME), "-t", "titan-xp")
     found = predicted(*given, "--steps", "3600000", "--hourly-price", "2")
     assert found["steps_s"] == pytest.approx(3.6e6 * found["value"])
@@ -61,7 +60,6 @@ def test_a_prediction_gives_time_and_price_of_a_training(tmp_path: Path) -> None
 
 
 def test_a_predicted_memory_names_a_slice(tmp_path: Path) -> None:
-    pytest.importorskip("safetensors")
     given = ("--weights", card(tmp_path, Quantity.MEMORY), "--quantity", "memory_bytes")
     assert predicted(*given, "-t", "a100-sxm4-40gb")["mig_profile"] == "1g.5gb"
     assert predicted(*given, "-t", "a100-sxm4-80gb")["mig_profile"] == "1g.10gb"

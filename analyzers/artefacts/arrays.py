@@ -1,0 +1,79 @@
+"""Arrays by name in one compressed file, which holds numbers and can run nothing."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Callable, Mapping
+from typing import Any
+
+MAX_BYTES = 512 << 20
+"""Of all arrays of a file, once they are unpacked."""
+
+
+def packed(arrays: Mapping[str, Any]) -> bytes:
+    """The content of a file of arrays: NumPy's ``.npz``, deflated.
+
+    Bytes of equal significance stand side by side, ``[bytes, *shape]`` under ``name:dtype``,
+    as they compress better so (the shuffle filter of HDF5).
+    """
+    import numpy as np
+
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **{f"{n}:{a.dtype.str}": _planes(a) for n, a in arrays.items()})
+    return buffer.getvalue()
+
+
+def unpacked(content: bytes, wanted: Callable[[str], bool] = lambda name: True) -> dict[str, Any]:
+    """What `packed` packed, no objects among it.
+
+    Args:
+        content: of the file.
+        wanted: whether an array of that name is read.
+
+    Raises:
+        ValueError: it is no such file, or unpacks to more than ``MAX_BYTES``.
+    """
+    import numpy as np
+
+    arrays = {}
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            if sum(info.file_size for info in archive.infolist()) > MAX_BYTES:
+                raise ValueError(f"arrays end at {MAX_BYTES} bytes")
+        with np.load(io.BytesIO(content), allow_pickle=False) as archive:
+            for member in archive.files:
+                name, _, dtype = member.rpartition(":")
+                if name and wanted(name):
+                    arrays[name] = _numbers(archive[member], dtype)
+    except (OSError, EOFError, TypeError, zipfile.BadZipFile) as error:
+        raise ValueError(str(error)) from None
+    return arrays
+
+
+def _planes(values: Any) -> Any:
+    """The bytes of numbers, ``[bytes of one, *shape]``."""
+    import numpy as np
+
+    values = np.ascontiguousarray(values)
+    each = values.view(np.uint8).reshape(*values.shape, values.itemsize)
+    return np.ascontiguousarray(np.moveaxis(each, -1, 0))
+
+
+def _numbers(bytewise: Any, dtype: str) -> Any:
+    """The numbers whose bytes `_planes` set side by side.
+
+    Raises:
+        ValueError: they are no bytes of numbers of that type.
+    """
+    import numpy as np
+
+    kind = np.dtype(dtype)
+    if (
+        kind.kind not in "biuf"
+        or bytewise.dtype != np.uint8
+        or bytewise.shape[:1] != (kind.itemsize,)
+    ):
+        raise ValueError(f"no bytes of '{dtype}'")
+    each = np.ascontiguousarray(np.moveaxis(bytewise, 0, -1))
+    return each.view(kind).reshape(bytewise.shape[1:])
