@@ -29,8 +29,8 @@ GRAPHS = ("If", "Loop", "Scan", "SequenceMap")
 @cache
 def operators() -> tuple[tuple[str, type[Op]], ...]:
     """Every ONNX name an operator stands for, with its class."""
-    found = {name: cls for cls in load_all().values() for name in cls.onnx}
-    return tuple(sorted(found.items()))
+    by_name = {name: cls for cls in load_all().values() for name in cls.onnx}
+    return tuple(sorted(by_name.items()))
 
 
 def attribute_value(r: random.Random, field: Field[Any]) -> object:
@@ -138,8 +138,8 @@ def arbitrary(r: random.Random, name: str, cls: type[Op]) -> bytes:
             names.append("")
             continue
         names.append(f"x{i}")
-        made = operand(r, names[-1])
-        (inits if isinstance(made, onnx.TensorProto) else infos).append(made)
+        given = operand(r, names[-1])
+        (inits if isinstance(given, onnx.TensorProto) else infos).append(given)
     outputs = [f"y{i}" for i in range(r.choice((1, 1, 1, 2, 3, 4, 0, 9)))]
     node = helper.make_node(op, names, outputs, domain=domain)
     for field in fields(cls):

@@ -94,14 +94,14 @@ _LIMITED: dict[type[Op], tuple[tuple[Field[Any], int | None], ...]] = {}
 
 def _limited(cls: type[Op]) -> tuple[tuple[Field[Any], int | None], ...]:
     """Attributes that have a limit, and what they are at least; computed once."""
-    found = _LIMITED.get(cls)
-    if found is None:
-        found = _LIMITED[cls] = tuple(
+    limited = _LIMITED.get(cls)
+    if limited is None:
+        limited = _LIMITED[cls] = tuple(
             (f, least_of(f))
             for f in fields(cls)
             if least_of(f) is not None or str(f.type).startswith("tuple")
         )
-    return found
+    return limited
 
 
 def least_of(attribute: Field[Any]) -> int | None:

@@ -136,17 +136,18 @@ def contents(b: Build, op: str) -> None:
     x = b.rand((2, 3, 4))
     shape = b.op("Shape", x)
     parts = [b.op("Slice", shape, *(b.const(np.array([k])) for k in (i, i + 1))) for i in (0, 1, 2)]
-    made = b.op("SequenceConstruct", *parts)
+    sequence = b.op("SequenceConstruct", *parts)
     match op:
         case "SequenceAt":
-            last = b.op(op, made, b.const(np.array(-1)))
+            last = b.op(op, sequence, b.const(np.array(-1)))
             b.op("Reshape", x, b.op("Concat", last, b.const(np.array([-1])), axis=0))
             return
         case "SequenceErase":
-            made = b.op(op, made, b.const(np.array(b.pick(0, 1, -1))))
-            made = b.op("SequenceInsert", made, b.const(np.array([-1])))
+            sequence = b.op(op, sequence, b.const(np.array(b.pick(0, 1, -1))))
+            sequence = b.op("SequenceInsert", sequence, b.const(np.array([-1])))
         case "SequenceInsert":
-            made = b.op(op, made, b.const(np.array([1])), b.const(np.array(b.pick(0, 1, 3))))
+            ahead = b.const(np.array([1])), b.const(np.array(b.pick(0, 1, 3)))
+            sequence = b.op(op, sequence, *ahead)
         case _:
             pass
-    b.op("Reshape", x, b.op("ConcatFromSequence", made, axis=0))
+    b.op("Reshape", x, b.op("ConcatFromSequence", sequence, axis=0))

@@ -56,7 +56,7 @@ class Scan(Control):
 
     mnemonic = "scan"
     onnx = ("Scan",)
-    operands = ("initial_state_and_scan_inputs+",)
+    operands = ("initial_state_and_scan_inputs*",)
     num_scan_inputs: Positive = 0
     scan_input_axes: tuple[int, ...] = ()
     scan_input_directions: tuple[int, ...] = ()

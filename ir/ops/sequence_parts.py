@@ -85,8 +85,8 @@ class SplitToSequence(Op):
         return covering, len(parts), parts
 
     def fold(self, ins: Inputs, outs: Types) -> Folded:
-        data, made = known(ins, 0), outs[0]
-        types = all_items(made) if isinstance(made, SequenceType) else None
+        data, result = known(ins, 0), outs[0]
+        types = all_items(result) if isinstance(result, SequenceType) else None
         if data is None or types is None:
             return ()
         axis = normal_axis(self.axis, len(data.shape))

@@ -1,0 +1,62 @@
+"""What operators demand of their operands, against the definitions of ONNX."""
+
+from __future__ import annotations
+
+import onnx
+import pytest
+
+from perfc.ir.definition import arity_problem, range_problem
+from perfc.ir.op import Op
+from perfc.ir.ops import load_all, operator_for
+from perfc.ir.ops.conv import Conv
+from perfc.ir.ops.movement import UnfoldTensor
+
+OPTIONAL = onnx.defs.OpSchema.FormalParameterOption.Optional
+SCHEMAS = [s for s in onnx.defs.get_all_schemas_with_history() if operator_for(s.domain, s.name)]
+
+
+def test_no_operand_is_required_that_some_version_leaves_out() -> None:
+    demanded = []
+    for schema in SCHEMAS:
+        cls = operator_for(schema.domain, schema.name)
+        assert cls is not None
+        optional = {i for i, given in enumerate(schema.inputs) if given.option == OPTIONAL}
+        demanded += [
+            (schema.name, schema.since_version, i) for i in optional & {*cls.signature.required}
+        ]
+    assert len(SCHEMAS) > 500
+    assert demanded == []
+
+
+def test_as_many_operands_are_taken_as_a_version_has() -> None:
+    refused = [
+        (schema.name, schema.since_version)
+        for schema in SCHEMAS
+        # Tile-1 had its repeats and its axis as two inputs
+        if (schema.name, schema.since_version) != ("Tile", 1)
+        and (cls := operator_for(schema.domain, schema.name)) is not None
+        and len(schema.inputs) > len(cls.signature.names)
+        and not cls.signature.repeats
+    ]
+    assert refused == []
+
+
+@pytest.mark.parametrize("cls", load_all().values(), ids=lambda cls: cls.mnemonic)
+def test_nodes_without_operands_or_results_are_named(cls: type[Op]) -> None:
+    required = cls.signature.required
+    without = arity_problem(cls, (), 1)
+    assert without == (
+        f"input {cls.signature.names[required[0]]} ({required[0]}) is missing" if required else ""
+    )
+    if cls.least_results and not required:
+        assert arity_problem(cls, (), 0) == "it has no outputs"
+
+
+def test_attributes_outside_their_range_are_named() -> None:
+    with pytest.raises(ValueError, match="strides holds 0, not at least 1"):
+        Conv(strides=(2, 0))
+    with pytest.raises(ValueError, match="strides has 65537 entries"):
+        Conv(strides=(1,) * 65537)
+    with pytest.raises(ValueError, match="size is -1, not at least 1"):
+        UnfoldTensor(size=-1)
+    assert range_problem(Conv(strides=(2, 1))) == ""
