@@ -134,17 +134,23 @@ def bounds(
         for v in (*k.reads, *k.writes):
             if v not in sizes:
                 sizes[v] = at(nbytes[v.type])
-    counts = [counts_at(k, at) for k in table.kernels]
+    firsts: dict[int, Counts] = {}
+    counts = [
+        firsts.get(k.alike) or firsts.setdefault(k.alike, counts_at(k, at)) for k in table.kernels
+    ]
     charged = device_traffic(table.kernels, counts, sizes, machine)
     overhead = machine.launch_overhead_s
     gap_s = overhead.value if overhead is not None else 0.0
     if table.runtime.launch is Launch.GRAPH:
         gap_s *= GRAPH_GAP
     rates = Rates(machine, tf32)
-    found = [
-        rates.bound(k, c, at(k.repeat), charge, gap_s, env)
-        for k, c, charge in zip(table.kernels, counts, charged, strict=True)
-    ]
+    bound_of: dict[tuple[int, float], KernelBound] = {}
+    found: list[KernelBound] = []
+    for k, c, charge in zip(table.kernels, counts, charged, strict=True):
+        twin = bound_of.get((k.alike, charge))
+        if twin is None:
+            twin = bound_of[k.alike, charge] = rates.bound(k, c, at(k.repeat), charge, gap_s, env)
+        found.append(twin if twin.kernel is k else twin.of(k))
     for other in table.alternatives:
         inner = KernelTable(table.runtime, other.kernels, (), other.alternatives)
         least = math.fsum(k.floor_s for k in bounds(inner, machine, env, tf32=tf32).kernels)

@@ -164,13 +164,20 @@ def in_run(execution: Execution, alone: Sequence[Estimate]) -> list[Estimate]:
     plain = [i for i, e in enumerate(alone) if e.predictor in timed_alone]
     copies = Steps().copies(execution, plain)
     found: list[Estimate] = []
+    firsts: dict[tuple[int, int], Estimate] = {}
     for i, (bound, estimate) in enumerate(zip(bounds.kernels, alone, strict=True)):
+        same = (bound.kernel.alike, id(estimate))
+        if same in firsts and i not in copies:
+            found.append(firsts[same])
+            continue
         here = adapt.corrected(estimate, bound.launches, corrections)
         if estimate.predictor is not Predictor.FITTED:
             if i in copies and estimate.predictor is Predictor.LEARNED:
                 here = here.beside(copies[i].time, copies[i].summed)
             here = here if machine.kind == "cpu" else chained(here, bound, bounds.env)
             here = here.waiting(launch * bound.launches)
+        if i not in copies:
+            firsts[same] = here
         found.append(here)
     return found
 
@@ -180,9 +187,10 @@ def table_of(
 ) -> PredictionTable:
     """Kernels and the run with their energies; waiting for the host, the board idles."""
     machine = bounds.machine
+    each = {(b.kernel.alike, id(k)): (b, k) for b, k in zip(bounds.kernels, complete, strict=True)}
+    energy = {at: energy_of(b, k.time, k.wait_s, machine) for at, (b, k) in each.items()}
     energies = tuple(
-        energy_of(b, k.time, k.wait_s, machine)
-        for b, k in zip(bounds.kernels, complete, strict=True)
+        [energy[b.kernel.alike, id(k)] for b, k in zip(bounds.kernels, complete, strict=True)]
     )
     behind_s = whole.wait_s - math.fsum(k.wait_s for k in complete)
     idle = [idling(behind_s, machine)] if behind_s > HOST_BOUND_S else []
