@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar
 
@@ -53,7 +54,7 @@ class RooflineTable:
     env: Mapping[str, int] = field(default_factory=dict[str, int])
     streams: int = 1
 
-    @property
+    @cached_property
     def floor_s(self) -> float:
         """Lower bound of one run's kernel time."""
         floors = [k.floor_s for k in self.kernels]
@@ -65,17 +66,17 @@ class RooflineTable:
                 busy[ceiling] = busy.get(ceiling, 0.0) + t
         return max(math.fsum(floors) / self.streams, *floors, *busy.values(), self.weight_floor_s)
 
-    @property
+    @cached_property
     def sustained_s(self) -> float:
         """Kernel time at measured rates."""
         return math.fsum(k.sustained_s for k in self.kernels)
 
-    @property
+    @cached_property
     def launch_gap_s(self) -> float:
         """What launching adds to it."""
         return math.fsum(k.launch_gap_s for k in self.kernels)
 
-    @property
+    @cached_property
     def time_s(self) -> float:
         """Kernel time at measured rates with launching."""
         return self.sustained_s + self.launch_gap_s

@@ -135,7 +135,7 @@ def predicted(
         firsts.setdefault((bounds.kernels[i].kernel.alike, bounds.kernels[i].floor_s), len(firsts))
         for i, _ in rows
     ]
-    distinct = list({at: row for at, row in zip(of, rows, strict=True)}.values())
+    distinct = list(dict(zip(of, rows, strict=True)).values())
     columns = columns_of([r.parameters for _, r in distinct])
     card = weights.card
     apart = predictor.distance_to(card, dtype, sheet)
