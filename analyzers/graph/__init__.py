@@ -1,1 +1,1 @@
-"""Predictors of whole models from their graphs, the rows they learn from, and one bench for all."""
+"""Models as graphs: encoding, rows measured on them, data sets, what their predictors are."""

@@ -174,14 +174,26 @@ class GraphPredictor(ABC):
         return {}
 
 
+ROOMS = ("papers", "whole_runs")
+"""Where files with a ``PREDICTOR`` lie, beside this room."""
+
+
+@cache
+def files() -> Mapping[str, str]:
+    """The module of every predictor, by name; files are read, not imported: some need PyTorch."""
+    beside, package = Path(__file__).parents[1], __package__.rpartition(".")[0]
+    found: dict[str, str] = {}
+    for room in ROOMS:
+        for path in (beside / room).glob("*.py"):
+            if re.search(r"^PREDICTOR\b", path.read_text(encoding="utf-8"), re.MULTILINE):
+                found[path.stem] = f"{package}.{room}.{path.stem}"
+    return found
+
+
 @cache
 def predictors() -> tuple[str, ...]:
-    """Names of all predictors; their files are read, not imported, as some need PyTorch."""
-    found = []
-    for path in sorted(Path(__file__).parent.glob("*.py")):
-        if re.search(r"^PREDICTOR\b", path.read_text(encoding="utf-8"), re.MULTILINE):
-            found.append(path.stem)
-    return tuple(found)
+    """Names of all predictors."""
+    return tuple(sorted(files()))
 
 
 def predictor(name: str, quantity: Quantity = Quantity.TIME) -> GraphPredictor:
@@ -193,12 +205,12 @@ def predictor(name: str, quantity: Quantity = Quantity.TIME) -> GraphPredictor:
     """
     stem, _, variant = name.partition(":")
     stem = stem.replace("-", "_")
-    if stem not in predictors():
+    if stem not in files():
         raise PerfcError(
             f"no graph predictor {name!r}", hint=f"there are {', '.join(predictors())}"
         )
     try:
-        module = importlib.import_module(f"{__package__}.{stem}")
+        module = importlib.import_module(files()[stem])
     except ImportError as error:
         raise MissingExtraError(
             f"{name} needs {error.name}", hint=install("gnn", "train")

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from perfc.choice import member
 
 if TYPE_CHECKING:
-    from perfc.analyzers.graph.protocols import Protocol
     from perfc.analyzers.graph.rows import Measurements, Quantity
+    from perfc.analyzers.training.graphs.protocols import Protocol
 
 
 def chosen_protocols(names: Sequence[str]) -> list[Protocol]:
     """Those of that name; random and families by default."""
-    from perfc.analyzers.graph.protocols import Protocol
+    from perfc.analyzers.training.graphs.protocols import Protocol
 
     return [member(Protocol, name, "--split") for name in names or ("random", "family")]
 

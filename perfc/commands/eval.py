@@ -127,12 +127,12 @@ def graph(
 ) -> None:
     """Predictors of whole models from their graphs, on one data set."""
     from perfc.analyzers.graph import shipped
-    from perfc.analyzers.graph.as_shipped import figures_as_shipped
-    from perfc.analyzers.graph.bench import evaluated
     from perfc.analyzers.graph.datasets import load
     from perfc.analyzers.graph.predictor import Budget, predictors
-    from perfc.analyzers.graph.scoreboard import write_plots, written
     from perfc.analyzers.training.architectures import SEEDS
+    from perfc.analyzers.training.graphs.as_shipped import figures_as_shipped
+    from perfc.analyzers.training.graphs.bench import evaluated
+    from perfc.analyzers.training.graphs.scoreboard import write_plots, written
 
     from ._graph import chosen_protocols, chosen_quantity, of_mode
     from ._training import telling

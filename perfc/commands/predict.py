@@ -128,9 +128,9 @@ def further(
     result: Estimate, target: str, steps: int | None, hourly_price: float | None
 ) -> dict[str, float | str]:
     """What follows from an estimate: of a step's time a whole training, of memory a slice."""
-    from perfc.analyzers.graph.mig import mig_profile, profiles
     from perfc.analyzers.graph.rows import Quantity
-    from perfc.analyzers.graph.training_run import TrainingRun
+    from perfc.analyzers.papers.mig import mig_profile, profiles
+    from perfc.analyzers.papers.training_run import TrainingRun
 
     found: dict[str, float | str] = {}
     match result.quantity:

@@ -7,8 +7,8 @@ import random
 from functools import cache
 
 from perfc.analyzers.graph.datasets import with_floors
+from perfc.analyzers.graph.datasets.spaces.nas_bench_201 import OPERATORS, network
 from perfc.analyzers.graph.encode import encode_module
-from perfc.analyzers.graph.networks.nas_bench_201 import OPERATORS, network
 from perfc.analyzers.graph.rows import GraphRow, Measurements
 from perfc.analyzers.steps.setting import Precision, Setting
 

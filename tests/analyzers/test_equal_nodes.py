@@ -8,11 +8,11 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from perfc.analyzers.graph.batches import Batch, GraphTensors  # noqa: E402
-from perfc.analyzers.graph.equal_nodes import classes, merged  # noqa: E402
-from perfc.analyzers.graph.network_predictor import NetworkPredictor  # noqa: E402
 from perfc.analyzers.graph.predictor import predictor  # noqa: E402
-from perfc.analyzers.graph.row_features import ROW  # noqa: E402
+from perfc.analyzers.papers.networks.batches import Batch, GraphTensors  # noqa: E402
+from perfc.analyzers.papers.networks.equal_nodes import classes, merged  # noqa: E402
+from perfc.analyzers.papers.networks.network_predictor import NetworkPredictor  # noqa: E402
+from perfc.analyzers.papers.networks.row_features import ROW  # noqa: E402
 
 WIDTH = 16
 BLOCKS = 4

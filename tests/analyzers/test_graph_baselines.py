@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from perfc.analyzers.graph.datasets import sheet
-from perfc.analyzers.graph.kernel_forest import KernelForest, KernelTable
-from perfc.analyzers.graph.mig import A100_40GB, mig_profile
 from perfc.analyzers.graph.predictor import Budget
-from perfc.analyzers.graph.protocols import Fold, Protocol, folds
-from perfc.analyzers.graph.roofline import SCALED, Roofline
 from perfc.analyzers.graph.rows import Quantity
+from perfc.analyzers.papers.kernel_forest import KernelForest, KernelTable
+from perfc.analyzers.papers.mig import A100_40GB, mig_profile
+from perfc.analyzers.training.graphs.protocols import Fold, Protocol, folds
+from perfc.analyzers.whole_runs.roofline import SCALED, Roofline
 from perfc.errors import PerfcError
 
 from .graph_rows import measurements

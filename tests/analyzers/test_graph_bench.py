@@ -13,16 +13,17 @@ from click.testing import CliRunner
 from numpy.typing import NDArray
 
 from perfc.analyzers.artefacts.artefact import WeightsError
-from perfc.analyzers.graph import bench, weights
-from perfc.analyzers.graph.bench import evaluate, figures, kendall_tau, rank_agreement
-from perfc.analyzers.graph.boosted_totals import BoostedTotals
+from perfc.analyzers.graph import weights
 from perfc.analyzers.graph.datasets import GraphDataset, datasets, load
 from perfc.analyzers.graph.model_graph import ModelGraph
 from perfc.analyzers.graph.predictor import Budget, GraphPredictor, Say, predictor, predictors
-from perfc.analyzers.graph.protocols import SAMPLES, Protocol, folds, thinned
 from perfc.analyzers.graph.rows import GraphRow, Measurements, Quantity
-from perfc.analyzers.graph.scoreboard import write_plots, written
 from perfc.analyzers.graph.statistics import statistics
+from perfc.analyzers.training.graphs import bench
+from perfc.analyzers.training.graphs.bench import evaluate, figures, kendall_tau, rank_agreement
+from perfc.analyzers.training.graphs.protocols import SAMPLES, Protocol, folds, thinned
+from perfc.analyzers.training.graphs.scoreboard import write_plots, written
+from perfc.analyzers.whole_runs.boosted_totals import BoostedTotals
 from perfc.commands.adapt import command as adapt_command
 from perfc.commands.data import command as data_command
 from perfc.commands.eval import command as eval_command

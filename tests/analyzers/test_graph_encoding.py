@@ -9,11 +9,11 @@ import pytest
 import perfc
 from perfc.analyzers.features.rows import DataError
 from perfc.analyzers.graph.datasets import graph_path, load
+from perfc.analyzers.graph.datasets.spaces import fbnet, nas_bench_101, nas_bench_201
+from perfc.analyzers.graph.datasets.spaces.builder import ArchitectureError
 from perfc.analyzers.graph.datasets.timm import encoded_file
 from perfc.analyzers.graph.encode import encode_module, launch_key
 from perfc.analyzers.graph.model_graph import ModelGraph
-from perfc.analyzers.graph.networks import fbnet, nas_bench_101, nas_bench_201
-from perfc.analyzers.graph.networks.builder import ArchitectureError
 from perfc.analyzers.graph.schema import Schema
 from perfc.analyzers.graph.store import load_graph, parse_rows, rows_text, save_graph
 from perfc.analyzers.steps.setting import Precision, Setting

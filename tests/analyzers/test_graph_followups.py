@@ -10,12 +10,12 @@ import pytest
 from click.testing import CliRunner
 
 from perfc.analyzers.graph import weights
-from perfc.analyzers.graph.boosted_totals import BoostedTotals
-from perfc.analyzers.graph.mig import A100_40GB, A100_80GB, profiles
 from perfc.analyzers.graph.predictor import Budget
-from perfc.analyzers.graph.protocols import Protocol, folds
 from perfc.analyzers.graph.rows import Quantity
-from perfc.analyzers.graph.training_run import TrainingRun
+from perfc.analyzers.papers.mig import A100_40GB, A100_80GB, profiles
+from perfc.analyzers.papers.training_run import TrainingRun
+from perfc.analyzers.training.graphs.protocols import Protocol, folds
+from perfc.analyzers.whole_runs.boosted_totals import BoostedTotals
 from perfc.commands.eval import command as eval_command
 from perfc.commands.predict import command as predict_command
 from perfc.commands.train import command as train_command

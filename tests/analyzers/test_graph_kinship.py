@@ -12,20 +12,22 @@ import numpy as np
 import pytest
 
 from perfc.analyzers.estimate.interval import Interval
-from perfc.analyzers.graph import as_shipped, physics_residual, residual_fit, shipped
-from perfc.analyzers.graph.as_shipped import figures_as_shipped
+from perfc.analyzers.graph import shipped
+from perfc.analyzers.graph.datasets.spaces.nas_bench_201 import network
 from perfc.analyzers.graph.estimate import KINLESS, estimate
-from perfc.analyzers.graph.kinship import KIN, Kinship, operators
-from perfc.analyzers.graph.machine_bands import Bands, Unseen
 from perfc.analyzers.graph.model_graph import OP_FIXED, OpGraph
-from perfc.analyzers.graph.networks.nas_bench_201 import network
-from perfc.analyzers.graph.physics_residual import PhysicsResidual
 from perfc.analyzers.graph.predictor import Budget
-from perfc.analyzers.graph.protocols import Protocol
 from perfc.analyzers.graph.rows import GraphRow, Measurements, Quantity
 from perfc.analyzers.graph.weights import card_of, load, save
 from perfc.analyzers.intervals.conformal import Band
 from perfc.analyzers.steps.setting import Setting
+from perfc.analyzers.training.graphs import as_shipped
+from perfc.analyzers.training.graphs.as_shipped import figures_as_shipped
+from perfc.analyzers.training.graphs.protocols import Protocol
+from perfc.analyzers.whole_runs import physics_residual, residual_fit
+from perfc.analyzers.whole_runs.kinship import KIN, Kinship, operators
+from perfc.analyzers.whole_runs.machine_bands import Bands, Unseen
+from perfc.analyzers.whole_runs.physics_residual import PhysicsResidual
 from perfc.errors import PerfcError
 from perfc.frontend import load as load_model
 from perfc.ir.graph import Module

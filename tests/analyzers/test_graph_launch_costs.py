@@ -9,14 +9,14 @@ from functools import cache
 import numpy as np
 import pytest
 
-from perfc.analyzers.graph.bench import rank_agreement
-from perfc.analyzers.graph.kernel_sums import KINDS, tabulated_runs
-from perfc.analyzers.graph.launch_columns import DOUBLINGS, RUNS, hats, linear_runs
-from perfc.analyzers.graph.launch_costs import LaunchCosts
-from perfc.analyzers.graph.population import Few, Known, Prior, learned
 from perfc.analyzers.graph.predictor import Budget
-from perfc.analyzers.graph.protocols import Fold, Protocol, folds
 from perfc.analyzers.graph.rows import Measurements, Quantity
+from perfc.analyzers.training.graphs.bench import rank_agreement
+from perfc.analyzers.training.graphs.protocols import Fold, Protocol, folds
+from perfc.analyzers.whole_runs.kernel_sums import KINDS, tabulated_runs
+from perfc.analyzers.whole_runs.launch_columns import DOUBLINGS, RUNS, hats, linear_runs
+from perfc.analyzers.whole_runs.launch_costs import LaunchCosts
+from perfc.analyzers.whole_runs.population import Few, Known, Prior, learned
 from perfc.errors import PerfcError
 
 from .graph_rows import TARGETS, measurements

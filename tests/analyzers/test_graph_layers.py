@@ -10,19 +10,20 @@ from numpy.typing import NDArray
 
 torch = pytest.importorskip("torch")
 
-from perfc.analyzers.graph.batches import Batch  # noqa: E402
-from perfc.analyzers.graph.brp_nas import with_global_nodes  # noqa: E402
-from perfc.analyzers.graph.gradient_surgery import (  # noqa: E402
-    assign,
-    surgery,
-    task_gradients,
-)
-from perfc.analyzers.graph.graph_autoencoder import (  # noqa: E402
+from perfc.analyzers.papers.brp_nas import with_global_nodes  # noqa: E402
+from perfc.analyzers.papers.graph_autoencoder import (  # noqa: E402
     GraphEncoder,
     negatives,
     reconstruction_loss,
 )
-from perfc.analyzers.graph.message_passing import (  # noqa: E402
+from perfc.analyzers.papers.mlp_node import in_a_row  # noqa: E402
+from perfc.analyzers.papers.networks.batches import Batch  # noqa: E402
+from perfc.analyzers.papers.networks.gradient_surgery import (  # noqa: E402
+    assign,
+    surgery,
+    task_gradients,
+)
+from perfc.analyzers.papers.networks.message_passing import (  # noqa: E402
     Gat,
     Gcn,
     Gin,
@@ -30,9 +31,8 @@ from perfc.analyzers.graph.message_passing import (  # noqa: E402
     pooled,
     softmax_pooled,
 )
-from perfc.analyzers.graph.mlp_node import in_a_row  # noqa: E402
-from perfc.analyzers.graph.network_predictor import head  # noqa: E402
-from perfc.analyzers.graph.seer_block import SeerBlock  # noqa: E402
+from perfc.analyzers.papers.networks.network_predictor import head  # noqa: E402
+from perfc.analyzers.papers.seer_block import SeerBlock  # noqa: E402
 
 Array = NDArray[np.float64]
 EDGES = torch.tensor([[0, 0, 1, 2, 4, 5], [1, 2, 3, 3, 5, 6]])

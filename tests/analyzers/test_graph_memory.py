@@ -8,13 +8,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from perfc.analyzers.graph.few_rows import UNTRAINED, WAY, design, deviations
-from perfc.analyzers.graph.machine_bands import GAUSSIAN, Bands, LeftOut, Unseen, from_few, unseen
-from perfc.analyzers.graph.memory import Memory, fingerprint
 from perfc.analyzers.graph.model_graph import ModelGraph
 from perfc.analyzers.graph.rows import GraphRow, Measurements
 from perfc.analyzers.graph.store import load_graph, save_graph
 from perfc.analyzers.intervals.conformal import Band
+from perfc.analyzers.whole_runs.few_rows import UNTRAINED, WAY, design, deviations
+from perfc.analyzers.whole_runs.machine_bands import (
+    GAUSSIAN,
+    Bands,
+    LeftOut,
+    Unseen,
+    from_few,
+    unseen,
+)
+from perfc.analyzers.whole_runs.memory import Memory, fingerprint
 
 from .graph_rows import measurements
 

@@ -10,15 +10,15 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from perfc.analyzers.graph import nnlqp, perf_graph, pmgns, trappm  # noqa: E402
-from perfc.analyzers.graph.gnn_nf import GnnNf  # noqa: E402
-from perfc.analyzers.graph.network_predictor import NetworkPredictor  # noqa: E402
-from perfc.analyzers.graph.pmgns import Pmgns  # noqa: E402
 from perfc.analyzers.graph.predictor import Budget, predictor  # noqa: E402
-from perfc.analyzers.graph.protocols import Fold, Protocol, folds  # noqa: E402
 from perfc.analyzers.graph.rows import Quantity  # noqa: E402
-from perfc.analyzers.graph.seernet import SeerNet  # noqa: E402
 from perfc.analyzers.graph.weights import card_of, load, save  # noqa: E402
+from perfc.analyzers.papers import nnlqp, perf_graph, pmgns, trappm  # noqa: E402
+from perfc.analyzers.papers.gnn_nf import GnnNf  # noqa: E402
+from perfc.analyzers.papers.networks.network_predictor import NetworkPredictor  # noqa: E402
+from perfc.analyzers.papers.pmgns import Pmgns  # noqa: E402
+from perfc.analyzers.papers.seernet import SeerNet  # noqa: E402
+from perfc.analyzers.training.graphs.protocols import Fold, Protocol, folds  # noqa: E402
 from perfc.errors import PerfcError  # noqa: E402
 
 from .graph_rows import measurements  # noqa: E402

@@ -10,17 +10,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from perfc.analyzers.graph import physics_residual, residual_fit
-from perfc.analyzers.graph.adapted import adapted
 from perfc.analyzers.graph.branches import foldable_share
-from perfc.analyzers.graph.few_rows import Shift, regressed
-from perfc.analyzers.graph.kernel_sums import KindRates, Pruned, by_kind, tabulated_runs
 from perfc.analyzers.graph.model_graph import OpGraph
-from perfc.analyzers.graph.physics_residual import PhysicsResidual
 from perfc.analyzers.graph.predictor import Budget
-from perfc.analyzers.graph.protocols import Fold, Protocol, drawn, folds
 from perfc.analyzers.graph.rows import Quantity
 from perfc.analyzers.graph.weights import card_of, load, save
+from perfc.analyzers.training.graphs.protocols import Fold, Protocol, drawn, folds
+from perfc.analyzers.whole_runs import physics_residual, residual_fit
+from perfc.analyzers.whole_runs.adapted import adapted
+from perfc.analyzers.whole_runs.few_rows import Shift, regressed
+from perfc.analyzers.whole_runs.kernel_sums import KindRates, Pruned, by_kind, tabulated_runs
+from perfc.analyzers.whole_runs.physics_residual import PhysicsResidual
 from perfc.errors import PerfcError
 
 from .graph_rows import measurements

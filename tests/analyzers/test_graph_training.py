@@ -9,19 +9,25 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from perfc.analyzers.graph.batches import (  # noqa: E402
+from perfc.analyzers.graph.model_graph import ModelGraph  # noqa: E402
+from perfc.analyzers.graph.predictor import Budget  # noqa: E402
+from perfc.analyzers.graph.rows import GraphRow, Measurements, Quantity  # noqa: E402
+from perfc.analyzers.papers.networks.batches import (  # noqa: E402
     Batch,
     GraphTensors,
     LogScale,
     RowBatches,
     Standard,
 )
-from perfc.analyzers.graph.model_graph import ModelGraph  # noqa: E402
-from perfc.analyzers.graph.predictor import Budget  # noqa: E402
-from perfc.analyzers.graph.protocols import Protocol, folds  # noqa: E402
-from perfc.analyzers.graph.rows import GraphRow, Measurements, Quantity  # noqa: E402
-from perfc.analyzers.graph.tensors import read_tensors, write_tensors  # noqa: E402
-from perfc.analyzers.graph.train import TrainRecipe, fit_network, huber, predicted, seeded  # noqa: E402
+from perfc.analyzers.papers.networks.tensors import read_tensors, write_tensors  # noqa: E402
+from perfc.analyzers.papers.networks.train import (  # noqa: E402
+    TrainRecipe,
+    fit_network,
+    huber,
+    predicted,
+    seeded,
+)
+from perfc.analyzers.training.graphs.protocols import Protocol, folds  # noqa: E402
 from perfc.errors import PerfcError  # noqa: E402
 
 from .graph_rows import TARGETS, measurements  # noqa: E402
@@ -155,12 +161,12 @@ def test_a_damaged_checkpoint_is_one_line(tmp_path: Path) -> None:
 
 def test_pyg_reads_the_data_set() -> None:
     pytest.importorskip("torch_geometric")
-    from perfc.analyzers.graph.pyg import MeasuredModels
+    from perfc.analyzers.papers.networks.pyg import MeasuredModels
 
     data = measurements(3)
     found = MeasuredModels.__new__(MeasuredModels)
     found.data, found.cache, found.row_encoder = data, {}, row_features
-    from perfc.analyzers.graph.pyg import every_fact
+    from perfc.analyzers.papers.networks.pyg import every_fact
 
     found.graph_encoder = every_fact
     item = found.get(1)

@@ -52,7 +52,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.chdir(path)
         patch.setattr("perfc.analyzers.training.experiments.chosen", lambda names: (Nothing(),))
         patch.setattr("perfc.analyzers.graph.datasets.load", lambda *_: None)
-        patch.setattr("perfc.analyzers.graph.bench.evaluated", lambda *_, **__: [])
+        patch.setattr("perfc.analyzers.training.graphs.bench.evaluated", lambda *_, **__: [])
         prepare(path)
         yield path
 

@@ -12,9 +12,9 @@ from ...steps.setting import Precision, Setting
 from ...tables import read_parquet
 from ..encode import encode_module
 from ..model_graph import ModelGraph
-from ..networks.nas_bench_101 import network
 from ..rows import GraphRow
 from . import GraphDataset
+from .spaces.nas_bench_101 import network
 
 if TYPE_CHECKING:
     import pandas as pd

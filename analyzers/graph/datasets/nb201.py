@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from ..help_nas import SearchSpace
-from ..networks.nas_bench_201 import network
+from ...papers.help_nas import SearchSpace
+from .spaces.nas_bench_201 import network
 
 if TYPE_CHECKING:
     from perfc.ir.graph import Module

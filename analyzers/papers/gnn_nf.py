@@ -1,0 +1,34 @@
+"""GNN-NF: NNLQP with further node features (Panner Selvam, thesis, Section 7.5.2)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from ..graph.model_graph import ModelGraph
+from ..graph.schema import Schema
+from . import nnlqp
+from .networks.node_features import logs
+
+if TYPE_CHECKING:
+    from ..features.classes import Array
+
+COUNTS = ("flop", "mac", "parameters")
+
+
+class GnnNf(nnlqp.Nnlqp):
+    """FLOP, MACs and parameters of every node beside NNLQP's 44 numbers."""
+
+    name: ClassVar[str] = "gnn-nf"
+    title: ClassVar[str] = "GNN-NF (NNLQP with FLOP, MACs and parameters of each node)"
+    nodes = Schema("GNN-NF nodes", (*nnlqp.NODES.columns, *COUNTS))
+
+    def node_table(self, graph: ModelGraph, batch: float) -> Array:
+        import numpy as np
+
+        facts = graph.ops.at(batch)
+        flop = 2 * facts["mac"] + facts["alu"] + facts["sfu"]
+        counts = {"flop": flop, "mac": facts["mac"], "parameters": facts["weight_elements"]}
+        return np.concatenate([nnlqp.node_table(graph, batch), logs(counts, COUNTS)], axis=1)
+
+
+PREDICTOR = GnnNf

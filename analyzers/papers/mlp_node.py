@@ -1,0 +1,78 @@
+"""MLP-Node: all nodes' features in a row, without the graph (PerfSeer's baseline, Section 4.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from ..graph.model_graph import ModelGraph
+from . import perf_graph
+from .networks.batches import Batch
+from .networks.network_predictor import NetworkPredictor, head, squared
+from .networks.row_features import ROW
+from .networks.train import Loss, TrainRecipe
+
+if TYPE_CHECKING:
+    from ..features.classes import Array
+
+MOST_NODES = 512
+"""Longer graphs are cut off, shorter ones padded with zeros; the paper does not state its size."""
+
+
+def in_a_row(x: Tensor, graph_of_node: Tensor, graphs: int, most: int) -> Tensor:
+    """The first nodes of each graph one after another, ``[graphs, most · features]``."""
+    lengths = torch.bincount(graph_of_node, minlength=graphs)
+    starts = torch.cumsum(lengths, 0) - lengths
+    position = torch.arange(len(x), device=x.device) - starts[graph_of_node]
+    kept = position < most
+    found = torch.zeros(graphs, most, x.shape[1], dtype=x.dtype, device=x.device)
+    found[graph_of_node[kept], position[kept]] = x[kept]
+    return found.reshape(graphs, -1)
+
+
+class MlpNodeNetwork(nn.Module):
+    """Nodes in a row beside the graph's vector, through three layers."""
+
+    def __init__(self, node: int, whole: int, width: int) -> None:
+        super().__init__()
+        self.first = nn.Linear(MOST_NODES * node, width)
+        self.head = head(width + whole + len(ROW), width)
+
+    def forward(self, batch: Batch) -> Tensor:
+        assert batch.u is not None
+        x = torch.relu(
+            self.first(in_a_row(batch.x, batch.graph_of_node, batch.graphs, MOST_NODES))
+        )  # fmt: skip
+        embedding = torch.cat([x, batch.u], dim=1)[batch.graph_of_row]
+        out: Tensor = self.head(torch.cat([embedding, batch.row], dim=1))
+        return out.squeeze(1)
+
+
+class MlpNode(NetworkPredictor):
+    """With PerfGraph's node and graph features; trained as SeerNet is."""
+
+    name: ClassVar[str] = "mlp-node"
+    title: ClassVar[str] = "MLP-Node (baseline of PerfSeer, 2025)"
+    hidden: ClassVar[int] = 512
+    recipe: ClassVar[TrainRecipe] = TrainRecipe(
+        epochs=500, learning_rate=1e-3, patience=50, halve_after=5
+    )
+    short: ClassVar[TrainRecipe | None] = TrainRecipe(learning_rate=1e-3, patience=200)
+    loss: ClassVar[Loss] = staticmethod(squared)
+    nodes = perf_graph.NODES
+    whole = perf_graph.GRAPH
+
+    def node_table(self, graph: ModelGraph, batch: float) -> Array:
+        return perf_graph.node_table(graph, batch)
+
+    def graph_vector(self, graph: ModelGraph, batch: float) -> Sequence[float]:
+        return perf_graph.graph_vector(graph, batch)
+
+    def network(self) -> nn.Module:
+        return MlpNodeNetwork(len(self.nodes), len(self.whole), self.width)
+
+
+PREDICTOR = MlpNode

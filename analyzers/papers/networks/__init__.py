@@ -1,0 +1,1 @@
+"""What networks of papers share: batches of graphs, layers, the training loop."""

@@ -1,0 +1,262 @@
+"""What all networks share: tables to tensors, training, rows to numbers, weights to arrays."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from perfc.errors import PerfcError
+
+from ...graph.model_graph import ModelGraph
+from ...graph.predictor import Budget, GraphPredictor, Say
+from ...graph.rows import GraphRow, Measurements, Quantity
+from ...graph.schema import Schema
+from .batches import Batch, GraphTensors, LogScale, RowBatches, Standard
+from .equal_nodes import merged
+from .row_features import ROW, row_features
+from .train import Loss, Trained, TrainRecipe, fit_network, huber, predicted, seeded
+
+if TYPE_CHECKING:
+    from ...features.classes import Array
+
+NODE, EDGE, WHOLE, ROWS = "node", "edge", "whole", "row"
+LEAST_WIDTH = 16
+
+
+def squared(network: nn.Module, batch: Batch) -> Tensor:
+    """Mean squared error of the scaled quantity."""
+    return nn.functional.mse_loss(network(batch), batch.y)
+
+
+class NetworkPredictor(GraphPredictor):
+    """A predictor that is one network, called with a `Batch`, ``[rows]`` of the log of a quantity.
+
+    A graph is encoded once, at batch 1, and passed once for all of its rows; the batch is a feature
+    of the row, as every count that grows with it grows linearly.
+
+    Attributes:
+        nodes: columns of the node table.
+        layers: how often messages are passed, so that operators that are equal to that depth are
+            passed once; 0 to pass every one.
+        edges: columns of the edge table; empty for networks that read none.
+        whole: columns of the graph's vector; empty for none.
+        hidden: width in the paper.
+        recipe: of the training, as in the paper.
+        short: recipe of runs with less than the paper's time and width; None keeps the paper's.
+        loss: of a batch.
+    """
+
+    nodes: Schema
+    layers: int = 0
+    edges: Schema = Schema("no edges", ())
+    whole: Schema = Schema("no graph", ())
+    hidden: ClassVar[int]
+    recipe: ClassVar[TrainRecipe]
+    short: ClassVar[TrainRecipe | None] = None
+    loss: ClassVar[Loss] = staticmethod(huber)
+
+    def __init__(self, variant: str = "", quantity: Quantity = Quantity.TIME) -> None:
+        super().__init__(variant, quantity)
+        self.width = self.hidden
+        self.standards: dict[str, Standard] = {}
+        self.scale = LogScale(0.0, 1.0)
+        self.made: nn.Module | None = None
+        self.trained: Trained | None = None
+
+    @abstractmethod
+    def node_table(self, graph: ModelGraph, batch: float) -> Array:
+        """``[nodes, len(self.nodes)]``."""
+
+    def edge_table(self, graph: ModelGraph, batch: float) -> Array | None:
+        """``[edges, len(self.edges)]``; None where the network reads none."""
+        del graph, batch
+        return None
+
+    def graph_vector(self, graph: ModelGraph, batch: float) -> Sequence[float]:
+        """``[len(self.whole)]``."""
+        del graph, batch
+        return ()
+
+    @abstractmethod
+    def network(self) -> nn.Module:
+        """A fresh one, of ``self.width``."""
+
+    def prepare(self, graphs: Mapping[str, ModelGraph], budget: Budget, say: Say) -> Budget:
+        """What happens before the supervised training; what is left of the budget."""
+        del graphs, say
+        return budget
+
+    def fit(self, train: Measurements, validation: Measurements, budget: Budget, say: Say) -> None:
+        """Standardise by the rows trained on, then train."""
+        seeded(budget.seed)
+        self.width = max(round(self.hidden * budget.scale), LEAST_WIDTH)
+        self.scale = LogScale.of(train.values(self.quantity).tolist())
+        self._standardise(train)
+        used = {r.graph for r in (*train.rows, *validation.rows)}
+        rest = self.prepare({n: train.graphs[n] for n in sorted(used)}, budget, say)
+        self.made = self.network()
+        cache: dict[tuple[str, int], GraphTensors] = {}
+        is_short = budget.is_short or budget.scale < 1
+        recipe = self.short if is_short and self.short is not None else self.recipe
+        self.trained = self.train_network(
+            self.made,
+            self.batches(train, cache),
+            self.batches(validation, cache),
+            recipe,
+            rest,
+            say,
+        )
+
+    def train_network(
+        self,
+        network: nn.Module,
+        train: RowBatches,
+        validation: RowBatches,
+        recipe: TrainRecipe,
+        budget: Budget,
+        say: Say,
+    ) -> Trained:
+        """The supervised training."""
+        return fit_network(network, train, validation, recipe, budget, say, loss=type(self).loss)
+
+    def predict(self, data: Measurements) -> Array:
+        """The quantity of every row."""
+        if self.made is None:
+            raise PerfcError(f"{self.name} is not trained", hint="call fit first")
+        return predicted(self.made, self.batches(data, {}))
+
+    def batches(self, data: Measurements, cache: dict[tuple[str, int], GraphTensors]) -> RowBatches:
+        """Rows as mini-batches of standardised graphs."""
+        return RowBatches(
+            data, self.quantity, self.passed, self._row, self.scale, cache=cache
+        )  # fmt: skip
+
+    def passed(self, graph: ModelGraph, batch: float) -> GraphTensors:
+        """One graph as the network is given it: standardised, equal operators once."""
+        found = self.tensors(graph, batch)
+        return merged(found, self.layers) if self.layers else found
+
+    def tensors(self, graph: ModelGraph, batch: float) -> GraphTensors:
+        """One graph, standardised."""
+        raw = self.raw(graph, batch)
+        edge_attr = None if raw.edge_attr is None else self.standards[EDGE](raw.edge_attr)
+        u = None if raw.u is None else self.standards[WHOLE](raw.u)
+        return GraphTensors(self.standards[NODE](raw.x), raw.edge_index, edge_attr, u)
+
+    def raw(self, graph: ModelGraph, batch: float) -> GraphTensors:
+        """One graph as its tables are."""
+        edges = self.edge_table(graph, batch)
+        vector = self.graph_vector(graph, batch)
+        return GraphTensors(
+            torch.from_numpy(self.node_table(graph, batch)).float(),
+            torch.from_numpy(graph.ops.edges),
+            None if edges is None else torch.from_numpy(edges).float(),
+            torch.tensor(vector, dtype=torch.float32) if len(vector) else None,
+        )
+
+    def _row(self, data: Measurements, row: GraphRow) -> list[float]:
+        features = torch.tensor(row_features(data, row), dtype=torch.float32)
+        standardised: list[float] = self.standards[ROWS](features).tolist()
+        return standardised
+
+    def _standardise(self, train: Measurements) -> None:
+        raw = [self.raw(train.graphs[n], 1.0) for n in sorted({r.graph for r in train.rows})]
+        rows = torch.tensor([row_features(train, r) for r in train.rows], dtype=torch.float32)
+        self.standards = {
+            NODE: plain_indicators(Standard.of([g.x for g in raw]), self.nodes),
+            ROWS: plain_indicators(Standard.of([rows]), ROW),
+        }
+        edges = [g.edge_attr for g in raw if g.edge_attr is not None]
+        if edges:
+            self.standards[EDGE] = Standard.of(edges)
+        vectors = [g.u for g in raw if g.u is not None]
+        if vectors:
+            self.standards[WHOLE] = Standard.of([torch.stack(vectors)])
+
+    def modules(self) -> Mapping[str, nn.Module]:
+        """Every module with weights to keep, by name."""
+        return {} if self.made is None else {"network": self.made}
+
+    def arrays(self) -> Mapping[str, Array]:
+        """Weights, and what tables are standardised by."""
+        found: dict[str, Array] = {}
+        if self.made is None:
+            return found
+        for part, module in self.modules().items():
+            found |= {f"{part}.{n}": t.cpu().numpy() for n, t in module.state_dict().items()}
+        for part, standard in self.standards.items():
+            found[f"standard.{part}.mean"] = standard.mean.numpy()
+            found[f"standard.{part}.deviation"] = standard.deviation.numpy()
+        return found
+
+    def meta(self) -> Mapping[str, Any]:
+        """Digests of the schemas, width and length of the training."""
+        ran = self.trained
+        return {
+            "schemas": self.digests(),
+            "width": self.width,
+            "width_of_the_paper": self.hidden,
+            "scale": [self.scale.mean, self.scale.deviation],
+            "epochs": ran.epochs if ran else 0,
+            "seconds": round(ran.seconds, 1) if ran else 0.0,
+        }
+
+    def digests(self) -> list[str]:
+        """Of everything the network reads."""
+        return [s.digest for s in (self.nodes, self.edges, self.whole, ROW)]
+
+    def restore(self, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> None:
+        """Weights of the same features.
+
+        Raises:
+            PerfcError: of another schema.
+        """
+        if list(meta["schemas"]) != self.digests():
+            raise PerfcError(f"weights of {self.name} read other features", hint="train it anew")
+        self.width = int(meta["width"])
+        self.scale = LogScale(*map(float, meta["scale"]))
+        for part in (NODE, EDGE, WHOLE, ROWS):
+            if f"standard.{part}.mean" in arrays:
+                mean, deviation = (arrays[f"standard.{part}.{n}"] for n in ("mean", "deviation"))
+                self.standards[part] = Standard(torch.tensor(mean), torch.tensor(deviation))
+        self.made = self.network()
+        for part, module in self.modules().items():
+            module.load_state_dict(weights_under(arrays, part))
+            module.eval()
+
+
+def weights_under(arrays: Mapping[str, Array], part: str) -> dict[str, Tensor]:
+    """Weights of one module of several."""
+    start = f"{part}."
+    return {
+        n.removeprefix(start): torch.tensor(a) for n, a in arrays.items() if n.startswith(start)
+    }
+
+
+def plain_indicators(standard: Standard, schema: Schema) -> Standard:
+    """Columns of zeros and ones stay as they are, rare ones above all."""
+    plain = torch.tensor([name.startswith("is") for name in schema.columns])
+    return Standard(
+        torch.where(plain, 0.0, standard.mean), torch.where(plain, 1.0, standard.deviation)
+    )
+
+
+def head(width_in: int, width: int, dropout: float = 0.0, layers: int = 2) -> nn.Sequential:
+    """Fully connected layers and a last one to a single number."""
+    from .message_passing import perceptron
+
+    widths = (width_in, *[width] * layers)
+    return Exact(*perceptron(widths, dropout), nn.Linear(width, 1))
+
+
+class Exact(nn.Sequential):
+    """Layers in 32 bits, whatever those before them are multiplied in."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        with torch.autocast(x.device.type, enabled=False):
+            out: Tensor = super().forward(x.float())  # type: ignore[no-untyped-call]
+        return out

@@ -1,0 +1,311 @@
+"""The training loop of networks: seeded, stopped early, limited in time, resumable."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import random
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor, nn
+
+from ...graph.predictor import Budget, Say
+from ...graph.store import write_file
+from .batches import Batch, RowBatches
+from .tensors import read_tensors, write_tensors
+
+if TYPE_CHECKING:
+    from ...features.classes import Array
+
+Loss = Callable[[nn.Module, Batch], Tensor]
+CHECKPOINT, STATE, LOG = "checkpoint.safetensors", "state.json", "log.csv"
+FIELDS = ("epoch", "seconds", "loss", "validation_mape", "learning_rate")
+
+
+@dataclass(frozen=True)
+class TrainRecipe:
+    """How a network is trained.
+
+    Args:
+        epochs: at most.
+        learning_rate: at the start.
+        weight_decay: decoupled (AdamW); 0 for plain Adam.
+        patience: epochs without a better validation before training stops.
+        halve_after: epochs without a better validation before the rate is halved; 0 for a cosine
+            over the time or the epochs, whichever end first.
+        clip: largest norm of a gradient; 0 for none.
+        has_short_products: whether graph layers multiply in bfloat16 and add in 32 bits while they
+            learn, where that is faster: two to four times for layers 512 wide. Heads, sums over
+            updates and predictions keep 32 bits.
+        checkpoint_every_s: seconds between checkpoints.
+    """
+
+    epochs: int = 500
+    learning_rate: float = 1e-3
+    weight_decay: float = 0.0
+    patience: int = 40
+    halve_after: int = 0
+    clip: float = 1.0
+    has_short_products: bool = False
+    checkpoint_every_s: float = 60.0
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What a training did.
+
+    Args:
+        epochs: that were run, those before an interruption included.
+        seconds: all of them took.
+        best: validation error of what is kept.
+        history: of every epoch: epoch, seconds, loss, validation error, learning rate.
+    """
+
+    epochs: int
+    seconds: float
+    best: float
+    history: tuple[tuple[float, ...], ...]
+
+
+def device() -> torch.device:
+    """A GPU where there is one."""
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def seeded(seed: int) -> None:
+    """Everything random, the initialisation of networks included."""
+    random.seed(seed)
+    torch.manual_seed(seed)
+
+
+def huber(network: nn.Module, batch: Batch) -> Tensor:
+    """Huber loss of the scaled quantity."""
+    return nn.functional.huber_loss(network(batch), batch.y)
+
+
+def predicted(network: nn.Module, batches: RowBatches) -> Array:
+    """The quantity of every row, ``[rows]``."""
+    import numpy as np
+
+    network.eval()
+    place = next(network.parameters()).device
+    found = np.zeros(len(batches))
+    with torch.no_grad():
+        for batch in batches.epoch():
+            values = network(batch.to(place)).reshape(-1).double().cpu()
+            for i, value in zip(batch.index.tolist(), values.tolist(), strict=True):
+                found[i] = batches.scale.value(value)
+    return found
+
+
+def mape(network: nn.Module, batches: RowBatches) -> float:
+    """Mean absolute relative error."""
+    import numpy as np
+
+    measured = batches.data.values(batches.quantity)
+    return float(np.abs(predicted(network, batches) / measured - 1).mean())
+
+
+@dataclass
+class _Progress:
+    epoch: int = 0
+    seconds: float = 0.0
+    best: float = float("inf")
+    best_epoch: int = 0
+    rate: float = 1.0
+    history: tuple[tuple[float, ...], ...] = ()
+
+    def record(
+        self, seconds: float, loss: float, error: float, rate: float, recipe: TrainRecipe
+    ) -> bool:
+        """Take an epoch in; whether it is the best so far."""
+        self.epoch += 1
+        self.seconds = seconds
+        self.history = (*self.history, (float(self.epoch), seconds, loss, error, rate))
+        is_best = error < self.best
+        if is_best:
+            self.best, self.best_epoch = error, self.epoch
+        behind = self.epoch - self.best_epoch
+        if recipe.halve_after and behind and behind % recipe.halve_after == 0:
+            self.rate /= 2
+        return is_best
+
+
+def fit_network(
+    network: nn.Module,
+    train: RowBatches,
+    validation: RowBatches,
+    recipe: TrainRecipe,
+    budget: Budget,
+    say: Say,
+    *,
+    loss: Loss = huber,
+    step: Callable[[nn.Module, torch.optim.Optimizer, Batch], float] | None = None,
+) -> Trained:
+    """Train in place; the network ends with the weights that were best on validation.
+
+    Args:
+        network: called with a `Batch`, gives ``[rows]``.
+        train: rows to learn from.
+        validation: rows of other architectures, to stop by.
+        recipe: how.
+        budget: seed, time, folder of checkpoints.
+        say: is told every tenth epoch.
+        loss: of a batch.
+        step: one update, in place of that by ``loss``; gives the loss.
+    """
+    place = device()
+    network.to(place)
+    optimiser = torch.optim.AdamW(
+        network.parameters(), lr=recipe.learning_rate, weight_decay=recipe.weight_decay
+    )
+    print_ = fingerprint(network, recipe, budget, train)
+    state, best = _resumed(network, optimiser, budget.folder, print_)
+    best = best or _copied(network)
+    start = saved = time.perf_counter() - state.seconds
+    while state.epoch < recipe.epochs and time.perf_counter() - start < budget.limit_s:
+        share = max((time.perf_counter() - start) / budget.limit_s, state.epoch / recipe.epochs)
+        rate = recipe.learning_rate * (state.rate if recipe.halve_after else _cosine(share))
+        for group in optimiser.param_groups:
+            group["lr"] = rate
+        network.train()
+        losses = [
+            step(network, optimiser, batch.to(place))
+            if step is not None
+            else _step(network, optimiser, batch.to(place), loss, recipe)
+            for batch in train.epoch(random.Random(f"{budget.seed} {state.epoch}"))
+        ]
+        mean = sum(losses) / max(len(losses), 1)
+        error = mape(network, validation) if len(validation) else mean
+        if state.record(time.perf_counter() - start, mean, error, rate, recipe):
+            best = _copied(network)
+        _tell(state, mean, error, recipe, budget, say)
+        if time.perf_counter() - saved > recipe.checkpoint_every_s:
+            saved = time.perf_counter()
+            _save(network, best, optimiser, state, budget.folder, print_)
+        if state.epoch - state.best_epoch >= recipe.patience:
+            break
+    _save(network, best, optimiser, state, budget.folder, print_)
+    network.load_state_dict(best)
+    network.eval()
+    say(f"best validation {state.best:.1%} at epoch {state.best_epoch} of {state.epoch}")
+    return Trained(state.epoch, state.seconds, state.best, state.history)
+
+
+def _tell(
+    state: _Progress,
+    loss: float,
+    error: float,
+    recipe: TrainRecipe,
+    budget: Budget,
+    say: Say,
+) -> None:
+    if budget.progress is not None:
+        over = max(state.seconds / budget.limit_s, state.epoch / recipe.epochs)
+        budget.progress(min(over, 1.0), f"epoch {state.epoch}, validation {error:.1%}")
+    if state.epoch % 10 == 0:
+        say(f"epoch {state.epoch}: loss {loss:.4f}, validation {error:.1%}")
+
+
+def _copied(network: nn.Module) -> dict[str, Tensor]:
+    return {n: t.detach().clone() for n, t in network.state_dict().items()}
+
+
+def _cosine(share: float) -> float:
+    from math import cos, pi
+
+    return 0.5 * (1 + cos(pi * min(share, 1.0))) + 0.01
+
+
+def short_products(place: torch.device, wanted: bool = True) -> torch.autocast:
+    """Products in bfloat16, if the processor has instructions for them."""
+    names = ("avx512_bf16", "amx_bf16")
+    has = place.type != "cpu" or any(torch.cpu.get_capabilities().get(n, False) for n in names)
+    return torch.autocast(place.type, torch.bfloat16, enabled=wanted and has)
+
+
+def _step(
+    network: nn.Module,
+    optimiser: torch.optim.Optimizer,
+    batch: Batch,
+    loss: Loss,
+    recipe: TrainRecipe,
+) -> float:
+    optimiser.zero_grad(set_to_none=True)
+    with short_products(batch.x.device, recipe.has_short_products):
+        value = loss(network, batch)
+    value.backward()  # type: ignore[no-untyped-call]
+    if recipe.clip:
+        nn.utils.clip_grad_norm_(network.parameters(), recipe.clip)
+    optimiser.step()
+    return float(value.detach())
+
+
+def fingerprint(network: nn.Module, recipe: TrainRecipe, budget: Budget, train: RowBatches) -> str:
+    """Of what a checkpoint must agree on to be gone on from."""
+    shapes = {n: list(t.shape) for n, t in network.state_dict().items()}
+    rows = [f"{r.graph} {r.target} {r.batch} {r.time_s}" for r in train.data.rows]
+    text = json.dumps([shapes, asdict(recipe), budget.seed, train.quantity.value, rows])
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _save(
+    network: nn.Module,
+    best: dict[str, Tensor],
+    optimiser: torch.optim.Optimizer,
+    state: _Progress,
+    folder: Path | None,
+    print_: str,
+) -> None:
+    if folder is None:
+        return
+    tensors = {f"now.{n}": t for n, t in network.state_dict().items()}
+    tensors |= {f"best.{n}": t for n, t in best.items()}
+    for i, slots in optimiser.state_dict()["state"].items():
+        tensors |= {f"optimiser.{i}.{n}": torch.as_tensor(t) for n, t in slots.items()}
+    write_tensors(folder / CHECKPOINT, tensors)
+    content = {"fingerprint": print_, **asdict(replace(state, history=()))}
+    write_file(folder / STATE, (json.dumps(content) + "\n").encode())
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(FIELDS)
+    writer.writerows(state.history)
+    write_file(folder / LOG, text.getvalue().encode())
+
+
+def _resumed(
+    network: nn.Module, optimiser: torch.optim.Optimizer, folder: Path | None, print_: str
+) -> tuple[_Progress, dict[str, Tensor]]:
+    """Where an interrupted training was; nowhere if its fingerprint is another."""
+    if folder is None or not (folder / STATE).is_file():
+        return _Progress(), {}
+    content: dict[str, Any] = json.loads((folder / STATE).read_text(encoding="utf-8"))
+    if content.pop("fingerprint", "") != print_:
+        return _Progress(), {}
+    tensors = read_tensors(folder / CHECKPOINT)
+    network.load_state_dict(_under(tensors, "now."))
+    kept = optimiser.state_dict()
+    slots: dict[int, dict[str, Tensor]] = {}
+    for name, tensor in _under(tensors, "optimiser.").items():
+        number, _, slot = name.partition(".")
+        slots.setdefault(int(number), {})[slot] = tensor
+    optimiser.load_state_dict({**kept, "state": slots})
+    history = _history((folder / LOG).read_text(encoding="utf-8"))
+    content["history"] = history
+    return _Progress(**content), _under(tensors, "best.")
+
+
+def _under(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    return {n.removeprefix(prefix): t for n, t in tensors.items() if n.startswith(prefix)}
+
+
+def _history(text: str) -> tuple[tuple[float, ...], ...]:
+    lines: Sequence[Sequence[str]] = list(csv.reader(io.StringIO(text)))[1:]
+    return tuple(tuple(map(float, line)) for line in lines)

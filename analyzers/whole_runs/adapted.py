@@ -1,0 +1,98 @@
+"""Trained weights on a new machine: a few of its rows, whole runs, move what was learned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..features.rows import DataError
+from ..graph.predictor import GraphPredictor
+from ..graph.rows import GraphRow, Measurements, Quantity
+from ..graph.weights import GraphCard, load
+from ..training.graphs.protocols import drawn
+
+if TYPE_CHECKING:
+    from ..features.classes import Array
+
+STEPS = (0, 1, 2, 4, 8, 16, 32, 64)
+"""Rows after which the error of the others is told."""
+
+
+@dataclass(frozen=True, eq=False)
+class Adapted:
+    """Weights that know a machine by a few rows.
+
+    Args:
+        predictor: moved by all rows.
+        card: of it.
+        curve: by number of rows, mean error of those it had not seen.
+    """
+
+    predictor: GraphPredictor
+    card: GraphCard
+    curve: tuple[tuple[int, float], ...]
+
+
+def adapted(card: Path, data: Measurements, target: str, *, seed: int = 0) -> Adapted:
+    """Weights moved by the rows of one machine, and what more rows would bring.
+
+    Args:
+        card: of the weights.
+        data: rows and graphs; those of other machines are left alone.
+        target: name of the machine.
+        seed: of the order in which rows count for the curve, one of each architecture first.
+
+    Raises:
+        WeightsError: no such weights, or damaged ones.
+        DataError: no rows of the machine, or it was trained on.
+    """
+    found = load(card)[1]
+    quantity = Quantity(found.quantity)
+    mine = data.where(lambda r: r.target == target).measured(quantity)
+    if not len(mine):
+        known = ", ".join(data.targets) or "none"
+        raise DataError(f"no rows of {target}", where=data.dataset, hint=f"there are of {known}")
+    if target in found.targets:
+        raise DataError(f"{target} was trained on", where=str(card), hint="train with its rows")
+    ordered = mine.of(drawn(mine.rows, seed, len(mine)))
+    rest = [r for r in mine.rows if r not in set(ordered.rows)]
+    ordered = mine.of([*ordered.rows, *rest])
+    curve = tuple((n, error(card, ordered, n, quantity)) for n in STEPS if n < len(ordered))
+    made = load(card)[0]
+    made.adapt(ordered)
+    return Adapted(made, card_of(found, made, ordered), curve)
+
+
+def error(card: Path, rows: Measurements, count: int, quantity: Quantity) -> float:
+    """Mean error of the rows after the first ``count``, which it is adapted to."""
+    import numpy as np
+
+    made = load(card)[0]
+    if count:
+        made.adapt(rows.of(rows.rows[:count]))
+    others = rows.of(rows.rows[count:])
+    value: Array = made.estimates(others).value
+    return float(np.abs(value / others.values(quantity) - 1).mean())
+
+
+def card_of(card: GraphCard, made: GraphPredictor, rows: Measurements) -> GraphCard:
+    """The card of adapted weights."""
+    target = rows.rows[0].target
+    return replace(
+        card,
+        split=f"{card.split}; adapted to {len(rows)} rows of {target}",
+        targets=tuple(sorted({*card.targets, target})),
+        modes=tuple(sorted({*card.modes, *(r.part for r in rows.rows)})),
+        runs=tuple(sorted({*card.runs, *runs_of(rows.rows)})),
+        factor=made.factor,
+        metrics={},
+        meta=made.meta(),
+    )
+
+
+def runs_of(rows: tuple[GraphRow, ...]) -> Iterator[tuple[str, str, str, str]]:
+    """Machine, precision, way of running and framework of each."""
+    for r in rows:
+        yield r.target, r.setting.precision.value, r.part, r.setting.framework

@@ -1,0 +1,247 @@
+"""Launches of many runs as one table, and trees of their factors learned through their sums.
+
+As `perfc.analyzers.training.sums` describes it, over all ways of running at once: a launch under
+``torch.compile`` and the same launch eager share what they have in common, and the trees see how
+they were run. Launches too short to matter keep the multiplier of their kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from ..graph.datasets import sheet
+from ..steps.columns import LinearColumns, merged
+from ..steps.features import tabulate
+from ..steps.launch_kind import LaunchKind
+from ..training.sums import Kin, SumRecipe, SumStack, multipliers
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from ..features.classes import Array
+    from ..graph.model_graph import KernelGraph
+    from ..graph.rows import GraphRow, Measurements
+
+KINDS = len(LaunchKind)
+LEAST_SHARE = 0.004
+"""Of a run's time; shorter launches are no rows of the trees."""
+CONTEXT = ("compiled", "training")
+"""Features of a launch besides those of `perfc.analyzers.steps.features`."""
+
+
+@dataclass(frozen=True, eq=False)
+class RunTable:
+    """Launches of runs, equal ones once.
+
+    Args:
+        stack: launches; its ``time_s`` is the quantity that is learned, in its own unit.
+        times: how often each is launched.
+    """
+
+    stack: SumStack
+    times: Array
+
+    def counts(self) -> Array:
+        """Launches of each kind, ``[runs, kinds]``."""
+        return by_kind(self.stack, self.times)
+
+
+def kin_of(row: GraphRow) -> Kin:
+    """What has multipliers of its own: machine, precision, and version with the way of running."""
+    setting = row.setting
+    layout = "channels last" if setting.channels_last else "channels first"
+    way = f"{setting.framework}, {setting.mode.value}, {layout}"
+    return row.target, setting.precision.value, way
+
+
+@lru_cache(maxsize=8192)
+def distinct(kernels: KernelGraph) -> LinearColumns:
+    """Equal launches of a graph once."""
+    return LinearColumns(kernels.columns.batches, merged(kernels.columns.table))
+
+
+def tabulated_runs(data: Measurements, wanted: Array) -> RunTable:
+    """Launches of every row.
+
+    Args:
+        data: rows and graphs.
+        wanted: ``[rows]``, what their sums shall be; anything positive where it is not known.
+    """
+    import numpy as np
+
+    known = tuple(sorted({kin_of(r) for r in data.rows}))
+    place = {kin: i for i, kin in enumerate(known)}
+    names: tuple[str, ...] = ()
+    values, kind, scale, floor, index, times = [], [], [], [], [], []
+    for i, row in enumerate(data.rows):
+        columns = distinct(data.kernels(row)).at(row.batch)
+        table = tabulate(columns, row.setting, sheet(row.target))
+        names = (*table.names, *CONTEXT)
+        context = np.array([row.setting.compiled, row.setting.training], np.float32)
+        width = (len(columns), len(CONTEXT))
+        values.append(np.hstack([table.values, np.broadcast_to(context, width)]))
+        kind.append(columns.kind.astype(np.int64))
+        scale.append(table.scale_s * columns.times)
+        floor.append(table.floor_s * columns.times)
+        times.append(columns.times)
+        index.append(np.full(len(columns), i))
+    stack = SumStack(
+        names,
+        np.concatenate(values),
+        np.concatenate(kind),
+        np.concatenate(scale),
+        np.concatenate(floor),
+        np.concatenate(index),
+        np.array([place[kin_of(r)] for r in data.rows]),
+        known,
+        wanted,
+    )
+    return RunTable(stack, np.concatenate(times))
+
+
+def by_kind(stack: SumStack, per_launch: Array) -> Array:
+    """Sums by run and kind, ``[runs, kinds]``."""
+    import numpy as np
+
+    flat = np.bincount(stack.row * KINDS + stack.kind, per_launch, len(stack) * KINDS)
+    return flat.reshape(len(stack), KINDS).astype(np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class KindRates:
+    """Multipliers of kinds of launches by machine, precision and way of running.
+
+    Args:
+        known: what has some of its own.
+        table: ``[known, kinds]``.
+    """
+
+    known: tuple[Kin, ...]
+    table: Array
+
+    @classmethod
+    def learned(cls, stack: SumStack, recipe: SumRecipe) -> KindRates:
+        """Of the runs given, none for what no run is of."""
+        import numpy as np
+
+        found = multipliers(stack, recipe)
+        present = np.unique(stack.kin).tolist()
+        return cls(tuple(stack.known[i] for i in present), found[present])
+
+    def of(self, kin: Kin) -> Array:
+        """Its own, or the geometric mean of those most alike: way of running before precision."""
+        import numpy as np
+
+        def alike(other: Kin) -> tuple[bool, ...]:
+            version, mode, layout = kin[2].split(", ")
+            theirs = other[2].split(", ")
+            return (
+                theirs[1:] == [mode, layout],
+                theirs[1] == mode,
+                other[1] == kin[1],
+                theirs[0] == version,
+                other[0] == kin[0],
+            )
+
+        if kin in self.known:
+            return np.asarray(self.table[self.known.index(kin)])
+        scores = [alike(other) for other in self.known]
+        best = max(scores)
+        chosen = [i for i, score in enumerate(scores) if score == best]
+        found: Array = np.exp(np.log(self.table[chosen]).mean(axis=0))
+        return found
+
+    def scaled(self, stack: SumStack) -> Array:
+        """Of every launch the scale times its multiplier."""
+        import numpy as np
+
+        rates = np.array([self.of(kin) for kin in stack.known]).reshape(-1, KINDS)
+        found: Array = stack.scale_s * rates[stack.kin[stack.row], stack.kind]
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Pruned:
+    """Launches long enough to matter, and what the others take.
+
+    Args:
+        stack: the launches kept; their scale is multiplied already.
+        rest: ``[runs, kinds]``, time of the others.
+    """
+
+    stack: SumStack
+    rest: Array
+
+    @classmethod
+    def of(cls, stack: SumStack, rates: KindRates) -> Pruned:
+        """By their share of a run."""
+        scale = rates.scaled(stack)
+        kept = scale >= LEAST_SHARE * stack.total(scale)[stack.row]
+        short = replace(
+            stack, row=stack.row[~kept], kind=stack.kind[~kept], scale_s=scale[~kept]
+        )  # fmt: skip
+        long = replace(
+            stack, values=stack.values[kept], kind=stack.kind[kept], scale_s=scale[kept],
+            floor_s=stack.floor_s[kept], row=stack.row[kept],
+        )  # fmt: skip
+        return cls(long, by_kind(short, short.scale_s))
+
+    def take(self, chosen: NDArray[np.bool_]) -> Pruned:
+        """The runs of a mask."""
+        return Pruned(self.stack.take(chosen), self.rest[chosen])
+
+    def seconds(self, log_factor: Array) -> Array:
+        """Time by run and kind, ``[runs, kinds]``."""
+        import numpy as np
+
+        return self.rest + by_kind(self.stack, self.stack.scale_s * np.exp(log_factor))
+
+
+def grown(pruned: Pruned, weight: Array, recipe: SumRecipe) -> Any:
+    """Trees of ``log(time / scale)`` of launches, from the pseudo-Huber loss of their sums.
+
+    Raises:
+        MissingExtraError: xgboost is not installed.
+    """
+    import numpy as np
+
+    from perfc.errors import MissingExtraError
+    from perfc.extras import BASE, install
+
+    try:
+        import xgboost
+    except ImportError:
+        raise MissingExtraError(
+            "training needs xgboost", hint=install(BASE, only="xgboost")
+        ) from None
+    stack, rest = pruned.stack, pruned.rest.sum(axis=1)
+    measured = np.log(stack.time_s)
+
+    def loss(margin: Array, _: object) -> tuple[Array, Array]:
+        launch = stack.scale_s * np.exp(margin)
+        total = rest + stack.total(launch)
+        share = launch / total[stack.row]
+        error = np.log(total) - measured
+        bend = weight / np.sqrt(1 + (error / recipe.knee) ** 2)
+        return (error * bend)[stack.row] * share, bend[stack.row] * share + 1e-9
+
+    settings: Mapping[str, object] = {
+        "max_depth": recipe.depth,
+        "eta": recipe.learning_rate,
+        "lambda": recipe.leaf_penalty,
+        "min_child_weight": 0.5,
+        "colsample_bytree": recipe.columns,
+        "base_score": 0.0,
+        "max_bin": 64,
+        "seed": recipe.seed,
+        "tree_method": "hist",
+        "nthread": 1,
+    }
+    matrix = xgboost.QuantileDMatrix(
+        stack.values, stack.time_s[stack.row], feature_names=list(stack.names), max_bin=64
+    )
+    return xgboost.train(dict(settings), matrix, num_boost_round=recipe.trees, obj=loss)

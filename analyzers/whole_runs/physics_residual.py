@@ -1,0 +1,366 @@
+"""Ours: kernels' physics summed, what graphs add to the sum, never below the floor.
+
+``T = max(floor, Σ launches · exp(g + m))``: a launch takes its roofline time at the rates of the
+machine's file, times the multiplier of its kind, times a factor of boosted trees that are learned
+through the sums (`kernel_sums`); ``g`` is a forest over what the kernels' seconds, counts, bounds
+and features are over the whole graph (`pooled`); ``m`` is what a graph that was measured took
+beyond that (`memory`). Sums are cross-fitted: the residual is learned from graphs that the factors
+were not, and a prediction is the mean of all parts. A machine enters only through numbers of its
+file, so an unseen one is a TOML; a few of its rows move an offset, one of each way of running and
+one of each kind of launch (`few_rows`). Intervals are split conformal, over an expected spread;
+those of machines that nobody measured come from machines left out in turn (`machine_bands`), those
+of graphs that are built like none trained on (`kinship`) from families left out in turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from perfc.errors import PerfcError
+
+from ..artefacts.forest import ARRAYS, Forest
+from ..graph.predictor import Budget, GraphEstimates, GraphPredictor, Say
+from ..graph.rows import Measurements, Quantity
+from ..intervals.conformal import LEAST_SPREAD, Band, band, excess
+from ..training.architectures import FAMILY_PARTS, Part, families_in_turn
+from ..training.sums import SumRecipe
+from .few_rows import Shift, design, deviations
+from .kernel_sums import KINDS, KindRates, kin_of
+from .kinship import KIN, Kinship
+from .machine_bands import Bands, LeftOut, Unseen, from_few, unseen
+from .memory import Memory
+from .pooled import pooled_schema
+from .residual_fit import RECIPE, Learned, Trees, fitted
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from ..features.classes import Array
+
+APART = SumRecipe(trees=60, depth=6, learning_rate=0.3, knee=0.1)
+"""For machines left out in turn, whose errors calibrate those that nobody measured."""
+MOST_SPREAD = 3.0
+FAR = 1.0
+MOST_WIDTH = 50.0
+"""Logarithm of the factor that an interval reaches up, at most."""
+LEAST_KIN = 100
+"""Held-out rows that a band of graphs with kin, and of those without, is taken from."""
+MOST_BEYOND = 3.0
+"""Sides of the box of trained features beyond which an interval widens no further."""
+
+
+@dataclass(frozen=True, eq=False)
+class Detail:
+    """Estimates before they are corrected: in the unit of the quantity, with what spreads them.
+
+    Args:
+        value: estimates.
+        features: pooled.
+        width: expected spread of the logarithm.
+        beyond: how far features leave those trained on.
+        apart: distance of the graph to its nearest kin.
+    """
+
+    value: Array
+    features: NDArray[np.float32]
+    width: Array
+    beyond: Array
+    apart: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """Rows that were held out.
+
+    Args:
+        score: ``log(measured / estimated)`` over the expected spread, ``[rows]``.
+        apart: distance of each graph to its nearest kin.
+    """
+
+    score: Array
+    apart: Array
+
+    def where(self, *, has_kin: bool) -> Scores:
+        """Those whose graphs have kin, or the others."""
+        chosen = (self.apart <= KIN) == has_kin
+        return Scores(self.score[chosen], self.apart[chosen])
+
+
+class PhysicsResidual(GraphPredictor):
+    """Sums of kernels, and what graphs add.
+
+    The variant ``without-memory`` does not know graphs again, ``sum`` leaves the residual of graphs
+    out too, ``plain`` the trees of launches besides.
+    """
+
+    name: ClassVar[str] = "physics-residual"
+    title: ClassVar[str] = "kernels' physics summed, and a residual of graphs"
+    reaches_machines: ClassVar[bool] = True
+    reads_launches: ClassVar[bool] = True
+    variants: ClassVar[tuple[str, ...]] = ("without-memory", "sum", "plain")
+
+    def __init__(self, variant: str = "", quantity: Quantity = Quantity.TIME) -> None:
+        super().__init__(variant, quantity)
+        self.learned: Learned | None = None
+        self.bands = Bands()
+        self.shift: Shift | None = None
+        self.moved: frozenset[str] = frozenset()
+        self.calibrated: Scores | None = None
+
+    def fit(self, train: Measurements, validation: Measurements, budget: Budget, say: Say) -> None:
+        """Multipliers, factors by parts, then the residual; stops by the validation rows."""
+        self.learned = fitted(train, validation, self.quantity, budget, RECIPE, say)
+        self.shift, self.moved = None, frozenset()
+        self.bands = Bands()
+        if len(train.targets) > 1:
+            self.bands.unseen = _apart(train, self.quantity, budget, say)
+
+    def finish(self, data: Measurements, budget: Budget, say: Say) -> None:
+        """Learn again from every row, as many trees as validation had chosen.
+
+        Bands of machines stay. Where families can be left out, graphs without kin get a band, and
+        that of machines trained on becomes the band of graphs with kin.
+        """
+        if self.learned is None:
+            raise PerfcError(f"{self.name} is not trained", hint="call fit first")
+        rounds = len(self.learned.residual.forest.roots)
+        kinless = _families_apart(data, self.quantity, budget, say, rounds).where(has_kin=False)
+        if len(kinless.score) >= LEAST_KIN:
+            self.bands.kinless = band(kinless.score)
+            known = self.calibrated and self.calibrated.where(has_kin=True)
+            if known and len(known.score) >= LEAST_KIN:
+                self.bands.seen = band(known.score)
+        self.learned = fitted(
+            data, data.of(()), self.quantity, budget, RECIPE, say, unwatched=rounds
+        )  # fmt: skip
+
+    def predict(self, data: Measurements) -> Array:
+        """Sum, residual and shift; the floor is kept by `estimates`."""
+        found = self.detail(data)
+        return self._shifted(data, found)
+
+    def detail(self, data: Measurements) -> Detail:
+        """What is known of rows before a shift."""
+        import numpy as np
+
+        if self.learned is None:
+            raise PerfcError(f"{self.name} is not trained", hint="call fit first")
+        if not len(data):
+            empty = np.zeros(0)
+            return Detail(empty, np.zeros((0, 0), np.float32), empty, empty, empty)
+        learned = self.learned
+        total, features = learned.features(data)
+        match self.variant:
+            case "plain":
+                column = learned.residual.forest.names.index("log_plain_per_sum")
+                residual = features[:, column].astype(np.float64)
+            case "sum":
+                residual = np.zeros(len(total))
+            case "without-memory":
+                residual = learned.residual(features)
+            case _:
+                residual = learned.residual(features) + learned.memory(data)
+        width = np.exp(np.clip(learned.spread(features), np.log(LEAST_SPREAD), MOST_SPREAD))
+        beyond = excess(features, learned.low, learned.high)
+        width *= 1 + np.minimum(beyond, MOST_BEYOND)
+        value = total * np.exp(residual) * learned.unit
+        return Detail(value, features, width, beyond, learned.kinship.distance(data))
+
+    def _shifted(self, data: Measurements, found: Detail) -> Array:
+        import numpy as np
+
+        if self.shift is None:
+            return found.value
+        mine = np.array([r.target in self.moved for r in data.rows], np.bool_)
+        shift = self.shift(design(data, found.features))
+        return np.asarray(found.value * np.exp(np.where(mine, shift, 0.0)))
+
+    def adapt(self, few: Measurements) -> None:
+        """Move offsets by a few rows of a machine, and calibrate by each as if it were new."""
+        import numpy as np
+
+        found = self.detail(few)
+        assert self.learned is not None
+        table = design(few, found.features)
+        self.moved = frozenset(few.targets)
+        residual = np.log(few.values(self.quantity) / found.value)
+        self.shift, left = Shift.learned(table, residual, deviations(self.learned.modes))
+        self.bands.adapted = from_few(left / found.width)
+
+    def calibrate(self, validation: Measurements) -> None:
+        """The band of machines trained on."""
+        import numpy as np
+
+        if not len(validation):
+            return
+        found = self.detail(validation)
+        wrong = np.log(validation.values(self.quantity) / found.value)
+        self.calibrated = Scores(wrong / found.width, found.apart)
+        self.bands.seen = band(self.calibrated.score)
+
+    def estimates(self, data: Measurements) -> GraphEstimates:
+        """Value and interval; both at least the floor where it is a time."""
+        import numpy as np
+
+        if self.learned is None:
+            raise PerfcError(f"{self.name} is not trained", hint="call fit first")
+        found = self.detail(data)
+        floor = np.array([r.floor_s for r in data.rows])
+        if self.quantity is not Quantity.TIME:
+            floor = np.zeros(len(data))
+        value = np.maximum(self._shifted(data, found), np.maximum(floor, 1e-12))
+        trained = np.array([r.target in self.learned.targets for r in data.rows], np.bool_)
+        moved = np.array([r.target in self.moved for r in data.rows], np.bool_)
+        kinless = found.apart > KIN
+        low, high = self.bands.ends(found.width, trained, moved, kinless)
+        low, high = value * np.exp(low), value * np.exp(np.minimum(high, MOST_WIDTH))
+        far, unknown = found.beyond > FAR, ~(trained | moved)
+        looks = self.bands.kinless is not None
+        return GraphEstimates(
+            value, np.maximum(low, floor), high, far, unknown, kinless if looks else None
+        )
+
+    def arrays(self) -> Mapping[str, Array]:
+        """Forests, multipliers, the box of the features."""
+        import numpy as np
+
+        if self.learned is None:
+            return {}
+        found: dict[str, Any] = {
+            "rates": self.learned.rates.table, "low": self.learned.low, "high": self.learned.high,
+            "memory.keys": self.learned.memory.keys,
+            "memory.offsets": self.learned.memory.offsets,
+            **{f"kinship.{n}": a for n, a in self.learned.kinship.arrays().items()},
+        }  # fmt: skip
+        if self.shift is not None:
+            found["shift"] = self.shift.offsets
+        for name, trees in self._forests(self.learned).items():
+            found |= {f"{name}.{n}": a for n, a in trees.forest.arrays().items()}
+        return {n: np.asarray(a) for n, a in found.items()}
+
+    @staticmethod
+    def _forests(learned: Learned) -> Mapping[str, Trees]:
+        factors = {f"factor{i}": one for i, one in enumerate(learned.factors)}
+        return {**factors, "residual": learned.residual, "spread": learned.spread}
+
+    def meta(self) -> Mapping[str, Any]:
+        """Names of features, constants of forests, bands."""
+        if self.learned is None:
+            return {}
+        learned = self.learned
+        return {
+            "launch_features": list(learned.factors[0].forest.names),
+            "schema": pooled_schema(learned.factors[0].forest.names).digest,
+            "unit": learned.unit,
+            "known": [list(kin) for kin in learned.rates.known],
+            "targets": sorted(learned.targets),
+            "constants": {n: t.forest.base for n, t in self._forests(learned).items()},
+            "operators": list(learned.kinship.words),
+            "bands": {n: vars(b) for n, b in vars(self.bands).items() if b is not None},
+            "moved": sorted(self.moved),
+        }
+
+    def restore(self, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> None:
+        """What `arrays` and `meta` gave."""
+        import numpy as np
+
+        names = tuple(map(str, meta["launch_features"]))
+        schema = pooled_schema(names)
+        if meta["schema"] != schema.digest:
+            raise PerfcError(f"weights of {self.name} read other features", hint="train it anew")
+
+        def read(name: str, columns: tuple[str, ...]) -> Trees:
+            own = {n: arrays[f"{name}.{n}"] for n in ARRAYS}
+            return Trees(Forest.from_arrays(columns, own, float(meta["constants"][name])))
+
+        parts = sorted(n for n in meta["constants"] if n.startswith("factor"))
+        known = tuple((str(a), str(b), str(c)) for a, b, c in meta["known"])
+        table = np.asarray(arrays["rates"])
+        remembered: tuple[Any, Any] = arrays["memory.keys"], arrays["memory.offsets"]
+        memory = Memory(*remembered)
+        shift = np.asarray(arrays.get("shift", deviations(())), np.float64)
+        fits = table.shape == (len(known), KINDS) and shift.shape == deviations(()).shape
+        names_of = {n.partition(".")[2]: a for n, a in arrays.items() if n.startswith("kinship.")}
+        kinship = Kinship.restored(tuple(map(str, meta["operators"])), names_of)
+        told = all(way.count(", ") == 2 for _, _, way in known)
+        boxed = arrays["low"].shape == arrays["high"].shape == (len(schema),)
+        if not (parts and known and told and fits and boxed and memory.is_sound):
+            raise PerfcError(f"weights of {self.name} of another shape", hint="train it anew")
+        self.learned = Learned(
+            float(meta["unit"]),
+            KindRates(known, table),
+            tuple(read(n, names) for n in parts),
+            read("residual", schema.columns),
+            read("spread", schema.columns),
+            np.asarray(arrays["low"]),
+            np.asarray(arrays["high"]),
+            frozenset(map(str, meta["targets"])),
+            memory,
+            kinship,
+        )
+        self.bands = bands_of(meta["bands"])
+        self.moved = frozenset(map(str, meta["moved"]))
+        if "shift" in arrays:
+            self.shift = Shift(shift)
+
+
+def _apart(train: Measurements, quantity: Quantity, budget: Budget, say: Say) -> Unseen:
+    """How far off machines are that are left out one at a time."""
+    import numpy as np
+
+    machines = []
+    for target in train.targets:
+        others = train.where(lambda r, t=target: r.target != t)  # type: ignore[misc]
+        mine = train.where(lambda r, t=target: r.target == t)  # type: ignore[misc]
+        one = PhysicsResidual(quantity=quantity)
+        one.learned = fitted(others, train.of(()), quantity, budget, APART, lambda _: None, 2)
+        found = one.detail(mine)
+        wrong = np.log(mine.values(quantity) / found.value)
+        machines.append(LeftOut(wrong, found.width, [kin_of(r)[2] for r in mine.rows]))
+        say(f"without {target}: {np.abs(np.expm1(-wrong)).mean():.1%}")
+    return unseen(machines)
+
+
+def _families_apart(
+    data: Measurements, quantity: Quantity, budget: Budget, say: Say, rounds: int
+) -> Scores:
+    """Rows of families that are left out in turn, by what the others teach."""
+    import numpy as np
+
+    score, apart = [np.zeros(0)], [np.zeros(0)]
+    for turn in range(FAMILY_PARTS):
+        part = families_in_turn(data.architectures, turn)
+        others = data.where(lambda r, p=part: p[r.architecture] is Part.TRAIN)  # type: ignore[misc]
+        mine = data.where(lambda r, p=part: p[r.architecture] is Part.TEST)  # type: ignore[misc]
+        if not len(others) or not len(mine):
+            continue
+        one = PhysicsResidual(quantity=quantity)
+        one.learned = fitted(
+            others, data.of(()), quantity, budget, RECIPE, lambda _: None, unwatched=rounds
+        )
+        found = one.detail(mine)
+        wrong = np.log(mine.values(quantity) / found.value)
+        score.append(wrong / found.width)
+        apart.append(found.apart)
+        say(f"families, part {turn + 1}: {np.abs(np.expm1(-wrong)).mean():.1%}")
+    return Scores(np.concatenate(score), np.concatenate(apart))
+
+
+def bands_of(numbers: Mapping[str, Mapping[str, float]]) -> Bands:
+    """Bands as a card states them."""
+
+    def of(name: str) -> dict[str, float]:
+        return {key: float(value) for key, value in numbers[name].items()}
+
+    return Bands(
+        Band(**of("seen")),
+        Unseen(**of("unseen")) if "unseen" in numbers else None,
+        Band(**of("adapted")) if "adapted" in numbers else None,
+        Band(**of("kinless")) if "kinless" in numbers else None,
+    )
+
+
+PREDICTOR = PhysicsResidual

@@ -1,0 +1,77 @@
+"""What a residual of whole runs reads: kernels' seconds, counts and features, pooled over a run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..graph.schema import Schema
+from ..steps.launch_kind import LaunchKind
+from .kernel_sums import KINDS, RunTable, by_kind
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from ..features.classes import Array
+    from ..graph.rows import Measurements
+
+_KINDS = tuple(k.name.lower() for k in LaunchKind)
+SHARES_START = 10
+"""Column of the first share of a kind."""
+LONG_WINDOW = 26.0
+"""Elements of a filter beyond 5 × 5, for which libraries have fewer kernels."""
+
+
+def pooled_schema(launch_features: tuple[str, ...]) -> Schema:
+    """Names of the pooled features for those of launches."""
+    return Schema(
+        "pooled launches",
+        (
+            "log_sum", "log_floor_per_sum", "log_plain_per_sum", "log_launches", "log_launches_s",
+            "log_batch", "log_operators", "depth", "foldable", "long_window",
+            *(f"share_{k}" for k in _KINDS), *(f"log_count_{k}" for k in _KINDS),
+            *(f"mean_{n}" for n in launch_features),
+        ),
+    )  # fmt: skip
+
+
+def pooled(
+    data: Measurements, runs: RunTable, by_kinds: Array, plain: Array
+) -> NDArray[np.float32]:
+    """``[runs, features]`` as `pooled_schema` names them.
+
+    Args:
+        data: rows and graphs.
+        runs: launches of the rows.
+        by_kinds: what they are predicted to take, ``[runs, kinds]``.
+        plain: sum with the multipliers of kinds alone, ``[runs]``.
+    """
+    import numpy as np
+
+    from ..graph.branches import foldable_share
+
+    stack = runs.stack
+    total = by_kinds.sum(axis=1)
+    share = stack.scale_s / np.maximum(stack.total(stack.scale_s), 1e-12)[stack.row]
+    means = [stack.total(share * stack.values[:, j]) for j in range(stack.values.shape[1])]
+    counts = by_kind(stack, runs.times)
+    launched = counts.sum(axis=1)
+    window = stack.values[:, stack.names.index("window")]
+    graphs = [data.graph(r) for r in data.rows]
+    columns = [
+        np.log(total),
+        np.log(np.maximum(stack.total(stack.floor_s), 1e-12) / total),
+        np.log(plain / total),
+        np.log1p(launched),
+        np.log(np.maximum(launched, 1.0) / total),
+        np.log([r.batch for r in data.rows]),
+        np.log([max(len(g.ops), 1) for g in graphs]),
+        np.array([g.depth for g in graphs], np.float64),
+        np.array([foldable_share(g.ops) for g in graphs]),
+        stack.total(share * (window >= LONG_WINDOW)),
+        *(by_kinds / total[:, None]).T,
+        *np.log1p(counts).T,
+        *means,
+    ]
+    assert len(columns) == SHARES_START + 2 * KINDS + len(stack.names)
+    return np.stack(columns, axis=1).astype(np.float32)
