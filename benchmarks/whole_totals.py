@@ -28,15 +28,15 @@ import perfc
 from perfc.analyzers.artefacts.artefact import SHIPPED, save
 from perfc.analyzers.estimate.estimate import Predictor, RunEstimate
 from perfc.analyzers.runs.prediction import predict
-from perfc.analyzers.runs.whole_run import with_whole
 from perfc.analyzers.steps.kernels import Autocasting
 from perfc.analyzers.steps.predict import weights_name
 from perfc.analyzers.steps.setting import Mode, Precision
+from perfc.analyzers.tables.architectures import Part, random_architectures
 from perfc.analyzers.tables.timm import Measured, graph_folder, measured
-from perfc.analyzers.training.architectures import Part, random_architectures
 from perfc.analyzers.training.experiments import experiments
 from perfc.analyzers.training.experiments.steps import StepExperiment
 from perfc.analyzers.training.step_fit import train_steps
+from perfc.analyzers.whole_runs.whole_run import with_whole
 from perfc.errors import PerfcError
 from perfc.frontend import load
 

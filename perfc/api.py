@@ -95,7 +95,7 @@ class Report:
     def prediction(self) -> PredictionTable:
         """What every kernel and the run will take; made when first asked for."""
         from perfc.analyzers.runs.prediction import predicted
-        from perfc.analyzers.runs.whole_run import with_whole
+        from perfc.analyzers.whole_runs.whole_run import with_whole
 
         table = predicted(self.execution, self.source)
         return with_whole(

@@ -10,10 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perfc.analyzers.graph.estimate import Estimate, at_sizes, estimate
 from perfc.analyzers.graph.rows import Quantity
-from perfc.analyzers.graph.shipped import known_name, named, newest
 from perfc.analyzers.steps.setting import Setting, precision_of
+from perfc.analyzers.whole_runs.estimate import Estimate, at_sizes, estimate
+from perfc.analyzers.whole_runs.shipped import known_name, named, newest
 from perfc.api import located, serialized
 from perfc.choice import member
 from perfc.errors import MissingExtraError, ModelError

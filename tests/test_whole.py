@@ -14,10 +14,10 @@ import pytest
 from click.testing import CliRunner
 
 import perfc
-from perfc.analyzers.graph import shipped
 from perfc.analyzers.graph.rows import Quantity
 from perfc.analyzers.graph.weights import read_card
 from perfc.analyzers.steps.setting import Precision, Setting, precision_of
+from perfc.analyzers.whole_runs import shipped
 from perfc.commands.analyze import command as analyze_command
 from perfc.commands.predict import command as predict_command
 from perfc.errors import PerfcError

@@ -19,7 +19,7 @@ from ..features.distance import nearest
 from ..features.rows import Protocol
 from ..features.sheet import Sheet
 from ..features.table import Table, class_of, complete, tabulate
-from ..intervals.conformal import LEAST_SPREAD, excess, sides
+from ..intervals.conformal import LEAST_SPREAD, LONGEST, excess, sides
 from ..intervals.mixture import Mixture
 
 if TYPE_CHECKING:
@@ -35,8 +35,6 @@ FAR = 1.0
 half of it in every rate."""
 FLOOR = "floor_s"
 """Column of what the caller knows no kernel to beat, beside the parameters of a class."""
-LONGEST = 3.0
-"""Largest logarithm of an interval's end over its middle: a factor of twenty, assumed."""
 
 
 @dataclass(frozen=True, eq=False)

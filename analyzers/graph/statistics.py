@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from ..training.architectures import family
+from ..tables.architectures import family
 from .model_graph import EDGE_SCALED, OP_FIXED, OP_SCALED, WHOLE
 from .rows import Measurements, Quantity
 from .store import LAUNCHES

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 COVERAGE = 0.9
 LEAST_SPREAD = 1e-3
+LONGEST = 3.0
+"""Largest logarithm of an interval's end over its middle: a factor of twenty, assumed."""
 DRAWS = 100_000
 """Of the distribution of a further group."""
 NEAR = 0.5

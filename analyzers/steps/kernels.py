@@ -28,8 +28,8 @@ from ..artefacts import artefact
 from ..artefacts.artefact import Artefact, WeightsError
 from ..estimate.estimate import Estimate, Predictor
 from ..estimate.interval import Interval
-from ..estimators.predictor import LONGEST
 from ..features.sheet import Sheet
+from ..intervals.conformal import LONGEST
 from .columns import columns as columns_of
 from .features import tabulate
 from .launches import Launch, Listing

@@ -17,8 +17,8 @@ from ..features.rows import DataError, Protocol
 from ..features.sheet import Sheet
 from ..intervals.conformal import LEAST_SPREAD, NEAR, Band, Bands, Calibration, Rings, band
 from ..steps.predict import CLASS, MOST_SPREAD
+from ..tables.architectures import family, fold_of
 from ..tables.timm import StepRow
-from .architectures import family, fold_of
 from .sums import SumModel, SumRecipe, SumStack, learn, spread_of, stacked
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from ..artefacts.forest import ARRAYS, Forest
 from ..graph.predictor import Budget, GraphEstimates, GraphPredictor, Say
 from ..graph.rows import Measurements, Quantity
 from ..intervals.conformal import LEAST_SPREAD, Band, band, excess
-from ..training.architectures import FAMILY_PARTS, Part, families_in_turn
+from ..tables.architectures import FAMILY_PARTS, Part, families_in_turn
 from ..training.sums import SumRecipe
 from .few_rows import Shift, design, deviations
 from .kernel_sums import KINDS, KindRates, kin_of

@@ -13,7 +13,7 @@ from ..artefacts.forest import Forest
 from ..graph.predictor import Budget, Say
 from ..graph.rows import Measurements, Quantity
 from ..steps.predict import walked
-from ..training.architectures import family, fold_of
+from ..tables.architectures import family, fold_of
 from ..training.sums import SumRecipe
 from .kernel_sums import KindRates, Pruned, RunTable, grown, tabulated_runs
 from .kinship import Kinship

@@ -96,9 +96,9 @@ def answered_by_steps(target: str) -> str:
 def whole_models(target: str, graphs: Path, dataset: str, predictor: str, output: Path) -> None:
     """Adapt weights of whole models, and say what more rows would bring."""
     from perfc.analyzers.graph.datasets import load
-    from perfc.analyzers.graph.shipped import known_name, named
     from perfc.analyzers.graph.weights import save
     from perfc.analyzers.whole_runs.adapted import adapted
+    from perfc.analyzers.whole_runs.shipped import known_name, named
     from perfc.report.units import plural
 
     name = known_name(target)

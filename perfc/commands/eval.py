@@ -126,13 +126,13 @@ def graph(
     folder: Path | None,
 ) -> None:
     """Predictors of whole models from their graphs, on one data set."""
-    from perfc.analyzers.graph import shipped
     from perfc.analyzers.graph.datasets import load
     from perfc.analyzers.graph.predictor import Budget, predictors
-    from perfc.analyzers.training.architectures import SEEDS
-    from perfc.analyzers.training.graphs.as_shipped import figures_as_shipped
+    from perfc.analyzers.tables.architectures import SEEDS
     from perfc.analyzers.training.graphs.bench import evaluated
     from perfc.analyzers.training.graphs.scoreboard import write_plots, written
+    from perfc.analyzers.whole_runs import shipped
+    from perfc.analyzers.whole_runs.as_shipped import figures_as_shipped
 
     from ._graph import chosen_protocols, chosen_quantity, of_mode
     from ._training import telling

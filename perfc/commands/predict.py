@@ -13,7 +13,7 @@ from ._output import emit, format_options
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from perfc.analyzers.graph.estimate import Estimate
+    from perfc.analyzers.whole_runs.estimate import Estimate
 
 
 @click.command("predict")
@@ -64,9 +64,9 @@ def command(
 
     What lies outside of the rows trained on is called extrapolating, with a wider interval.
     """
-    from perfc.analyzers.graph.estimate import at_sizes, estimate
-    from perfc.analyzers.graph.shipped import known_name, named, newest
     from perfc.analyzers.steps.setting import Setting, precision_of
+    from perfc.analyzers.whole_runs.estimate import at_sizes, estimate
+    from perfc.analyzers.whole_runs.shipped import known_name, named, newest
     from perfc.api import located
     from perfc.ir.rewrite import with_defaults
     from perfc.report.json_form import strict

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from perfc.analyzers.training.architectures import (
+from perfc.analyzers.tables.architectures import (
     FAMILY_PARTS,
     SEEDS,
     Part,

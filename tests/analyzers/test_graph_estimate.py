@@ -11,13 +11,13 @@ import pytest
 
 import perfc
 from perfc.analyzers.estimators import predictor
-from perfc.analyzers.graph import shipped
-from perfc.analyzers.graph.estimate import FAR_BELOW, WIDENING, Estimate, estimate
 from perfc.analyzers.graph.predictor import Budget, GraphEstimates, GraphPredictor, Say
 from perfc.analyzers.graph.rows import Measurements, Quantity
 from perfc.analyzers.graph.weights import SMALL, GraphCard, small_peaks
 from perfc.analyzers.runs.host import host_gap
 from perfc.analyzers.steps.setting import Setting
+from perfc.analyzers.whole_runs import shipped
+from perfc.analyzers.whole_runs.estimate import FAR_BELOW, WIDENING, Estimate, estimate
 from perfc.frontend import load
 from perfc.machine import load_machine
 

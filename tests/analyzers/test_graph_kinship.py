@@ -12,19 +12,17 @@ import numpy as np
 import pytest
 
 from perfc.analyzers.estimate.interval import Interval
-from perfc.analyzers.graph import shipped
 from perfc.analyzers.graph.datasets.spaces.nas_bench_201 import network
-from perfc.analyzers.graph.estimate import KINLESS, estimate
 from perfc.analyzers.graph.model_graph import OP_FIXED, OpGraph
 from perfc.analyzers.graph.predictor import Budget
 from perfc.analyzers.graph.rows import GraphRow, Measurements, Quantity
 from perfc.analyzers.graph.weights import card_of, load, save
 from perfc.analyzers.intervals.conformal import Band
 from perfc.analyzers.steps.setting import Setting
-from perfc.analyzers.training.graphs import as_shipped
-from perfc.analyzers.training.graphs.as_shipped import figures_as_shipped
 from perfc.analyzers.training.graphs.protocols import Protocol
-from perfc.analyzers.whole_runs import physics_residual, residual_fit
+from perfc.analyzers.whole_runs import as_shipped, physics_residual, residual_fit, shipped
+from perfc.analyzers.whole_runs.as_shipped import figures_as_shipped
+from perfc.analyzers.whole_runs.estimate import KINLESS, estimate
 from perfc.analyzers.whole_runs.kinship import KIN, Kinship, operators
 from perfc.analyzers.whole_runs.machine_bands import Bands, Unseen
 from perfc.analyzers.whole_runs.physics_residual import PhysicsResidual
@@ -216,7 +214,7 @@ def test_the_card_that_ships_has_both_calibrations() -> None:
 def test_weights_are_scored_as_they_ship(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     small(monkeypatch)
     # the rows are of no real host: theirs would be slower than these runs
-    place = "perfc.analyzers.graph.estimate.host_gap"
+    place = "perfc.analyzers.whole_runs.estimate.host_gap"
     monkeypatch.setattr(place, lambda machine, setting: Interval.exactly(0.0))
     modules: dict[str, Module] = {}
     for name in list(of_families().graphs)[:-1]:

@@ -22,11 +22,11 @@ from itertools import pairwise
 from pathlib import Path
 
 from perfc.analyzers.features.sheet import Sheet
-from perfc.analyzers.graph.estimate import Estimate, estimate
-from perfc.analyzers.graph.shipped import newest
 from perfc.analyzers.runs.energy import idle_w, power_model
 from perfc.analyzers.runs.prediction import PredictionTable, predict
 from perfc.analyzers.steps.setting import Mode, Precision, Setting
+from perfc.analyzers.whole_runs.estimate import Estimate, estimate
+from perfc.analyzers.whole_runs.shipped import newest
 from perfc.api import typed
 from perfc.errors import PerfcError
 from perfc.frontend import load

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from ...papers.help_nas import SearchSpace
 from .spaces.fbnet import network
+from .spaces.help_nas import SearchSpace
 
 if TYPE_CHECKING:
     from perfc.ir.graph import Module

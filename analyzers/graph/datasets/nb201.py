@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from ...papers.help_nas import SearchSpace
+from .spaces.help_nas import SearchSpace
 from .spaces.nas_bench_201 import network
 
 if TYPE_CHECKING:

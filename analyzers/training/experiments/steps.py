@@ -14,8 +14,7 @@ from ...features.rows import DataError
 from ...steps.predict import StepEstimate, estimate, weights_name
 from ...steps.setting import Mode
 from ...tables import existing
-from ...tables.timm import TABLE, StepRow, step_rows
-from ..architectures import (
+from ...tables.architectures import (
     FAMILY_PARTS,
     SEEDS,
     Part,
@@ -23,6 +22,7 @@ from ..architectures import (
     family,
     random_architectures,
 )
+from ...tables.timm import TABLE, StepRow, step_rows
 from ..evaluate import Figure
 from ..step_fit import train_steps
 from ..sums import SumRecipe

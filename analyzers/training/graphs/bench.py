@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ...graph.predictor import Budget, GraphPredictor, Say, predictor
 from ...graph.rows import GraphRow, Measurements, Quantity, at_several_batches
-from ..architectures import SEEDS, family
+from ...tables.architectures import SEEDS, family
 from .protocols import SAMPLES, Fold, Protocol, folds, thinned
 
 if TYPE_CHECKING:

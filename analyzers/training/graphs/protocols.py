@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from ...graph.rows import GraphRow, Measurements
-from ..architectures import SEEDS, Part, random_architectures, unseen_families
+from ...tables.architectures import SEEDS, Part, random_architectures, unseen_families
 
 SAMPLES = 32
 """Rows of a new machine that a transfer may see, each of another architecture."""

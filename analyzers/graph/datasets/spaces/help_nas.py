@@ -13,13 +13,13 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from ..features.rows import DataError
-from ..graph.datasets import GraphDataset
-from ..graph.encode import encode_module
-from ..graph.model_graph import ModelGraph
-from ..graph.rows import GraphRow
-from ..steps.setting import Precision, Setting
-from ..tables import read_parquet
+from ....features.rows import DataError
+from ....steps.setting import Precision, Setting
+from ....tables import read_parquet
+from ...encode import encode_module
+from ...model_graph import ModelGraph
+from ...rows import GraphRow
+from .. import GraphDataset
 
 if TYPE_CHECKING:
     from perfc.ir.graph import Module

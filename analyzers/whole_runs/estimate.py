@@ -20,20 +20,20 @@ from perfc.passes.sizes import Sizes
 
 from ..artefacts.artefact import WeightsError
 from ..estimate.interval import Interval
+from ..graph.datasets import with_floors
+from ..graph.encode import encode_module, launch_key
+from ..graph.rows import GraphRow, Measurements, Quantity
+from ..graph.weights import GraphCard
 from ..runs.host import host_gap
 from ..steps.launch_kind import LaunchKind
 from . import shipped
-from .datasets import with_floors
-from .encode import encode_module, launch_key
-from .rows import GraphRow, Measurements, Quantity
-from .weights import GraphCard
 
 if TYPE_CHECKING:
     from perfc.ir.graph import Module
 
+    from ..graph.model_graph import ModelGraph, OpGraph
+    from ..graph.predictor import GraphEstimates
     from ..steps.setting import Setting
-    from .model_graph import ModelGraph, OpGraph
-    from .predictor import GraphEstimates
 
 WIDENING = 2.0
 """Times the half-width (of the logarithm) of what lies outside of what was trained on."""

@@ -18,9 +18,9 @@ from perfc.ir.types import TensorType
 from ..artefacts.artefact import WeightsError
 from ..estimate.estimate import RunEstimate
 from ..estimate.interval import Interval
+from ..runs.energy import Energy
+from ..runs.prediction import PredictionTable
 from ..steps.setting import Mode, Precision, Setting
-from .energy import Energy
-from .prediction import PredictionTable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from perfc.ir.graph import Module
     from perfc.machine import Machine
 
-    from ..graph.estimate import Estimate
+    from .estimate import Estimate
 
 RUNTIMES = {"eager": Mode.EAGER, "inductor": Mode.COMPILED}
 """Runtimes that whole runs were measured under."""
@@ -93,7 +93,7 @@ def by_default(
     mode = RUNTIMES.get(runtime)
     if mode is None or machine.kind == "cpu" or not dtype or element(source) != "f32":
         return None
-    from ..graph import shipped
+    from . import shipped
 
     precision = PRECISIONS.get(dtype)
     if precision is None:
@@ -118,8 +118,8 @@ def asked(
     Raises:
         ModelError: the runtime is none that whole runs were ever measured under.
     """
-    from ..graph import shipped
     from ..graph.rows import Quantity
+    from . import shipped
 
     card = shipped.named(predictor)
     mode = RUNTIMES.get(runtime)
@@ -146,7 +146,7 @@ def run_of(
     source: Module, card: Path, machine: Machine, setting: Setting, env: Mapping[str, int]
 ) -> Estimate:
     """The estimate at the values of the symbols, the leading one of the first input the batch."""
-    from ..graph.estimate import estimate
+    from .estimate import estimate
 
     leading = next(
         (

@@ -10,13 +10,13 @@ from pathlib import Path
 from perfc.errors import PerfcError
 from perfc.frontend import load
 
-from ...graph.estimate import Estimate, estimate
-from ...graph.predictor import Budget, Say
-from ...graph.rows import GraphRow, Measurements, Quantity
-from ...graph.weights import card_of, save
-from ..architectures import SEEDS
-from .bench import GraphFigure, Scored, by_family, figures, trained
-from .protocols import Fold, Protocol, folds
+from ..graph.predictor import Budget, Say
+from ..graph.rows import GraphRow, Measurements, Quantity
+from ..graph.weights import card_of, save
+from ..tables.architectures import SEEDS
+from ..training.graphs.bench import GraphFigure, Scored, by_family, figures, trained
+from ..training.graphs.protocols import Fold, Protocol, folds
+from .estimate import Estimate, estimate
 
 ENDING = ".onnx.gz"
 WORDS = "random, seed {}; then every row"

@@ -11,12 +11,12 @@ from perfc.errors import TargetError
 from perfc.machine import load_machine
 
 from ..artefacts.artefact import WeightsError
-from .rows import Quantity
-from .weights import GraphCard, load, read_card
+from ..graph.rows import Quantity
+from ..graph.weights import GraphCard, load, read_card
 
 if TYPE_CHECKING:
+    from ..graph.predictor import GraphPredictor
     from ..steps.setting import Setting
-    from .predictor import GraphPredictor
 
 FOLDER = Path(__file__).parent.parent / "weights" / "graph"
 
