@@ -1,0 +1,100 @@
+"""The file of a project, ``perfc.toml`` or ``[tool.perfc]`` of ``pyproject.toml``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+
+from perfc.errors import ParseError
+from perfc.toml_file import parse, read_text
+
+NAME = "perfc.toml"
+PROJECT = "pyproject.toml"
+TABLE = "deployment"
+
+
+def find(start: Path) -> Path | None:
+    """The nearest file of a project upwards of ``start``; None where there is none.
+
+    Raises:
+        ParseError: a ``pyproject.toml`` on the way cannot be read.
+    """
+    start = start.resolve()
+    for folder in (start, *start.parents):
+        if (folder / NAME).is_file():
+            return folder / NAME
+        project = folder / PROJECT
+        if project.is_file():
+            text = read_text(project)
+            # most files of projects do not speak of perfc, and reading TOML takes its time
+            tool = parse(text, project).get("tool") if "perfc" in text else None
+            if isinstance(tool, dict) and "perfc" in tool:
+                return project
+    return None
+
+
+@dataclass(frozen=True)
+class StatedDeployment:
+    """What ``[deployment]`` of a file says, key by key.
+
+    Args:
+        values: by the name of the field.
+        place: of a field, as ``file:line``.
+    """
+
+    values: dict[str, object]
+    place: Callable[[str], str]
+
+
+def deployment_in(path: Path, known: tuple[str, ...]) -> StatedDeployment:
+    """The table ``[deployment]`` of a file; nothing where it has none.
+
+    Args:
+        path: a ``perfc.toml`` or ``pyproject.toml``.
+        known: names of the fields that it may have.
+
+    Raises:
+        ParseError: not TOML, no table, or a key that is none; names its line.
+    """
+    text = read_text(path)
+    tree: object = parse(text, path)
+    keys = ("tool", "perfc", TABLE) if path.name == PROJECT else (TABLE,)
+    for key in keys:
+        tree = tree.get(key, {}) if isinstance(tree, dict) else tree
+
+    def place(name: str = "") -> str:
+        return f"{path}:{line_in(text, '.'.join(keys), name)}"
+
+    if not isinstance(tree, dict):
+        raise ParseError(f"{TABLE} is not a table", where=place(), hint=f"write [{'.'.join(keys)}]")
+    values: dict[str, object] = {}
+    for key, value in tree.items():
+        name = key.replace("-", "_")
+        if name not in known or "_" in key:
+            written = [k.replace("_", "-") for k in known]
+            close = get_close_matches(name.replace("_", "-"), written, 1)
+            hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(written)}"
+            raise ParseError(f"no key {key!r} in {TABLE}", where=place(key), hint=hint)
+        values[name] = value
+    target = values.get("target")
+    if isinstance(target, str) and (target.endswith(".toml") or "/" in target):
+        values["target"] = str(path.parent / target)
+    return StatedDeployment(values, place)
+
+
+def line_in(text: str, table: str, name: str) -> int:
+    """Where a key of ``[table]`` stands: the table's header where it cannot be found, else 1."""
+    lines = text.splitlines()
+    header = re.compile(rf"\s*\[\s*{re.escape(table)}\s*[.\]]")
+    start = next((i for i, line in enumerate(lines) if header.match(line)), 0)
+    keys = {name, name.replace("_", "-")}
+    for i in range(start, len(lines) if name else start):
+        if i > start and lines[i].lstrip().startswith("[") and not header.match(lines[i]):
+            break
+        words = re.split(r"[\s.=\[\]\"']+", lines[i].strip())
+        if keys & set(words):
+            return i + 1
+    return start + 1
