@@ -139,6 +139,14 @@ def run_of(
     """The estimate at the values of the symbols, the leading one of the first input the batch."""
     from ..graph.estimate import estimate
 
+    symbol = batch_symbol(source)
+    fixed = {name: value for name, value in env.items() if name != symbol}
+    batch = env[symbol] if symbol is not None else None
+    return estimate(source, card, str(machine.path), setting, batch, fixed)
+
+
+def batch_symbol(source: Module) -> str | None:
+    """The symbol that leads the shape of the first input; None where a number does."""
     leading = next(
         (
             v.type.shape[0]
@@ -147,10 +155,7 @@ def run_of(
         ),
         None,
     )
-    symbol = next((s.name for s in source.symbols if s.name == str(leading)), None)
-    fixed = {name: value for name, value in env.items() if name != symbol}
-    batch = env[symbol] if symbol is not None else None
-    return estimate(source, card, str(machine.path), setting, batch, fixed)
+    return next((s.name for s in source.symbols if s.name == str(leading)), None)
 
 
 def element(source: Module) -> str:
