@@ -12,7 +12,17 @@ from perfc.choice import member
 from perfc.errors import ParseError, PassError
 from perfc.ir.sizes import sizes_of
 from perfc.passes.retype import precision_name
-from perfc.passes.runtimes import DEFAULT, MAX_STREAMS, Layout, Runtime, runtime, runtimes, tables
+from perfc.passes.runtimes import (
+    DEFAULT,
+    MAX_STREAMS,
+    Layout,
+    Runtime,
+    Steps,
+    of_steps,
+    runtime,
+    runtimes,
+    tables,
+)
 
 VERSION = re.compile(r"(\d{1,3})\.(\d{1,3})(\.\S*)?")
 
@@ -67,6 +77,11 @@ class Deployment:
         """Major and minor version of the framework; None where it is not said."""
         found = VERSION.fullmatch(self.runtime_version)
         return (int(found[1]), int(found[2])) if found else None
+
+    def as_json(self) -> dict[str, object]:
+        """The fields by name, as JSON has them."""
+        found: dict[str, object] = {name: getattr(self, name) for name in READERS}
+        return {**found, "layout": self.layout.value, "mode": self.mode.value}
 
     def require_inference(self, where: str = "mode") -> None:
         """Refuse what is no forward pass, where kernels are looked at one by one.
@@ -126,6 +141,11 @@ class Deployment:
                 f"versions of {self.runtime} are not told apart", where=where("runtime_version"),
                 hint=f"those of {offer} are",
             )  # fmt: skip
+
+
+def of_whole_runs() -> Deployment:
+    """How `predict` takes a whole run to be where nothing else is said: as most measured ones."""
+    return Deployment("rtx4090", of_steps(Steps.EAGER).name, dtype="amp-f16")
 
 
 class DeploymentKeywords(TypedDict, total=False):

@@ -12,10 +12,6 @@ from perfc.passes.runtimes import Layout, Steps, of_steps
 
 from .deployment import Mode
 
-NEWEST = (1000, 0)
-"""Above every version of a framework."""
-
-
 @dataclass(frozen=True)
 class Former:
     """Fields under their present names, and what former names stood for.
@@ -83,7 +79,7 @@ FORMER: Mapping[str, Callable[[Any, str], tuple[tuple[str, object], ...]]] = {
     "device": lambda value, where: (("target", value),),
     "batch": lambda value, where: (("dims", {"batch": value}),),
     "precision": _precision,
-    "compiled": lambda value, where: (("runtime", of_steps(Steps.COMPILED, NEWEST).name),),
+    "compiled": lambda value, where: (("runtime", of_steps(Steps.COMPILED).name),),
     "channels_last": lambda value, where: (("layout", Layout.CHANNELS_LAST.value),),
     "training": lambda value, where: (("mode", Mode.TRAINING.value),),
     "version": _version,

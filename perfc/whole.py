@@ -15,23 +15,18 @@ from perfc.analyzers.graph.estimate import Estimate, at_sizes, estimate
 from perfc.analyzers.graph.rows import Quantity
 from perfc.analyzers.graph.shipped import known_name, named, newest
 from perfc.analyzers.runs.whole_run import batch_symbol, element
-from perfc.analyzers.steps.setting import Precision, Setting
+from perfc.analyzers.steps.setting import Setting
 from perfc.api import located, read
 from perfc.choice import member
-from perfc.deployment import Deployment, DeploymentKeywords
+from perfc.deployment import Deployment, DeploymentKeywords, of_whole_runs
 from perfc.errors import MissingExtraError, ModelError
 from perfc.extras import install
 from perfc.frontend import load
-from perfc.former_names import NEWEST, Former
+from perfc.former_names import Former
 from perfc.ir.graph import Module
 from perfc.ir.rewrite import with_defaults
 from perfc.ir.types import TensorType
-from perfc.passes.runtimes import Steps, of_steps
 
-DEFAULT = Deployment(
-    "rtx4090", of_steps(Steps.EAGER, NEWEST).name, dtype=Precision.AMP_F16.value.replace(" ", "-")
-)
-"""How whole runs are predicted where nothing else is said: as most of those measured were run."""
 EXAMPLES = 2
 """Batch that a module is exported with: exporters take 1 for an extent that broadcasts."""
 
@@ -97,7 +92,7 @@ def predict(
     former = Former.of(typed)
     if note := former.note(lambda name, value: f"{name}={value!r}", str):
         warnings.warn(note, DeprecationWarning, stacklevel=2)
-    how = (deployment or DEFAULT).stated(former.values)
+    how = (deployment or of_whole_runs()).stated(former.values)
     return predict_as(
         model, how, batch=former.batch, example=input, values=values, predictor=predictor,
         quantity=quantity,

@@ -214,14 +214,14 @@ def standing_for(framework: Framework, device: str) -> Runtime:
 
 
 @cache
-def of_steps(steps: Steps, version: tuple[int, int]) -> Runtime:
-    """The table of measured steps under a version of PyTorch.
+def of_steps(steps: Steps, version: tuple[int, int] | None = None) -> Runtime:
+    """The table of measured steps under a version of PyTorch, the newest by default.
 
     Raises:
         PassError: there is none.
     """
     like = [t for t in tables() if t.steps is steps and not t.is_recorded]
-    old = [t for t in like if t.before is not None and version < t.before]
+    old = [t for t in like if t.before is not None and version is not None and version < t.before]
     for table in (*old, *(t for t in like if t.before is None)):
         return table
     raise PassError(f"no runtime has the kernels of {steps.value} steps")
