@@ -156,7 +156,7 @@ def analyze(
         source.origin.path,
         source,
         module,
-        how.dims,
+        sizes_of(how.dims),
         source.defaults(),
         roofline.machine,
         am.get(Cost(), module),

@@ -158,7 +158,7 @@ class DeploymentKeywords(TypedDict, total=False):
     layout: str | Layout
     streams: int
     mode: str | Mode
-    dims: Mapping[str, int]
+    dims: Mapping[str, int] | None
 
 
 def text_of(value: object, where: str) -> str:
@@ -230,6 +230,8 @@ def _mode(value: object, where: str) -> dict[str, Any]:
 
 
 def _dims(value: object, where: str) -> dict[str, Any]:
+    if value is None:
+        return {}
     if not isinstance(value, Mapping):
         raise ParseError(f"{value!r} is not a table", where=where, hint="as in { batch = 8 }")
     return {"dims": sizes_of(value, where)}

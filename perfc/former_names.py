@@ -10,7 +10,8 @@ from perfc.analyzers.steps.setting import Precision, precision_of
 from perfc.errors import ParseError
 from perfc.passes.runtimes import Layout, Steps, of_steps
 
-from .deployment import Mode
+from .deployment import READERS, Mode
+
 
 @dataclass(frozen=True)
 class Former:
@@ -53,12 +54,26 @@ class Former:
                 values |= dict(now)
         return cls(values, batch, renamed)
 
-    def note(self, spelled: Callable[[str, object], str], former: Callable[[str], str]) -> str:
-        """What to say now, in one line; "" where no former name was used."""
+    def note(
+        self,
+        spelled: Callable[[str, object], str],
+        former: Callable[[str], str],
+        extent: str | None = "batch",
+    ) -> str:
+        """What to say now, in one line; "" where no former name was used.
+
+        Args:
+            spelled: a field with a value, as it is typed.
+            former: a former name, as it was typed.
+            extent: that the batch is; None where the model fixes it.
+        """
         if not self.renamed:
             return ""
         old = ", ".join(map(former, self.renamed))
-        new = " ".join(spelled(*item) for now in self.renamed.values() for item in now)
+        now = [item for name, now in self.renamed.items() if name != "batch" for item in now]
+        if self.batch is not None and extent is not None:
+            now.append(("dims", {extent: self.batch}))
+        new = " ".join(spelled(*item) for item in now) or "nothing in their place"
         return f"former names, gone with the next release: {old}; now {new}"
 
 
@@ -72,7 +87,7 @@ def _precision(value: object, where: str) -> tuple[tuple[str, object], ...]:
 
 def _version(value: object, where: str) -> tuple[tuple[str, object], ...]:
     numbers = value if isinstance(value, str) else ".".join(map(str, value))  # type: ignore[call-overload]
-    return (("runtime_version", numbers),)
+    return tuple(READERS["runtime_version"](numbers, where).items())
 
 
 FORMER: Mapping[str, Callable[[Any, str], tuple[tuple[str, object], ...]]] = {

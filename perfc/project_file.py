@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 
 from perfc.errors import ParseError
-from perfc.toml_file import parse, read_text
+from perfc.toml_file import line_of, parse, read_text
 
 NAME = "perfc.toml"
 PROJECT = "pyproject.toml"
 TABLE = "deployment"
+TABLES = ("budget", "deployment", "lint", "lock", "per-file-ignores")
+"""What the file may hold at its top."""
 
 
 def find(start: Path) -> Path | None:
@@ -63,6 +65,8 @@ def deployment_in(path: Path, known: tuple[str, ...]) -> StatedDeployment:
     tree: object = parse(text, path)
     keys = ("tool", "perfc", TABLE) if path.name == PROJECT else (TABLE,)
     for key in keys:
+        if key == TABLE and isinstance(tree, dict):
+            check_top(tree, path, text)
         tree = tree.get(key, {}) if isinstance(tree, dict) else tree
 
     def place(name: str = "") -> str:
@@ -75,14 +79,36 @@ def deployment_in(path: Path, known: tuple[str, ...]) -> StatedDeployment:
         name = key.replace("-", "_")
         if name not in known or "_" in key:
             written = [k.replace("_", "-") for k in known]
-            close = get_close_matches(name.replace("_", "-"), written, 1)
-            hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(written)}"
+            hint = meant(key, written)
             raise ParseError(f"no key {key!r} in {TABLE}", where=place(key), hint=hint)
         values[name] = value
     target = values.get("target")
-    if isinstance(target, str) and (target.endswith(".toml") or "/" in target):
-        values["target"] = str(path.parent / target)
+    if isinstance(target, str):
+        values["target"] = target_of(target, path)
     return StatedDeployment(values, place)
+
+
+def check_top(tree: Mapping[str, object], path: Path, text: str) -> None:
+    """Refuse what the file may not hold.
+
+    Raises:
+        ParseError: such a key; names its line.
+    """
+    for key in tree:
+        if key not in TABLES:
+            where = f"{path}:{line_of(text, key)}"
+            raise ParseError(f"no key {key!r}", where=where, hint=meant(key, TABLES))
+
+
+def meant(key: str, known: Sequence[str]) -> str:
+    """What could have been meant by ``key``."""
+    close = get_close_matches(key.replace("_", "-"), known, 1)
+    return f"did you mean {close[0]!r}?" if close else f"there are {', '.join(known)}"
+
+
+def target_of(name: str, path: Path) -> str:
+    """A target as the file at ``path`` names it: a file is from its folder."""
+    return str(path.parent / name) if name.endswith(".toml") or "/" in name else name
 
 
 def line_in(text: str, table: str, name: str) -> int:

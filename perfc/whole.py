@@ -21,8 +21,8 @@ from perfc.choice import member
 from perfc.deployment import Deployment, DeploymentKeywords, of_whole_runs
 from perfc.errors import MissingExtraError, ModelError
 from perfc.extras import install
-from perfc.frontend import load
 from perfc.former_names import Former
+from perfc.frontend import load
 from perfc.ir.graph import Module
 from perfc.ir.rewrite import with_defaults
 from perfc.ir.types import TensorType
@@ -32,10 +32,9 @@ EXAMPLES = 2
 
 
 class PredictKeywords(DeploymentKeywords, total=False):
-    """Those of a deployment, and what they were called before; the old ones go in a release."""
+    """The fields of a deployment, and what some were called before the next release."""
 
     batch: int | None
-    device: str
     precision: str
     compiled: bool
     channels_last: bool

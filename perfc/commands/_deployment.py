@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
     from perfc.api import Report
+    from perfc.check.config import Config
     from perfc.deployment import Deployment
     from perfc.passes.manager import Instrument
     from perfc.project_file import StatedDeployment
@@ -27,7 +28,7 @@ R = TypeVar("R")
 C = TypeVar("C", bound=Callable[..., Any])
 
 
-class Names(click.ParamType):
+class Names(click.ParamType[str]):
     """Names that the tables of perfc have, looked up when they are shown.
 
     Whether one is known is said where the whole deployment is checked, with its place.
@@ -56,7 +57,8 @@ class DeploymentOption(click.Option):
     """
 
     def __init__(self, *args: Any, field: str, words: str, **more: Any) -> None:
-        super().__init__(*args, help=words, **more)
+        more["help"] = words
+        super().__init__(*args, **more)
         self.field = field
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
@@ -145,7 +147,7 @@ _value_option = click.option(
     metavar="NAME=N,...",
     help="Content of an input that drives shapes, e.g. sizes=1,3,224,224; repeatable.",
 )
-_config_option = click.option(
+config_option = click.option(
     "--config",
     type=click.Path(path_type=Path),
     metavar="FILE",
@@ -170,7 +172,7 @@ def _field_options() -> list[Callable[[C], C]]:
 
 def to_options(function: C) -> C:
     """Add ``--to-FIELD`` for every field, of what is compared with."""
-    for field, (flags, more) in reversed(_FIELDS.items()):
+    for field, (flags, more) in reversed(list(_FIELDS.items())):
         names = "/".join(f"--to-{f.removeprefix('--')}" for f in flags[-1].split("/"))
         words = f"Of the new side; see {flag_of(field)}."
         function = click.option(
@@ -258,10 +260,35 @@ class DeploymentOptions:
             values["dims"] = {**of_file, **typed["dims"]}  # type: ignore[dict-item]
 
         def place(field: str) -> str:
-            is_typed = field in typed or field not in self.of_file.values
-            return flag_of(field) if is_typed else self.of_file.place(field)
+            return flag_of(field) if also and field in also else self.place(field)
 
         return (default or Deployment()).stated(values, place)
+
+    def place(self, field: str) -> str:
+        """Where a field is said: on the command line, or in the file of the project."""
+        given = getattr(self, field, None)
+        is_typed = given is not None and given != ()
+        if is_typed or field not in self.of_file.values:
+            return flag_of(field)
+        return self.of_file.place(field)
+
+    def is_stated(self, field: str) -> bool:
+        """Whether the command line or the file of the project says a field."""
+        return field in self.typed() or field in self.of_file.values
+
+    def budgets(self) -> Config:
+        """The budgets of the project, under what the command line says.
+
+        Raises:
+            ParseError: there are none, or they are not as they should be.
+        """
+        from perfc.check import config as configs
+
+        if self.isolated:
+            raise click.UsageError("budgets are in the file that --isolated leaves out")
+        if self.values:
+            raise click.UsageError("budgets are for many models, and --value is for one")
+        return configs.load(self.file or configs.find(Path.cwd()), self.typed())
 
     @property
     def contents(self) -> dict[str, object]:
@@ -314,7 +341,7 @@ def deployment_options(
         return function(DeploymentOptions(**taken), *args, **kwargs)  # type: ignore[arg-type]
 
     decorated: Callable[P, R] = wrapped
-    options = [*_field_options(), dim_option, _value_option, _config_option, _isolated_option]
+    options = [*_field_options(), dim_option, _value_option, config_option, _isolated_option]
     for option in reversed(options):
         decorated = option(decorated)
     return decorated

@@ -31,6 +31,7 @@ INCOMPLETE = 3
 @click.option("--strict", is_flag=True, help="Exit with 3 where totals are only lower bounds.")
 def command(
     options: DeploymentOptions,
+    /,
     old: str,
     new: str | None,
     form: str,

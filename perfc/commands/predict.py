@@ -37,10 +37,9 @@ def former_options(function: C) -> C:
     """Add the former options, which no help shows."""
     for name, flag in FORMER_FLAGS.items():
         is_flag = name in ("channels_last", "compiled", "training")
-        kind = {"type": click.IntRange(1, 1_000_000)} if name == "batch" else {}
-        function = click.option(flag, name, hidden=True, is_flag=is_flag, default=None, **kind)(
-            function
-        )
+        kind = click.IntRange(1, 1_000_000) if name == "batch" else None
+        former = click.option(flag, name, hidden=True, is_flag=is_flag, default=None, type=kind)
+        function = former(function)
     return function
 
 
@@ -64,6 +63,7 @@ def former_options(function: C) -> C:
 @format_options("text", "json")
 def command(
     options: DeploymentOptions,
+    /,
     model: str,
     predictor: str,
     weights: Path | None,
@@ -79,6 +79,7 @@ def command(
     What lies outside of the rows trained on is called extrapolating, with a wider interval.
     """
     from perfc.analyzers.graph.shipped import known_name
+    from perfc.analyzers.runs.whole_run import batch_symbol
     from perfc.api import located
     from perfc.deployment import of_whole_runs
     from perfc.former_names import Former
@@ -94,10 +95,10 @@ def command(
     wanted = chosen_quantity(quantity)
     before = Former.of({**options.typed(), **former}, former_flag)
     how = options.deployment(of_whole_runs(), also=before.values)
-    if note := before.note(typed_as, former_flag):
-        say(f"note: {note}", is_error=True)
     with located(model):
         module = read_model(model, dict(how.dims), options.contents)
+        if note := before.note(typed_as, former_flag, batch_symbol(module)):
+            say(f"note: {note}", is_error=True)
         result = predict_as(
             module, how, batch=before.batch, predictor=str(weights or predictor),
             quantity=wanted.value,

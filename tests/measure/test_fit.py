@@ -23,13 +23,13 @@ from perfc.analyzers.estimators.fitted_rates.subject import of_bound, parse_type
 from perfc.api import analyze
 from perfc.errors import MissingExtraError, ParseError
 from perfc.machine import load_machine, validate
-from perfc.passes.runtimes import runtime
 from perfc.measure import dataset, fit_file
 from perfc.measure.evaluate import choose, leave_one_out, mean_error, predict
 from perfc.measure.fit import fit, samples_of, total_s
 from perfc.measure.nnls import bounded, nnls, robust
 from perfc.measure.rows import KernelRow, ModelRow
 from perfc.measure.rows import subject_of as of_row
+from perfc.passes.runtimes import runtime
 
 TABLE = "ort-cpu-blocked"
 TRUTH = {Term.LAUNCH: 2e-6, Term.MAC: 8e-12, Term.BYTE: 1e-11}
