@@ -164,7 +164,9 @@ def check(path: Path, target: str, repeat: int) -> Checked:
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         ready = runnable(path, place)
-        protocol = Protocol(framework=Framework.TORCH, threads=1, repeat=5, min_time_s=0.2, max_time_s=5)
+        protocol = Protocol(
+            framework=Framework.TORCH, threads=1, repeat=5, min_time_s=0.2, max_time_s=5
+        )
         (found,) = measure_cases(path, target, [{}], protocol, folder=place, stand_in=ready)
         own, predicted = times_of(found)
         line = run(found, own, STREAMS)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from operator import index
 from typing import Any, TypedDict
 
 from perfc.choice import member
@@ -49,7 +50,7 @@ class Deployment:
         layout: of feature maps.
         streams: that launch kernels.
         mode: what a run is.
-        dims: values of symbolic extents, the batch among them, by the symbols' keys.
+        dims: values of symbolic extents, the batch among them, by the names that models have.
     """
 
     target: str = "a100"
@@ -95,11 +96,9 @@ class Deployment:
 
     def at(self, dims: Mapping[str, int]) -> Deployment:
         """The same at other extents, those given before kept."""
-        return replace(self, dims={**self.dims, **sizes_of(dims)})
+        return replace(self, dims={**self.dims, **dims})
 
-    def stated(
-        self, values: Mapping[str, object], where: Callable[[str], str] = str
-    ) -> Deployment:
+    def stated(self, values: Mapping[str, object], where: Callable[[str], str] = str) -> Deployment:
         """The same with what ``values`` say of some fields, each and all together checked.
 
         Args:
@@ -234,7 +233,8 @@ def _dims(value: object, where: str) -> dict[str, Any]:
         return {}
     if not isinstance(value, Mapping):
         raise ParseError(f"{value!r} is not a table", where=where, hint="as in { batch = 8 }")
-    return {"dims": sizes_of(value, where)}
+    sizes_of(value, where)
+    return {"dims": {str(name): index(extent) for name, extent in value.items()}}
 
 
 READERS: Mapping[str, Callable[[object, str], dict[str, Any]]] = {

@@ -69,8 +69,11 @@ def deployment_in(path: Path, known: tuple[str, ...]) -> StatedDeployment:
             check_top(tree, path, text)
         tree = tree.get(key, {}) if isinstance(tree, dict) else tree
 
+    here = Path.cwd()
+    shown = path.relative_to(here) if path.is_relative_to(here) else path
+
     def place(name: str = "") -> str:
-        return f"{path}:{line_in(text, '.'.join(keys), name)}"
+        return f"{shown}:{line_in(text, '.'.join(keys), name)}"
 
     if not isinstance(tree, dict):
         raise ParseError(f"{TABLE} is not a table", where=place(), hint=f"write [{'.'.join(keys)}]")

@@ -25,6 +25,7 @@ from perfc.former_names import Former
 from perfc.frontend import load
 from perfc.ir.graph import Module
 from perfc.ir.rewrite import with_defaults
+from perfc.ir.sizes import sizes_of
 from perfc.ir.types import TensorType
 
 EXAMPLES = 2
@@ -129,7 +130,7 @@ def predict_as(
         setting = Setting.of(deployment, element(module))
         name = known_name(deployment.target)
         setting = newest(card, name, setting, wanted, deployment.version)
-        given = dict(deployment.dims)
+        given = sizes_of(deployment.dims)
         if batch is None:
             symbol = batch_symbol(module)
             batch = given.pop(symbol, None) if symbol is not None else None

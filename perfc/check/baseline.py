@@ -84,7 +84,9 @@ class Case:
 
     def at(self, sizes: Iterable[str]) -> str:
         """The setting with ``sizes`` in words."""
-        return ", ".join([self.target, self.runtime, *filter(None, [self.dtype]), *self.more, *sizes])
+        return ", ".join(
+            [self.target, self.runtime, *filter(None, [self.dtype]), *self.more, *sizes]
+        )
 
 
 @dataclass(frozen=True, slots=True)

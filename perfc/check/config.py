@@ -141,7 +141,9 @@ def load(path: Path, typed: Mapping[str, object] | None = None) -> Config:
     for key in ("tool", "perfc") if is_project else ():
         tree = tree.get(key, {}) if isinstance(tree, dict) else tree
     stated = project_file.deployment_in(path, tuple(READERS))
-    reader = Reader(path, text, "tool.perfc.budget" if is_project else "budget", stated, typed or {})
+    reader = Reader(
+        path, text, "tool.perfc.budget" if is_project else "budget", stated, typed or {}
+    )
     if not isinstance(tree, dict):
         raise reader.fault("perfc", "is not a table")
     entries = tree.get("budget", [])

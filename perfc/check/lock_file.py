@@ -184,9 +184,7 @@ class Reader:
             line,
         )
 
-    def others(
-        self, model: Mapping[str, object], index: int
-    ) -> tuple[tuple[str, str | bool], ...]:
+    def others(self, model: Mapping[str, object], index: int) -> tuple[tuple[str, str | bool], ...]:
         """Further fields of the deployment, sorted."""
         found: list[tuple[str, str | bool]] = []
         for key in sorted(name.replace("_", "-") for name in OTHERS):

@@ -176,7 +176,11 @@ def to_options(function: C) -> C:
         names = "/".join(f"--to-{f.removeprefix('--')}" for f in flags[-1].split("/"))
         words = f"Of the new side; see {flag_of(field)}."
         function = click.option(
-            names, f"to_{field}", default=None, cls=DeploymentOption, field=field,
+            names,
+            f"to_{field}",
+            default=None,
+            cls=DeploymentOption,
+            field=field,
             **{**more, "words": words},
         )(function)
     return click.option(
@@ -240,6 +244,7 @@ class DeploymentOptions:
         *,
         dims: Mapping[str, int] | None = None,
         also: Mapping[str, object] | None = None,
+        is_whole: bool = False,
     ) -> Deployment:
         """What the command line says, else the file of the project, else ``default``.
 
@@ -247,6 +252,7 @@ class DeploymentOptions:
             default: of the command.
             dims: extents in the place of those that were typed.
             also: fields that the command line said in other words.
+            is_whole: whether it is of whole runs, training steps among them.
 
         Raises:
             ParseError: a value that is none, or fields that do not go together; says where.
@@ -262,7 +268,10 @@ class DeploymentOptions:
         def place(field: str) -> str:
             return flag_of(field) if also and field in also else self.place(field)
 
-        return (default or Deployment()).stated(values, place)
+        found = (default or Deployment()).stated(values, place)
+        if not is_whole:
+            found.require_inference(place("mode"))
+        return found
 
     def place(self, field: str) -> str:
         """Where a field is said: on the command line, or in the file of the project."""

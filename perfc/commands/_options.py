@@ -21,7 +21,8 @@ dim_option = click.option(
     "dims",
     multiple=True,
     metavar="NAME=N",
-    help="Value of a symbolic extent, e.g. batch=8; several with commas or repeated (sweep: ranges).",
+    help="Value of a symbolic extent, e.g. batch=8; several with commas or repeated; "
+    "`sweep` takes ranges.",
 )
 tables_option = click.option(
     "--data",

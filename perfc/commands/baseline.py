@@ -15,6 +15,7 @@ from ._output import emit, format_options, write_output
 
 UNREADABLE = 2
 
+
 @click.group("baseline")
 def command() -> None:
     """Write, show and update the baseline that `perfc check` compares with (perfc.lock)."""

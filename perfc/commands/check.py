@@ -43,7 +43,8 @@ def command(
 ) -> int:
     """Check FILES, or every model that a budget is about, against the budgets and the baseline.
 
-    What the options say of how models are run wins over the file. Budgets are [[budget]] tables of perfc.toml, or of pyproject.toml as [[tool.perfc.budget]]:
+    Options that say how models are run win over the file. Budgets are [[budget]] tables of
+    perfc.toml, or of pyproject.toml as [[tool.perfc.budget]]:
 
     \b
         [[budget]]

@@ -82,8 +82,8 @@ def command(
     else:
         check_device(device)
         protocol = Protocol(
-            framework=executor(how, options.place("runtime")), device=device, threads=threads_of(threads), repeat=repeat,
-            min_time_s=min_time, max_time_s=max(20.0, 3 * min_time), limit_s=limit, seed=seed,
+            framework=executor(how, options.place("runtime")), device=device,
+            threads=threads_of(threads), repeat=repeat, min_time_s=min_time, max_time_s=max(20.0, 3 * min_time), limit_s=limit, seed=seed,
         )  # fmt: skip
         found = measure(model, target, dims=dict(how.dims), protocol=protocol)
     text = render(found, form, limit_rows, width())

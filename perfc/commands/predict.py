@@ -94,7 +94,7 @@ def command(
         raise click.UsageError("a price is one of --steps")
     wanted = chosen_quantity(quantity)
     before = Former.of({**options.typed(), **former}, former_flag)
-    how = options.deployment(of_whole_runs(), also=before.values)
+    how = options.deployment(of_whole_runs(), also=before.values, is_whole=True)
     with located(model):
         module = read_model(model, dict(how.dims), options.contents)
         if note := before.note(typed_as, former_flag, batch_symbol(module)):

@@ -29,17 +29,17 @@ def command(
     """Sweep symbols of MODEL: `perfc sweep model.onnx --dim batch=1:256 --target a100,h100`.
 
     A range is 1:256, 1:256:8, 1:256:*2, 128,512,2048 or one number; repeat --dim for several
-    symbols. The analysis runs once; each point evaluates its formulas and predicts as `perfc analyze` does.
-    Several targets take commas between.
+    symbols. The analysis runs once; each point evaluates its formulas and predicts as `perfc
+    analyze` does. Several targets take commas between.
     """
     from perfc.machine import load_machine
     from perfc.sweep import sweep
     from perfc.sweep.axes import parse_axes
     from perfc.sweep.text import render_csv, render_json, render_text
 
-    axes = parse_axes(options.dims)
-    if not axes:
+    if not options.dims:
         raise click.UsageError("give --dim NAME=RANGE, as in --dim batch=1:256")
+    axes = parse_axes(options.dims)
     how = options.deployment(dims={a.name: a.values[0] for a in axes})
     names = names_in(how.target)
     machines = [load_machine(name) for name in names]
