@@ -83,7 +83,8 @@ def command(
         check_device(device)
         protocol = Protocol(
             framework=executor(how, options.place("runtime")), device=device,
-            threads=threads_of(threads), repeat=repeat, min_time_s=min_time, max_time_s=max(20.0, 3 * min_time), limit_s=limit, seed=seed,
+            threads=threads_of(threads), repeat=repeat, min_time_s=min_time,
+            max_time_s=max(20.0, 3 * min_time), limit_s=limit, seed=seed,
         )  # fmt: skip
         found = measure(model, target, dims=dict(how.dims), protocol=protocol)
     text = render(found, form, limit_rows, width())

@@ -12,7 +12,9 @@ HEAD = '<ir_version: 10, opset_import: ["" : 18]>\n'
 
 def test_one_operator_has_no_tensor_that_another_reads() -> None:
     model = f"{HEAD}g (float[batch, 64] x, float[64, 64] w) => (float[batch, 64] y) "
-    found = perfc.predict((model + "{ y = MatMul (x, w) }").encode(), target="rtx4090", dims={"batch": 64})
+    found = perfc.predict(
+        (model + "{ y = MatMul (x, w) }").encode(), target="rtx4090", dims={"batch": 64}
+    )
     assert 0 < found.floor_s <= found.low <= found.value <= found.high
 
 

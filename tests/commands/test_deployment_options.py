@@ -12,6 +12,7 @@ import pytest
 
 import perfc
 from perfc import cli
+from perfc.commands.predict import FORMER_FLAGS
 from perfc.deployment import READERS, Deployment
 from perfc.former_names import Former
 from perfc.passes.runtimes import runtimes
@@ -42,10 +43,10 @@ def options_of(command: click.Command) -> dict[str, object]:
     """Everything a user sees of the options of a deployment."""
     context = click.Context(command)
     return {
-        p.opts[-1]: (p.opts, p.secondary_opts, p.name, p.get_help_record(context), p.default, p.nargs)
+        p.opts[-1]: (p.opts, p.secondary_opts, p.name, p.get_help_record(context), p.default)
         for p in command.params
         if isinstance(p, click.Option) and p.opts[-1] in OPTIONS
-    }  # fmt: skip
+    }
 
 
 def commands() -> Iterator[tuple[str, click.Command]]:
@@ -148,7 +149,8 @@ FORMER = (
     (["--precision", "amp bf16"], ["--dtype", "amp-bf16"]),
     (["--precision", "f32"], ["--dtype", "f32", "--no-tf32"]),
     (["--precision", "tf32"], ["--dtype", "tf32"]),
-    (["--channels-last", "--torch", "2.4"], ["--layout", "channels-last", "--runtime-version", "2.4"]),
+    (["--channels-last"], ["--layout", "channels-last"]),
+    (["--torch", "2.4"], ["--runtime-version", "2.4"]),
     (["--training"], ["--mode", "training"]),
 )  # fmt: skip
 
@@ -178,7 +180,12 @@ def test_former_keywords_are_noted_and_mean_the_same() -> None:
         RESNET, "rtx4090", dims={"batch": 64}, dtype="amp-bf16", runtime="inductor",
         layout="channels-last", runtime_version="2.4",
     )  # fmt: skip
-    assert (old.value, old.low, old.high, old.setting) == (new.value, new.low, new.high, new.setting)
+    assert (old.value, old.low, old.high, old.setting) == (
+        new.value,
+        new.low,
+        new.high,
+        new.setting,
+    )
 
 
 def test_one_field_has_one_name_at_a_time(capsys: pytest.CaptureFixture[str]) -> None:
@@ -196,15 +203,15 @@ def test_one_field_has_one_name_at_a_time(capsys: pytest.CaptureFixture[str]) ->
         ("explain", ["--streams", "0"], "--streams: no number of streams: '0' (1 to 128)"),
         ("diff", ["--to-runtime", "x"], "--to-runtime: no runtime 'x'"),
         ("diff", ["--to-mode", "training"], "--to-mode: only forward passes are analysed"),
-        ("analyze", ["--mode", "training"], "--mode: only forward passes are analysed (`perfc pred"),
-        ("analyze", ["--runtime-version", "2.4"], "--runtime-version: versions of ort are not told"),
+        ("analyze", ["--mode", "training"], "--mode: only forward passes are analysed (`perfc"),
+        ("analyze", ["--runtime-version", "2.4"], "--runtime-version: versions of ort are not"),
         ("analyze", ["--runtime", "eager", "--runtime-version", "x"], "'x' is no version"),
         ("predict", ["--runtime", "ort"], "no whole runs under ort were measured (--runtime eager"),
         ("predict", ["--runtime", "cudagraph"], "no whole runs under cudagraph were measured"),
         ("predict", ["--streams", "2"], "no whole runs under eager:2 were measured"),
         ("predict", ["--dtype", "i8"], "no whole runs in i8 were measured (--dtype f16, bf16"),
         ("measure", ["--dtype", "f16"], "--dtype: a model is measured as it is stored"),
-        ("measure", ["--runtime", "tensorrt"], "--runtime: tensorrt cannot be run here (eager, ort"),
+        ("measure", ["--runtime", "tensorrt"], "--runtime: tensorrt cannot be run here (eager"),
         ("roofline", ["h100", "-t", "a100"], "give TARGET or --target"),
         ("sweep", [], "give --dim NAME=RANGE"),
         ("check", ["--isolated"], "budgets are in the file that --isolated leaves out"),
@@ -226,7 +233,7 @@ def test_what_does_not_go_together_is_one_line(
     ("table", "expected"),
     [
         ('targt = "a100"', "perfc.toml:2: no key 'targt' in deployment (did you mean 'target'?)"),
-        ('runtime_version = "2.4"', "perfc.toml:2: no key 'runtime_version' in deployment (did you"),
+        ('runtime_version = "2.4"', "perfc.toml:2: no key 'runtime_version' in deployment ("),
         ('runtime = "x"', "perfc.toml:2: no runtime 'x'"),
         ("dtype = 16", "perfc.toml:2: 16 is not a string"),
         ('dtype = "fp7"', "perfc.toml:2: no precision 'fp7'"),
@@ -295,3 +302,12 @@ def test_budgets_are_deployments_and_the_command_line_wins(
     assert "1 same" in said(capsys, "check")
     other = said(capsys, "check", "--runtime", "inductor", "--tf32")
     assert "on h100-sxm5-80gb, inductor, layout channels-last, batch=1" in other
+
+
+def test_the_page_has_every_field() -> None:
+    page = (Path(__file__).parents[2] / "docs/deployment.md").read_text(encoding="utf-8")
+    rows = [line.split(" | ") for line in page.splitlines() if line.startswith("| `-")]
+    shown = {row[2].strip("` "): row[1].strip("` ") for row in rows if len(row) == 5}
+    assert shown == {name: name.replace("_", "-") for name in READERS}
+    former = " ".join(line for line in page.splitlines() if line.startswith("| `"))
+    assert all(flag in former for flag in FORMER_FLAGS.values())
