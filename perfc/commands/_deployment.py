@@ -59,14 +59,13 @@ class DeploymentOption(click.Option):
     def __init__(self, *args: Any, field: str, words: str, **more: Any) -> None:
         more["help"] = words
         super().__init__(*args, **more)
-        self.field = field
+        self.field, self.words = field, words
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         """The line of the help."""
         names = ", ".join(self.type.known()) if isinstance(self.type, Names) else ""
-        words = self.help or ""
-        if "{" in words:
-            self.help = words.format(names=names, default=default_of(self.field))
+        default = default_of(self.field) if "{default}" in self.words else ""
+        self.help = self.words.format(names=names, default=default)
         return super().get_help_record(ctx)
 
 
@@ -244,6 +243,7 @@ class DeploymentOptions:
         *,
         dims: Mapping[str, int] | None = None,
         also: Mapping[str, object] | None = None,
+        also_at: str = "",
         is_whole: bool = False,
     ) -> Deployment:
         """What the command line says, else the file of the project, else ``default``.
@@ -251,7 +251,8 @@ class DeploymentOptions:
         Args:
             default: of the command.
             dims: extents in the place of those that were typed.
-            also: fields that the command line said in other words.
+            also: fields that were said in other words, or elsewhere.
+            also_at: where, for messages; on the command line by default.
             is_whole: whether it is of whole runs, training steps among them.
 
         Raises:
@@ -266,7 +267,8 @@ class DeploymentOptions:
             values["dims"] = {**of_file, **typed["dims"]}  # type: ignore[dict-item]
 
         def place(field: str) -> str:
-            return flag_of(field) if also and field in also else self.place(field)
+            is_also = also is not None and field in also
+            return (also_at or flag_of(field)) if is_also else self.place(field)
 
         found = (default or Deployment()).stated(values, place)
         if not is_whole:

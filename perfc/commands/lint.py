@@ -67,7 +67,7 @@ def command(
     linter = Linter(settings, chosen, least)
     work = Work(
         linter,
-        options.deployment(also=stated_in(settings, options)),
+        options.deployment(also=stated_in(settings, options), also_at=f"{settings.path}: lint"),
         options.contents,
     )
     paths = models_in(files)

@@ -275,6 +275,22 @@ def test_the_command_line_wins_over_the_file(
     assert shown == said(capsys, *args, "--isolated", "-t", "a100", "--dim", "batch=3")
 
 
+def test_what_lint_says_wins_over_the_deployment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "perfc.toml"
+    args = ("lint", str(RESNET), "--exit-zero", "--min-gain", "0", "--output-format", "json")
+    file.write_text('[deployment]\ntarget = "h100"\n[lint]\ntarget = "t4"\n')
+    shown = said(capsys, *args)
+    assert shown == said(capsys, *args, "--isolated", "-t", "t4")
+    file.write_text('[deployment]\ntarget = "t4"\n')
+    assert said(capsys, *args) == shown
+    file.write_text('[lint]\nruntime = "x"\n')
+    assert cli.run(["lint", str(RESNET)]) == 2
+    assert "perfc.toml: lint: no runtime 'x'" in capsys.readouterr().err
+
+
 def test_a_target_of_the_file_lies_beside_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
