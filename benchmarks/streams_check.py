@@ -30,6 +30,7 @@ from perfc.measure.process import Protocol
 from perfc.measure.session import measure_cases
 from perfc.measure.torch_runtime import Step, TorchRun
 from perfc.measure.weights import runnable
+from perfc.passes.runtimes import Framework
 from perfc.passes.streams import Timeline, depends_on, timeline, use
 
 if TYPE_CHECKING:
@@ -163,7 +164,9 @@ def check(path: Path, target: str, repeat: int) -> Checked:
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         ready = runnable(path, place)
-        protocol = Protocol(runtime="torch", threads=1, repeat=5, min_time_s=0.2, max_time_s=5)
+        protocol = Protocol(
+            framework=Framework.TORCH, threads=1, repeat=5, min_time_s=0.2, max_time_s=5
+        )
         (found,) = measure_cases(path, target, [{}], protocol, folder=place, stand_in=ready)
         own, predicted = times_of(found)
         line = run(found, own, STREAMS)

@@ -139,7 +139,7 @@ def scored(data: Path, found: Sequence[Measured], folder: Path, card: str) -> It
         whole = None
         if card:
             whole = with_whole(
-                table, report.source, report.machine, runtime, dtype, env=report.env, tf32=True,
+                table, report.source, report.machine, report.deployment, env=report.env,
                 predictor=card,
             ).total  # fmt: skip
         yield Scored(

@@ -14,7 +14,7 @@ from perfc.ir.types import DType, TensorType
 
 from . import Analysis
 from .cost import Cost, Tier
-from .runtimes import Runtime, runtime
+from .runtimes import DEFAULT, Runtime, runtime
 
 if TYPE_CHECKING:
     from .manager import Analyses
@@ -122,7 +122,7 @@ class Fuse(Analysis[KernelTable]):
     """
 
     requires: ClassVar = (Cost,)
-    runtime: str = "ort"
+    runtime: str = DEFAULT
 
     def run(self, module: Module, am: Analyses) -> KernelTable:
         """Kernels of the module."""

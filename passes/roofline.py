@@ -25,7 +25,7 @@ from .efficiency import TILE as TILE
 from .efficiency import is_depthwise, wave_efficiency, winograd_gain
 from .fuse import Fuse, Kernel, KernelTable
 from .residency import beyond, capacity, missed
-from .runtimes import Launch
+from .runtimes import DEFAULT, Launch
 
 if TYPE_CHECKING:
     from .manager import Analyses
@@ -113,7 +113,7 @@ class Roofline(Analysis[RooflineTable]):
 
     requires: ClassVar = (Fuse,)
     target: str = "a100"
-    runtime: str = "ort"
+    runtime: str = DEFAULT
     tf32: bool = True
     dims: tuple[tuple[str, int], ...] = ()
 

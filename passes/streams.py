@@ -17,7 +17,7 @@ from .ceilings import Ceiling, KernelBound
 from .efficiency import TILE
 from .fuse import Fuse, KernelTable
 from .roofline import GRAPH_GAP, Roofline
-from .runtimes import Launch
+from .runtimes import DEFAULT, Launch
 
 if TYPE_CHECKING:
     from perfc.machine import Machine
@@ -70,7 +70,7 @@ class Streams(Analysis[Timeline]):
 
     requires: ClassVar = (Fuse, Roofline)
     target: str = "a100"
-    runtime: str = "ort"
+    runtime: str = DEFAULT
     tf32: bool = True
 
     def run(self, module: Module, am: Analyses) -> Timeline:

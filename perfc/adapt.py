@@ -192,12 +192,15 @@ def by_roofline(group: Sequence[Measured], machine: Machine) -> Iterator[Residua
 def by_fit(group: Sequence[Measured], machine: Machine) -> Iterator[Residual]:
     """Kernels beside rates that were fitted on the machine under the same runtime."""
     from perfc.analyzers.estimators.fitted_rates import of_machine
-    from perfc.measure.session import TABLES
+    from perfc.passes.runtimes import tables
 
     for row in (m.row for m in group if m.row is not None):
-        ort = TABLES[row.device.partition(":")[0]]
-        table = {"ort": ort, "torch": "eager"}.get(row.runtime, row.runtime)
-        efficiencies = of_machine(machine, table)
+        device = row.device.partition(":")[0]
+        table = next(
+            (t for t in tables() if t.framework.value == row.runtime and device in t.stands_for),
+            None,
+        )
+        efficiencies = None if table is None else of_machine(machine, table.name)
         fitted = None if efficiencies is None else efficiencies.kernel(subject_of(row))
         if fitted is not None and fitted.time_s > 0:
             predicted_s, time_s = fitted.time_s / row.launches, row.time_s / row.launches

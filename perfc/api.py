@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
+from perfc.deployment import Deployment, DeploymentKeywords
 from perfc.errors import ModelError, ParseError, PerfcError
 from perfc.frontend import load
 from perfc.frontend.collector import paused_collector
@@ -41,8 +42,7 @@ class Report:
         module: what is left to execute after folding.
         given: symbols the caller set; the others have defaults in ``env``.
         env: every symbol's value.
-        dtype: what-if precision, "" for the model's own.
-        tf32: whether f32 products may use TF32.
+        deployment: how it is run.
         predictor: of whole runs, by name or card; "" for the best that knows such runs,
             ``kernels`` for none.
         model: what was analysed: a path, bytes or a message.
@@ -59,11 +59,20 @@ class Report:
     kernels: KernelTable
     liveness: LivenessTable
     roofline: RooflineTable
-    dtype: str = ""
-    tf32: bool = True
+    deployment: Deployment = field(default_factory=Deployment)
     predictor: str = ""
     model: Any = field(default=None, repr=False)
     values: Mapping[str, Any] = field(default_factory=dict[str, Any], repr=False)
+
+    @property
+    def dtype(self) -> str:
+        """What-if precision, "" for the model's own."""
+        return self.deployment.dtype
+
+    @property
+    def tf32(self) -> bool:
+        """Whether f32 products may use TF32."""
+        return self.deployment.tf32
 
     def at(self, dims: Mapping[str, int]) -> Report:
         """The analysis of the same model at other sizes, those given before kept.
@@ -74,12 +83,9 @@ class Report:
         return analyze(
             self.model,
             str(self.machine.path),
-            dims={**self.given, **sizes_of(dims)},
             values=self.values,
-            runtime=self.kernels.runtime.name,
-            dtype=self.dtype,
-            tf32=self.tf32,
             predictor=self.predictor,
+            deployment=self.deployment.at(dims),
         )
 
     @cached_property
@@ -99,68 +105,65 @@ class Report:
 
         table = predicted(self.execution, self.source)
         return with_whole(
-            table, self.source, self.machine, self.kernels.runtime.name, self.dtype,
-            env=self.env, tf32=self.tf32, predictor=self.predictor,
+            table, self.source, self.machine, self.deployment,
+            env=self.env, predictor=self.predictor,
         )  # fmt: skip
 
 
 @paused_collector()
 def analyze(
     model: Any,
-    target: str = "a100",
+    target: str | None = None,
     *,
-    dims: Mapping[str, int] | None = None,
     values: Mapping[str, Any] | None = None,
-    runtime: str = "ort",
-    dtype: str = "",
-    tf32: bool = True,
     predictor: str = "",
     instruments: Sequence[Instrument] = (),
+    deployment: Deployment | None = None,
+    **keywords: Unpack[DeploymentKeywords],
 ) -> Report:
     """Analyse a model on a target.
 
     Args:
         model: a path, a serialized model, or an ``onnx.ModelProto``.
-        target: name of a target or path of a target file.
-        dims: values of symbolic extents.
+        target: name of a target or path of a target file; ``a100`` by default.
         values: contents of inputs that drive shapes, nested lists or arrays.
-        runtime: whose fusion table groups nodes into kernels.
-        dtype: what-if precision (``f16``, ``bf16``, ``tf32``, ``i8``, ``f8e4m3``; ``amp-f16`` and
-            ``amp-bf16`` are autocast), or what frameworks call it (``half``, ``fp8``).
-        tf32: whether f32 products may use TF32, as runtimes do by default.
         predictor: of the whole run, by name or card; by default the best that knows such runs,
             ``kernels`` for the sum of the kernels.
         instruments: watch the passes run.
+        deployment: how the model is run, as one value.
+        keywords: the fields of a ``Deployment``, over those of ``deployment``: ``runtime``,
+            ``runtime_version``, ``dtype``, ``tf32``, ``layout``, ``streams``, ``mode``, ``dims``.
 
     Raises:
-        PerfcError: the model cannot be read, contradicts itself, or the target is not known.
+        PerfcError: the model cannot be read, contradicts itself, the target is not known, or the
+            deployment is none that is analysed.
 
     >>> analyze("examples/models/resnet50.onnx.gz", "a100", dims={"batch": 8}).cost.work.mac
     4089184256*batch
     """
+    stated: dict[str, object] = {} if target is None else {"target": os.fspath(target)}
+    how = (deployment or Deployment()).stated({**stated, **keywords})
+    how.require_inference()
     am = Analyses(tuple(instruments))
-    source = typed(model, dims, values, am)
+    source = typed(model, how.dims, values, am)
     module = am.apply(Canonicalize(), source)
-    if dtype:
+    if how.dtype:
         from perfc.passes.mixed import what_if
-        from perfc.passes.retype import precision_name
 
-        dtype = precision_name(dtype)
-        module = am.apply(what_if(dtype), module)
-    roofline = am.get(Roofline(target, runtime, tf32), module)
+        module = am.apply(what_if(how.dtype), module)
+    roofline = am.get(Roofline(how.target, how.table_name, how.tf32), module)
     return Report(
         source.origin.path,
         source,
         module,
-        sizes_of(dims or {}),
+        sizes_of(how.dims),
         source.defaults(),
         roofline.machine,
         am.get(Cost(), module),
-        am.get(Fuse(runtime), module),
+        am.get(Fuse(how.table_name), module),
         am.get(Liveness(), module),
         roofline,
-        dtype,
-        tf32,
+        how,
         predictor,
         model,
         dict(values or {}),

@@ -5,94 +5,158 @@ from __future__ import annotations
 import os
 import re
 import tempfile
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Unpack
 
 from perfc.analyzers.graph.rows import Quantity
-from perfc.analyzers.steps.setting import Setting, precision_of
+from perfc.analyzers.steps.setting import Setting
 from perfc.analyzers.whole_runs.estimate import Estimate, at_sizes, estimate
 from perfc.analyzers.whole_runs.shipped import known_name, named, newest
-from perfc.api import located, serialized
+from perfc.analyzers.whole_runs.whole_run import batch_symbol, element
+from perfc.api import located, read
 from perfc.choice import member
+from perfc.deployment import Deployment, DeploymentKeywords, of_whole_runs
 from perfc.errors import MissingExtraError, ModelError
 from perfc.extras import install
+from perfc.former_names import Former
 from perfc.frontend import load
+from perfc.ir.graph import Module
 from perfc.ir.rewrite import with_defaults
 from perfc.ir.sizes import sizes_of
 from perfc.ir.types import TensorType
-
-if TYPE_CHECKING:
-    from perfc.ir.graph import Module
 
 EXAMPLES = 2
 """Batch that a module is exported with: exporters take 1 for an extent that broadcasts."""
 
 
+class PredictKeywords(DeploymentKeywords, total=False):
+    """The fields of a deployment, and what some were called before the next release."""
+
+    batch: int | None
+    precision: str
+    compiled: bool
+    channels_last: bool
+    training: bool
+    version: tuple[int, int] | None
+
+
 def predict(
     model: Any,
-    batch: int | None = None,
+    target: str | int | None = None,
     input: Sequence[int] | None = None,
-    device: str = "rtx4090",
+    device: str | None = None,
     *,
-    precision: str = "amp f16",
-    compiled: bool = False,
-    channels_last: bool = False,
-    training: bool = False,
-    version: tuple[int, int] | None = None,
-    dims: Mapping[str, int] | None = None,
+    values: Mapping[str, Any] | None = None,
     predictor: str = "",
     quantity: str = "time_s",
+    deployment: Deployment | None = None,
+    **keywords: Unpack[PredictKeywords],
 ) -> Estimate:
     """Predict a whole run of a model in PyTorch, by weights learned from measured ones.
 
     Args:
-        model: a path, a serialized model, an ``onnx.ModelProto`` or a ``torch.nn.Module``.
-        batch: images or sequences; 1 by default, or what the model is fixed to.
+        model: a path, a serialized model, an ``onnx.ModelProto``, a ``torch.nn.Module`` or a
+            module of the IR.
+        target: name or file of a target; ``rtx4090`` by default. A number is an old ``batch``.
         input: extents of one example, ``(3, 224, 224)``, or ``(128,)`` of a sequence of tokens; a
             module cannot do without.
-        device: name or file of a target.
-        precision: ``amp f16``, ``amp bf16``, ``f16``, ``bf16``, ``tf32``, ``f32``.
-        compiled: ``torch.compile``.
-        channels_last: feature maps as NHWC.
-        training: a whole training step.
-        version: of PyTorch, ``(2, 9)``; by default the newest that was measured.
-        dims: values of symbols that are not the batch.
+        device: the old name of ``target``.
+        values: contents of inputs that drive shapes, nested lists or arrays.
         predictor: name of weights that come with perfc, or the card of others.
         quantity: ``time_s``, ``memory_bytes``, ``energy_j`` or ``power_w``.
+        deployment: how the model is run, as one value; by default in PyTorch, eager, under
+            autocast to f16.
+        keywords: the fields of a ``Deployment``, over those of ``deployment``: ``runtime``,
+            ``runtime_version``, ``dtype``, ``tf32``, ``layout``, ``streams``, ``mode``, ``dims``.
+            A module's batch is ``dims={"batch": 8}``.
 
     Raises:
-        PerfcError: the model cannot be read, sizes contradict it, or target, precision or predictor
-            is not known.
+        PerfcError: the model cannot be read, sizes contradict it, target or predictor is not known,
+            or no whole runs were measured in such a way.
         MissingExtraError: a module without PyTorch's exporter.
 
-    >>> found = predict("examples/models/resnet50.onnx.gz", batch=8, device="rtx4090")
+    >>> found = predict("examples/models/resnet50.onnx.gz", "rtx4090", dims={"batch": 8})
     >>> found.floor_s <= found.low <= found.value <= found.high
     True
     """
+    typed: dict[str, Any] = {**keywords}
+    if device is not None:
+        typed["device"] = device
+    if isinstance(target, str):
+        typed["target"] = target
+    elif target is not None:
+        typed["batch"] = target
+    former = Former.of(typed)
+    if note := former.note(lambda name, value: f"{name}={value!r}", str):
+        warnings.warn(note, DeprecationWarning, stacklevel=2)
+    how = (deployment or of_whole_runs()).stated(former.values)
+    return predict_as(
+        model, how, batch=former.batch, example=input, values=values, predictor=predictor,
+        quantity=quantity,
+    )  # fmt: skip
+
+
+def predict_as(
+    model: Any,
+    deployment: Deployment,
+    *,
+    batch: int | None = None,
+    example: Sequence[int] | None = None,
+    values: Mapping[str, Any] | None = None,
+    predictor: str = "",
+    quantity: str = "time_s",
+) -> Estimate:
+    """Predict a whole run of a model under a deployment; see `predict`.
+
+    Args:
+        model: as of `predict`.
+        deployment: how it is run.
+        batch: of the one extent that ``dims`` leave open; by default what ``dims`` say of it.
+        example: extents of one example.
+        values: contents of inputs that drive shapes.
+        predictor: name of weights, or the card of others.
+        quantity: that is predicted.
+
+    Raises:
+        PerfcError: as `predict`.
+    """
     wanted = member(Quantity, quantity, "quantity")
-    stored = precision_of(precision, "precision")
     card = named(predictor, wanted) if predictor else None
-    setting = Setting(stored, channels_last, compiled, training=training)
-    setting = newest(card, known_name(device), setting, wanted, version)
-    given = sizes_of(dims or {})
     with located(model):
-        module = at_sizes(module_of(model, input, given), batch, given)
-    return estimate(module, card, device, setting, batch, given, quantity=wanted)
+        module = module_of(model, example, deployment.dims, values)
+        setting = Setting.of(deployment, element(module))
+        name = known_name(deployment.target)
+        setting = newest(card, name, setting, wanted, deployment.version)
+        given = sizes_of(deployment.dims)
+        if batch is None:
+            symbol = batch_symbol(module)
+            batch = given.pop(symbol, None) if symbol is not None else None
+        module = at_sizes(module, batch, given)
+    return estimate(module, card, deployment.target, setting, batch, given, quantity=wanted)
 
 
-def module_of(model: Any, example: Sequence[int] | None, dims: Mapping[str, int]) -> Module:
+def module_of(
+    model: Any,
+    example: Sequence[int] | None,
+    dims: Mapping[str, int],
+    values: Mapping[str, Any] | None = None,
+) -> Module:
     """The module of a model, exported first where it is PyTorch's.
 
     Raises:
         ModelError: its input has other extents.
+        ParseError: a size or a content is none of its own.
     """
+    if isinstance(model, Module):
+        return model
     if hasattr(model, "named_parameters") and callable(model):
         if example is None:
             raise ModelError("a module says nothing of its input", hint="input=(3, 224, 224)")
         return exported(model, example)
-    module = with_defaults(load(serialized(model), dims), dims)
+    module = with_defaults(read(model, dims, values)[0], dims)
     if example is not None:
         check(module, example)
     return module

@@ -127,7 +127,6 @@ def test_help_of_a_command_is_that_of_its_option(
         (["data", "build", "timm"], "as `perfc data fetch` writes it"),
         (["eval", "graph"], "as `perfc data build` writes it"),
         (["train", "graph", "--predictor", "pmgns"], "as `perfc data build` writes it"),
-        (["predict", str(RESNET)], "'--target': name or file of the machine"),
         (["completion", "cmd.exe"], "cmd.exe"),
     ],
 )

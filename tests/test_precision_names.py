@@ -102,7 +102,7 @@ def test_an_unknown_precision_is_one_line_at_every_door(
 def test_a_budget_has_the_precision_as_perfc_writes_it(tmp_path: Path) -> None:
     file = tmp_path / "perfc.toml"
     file.write_text('[[budget]]\nmodel = "*.onnx"\ndtype = "fp16"\n')
-    assert load_budgets(file).budgets[0].dtype == "f16"
+    assert load_budgets(file).budgets[0].deployment.dtype == "f16"
     file.write_text('[[budget]]\nmodel = "*.onnx"\ndtype = "fp7"\n')
     with pytest.raises(PerfcError, match=r"perfc.toml:3: no precision 'fp7'"):
         load_budgets(file)

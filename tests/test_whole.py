@@ -95,34 +95,34 @@ def test_a_predictor_asked_for_says_that_it_extrapolates() -> None:
 
 
 def test_a_runtime_that_nobody_measured_whole_runs_under_is_refused() -> None:
-    with pytest.raises(PerfcError, match="knows no runs under ort"):
+    with pytest.raises(PerfcError, match="no whole runs under ort were measured"):
         _ = whole(predictor=OURS).prediction
     assert run(analyze_command, RESNET, "-t", "rtx4090", "--predictor", "x")[0] == 2
 
 
 def test_operators_that_no_graph_had_are_named() -> None:
-    found = perfc.predict(GPT, device="rtx4090", dims={"seq": 64})
+    found = perfc.predict(GPT, target="rtx4090", dims={"seq": 64})
     assert any("operators of no graph" in reason for reason in found.outside)
 
 
 def test_python_predicts_in_one_call() -> None:
-    small, large = (perfc.predict(RESNET, batch=b, input=(3, 224, 224)) for b in (8, 256))
+    small, large = (perfc.predict(RESNET, dims={"batch": b}, input=(3, 224, 224)) for b in (8, 256))
     assert small.quantity is Quantity.TIME
     assert 0 < small.floor_s <= small.low <= small.value <= small.high < large.value
     assert large.setting.precision is Precision.AMP_F16
     assert (large.batch, large.predictor) == (256, OURS)
     with pytest.raises(PerfcError, match=r"its input is \(3, 224, 224\)"):
         perfc.predict(RESNET, input=(3, 32, 32))
-    with pytest.raises(PerfcError, match="no 'x'"):
-        perfc.predict(RESNET, precision="x")
+    with pytest.raises(PerfcError, match="no precision 'x'"):
+        perfc.predict(RESNET, dtype="x")
     with pytest.raises(PerfcError, match="no weights of 'x'"):
         perfc.predict(RESNET, predictor="x")
 
 
 @pytest.mark.parametrize("batch", [0, -4])
 def test_a_batch_is_one_or_more(batch: int) -> None:
-    with pytest.raises(PerfcError, match="1 or more"):
-        perfc.predict(RESNET, batch=batch, device="rtx4090")
+    with pytest.raises(PerfcError, match=r"1 or more|no extent"):
+        perfc.predict(RESNET, target="rtx4090", dims={"batch": batch})
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_a_pytorch_module_is_predicted() -> None:
     pytest.importorskip("onnxscript")
     layers = (torch.nn.Conv2d(3, 32, 3, 2), torch.nn.ReLU(), torch.nn.Flatten())
     model = torch.nn.Sequential(*layers).train()
-    found = perfc.predict(model, batch=64, input=(3, 64, 64), device="4090")
+    found = perfc.predict(model, "4090", dims={"batch": 64}, input=(3, 64, 64))
     assert found.batch == 64
     assert found.low <= found.value <= found.high
     assert model.training
@@ -155,7 +155,7 @@ def test_a_module_of_tokens_is_predicted_and_left_as_it_was() -> None:
     model = torch.nn.Sequential(torch.nn.Embedding(1000, 64), torch.nn.Linear(64, 64))
     model.config = SimpleNamespace(use_cache=True)
     model.train()
-    found = perfc.predict(model, batch=4, input=(128,), device="rtx4090")
+    found = perfc.predict(model, "rtx4090", dims={"batch": 4}, input=(128,))
     assert 0 < found.floor_s <= found.low <= found.value <= found.high
     assert model.training
     assert model.config.use_cache
@@ -170,7 +170,7 @@ def test_why_a_module_is_not_exported_is_said_plainly() -> None:
             return x.no_such_method()
 
     with pytest.raises(PerfcError, match="no_such_method") as raised:
-        perfc.predict(Broken(), input=(3,), device="rtx4090")
+        perfc.predict(Broken(), input=(3,), target="rtx4090")
     assert "\x1b" not in str(raised.value)
 
 
@@ -210,8 +210,9 @@ def test_a_card_of_energy_is_no_time(tmp_path: Path) -> None:
 
 
 def test_a_larger_graph_than_any_is_said_and_widens(tmp_path: Path) -> None:
-    plain = perfc.predict(RESNET, batch=64)
-    found = perfc.predict(RESNET, batch=64, predictor=str(copy_of_ours(tmp_path, most_operators=9)))
+    plain = perfc.predict(RESNET, dims={"batch": 64})
+    card = str(copy_of_ours(tmp_path, most_operators=9))
+    found = perfc.predict(RESNET, dims={"batch": 64}, predictor=card)
     assert any("the largest trained on has 9" in reason for reason in found.outside)
     assert found.value == pytest.approx(plain.value)
     assert found.high > plain.high

@@ -34,8 +34,8 @@ class Fitted(Estimator):
 
     def estimate(self, execution: Execution, wanted: Sequence[int]) -> dict[int, Estimate]:
         """Times by fitted rates, for kernels of classes that were measured."""
-        bounds, runtime = execution.bounds, execution.kernels.runtime.name
-        efficiencies = of_machine(execution.machine, runtime)
+        bounds, runtime = execution.bounds, execution.kernels.runtime
+        efficiencies = of_machine(execution.machine, runtime.name)
         if efficiencies is None:
             return {}
         times = efficiencies.kernels(bounds, runtime)
@@ -51,8 +51,8 @@ class Fitted(Estimator):
 
     def why(self, execution: Execution, index: int) -> tuple[TermTime, ...] | None:
         """The terms that a fitted time is the sum of, largest first; of one launch."""
-        bounds, runtime = execution.bounds, execution.kernels.runtime.name
-        efficiencies = of_machine(execution.machine, runtime)
+        bounds, runtime = execution.bounds, execution.kernels.runtime
+        efficiencies = of_machine(execution.machine, runtime.name)
         if efficiencies is None:
             return None
         moved = moved_bytes([b.kernel for b in bounds.kernels], runtime, bounds.env)[index]

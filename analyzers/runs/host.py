@@ -10,17 +10,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from perfc.ir.facts import Origin
+from perfc.passes.runtimes import recorded
 
 from ..estimate.interval import Interval
 
 if TYPE_CHECKING:
     from perfc.machine import Machine
+    from perfc.passes.runtimes import Runtime
 
     from ..estimate.estimate import RunEstimate
     from ..steps.setting import Setting
 
-EAGER = "eager"
-"""The runtime of a framework that is driven from Python."""
 EAGER_HOST = Interval(8e-6, 20e-6, 40e-6)
 """From one operator of PyTorch to the next, in Python and in its dispatcher; seconds.
 
@@ -43,11 +43,11 @@ def host_gap(machine: Machine, setting: Setting) -> Interval:
 
 
 def kept_waiting(
-    device: RunEstimate, launches: float, machine: Machine, runtime: str
+    device: RunEstimate, launches: float, machine: Machine, runtime: Runtime
 ) -> RunEstimate:
     """A run whose host may be slower than the device; as it is where a target's was measured."""
     stated = machine.launch_overhead_s
-    if runtime.partition(":")[0] != EAGER or machine.kind == "cpu":
+    if not runtime.is_dispatched or machine.kind == "cpu":
         return device
     if stated is not None and stated.origin is Origin.MEASURED:
         return device
@@ -55,7 +55,9 @@ def kept_waiting(
     return replace(device, time=time, wait_s=device.wait_s + time.mid - device.time_s)
 
 
-def host_note(launches: float) -> str:
+def host_note(launches: float, runtime: Runtime) -> str:
     """Why a run takes longer than its kernels."""
     each = f"{1e6 * EAGER_HOST.mid:.0f} µs each in a framework, assumed"
-    return f"the device waits for its host: {launches:.0f} launches, {each} (--runtime cudagraph)"
+    graph = recorded(runtime)
+    instead = f" (--runtime {graph.name})" if graph is not None else ""
+    return f"the device waits for its host: {launches:.0f} launches, {each}{instead}"

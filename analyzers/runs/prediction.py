@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from perfc.machine import Machine
     from perfc.passes.fuse import KernelTable
     from perfc.passes.roofline import RooflineTable
+    from perfc.passes.runtimes import Runtime
 
     from ..steps.kernels import Autocasting
 
@@ -159,8 +160,8 @@ def predicted(execution: Execution, source: Module | None = None) -> PredictionT
         launch_s = launch_gap(machine, kernels.runtime.launch).mid
         whole = overlapped(whole, complete, bounds, kernels, module, launch_s)
     launches = math.fsum(b.launches for b in bounds.kernels)
-    whole = kept_waiting(whole, launches, machine, runtime)
-    return table_of(complete, whole, bounds, runtime)
+    whole = kept_waiting(whole, launches, machine, kernels.runtime)
+    return table_of(complete, whole, bounds, kernels.runtime)
 
 
 def in_run(execution: Execution, alone: Sequence[Estimate]) -> list[Estimate]:
@@ -194,7 +195,7 @@ def in_run(execution: Execution, alone: Sequence[Estimate]) -> list[Estimate]:
 
 
 def table_of(
-    complete: Sequence[Estimate], whole: RunEstimate, bounds: RooflineTable, runtime: str
+    complete: Sequence[Estimate], whole: RunEstimate, bounds: RooflineTable, runtime: Runtime
 ) -> PredictionTable:
     """Kernels and the run with their energies; waiting for the host, the board idles."""
     machine = bounds.machine
@@ -209,7 +210,7 @@ def table_of(
     return PredictionTable(
         tuple(complete),
         whole,
-        (*notes(complete, machine, runtime), *(host_note(launches) for _ in idle)),
+        (*notes(complete, machine, runtime.name), *(host_note(launches, runtime) for _ in idle)),
         energies,
         summed((*energies, *idle), whole.time),
     )

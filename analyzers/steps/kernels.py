@@ -22,6 +22,7 @@ from perfc.passes.canonicalize import Canonicalize
 from perfc.passes.fuse import Fuse
 from perfc.passes.manager import Analyses
 from perfc.passes.retype import AUTOCAST
+from perfc.passes.runtimes import Steps
 from perfc.passes.strides import Strides
 
 from ..artefacts import artefact
@@ -53,8 +54,8 @@ if TYPE_CHECKING:
     from ..artefacts.card import Card
     from ..features.classes import Array
 
-RUNTIMES = {"eager": Mode.EAGER, "cudagraph": Mode.EAGER, "inductor": Mode.COMPILED}
-"""Runtimes by the steps that ran their kernels, whatever launched them."""
+MODES = {Steps.EAGER: Mode.EAGER, Steps.COMPILED: Mode.COMPILED}
+"""Whose weights know the kernels of a runtime, by the steps that launched them."""
 PRECISIONS = {
     "f16": (Precision.AMP_F16, Precision.F16), "bf16": (Precision.AMP_BF16, Precision.BF16),
 }  # fmt: skip
@@ -166,7 +167,8 @@ def asked(
     folder: Path,
 ) -> list[Asked]:
     """The kernels ``wanted`` that steps know, by element type; nothing without weights."""
-    mode = RUNTIMES.get(kernels.runtime.name.partition(":")[0])
+    steps = kernels.runtime.known_steps
+    mode = MODES[steps] if steps is not None else None
     path = folder / f"{weights_name(mode)}.toml" if mode is not None else None
     if path is None or bounds.machine.kind == "cpu" or not wanted or not path.is_file():
         return []

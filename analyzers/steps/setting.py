@@ -6,8 +6,11 @@ from dataclasses import dataclass
 from enum import Enum
 
 from perfc.choice import member
-from perfc.errors import ParseError
+from perfc.deployment import Deployment
+from perfc.deployment import Mode as Run
+from perfc.errors import ModelError, ParseError
 from perfc.ir.types import dtype_named
+from perfc.passes.runtimes import Layout, Runtime, Steps, of_steps, tables
 
 
 class Precision(Enum):
@@ -64,6 +67,20 @@ def precision_of(name: str, where: str) -> Precision:
     return member(Precision, f"amp {plain}" if is_mixed else plain, where)
 
 
+PRECISIONS = {
+    "f16": Precision.F16,
+    "bf16": Precision.BF16,
+    "amp-f16": Precision.AMP_F16,
+    "amp-bf16": Precision.AMP_BF16,
+}
+"""What-if precisions that whole runs were measured in, or under autocast to."""
+
+
+def is_measured_whole(table: Runtime) -> bool:
+    """Whether whole runs under a runtime were measured: as PyTorch launches them, on one stream."""
+    return table.known_steps is not None and not table.is_recorded and table.streams == 1
+
+
 class Mode(Enum):
     """Ways of running so different that each has weights of its own."""
 
@@ -91,12 +108,41 @@ class Setting:
     version: tuple[int, int] = (2, 9)
     training: bool = False
 
+    @classmethod
+    def of(cls, deployment: Deployment, own: str = "") -> Setting:
+        """The way of running whole models that a deployment is, the version aside.
+
+        Args:
+            deployment: under a runtime that whole runs were measured under.
+            own: what the model computes in, where the deployment says no precision.
+
+        Raises:
+            ModelError: no whole runs were measured in such a way.
+        """
+        table = deployment.table
+        if not is_measured_whole(table):
+            offer = " or ".join(t.name for t in tables() if is_measured_whole(t))
+            raise ModelError(
+                f"no whole runs under {table.name} were measured", hint=f"--runtime {offer}"
+            )
+        wide = Precision.TF32 if deployment.tf32 else Precision.F32
+        known = {**PRECISIONS, "": wide, "f32": wide, "tf32": Precision.TF32}
+        if deployment.dtype not in known:
+            offer = ", ".join(filter(None, known))
+            raise ModelError(
+                f"no whole runs in {deployment.dtype} were measured", hint=f"--dtype {offer}"
+            )
+        return cls(
+            known[deployment.dtype] if deployment.dtype else known.get(own, wide),
+            deployment.layout is Layout.CHANNELS_LAST,
+            table.steps is Steps.COMPILED,
+            training=deployment.mode is Run.TRAINING,
+        )
+
     @property
     def runtime(self) -> str:
-        """The fusion table: fused attention came with version 2.0."""
-        if self.compiled:
-            return "inductor"
-        return "eager" if self.version >= (2, 0) else "eager-unfused"
+        """The fusion table of such steps, whose kernels may be others in old versions."""
+        return of_steps(Steps.COMPILED if self.compiled else Steps.EAGER, self.version).name
 
     @property
     def mode(self) -> Mode:

@@ -8,37 +8,30 @@ the run's total; kernels keep their own numbers.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from perfc.errors import ModelError, PerfcError
 from perfc.ir.types import TensorType
+from perfc.passes.runtimes import Layout
 
 from ..artefacts.artefact import WeightsError
 from ..estimate.estimate import RunEstimate
 from ..estimate.interval import Interval
 from ..runs.energy import Energy
 from ..runs.prediction import PredictionTable
-from ..steps.setting import Mode, Precision, Setting
+from ..steps.setting import PRECISIONS, Setting, is_measured_whole
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from perfc.deployment import Deployment
     from perfc.ir.graph import Module
     from perfc.machine import Machine
 
     from .estimate import Estimate
 
-RUNTIMES = {"eager": Mode.EAGER, "inductor": Mode.COMPILED}
-"""Runtimes that whole runs were measured under."""
-PRECISIONS = {
-    "f16": Precision.F16,
-    "bf16": Precision.BF16,
-    "amp-f16": Precision.AMP_F16,
-    "amp-bf16": Precision.AMP_BF16,
-}
-"""What-if precisions that whole runs were measured in, or under autocast to."""
 KERNELS = "kernels"
 """The predictor that is none of graphs: kernels one by one, summed."""
 
@@ -47,11 +40,9 @@ def with_whole(
     table: PredictionTable,
     source: Module,
     machine: Machine,
-    runtime: str,
-    dtype: str,
+    deployment: Deployment,
     *,
     env: Mapping[str, int],
-    tf32: bool,
     predictor: str = "",
 ) -> PredictionTable:
     """The table with the total of a predictor of whole runs.
@@ -60,21 +51,20 @@ def with_whole(
         table: kernels one by one.
         source: the module as read, typed.
         machine: the target.
-        runtime: whose kernels they are.
-        dtype: what-if precision, "" for the model's own.
+        deployment: how the model is run.
         env: value of every symbol.
-        tf32: whether f32 products may use TF32.
         predictor: name or card of one that is used in any case; by default one whose rows are of
             the machine, way of running and precision, if there is one.
 
     Raises:
         PerfcError: the predictor asked for is not there, or cannot read the model.
     """
+    table = replace(table, notes=(*table.notes, *unheard(deployment)))
     if predictor == KERNELS or not table.kernels:
         return table
     if predictor:
-        return joined(table, asked(predictor, source, machine, runtime, dtype, env, tf32))
-    chosen = by_default(machine, runtime, dtype, source)
+        return joined(table, asked(predictor, source, machine, deployment, env))
+    chosen = by_default(machine, deployment, source)
     if chosen is None:
         return table
     try:
@@ -86,54 +76,55 @@ def with_whole(
         return replace(table, notes=(*table.notes, note))
 
 
+def unheard(deployment: Deployment) -> Iterator[str]:
+    """What a deployment says that predictors of single kernels do not know."""
+    if deployment.layout is not Layout.CHANNELS_FIRST:
+        yield f"times of single kernels are those of channels first, not {deployment.layout.value}"
+    if deployment.runtime_version:
+        yield "times of single kernels are those of the newest version that was measured"
+
+
 def by_default(
-    machine: Machine, runtime: str, dtype: str, source: Module
+    machine: Machine, deployment: Deployment, source: Module
 ) -> tuple[Path, Setting] | None:
     """The card that knows such runs, and how they were run."""
-    mode = RUNTIMES.get(runtime)
-    if mode is None or machine.kind == "cpu" or not dtype or element(source) != "f32":
+    is_known = is_measured_whole(deployment.table) and deployment.dtype in PRECISIONS
+    if not is_known or machine.kind == "cpu" or element(source) != "f32":
         return None
     from . import shipped
 
-    precision = PRECISIONS.get(dtype)
-    if precision is None:
-        return None
     name = shipped.known_name(str(machine.path))
-    setting = Setting(precision, compiled=mode is Mode.COMPILED)
+    setting = Setting.of(deployment)
     card = shipped.covering(name, setting)
-    return None if card is None else (card, shipped.newest(card, name, setting))
+    if card is None:
+        return None
+    return card, shipped.newest(card, name, setting, version=deployment.version)
 
 
 def asked(
     predictor: str,
     source: Module,
     machine: Machine,
-    runtime: str,
-    dtype: str,
+    deployment: Deployment,
     env: Mapping[str, int],
-    tf32: bool,
 ) -> Estimate:
     """The run by a predictor that was asked for, whether or not its rows are of such runs.
 
     Raises:
-        ModelError: the runtime is none that whole runs were ever measured under.
+        ModelError: no whole runs were ever measured in such a way.
     """
     from ..graph.rows import Quantity
     from . import shipped
 
     card = shipped.named(predictor)
-    mode = RUNTIMES.get(runtime)
-    if mode is None:
-        hint = f"--runtime {' or '.join(RUNTIMES)}, or --predictor {KERNELS}"
-        raise ModelError(f"{predictor} knows no runs under {runtime}", hint=hint)
-    found = by_default(machine, runtime, dtype, source)
-    if found is not None and found[0] == card:
-        setting = found[1]
-    else:
-        wide = Precision.TF32 if tf32 else Precision.F32
-        precision = PRECISIONS.get(dtype or element(source), wide)
-        setting = Setting(precision, compiled=mode is Mode.COMPILED)
-        setting = shipped.newest(card, shipped.known_name(str(machine.path)), setting)
+    try:
+        setting = Setting.of(deployment, element(source))
+    except ModelError as error:
+        error.message = f"{predictor}: {error.message}"
+        error.hint += f", or --predictor {KERNELS}"
+        raise
+    name = shipped.known_name(str(machine.path))
+    setting = shipped.newest(card, name, setting, version=deployment.version)
     run = run_of(source, card, machine, setting, env)
     if run.quantity is not Quantity.TIME:
         raise ModelError(
@@ -148,6 +139,14 @@ def run_of(
     """The estimate at the values of the symbols, the leading one of the first input the batch."""
     from .estimate import estimate
 
+    symbol = batch_symbol(source)
+    fixed = {name: value for name, value in env.items() if name != symbol}
+    batch = env[symbol] if symbol is not None else None
+    return estimate(source, card, str(machine.path), setting, batch, fixed)
+
+
+def batch_symbol(source: Module) -> str | None:
+    """The symbol that leads the shape of the first input; None where a number does."""
     leading = next(
         (
             v.type.shape[0]
@@ -156,10 +155,7 @@ def run_of(
         ),
         None,
     )
-    symbol = next((s.name for s in source.symbols if s.name == str(leading)), None)
-    fixed = {name: value for name, value in env.items() if name != symbol}
-    batch = env[symbol] if symbol is not None else None
-    return estimate(source, card, str(machine.path), setting, batch, fixed)
+    return next((s.name for s in source.symbols if s.name == str(leading)), None)
 
 
 def element(source: Module) -> str:

@@ -25,6 +25,33 @@ class Launch(Enum):
     """Recorded once and replayed; the gap between kernels is the device's own."""
 
 
+class Framework(Enum):
+    """What executes a model, as `perfc measure` and profiles call it."""
+
+    TORCH = "torch"
+    ORT = "ort"
+    TENSORRT = "tensorrt"
+    OTHER = ""
+
+
+class Steps(Enum):
+    """Ways of running PyTorch whose whole steps were measured."""
+
+    EAGER = "eager"
+    """Operator by operator."""
+    COMPILED = "compiled"
+    """Through torch.compile with its default backend."""
+
+
+class Layout(Enum):
+    """How feature maps lie in memory."""
+
+    CHANNELS_FIRST = "channels-first"
+    CHANNELS_LAST = "channels-last"
+
+
+DEFAULT = "ort"
+"""The runtime where none is asked for."""
 MAX_STREAMS = 128
 """Kernels that run at once at most; CUDA C++ Programming Guide, compute capability 7 to 9."""
 
@@ -68,6 +95,14 @@ class Runtime:
             only what nobody else reads is merged.
         max_nodes: nodes in a kernel at most.
         streams: kernels that may run at once, where nothing orders them.
+        framework: what executes it.
+        stands_for: kinds of devices, ``cpu`` or ``cuda``, on which a session of the framework is
+            this one where nothing more is said.
+        steps: the measured steps that launched its kernels, whatever launched them; None where
+            none did.
+        before: version of the framework from which on another table with these ``steps`` holds.
+        layouts: of feature maps, that it offers; the default first.
+        blocks_channels: whether channels lie in blocks around convolutions.
         source: where the table was read or measured.
     """
 
@@ -81,10 +116,31 @@ class Runtime:
     keeps_shared: bool = False
     max_nodes: int = 64
     streams: int = 1
+    framework: Framework = Framework.OTHER
+    stands_for: frozenset[str] = frozenset()
+    steps: Steps | None = None
+    before: tuple[int, int] | None = None
+    layouts: tuple[Layout, ...] = (Layout.CHANNELS_FIRST,)
+    blocks_channels: bool = False
     source: str = ""
 
     def __hash__(self) -> int:
         return hash(self.name)
+
+    @property
+    def known_steps(self) -> Steps | None:
+        """``steps``, but None for old versions: weights tell kernels of the newest one."""
+        return self.steps if self.before is None else None
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether kernels of operators that were launched one by one are replayed as a graph."""
+        return self.steps is Steps.EAGER and self.launch is Launch.GRAPH
+
+    @property
+    def is_dispatched(self) -> bool:
+        """Whether a framework's host launches each operator, and may keep the device waiting."""
+        return self.known_steps is Steps.EAGER and not self.is_recorded
 
     @staticmethod
     def rank(node: Node) -> int:
@@ -138,3 +194,39 @@ def runtime(name: str) -> Runtime:
     return replace(
         table, name=name, title=f"{table.title}, {streams} streams", streams=int(streams)
     )
+
+
+def tables() -> tuple[Runtime, ...]:
+    """Every table, by name."""
+    return tuple(map(runtime, runtimes()))
+
+
+def standing_for(framework: Framework, device: str) -> Runtime:
+    """The table of a session of ``framework`` on ``cpu`` or ``cuda``.
+
+    Raises:
+        PassError: none says that it is.
+    """
+    for table in tables():
+        if table.framework is framework and device in table.stands_for:
+            return table
+    raise PassError(f"no runtime stands for {framework.value or 'others'} on {device}")
+
+
+@cache
+def of_steps(steps: Steps, version: tuple[int, int] | None = None) -> Runtime:
+    """The table of measured steps under a version of PyTorch, the newest by default.
+
+    Raises:
+        PassError: there is none.
+    """
+    like = [t for t in tables() if t.steps is steps and not t.is_recorded]
+    old = [t for t in like if t.before is not None and version is not None and version < t.before]
+    for table in (*old, *(t for t in like if t.before is None)):
+        return table
+    raise PassError(f"no runtime has the kernels of {steps.value} steps")
+
+
+def recorded(table: Runtime) -> Runtime | None:
+    """The table that replays the kernels of ``table`` as a graph; None where there is none."""
+    return next((t for t in tables() if t.is_recorded and t.steps is table.steps), None)

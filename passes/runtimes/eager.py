@@ -1,7 +1,7 @@
 """A framework that runs operator by operator: one launch a node, strided views free."""
 
 from ..windows import WINDOWS
-from . import STRIDED, Launch, Runtime
+from . import STRIDED, Framework, Launch, Layout, Runtime, Steps
 
 TABLE = Runtime(
     name="eager",
@@ -17,6 +17,10 @@ TABLE = Runtime(
         "affine_norm",
     ),
     views=STRIDED | {WINDOWS},
+    framework=Framework.TORCH,
+    stands_for=frozenset({"cpu", "cuda"}),
+    steps=Steps.EAGER,
+    layouts=(Layout.CHANNELS_FIRST, Layout.CHANNELS_LAST),
     source="PyTorch eager: one kernel an aten operator; exporters split GELU, SiLU, LayerNorm, "
     "RMSNorm, GroupNorm, Linear and scaled_dot_product_attention, which it runs as one each",
 )

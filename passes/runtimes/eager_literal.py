@@ -9,6 +9,9 @@ TABLE = replace(
     name="eager-literal",
     title="operator by operator, as the model is written",
     patterns=("slice_update", "linear_bias", "layer_norm"),
+    stands_for=frozenset(),
+    # attention and activations of the steps that were measured are fused
+    steps=None,
     source="PyTorch modules that compute attention and activations from single operators, as "
     "transformers with attn_implementation='eager' does: one kernel each but for Linear and "
     "LayerNorm",

@@ -3,7 +3,7 @@
 from perfc.ir.op import Kind
 
 from ..windows import WINDOWS
-from . import STRIDED, Launch, Runtime
+from . import STRIDED, Framework, Launch, Layout, Runtime, Steps
 
 _POINTWISE = frozenset({Kind.ELEMENTWISE, Kind.QUANTIZE, Kind.MOVEMENT, Kind.RANDOM})
 _LOOPS = _POINTWISE | {Kind.NORMALIZATION, Kind.REDUCTION, Kind.SOFTMAX}
@@ -25,6 +25,9 @@ TABLE = Runtime(
     patterns=("slice_update", "attention", "linear_bias"),
     views=STRIDED | {WINDOWS},
     keeps_shared=True,
+    framework=Framework.TORCH,
+    steps=Steps.COMPILED,
+    layouts=(Layout.CHANNELS_FIRST, Layout.CHANNELS_LAST),
     source="torch._inductor scheduler: pointwise and reduction loops over the same range fuse, "
     "values that others read are written on the way; fuse_attention passes; matrix products "
     "and convolutions stay library calls, batch normalisation is a pointwise loop unless frozen",

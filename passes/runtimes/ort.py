@@ -2,7 +2,7 @@
 
 from perfc.ir.op import Kind
 
-from . import Launch, Runtime
+from . import Framework, Launch, Runtime
 
 PATTERNS = (
     "quantized",
@@ -29,6 +29,8 @@ TABLE = Runtime(
     epilogue_tags={Kind.CONV: frozenset({"relu", "add_relu"})},
     patterns=("add_relu", *PATTERNS),
     max_nodes=12,
+    framework=Framework.ORT,
+    stands_for=frozenset({"cuda"}),
     source="onnxruntime graph_transformer_utils.cc, levels 1 and 2, CUDA provider; checked by "
     "benchmarks/fusion_check.py",
 )

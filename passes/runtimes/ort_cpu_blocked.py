@@ -17,6 +17,8 @@ TABLE = replace(
         Kind.CONV: ort_cpu.TABLE.epilogue_tags[Kind.CONV] | _ADDED,
         Kind.NORMALIZATION: frozenset({"relu"}),
     },
+    stands_for=frozenset({"cpu"}),
+    blocks_channels=True,
     source="onnxruntime nchwc_transformer.cc: on blocked channels a convolution also adds another "
     "result before its activation, and batch normalisation is one with a kernel of 1; "
     "the default of its sessions on x86-64 and arm64",

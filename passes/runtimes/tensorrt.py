@@ -2,7 +2,7 @@
 
 from perfc.ir.op import Kind
 
-from . import STRIDED, Launch, Runtime
+from . import STRIDED, Framework, Launch, Runtime
 
 _POINTWISE = frozenset({Kind.ELEMENTWISE, Kind.QUANTIZE})
 
@@ -31,6 +31,8 @@ TABLE = Runtime(
         "affine_norm",
     ),
     views=STRIDED,
+    framework=Framework.TENSORRT,
+    stands_for=frozenset({"cuda"}),
     source="TensorRT developer guide, 'Layer fusion' and 'Q/DQ fusion': convolution and scale, "
     "pointwise, reduce and normalisation fusions; transpositions and slices join their readers",
 )

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from perfc.deployment import Deployment
 from perfc.diff.figures import Figure, Metric
 from perfc.ir.names import symbol_key
+from perfc.passes.runtimes import DEFAULT
 
+OTHERS = frozenset({"runtime_version", "tf32", "layout"})
+"""Fields of a deployment that a case says where they are not as by default."""
 DIGITS = 6
 """Significant digits of times; counts are written whole."""
 DIGEST_CHARACTERS = 16
@@ -35,25 +39,54 @@ class Case:
     Args:
         model: file, from the folder of the budgets, with slashes.
         target: the target's own name.
-        runtime: whose fusion table.
+        runtime: whose fusion table, with its streams.
         dtype: what-if precision.
         dims: values of symbols, sorted.
+        others: further fields of the deployment that are not as by default, sorted, as a file
+            has them.
     """
 
     model: str
     target: str
-    runtime: str = "ort"
+    runtime: str = DEFAULT
     dtype: str = ""
     dims: tuple[tuple[str, int], ...] = ()
+    others: tuple[tuple[str, str | bool], ...] = ()
+
+    @classmethod
+    def of(cls, model: str, target: str, how: Deployment) -> Case:
+        """The case of a model that is run in a way on the target of that name."""
+        usual = Deployment().as_json()
+        others = {
+            name.replace("_", "-"): value
+            for name, value in how.as_json().items()
+            if name in OTHERS and value != usual[name]
+        }
+        dims, more = sorted(how.dims.items()), sorted(others.items())
+        return cls(model, target, how.table_name, how.dtype, tuple(dims), tuple(more))  # type: ignore[arg-type]
+
+    @property
+    def deployment(self) -> Deployment:
+        """How the model is run."""
+        stated = {name.replace("-", "_"): value for name, value in self.others}
+        stated |= {"target": self.target, "runtime": self.runtime, "dtype": self.dtype}
+        return replace(Deployment().stated(stated), dims=dict(self.dims))
 
     @property
     def setting(self) -> str:
         """All but the model, as people read it."""
         return self.at([f"{name}={value}" for name, value in self.dims])
 
+    @property
+    def more(self) -> Iterator[str]:
+        """``others``, as people read them."""
+        return (f"{k} {v}" if v is not False else f"no {k}" for k, v in self.others)
+
     def at(self, sizes: Iterable[str]) -> str:
         """The setting with ``sizes`` in words."""
-        return ", ".join([self.target, self.runtime, *([self.dtype] if self.dtype else []), *sizes])
+        return ", ".join(
+            [self.target, self.runtime, *filter(None, [self.dtype]), *self.more, *sizes]
+        )
 
 
 @dataclass(frozen=True, slots=True)

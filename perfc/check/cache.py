@@ -114,6 +114,6 @@ def number(value: object) -> float:
 
 def key(case: Case, digest: str, target: str) -> str:
     """A name for a case, a model's content, a target's content and this predictor."""
-    setting = (case.target, case.runtime, case.dtype, case.dims)
+    setting = (case.target, case.runtime, case.dtype, case.dims, *case.others)
     parts = (FORMAT, *setting, digest, target, digests.predictor())
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:40]

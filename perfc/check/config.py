@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from enum import Enum
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
+from perfc import project_file
+from perfc.deployment import READERS, Deployment
 from perfc.diff.figures import BY_KEY, Metric
-from perfc.errors import ParseError, PassError
+from perfc.errors import ParseError
 from perfc.ir.sizes import sizes_of
-from perfc.passes.retype import precision_name
 from perfc.toml_file import line_of, parse, read_text
 
 from .limits import Limit, parse_limit
@@ -45,24 +46,28 @@ class Budget:
 
     Args:
         models: globs, from the folder of the file.
-        target: name or file of the target.
-        runtime: whose fusion table.
-        dtype: what-if precision.
-        dims: values of symbolic extents. A model need not have all of them where they say all of
-            its own.
+        deployment: how they are run. A model need not have all of its extents where they say all
+            of its own.
         rules: the limits.
         line: where it begins in the file.
         dims_line: where ``dims`` stands.
     """
 
     models: tuple[str, ...]
-    target: str = "a100"
-    runtime: str = "ort"
-    dtype: str = ""
-    dims: Mapping[str, int] = field(default_factory=dict[str, int])
+    deployment: Deployment = field(default_factory=Deployment)
     rules: tuple[Rule, ...] = ()
     line: int = 0
     dims_line: int = 0
+
+    @property
+    def target(self) -> str:
+        """Name or file of the target."""
+        return self.deployment.target
+
+    @property
+    def dims(self) -> Mapping[str, int]:
+        """Values of symbolic extents."""
+        return self.deployment.dims
 
     def covers(self, path: str) -> bool:
         """Whether the budget is about the model at ``path``, from the folder of the file."""
@@ -105,44 +110,42 @@ class Config:
 
 
 def find(start: Path) -> Path:
-    """The nearest file with budgets, from ``start`` upwards.
+    """The nearest file of a project, from ``start`` upwards.
 
     Raises:
         ParseError: there is none.
     """
-    for folder in (start, *start.parents):
-        own = folder / "perfc.toml"
-        if own.is_file():
-            return own
-        project = folder / "pyproject.toml"
-        if project.is_file():
-            tool = parse(read_text(project), project).get("tool")
-            if isinstance(tool, dict) and "perfc" in tool:
-                return project
-    raise ParseError(
-        "no budgets: neither perfc.toml nor [tool.perfc] in pyproject.toml",
-        where=str(start),
-        hint="write a perfc.toml with [[budget]] tables; `perfc help check` shows one",
-    )
+    found = project_file.find(start)
+    if found is None:
+        raise ParseError(
+            "no budgets: neither perfc.toml nor [tool.perfc] in pyproject.toml",
+            where=str(start),
+            hint="write a perfc.toml with [[budget]] tables; `perfc help check` shows one",
+        )
+    return found
 
 
-def load(path: Path) -> Config:
+def load(path: Path, typed: Mapping[str, object] | None = None) -> Config:
     """The budgets in ``path``.
+
+    Args:
+        path: the file.
+        typed: fields of the deployment that win over the file's, as the command line has them.
 
     Raises:
         ParseError: a key or a value is wrong; names it and its line.
     """
     text = read_text(path)
     tree: object = parse(text, path)
-    is_project = path.name == "pyproject.toml"
+    is_project = path.name == project_file.PROJECT
     for key in ("tool", "perfc") if is_project else ():
         tree = tree.get(key, {}) if isinstance(tree, dict) else tree
-    reader = Reader(path, text, "tool.perfc.budget" if is_project else "budget")
+    stated = project_file.deployment_in(path, tuple(READERS))
+    reader = Reader(
+        path, text, "tool.perfc.budget" if is_project else "budget", stated, typed or {}
+    )
     if not isinstance(tree, dict):
         raise reader.fault("perfc", "is not a table")
-    for key in tree:
-        if key not in ("budget", "lock", "lint", "per-file-ignores"):
-            raise reader.fault(key, f"no key {key!r}", known=("budget", "lock", "lint"))
     entries = tree.get("budget", [])
     if not isinstance(entries, list):
         raise reader.fault("budget", "budget is not a list of tables", hint="write [[budget]]")
@@ -157,6 +160,8 @@ class Reader:
     path: Path
     text: str
     header: str
+    stated: project_file.StatedDeployment
+    typed: Mapping[str, object]
 
     def lock(self, name: object) -> Path:
         """The baseline's file, which lies in the project: a checkout writes nowhere else."""
@@ -172,7 +177,7 @@ class Reader:
         """One ``[[budget]]`` table."""
         if not isinstance(entry, dict):
             raise self.fault("budget", "budget is not a table", index)
-        known = ("model", "target", "runtime", "dtype", "dims", *BY_KEY)
+        known = ("model", *(name.replace("_", "-") for name in READERS), *BY_KEY)
         for key in entry:
             if key not in known:
                 raise self.fault(key, f"no key {key!r} in a budget", index, known=known)
@@ -180,31 +185,35 @@ class Reader:
         models = tuple(globs) if isinstance(globs, list) else (globs,)
         for glob in models:
             self.check_glob(glob, index)
-        words = {}
-        for key in ("target", "runtime", "dtype"):
-            value = entry.get(key, {"target": "a100", "runtime": "ort", "dtype": ""}[key])
-            if not isinstance(value, str):
-                raise self.fault(key, f"{key} is not a string", index)
-            words[key] = value
-        try:
-            words["dtype"] = precision_name(words["dtype"])
-        except PassError as error:
-            raise self.fault("dtype", error.message, index, hint=error.hint) from None
         return Budget(
             models,
-            self.target(words["target"]),
-            words["runtime"],
-            words["dtype"],
-            self.dims(entry.get("dims", {}), index),
+            self.deployment(entry, index),
             tuple(r for k, v in entry.items() if k in BY_KEY for r in self.rules(k, v, index)),
             self.line(None, index),
             self.line("dims", index),
         )
 
-    def target(self, name: str) -> str:
-        """The name of a target as it is, a file from the folder of the budgets."""
-        is_file = name.endswith(".toml") or "/" in name
-        return str(self.path.parent / name) if is_file else name
+    def deployment(self, entry: Mapping[str, object], index: int) -> Deployment:
+        """What the command line says, else the budget, else ``[deployment]``."""
+        own = {n: entry[k] for n in READERS if (k := n.replace("_", "-")) in entry}
+        if isinstance(own.get("target"), str):
+            own["target"] = project_file.target_of(str(own["target"]), self.path)
+        dims: dict[str, int] = {}
+        for values in (self.stated.values, own, self.typed):
+            dims |= self.dims(values.get("dims", {}), index)
+
+        def place(name: str) -> str:
+            if name in self.typed:
+                return f"--{name.replace('_', '-')}"
+            is_own = name in own or name not in self.stated.values
+            line = self.line(name.replace("_", "-"), index)
+            return f"{self.path}:{line}" if is_own else self.stated.place(name)
+
+        every = {**self.stated.values, **own, **self.typed}
+        every.pop("dims", None)
+        found = Deployment().stated(every, place)
+        found.require_inference(place("mode"))
+        return replace(found, dims=dims)
 
     def check_glob(self, glob: object, index: int) -> None:
         """A glob that stays in the folder of the file."""

@@ -14,7 +14,7 @@ from perfc.report.units import Unit
 from perfc.toml_file import LARGEST_INTEGER, line_of, parse, read_text, table_lines, written
 from perfc.version import __version__
 
-from .baseline import DIGEST_CHARACTERS, KEYS, Baseline, Case, Entry, rounded
+from .baseline import DIGEST_CHARACTERS, KEYS, OTHERS, Baseline, Case, Entry, rounded
 from .config import LOCK
 
 SCHEMA = 2
@@ -61,6 +61,7 @@ def model_table(case: Case, entry: Entry) -> dict[str, object]:
         "target": case.target,
         "runtime": case.runtime,
         **({"dtype": case.dtype} if case.dtype else {}),
+        **dict(case.others),
         "digest": entry.digest[:DIGEST_CHARACTERS],
         "target_digest": entry.target_digest[:DIGEST_CHARACTERS],
     }
@@ -173,7 +174,8 @@ class Reader:
             for metric, key in KEYS.items()
             if key in model
         }
-        case = Case(path, target, runtime, dtype, self.sizes(model, "dims", index))
+        others = self.others(model, index)
+        case = Case(path, target, runtime, dtype, self.sizes(model, "dims", index), others)
         return case, Entry(
             self.text(model, "digest", index),
             figures,
@@ -181,6 +183,16 @@ class Reader:
             self.sizes(model, "sizes", index),
             line,
         )
+
+    def others(self, model: Mapping[str, object], index: int) -> tuple[tuple[str, str | bool], ...]:
+        """Further fields of the deployment, sorted."""
+        found: list[tuple[str, str | bool]] = []
+        for key in sorted(name.replace("_", "-") for name in OTHERS):
+            value = model.get(key)
+            if value is not None and not isinstance(value, str | bool):
+                raise self.fault(key, f"{key} is neither a string nor true or false", index)
+            found += [] if value is None else [(key, value)]
+        return tuple(found)
 
     def figure(
         self, model: Mapping[str, object], metric: Metric, index: int, *, is_bound: bool

@@ -48,6 +48,7 @@ def to_json(known: Baseline) -> str:
             "target": case.target,
             "runtime": case.runtime,
             "dtype": case.dtype,
+            **dict(case.others),
             "dims": dict(case.dims),
             "sizes": dict(entry.sizes),
             "digest": entry.digest,

@@ -182,8 +182,7 @@ def planned(config: Config, models: Iterable[str]) -> tuple[list[Planned], list[
                 except PerfcError as error:
                     error.where = f"{config.path}:{budget.line}"
                     raise
-            dims = tuple(sorted(budget.dims.items()))
-            case = Case(model, names[budget.target], budget.runtime, budget.dtype, dims)
+            case = Case.of(model, names[budget.target], budget.deployment)
             if case in plan:
                 rules = (*plan[case].budget.rules, *budget.rules)
                 plan[case] = replace(plan[case], budget=replace(budget, rules=rules))
@@ -252,7 +251,7 @@ def analysed(p: Planned, target: str) -> tuple[Entry, bool]:
 
     budget = p.budget
     dims = sizing.fitting(p.path, budget.dims, p.where) if budget.dims else {}
-    report = analyze(p.path, budget.target, dims=dims, runtime=budget.runtime, dtype=budget.dtype)
+    report = analyze(p.path, deployment=replace(budget.deployment, dims=dims))
     found: Mapping[Metric, Figure] = figures(report)
     origin = report.source.origin
     return Entry(origin.digest, found, target, sizing.sizes_of(report)), not origin.beside

@@ -25,9 +25,9 @@ def since(root: Path, result: Result, revision: str) -> Difference | None:
     path = str((root / case.model).resolve())
     known = {name for entry in (result.entry, result.baseline) if entry for name, _ in entry.sizes}
     dims = {name: value for name, value in case.dims if symbol_key(name) in known}
-    rest = case.target, dims, case.runtime, case.dtype
     try:
-        return compare(*both(Setting(f"{revision}:{path}", *rest), Setting(path, *rest)))
+        how = replace(case.deployment, dims=dims)
+        return compare(*both(Setting(f"{revision}:{path}", how), Setting(path, how)))
     except PerfcError:
         # what the revision does not have, or cannot be read there, has nothing to be compared with
         return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,8 @@ dim_option = click.option(
     "dims",
     multiple=True,
     metavar="NAME=N",
-    help="Value of a symbolic extent, e.g. batch=8; several with commas or repeated.",
+    help="Value of a symbolic extent, e.g. batch=8; several with commas or repeated; "
+    "`sweep` takes ranges.",
 )
 tables_option = click.option(
     "--data",
@@ -67,12 +68,14 @@ def names_in(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
-def read_model(model: str, dims: dict[str, int]) -> Module:
+def read_model(
+    model: str, dims: dict[str, int], values: Mapping[str, object] | None = None
+) -> Module:
     """The module in ``model``, verified."""
     if model != "-" and not model.endswith(".pir"):
-        from perfc.frontend import load
+        from perfc.api import read as read_sized
 
-        return load(model, dims)
+        return read_sized(model, dims, values)[0]
     from perfc.ir.parse import read
     from perfc.ir.rewrite import with_defaults
     from perfc.ir.verify import verify

@@ -83,12 +83,17 @@ def command(
 def answered_by_steps(target: str) -> str:
     """Runtimes whose 16-bit kernels are predicted by whole steps that this very machine ran."""
     from perfc.analyzers.artefacts.artefact import SHIPPED, read_card
-    from perfc.analyzers.steps.kernels import RUNTIMES
+    from perfc.analyzers.steps.kernels import MODES
     from perfc.analyzers.steps.predict import weights_name
     from perfc.machine import load_machine
+    from perfc.passes.runtimes import tables
 
     name = load_machine(target).name
-    cards = {runtime: SHIPPED / f"{weights_name(mode)}.toml" for runtime, mode in RUNTIMES.items()}
+    cards = {
+        t.name: SHIPPED / f"{weights_name(MODES[t.known_steps])}.toml"
+        for t in tables()
+        if t.known_steps is not None
+    }
     known = [r for r, p in cards.items() if p.is_file() and name in read_card(p).targets]
     return ", ".join(known)
 

@@ -10,8 +10,8 @@ import click
 from perfc.errors import PassError, PerfcError, VerifyError
 from perfc.plain_text import say
 
-from ._analysis import AnalysisOptions, analysis_options
-from ._options import dim_option, names_in
+from ._deployment import DeploymentOptions, deployment_options
+from ._options import names_in
 from ._output import deliver, format_options
 from ._progress import Progress
 from ._report import parse_top, parse_views, show
@@ -29,8 +29,7 @@ HTML = "html"
 
 @click.command("analyze")
 @click.argument("model", type=click.Path())
-@dim_option
-@analysis_options
+@deployment_options
 @format_options(*FORMATS, words="json holds every view, csv every kernel; trace is for Perfetto.")
 @click.option("--view", "views", multiple=True, metavar="NAMES", help="Only these views.")
 @click.option("--all-views", is_flag=True, help="Every view: also coverage and ceilings.")
@@ -44,7 +43,7 @@ HTML = "html"
 @click.option("--time-passes", is_flag=True, help="Print the time of every pass.")
 @click.option("--print-ir-after", metavar="NAMES", default="", help="Print the IR after these.")
 def command(
-    options: AnalysisOptions,
+    options: DeploymentOptions,
     model: str,
     form: str,
     output: Path | None,

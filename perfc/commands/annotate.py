@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from ._analysis import AnalysisOptions, analysis_options
-from ._options import dim_option
+from ._deployment import DeploymentOptions, deployment_options
 from ._output import OutputFile, output_option, write_output
 
 
@@ -26,10 +25,9 @@ from ._output import OutputFile, output_option, write_output
     show_default=True,
     help="What the node data for Model Explorer shows.",
 )
-@dim_option
-@analysis_options
+@deployment_options
 def command(
-    options: AnalysisOptions,
+    options: DeploymentOptions,
     model: str,
     output: Path | None,
     model_explorer: Path | None,

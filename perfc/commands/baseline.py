@@ -9,14 +9,11 @@ import click
 
 from perfc.plain_text import say
 
+from ._deployment import DeploymentOptions, config_option, deployment_options
 from ._document import show_document
 from ._output import emit, format_options, write_output
 
 UNREADABLE = 2
-
-_config = click.option(
-    "--config", type=click.Path(path_type=Path), help="Budgets, instead of the nearest."
-)
 
 
 @click.group("baseline")
@@ -25,22 +22,22 @@ def command() -> None:
 
 
 @command.command("write")
-@_config
-def write(config: Path | None) -> int:
+@deployment_options
+def write(options: DeploymentOptions) -> int:
     """Measure every model that a budget is about and write the baseline anew."""
-    return store(config, ())
+    return store(options, ())
 
 
 @command.command("update")
-@_config
+@deployment_options
 @click.argument("files", nargs=-1, type=click.Path())
-def update(files: tuple[str, ...], config: Path | None) -> int:
+def update(options: DeploymentOptions, files: tuple[str, ...]) -> int:
     """Measure FILES, or every model, and put them into the baseline; others stay as they are."""
-    return store(config, files)
+    return store(options, files)
 
 
 @command.command("show")
-@_config
+@config_option
 @format_options("text", "json", "markdown")
 def show(config: Path | None, form: str, output: Path | None) -> None:
     """Print the baseline as a table."""
@@ -59,13 +56,12 @@ def show(config: Path | None, form: str, output: Path | None) -> None:
         show_document(lock_view.document(known, found.named(known.path)), form, output)
 
 
-def store(config: Path | None, files: Sequence[str]) -> int:
+def store(options: DeploymentOptions, files: Sequence[str]) -> int:
     """Measure and write; nothing is written where a model cannot be analysed."""
-    from perfc.check import config as configs
     from perfc.check import digests, lock_file, run
     from perfc.report.units import plural
 
-    found = configs.load(config or configs.find(Path.cwd()))
+    found = options.budgets()
     old = lock_file.replaced(found.lock) if not files else run.opened(found)
     entries, errors = run.renewed(found, old, files)
     for line in errors:

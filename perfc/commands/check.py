@@ -9,6 +9,7 @@ import click
 
 from perfc.plain_text import say
 
+from ._deployment import DeploymentOptions, deployment_options
 from ._document import show_document
 from ._output import emit, format_options
 
@@ -22,7 +23,7 @@ INCOMPLETE = 3
 
 @click.command("check")
 @click.argument("files", nargs=-1, type=click.Path())
-@click.option("--config", type=click.Path(path_type=Path), help="Budgets, instead of the nearest.")
+@deployment_options
 @click.option("--against", default="", metavar="REV", help="Baseline as committed in REV of git.")
 @click.option("--why", is_flag=True, help="Say which operators explain the change since HEAD.")
 @format_options("text", "json", "csv", "markdown", "github", "gitlab", "junit")
@@ -30,8 +31,8 @@ INCOMPLETE = 3
 @click.option("--strict", is_flag=True, help="Exit with 3 where figures are only lower bounds.")
 @click.option("--no-cache", is_flag=True, help="Analyse unchanged models too.")
 def command(
+    options: DeploymentOptions,
     files: tuple[str, ...],
-    config: Path | None,
     against: str,
     why: bool,
     form: str,
@@ -42,7 +43,8 @@ def command(
 ) -> int:
     """Check FILES, or every model that a budget is about, against the budgets and the baseline.
 
-    Budgets are [[budget]] tables of perfc.toml, or of pyproject.toml as [[tool.perfc.budget]]:
+    Options that say how models are run win over the file. Budgets are [[budget]] tables of
+    perfc.toml, or of pyproject.toml as [[tool.perfc.budget]]:
 
     \b
         [[budget]]
@@ -54,12 +56,10 @@ def command(
         time = { max = "2.5 ms", fail = "+10%" }
         unknown = "1%"
     """  # noqa: D301
-    from perfc.check import config as configs
     from perfc.check import pipelines, run, views
     from perfc.report import annotation
 
-    where = config or configs.find(Path.cwd())
-    found = configs.load(where)
+    found = options.budgets()
     known, revision = run.opened(found, against), against or "HEAD"
     result = run.check(found, files, against=known, revision=revision, is_cached=not no_cache)
     shown = views.collect(result, reasons(result, revision) if why else None)

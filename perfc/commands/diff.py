@@ -10,8 +10,9 @@ import click
 from perfc.errors import ParseError
 from perfc.plain_text import say
 
+from ._deployment import DeploymentOptions, deployment_options, flag_of, to_options
 from ._document import show_document
-from ._options import dim_option, parse_dims
+from ._options import parse_dims
 from ._output import deliver, emit, format_options
 from ._report import parse_top
 
@@ -22,38 +23,24 @@ INCOMPLETE = 3
 @click.command("diff")
 @click.argument("old", metavar="OLD")
 @click.argument("new", metavar="[NEW]", required=False)
-@click.option("-t", "--target", default="a100", show_default=True, help="Name or file of a target.")
-@dim_option
-@click.option(
-    "--runtime", default="ort", show_default=True, help="eager, cudagraph, ort, tensorrt, inductor."
-)
-@click.option("--dtype", default="", help="What if: f16, bf16, tf32, i8, fp8; amp-f16, amp-bf16.")
-@click.option("--no-tf32", is_flag=True, help="f32 products do not use TF32.")
-@click.option("--to-target", help="Target of the new side, where it is another one.")
-@click.option("--to-dim", "to_dims", multiple=True, metavar="NAME=N", help="Extents, likewise.")
-@click.option("--to-runtime", help="Runtime, likewise.")
-@click.option("--to-dtype", help="Precision, likewise.")
+@deployment_options
+@to_options
 @format_options("text", "json", "csv", "markdown", "html")
 @click.option("--top", default="20", show_default=True, help="Rows of each table, or 'all'.")
 @click.option("--exit-code", is_flag=True, help="Exit with 1 where something differs.")
 @click.option("--strict", is_flag=True, help="Exit with 3 where totals are only lower bounds.")
 def command(
+    options: DeploymentOptions,
+    /,
     old: str,
     new: str | None,
-    target: str,
-    dims: tuple[str, ...],
-    runtime: str,
-    dtype: str,
-    no_tf32: bool,
-    to_target: str | None,
-    to_dims: tuple[str, ...],
-    to_runtime: str | None,
-    to_dtype: str | None,
     form: str,
     output: Path | None,
     top: str,
     exit_code: bool,
     strict: bool,
+    to_dims: tuple[str, ...],
+    **to: str | bool | None,
 ) -> int:
     """Compare two models by structure: OLD and NEW are files or REVISION:FILE of git.
 
@@ -62,19 +49,14 @@ def command(
     `perfc diff model.onnx --dim batch=1 --to-dim batch=8`.
     """
     from perfc.diff import Setting, both, compare, document, to_csv, to_json, views_of
-    from perfc.passes.retype import precision_name
 
     limit = parse_top(top)
-    sizes = parse_dims(dims)
-    first = Setting(old, target, sizes, runtime, precision_name(dtype), not no_tf32)
-    second = Setting(
-        new or old,
-        to_target or target,
-        sizes | parse_dims(to_dims),
-        to_runtime or runtime,
-        precision_name(dtype if to_dtype is None else to_dtype),
-        not no_tf32,
-    )
+    how = options.deployment()
+    first = Setting(old, how, options.contents)
+    changed = {k.removeprefix("to_"): v for k, v in to.items() if v is not None}
+    there = how.stated({**changed, "dims": parse_dims(to_dims)}, lambda f: f"--to-{flag_of(f)[2:]}")
+    there.require_inference("--to-mode")
+    second = Setting(new or old, there, options.contents)
     if new is None and first == second:
         if ":" in old and not Path(old).exists():
             raise ParseError("nothing to compare with", where=old, hint="give a second model")

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import click
 
-from ._analysis import AnalysisOptions, analysis_options
-from ._options import dim_option
+from ._deployment import DeploymentOptions, deployment_options
 from ._output import emit, format_options
 from ._report import PIPED_WIDTH
 
@@ -16,11 +15,10 @@ from ._report import PIPED_WIDTH
 @click.command("explain")
 @click.argument("model", type=click.Path(dir_okay=False))
 @click.argument("node")
-@dim_option
 @format_options("text", "json")
-@analysis_options
+@deployment_options
 def command(
-    options: AnalysisOptions, model: str, node: str, form: str, output: Path | None
+    options: DeploymentOptions, model: str, node: str, form: str, output: Path | None
 ) -> None:
     """Explain NODE of MODEL: its formulas with its numbers filled in, and every number's origin.
 

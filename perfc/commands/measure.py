@@ -10,29 +10,21 @@ import click
 from perfc.errors import ParseError
 from perfc.plain_text import say
 
-from ._options import dim_option, parse_dims
+from ._deployment import DeploymentOptions, deployment_options
 from ._output import emit, format_options
 from ._report import PIPED_WIDTH, parse_top
 
 if TYPE_CHECKING:
+    from perfc.deployment import Deployment
     from perfc.measure.compare import Measurement
+    from perfc.passes.runtimes import Framework
 
 
 @click.command("measure")
 @click.argument("model", type=click.Path())
-@click.option(
-    "--runtime", type=click.Choice(["ort", "torch"]), default="ort", show_default=True,
-    help="What runs the model.",
-)  # fmt: skip
+@deployment_options
 @click.option("--device", default="cpu", show_default=True, metavar="cpu|cuda:N")
 @click.option("--threads", default="all", show_default=True, metavar="N|all")
-@dim_option
-@click.option(
-    "-t",
-    "--target",
-    default="",
-    help="The machine it runs on; name or file of a target, as `perfc calibrate` writes it.",
-)
 @click.option("--repeat", type=click.IntRange(1, 100_000), default=10, show_default=True)
 @click.option(
     "--min-time", type=click.FloatRange(0, 3600), default=1.0, show_default=True,
@@ -55,12 +47,10 @@ if TYPE_CHECKING:
 @format_options("text", "json", "csv")
 @click.option("--top", default="20", show_default=True, help="Kernels shown by time, or 'all'.")
 def command(
+    options: DeploymentOptions,
     model: str,
-    runtime: str,
     device: str,
     threads: str,
-    dims: tuple[str, ...],
-    target: str,
     repeat: int,
     min_time: float,
     limit: float,
@@ -83,17 +73,20 @@ def command(
     from perfc.measure.views import NO_TARGET, render
 
     limit_rows = parse_top(top)
+    how = as_stored(options)
+    target = how.target if options.is_stated("target") else ""
     if dataset is not None:
         files.check_writable(dataset)
     if profiles:
-        found = from_profiles(model, profiles, target, parse_dims(dims))
+        found = from_profiles(model, profiles, target, dict(how.dims))
     else:
         check_device(device)
         protocol = Protocol(
-            runtime=runtime, device=device, threads=threads_of(threads), repeat=repeat,
-            min_time_s=min_time, max_time_s=max(20.0, 3 * min_time), limit_s=limit, seed=seed,
+            framework=executor(how, options.place("runtime")), device=device,
+            threads=threads_of(threads), repeat=repeat, min_time_s=min_time,
+            max_time_s=max(20.0, 3 * min_time), limit_s=limit, seed=seed,
         )  # fmt: skip
-        found = measure(model, target, dims=parse_dims(dims), protocol=protocol)
+        found = measure(model, target, dims=dict(how.dims), protocol=protocol)
     text = render(found, form, limit_rows, width())
     if form == "csv" and not found.has_target:
         say(NO_TARGET, is_error=True)
@@ -101,6 +94,48 @@ def command(
         append(found, dataset)
     emit(text, output)
     return 0
+
+
+def as_stored(options: DeploymentOptions) -> Deployment:
+    """The deployment, where it is one that a model can be measured in.
+
+    Raises:
+        ParseError: it is to be run otherwise than it is stored.
+    """
+    from perfc.deployment import Deployment
+    from perfc.passes.runtimes import Framework, standing_for
+
+    also: dict[str, object] = {}
+    if options.runtime == Framework.TORCH.value:
+        eager = standing_for(Framework.TORCH, "cpu").name
+        also["runtime"] = eager
+        say(f"note: --runtime torch is called {eager} from the next release on", is_error=True)
+    how, usual = options.deployment(also=also), Deployment()
+    for field in ("runtime_version", "dtype", "tf32", "layout", "streams", "mode"):
+        if getattr(how, field) != getattr(usual, field):
+            place = options.place(field)
+            hint = "leave it out" if place.startswith("--") else "--isolated leaves the file out"
+            message = "a model is measured as it is stored, forward, on one stream"
+            raise ParseError(message, where=place, hint=hint)
+    if options.values:
+        raise ParseError("inputs are random when a model is measured", where="--value")
+    return how
+
+
+def executor(how: Deployment, place: str) -> Framework:
+    """What executes the model.
+
+    Raises:
+        ParseError: nothing here does.
+    """
+    from perfc.measure.process import PACKAGES
+    from perfc.passes.runtimes import tables
+
+    if how.table.framework not in PACKAGES or not how.table.stands_for:
+        known = [t.name for t in tables() if t.framework in PACKAGES and t.stands_for]
+        hint = f"{', '.join(known)} can be, by their sessions"
+        raise ParseError(f"{how.runtime} cannot be run here", where=place, hint=hint)
+    return how.table.framework
 
 
 def from_profiles(

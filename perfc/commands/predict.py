@@ -2,18 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from ._options import dim_option, parse_dims, read_model
+from perfc.plain_text import say
+
+from ._deployment import DeploymentOptions, deployment_options, flag_of
+from ._options import read_model
 from ._output import emit, format_options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from perfc.analyzers.whole_runs.estimate import Estimate
+
+C = TypeVar("C", bound=Callable[..., Any])
+
+
+FORMER_FLAGS = {
+    "batch": "--batch",
+    "precision": "--precision",
+    "channels_last": "--channels-last",
+    "compiled": "--compiled",
+    "training": "--training",
+    "version": "--torch",
+}
+"""What fields of a deployment were called here before."""
+
+
+def former_options(function: C) -> C:
+    """Add the former options, which no help shows."""
+    for name, flag in FORMER_FLAGS.items():
+        is_flag = name in ("channels_last", "compiled", "training")
+        kind = click.IntRange(1, 1_000_000) if name == "batch" else None
+        former = click.option(flag, name, hidden=True, is_flag=is_flag, default=None, type=kind)
+        function = former(function)
+    return function
 
 
 @click.command("predict")
@@ -26,50 +53,38 @@ if TYPE_CHECKING:
     "--weights", type=click.Path(path_type=Path, dir_okay=False),
     help="Card of other weights, as `perfc train graph` writes it.",
 )  # fmt: skip
-@click.option("-t", "--target", required=True, help="Name or file of the machine.")
-@click.option(
-    "--batch", type=click.IntRange(1, 1_000_000), help="1, or what the model is fixed to."
-)
-@click.option("--precision", default="amp f16", show_default=True)
-@click.option("--channels-last", is_flag=True, help="Feature maps as NHWC.")
-@click.option("--compiled", is_flag=True, help="torch.compile.")
-@click.option("--training", is_flag=True, help="A whole training step.")
-@click.option("--torch", "version", help="Version; by default the newest measured on the machine.")
+@deployment_options
+@former_options
 @click.option("--quantity", default="time_s", show_default=True, help="What is predicted.")
 @click.option(
     "--steps", type=click.IntRange(1), help="Of a whole training: its time, and its price."
 )
 @click.option("--hourly-price", type=click.FloatRange(0.0), help="Of the machine, in any currency.")
-@dim_option
 @format_options("text", "json")
 def command(
+    options: DeploymentOptions,
+    /,
     model: str,
     predictor: str,
     weights: Path | None,
-    target: str,
-    batch: int | None,
-    precision: str,
-    channels_last: bool,
-    compiled: bool,
-    training: bool,
-    version: str | None,
     quantity: str,
     steps: int | None,
     hourly_price: float | None,
-    dims: tuple[str, ...],
     form: str,
     output: Path | None,
+    **former: object,
 ) -> None:
     """Predict a whole run of MODEL: time, memory or energy, as the weights were trained for.
 
     What lies outside of the rows trained on is called extrapolating, with a wider interval.
     """
-    from perfc.analyzers.steps.setting import Setting, precision_of
-    from perfc.analyzers.whole_runs.estimate import at_sizes, estimate
-    from perfc.analyzers.whole_runs.shipped import known_name, named, newest
+    from perfc.analyzers.whole_runs.shipped import known_name
+    from perfc.analyzers.whole_runs.whole_run import batch_symbol
     from perfc.api import located
-    from perfc.ir.rewrite import with_defaults
+    from perfc.deployment import of_whole_runs
+    from perfc.former_names import Former
     from perfc.report.json_form import strict
+    from perfc.whole import predict_as
 
     from ._graph import chosen_quantity
 
@@ -78,15 +93,17 @@ def command(
     if hourly_price is not None and steps is None:
         raise click.UsageError("a price is one of --steps")
     wanted = chosen_quantity(quantity)
-    card = weights or (named(predictor, wanted) if predictor else None)
-    chosen = precision_of(precision, "--precision")
-    setting = Setting(chosen, channels_last, compiled, training=training)
-    setting = newest(card, known_name(target), setting, wanted, number(version))
-    given = parse_dims(dims)
+    before = Former.of({**options.typed(), **former}, former_flag)
+    how = options.deployment(of_whole_runs(), also=before.values, is_whole=True)
     with located(model):
-        module = at_sizes(with_defaults(read_model(model, given), given), batch, given)
-    result = estimate(module, card, target, setting, batch, given, quantity=wanted)
-    more = further(result, known_name(target), steps, hourly_price)
+        module = read_model(model, dict(how.dims), options.contents)
+        if note := before.note(typed_as, former_flag, batch_symbol(module)):
+            say(f"note: {note}", is_error=True)
+        result = predict_as(
+            module, how, batch=before.batch, predictor=str(weights or predictor),
+            quantity=wanted.value,
+        )  # fmt: skip
+    more = further(result, known_name(how.target), steps, hourly_price)
     if form == "json":
         numbers = {n: getattr(result, n) for n in ("value", "low", "high", "floor_s")}
         known = {n: v if v == v else None for n, v in numbers.items()}
@@ -95,14 +112,14 @@ def command(
             "predictor": result.predictor, "batch": result.batch,
             "precision": result.setting.precision.value, "framework": result.setting.framework,
             "mode": result.setting.mode.value, "represent_s": result.represent_s,
-            "predict_s": result.predict_s, **more,
+            "predict_s": result.predict_s, "deployment": how.as_json(), **more,
         }  # fmt: skip
         emit(strict(content, indent=2) + "\n", output)
     else:
-        emit("\n".join([*lines(result), *map(said, more.items())]) + "\n", output)
+        emit("\n".join([*lines(result, how.target), *map(said, more.items())]) + "\n", output)
 
 
-def lines(found: Estimate) -> Sequence[str]:
+def lines(found: Estimate, target: str) -> Sequence[str]:
     """An estimate as a person reads it."""
     from perfc.analyzers.graph.rows import Quantity
     from perfc.report.units import Unit, quantity
@@ -117,7 +134,7 @@ def lines(found: Estimate) -> Sequence[str]:
         f"{value}{interval}",
         *(f"extrapolating: {reason}" for reason in found.outside),
         *floor,
-        f"batch {found.batch}, {setting.precision.value}, {setting.framework}, "
+        f"{target}, batch {found.batch}, {setting.precision.value}, {setting.framework}, "
         f"{setting.mode.value}",
         f"{found.predictor}, {card.rows:,} rows of {card.dataset}: {card.split}; "
         f"{1e3 * found.represent_s:.0f} ms to represent, {1e3 * found.predict_s:.1f} ms to predict",
@@ -159,19 +176,15 @@ def said(item: tuple[str, float | str]) -> str:
             return f"smallest slice that holds it: {value}"
 
 
-def number(version: str | None) -> tuple[int, int] | None:
-    """``2.9`` or ``2.9.1`` as major and minor.
+def former_flag(name: str) -> str:
+    """A field, or what it was called before, as it is typed."""
+    return FORMER_FLAGS.get(name) or flag_of(name)
 
-    Raises:
-        ParseError: neither.
-    """
-    import re
 
-    from perfc.errors import ParseError
-
-    if version is None:
-        return None
-    found = re.fullmatch(r"(\d{1,3})\.(\d{1,3})(\..*)?", version)
-    if found is None:
-        raise ParseError(f"{version!r} is no version", where="--torch", hint="as in 2.9")
-    return int(found[1]), int(found[2])
+def typed_as(field: str, value: object) -> str:
+    """A field with a value, as it is typed."""
+    if isinstance(value, dict):
+        return " ".join(f"--dim {name}={extent}" for name, extent in value.items())
+    if isinstance(value, bool):
+        return flag_of(field) if value else f"--no-{field}"
+    return f"{flag_of(field)} {value}"

@@ -8,8 +8,7 @@ import click
 
 from perfc.plain_text import say
 
-from ._analysis import AnalysisOptions, analysis_options
-from ._options import dim_option
+from ._deployment import DeploymentOptions, deployment_options
 from ._output import emit, output_option
 
 
@@ -20,10 +19,9 @@ from ._output import emit, output_option
     "--error", is_flag=True, help="Keep what raises the error that the analysis stops at."
 )
 @output_option("onnx", words="Write a model; without it the sub-model is printed as ONNX text.")
-@dim_option
-@analysis_options
+@deployment_options
 def command(
-    options: AnalysisOptions, model: str, node: str | None, error: bool, output: Path | None
+    options: DeploymentOptions, model: str, node: str | None, error: bool, output: Path | None
 ) -> None:
     """Reduce MODEL to one node, or to the nodes that raise the error its analysis stops at.
 

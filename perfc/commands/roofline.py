@@ -13,9 +13,8 @@ import click
 from perfc.errors import MissingExtraError
 from perfc.plain_text import say
 
-from ._analysis import AnalysisOptions
+from ._deployment import DeploymentOptions, deployment_options
 from ._document import show_document
-from ._options import dim_option
 from ._output import deliver, emit, format_options
 from ._report import PIPED_WIDTH, is_colourful, parse_top
 
@@ -27,15 +26,8 @@ FINDINGS = 1
 
 
 @click.command("roofline")
-@click.argument("target")
+@click.argument("name", metavar="[TARGET]", default="")
 @click.option("--model", type=click.Path(), help="Draw the kernels of this model.")
-@dim_option
-@click.option("--value", "values", multiple=True, metavar="NAME=N,...", help="Content of an input.")
-@click.option(
-    "--runtime", default="ort", show_default=True, help="eager, cudagraph, ort, tensorrt, inductor."
-)
-@click.option("--dtype", default="", help="What if: f16, bf16, tf32, i8, fp8; amp-f16, amp-bf16.")
-@click.option("--no-tf32", is_flag=True, help="f32 products do not use TF32.")
 @click.option(
     "--measured",
     multiple=True,
@@ -43,16 +35,13 @@ FINDINGS = 1
     metavar="FILE",
     help="Draw measured kernels too: an ncu CSV, or what `perfc ncu` or `perfc measure` wrote.",
 )
+@deployment_options
 @format_options("text", "svg", "html", "json")
 @click.option("--top", default="20", show_default=True, help="Kernels in the table, or 'all'.")
 def command(
-    target: str,
+    options: DeploymentOptions,
+    name: str,
     model: str | None,
-    dims: tuple[str, ...],
-    values: tuple[str, ...],
-    runtime: str,
-    dtype: str,
-    no_tf32: bool,
     measured: tuple[Path, ...],
     form: str,
     output: Path | None,
@@ -70,17 +59,20 @@ def command(
     limit = parse_top(top)
     notes: list[str] = []
     marks: list[Mark] = []
-    machine = load_machine(target)
+    if name and options.target not in (None, name):
+        raise click.UsageError("give TARGET or --target, not both")
+    how = options.deployment(also={"target": name} if name else None)
+    machine = load_machine(how.target)
     title = machine.name
     table = None
     if model is not None:
-        report = AnalysisOptions(target, dims, values, runtime, dtype, no_tf32).report(model)
+        report = options.report(model, how)
         table = report.roofline
-        found = marks_of(table, report.prediction.kernels, tf32=not no_tf32)
+        found = marks_of(table, report.prediction.kernels, tf32=how.tf32)
         marks += found.marks
         title = _title(report)
         notes += _model_notes(found.moving)
-    elif dims or values:
+    elif options.dims or options.values:
         raise click.UsageError("--dim and --value need a --model")
     for path in measured:
         from perfc.chart.overlay import read

@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
-from ._analysis import AnalysisOptions, analysis_options
+from ._deployment import DeploymentOptions, deployment_options
 from ._options import names_in
 from ._output import emit, format_options
 
 
 @click.command("sweep")
 @click.argument("model", type=click.Path(dir_okay=False))
-@click.option(
-    "--dim",
-    "dims",
-    multiple=True,
-    required=True,
-    metavar="NAME=RANGE",
-    help="1:256, 1:256:8, 1:256:*2, 128,512,2048 or one number; repeat it for several symbols.",
-)
 @click.option("--top", default=5, show_default=True, help="Kernels whose bounds are followed.")
 @click.option("--no-predict", is_flag=True, help="Sustained times and floors, no prediction.")
 @format_options("text", "csv", "json")
-@analysis_options
+@deployment_options
 def command(
-    options: AnalysisOptions,
+    options: DeploymentOptions,
     model: str,
     top: int,
     no_predict: bool,
@@ -35,20 +28,24 @@ def command(
 ) -> None:
     """Sweep symbols of MODEL: `perfc sweep model.onnx --dim batch=1:256 --target a100,h100`.
 
-    The analysis runs once; each point evaluates its formulas and predicts as `perfc analyze` does.
-    Several targets take commas between.
+    A range is 1:256, 1:256:8, 1:256:*2, 128,512,2048 or one number; repeat --dim for several
+    symbols. The analysis runs once; each point evaluates its formulas and predicts as `perfc
+    analyze` does. Several targets take commas between.
     """
     from perfc.machine import load_machine
     from perfc.sweep import sweep
     from perfc.sweep.axes import parse_axes
     from perfc.sweep.text import render_csv, render_json, render_text
 
+    if not options.dims:
+        raise click.UsageError("give --dim NAME=RANGE, as in --dim batch=1:256")
     axes = parse_axes(options.dims)
-    machines = [load_machine(name) for name in names_in(options.target)]
+    how = options.deployment(dims={a.name: a.values[0] for a in axes})
+    names = names_in(how.target)
+    machines = [load_machine(name) for name in names]
     if not machines:
         raise click.UsageError("--target names no target")
-    first = {a.name: a.values[0] for a in axes}
-    report = options.report(model, target=names_in(options.target)[0], dims=first)
+    report = options.report(model, replace(how, target=names[0]))
     found = sweep(report, axes, machines, top=top, predict=not no_predict)
     render = {"text": render_text, "csv": render_csv, "json": render_json}[form]
     emit(render(found), output)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from perfc.api import analyze, read
+from perfc.deployment import Deployment
 from perfc.errors import ParseError, PerfcError
 from perfc.ir.dim import Poly
 from perfc.ir.names import symbol_key
@@ -26,16 +27,18 @@ class Setting:
 
     Args:
         model: a file, or a file at a revision.
-        target: name or file of the target.
-        dims: values of symbolic extents; names of the other side's model will do.
+        deployment: how it is run; in its extents names of the other side's model will do.
+        values: contents of inputs that drive shapes.
     """
 
     model: str
-    target: str = "a100"
-    dims: Mapping[str, int] = field(default_factory=dict[str, int])
-    runtime: str = "ort"
-    dtype: str = ""
-    tf32: bool = True
+    deployment: Deployment = field(default_factory=Deployment)
+    values: Mapping[str, object] = field(default_factory=dict[str, object])
+
+    @property
+    def dims(self) -> Mapping[str, int]:
+        """Values of symbolic extents."""
+        return self.deployment.dims
 
     def read(self, path: str) -> Module:
         """The module of the file at ``path``, as it is read.
@@ -53,14 +56,8 @@ class Setting:
             PerfcError: as ``perfc.analyze``, with the model as the user named it.
         """
         with self.named(path):
-            return analyze(
-                path,
-                self.target,
-                dims=dims,
-                runtime=self.runtime,
-                dtype=self.dtype,
-                tf32=self.tf32,
-            )
+            how = replace(self.deployment, dims=dims)
+            return analyze(path, deployment=how, values=self.values)
 
     @contextmanager
     def named(self, path: str) -> Iterator[None]:

@@ -84,7 +84,7 @@ def mended(work: Work, path: str) -> Mended | None:
 
     try:
         before, after = original.SerializeToString(), model.SerializeToString()
-        module = typed(path, work.dims, work.values)
+        module = typed(path, work.deployment.dims, work.values)
         runs = prove(before, after, module, Path(path).resolve().parent, work.values)
     except PerfcError as error:
         error.where = path if not error.where else f"{path}: {error.where}"

@@ -98,19 +98,6 @@ def codes_of(patterns: Sequence[str], where: str) -> frozenset[str]:
     return frozenset(found)
 
 
-def find_file(start: Path) -> Path | None:
-    """The nearest ``perfc.toml`` upwards of ``start``, else ``pyproject.toml`` with our table."""
-    folders = (start.resolve(), *start.resolve().parents)
-    for folder in folders:
-        if (folder / "perfc.toml").is_file():
-            return folder / "perfc.toml"
-        if (folder / "pyproject.toml").is_file():
-            table = parsed(folder / "pyproject.toml").get("tool")
-            if isinstance(table, dict) and "perfc" in table:
-                return folder / "pyproject.toml"
-    return None
-
-
 def read_settings(path: Path | None) -> Settings:
     """The settings in ``path``, or the defaults.
 

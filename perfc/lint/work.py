@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from perfc.deployment import Deployment
 from perfc.errors import ModelError, PerfcError
 
 from .engine import Linted, Linter, Outcome
@@ -16,14 +17,10 @@ SUFFIXES = (".onnx", ".onnx.gz")
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """A linter and the options of the analysis."""
+    """A linter and how models are run."""
 
     linter: Linter
-    target: str
-    runtime: str
-    dtype: str
-    tf32: bool
-    dims: Mapping[str, int]
+    deployment: Deployment
     values: Mapping[str, object]
 
     def lint(self, path: str, model: object = None) -> Linted:
@@ -36,12 +33,8 @@ class Work:
 
         report = analyze(
             path if model is None else model,
-            self.target,
-            dims=self.dims,
+            deployment=self.deployment,
             values=self.values,
-            runtime=self.runtime,
-            dtype=self.dtype,
-            tf32=self.tf32,
         )
         return self.linter.check(report, path, has_values=bool(self.values))
 

@@ -11,6 +11,7 @@ from perfc.analyzers.estimators.fitted_rates import Efficiencies
 from perfc.analyzers.estimators.fitted_rates.efficiencies import HIGH, LOW, WHOLE, source_of
 from perfc.errors import ParseError, TargetError
 from perfc.machine import Machine, load_machine, validate
+from perfc.passes.runtimes import Framework, standing_for
 from perfc.whole_file import replacing
 
 from .dataset import beside, read
@@ -54,7 +55,7 @@ def fit_from(
     output: Path,
     *,
     threads: int | None = None,
-    runtime: str = "ort-cpu-blocked",
+    runtime: str = "",
 ) -> Fitted:
     """Fit efficiencies to the rows of a dataset and write them into a copy of a target file.
 
@@ -64,7 +65,7 @@ def fit_from(
         target: name or file of the machine they were measured on.
         output: the file to write.
         threads: whose rows are used; those with most runs by default.
-        runtime: fusion table that the rows speak of.
+        runtime: fusion table that the rows speak of; of ONNX Runtime on processors by default.
 
     Raises:
         ParseError: no such rows, or too few models.
@@ -95,7 +96,8 @@ def fit_from(
         "threads": str(chosen),
         "note": f"total time of a model left out: {error:.1%} mean absolute error",
     }
-    machine = write(load_machine(target), output, efficiencies, runtime, source)
+    table = runtime or standing_for(Framework.ORT, "cpu").name
+    machine = write(load_machine(target), output, efficiencies, table, source)
     return Fitted(machine, efficiencies, tuple(outcomes), version, chosen)
 
 

@@ -16,9 +16,13 @@ from typing import Any
 
 from perfc.errors import MissingExtraError, PassError
 from perfc.extras import install
+from perfc.passes.runtimes import Framework
 
 from .feeds import Input, write
 from .weights import Runnable
+
+PACKAGES = {Framework.TORCH: ("torch", "gnn"), Framework.ORT: ("onnxruntime", "ort")}
+"""Frameworks that models are executed with: the package, and the extra that has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +30,7 @@ class Protocol:
     """How a measurement is done.
 
     Args:
-        runtime: ``ort`` or ``torch``.
+        framework: that executes it.
         device: ``cpu`` or ``cuda:0``.
         threads: of the runtime's pool.
         repeat: runs at least.
@@ -37,7 +41,7 @@ class Protocol:
         is_profiled: whether kernels are timed too, in a second session.
     """
 
-    runtime: str = "ort"
+    framework: Framework = Framework.ORT
     device: str = "cpu"
     threads: int = 1
     repeat: int = 10
@@ -135,7 +139,7 @@ def execute(
         MissingExtraError: the runtime is not installed.
         PassError: the runtime failed on the model before anything was measured.
     """
-    check_installed(protocol.runtime)
+    check_installed(protocol.framework)
     kept = []
     for n, inputs in enumerate(cases):
         path = folder / f"case{n}.npz"
@@ -144,7 +148,7 @@ def execute(
     request: dict[str, Any] = {
         "model": str(model.path),
         "folder": str(folder),
-        "runtime": protocol.runtime,
+        "runtime": protocol.framework.value,
         "device": protocol.device,
         "threads": protocol.threads,
         "repeat": protocol.repeat,
@@ -242,7 +246,7 @@ def collected(folder: Path, why: str) -> Outcome:
     )
 
 
-def check_installed(runtime: str) -> None:
+def check_installed(framework: Framework) -> None:
     """Refuse a runtime that is not there.
 
     Raises:
@@ -250,7 +254,7 @@ def check_installed(runtime: str) -> None:
     """
     from importlib.util import find_spec
 
-    package, extra = ("torch", "gnn") if runtime == "torch" else ("onnxruntime", "ort")
+    package, extra = PACKAGES[framework]
     if find_spec(package) is None:
         raise MissingExtraError(f"{package} is not installed", hint=install(extra), where="measure")
 

@@ -214,7 +214,7 @@ def kernel_rows(m: Measurement) -> list[KernelRow]:
     run = Run.of(m)
     found: list[KernelRow] = []
     kernels = m.report.kernels
-    moved = moved_bytes(kernels.kernels, kernels.runtime.name, m.report.env)
+    moved = moved_bytes(kernels.kernels, kernels.runtime, m.report.env)
     for number, c in enumerate(m.rows):
         if not c.is_measured:
             continue

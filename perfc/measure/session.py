@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from perfc.api import analyze
 from perfc.errors import ParseError
 from perfc.ir.graph import walk
+from perfc.passes.runtimes import Framework, standing_for
 from perfc.report.units import Unit, quantity
 
 from .attribute import Attribution, attribute, by_names
@@ -27,7 +28,10 @@ from .weights import Runnable, runnable
 if TYPE_CHECKING:
     from perfc.api import Report
 
-TABLES = {"cpu": "ort-cpu-blocked", "cuda": "ort"}
+EXECUTED_BY = {
+    Source.ORT: Framework.ORT, Source.KINETO: Framework.TORCH, Source.TENSORRT: Framework.TENSORRT,
+}  # fmt: skip
+"""What executed a model that was profiled."""
 Optimised: TypeAlias = "tuple[tuple[OptimisedNode, ...], frozenset[str]]"
 """Nodes of a runtime's graph, and its stored tensors."""
 LEAST_SHARE = 0.5
@@ -85,7 +89,7 @@ def measure_cases(
         analyze(model, machine, dims=b, runtime=table_of(protocol)) for b in bindings
     ]
     nodes = sum(1 for _ in walk(done[0].source.graph))
-    check_installed(protocol.runtime)
+    check_installed(protocol.framework)
     allocator = allocator_of(protocol)
     needs = (need_of(r.source, r.env, allocator) for r in done)
     warnings = {check_room(need, os.fspath(model)) for need in needs} - {""}
@@ -113,16 +117,14 @@ def default_target(device: str) -> str:
 
 def table_of(protocol: Protocol) -> str:
     """The fusion table of what will run."""
-    if protocol.runtime == "torch":
-        return "eager"
-    return TABLES[protocol.device.partition(":")[0]]
+    return standing_for(protocol.framework, protocol.device.partition(":")[0]).name
 
 
 def allocator_of(protocol: Protocol) -> Allocator:
     """What becomes of memory that the run no longer needs."""
     if protocol.device != "cpu":
         return Allocator.DEVICE
-    return Allocator.RETURNED if protocol.runtime == "torch" else Allocator.ARENA
+    return Allocator.RETURNED if protocol.framework is Framework.TORCH else Allocator.ARENA
 
 
 def profiles_of(outcome: Outcome) -> tuple[Profile | None, ...]:
@@ -184,7 +186,7 @@ def together(
     has_target: bool,
 ) -> Measurement:
     """The measurement of one case."""
-    setting = Setting(protocol.runtime, outcome.version, protocol.device, protocol.threads)
+    setting = Setting(protocol.framework.value, outcome.version, protocol.device, protocol.threads)
     if profile is None:
         attribution = Attribution((), (), 0.0)
     else:
@@ -229,9 +231,10 @@ def read_profile(
     """
     profile = read(path, layers)
     device = "cuda" if "cuda" in profile.device.lower() else "cpu"
-    table = {Source.ORT: TABLES[device], Source.KINETO: "eager", Source.TENSORRT: "tensorrt"}
+    framework = EXECUTED_BY[profile.source]
+    table = standing_for(framework, device).name
     machine = target or default_target("cpu" if device == "cpu" else device)
-    report = analyze(model, machine, dims=dims, runtime=table[profile.source])
+    report = analyze(model, machine, dims=dims, runtime=table)
     if profile.source is Source.KINETO:
         from .align import aligned
 
@@ -248,7 +251,7 @@ def read_profile(
         )
     total = profile.run_s if profile.run_s is not None else profile.kernel_s
     setting = Setting(
-        {Source.ORT: "ort", Source.KINETO: "torch", Source.TENSORRT: "tensorrt"}[profile.source],
+        framework.value,
         profile.source.value,
         profile.device or device,
         0,

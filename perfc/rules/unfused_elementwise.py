@@ -11,6 +11,7 @@ from perfc.lint.finding import Finding
 from perfc.lint.rule import Rule
 from perfc.lint.subject import Subject
 from perfc.passes.fuse import Kernel
+from perfc.passes.runtimes import tables
 
 
 class UnfusedElementwise(Rule):
@@ -56,10 +57,16 @@ class UnfusedElementwise(Rule):
             runtime = subject.report.kernels.runtime.name
             yield self.finding(
                 f"{len(run)} elementwise kernels in a row under {runtime}: {labels}{more}",
-                "use a fused operator, or a runtime that fuses them (tensorrt, inductor)",
+                f"use a fused operator, or a runtime that fuses them ({', '.join(fusing())})",
                 nodes=nodes,
                 gain=gain,
             )
+
+
+def fusing() -> Iterator[str]:
+    """Runtimes that make one kernel of such a chain."""
+    chain = Kind.ELEMENTWISE
+    return (t.name for t in tables() if chain in t.epilogue.get(chain, ()))
 
 
 def following(subject: Subject, index: int) -> int | None:

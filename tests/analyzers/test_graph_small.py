@@ -12,14 +12,16 @@ HEAD = '<ir_version: 10, opset_import: ["" : 18]>\n'
 
 def test_one_operator_has_no_tensor_that_another_reads() -> None:
     model = f"{HEAD}g (float[batch, 64] x, float[64, 64] w) => (float[batch, 64] y) "
-    found = perfc.predict((model + "{ y = MatMul (x, w) }").encode(), batch=64, device="rtx4090")
+    found = perfc.predict(
+        (model + "{ y = MatMul (x, w) }").encode(), target="rtx4090", dims={"batch": 64}
+    )
     assert 0 < found.floor_s <= found.low <= found.value <= found.high
 
 
 def test_nothing_to_run_is_said() -> None:
     model = f"{HEAD}g (float[batch, 4] x) => (float[batch, 4] y) {{ y = Identity (x) }}"
     with pytest.raises(ModelError, match="no operator that a device runs"):
-        perfc.predict(model.encode(), batch=8, device="rtx4090")
+        perfc.predict(model.encode(), target="rtx4090", dims={"batch": 8})
 
 
 @pytest.mark.parametrize(("operator", "is_known"), [("Gelu", True), ("Cos", True), ("Det", False)])
@@ -29,7 +31,7 @@ def test_an_activation_by_another_name_is_not_strange(operator: str, is_known: b
         "g (float[batch, 64, 256, 256] x, float[256, 256] w) => (float y) "
         f"{{ a = MatMul (x, w) b = {operator} (a) y = Relu (b) }}"
     )
-    found = perfc.predict(model.encode(), batch=64, device="rtx4090")
+    found = perfc.predict(model.encode(), target="rtx4090", dims={"batch": 64})
     assert any(operator.lower() in reason for reason in found.outside) != is_known
 
 
@@ -39,5 +41,5 @@ def test_an_operator_nobody_knows_is_named() -> None:
         "g (float[batch, 64] x, float[64, 64] w) => (float y) "
         "{ a = MatMul (x, w) y = acme.Mystery (a) }"
     )
-    found = perfc.predict(model.encode(), batch=64, device="rtx4090")
+    found = perfc.predict(model.encode(), target="rtx4090", dims={"batch": 64})
     assert any("opaque" in reason for reason in found.outside)

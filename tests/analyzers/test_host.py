@@ -15,7 +15,7 @@ RESNET = str(Path(__file__).parents[2] / "examples" / "models" / "resnet50.onnx.
 
 
 def test_one_image_is_launched_as_slowly_as_eight() -> None:
-    one, eight = (perfc.predict(RESNET, batch=n, device="rtx4090") for n in (1, 8))
+    one, eight = (perfc.predict(RESNET, target="rtx4090", dims={"batch": n}) for n in (1, 8))
     assert one.value == eight.value
     assert 150 * EAGER_HOST.mid < one.value < 500 * EAGER_HOST.mid
     assert any("host" in reason for reason in one.outside)
@@ -23,7 +23,7 @@ def test_one_image_is_launched_as_slowly_as_eight() -> None:
 
 
 def test_a_run_that_was_measured_keeps_its_number() -> None:
-    found = perfc.predict(RESNET, batch=256, device="rtx4090")
+    found = perfc.predict(RESNET, target="rtx4090", dims={"batch": 256})
     assert not found.outside
     assert found.value > 400 * EAGER_HOST.high
 

@@ -26,8 +26,8 @@ from perfc.analyzers.steps.columns import columns
 from perfc.analyzers.steps.features import tabulate
 from perfc.analyzers.steps.kernels import (
     KERNEL_ERROR,
+    MODES,
     NINE_IN_TEN,
-    RUNTIMES,
     above_floors,
     kernel_times,
     setting_of,
@@ -72,7 +72,7 @@ def write_steps(folder: Path, mode: Mode, factor: float = 2.0, hull: float = 1e1
 @pytest.fixture(scope="module")
 def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("weights")
-    for mode in RUNTIMES.values():
+    for mode in MODES.values():
         write_steps(folder, mode)
     return folder
 

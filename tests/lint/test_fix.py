@@ -28,13 +28,14 @@ def file(tmp_path: Path) -> Path:
 
 
 def work(select: tuple[str, ...] = ()) -> object:
+    from perfc.deployment import Deployment
     from perfc.lint.engine import Linter, selected
     from perfc.lint.settings import Settings
     from perfc.lint.work import Work
 
     settings = Settings()
     linter = Linter(settings, selected(settings, select), 0.0)
-    return Work(linter, "a100", "ort", "", True, {}, {})
+    return Work(linter, Deployment(), {})
 
 
 def test_everything_fixable_is_mended_proved_and_gains(file: Path) -> None:

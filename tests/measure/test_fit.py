@@ -29,6 +29,7 @@ from perfc.measure.fit import fit, samples_of, total_s
 from perfc.measure.nnls import bounded, nnls, robust
 from perfc.measure.rows import KernelRow, ModelRow
 from perfc.measure.rows import subject_of as of_row
+from perfc.passes.runtimes import runtime
 
 TABLE = "ort-cpu-blocked"
 TRUTH = {Term.LAUNCH: 2e-6, Term.MAC: 8e-12, Term.BYTE: 1e-11}
@@ -156,7 +157,7 @@ def test_too_few_models_are_refused(
 def test_prediction_is_never_below_the_floor(residual: str) -> None:
     report = analyze(residual, "generic-x86-64", runtime=TABLE)
     nothing = Efficiencies({"conv": {}, "gemm": {}, "memory": {}, HOST: {Term.LAUNCH: 1e-6}})
-    times = nothing.times(report.roofline, TABLE)
+    times = nothing.times(report.roofline, runtime(TABLE))
     assert times == pytest.approx([b.floor_s for b in report.roofline.kernels])
     assert total_s(report, nothing) >= sum(times)
 
@@ -176,13 +177,13 @@ def test_layout_changes_where_blocks_begin_and_end(residual: str) -> None:
     moved = dict(
         zip(
             (k.label for k in report.kernels.kernels),
-            moved_bytes(report.kernels.kernels, TABLE, report.env),
+            moved_bytes(report.kernels.kernels, runtime(TABLE), report.env),
             strict=True,
         )
     )
     assert moved["Conv + BatchNormalization + Relu"] == 2 * 2 * 16 * 20 * 20 * 4
     assert moved["GlobalAveragePool"] == 2 * 2 * 32 * 4
-    assert set(moved_bytes(report.kernels.kernels, "ort-cpu", report.env)) == {0.0}
+    assert set(moved_bytes(report.kernels.kernels, runtime("ort-cpu"), report.env)) == {0.0}
 
 
 @pytest.mark.parametrize(

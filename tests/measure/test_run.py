@@ -20,6 +20,7 @@ from perfc.measure.feeds import contents, inputs_of
 from perfc.measure.process import Protocol
 from perfc.measure.session import measure
 from perfc.measure.weights import runnable
+from perfc.passes.runtimes import Framework
 
 pytest.importorskip("onnxruntime")
 QUICK = Protocol(threads=1, repeat=3, min_time_s=0.0, limit_s=60)
@@ -127,7 +128,7 @@ def test_a_runtime_that_fails_gives_its_last_line(tmp_path: Path) -> None:
 def test_missing_runtime_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     with pytest.raises(MissingExtraError, match=r"pip install 'onnxruntime>="):
-        process.check_installed("ort")
+        process.check_installed(Framework.ORT)
 
 
 def test_command_prints_and_appends_rows(residual: str, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from perfc.analyzers.steps.kernels import Autocasting, kernel_times
 from perfc.analyzers.steps.predict import predict_module
 from perfc.analyzers.steps.setting import Precision, Setting
 from perfc.api import typed
-from perfc.errors import PassError
+from perfc.errors import PassError, PerfcError
 from perfc.ir.graph import Module
 from perfc.ir.op import Kind
 from perfc.ir.types import DType, TensorType
@@ -117,5 +117,5 @@ def test_autocast_is_of_wide_models() -> None:
 
 
 def test_an_unknown_precision_names_the_choice() -> None:
-    with pytest.raises(PassError, match="amp-bf16"):
+    with pytest.raises(PerfcError, match="amp-bf16"):
         perfc.analyze(MODELS / "resnet50.onnx.gz", "a100", dtype="amp-f8")

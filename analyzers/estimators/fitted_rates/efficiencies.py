@@ -14,6 +14,7 @@ from .subject import Subject, of_bound
 
 if TYPE_CHECKING:
     from perfc.passes.roofline import RooflineTable
+    from perfc.passes.runtimes import Runtime
 
 MOVES = "move"
 """The class of copies that change layout."""
@@ -91,12 +92,12 @@ class Efficiencies:
             return 0.0
         return rates.get(Term.LAUNCH, 0.0) + nbytes * rates.get(Term.MOVED_BYTE, 0.0)
 
-    def kernels(self, table: RooflineTable, runtime: str) -> list[Fitted | None]:
+    def kernels(self, table: RooflineTable, runtime: Runtime) -> list[Fitted | None]:
         """Time of every kernel, not below its floor; None where no class was ever measured.
 
         Args:
             table: bounds of the kernels.
-            runtime: name of the fusion table that made them.
+            runtime: the fusion table that made them.
         """
         found: list[Fitted | None] = []
         moves = moved_bytes([b.kernel for b in table.kernels], runtime, table.env)
@@ -108,7 +109,7 @@ class Efficiencies:
             found.append(fitted)
         return found
 
-    def times(self, table: RooflineTable, runtime: str) -> list[float]:
+    def times(self, table: RooflineTable, runtime: Runtime) -> list[float]:
         """Time of every kernel; at measured rates where no class of it was ever measured."""
         return [
             bound.time_s if fitted is None else fitted.time_s

@@ -16,8 +16,8 @@ from perfc.ir.types import DType, TensorType
 
 if TYPE_CHECKING:
     from perfc.passes.fuse import Kernel
+    from perfc.passes.runtimes import Runtime
 
-TABLE = "ort-cpu-blocked"
 BLOCK = 16
 """Channels in a block, of processors with 512-bit vectors; a multiple of the 8 of others."""
 ALIGNMENT = 4
@@ -30,13 +30,13 @@ _UNITS = frozenset({"quick_gelu", "gelu", "fast_gelu"})
 _JOINING = frozenset({"add", "sum", "mul"})
 
 
-def moved_bytes(kernels: Sequence[Kernel], runtime: str, env: Mapping[str, int]) -> list[float]:
+def moved_bytes(kernels: Sequence[Kernel], runtime: Runtime, env: Mapping[str, int]) -> list[float]:
     """For each kernel the bytes that are copied into or out of blocks beside it, read and written.
 
     A copy is charged to the kernel that made the tensor; of an input to its first reader. None
     are copied where the runtime keeps one layout.
     """
-    if runtime != TABLE:
+    if not runtime.blocks_channels:
         return [0.0] * len(kernels)
     read = {v for k in kernels for v in k.reads}
     outputs = {v for k in kernels for v in k.writes if v not in read}

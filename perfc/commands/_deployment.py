@@ -1,0 +1,358 @@
+"""How a model is run: the options of every command that runs one, declared here alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+
+import click
+
+from perfc.errors import ParseError
+
+from ._options import dim_option, parse_dims
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+    from perfc.api import Report
+    from perfc.check.config import Config
+    from perfc.deployment import Deployment
+    from perfc.passes.manager import Instrument
+    from perfc.project_file import StatedDeployment
+
+P = ParamSpec("P")
+R = TypeVar("R")
+C = TypeVar("C", bound=Callable[..., Any])
+
+
+class Names(click.ParamType[str]):
+    """Names that the tables of perfc have, looked up when they are shown.
+
+    Whether one is known is said where the whole deployment is checked, with its place.
+    """
+
+    name = "name"
+
+    def __init__(self, known: Callable[[], Iterable[str]]) -> None:
+        self.known = known
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Those that begin so."""
+        from click.shell_completion import CompletionItem
+
+        return [CompletionItem(name) for name in self.known() if name.startswith(incomplete)]
+
+
+class DeploymentOption(click.Option):
+    """One field of a deployment; its help names what there is, and the defaults.
+
+    Args:
+        field: of ``Deployment``.
+        words: help, with ``{names}`` and ``{default}`` in it.
+    """
+
+    def __init__(self, *args: Any, field: str, words: str, **more: Any) -> None:
+        more["help"] = words
+        super().__init__(*args, **more)
+        self.field, self.words = field, words
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """The line of the help."""
+        names = ", ".join(self.type.known()) if isinstance(self.type, Names) else ""
+        default = default_of(self.field) if "{default}" in self.words else ""
+        self.help = self.words.format(names=names, default=default)
+        return super().get_help_record(ctx)
+
+
+def default_of(field: str) -> str:
+    """What a field is by default, in `perfc predict` too where that differs."""
+    from perfc.deployment import Deployment, of_whole_runs
+
+    values = (getattr(how, field) for how in (Deployment(), of_whole_runs()))
+    usual, whole = (getattr(v, "value", v) or "the model's own" for v in values)
+    return f"{usual} by default" if usual == whole else f"{usual} by default (predict: {whole})"
+
+
+def _targets() -> Iterable[str]:
+    from perfc.machine import list_machines
+
+    return (listing.name for listing in list_machines())
+
+
+def _runtimes() -> Iterable[str]:
+    from perfc.passes.runtimes import runtimes
+
+    return runtimes()
+
+
+def _precisions() -> Iterable[str]:
+    from perfc.passes.retype import AUTOCAST, NARROW, WIDE
+
+    return (*WIDE, *NARROW, *AUTOCAST)
+
+
+def _layouts() -> Iterable[str]:
+    from perfc.passes.runtimes import Layout
+
+    return (layout.value for layout in Layout)
+
+
+def _modes() -> Iterable[str]:
+    from perfc.deployment import Mode
+
+    return (mode.value for mode in Mode)
+
+
+_FIELDS: Mapping[str, tuple[tuple[str, ...], dict[str, Any]]] = {
+    "target": (("-t", "--target"), {
+        "type": Names(_targets), "metavar": "NAME",
+        "words": "Name or file of a target, see `perfc targets`; {default}.",
+    }),
+    "runtime": (("--runtime",), {
+        "type": Names(_runtimes), "metavar": "NAME",
+        "words": "Whose kernels run: {names}; {default}.",
+    }),
+    "runtime_version": (("--runtime-version",), {
+        "metavar": "VERSION",
+        "words": "Of the runtime's framework, e.g. 2.9; by default the newest that was measured.",
+    }),
+    "dtype": (("--dtype",), {
+        "type": Names(_precisions), "metavar": "NAME",
+        "words": "Precision, autocast included: {names}; {default}.",
+    }),
+    "tf32": (("--tf32/--no-tf32",), {
+        "words": "Whether f32 products may use TF32; by default they may.",
+    }),
+    "layout": (("--layout",), {
+        "type": Names(_layouts), "metavar": "NAME",
+        "words": "Of feature maps: {names}; {default}.",
+    }),
+    "streams": (("--streams",), {"metavar": "N", "words": "That launch kernels; {default}."}),
+    "mode": (("--mode",), {
+        "type": Names(_modes), "metavar": "NAME",
+        "words": "What a run is: {names} (a whole step); {default}.",
+    }),
+}  # fmt: skip
+"""Fields of a deployment beside its extents: flags, and what `click.option` takes."""
+_value_option = click.option(
+    "--value",
+    "values",
+    multiple=True,
+    metavar="NAME=N,...",
+    help="Content of an input that drives shapes, e.g. sizes=1,3,224,224; repeatable.",
+)
+config_option = click.option(
+    "--config",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="perfc.toml or pyproject.toml, instead of the nearest upwards.",
+)
+_isolated_option = click.option(
+    "--isolated", is_flag=True, help="Read no perfc.toml or pyproject.toml."
+)
+
+
+def flag_of(field: str) -> str:
+    """A field as it is typed."""
+    return "--dim" if field == "dims" else f"--{field.replace('_', '-')}"
+
+
+def _field_options() -> list[Callable[[C], C]]:
+    return [
+        click.option(*flags, field, default=None, cls=DeploymentOption, field=field, **more)
+        for field, (flags, more) in _FIELDS.items()
+    ]
+
+
+def to_options(function: C) -> C:
+    """Add ``--to-FIELD`` for every field, of what is compared with."""
+    for field, (flags, more) in reversed(list(_FIELDS.items())):
+        names = "/".join(f"--to-{f.removeprefix('--')}" for f in flags[-1].split("/"))
+        words = f"Of the new side; see {flag_of(field)}."
+        function = click.option(
+            names,
+            f"to_{field}",
+            default=None,
+            cls=DeploymentOption,
+            field=field,
+            **{**more, "words": words},
+        )(function)
+    return click.option(
+        "--to-dim", "to_dims", multiple=True, metavar="NAME=N", help="Of the new side; see --dim."
+    )(function)
+
+
+@dataclass(frozen=True)
+class DeploymentOptions:
+    """What was given, as it was typed; None where it was not."""
+
+    target: str | None
+    runtime: str | None
+    runtime_version: str | None
+    dtype: str | None
+    tf32: bool | None
+    layout: str | None
+    streams: str | None
+    mode: str | None
+    dims: tuple[str, ...]
+    values: tuple[str, ...]
+    config: Path | None
+    isolated: bool
+
+    @cached_property
+    def file(self) -> Path | None:
+        """The file of the project, where there is one that is to be read."""
+        from perfc.project_file import find
+
+        return None if self.isolated else self.config or find(Path.cwd())
+
+    @cached_property
+    def of_file(self) -> StatedDeployment:
+        """What the file of the project says.
+
+        Raises:
+            ParseError: it is not as it should be.
+        """
+        from perfc.deployment import READERS
+        from perfc.project_file import StatedDeployment, deployment_in
+
+        if self.file is None:
+            return StatedDeployment({}, str)
+        return deployment_in(self.file, tuple(READERS))
+
+    def typed(self, dims: Mapping[str, int] | None = None) -> dict[str, object]:
+        """Fields that the command line says, extents as ``dims`` have them where they are given.
+
+        Raises:
+            ParseError: an extent that is none.
+        """
+        found: dict[str, object] = {
+            name: value for name in _FIELDS if (value := getattr(self, name)) is not None
+        }
+        sizes = parse_dims(self.dims) if dims is None else dims
+        return {**found, **({"dims": sizes} if sizes else {})}
+
+    def deployment(
+        self,
+        default: Deployment | None = None,
+        *,
+        dims: Mapping[str, int] | None = None,
+        also: Mapping[str, object] | None = None,
+        also_at: str = "",
+        is_whole: bool = False,
+    ) -> Deployment:
+        """What the command line says, else the file of the project, else ``default``.
+
+        Args:
+            default: of the command.
+            dims: extents in the place of those that were typed.
+            also: fields that were said in other words, or elsewhere.
+            also_at: where, for messages; on the command line by default.
+            is_whole: whether it is of whole runs, training steps among them.
+
+        Raises:
+            ParseError: a value that is none, or fields that do not go together; says where.
+        """
+        from perfc.deployment import Deployment
+
+        typed = {**self.typed(dims), **(also or {})}
+        values = {**self.of_file.values, **typed}
+        of_file = self.of_file.values.get("dims")
+        if isinstance(of_file, dict) and isinstance(typed.get("dims"), Mapping):
+            values["dims"] = {**of_file, **typed["dims"]}  # type: ignore[dict-item]
+
+        def place(field: str) -> str:
+            is_also = also is not None and field in also
+            return (also_at or flag_of(field)) if is_also else self.place(field)
+
+        found = (default or Deployment()).stated(values, place)
+        if not is_whole:
+            found.require_inference(place("mode"))
+        return found
+
+    def place(self, field: str) -> str:
+        """Where a field is said: on the command line, or in the file of the project."""
+        given = getattr(self, field, None)
+        is_typed = given is not None and given != ()
+        if is_typed or field not in self.of_file.values:
+            return flag_of(field)
+        return self.of_file.place(field)
+
+    def is_stated(self, field: str) -> bool:
+        """Whether the command line or the file of the project says a field."""
+        return field in self.typed() or field in self.of_file.values
+
+    def budgets(self) -> Config:
+        """The budgets of the project, under what the command line says.
+
+        Raises:
+            ParseError: there are none, or they are not as they should be.
+        """
+        from perfc.check import config as configs
+
+        if self.isolated:
+            raise click.UsageError("budgets are in the file that --isolated leaves out")
+        if self.values:
+            raise click.UsageError("budgets are for many models, and --value is for one")
+        return configs.load(self.file or configs.find(Path.cwd()), self.typed())
+
+    @property
+    def contents(self) -> dict[str, object]:
+        """Contents of inputs.
+
+        Raises:
+            ParseError: not ``NAME=NUMBERS``.
+        """
+        from ._report import parse_values
+
+        return parse_values(self.values)
+
+    def report(
+        self,
+        model: object,
+        deployment: Deployment | None = None,
+        *,
+        predictor: str = "",
+        instruments: Sequence[Instrument] = (),
+    ) -> Report:
+        """The analysis of ``model``, as the options say or under a deployment made of them.
+
+        Raises:
+            PerfcError: as ``perfc.analyze``.
+        """
+        from perfc.api import analyze
+
+        how = deployment or self.deployment()
+        try:
+            return analyze(
+                model, deployment=how, values=self.contents, predictor=predictor,
+                instruments=instruments,
+            )  # fmt: skip
+        except ParseError as error:
+            of_file = self.of_file.values.get("dims")
+            for name in of_file if isinstance(of_file, dict) else ():
+                if f"no symbol {name!r}" in error.message:
+                    error.hint = f"{error.hint}; {self.of_file.place('dims')} gives it"
+            raise
+
+
+def deployment_options(
+    function: Callable[Concatenate[DeploymentOptions, P], R],
+) -> Callable[P, R]:
+    """Add the options; ``function`` gets them as its first argument."""
+
+    @wraps(function)
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
+        taken = {name: kwargs.pop(name) for name in DeploymentOptions.__dataclass_fields__}
+        return function(DeploymentOptions(**taken), *args, **kwargs)  # type: ignore[arg-type]
+
+    decorated: Callable[P, R] = wrapped
+    options = [*_field_options(), dim_option, _value_option, config_option, _isolated_option]
+    for option in reversed(options):
+        decorated = option(decorated)
+    return decorated

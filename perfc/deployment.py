@@ -1,0 +1,251 @@
+"""How a model is run, as one value: what the command line, a file and a program say alike."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from operator import index
+from typing import Any, TypedDict
+
+from perfc.choice import member
+from perfc.errors import ParseError, PassError
+from perfc.ir.sizes import sizes_of
+from perfc.passes.retype import precision_name
+from perfc.passes.runtimes import (
+    DEFAULT,
+    MAX_STREAMS,
+    Layout,
+    Runtime,
+    Steps,
+    of_steps,
+    runtime,
+    runtimes,
+    tables,
+)
+
+VERSION = re.compile(r"(\d{1,3})\.(\d{1,3})(\.\S*)?")
+
+
+class Mode(Enum):
+    """What a run is."""
+
+    INFERENCE = "inference"
+    """The forward pass."""
+    TRAINING = "training"
+    """A whole step: forward, backward and optimiser."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """One way of running a model. Options, keys of files and keywords have the fields' names.
+
+    Args:
+        target: name or file of the machine.
+        runtime: whose kernels run, without streams.
+        runtime_version: of the runtime's framework, ``2.9``; "" for the newest that was measured.
+        dtype: what-if precision, autocast included; "" for the model's own.
+        tf32: whether f32 products may use TF32.
+        layout: of feature maps.
+        streams: that launch kernels.
+        mode: what a run is.
+        dims: values of symbolic extents, the batch among them, by the names that models have.
+    """
+
+    target: str = "a100"
+    runtime: str = DEFAULT
+    runtime_version: str = ""
+    dtype: str = ""
+    tf32: bool = True
+    layout: Layout = Layout.CHANNELS_FIRST
+    streams: int = 1
+    mode: Mode = Mode.INFERENCE
+    dims: Mapping[str, int] = field(default_factory=dict[str, int], hash=False)
+
+    @property
+    def table_name(self) -> str:
+        """The fusion table with its streams, as passes take it: ``ort:3``."""
+        return self.runtime if self.streams == 1 else f"{self.runtime}:{self.streams}"
+
+    @property
+    def table(self) -> Runtime:
+        """The fusion table."""
+        return runtime(self.table_name)
+
+    @property
+    def version(self) -> tuple[int, int] | None:
+        """Major and minor version of the framework; None where it is not said."""
+        found = VERSION.fullmatch(self.runtime_version)
+        return (int(found[1]), int(found[2])) if found else None
+
+    def as_json(self) -> dict[str, object]:
+        """The fields by name, as JSON has them."""
+        found: dict[str, object] = {name: getattr(self, name) for name in READERS}
+        return {**found, "layout": self.layout.value, "mode": self.mode.value}
+
+    def require_inference(self, where: str = "mode") -> None:
+        """Refuse what is no forward pass, where kernels are looked at one by one.
+
+        Raises:
+            ParseError: it is a training step.
+        """
+        if self.mode is not Mode.INFERENCE:
+            hint = f"`perfc predict --mode {self.mode.value}` predicts whole steps"
+            raise ParseError("only forward passes are analysed", where=where, hint=hint)
+
+    def at(self, dims: Mapping[str, int]) -> Deployment:
+        """The same at other extents, those given before kept."""
+        return replace(self, dims={**self.dims, **dims})
+
+    def stated(self, values: Mapping[str, object], where: Callable[[str], str] = str) -> Deployment:
+        """The same with what ``values`` say of some fields, each and all together checked.
+
+        Args:
+            values: by the name of the field, as typed or as the field has them; ``dims`` are added.
+            where: the place of a field, for messages.
+
+        Raises:
+            ParseError: no such field, a value that is none, or fields that do not go together.
+        """
+        for name in values:
+            if name not in READERS:
+                raise ParseError(f"no {name!r}", hint=f"there are {', '.join(READERS)}")
+        fields: dict[str, Any] = {}
+        for name, read in READERS.items():
+            if name in values:
+                fields |= read(values[name], where(name))
+        if "dims" in fields:
+            fields["dims"] = {**self.dims, **fields["dims"]}
+        found = replace(self, **fields)
+        found.check(where)
+        return found
+
+    def check(self, where: Callable[[str], str] = str) -> None:
+        """Refuse what the runtime does not offer.
+
+        Raises:
+            ParseError: says what it or others offer.
+        """
+        table = self.table
+        if self.layout not in table.layouts:
+            offer = ", ".join(t.name for t in tables() if self.layout in t.layouts)
+            raise ParseError(
+                f"{self.runtime} does not run {self.layout.value}", where=where("layout"),
+                hint=f"{offer} do",
+            )  # fmt: skip
+        if self.runtime_version and table.known_steps is None:
+            offer = ", ".join(t.name for t in tables() if t.known_steps is not None)
+            raise ParseError(
+                f"versions of {self.runtime} are not told apart", where=where("runtime_version"),
+                hint=f"those of {offer} are",
+            )  # fmt: skip
+
+
+def of_whole_runs() -> Deployment:
+    """How `predict` takes a whole run to be where nothing else is said: as most measured ones."""
+    return Deployment("rtx4090", of_steps(Steps.EAGER).name, dtype="amp-f16")
+
+
+class DeploymentKeywords(TypedDict, total=False):
+    """The fields of a deployment as keywords of a function; see ``Deployment``."""
+
+    runtime: str
+    runtime_version: str
+    dtype: str
+    tf32: bool
+    layout: str | Layout
+    streams: int
+    mode: str | Mode
+    dims: Mapping[str, int] | None
+
+
+def text_of(value: object, where: str) -> str:
+    """A string.
+
+    Raises:
+        ParseError: something else.
+    """
+    if not isinstance(value, str):
+        raise ParseError(f"{value!r} is not a string", where=where)
+    return value
+
+
+def _target(value: object, where: str) -> dict[str, Any]:
+    name = text_of(value, where).strip()
+    if not name:
+        raise ParseError("names no target", where=where, hint="`perfc targets` lists them")
+    return {"target": name}
+
+
+def _runtime(value: object, where: str) -> dict[str, Any]:
+    name = text_of(value, where)
+    plain, colon, streams = name.partition(":")
+    if plain not in runtimes():
+        raise ParseError(
+            f"no runtime {plain[:32]!r}", where=where, hint=f"choose one of {', '.join(runtimes())}"
+        )
+    return {"runtime": plain, **(_streams(streams, where) if colon else {})}
+
+
+def _version(value: object, where: str) -> dict[str, Any]:
+    text = text_of(value, where)
+    if text and VERSION.fullmatch(text) is None:
+        raise ParseError(f"{text[:32]!r} is no version", where=where, hint="as in 2.9")
+    return {"runtime_version": text}
+
+
+def _dtype(value: object, where: str) -> dict[str, Any]:
+    try:
+        return {"dtype": precision_name(text_of(value, where))}
+    except PassError as error:
+        raise ParseError(error.message, where=where, hint=error.hint) from None
+
+
+def _tf32(value: object, where: str) -> dict[str, Any]:
+    if not isinstance(value, bool):
+        raise ParseError(f"{value!r} is neither true nor false", where=where)
+    return {"tf32": value}
+
+
+def _layout(value: object, where: str) -> dict[str, Any]:
+    known = value if isinstance(value, Layout) else member(Layout, text_of(value, where), where)
+    return {"layout": known}
+
+
+def _streams(value: object, where: str) -> dict[str, Any]:
+    text = str(value)
+    is_number = not isinstance(value, bool) and text.isascii() and text.isdigit()
+    if not is_number or not 1 <= int(text[:4]) <= MAX_STREAMS:
+        raise ParseError(
+            f"no number of streams: {text[:32]!r}", where=where, hint=f"1 to {MAX_STREAMS}"
+        )
+    return {"streams": int(text)}
+
+
+def _mode(value: object, where: str) -> dict[str, Any]:
+    known = value if isinstance(value, Mode) else member(Mode, text_of(value, where), where)
+    return {"mode": known}
+
+
+def _dims(value: object, where: str) -> dict[str, Any]:
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise ParseError(f"{value!r} is not a table", where=where, hint="as in { batch = 8 }")
+    sizes_of(value, where)
+    return {"dims": {str(name): index(extent) for name, extent in value.items()}}
+
+
+READERS: Mapping[str, Callable[[object, str], dict[str, Any]]] = {
+    "target": _target,
+    "runtime": _runtime,
+    "runtime_version": _version,
+    "dtype": _dtype,
+    "tf32": _tf32,
+    "layout": _layout,
+    "streams": _streams,
+    "mode": _mode,
+    "dims": _dims,
+}
+"""Reads and checks each field; streams after a runtime that may have them in its name."""

@@ -1,0 +1,102 @@
+"""What `predict` called the fields of a deployment before; kept for one release, with a note."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from perfc.analyzers.steps.setting import Precision, precision_of
+from perfc.errors import ParseError
+from perfc.passes.runtimes import Layout, Steps, of_steps
+
+from .deployment import READERS, Mode
+
+
+@dataclass(frozen=True)
+class Former:
+    """Fields under their present names, and what former names stood for.
+
+    Args:
+        values: of fields, by name.
+        batch: of the one extent that ``dims`` leave open; None where it was not given.
+        renamed: former names that were used, each with what says the same now, as name and value.
+    """
+
+    values: Mapping[str, object]
+    batch: int | None = None
+    renamed: Mapping[str, tuple[tuple[str, object], ...]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, typed: Mapping[str, Any], spelled: Callable[[str], str] = str) -> Former:
+        """Sort out what was typed; None and False under a former name say nothing.
+
+        Args:
+            typed: by present or former name.
+            spelled: a name as the caller typed it, for messages.
+
+        Raises:
+            ParseError: one field under both names, or a value that is none.
+        """
+        values = {k: v for k, v in typed.items() if k not in FORMER}
+        used = {k: v for k, v in typed.items() if k in FORMER and v is not None and v is not False}
+        renamed: dict[str, tuple[tuple[str, object], ...]] = {}
+        for name, value in used.items():
+            now = FORMER[name](value, spelled(name))
+            twice = next((field for field, _ in now if field in values and field != "dims"), None)
+            if twice is not None:
+                message = f"{spelled(name)} is what {spelled(twice)} was called"
+                raise ParseError(message, hint="give one of them")
+            renamed[name] = now
+        batch = used.get("batch")
+        for name, now in renamed.items():
+            if name != "batch":
+                values |= dict(now)
+        return cls(values, batch, renamed)
+
+    def note(
+        self,
+        spelled: Callable[[str, object], str],
+        former: Callable[[str], str],
+        extent: str | None = "batch",
+    ) -> str:
+        """What to say now, in one line; "" where no former name was used.
+
+        Args:
+            spelled: a field with a value, as it is typed.
+            former: a former name, as it was typed.
+            extent: that the batch is; None where the model fixes it.
+        """
+        if not self.renamed:
+            return ""
+        old = ", ".join(map(former, self.renamed))
+        now = [item for name, now in self.renamed.items() if name != "batch" for item in now]
+        if self.batch is not None and extent is not None:
+            now.append(("dims", {extent: self.batch}))
+        new = " ".join(spelled(*item) for item in now) or "nothing in their place"
+        return f"former names, gone with the next release: {old}; now {new}"
+
+
+def _precision(value: object, where: str) -> tuple[tuple[str, object], ...]:
+    match precision_of(str(value), where):
+        case Precision.F32:
+            return ("dtype", "f32"), ("tf32", False)
+        case known:
+            return (("dtype", known.value.replace(" ", "-")),)
+
+
+def _version(value: object, where: str) -> tuple[tuple[str, object], ...]:
+    numbers = value if isinstance(value, str) else ".".join(map(str, value))  # type: ignore[call-overload]
+    return tuple(READERS["runtime_version"](numbers, where).items())
+
+
+FORMER: Mapping[str, Callable[[Any, str], tuple[tuple[str, object], ...]]] = {
+    "device": lambda value, where: (("target", value),),
+    "batch": lambda value, where: (("dims", {"batch": value}),),
+    "precision": _precision,
+    "compiled": lambda value, where: (("runtime", of_steps(Steps.COMPILED).name),),
+    "channels_last": lambda value, where: (("layout", Layout.CHANNELS_LAST.value),),
+    "training": lambda value, where: (("mode", Mode.TRAINING.value),),
+    "version": _version,
+}
+"""Former names, and what says the same now."""

@@ -1,0 +1,129 @@
+"""The file of a project, ``perfc.toml`` or ``[tool.perfc]`` of ``pyproject.toml``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+
+from perfc.errors import ParseError
+from perfc.toml_file import line_of, parse, read_text
+
+NAME = "perfc.toml"
+PROJECT = "pyproject.toml"
+TABLE = "deployment"
+TABLES = ("budget", "deployment", "lint", "lock", "per-file-ignores")
+"""What the file may hold at its top."""
+
+
+def find(start: Path) -> Path | None:
+    """The nearest file of a project upwards of ``start``; None where there is none.
+
+    Raises:
+        ParseError: a ``pyproject.toml`` on the way cannot be read.
+    """
+    start = start.resolve()
+    for folder in (start, *start.parents):
+        if (folder / NAME).is_file():
+            return folder / NAME
+        project = folder / PROJECT
+        if project.is_file():
+            text = read_text(project)
+            # most files of projects do not speak of perfc, and reading TOML takes its time
+            tool = parse(text, project).get("tool") if "perfc" in text else None
+            if isinstance(tool, dict) and "perfc" in tool:
+                return project
+    return None
+
+
+@dataclass(frozen=True)
+class StatedDeployment:
+    """What ``[deployment]`` of a file says, key by key.
+
+    Args:
+        values: by the name of the field.
+        place: of a field, as ``file:line``.
+    """
+
+    values: dict[str, object]
+    place: Callable[[str], str]
+
+
+def deployment_in(path: Path, known: tuple[str, ...]) -> StatedDeployment:
+    """The table ``[deployment]`` of a file; nothing where it has none.
+
+    Args:
+        path: a ``perfc.toml`` or ``pyproject.toml``.
+        known: names of the fields that it may have.
+
+    Raises:
+        ParseError: not TOML, no table, or a key that is none; names its line.
+    """
+    text = read_text(path)
+    tree: object = parse(text, path)
+    keys = ("tool", "perfc", TABLE) if path.name == PROJECT else (TABLE,)
+    for key in keys:
+        if key == TABLE and isinstance(tree, dict):
+            check_top(tree, path, text)
+        tree = tree.get(key, {}) if isinstance(tree, dict) else tree
+
+    here = Path.cwd()
+    shown = path.relative_to(here) if path.is_relative_to(here) else path
+
+    def place(name: str = "") -> str:
+        return f"{shown}:{line_in(text, '.'.join(keys), name)}"
+
+    if not isinstance(tree, dict):
+        raise ParseError(f"{TABLE} is not a table", where=place(), hint=f"write [{'.'.join(keys)}]")
+    values: dict[str, object] = {}
+    for key, value in tree.items():
+        name = key.replace("-", "_")
+        if name not in known or "_" in key:
+            written = [k.replace("_", "-") for k in known]
+            hint = meant(key, written)
+            raise ParseError(f"no key {key!r} in {TABLE}", where=place(key), hint=hint)
+        values[name] = value
+    target = values.get("target")
+    if isinstance(target, str):
+        values["target"] = target_of(target, path)
+    return StatedDeployment(values, place)
+
+
+def check_top(tree: Mapping[str, object], path: Path, text: str) -> None:
+    """Refuse what the file may not hold.
+
+    Raises:
+        ParseError: such a key; names its line.
+    """
+    for key in tree:
+        if key not in TABLES:
+            where = f"{path}:{line_of(text, key)}"
+            raise ParseError(f"no key {key!r}", where=where, hint=meant(key, TABLES))
+
+
+def meant(key: str, known: Sequence[str]) -> str:
+    """What could have been meant by ``key``."""
+    close = get_close_matches(key.replace("_", "-"), known, 1)
+    return f"did you mean {close[0]!r}?" if close else f"there are {', '.join(known)}"
+
+
+def target_of(name: str, path: Path) -> str:
+    """A target as the file at ``path`` names it: a file is from its folder."""
+    return str(path.parent / name) if name.endswith(".toml") or "/" in name else name
+
+
+def line_in(text: str, table: str, name: str) -> int:
+    """Where a key of ``[table]`` stands: the table's header where it cannot be found, else 1."""
+    lines = text.splitlines()
+    header = re.compile(rf"\s*\[\s*{re.escape(table)}\s*[.\]]")
+    start = next((i for i, line in enumerate(lines) if header.match(line)), 0)
+    keys = {name, name.replace("_", "-")}
+    for i in range(start, len(lines) if name else start):
+        if i > start and lines[i].lstrip().startswith("[") and not header.match(lines[i]):
+            break
+        words = re.split(r"[\s.=\[\]\"']+", lines[i].strip())
+        if keys & set(words):
+            return i + 1
+    return start + 1

@@ -1,0 +1,329 @@
+"""How a model is run: said alike to every command, in a file and in Python."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+import perfc
+from perfc import cli
+from perfc.commands.predict import FORMER_FLAGS
+from perfc.deployment import READERS, Deployment
+from perfc.former_names import Former
+from perfc.passes.runtimes import runtimes
+from perfc.report import collect, document, text
+
+RESNET = Path(__file__).parents[2] / "examples/models/resnet50.onnx.gz"
+COMMANDS = (
+    "analyze", "predict", "sweep", "explain", "diff", "lint", "check", "roofline", "annotate",
+    "measure", "reduce",
+)  # fmt: skip
+OPTIONS = {
+    "--target", "--runtime", "--runtime-version", "--dtype", "--tf32", "--layout", "--streams",
+    "--mode", "--dim", "--value", "--config", "--isolated",
+}  # fmt: skip
+ONE_WAY = {
+    "target": "rtx4090", "runtime": "inductor", "runtime_version": "2.4", "dtype": "amp-bf16",
+    "tf32": False, "layout": "channels-last", "streams": 1, "mode": "inference",
+}  # fmt: skip
+
+
+def command_of(name: str) -> click.Command:
+    found = cli.cli.get_command(click.Context(cli.cli), name)
+    assert found is not None
+    return found
+
+
+def options_of(command: click.Command) -> dict[str, object]:
+    """Everything a user sees of the options of a deployment."""
+    context = click.Context(command)
+    return {
+        p.opts[-1]: (p.opts, p.secondary_opts, p.name, p.get_help_record(context), p.default)
+        for p in command.params
+        if isinstance(p, click.Option) and p.opts[-1] in OPTIONS
+    }
+
+
+def commands() -> Iterator[tuple[str, click.Command]]:
+    for name in cli.cli.list_commands(click.Context(cli.cli)):
+        command = command_of(name)
+        if isinstance(command, click.Group):
+            yield from ((f"{name} {n}", c) for n, c in command.commands.items())
+        else:
+            yield name, command
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_says_it_alike(name: str) -> None:
+    found, first = options_of(command_of(name)), options_of(command_of("analyze"))
+    assert found.keys() == OPTIONS
+    assert found == first
+
+
+def test_no_command_has_a_part_of_the_options() -> None:
+    """Who takes a runtime takes all, so that nothing is declared a second time."""
+    for name, command in commands():
+        flags = {f for p in command.params if isinstance(p, click.Option) for f in p.opts}
+        if flags & {"--runtime", "--dtype", "--layout", "--streams"}:
+            assert flags >= OPTIONS, name
+
+
+def test_the_help_names_what_the_tables_have(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["analyze", "--help"]) == 0
+    shown = re.sub(r"\s+", "", capsys.readouterr().out)
+    assert ",".join(runtimes()) in shown
+    assert "channels-first,channels-last" in shown
+    assert "a100bydefault(predict:rtx4090)" in shown
+
+
+def test_every_field_is_an_option_and_the_other_way_round() -> None:
+    flags = {"--dim" if name == "dims" else f"--{name.replace('_', '-')}" for name in READERS}
+    assert flags | {"--value", "--config", "--isolated"} == OPTIONS
+    assert set(READERS) == set(Deployment.__dataclass_fields__)
+
+
+def said(capsys: pytest.CaptureFixture[str], *args: str) -> str:
+    code = cli.run(list(args))
+    shown = capsys.readouterr()
+    assert code == 0, shown.err
+    return shown.out
+
+
+def arguments() -> list[str]:
+    words = [f"--{k.replace('_', '-')}={v}" for k, v in ONE_WAY.items() if k != "tf32"]
+    return [*words, "--no-tf32", "--dim=batch=64"]
+
+
+def test_options_a_file_and_keywords_give_the_same_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "120")
+    typed = said(capsys, "analyze", str(RESNET), *arguments())
+    file = [f"{k.replace('_', '-')} = {json.dumps(v)}\n" for k, v in ONE_WAY.items()]
+    table = f"[deployment]\n{''.join(file)}dims = {{ batch = 64 }}\n"
+    (tmp_path / "perfc.toml").write_text(table)
+    assert said(capsys, "analyze", str(RESNET)) == typed
+    (tmp_path / "perfc.toml").unlink()
+    project = table.replace("[deployment]", "[tool.perfc.deployment]")
+    (tmp_path / "pyproject.toml").write_text(project)
+    assert said(capsys, "analyze", str(RESNET)) == typed
+    (tmp_path / "pyproject.toml").unlink()
+    report = perfc.analyze(RESNET, **ONE_WAY, dims={"batch": 64})  # type: ignore[arg-type]
+    assert text.render(document(collect(report)), 120) == typed
+    assert "channels-last" in typed
+    assert "torch 2.4" in typed or "newest version" in typed
+
+
+def numbers(shown: str) -> dict[str, object]:
+    found: dict[str, object] = json.loads(shown)
+    return {k: v for k, v in found.items() if k not in ("represent_s", "predict_s")}
+
+
+def test_a_whole_run_is_said_alike_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    form = ("--output-format", "json")
+    typed = numbers(said(capsys, "predict", str(RESNET), *arguments(), *form))
+    assert typed["framework"] == "torch 2.4"
+    assert typed["deployment"] == {**ONE_WAY, "dims": {"batch": 64}}
+    (tmp_path / "perfc.toml").write_text(
+        "[deployment]\n"
+        + "".join(f"{k.replace('_', '-')} = {json.dumps(v)}\n" for k, v in ONE_WAY.items())
+        + "[deployment.dims]\nbatch = 64\n"
+    )
+    assert numbers(said(capsys, "predict", str(RESNET), *form)) == typed
+    run = perfc.predict(RESNET, **ONE_WAY, dims={"batch": 64})  # type: ignore[misc,arg-type]
+    assert (run.value, run.low, run.high) == (typed["value"], typed["low"], typed["high"])
+
+
+FORMER = (
+    (["--batch", "8"], ["--dim", "batch=8"]),
+    (["--compiled", "--batch", "64"], ["--runtime", "inductor", "--dim", "batch=64"]),
+    (["--precision", "amp bf16"], ["--dtype", "amp-bf16"]),
+    (["--precision", "f32"], ["--dtype", "f32", "--no-tf32"]),
+    (["--precision", "tf32"], ["--dtype", "tf32"]),
+    (["--channels-last"], ["--layout", "channels-last"]),
+    (["--torch", "2.4"], ["--runtime-version", "2.4"]),
+    (["--training"], ["--mode", "training"]),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("former", "now"), FORMER)
+def test_former_names_are_noted_and_mean_the_same(
+    former: list[str], now: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    base = ["predict", str(RESNET), "-t", "rtx4090", "--output-format", "json"]
+    assert cli.run([*base, *former]) == 0
+    shown = capsys.readouterr()
+    assert shown.err.startswith("note: former names, gone with the next release: --")
+    assert shown.err.count("\n") == 1
+    assert all(word in shown.err for word in now)
+    old, new = numbers(shown.out), numbers(said(capsys, *base, *now))
+    # --batch stands for the extent that dims leave open, and dims stay as they were given
+    assert {**old, "deployment": 0} == {**new, "deployment": 0}
+
+
+def test_former_keywords_are_noted_and_mean_the_same() -> None:
+    with pytest.warns(DeprecationWarning, match="former names, gone with the next release: "):
+        old = perfc.predict(
+            RESNET, 64, (3, 224, 224), "rtx4090", precision="amp bf16", compiled=True,
+            channels_last=True, training=False, version=(2, 4),
+        )  # fmt: skip
+    new = perfc.predict(
+        RESNET, "rtx4090", dims={"batch": 64}, dtype="amp-bf16", runtime="inductor",
+        layout="channels-last", runtime_version="2.4",
+    )  # fmt: skip
+    assert (old.value, old.low, old.high, old.setting) == (
+        new.value,
+        new.low,
+        new.high,
+        new.setting,
+    )
+
+
+def test_one_field_has_one_name_at_a_time(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["predict", str(RESNET), "--compiled", "--runtime", "eager"]) == 2
+    assert "--compiled is what --runtime was called" in capsys.readouterr().err
+    assert Former.of({"compiled": False, "version": None}).note(str, str) == ""  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("command", "args", "expected"),
+    [
+        ("analyze", ["--runtime", "eagr"], "--runtime: no runtime 'eagr' (choose one of cudagraph"),
+        ("analyze", ["--layout", "channels-last"], "--layout: ort does not run channels-last"),
+        ("lint", ["--layout", "nhwc"], "--layout: no 'nhwc' (there are channels-first"),
+        ("explain", ["--streams", "0"], "--streams: no number of streams: '0' (1 to 128)"),
+        ("diff", ["--to-runtime", "x"], "--to-runtime: no runtime 'x'"),
+        ("diff", ["--to-mode", "training"], "--to-mode: only forward passes are analysed"),
+        ("analyze", ["--mode", "training"], "--mode: only forward passes are analysed (`perfc"),
+        ("analyze", ["--runtime-version", "2.4"], "--runtime-version: versions of ort are not"),
+        ("analyze", ["--runtime", "eager", "--runtime-version", "x"], "'x' is no version"),
+        ("predict", ["--runtime", "ort"], "no whole runs under ort were measured (--runtime eager"),
+        ("predict", ["--runtime", "cudagraph"], "no whole runs under cudagraph were measured"),
+        ("predict", ["--streams", "2"], "no whole runs under eager:2 were measured"),
+        ("predict", ["--dtype", "i8"], "no whole runs in i8 were measured (--dtype f16, bf16"),
+        ("measure", ["--dtype", "f16"], "--dtype: a model is measured as it is stored"),
+        ("measure", ["--runtime", "tensorrt"], "--runtime: tensorrt cannot be run here (eager"),
+        ("roofline", ["h100", "-t", "a100"], "give TARGET or --target"),
+        ("sweep", [], "give --dim NAME=RANGE"),
+        ("check", ["--isolated"], "budgets are in the file that --isolated leaves out"),
+    ],
+)  # fmt: skip
+def test_what_does_not_go_together_is_one_line(
+    command: str, args: list[str], expected: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    models = [] if command in ("roofline", "check") else [str(RESNET)]
+    node = ["0"] if command == "explain" else []
+    assert cli.run([command, *models, *node, *args]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith("error: ")
+    assert expected in err
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("table", "expected"),
+    [
+        ('targt = "a100"', "perfc.toml:2: no key 'targt' in deployment (did you mean 'target'?)"),
+        ('runtime_version = "2.4"', "perfc.toml:2: no key 'runtime_version' in deployment ("),
+        ('runtime = "x"', "perfc.toml:2: no runtime 'x'"),
+        ("dtype = 16", "perfc.toml:2: 16 is not a string"),
+        ('dtype = "fp7"', "perfc.toml:2: no precision 'fp7'"),
+        ('tf32 = "no"', "perfc.toml:2: 'no' is neither true nor false"),
+        ("streams = true", "perfc.toml:2: no number of streams: 'True'"),
+        ("dims = 3", "perfc.toml:2: 3 is not a table"),
+        ("dims = { batch = -1 }", "perfc.toml:2: batch = -1 is no extent"),
+        ("dims = { size = 4 }", "perfc.toml:2 gives it"),
+        ('mode = "training"', "perfc.toml:2: only forward passes"),
+        ('streams = 1\nlayout = "channels-last"', "perfc.toml:3: ort does not run channels-last"),
+    ],
+)  # fmt: skip
+def test_what_a_file_gets_wrong_has_its_line(
+    table: str,
+    expected: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "perfc.toml").write_text(f"[deployment]\n{table}\n")
+    assert cli.run(["analyze", str(RESNET), "--no-predict"]) == 2
+    err = capsys.readouterr().err
+    assert expected in err
+    assert err.count("\n") == 1
+    assert cli.run(["analyze", str(RESNET), "--no-predict", "--isolated"]) == 0
+
+
+def test_the_command_line_wins_over_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "perfc.toml").write_text(
+        '[deployment]\ntarget = "h100"\nruntime = "eager"\ntf32 = false\ndims = { batch = 2 }\n'
+    )
+    args = ("analyze", str(RESNET), "--no-predict")
+    assert "h100-sxm5-80gb, batch = 2, eager" in said(capsys, *args)
+    shown = said(capsys, *args, "-t", "a100", "--runtime", "ort", "--tf32", "--dim", "batch=3")
+    assert shown == said(capsys, *args, "--isolated", "-t", "a100", "--dim", "batch=3")
+
+
+def test_what_lint_says_wins_over_the_deployment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "perfc.toml"
+    args = ("lint", str(RESNET), "--exit-zero", "--min-gain", "0", "--output-format", "json")
+    file.write_text('[deployment]\ntarget = "h100"\n[lint]\ntarget = "t4"\n')
+    shown = said(capsys, *args)
+    assert shown == said(capsys, *args, "--isolated", "-t", "t4")
+    file.write_text('[deployment]\ntarget = "t4"\n')
+    assert said(capsys, *args) == shown
+    file.write_text('[lint]\nruntime = "x"\n')
+    assert cli.run(["lint", str(RESNET)]) == 2
+    assert "perfc.toml: lint: no runtime 'x'" in capsys.readouterr().err
+
+
+def test_a_target_of_the_file_lies_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    inside = tmp_path / "src"
+    inside.mkdir()
+    target = Path(perfc.__file__).parent / "targets/t4.toml"
+    (tmp_path / "mine.toml").write_bytes(target.read_bytes())
+    (tmp_path / "perfc.toml").write_text('[deployment]\ntarget = "mine.toml"\n')
+    monkeypatch.chdir(inside)
+    assert " on t4" in said(capsys, "analyze", str(RESNET), "--no-predict")
+
+
+def test_budgets_are_deployments_and_the_command_line_wins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "m.onnx.gz").write_bytes(RESNET.read_bytes())
+    (tmp_path / "perfc.toml").write_text(
+        '[deployment]\ntarget = "h100"\nruntime = "eager"\n'
+        '[[budget]]\nmodel = "*.gz"\nlayout = "channels-last"\ntf32 = false\nflop = "+0%"\n'
+    )
+    said(capsys, "baseline", "write")
+    lock = (tmp_path / "perfc.lock").read_text()
+    assert 'runtime = "eager"\nlayout = "channels-last"\ntf32 = false\n' in lock
+    assert "1 same" in said(capsys, "check")
+    other = said(capsys, "check", "--runtime", "inductor", "--tf32")
+    assert "on h100-sxm5-80gb, inductor, layout channels-last, batch=1" in other
+
+
+def test_the_page_has_every_field() -> None:
+    page = (Path(__file__).parents[2] / "docs/deployment.md").read_text(encoding="utf-8")
+    rows = [line.split(" | ") for line in page.splitlines() if line.startswith("| `-")]
+    shown = {row[2].strip("` "): row[1].strip("` ") for row in rows if len(row) == 5}
+    assert shown == {name: name.replace("_", "-") for name in READERS}
+    former = " ".join(line for line in page.splitlines() if line.startswith("| `"))
+    assert all(flag in former for flag in FORMER_FLAGS.values())

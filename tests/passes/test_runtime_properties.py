@@ -1,0 +1,168 @@
+"""What is known of a runtime follows from what its table declares, never from its name."""
+
+from __future__ import annotations
+
+import ast
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import perfc
+from perfc import cli
+from perfc.errors import PerfcError
+from perfc.passes import runtimes
+from perfc.passes.runtimes import Framework, Layout, Steps, of_steps, recorded, standing_for
+
+ROOT = Path(__file__).parents[2]
+RESNET = ROOT / "examples/models/resnet50.onnx.gz"
+HEAD = "from dataclasses import replace\nfrom . import Framework, Launch, Layout, Steps\n"
+Adding = Callable[[str, str], None]
+READ = ("perfc", "passes", "analyzers", "kernels", "ir")
+NOT_OF_RUNTIMES = {
+    "perfc/extras.py": "an extra of the package",
+    "perfc/measure/process.py": "an extra of the package",
+    "perfc/lint/proof.py": "an extra of the package",
+    "perfc/data/sources/neusight.py": "a column of a data set",
+    "analyzers/training/experiments/neusight_runs.py": "a column of a data set, and its table",
+    "analyzers/training/export.py": "an argument of transformers",
+    "analyzers/features/rows.py": "a protocol of timing",
+    "analyzers/features/classes/convolution.py": "a protocol of timing",
+    "analyzers/steps/setting.py": "a way of running PyTorch that weights are named after",
+    "kernels/cpu.py": "a probe of launches",
+    "kernels/probe.py": "a probe of launches",
+    "passes/autocast.py": "the default of a pass",
+    "passes/strides.py": "the default of a pass",
+}
+
+
+@pytest.fixture
+def add(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Adding]:
+    """Adds a file to a copy of the folder of the tables."""
+    folder = tmp_path / "runtimes"
+    shutil.copytree(runtimes.__path__[0], folder, ignore=shutil.ignore_patterns("__pycache__"))
+    caches = (runtimes.runtimes, runtimes.runtime, runtimes.of_steps)
+    added: list[str] = []
+
+    def put(name: str, table: str) -> None:
+        (folder / f"{name}.py").write_text(f"{HEAD}{table}\n", encoding="utf-8")
+        added.append(name)
+        for cached in caches:
+            cached.cache_clear()
+
+    monkeypatch.setattr(runtimes, "__path__", [str(folder)])
+    yield put
+    monkeypatch.undo()
+    for name in added:
+        sys.modules.pop(f"{runtimes.__name__}.{name}", None)
+    for cached in caches:
+        cached.cache_clear()
+
+
+def total(runtime: str, target: str = "rtx4090", **more: object) -> tuple[object, ...]:
+    report = perfc.analyze(
+        RESNET, target, dims={"batch": 256}, runtime=runtime, dtype="amp-f16", **more  # type: ignore[arg-type]
+    )  # fmt: skip
+    found = report.prediction
+    kernels = [(k.time_s, k.low_s, k.high_s, k.wait_s) for k in found.kernels]
+    return kernels, found.total.time, found.total.predictor, found.total.wait_s
+
+
+@pytest.mark.parametrize(
+    ("twin", "more"), [("eager", ""), ("cudagraph", "launch=Launch.GRAPH, "), ("inductor", "")]
+)
+def test_a_runtime_is_predicted_by_what_it_declares(twin: str, more: str, add: Adding) -> None:
+    base = "inductor" if twin == "inductor" else "eager"
+    add(
+        "acme",
+        f"from .{base} import TABLE as BASE\n"
+        f"TABLE = replace(BASE, name='acme', {more}stands_for=frozenset())",
+    )
+    assert total("acme") == total(twin)
+    assert total("acme", "a100") == total(twin, "a100")
+
+
+def test_a_host_keeps_waiting_what_it_dispatches(add: Adding) -> None:
+    add("acme", "from .eager import TABLE as BASE\nTABLE = replace(BASE, name='acme', steps=None)")
+    one = {"dims": {"batch": 1}, "dtype": "f16", "predictor": "kernels"}
+    waits = {
+        name: perfc.analyze(RESNET, "a100", runtime=name, **one).prediction.total.wait_s  # type: ignore[arg-type]
+        for name in ("eager", "acme", "cudagraph")
+    }
+    assert waits["eager"] > 2 * waits["acme"]
+    assert waits["eager"] > 2 * waits["cudagraph"]
+
+
+def test_layouts_versions_and_sessions_are_those_declared(
+    add: Adding, capsys: pytest.CaptureFixture[str]
+) -> None:
+    add(
+        "acme",
+        "from .tensorrt import TABLE as BASE\n"
+        "TABLE = replace(BASE, name='acme', layouts=(Layout.CHANNELS_LAST,), "
+        "framework=Framework.OTHER, stands_for=frozenset({'cpu'}))",
+    )
+    assert standing_for(Framework.OTHER, "cpu").name == "acme"
+    assert perfc.analyze(RESNET, runtime="acme", layout="channels-last").kernels.kernels
+    with pytest.raises(PerfcError, match=r"acme does not run channels-first \(cudagraph, eager"):
+        perfc.analyze(RESNET, runtime="acme")
+    with pytest.raises(PerfcError, match=r"ort does not run channels-last \(acme, cudagraph"):
+        perfc.analyze(RESNET, runtime="ort", layout="channels-last")
+    with pytest.raises(PerfcError, match="versions of acme are not told apart"):
+        perfc.analyze(RESNET, runtime="acme", layout="channels-last", runtime_version="1.0")
+    assert cli.run(["analyze", "--help"]) == 0
+    assert "acme, cudagraph" in " ".join(capsys.readouterr().out.split())
+    assert cli.run(["measure", str(RESNET), "--runtime", "acme", "--layout", "channels-last"]) == 2
+
+
+def test_copies_between_layouts_are_those_of_blocks(add: Adding) -> None:
+    from perfc.analyzers.estimators.fitted_rates.layout import moved_bytes
+
+    add(
+        "acme",
+        "from .ort_cpu import TABLE as BASE\n"
+        "TABLE = replace(BASE, name='acme', blocks_channels=True)",
+    )
+    report = perfc.analyze(RESNET, "generic-x86-64", runtime="acme")
+    kernels = report.kernels
+    assert sum(moved_bytes(kernels.kernels, kernels.runtime, report.env)) > 0
+    plain = runtimes.runtime("ort-cpu")
+    assert sum(moved_bytes(kernels.kernels, plain, report.env)) == 0
+
+
+def test_one_table_stands_for_each_session() -> None:
+    """Which of two would be compared with a measurement must not hang on the order of files."""
+    for framework in Framework:
+        for device in ("cpu", "cuda"):
+            standing = [
+                t.name for t in runtimes.tables()
+                if t.framework is framework and device in t.stands_for
+            ]  # fmt: skip
+            assert len(standing) <= 1, standing
+    assert standing_for(Framework.ORT, "cpu").blocks_channels
+    assert not standing_for(Framework.ORT, "cuda").blocks_channels
+
+
+def test_old_versions_have_tables_of_their_own() -> None:
+    assert of_steps(Steps.EAGER, (1, 13)).name == "eager-unfused"
+    assert of_steps(Steps.EAGER, (2, 0)) is of_steps(Steps.EAGER)
+    graph = recorded(of_steps(Steps.EAGER))
+    assert graph is not None
+    assert (graph.is_recorded, graph.is_dispatched) == (True, False)
+    assert Layout.CHANNELS_LAST in graph.layouts
+
+
+def test_no_file_knows_a_runtime_by_name() -> None:
+    names = set(runtimes.runtimes())
+    found = [
+        f"{path.relative_to(ROOT).as_posix()}:{node.lineno}: {node.value!r}"
+        for folder in READ
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        if "runtimes" not in path.parts and not path.is_relative_to(ROOT / "perfc" / "passes")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and node.value in names
+        and path.relative_to(ROOT).as_posix() not in NOT_OF_RUNTIMES
+    ]  # fmt: skip
+    assert found == []
