@@ -9,9 +9,10 @@ The first line of ``tests/golden/**/*.pir`` says which passes run on the IR text
 
 After a line ``# ---- expect`` stands the output: the module, the table of an analysis, the kernels
 under every runtime, or the one-line error. ``tests/golden/**/*.txt`` begins with a command,
-``$ perfc lint model.onnxtxt``; what it prints follows, then its exit code. ``tests/golden/**/*.table``
-holds questions to the predictors, each with its answer (`tests/golden_estimates.py`); numbers may
-differ by a millionth. ``pytest tests/golden --update-goldens`` writes what came out; the difference is then reviewed.
+``$ perfc lint model.onnxtxt``; what it prints follows, then its exit code.
+``tests/golden/**/*.table`` holds questions to the predictors, each with its answer
+(`tests/golden_estimates.py`); numbers may differ by a millionth.
+``pytest tests/golden --update-goldens`` writes what came out; the difference is then reviewed.
 """
 
 from __future__ import annotations

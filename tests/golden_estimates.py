@@ -87,7 +87,7 @@ def row(
     )
     ends = (found.low_s[0], found.time_s[0], found.high_s[0])
     strange = ", extrapolating" if found.extrapolating[0] else ""
-    yield "time {} s in {} s to {} s{}".format(text(ends[1]), text(ends[0]), text(ends[2]), strange)
+    yield f"time {text(ends[1])} s in {text(ends[0])} s to {text(ends[2])} s{strange}"
     yield from numbers(zip(table.names, table.values[0].tolist(), strict=True))
 
 

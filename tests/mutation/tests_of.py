@@ -36,10 +36,11 @@ def mapped(root: Path, path: Path, line: int) -> list[str]:
     data.read()
     found: set[str] = set()
     for name in data.measured_files():
-        if Path(name).resolve() == (root / path).resolve():
+        # the map was written in the repository, of which ``root`` may be a copy
+        if Path(name).parts[-len(path.parts) :] == path.parts:
             for context in data.contexts_by_lineno(name).get(line, ()):
                 found.add(context.partition("|")[0])
-    return sorted(found - {""})
+    return sorted(name for name in found if (root / name.partition("::")[0]).is_file())
 
 
 @cache
