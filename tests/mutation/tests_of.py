@@ -27,20 +27,27 @@ def write_map(root: Path) -> int:
 
 
 def mapped(root: Path, path: Path, line: int) -> list[str]:
-    """Tests that run a line, as the map has them; empty where there is no map."""
+    """Tests that run a line, as the map has them; empty where there is no map.
+
+    Of a line that runs when its file is imported, as a constant's, those that run any of the file.
+    """
     if not (root / MAP).is_file():
         return []
     from coverage import CoverageData
 
     data = CoverageData(str(root / MAP))
     data.read()
-    found: set[str] = set()
+    by_line: dict[int, set[str]] = {}
     for name in data.measured_files():
         # the map was written in the repository, of which ``root`` may be a copy
         if Path(name).parts[-len(path.parts) :] == path.parts:
-            for context in data.contexts_by_lineno(name).get(line, ()):
-                found.add(context.partition("|")[0])
-    return sorted(name for name in found if (root / name.partition("::")[0]).is_file())
+            for number, contexts in data.contexts_by_lineno(name).items():
+                tests = {context.partition("|")[0] for context in contexts} - {""}
+                by_line.setdefault(number, set()).update(tests)
+    found = by_line.get(line) or {test for tests in by_line.values() for test in tests}
+    known = [name for name in found if (root / name.partition("::")[0]).is_file()]
+    # one golden file looks at as much as hundreds of tests
+    return sorted(known, key=lambda name: (not name.startswith(str(GOLDEN)), name))
 
 
 @cache
