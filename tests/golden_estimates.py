@@ -20,8 +20,8 @@ from pathlib import Path
 import numpy as np
 
 import perfc
-from perfc.analyzers.estimate.estimate import Estimate, Timed
-from perfc.analyzers.estimators import predictor
+from perfc.analyzers.estimate.estimate import Estimate, Predictor, Timed
+from perfc.analyzers.estimators import predictor, why
 from perfc.analyzers.features.rows import Protocol
 from perfc.analyzers.features.sheet import Sheet
 from perfc.analyzers.features.table import class_of, tabulate
@@ -95,15 +95,21 @@ def model(
     path: Path, target: str, runtime: str, dtype: str, dims: Mapping[str, int]
 ) -> Iterator[str]:
     """Every kernel of a model, then the run; ``-`` for the model's own types."""
+    if target.endswith(".toml"):
+        target = str(path.parent / target)
     report = perfc.analyze(
         path, target, dims=dims, runtime=runtime, dtype="" if dtype == "-" else dtype
     )
     table = report.prediction
-    for bound, found, energy in zip(
-        report.roofline.kernels, table.kernels, table.energies, strict=True
-    ):
+    rows = zip(report.roofline.kernels, table.kernels, table.energies, strict=True)
+    for i, (bound, found, energy) in enumerate(rows):
         yield f"{bound.kernel.label}: sustained {text(bound.sustained_s)} s"
         yield f"  {estimated(found)}{spent(energy)}"
+        if found.predictor is Predictor.FITTED:
+            terms = why(report.execution, i, Predictor.FITTED)
+            assert isinstance(terms, tuple)
+            for term in terms:
+                yield f"    {term.name}: {text(term.amount)} take {text(term.time_s)} s"
     yield f"kernels: {timed(table.kernels_total)}, {text(table.kernels_total.wait_s)} s waiting"
     yield f"run: {timed(table.total)}{spent(table.energy)}"
     yield from (f"note: {note}" for note in table.notes)
