@@ -5,9 +5,12 @@ A question is a line that begins with ``>``; the lines that follow are its answe
     > row matmul bf16 a100 graph m=1024 n=4096 k=4096
     > model windows.onnxtxt a100 ort f16 batch=64
     > steps windows.onnxtxt rtx4090 amp-f16 eager batch=64
+    > run windows.onnxtxt rtx4090 amp-f16 eager batch=4096
+    > graph windows.onnxtxt amp-f16 eager batch=64
 
 A row is a kernel by its extents. Its answer has what the forests read of it (features, scale,
-floor) and what comes out. A model's has every kernel and the run, steps' every launch.
+floor) and what comes out. A model's has every kernel and the run, steps' every launch, a run's what
+the predictor of whole runs says, and a graph's the tables such predictors read, column by column.
 """
 
 from __future__ import annotations
@@ -25,6 +28,15 @@ from perfc.analyzers.estimators import predictor, why
 from perfc.analyzers.features.rows import Protocol
 from perfc.analyzers.features.sheet import Sheet
 from perfc.analyzers.features.table import class_of, tabulate
+from perfc.analyzers.graph.encode import encode_module
+from perfc.analyzers.graph.perf_graph import (
+    EDGES,
+    GRAPH,
+    NODES,
+    edge_table,
+    graph_vector,
+    node_table,
+)
 from perfc.analyzers.runs.energy import Energy
 from perfc.analyzers.steps.columns import columns
 from perfc.analyzers.steps.features import tabulate as tabulate_launches
@@ -32,6 +44,7 @@ from perfc.analyzers.steps.launch_kind import LaunchKind
 from perfc.analyzers.steps.predict import predict_module
 from perfc.analyzers.steps.setting import Setting, precision_of
 from perfc.api import typed
+from perfc.frontend import load
 from perfc.machine import load_machine
 from perfc.passes.canonicalize import Canonicalize
 from perfc.passes.manager import Analyses
@@ -68,6 +81,12 @@ def answer(question: str, folder: Path) -> Iterator[str]:
         case "steps":
             path, *rest = plain
             yield from steps(folder / path, *rest, dims={k: int(v) for k, v in given.items()})
+        case "run":
+            path, *rest = plain
+            yield from run(folder / path, *rest, dims={k: int(v) for k, v in given.items()})
+        case "graph":
+            path, *rest = plain
+            yield from graph(folder / path, *rest, dims={k: int(v) for k, v in given.items()})
         case _:
             raise ValueError(f"no question: {question}")
 
@@ -148,13 +167,8 @@ def steps(
     path: Path, target: str, precision: str, mode: str, dims: Mapping[str, int]
 ) -> Iterator[str]:
     """Every launch of a step, and what the factor of the first of each kind depends on."""
-    am, machine = Analyses(), load_machine(target)
+    am, machine, setting = Analyses(), load_machine(target), setting_of(precision, mode)
     module = am.apply(Canonicalize(), typed(path, dims, am=am))
-    setting = Setting(
-        precision_of(precision, "golden file"), channels_last=mode == "channels-last",
-        compiled=mode == "compiled", training=mode == "training",
-        version={"training": (1, 12), "channels-last": (2, 4)}.get(mode, (2, 9)),
-    )  # fmt: skip
     launches, found = predict_module(module, module.defaults(), setting, machine)
     table = tabulate_launches(columns(launches), setting, Sheet(machine))
     shown: set[LaunchKind] = set()
@@ -171,6 +185,65 @@ def steps(
         f"step: floor {text(found.floor_s)} s, {text(found.time_s)} s in {text(found.low_s)} s "
         f"to {text(found.high_s)} s{strange}"
     )
+
+
+def setting_of(precision: str, mode: str) -> Setting:
+    """How a framework runs a model, by the words of a question."""
+    return Setting(
+        precision_of(precision, "golden file"), channels_last=mode == "channels-last",
+        compiled=mode == "compiled", training=mode == "training",
+        version={"training": (1, 12), "channels-last": (2, 4)}.get(mode, (2, 9)),
+    )  # fmt: skip
+
+
+def run(
+    path: Path, target: str, precision: str, mode: str, dims: Mapping[str, int]
+) -> Iterator[str]:
+    """A whole run by the predictor that ships."""
+    setting = setting_of(precision, mode)
+    rest = {name: value for name, value in dims.items() if name != "batch"}
+    found = perfc.predict(
+        path, dims["batch"], device=target, precision=precision, compiled=setting.compiled,
+        channels_last=setting.channels_last, training=setting.training, dims=rest,
+    )  # fmt: skip
+    ends = f"{text(found.low)} s to {text(found.high)} s"
+    yield f"{found.predictor}: floor {text(found.floor_s)} s, {text(found.value)} s in {ends}"
+    yield from (f"outside: {reason}" for reason in found.outside)
+
+
+def graph(path: Path, precision: str, mode: str, dims: Mapping[str, int]) -> Iterator[str]:
+    """What predictors of whole runs read of a model: its operators, tensors and launches."""
+    setting, batch = setting_of(precision, mode), dims["batch"]
+    rest = {name: value for name, value in dims.items() if name != "batch"}
+    found = encode_module(path.stem, load(path), [setting], rest)
+    ops = found.ops
+    yield f"{len(ops)} operators, {ops.edges.shape[1]} tensors, {found.depth} in a row"
+    yield from named_sums("operators", ops.at(batch))
+    yield from named_sums("tensors", ops.edges_at(batch))
+    yield "whole"
+    yield from numbers(ops.whole_at(batch).items())
+    for key, kernels in found.kernels.items():
+        columns_at = kernels.columns.at(batch)
+        yield f"{len(kernels)} launches of {key}, {kernels.edges.shape[1]} wait for another"
+        yield from named_sums(
+            "launches", {"kind": columns_at.kind, "times": columns_at.times, **columns_at.amounts}
+        )
+        yield from named_sums("traits", columns_at.traits)
+        yield from named_sums("edges", dict(zip(("from", "to"), kernels.edges, strict=True)))
+    yield from named_sums("edges of operators", dict(zip(("from", "to"), ops.edges, strict=True)))
+    for title, table, schema in (
+        ("PerfGraph nodes", node_table(found, batch), NODES),
+        ("PerfGraph edges", edge_table(found, batch), EDGES),
+        ("PerfGraph graph", np.array([graph_vector(found, batch)]), GRAPH),
+    ):
+        yield from named_sums(title, dict(zip(schema.columns, table.T, strict=True)))
+
+
+def named_sums(title: str, columns: Mapping[str, np.ndarray]) -> Iterator[str]:
+    """Columns of a table, each by a sum in which every row has another weight."""
+    yield title
+    sums = {name: float(c @ (1 + np.arange(len(c)) / 10)) for name, c in columns.items()}
+    yield from numbers(sums.items())
 
 
 def numbers(named: Iterable[tuple[str, float]]) -> Iterator[str]:
