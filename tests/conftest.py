@@ -10,6 +10,8 @@ The first line of ``tests/golden/**/*.pir`` says which passes run on the IR text
 After a line ``# ---- expect`` stands the output: the module, the table of an analysis, the kernels
 under every runtime, or the one-line error. ``tests/golden/**/*.txt`` begins with a command,
 ``$ perfc lint model.onnxtxt``; what it prints follows, then its exit code.
+``tests/golden/**/*.table`` holds questions to the predictors, each with its answer
+(`tests/golden_estimates.py`); numbers may differ by a millionth.
 ``pytest tests/golden --update-goldens`` writes what came out; the difference is then reviewed.
 """
 
@@ -25,6 +27,8 @@ from hypothesis import settings
 pytest_plugins = ("pytester",)
 
 SEPARATOR = "# ---- expect\n"
+MOST_DIFFERENCES = 20
+"""Lines of a table that are shown."""
 
 # How long an example takes says something of the machine, nothing of the code.
 settings.register_profile("perfc", deadline=None)
@@ -36,7 +40,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    if file_path.suffix in (".pir", ".txt") and "golden" in file_path.parts:
+    if file_path.suffix in (".pir", ".txt", ".table") and "golden" in file_path.parts:
         return GoldenFile.from_parent(parent, path=file_path)
     return None
 
@@ -53,6 +57,9 @@ class GoldenFile(pytest.File):
 class GoldenItem(pytest.Item):
     def runtest(self) -> None:
         text = self.path.read_text(encoding="utf-8")
+        if self.path.suffix == ".table":
+            self.check_table(text)
+            return
         if self.path.suffix == ".txt":
             between = "\n"
             source, separator, expected = text.partition(between)
@@ -70,6 +77,17 @@ class GoldenItem(pytest.Item):
             expected.splitlines(), actual.splitlines(), "expected", "actual", lineterm=""
         )
         raise MismatchError("\n".join(lines) if separator else "it expects nothing yet")
+
+    def check_table(self, text: str) -> None:
+        """What predictors say, as long as it differs from the file by more than rounding."""
+        from tests.golden_estimates import answered, differences
+
+        actual = answered(text, self.path.parent)
+        found = differences(text, actual)
+        if found and self.config.getoption("--update-goldens"):
+            self.path.write_text(actual, encoding="utf-8")
+        elif found:
+            raise MismatchError("\n".join(found[:MOST_DIFFERENCES]))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException]) -> str:  # type: ignore[override]
         if isinstance(excinfo.value, MismatchError):

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from perfc.analyzers.features.classes import classes
+from perfc.analyzers.steps.launch_kind import LaunchKind
 from perfc.lint.catalogue import infos
 from perfc.passes.pipeline import list_passes
 from perfc.passes.runtimes import runtimes
+from tests.golden_estimates import differences, is_same
 
 GOLDEN = Path(__file__).parent / "golden"
 PIPELINES = {p: p.read_text(encoding="utf-8").partition("\n")[0] for p in GOLDEN.rglob("*.pir")}
@@ -40,6 +44,41 @@ def test_every_runtime_is_in_the_golden_files_of_fusion() -> None:
         assert sorted(name for head in heads for name in head.split(", ")) == list(runtimes()), path
 
 
+TABLE = (GOLDEN / "estimates" / "kernels.table").read_text(encoding="utf-8")
+TIMED = re.compile(r"floor (\S+) s, (\S+) s in (\S+) s to (\S+) s\b")
+
+
+def test_every_class_of_kernels_and_every_kind_of_launch_is_in_the_table_of_estimates() -> None:
+    asked = Counter(re.findall(r"^> row (\w+) ", TABLE, re.MULTILINE))
+    assert asked.keys() == classes().keys()
+    assert min(asked.values()) >= 12
+    shown = set(re.findall(r"^  ([^ ].*), \S+ times: ", TABLE, re.MULTILINE))
+    rare = {LaunchKind.GROUP_NORM, LaunchKind.WEIGHT_CAST, LaunchKind.OTHER}
+    assert {kind.value for kind in {*LaunchKind} - rare} <= shown
+
+
+def test_the_table_of_estimates_has_no_time_below_its_floor() -> None:
+    found = [tuple(map(float, times)) for times in TIMED.findall(TABLE)]
+    assert len(found) > 400
+    for floor_s, time_s, low_s, high_s in found:
+        assert 0 < floor_s <= low_s <= time_s <= high_s
+
+
+def test_the_comparison_of_tables_forgives_rounding_and_nothing_else() -> None:
+    line = "  half: floor 1.7406998e-07 s, extrapolating"
+    assert is_same(line, "  half: floor 1.7406999e-07 s, extrapolating")
+    assert not is_same(line, "  half: floor 1.7407018e-07 s, extrapolating")
+    assert not is_same(line, "  half: floor 1.7406998e-07 s")
+    assert not is_same(line, "  eight bits: floor 1.7406998e-07 s, extrapolating")
+    assert not is_same("wait 0", "wait 1e-30")
+    assert differences("a 1\nb 2\n", "a 1\nb 3\n") == ["line 2\n  expected b 2\n  actual   b 3"]
+    assert len(differences("a 1\n", "a 1\nb 3\n")) == 1
+
+
+WRONG_TABLE = """\
+> row softmax f32 t4 eager rows=4096 cols=1000
+  launch: floor 1 s, scale 1 s
+"""
 WRONG = """\
 # RUN: shapes | print
 perfir 1
@@ -69,9 +108,12 @@ def test_a_golden_file_that_is_wrong_fails_and_is_mended(
     wrong.write_text(WRONG, encoding="utf-8")
     command = folder / "version.txt"
     command.write_text("$ perfc rule PF101 --no-such-option\n", encoding="utf-8")
+    estimates = folder / "wrong.table"
+    estimates.write_text(WRONG_TABLE, encoding="utf-8")
     run = ("-p", "tests.conftest", "-p", "no:cacheprovider")
-    pytester.runpytest_subprocess(*run, folder).assert_outcomes(failed=2)
-    pytester.runpytest_subprocess(*run, "--update-goldens", folder).assert_outcomes(passed=2)
+    pytester.runpytest_subprocess(*run, folder).assert_outcomes(failed=3)
+    pytester.runpytest_subprocess(*run, "--update-goldens", folder).assert_outcomes(passed=3)
     assert ": f32[2]\n  return" in wrong.read_text(encoding="utf-8")
     assert command.read_text(encoding="utf-8").endswith("[2]\n")
-    pytester.runpytest_subprocess(*run, folder).assert_outcomes(passed=2)
+    assert "scale 1 s" not in estimates.read_text(encoding="utf-8")
+    pytester.runpytest_subprocess(*run, folder).assert_outcomes(passed=3)

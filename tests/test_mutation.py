@@ -9,7 +9,7 @@ import pytest
 
 from tests.mutation.__main__ import Fate, fate_of, summary
 from tests.mutation.mutants import FOLDERS, Fault, Mutant, draw, mutants
-from tests.mutation.tests_of import stages
+from tests.mutation.tests_of import MAP, stages
 
 ROOT = Path(__file__).resolve().parent.parent
 CODE = """\
@@ -88,6 +88,20 @@ def test_tests_of_a_file_are_those_named_after_it_or_importing_it() -> None:
     assert "tests/golden" in near
     assert "tests/data/test_fetch.py" not in near
     assert far == ["tests/passes"]
+
+
+def test_a_map_of_the_repository_is_read_in_a_copy_of_it(tmp_path: Path, tree: Path) -> None:
+    coverage = pytest.importorskip("coverage")
+    data = coverage.CoverageData(str(tree / MAP))
+    data.set_context("tests/passes/test_bound.py::test_large_values_are_bounded|run")
+    data.add_lines({str(tmp_path / "elsewhere" / PATH): [9, 10]})
+    data.set_context("tests/passes/test_gone.py::test_that_was_deleted|run")
+    data.add_lines({str(tmp_path / "elsewhere" / PATH): [9]})
+    data.write()
+    known = "tests/passes/test_bound.py::test_large_values_are_bounded"
+    assert stages(tree, PATH, 9) == [[known]]
+    assert stages(tree, PATH, 1) == [[known]], "a line that runs on import"
+    assert stages(tree, Path("perfc/passes/__init__.py"), 1) != [[known]]
 
 
 @pytest.mark.parametrize(

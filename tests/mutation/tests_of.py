@@ -6,11 +6,14 @@ import os
 import re
 import subprocess
 import sys
+from collections import Counter
 from functools import cache
 from pathlib import Path
 
 MAP = ".coverage.mutants"
 GOLDEN = Path("tests/golden")
+MOST_OF_A_FILE = 12
+"""Tests of one file that are named one by one."""
 LEFT_OUT = ("tests/test_style.py", "tests/test_contributing.py", "tests/test_packaging.py")
 """They read the code and do not run it."""
 
@@ -27,19 +30,33 @@ def write_map(root: Path) -> int:
 
 
 def mapped(root: Path, path: Path, line: int) -> list[str]:
-    """Tests that run a line, as the map has them; empty where there is no map."""
+    """Tests that run a line, as the map has them; empty where there is no map.
+
+    Of a line that runs when its file is imported, as a constant's, those that run any of the file.
+    """
     if not (root / MAP).is_file():
         return []
     from coverage import CoverageData
 
     data = CoverageData(str(root / MAP))
     data.read()
-    found: set[str] = set()
+    by_line: dict[int, set[str]] = {}
     for name in data.measured_files():
-        if Path(name).resolve() == (root / path).resolve():
-            for context in data.contexts_by_lineno(name).get(line, ()):
-                found.add(context.partition("|")[0])
-    return sorted(found - {""})
+        # the map was written in the repository, of which ``root`` may be a copy
+        if Path(name).parts[-len(path.parts) :] == path.parts:
+            for number, contexts in data.contexts_by_lineno(name).items():
+                tests = {context.partition("|")[0] for context in contexts} - {""}
+                by_line.setdefault(number, set()).update(tests)
+    found = by_line.get(line) or {test for tests in by_line.values() for test in tests}
+    known = [name for name in found if (root / name.partition("::")[0]).is_file()]
+    return sorted(known)
+
+
+def by_file(tests: list[str]) -> list[str]:
+    """Tests for pytest, whole files in place of many of one: it takes long to look up each."""
+    count = Counter(name.partition("::")[0] for name in tests)
+    short = (f if count[f] > MOST_OF_A_FILE else n for n in tests for f in [n.partition("::")[0]])
+    return list(dict.fromkeys(short))
 
 
 @cache
@@ -65,13 +82,17 @@ def module_of(path: Path) -> str:
 def stages(root: Path, path: Path, line: int) -> list[list[str]]:
     """Arguments of pytest, in the order in which they are run until one fails.
 
-    With a map one stage: the tests that run the line. Without: tests that are named after the file
-    or import it, with the golden files; then the tests of its folder, of operators also those
-    against runtimes and loops. Without a map a fault may survive that some other test would find.
+    With a map the tests that run the line, golden files before others. Without: tests that are
+    named after the file or import it, with the golden files; then the tests of its folder, of
+    operators also those against runtimes and loops. Without a map a fault may survive that some
+    other test would find.
     """
     known = mapped(root, path, line)
     if known:
-        return [known]
+        # one golden file looks at as much as hundreds of tests
+        first = [name for name in known if name.startswith(str(GOLDEN))]
+        rest = by_file([name for name in known if name not in first])
+        return [stage for stage in (first, rest) if stage]
     module, folder = module_of(path), path.parts[0]
     parent, _, stem = module.rpartition(".")
     imports = re.compile(

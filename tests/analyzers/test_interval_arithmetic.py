@@ -1,0 +1,446 @@
+"""Intervals: each example computed by hand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from perfc.analyzers.estimate.estimate import Estimate, Predictor
+from perfc.analyzers.estimate.interval import Interval
+from perfc.analyzers.intervals.adapt import (
+    ANY,
+    Correction,
+    Point,
+    Residual,
+    adapt,
+    corrected,
+    enough,
+    key,
+    of_class,
+    place,
+    posterior,
+    robust,
+    slope_of,
+)
+from perfc.analyzers.intervals.conformal import (
+    LEVELS,
+    NEAR,
+    Band,
+    Bands,
+    Calibration,
+    Deviations,
+    band,
+    coverage_of,
+    excess,
+    of_category,
+    part,
+    sides,
+)
+from perfc.analyzers.intervals.mixture import Mixture
+from perfc.analyzers.intervals.summing import Side, half_width, sides_of
+
+
+def ends(found: Interval) -> tuple[float, float, float]:
+    return found.low, found.mid, found.high
+
+
+def of(low: float, mid: float, high: float, **more: object) -> Estimate:
+    return Estimate(0.5, Interval(low, mid, high), Predictor.LEARNED, "matmul", **more)  # type: ignore[arg-type]
+
+
+# Interval and Estimate
+
+
+def test_intervals_are_added_scaled_bounded_compared_and_widened() -> None:
+    one = Interval(1.0, 2.0, 8.0)
+    assert ends(one + Interval(10, 20, 40)) == (11, 22, 48)
+    assert ends(one * 3) == (3, 6, 24)
+    assert ends(one.at_least(3)) == (3, 3, 8)
+    assert ends(one.at_least(1.5)) == (1.5, 2, 8)
+    assert ends(one.slower_of(Interval(0.5, 3, 4))) == (1, 3, 8)
+    assert ends(one.slower_of(Interval(1.5, 1, 9))) == (1.5, 2, 9)
+    assert ends(one.widened(2)) == pytest.approx((2 * 0.25, 2, 2 * 16))
+    assert ends(one.widened(0)) == (2, 2, 2)
+    assert ends(Interval.exactly(7)) == (7, 7, 7)
+
+
+def test_an_estimate_keeps_what_counts_in_a_run_beside_what_it_says_of_itself() -> None:
+    plain, apart = of(1, 2, 4), of(1, 2, 4, in_run=Interval(1.5, 2, 3))
+    assert (plain.low_s, plain.time_s, plain.high_s) == (1, 2, 4)
+    assert plain.summed == plain.time
+    assert apart.summed == Interval(1.5, 2, 3)
+    assert plain.scaled(2).in_run is None
+    assert ends(apart.scaled(2).summed) == (3, 4, 6)
+    assert ends(apart.scaled(2).time) == (2, 4, 8)
+    both = plain.plus(apart)
+    assert ends(both.time) == (2, 4, 8)
+    assert ends(both.summed) == (2.5, 4, 7)
+
+
+def test_no_end_of_an_estimate_is_below_a_floor() -> None:
+    found = of(1, 2, 4, in_run=Interval(1.2, 2, 3)).above(1.5)
+    assert (found.floor_s, ends(found.time), ends(found.summed)) == (1.5, (1.5, 2, 4), (1.5, 2, 3))
+    assert of(1, 2, 4).above(1.5).in_run is None
+
+
+def test_what_is_launched_beside_a_kernel_errs_apart_from_it_in_a_run() -> None:
+    found = of(1, 2, 4).beside(Interval(10, 20, 40), Interval(15, 20, 30))
+    assert ends(found.time) == (11, 22, 44)
+    assert ends(found.summed) == (16, 22, 34)
+
+
+def test_a_kernel_waits_for_its_launch_where_that_takes_longer() -> None:
+    found = of(1, 2, 4, in_run=Interval(1.5, 2, 2.5)).waiting(Interval(1.2, 3, 3.5))
+    assert ends(found.time) == (1.2, 3, 4)
+    assert ends(found.summed) == (1.5, 3, 3.5)
+    assert found.wait_s == 1
+    assert of(1, 2, 4).waiting(Interval(0.1, 0.2, 0.3)) == of(1, 2, 4)
+
+
+# Conformal bands
+
+
+def test_a_band_leaves_half_of_the_miss_on_either_side() -> None:
+    """Of 39 scores 0 to 38 and one further, 80 % lie between the fourth from either end.
+
+    0.9 · 40 = 36: the 36th from below is 35, from above 3.
+    """
+    scores = np.arange(39.0)
+    assert band(scores, coverage=0.8) == Band(3.0, 35.0)
+    assert band(scores[::-1], coverage=0.8) == Band(3.0, 35.0)
+    # for fewer rows the correction is larger: 0.9 · (39 + 39 / 13) = 37.8
+    assert band(scores, coverage=0.8, count=13) == Band(1.0, 37.0)
+
+
+def test_weights_move_quantiles() -> None:
+    """Weights 1, 1, 2, 4 sum to 8, with one more of their mean to 10; 7.5 are all but a part."""
+    scores, weights = np.array([1.0, 2.0, 3.0, 4.0]), np.array([1.0, 1.0, 2.0, 4.0])
+    assert band(scores, weights, coverage=0.5) == Band(1.0, 4.0)
+    # 6 from above are 4 and 2
+    assert band(scores, weights, coverage=0.2) == Band(3.0, 4.0)
+    # 0.4 · 10 = 4 is reached by the third; from above 4 by the last alone
+    assert band(scores, weights, coverage=-0.2) == Band(4.0, 3.0)
+
+
+def test_a_category_of_a_hundred_rows_counts_as_much_as_all_together() -> None:
+    """100 zeros and all rows, each half of the weight.
+
+    0.76 · 1.01 of both are the zeros, 0.5, and 0.2676 of all rows, at 0.0025 each: 107.04.
+    """
+    found = of_category(np.zeros(100), np.arange(1.0, 201.0), coverage=0.52)
+    assert found == Band(0.0, 108.0)
+
+
+def test_bands_are_joined_and_widened_around_the_prediction() -> None:
+    assert Band(-1, 2).around(Band(-3, 1)) == Band(-3, 2)
+    assert Band(-1, 2).widened(2) == Band(-2, 4)
+    assert Band(1, 2).widened(2) == Band(0, 4)
+    assert Band(-2, -1).widened(2) == Band(-4, 0)
+
+
+RINGS = ((0.4, Band(-2, 2)), (0.8, Band(-4, 3)), (2.0, Band(-6, 6)))
+
+
+@pytest.mark.parametrize(
+    ("distance", "expected"),
+    [
+        (0.0, (-2, 2)), (0.4, (-2, 2)), (0.6, (-3, 2.5)), (0.5, (-2.5, 2.25)), (1.1, (-4.5, 3.75)),
+        (2.0, (-6, 6)), (3.0, (-9, 9)), (4.0, (-12, 12)),
+    ],
+)  # fmt: skip
+def test_bands_are_linear_between_rings_and_grow_beyond(
+    distance: float, expected: tuple[float, float]
+) -> None:
+    found = Bands(Band(-1, 1), RINGS).at(distance)
+    assert (found.low, found.high) == pytest.approx(expected)
+
+
+def test_one_near_ring_counts_as_far_as_machines_of_one_chip_lie() -> None:
+    near = Bands(Band(-1, 1), ((0.1, Band(-2, 2)),))
+    assert NEAR == 0.5
+    assert near.at(0.1) == near.at(0.3) == near.at(0.5) == Band(-2, 2)
+    assert near.at(1.0) == Band(-4, 4)
+
+
+def test_without_rings_the_seen_band_is_doubled_and_beyond_near_ones_more() -> None:
+    bare = Bands(Band(-1, 2))
+    assert bare.at(0.0) == bare.at(0.5) == Band(-2, 4)
+    assert bare.at(1.0) == Band(-4, 8)
+
+
+def test_what_holds_two_bands_holds_them_at_each_distance() -> None:
+    one = Bands(Band(-1, 1), ((0.4, Band(-2, 2)), (0.8, Band(-4, 4))), Band(0.1, 0.9))
+    other = Bands(Band(-2, 0.5), ((0.4, Band(-1, 3)), (1.2, Band(-3, 7))), Band(0.2, 0.95))
+    found = one.around(other)
+    assert found.seen == Band(-2, 1)
+    assert found.levels == Band(0.1, 0.95)
+    # halfway between its rings the other has −2 and 5
+    assert found.apart == ((0.4, Band(-2, 3)), (0.8, Band(-4, 5)))
+
+
+def test_a_category_nobody_measured_has_the_widest_band() -> None:
+    known = {"a": Bands(Band(-1, 3)), "b": Bands(Band(-2, 1))}
+    found = Calibration(Bands(Band(-0.5, 0.5)), categories=known)
+    assert found.of("a") is known["a"]
+    assert found.of("c").seen == Band(-2, 3)
+    assert Calibration(Bands(Band(-0.5, 0.5))).of("c").seen == Band(-0.5, 0.5)
+
+
+def test_a_machine_at_no_distance_is_measured_unless_it_is_said_not_to_be() -> None:
+    found = Calibration(Bands(Band(-1, 1), RINGS))
+    assert found.at(0.0) == found.at(3.0, measured=True) == Band(-1, 1)
+    assert found.at(0.0, measured=False) == Band(-2, 2)
+    assert found.at(0.6) == found.at(0.6, measured=False)
+
+
+def test_ends_are_spreads_times_bands_and_never_narrower_than_where_it_was_measured() -> None:
+    """Spreads 0.25 and 4; elsewhere their roots, times −2 and 2."""
+    found = Calibration(Bands(Band(-1, 3), RINGS), power=0.5)
+    spread = np.array([0.25, 4.0])
+    low, high = found.ends(spread, 0.0)
+    assert (low.tolist(), high.tolist()) == ([-0.25, -4], [0.75, 12])
+    low, high = found.ends(spread, 0.4)
+    assert (low.tolist(), high.tolist()) == ([-1, -4], [1, 12])
+    low, high = found.ends(spread, 0.4, measured=True)
+    assert (low.tolist(), high.tolist()) == ([-0.25, -4], [0.75, 12])
+
+
+def test_ends_lie_around_the_prediction_even_where_all_rows_were_slower() -> None:
+    low, high = Calibration(Bands(Band(0.5, 2.0))).ends(np.ones(1), 0.0)
+    assert (low.tolist(), high.tolist()) == ([0], [2])
+    low, high = Calibration(Bands(Band(-2.0, -0.5))).ends(np.ones(1), 0.0)
+    assert (low.tolist(), high.tolist()) == ([-2], [0])
+
+
+def test_each_row_has_the_band_and_the_levels_of_its_category() -> None:
+    known = {"a": Bands(Band(-1, 1), (), Band(0.1, 0.8)), "b": Bands(Band(-2, 3))}
+    found = Calibration(Bands(Band(-9, 9)), categories=known)
+    rows = np.array([1, 0, 1])
+    low, high = found.ends(np.ones(3), 0.0, category=rows, names=("a", "b"))
+    assert (low.tolist(), high.tolist()) == ([-2, -1, -2], [3, 1, 3])
+    low, high = found.levels(rows, ("a", "b"))
+    assert low.tolist() == pytest.approx([0.05, 0.1, 0.05])
+    assert high.tolist() == pytest.approx([0.95, 0.8, 0.95])
+    assert (LEVELS.low, LEVELS.high) == pytest.approx((0.05, 0.95))
+
+
+# How far a row is from those trained on
+
+
+def test_a_row_leaves_a_box_in_lengths_of_its_sides() -> None:
+    low, high = np.array([0.0, 10.0]), np.array([4.0, 20.0])
+    rows = np.array([[4.0, 20.0], [5.0, 15.0], [-2.0, 5.0], [2.0, 45.0]], np.float32)
+    assert excess(rows, low, high).tolist() == [0, 0.25, 0.5, 2.5]
+    # a hundred-thousandth of a side is rounding, two of them are not
+    near = np.array([[4.00002, 15.0], [4.0001, 15.0]], np.float32)
+    found = excess(near, low, high)
+    assert found[0] == 0
+    assert found[1] == pytest.approx(2.5e-5, rel=0.01)
+
+
+def test_what_never_changed_is_measured_by_its_own_size_or_by_one() -> None:
+    low, high = np.array([1.0, 3.0, -5.0, 0.0]), np.array([4.0, 3.0, -5.0, 0.0])
+    assert sides(low, high).tolist() == [3, 3, 5, 1]
+    row = np.array([[4.0, 6.0, -5.0, 2.0]], np.float32)
+    assert excess(row, low, high, sides(low, high)).tolist() == [2]
+
+
+def test_coverage_counts_times_at_the_ends_as_inside() -> None:
+    time_s, low_s, high_s = np.array([1.0, 2, 3, 4]), np.array([1.0, 1, 3.5, 1]), np.full(4, 3.0)
+    assert coverage_of(time_s, low_s, high_s) == 0.5
+
+
+# Groups nobody has seen
+
+
+def test_levels_of_groups_are_medians_and_their_scale_a_root_mean_square() -> None:
+    level, left = part(np.array([1.0, 3.0, 8.0]))
+    assert (level, left.tolist()) == (3, [-2, 0, 5])
+    chip = [(3.0, np.array([0.5])), (1.0, np.array([-0.5]))]
+    found = Deviations.of([chip, [(2.0, np.array([0.0, 1.0]))]])
+    # (9 + 1) / 2 of the first group and 4 of the second
+    assert found.scale == pytest.approx(math.sqrt((5 + 4) / 2))
+    assert found.freedom == 2
+    assert [weight for _, weight in found.within] == [0.25, 0.25, 0.5]
+
+
+def test_a_category_borrows_half_a_machine_of_all_together() -> None:
+    own = Deviations(3.0, 1, ((np.array([1.0]), 1.0),))
+    everything = Deviations(6.0, 5, ((np.array([2.0]), 0.5), (np.array([3.0]), 0.5)))
+    found = own.beside(everything)
+    assert found.scale == pytest.approx(math.sqrt(2 / 3 * 9 + 1 / 3 * 36))
+    assert found.freedom == 5
+    assert [weight for _, weight in found.within] == pytest.approx([2 / 3, 1 / 6, 1 / 6])
+
+
+def test_a_further_group_lies_as_students_t_and_what_is_left_says() -> None:
+    """Student's t with 4 degrees of freedom leaves 5 % above 2.132; nothing within, or 10 alike."""
+    sharp = Deviations(3.0, 4, ((np.zeros(1), 1.0),))
+    found = sharp.band()
+    assert found.high == pytest.approx(3 * 2.132, rel=0.03)
+    assert found.low == pytest.approx(-3 * 2.132, rel=0.03)
+    assert sharp.band(level=0.5).high == pytest.approx(1.5 * 2.132, rel=0.03)
+    assert sharp.band(coverage=0.5).high == pytest.approx(3 * 0.741, rel=0.03)
+    shifted = Deviations(0.0, 4, ((np.array([10.0]), 0.5), (np.array([-20.0]), 0.5)))
+    assert shifted.band() == Band(-20, 10)
+    assert shifted.band(within=0.1) == Band(-2, 1)
+
+
+# Mixtures
+
+
+def mixture(*parts: tuple[float, float, float]) -> Mixture:
+    columns = np.array(parts).T[:, :, None]
+    return Mixture(*columns, np.ones((len(parts), 1), np.bool_))
+
+
+def test_one_estimate_holds_nine_in_ten_of_a_logistic_distribution() -> None:
+    one = mixture((-1.0, 0.0, 2.0))
+    at = [-1.0, 0.0, 2.0, 1.0, -50.0]
+    # half of the way up is e^(ln(19) / 2) to one
+    shares = [0.05, 0.5, 0.95, math.sqrt(19) / (1 + math.sqrt(19)), 0.0]
+    for log_s, share in zip(at, shares, strict=True):
+        assert float(one.below(np.array([log_s]))[0]) == pytest.approx(share, abs=1e-12)
+    for level, expected in ((0.05, -1), (0.5, 0), (0.95, 2), (shares[3], 1)):
+        assert float(one.quantile(np.array([level]))[0]) == pytest.approx(expected, abs=1e-9)
+
+
+def test_two_estimates_share_what_lies_below() -> None:
+    """At 0 half of the first and all but half of the second; far apart the median lies between."""
+    two = mixture((-1.0, 0.0, 1.0), (9.0, 10.0, 11.0))
+    assert float(two.below(np.array([0.0]))[0]) == pytest.approx(0.25, abs=1e-9)
+    assert float(two.below(np.array([10.0]))[0]) == pytest.approx(0.75, abs=1e-9)
+    low, middle, high = (float(end[0]) for end in two.ends(np.array([0.025]), np.array([0.975])))
+    assert (low, high) == pytest.approx((-1, 11), abs=1e-6)
+    assert middle == pytest.approx(5, abs=1e-6)
+
+
+def test_an_estimate_that_does_not_speak_of_a_row_has_no_share_of_it() -> None:
+    columns = np.array([[[-1.0, -1], [-5, 9]], [[0.0, 0], [-4, 10]], [[1.0, 1], [-3, 11]]])
+    found = Mixture(*columns, np.array([[True, True], [False, True]]))
+    assert found.count.tolist() == [1, 2]
+    assert found.below(np.array([0.0, 0.0])).tolist() == pytest.approx([0.5, 0.25])
+    low, middle, high = found.ends(np.full(2, 0.025), np.full(2, 0.975))
+    assert (low[0], middle[0], high[0]) == (-1, 0, 1)
+    assert (low[1], middle[1], high[1]) == pytest.approx((-1, 5, 11), abs=1e-6)
+
+
+# Sums
+
+
+def test_a_class_that_is_correlated_in_part_sums_in_part() -> None:
+    """ρ 0.45 of pointwise kernels of 1 and 3: √(0.45 · 16 + 0.55 · 10)."""
+    two = {Side("elementwise", True, 1.0): 1.0, Side("elementwise", True, 3.0): 1.0}
+    assert half_width(two) == pytest.approx(math.sqrt(0.45 * 16 + 0.55 * 10))
+    for name, shared in (("softmax", 0.4), ("normalization", 0.4), ("matmul_f32", 0.08)):
+        sides = {Side(name, True, 1.0): 2.0, Side(name, True, 3.0): 1.0}
+        assert half_width(sides) == pytest.approx(math.sqrt(shared * 25 + (1 - shared) * 13))
+    products = {Side("matmul_f32", True, 1.0): 1.0, Side("matmul_f32", True, 3.0): 1.0}
+    assert half_width(products, 1.0) == 4
+    assert half_width(products, 0.0) == pytest.approx(math.sqrt(10))
+
+
+def test_sides_are_what_a_kernel_may_be_off_in_a_run() -> None:
+    kernels = [of(1, 2, 8), of(1, 2, 8), of(1, 2, 8, in_run=Interval(1.5, 2, 4), is_own=True)]
+    below, above = sides_of(kernels)
+    assert below == {Side("matmul", False, 1): 2, Side("matmul", True, 0.5): 1}
+    assert above == {Side("matmul", False, 6): 2, Side("matmul", True, 2): 1}
+
+
+# A few rows of a new machine
+
+
+def test_places_of_times_are_logarithmic_and_end_at_ten_microseconds_and_a_millisecond() -> None:
+    assert [place(t) for t in (1e-9, 1e-5, 1e-4, 1e-3, 1.0)] == pytest.approx([0, 0, 0.5, 1, 1])
+    assert [slope_of(t) for t in (1e-5, 1e-4, 1e-3)] == pytest.approx([-1, 0, 1])
+    assert place(0.0) == 0
+    correction = Correction(0.5, 8.0, 0.9, 1.1)
+    assert [correction.at(t) for t in (1e-6, 1e-5, 1e-4, 1.0)] == pytest.approx([0.5, 0.5, 2, 8])
+
+
+def test_a_row_counts_in_full_up_to_two_deviations() -> None:
+    assert robust(np.array([0.0, 1.9, -2.0, 4.0, -8.0])).tolist() == [1, 1, 1, 0.5, 0.25]
+
+
+def test_one_row_moves_machine_and_class_in_proportion_to_their_variances() -> None:
+    """A kernel of 100 µs that takes e times as long: no slope there, offsets alike.
+
+    Machine and class have a variance of 0.04 each, so both move alike; they share what the noise
+    leaves. The noise is a fixed point; with it the offsets are 0.08 / (0.08 + noise²) of 1, at
+    two deviations and more less.
+    """
+    found = posterior([Residual("matmul", 1e-4, math.e * 1e-4)])
+    machine, own, slope = found.mean.tolist()
+    assert machine == pytest.approx(own)
+    assert slope == pytest.approx(0, abs=1e-12)
+    left = 1 - (machine + own)
+    weight = min(1.0, 2 * found.noise / left)
+    assert machine + own == pytest.approx(0.08 / (0.08 + found.noise**2 / weight), rel=1e-3)
+    assert found.log_ratio("matmul", 1e-4) == pytest.approx(machine + own)
+    assert found.log_ratio("softmax", 1e-4) == pytest.approx(machine)
+    assert found.deviation("softmax", 1e-4) > found.deviation("matmul", 1e-4) > found.noise
+
+
+def test_without_rows_the_prior_is_all_that_is_known() -> None:
+    """Machine 0.2, a class nobody measured 0.2, and as much noise: √3 · 0.2."""
+    found = posterior([])
+    assert found.log_ratio("matmul", 1e-4) == 0
+    assert found.deviation("matmul", 1e-4) == pytest.approx(0.2 * math.sqrt(3))
+
+
+def test_corrections_of_many_equal_rows_are_their_ratio() -> None:
+    rows = [Residual("matmul", t, 2 * t) for t in (1e-5, 1e-4, 1e-3) for _ in range(200)]
+    found = adapt([*rows, *(Residual("conv", 1e-4, 3e-4, "roofline") for _ in range(300))])
+    assert found.corrections.keys() == {"matmul", ANY, "roofline.conv", "roofline.any"}
+    own = found.corrections["matmul"]
+    assert (own.small_ratio, own.large_ratio) == pytest.approx((2, 2), rel=0.01)
+    assert own.samples == 600
+    assert found.corrections[ANY].samples == 0
+    assert own.low_ratio * own.high_ratio == pytest.approx(1)
+    # the noise: six rows of 0.3 beside 600 of none
+    noise = 0.3 * math.sqrt(6 / 606)
+    assert own.high_ratio == pytest.approx(math.exp(1.645 * noise), rel=0.01)
+    assert found.corrections["roofline.conv"].small_ratio == pytest.approx(3, rel=0.02)
+    # a machine and a class share what both are off: √2 for others of the machine
+    assert found.corrections[ANY].small_ratio == pytest.approx(math.sqrt(2), rel=0.02)
+
+
+def test_more_rows_are_worth_it_while_they_take_a_tenth_of_the_error_away() -> None:
+    def stop(*errors: float) -> int | None:
+        return enough([Point(count, error) for count, error in enumerate(errors)])
+
+    assert stop(1.0, 0.5, 0.46, 0.451) == 1
+    assert stop(1.0, 0.5, 0.44, 0.43) == 2
+    assert stop(1.0, 0.5, 0.46, 0.45) == 2
+    assert stop(1.0, 0.89) is None
+    assert stop(1.0) is None
+    assert stop() is None
+
+
+def test_a_correction_is_of_the_predictors_class_or_of_all_its_others() -> None:
+    one, any_, other = (Correction(float(n), 1.0, 0.9, 1.1) for n in (1, 2, 3))
+    table = {"matmul": one, ANY: any_, "steps.any": other}
+    assert of_class(table, "learned", "matmul") is one
+    assert of_class(table, "learned", "softmax") is any_
+    assert of_class(table, "steps", "matmul") is other
+    assert of_class(table, "roofline", "matmul") is None
+    assert key("steps", "matmul") == "steps.matmul"
+
+
+def test_a_corrected_kernel_takes_its_ratio_and_the_interval_of_the_rows() -> None:
+    """Two launches of 100 µs, half of the way between ratios 0.5 and 8: 400 µs."""
+    table = {"matmul": Correction(0.5, 8.0, 0.9, 1.25)}
+    estimate = Estimate(
+        1e-5, Interval(1e-4, 2e-4, 3e-4), Predictor.LEARNED, "matmul", is_extrapolating=True,
+        is_measured=False, in_run=Interval.exactly(1.0),
+    )  # fmt: skip
+    found = corrected(estimate, 2.0, table)
+    assert ends(found.time) == pytest.approx((3.6e-4, 4e-4, 5e-4))
+    assert found.correction == pytest.approx(2)
+    assert (found.is_extrapolating, found.is_measured, found.in_run) == (False, True, None)
+    floored = corrected(estimate.above(3.9e-4), 2.0, {"matmul": Correction(1, 1, 0.5, 1.5)})
+    assert ends(floored.time) == pytest.approx((3.9e-4, 3.9e-4, 5.85e-4))
+    assert corrected(estimate, 0.0, table) is estimate
+    assert corrected(estimate, 2.0, {"softmax": table["matmul"]}) is estimate

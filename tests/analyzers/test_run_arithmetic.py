@@ -1,0 +1,355 @@
+"""From kernels to a run: launches, hosts, streams and steps, each example computed by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import perfc
+from perfc.analyzers.estimate.estimate import Estimate, Predictor, RunEstimate
+from perfc.analyzers.estimate.interval import Interval
+from perfc.analyzers.features.lowering import Lowered
+from perfc.analyzers.runs.backward import backward, of_product
+from perfc.analyzers.runs.host import COMPILED_HOST, EAGER_HOST, host_gap, host_note, kept_waiting
+from perfc.analyzers.runs.launch_gap import launch_gap
+from perfc.analyzers.runs.overlap import overlapped
+from perfc.analyzers.runs.prediction import PredictionTable, notes, total
+from perfc.analyzers.runs.recurrence import chained, chained_s
+from perfc.analyzers.steps.setting import Precision, Setting
+from perfc.passes.ceilings import KernelBound
+from perfc.passes.roofline import GRAPH_GAP
+from perfc.passes.runtimes import Launch
+from perfc.passes.streams import launch_s
+
+from .toy import bound, toy
+
+US = 1e-6
+
+
+def ends(found: Interval) -> tuple[float, float, float]:
+    return found.low, found.mid, found.high
+
+
+def us(low: float, mid: float, high: float) -> object:
+    return pytest.approx((low * US, mid * US, high * US))
+
+
+# Launches
+
+
+def test_a_launch_that_was_measured_is_surer_than_one_that_was_not(tmp_path: Path) -> None:
+    measured = toy(tmp_path, "launch_overhead_s 10e-6 lab")
+    assert ends(launch_gap(measured, Launch.EAGER)) == us(8, 10, 12.5)
+    stated = toy(tmp_path, "launch_overhead_s 10e-6 sheet")
+    assert ends(launch_gap(stated, Launch.EAGER)) == us(6, 10, 20)
+
+
+def test_a_graph_takes_its_own_launch_or_a_quarter_of_the_hosts(tmp_path: Path) -> None:
+    assert GRAPH_GAP == 0.25
+    measured = toy(tmp_path, "launch_overhead_s 10e-6 lab")
+    assert ends(launch_gap(measured, Launch.GRAPH)) == us(1.5, 2.5, 5)
+    own = toy(tmp_path, "launch_overhead_s 10e-6 lab", "launch_graph_s 2e-6 lab")
+    assert ends(launch_gap(own, Launch.GRAPH)) == us(1.6, 2, 2.5)
+    assert ends(launch_gap(own, Launch.EAGER)) == us(8, 10, 12.5)
+
+
+ADD = b"""<ir_version: 10, opset_import: ["" : 21]>
+g (float16[1000] x, float16[1000] y) => (float16[1000] z) { z = Add (x, y) }"""
+
+
+@pytest.mark.parametrize("runtime", ["eager", "cudagraph"])
+def test_a_machine_that_states_no_launch_is_launched_in_no_time(
+    tmp_path: Path, runtime: str
+) -> None:
+    """6 kB pass 4 TB/s of L2 in 1.5 ns; nothing is added to that, and never a second."""
+    machine = toy(tmp_path)
+    for launch in Launch:
+        assert ends(launch_gap(machine, launch)) == (0, 0, 0)
+        assert launch_s(machine, launch) == 0
+    report = perfc.analyze(ADD, str(machine.path), runtime=runtime, predictor="kernels")
+    assert report.roofline.launch_gap_s == 0
+    assert report.roofline.time_s == report.roofline.sustained_s
+    assert report.roofline.kernels[0].launch_gap_s == 0
+    stated = toy(tmp_path, "launch_overhead_s 10e-6 sheet")
+    gap_s = 10 * US * (GRAPH_GAP if runtime == "cudagraph" else 1)
+    with_launch = perfc.analyze(ADD, str(stated.path), runtime=runtime).roofline
+    assert with_launch.launch_gap_s == pytest.approx(gap_s - with_launch.sustained_s)
+    assert launch_s(
+        stated, Launch.GRAPH if runtime == "cudagraph" else Launch.EAGER
+    ) == pytest.approx(gap_s)
+
+
+# The host
+
+
+def run_of(low: float, mid: float, high: float, wait: float = 0.0) -> RunEstimate:
+    return RunEstimate(1 * US, Interval(low * US, mid * US, high * US), wait * US, 0.0)
+
+
+def test_a_host_takes_a_launch_of_a_framework_for_each_kernel(tmp_path: Path) -> None:
+    machine = toy(tmp_path, "launch_overhead_s 10e-6 sheet")
+    assert ends(EAGER_HOST) == us(8, 20, 40)
+    assert ends(COMPILED_HOST) == us(2, 6, 20)
+    assert ends(host_gap(machine, Setting(Precision.F16))) == us(8, 20, 40)
+    assert ends(host_gap(machine, Setting(Precision.F16, training=True))) == us(24, 60, 120)
+    assert ends(host_gap(machine, Setting(Precision.F16, compiled=True))) == us(2, 6, 20)
+    processor = toy(tmp_path, kind="cpu")
+    assert ends(host_gap(processor, Setting(Precision.F16, training=True))) == (0, 0, 0)
+
+
+def test_the_run_is_the_longer_of_device_and_host_end_by_end(tmp_path: Path) -> None:
+    """Five launches take 40, 100 and 200 µs."""
+    machine = toy(tmp_path, "launch_overhead_s 10e-6 sheet")
+    found = kept_waiting(run_of(50, 60, 70, wait=5), 5, machine, "eager")
+    assert ends(found.time) == us(50, 100, 200)
+    assert found.wait_s == pytest.approx((5 + 40) * US)
+    busy = kept_waiting(run_of(300, 400, 500, wait=5), 5, machine, "eager:2")
+    assert busy.time == run_of(300, 400, 500).time
+    assert busy.wait_s == pytest.approx(5 * US)
+
+
+def test_no_host_keeps_recorded_graphs_processors_or_measured_launches_waiting(
+    tmp_path: Path,
+) -> None:
+    device = run_of(50, 60, 70)
+    stated = toy(tmp_path, "launch_overhead_s 10e-6 sheet")
+    for runtime in ("cudagraph", "inductor", "ort", "eager-unfused"):
+        assert kept_waiting(device, 5, stated, runtime) is device
+    measured = toy(tmp_path, "launch_overhead_s 10e-6 lab")
+    assert kept_waiting(device, 5, measured, "eager") is device
+    processor = toy(tmp_path, "launch_overhead_s 10e-6 sheet", kind="cpu")
+    assert kept_waiting(device, 5, processor, "eager") is device
+    silent = toy(tmp_path)
+    assert ends(kept_waiting(device, 5, silent, "eager").time) == us(50, 100, 200)
+
+
+def test_the_note_of_a_host_says_how_long_a_launch_takes() -> None:
+    assert host_note(12.0) == (
+        "the device waits for its host: 12 launches, 20 µs each in a framework, assumed "
+        "(--runtime cudagraph)"
+    )
+
+
+# Streams
+
+TWO = b"""<ir_version: 10, opset_import: ["" : 21]>
+g (float16[1000] x, float16[1000] y) => (float16[1000] a, float16[1000] b)
+{ a = Exp (x)  b = Exp (y) }"""
+
+
+def side_by_side(
+    folder: Path, streams: int, time_us: float, wait_us: float, launch_us: float
+) -> RunEstimate:
+    """Two kernels that need nothing of one another and leave the machine idle."""
+    report = perfc.analyze(TWO, str(toy(folder).path), runtime=f"cudagraph:{streams}")
+    time = Interval(0.5, 1.0, 2.0) * (time_us * US)
+    kernels = [Estimate(1e-9, time, Predictor.LEARNED, "elementwise", wait_s=wait_us * US)] * 2
+    whole = RunEstimate(2e-9, time * 2, 2 * wait_us * US, 0.0)
+    return overlapped(
+        whole, kernels, report.roofline, report.kernels, report.module, launch_us * US
+    )
+
+
+def test_two_kernels_on_two_streams_take_half_the_time_of_one_stream(tmp_path: Path) -> None:
+    found = side_by_side(tmp_path, 2, 10, 0, 0)
+    assert ends(found.time) == us(5, 10, 20)
+    alone = side_by_side(tmp_path, 1, 10, 0, 0)
+    assert ends(alone.time) == us(10, 20, 40)
+
+
+def test_launches_one_after_another_keep_streams_apart(tmp_path: Path) -> None:
+    """Work of 8 µs launched every 2 µs: 16 µs on one stream, 2 + 8 on two; waits shrink alike."""
+    found = side_by_side(tmp_path, 2, 10, 2, 2)
+    assert ends(found.time) == us(10 * 10 / 16, 20 * 10 / 16, 40 * 10 / 16)
+    assert found.wait_s == pytest.approx(4 * US * 10 / 16)
+
+
+def test_overlap_ends_at_the_floor_and_nothing_is_nothing(tmp_path: Path) -> None:
+    report = perfc.analyze(TWO, str(toy(tmp_path).path), runtime="cudagraph:2")
+    kernel = Estimate(9 * US, Interval.exactly(10 * US), Predictor.LEARNED, "elementwise")
+    whole = RunEstimate(18 * US, Interval.exactly(20 * US), 0.0, 0.0)
+    rest = report.roofline, report.kernels, report.module, 0.0
+    assert ends(overlapped(whole, [kernel] * 2, *rest).time) == us(18, 18, 18)
+    nothing = Estimate(0.0, Interval.exactly(0.0), Predictor.LEARNED, "elementwise")
+    empty = RunEstimate(0.0, Interval.exactly(3 * US), 0.0, 0.0)
+    assert overlapped(empty, [nothing] * 2, *rest).time == empty.time
+
+
+# Steps of recurrent layers
+
+LSTM = b"""<ir_version: 10, opset_import: ["" : 18]>
+lstm (float[7, 2, 64] x, float[1, 256, 64] w, float[1, 256, 64] r) => (float[7, 1, 2, 64] y)
+{ y, h, c = LSTM <hidden_size = 64> (x, w, r) }"""
+
+
+def test_seven_steps_take_seven_times_one_for_each_launch() -> None:
+    (kernel,) = perfc.analyze(LSTM, "a100", runtime="eager").roofline.kernels
+    found = chained_s(kernel.kernel, {})
+    assert found is not None
+    assert ends(found) == us(7, 35, 210)
+    alone = Estimate(
+        1e-9, Interval(1 * US, 2 * US, 3 * US), Predictor.ROOFLINE, "recurrent",
+        in_run=Interval.exactly(0.0),
+    )  # fmt: skip
+    once = chained(alone, kernel, {})
+    assert ends(once.time) == us(8, 37, 213)
+    assert (once.is_extrapolating, once.is_measured, once.in_run) == (True, False, None)
+    twice = KernelBound(
+        kernel.kernel, kernel.counts, 2.0, kernel.floor, kernel.sustained, 0.0, 0.0, kernel.dtype
+    )
+    assert ends(chained(alone, twice, {}).time) == us(15, 72, 423)
+
+
+def test_other_kernels_have_no_steps() -> None:
+    kernel = bound({})
+    estimate = Estimate(1e-9, Interval.exactly(1 * US), Predictor.LEARNED, "elementwise")
+    assert chained_s(kernel.kernel, {}) is None
+    assert chained(estimate, kernel, {}) is estimate
+
+
+# Sums
+
+
+def kernel_of(
+    mid: float, predictor: Predictor = Predictor.LEARNED, name: str = "matmul", **more: bool
+) -> Estimate:
+    return Estimate(1 * US, Interval(0.5, 1.0, 2.0) * (mid * US), predictor, name, **more)
+
+
+def test_a_total_sums_kernels_and_host_and_ends_at_its_floor() -> None:
+    """Kernels of one class that nobody measured here err together; classes apart, as 3, 4, 5."""
+    found = total([kernel_of(10), kernel_of(20)], 5 * US, 7 * US, None)
+    assert found.time.mid == pytest.approx(37 * US)
+    assert found.time.low == pytest.approx((37 - 15) * US)
+    assert found.time.high == pytest.approx((37 + 30) * US)
+    assert (found.floor_s, found.host_s, found.wait_s) == (5 * US, 7 * US, 0)
+    apart = total([kernel_of(3), kernel_of(4, name="softmax")], 0.0, 0.0, None)
+    assert apart.time.high == pytest.approx((7 + 5) * US)
+    assert apart.time.low == pytest.approx((7 - 2.5) * US)
+    least = total([kernel_of(10)], 8 * US, 0.0, None)
+    assert ends(least.time) == us(8, 10, 20)
+    assert ends(total([kernel_of(10)], 30 * US, 0.0, None).time) == us(30, 30, 40)
+
+
+def test_shares_of_predictors_are_of_the_kernels_time() -> None:
+    kernels = kernel_of(10), kernel_of(30, Predictor.STEPS)
+    table = PredictionTable(kernels, total(kernels, 0.0, 0.0, None))
+    assert table.share(Predictor.LEARNED) == 0.25
+    assert table.share(Predictor.STEPS) == 0.75
+    assert table.share(Predictor.FITTED) == 0.0
+    assert PredictionTable((), run_of(0, 0, 0)).share(Predictor.LEARNED) == 0.0
+
+
+def test_a_faster_kernel_shortens_the_run_in_proportion_but_not_below_the_hosts_pace() -> None:
+    """Kernels of 10 and 30 µs with 4 µs of the host; 22 µs of kernels make 26 of 44."""
+    kernels = kernel_of(10), kernel_of(30)
+    plain = PredictionTable(kernels, RunEstimate(0.0, Interval.exactly(44 * US), 0.0, 4 * US))
+    assert plain.total_with({}) == pytest.approx(44 * US)
+    assert plain.total_with({1: 12 * US}) == pytest.approx(26 * US)
+    overlap = PredictionTable(kernels, RunEstimate(0.0, Interval.exactly(22 * US), 0.0, 4 * US))
+    assert overlap.total_with({1: 12 * US}) == pytest.approx(13 * US)
+    # 44 µs of the device and 56 µs behind them for the host
+    bound_by_host = PredictionTable(
+        kernels, RunEstimate(0.0, Interval.exactly(100 * US), 56 * US, 4 * US)
+    )
+    assert bound_by_host.total_with({1: 12 * US}) == pytest.approx(100 * US)
+    assert bound_by_host.total_of(200 * US) == pytest.approx(204 * US)
+    assert bound_by_host.total_of(0.0, launch_factor=0.5) == pytest.approx(50 * US)
+    whole = PredictionTable(
+        kernels, RunEstimate(0.0, Interval.exactly(88 * US), 0.0, 4 * US), summed=plain.total
+    )
+    assert whole.total_with({1: 12 * US}) == pytest.approx(52 * US)
+
+
+def test_notes_begin_where_more_than_a_tenth_is_strange_or_unknown(tmp_path: Path) -> None:
+    machine = toy(tmp_path)
+    known, strange = kernel_of(90), kernel_of(10, is_extrapolating=True)
+    assert list(notes([known, strange], machine, "eager")) == []
+    more = kernel_of(30, is_extrapolating=True)
+    assert list(notes([known, more], machine, "eager")) == [
+        "25 % of the time is extrapolated beyond what was measured"
+    ]
+    bare = kernel_of(30, Predictor.ROOFLINE, is_measured=False)
+    assert list(notes([known, bare], machine, "eager")) == [
+        "25 % of the time is of kernels no predictor knows: wide intervals"
+    ]
+    few = kernel_of(10, Predictor.ROOFLINE, is_measured=False)
+    assert list(notes([known, few], machine, "eager")) == []
+    assert list(notes([bare], machine, "eager")) == [
+        "nothing like toy under eager was ever measured: wide intervals"
+        " (perfc calibrate --fit-from, perfc adapt)"
+    ]
+    assert list(notes([], machine, "eager")) == []
+
+
+# Gradients
+
+
+def rows(text: bytes) -> list[tuple[str, dict[str, float]]]:
+    """Backward kernels of a model, kernel by kernel."""
+    from perfc.analyzers.features.lowering import lower
+
+    report = perfc.analyze(text, "v100-pcie-32gb", runtime="eager-unfused", tf32=False)
+    made = [
+        row
+        for b in report.roofline.kernels
+        for row in backward(b, lower(b, report.env), report.env)
+    ]
+    return [(row.class_name, dict(row.parameters)) for row in made]
+
+
+def one(operator: str) -> bytes:
+    return f"""<ir_version: 10, opset_import: ["" : 17]>
+g (float[100, 8] x, float[100, 8] z) => (float[100, 8] y)
+<float[8] w = {{1,1,1,1,1,1,1,1}}, float s = {{2}}> {{ y = {operator} }}""".encode()
+
+
+@pytest.mark.parametrize(
+    ("operator", "traffic"),
+    [
+        ("Relu (x)", [(2, 1)]),
+        ("Add (x, z)", []),
+        ("Mul (x, s)", [(1, 1)]),
+        ("Mul (x, z)", [(2, 1), (2, 1)]),
+        ("Div (x, z)", [(2, 1), (2, 1)]),
+        ("Pow (x, s)", [(1, 1), (1, 1), (2, 1)]),
+        ("Softmax (x)", [(2, 1), (2, 1)]),
+        # for its operand, for scale and shift, and both of these added to what is there: 8 of 800
+        ("LayerNormalization (x, w, w)", [(2, 1), (2, 0), (2, 0), (0.02, 0.01)]),
+    ],
+)
+def test_gradients_of_pointwise_and_rowwise_kernels(
+    operator: str, traffic: list[tuple[float, float]]
+) -> None:
+    found = rows(one(operator))
+    assert [name for name, _ in found] == ["elementwise"] * len(traffic)
+    tensor = 4 * 800
+    for (_, p), (read, written) in zip(found, traffic, strict=True):
+        moved = p["read_bytes"] / tensor, p["write_bytes"] / tensor
+        assert moved == pytest.approx((read, written))
+        assert p["alu"] == p["elements"]
+        assert p["operands"] == p["tensor_operands"] == (read if read >= 1 else 2)
+
+
+def test_a_product_has_a_gradient_for_each_operand_and_a_sum_for_its_bias() -> None:
+    forward = Lowered("matmul_f32", "f32", {"m": 5.0, "n": 7.0, "k": 11.0, "batch": 3.0})
+    found = [(r.class_name, r.dtype, dict(r.parameters)) for r in of_product(forward)]
+    assert found == [
+        ("matmul_f32", "f32", {"m": 5, "n": 11, "k": 7, "batch": 3}),
+        ("matmul_f32", "f32", {"m": 11, "n": 7, "k": 5, "batch": 3}),
+    ]
+    stored = Lowered("matmul_f32", "f32", {"m": 5.0, "n": 7.0, "k": 11.0, "transposed": 1.0})
+    *products, bias = of_product(stored)
+    assert [p.parameters["batch"] for p in products] == [1, 1]
+    assert (bias.parameters["read_bytes"], bias.parameters["write_bytes"]) == (4 * 35, 0)
+    assert bias.parameters["elements"] == 35
+
+
+def test_streams_do_not_lower_a_floor_that_both_kernels_share(tmp_path: Path) -> None:
+    """Both pass the same cache: one after another or at once, 8 kB at 4 TB/s are 2 ns."""
+    machine = str(toy(tmp_path).path)
+    for runtime in ("cudagraph", "cudagraph:2"):
+        found = perfc.analyze(TWO, machine, runtime=runtime).roofline
+        assert [k.floor_s for k in found.kernels] == pytest.approx([1e-9, 1e-9])
+        assert found.floor_s == pytest.approx(2e-9)
