@@ -29,7 +29,7 @@ from perfc.analyzers.features.rows import Protocol
 from perfc.analyzers.features.sheet import Sheet
 from perfc.analyzers.features.table import class_of, tabulate
 from perfc.analyzers.graph.encode import encode_module
-from perfc.analyzers.graph.perf_graph import (
+from perfc.analyzers.papers.perf_graph import (
     EDGES,
     GRAPH,
     NODES,

@@ -15,15 +15,21 @@ from perfc.analyzers.artefacts import artefact
 from perfc.analyzers.estimators.predictor import Estimates
 from perfc.analyzers.features.rows import Protocol, Rows
 from perfc.analyzers.features.sheet import Sheet
-from perfc.analyzers.graph import bench
-from perfc.analyzers.graph.bench import Scored, by_family, figures, kendall_tau, rank_agreement
-from perfc.analyzers.graph.protocols import Protocol as GraphProtocol
 from perfc.analyzers.graph.rows import GraphRow
 from perfc.analyzers.steps.setting import Precision, Setting
 from perfc.analyzers.training import calibrate, evaluate, power, scoreboard
 from perfc.analyzers.training.cells import summarise
 from perfc.analyzers.training.evaluate import Asked, Slice, everything, figure
 from perfc.analyzers.training.experiments import experiments
+from perfc.analyzers.training.graphs import bench
+from perfc.analyzers.training.graphs.bench import (
+    Scored,
+    by_family,
+    figures,
+    kendall_tau,
+    rank_agreement,
+)
+from perfc.analyzers.training.graphs.protocols import Protocol as GraphProtocol
 from perfc.analyzers.training.levels import thinned
 from perfc.machine import load_machine
 
