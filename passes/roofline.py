@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 from perfc.ir.evaluate import Numbers
 from perfc.ir.graph import Module, Value
 from perfc.ir.op import Kind
+from perfc.ir.problem import Window
 from perfc.ir.types import DType
 from perfc.machine import Machine, Peak, Unit, load_machine
 
@@ -21,7 +22,7 @@ from .ceilings import KernelBound as KernelBound
 from .ceilings import lowered, vector_dtype
 from .charges import Sizes
 from .efficiency import TILE as TILE
-from .efficiency import is_depthwise, wave_efficiency, winograd_gain
+from .efficiency import wave_efficiency
 from .fuse import Fuse, Kernel, KernelTable
 from .residency import beyond, capacity, missed
 from .runtimes import Launch
@@ -263,9 +264,11 @@ class Rates:
         vector = vector_dtype(dtype)
         if c.mac:
             peak = self.entry(Unit.MATRIX, dtype)
-            floor[Ceiling.MATRIX] = 2 * c.floor_mac / winograd_gain(kernel) / peak.peak.value
+            window = kernel.problem if isinstance(kernel.problem, Window) else None
+            gain = window.winograd_gain if window else 1.0
+            floor[Ceiling.MATRIX] = 2 * c.floor_mac / gain / peak.peak.value
             time_s = 2 * c.mac / (peak.sustained or peak.nominal).value
-            if is_depthwise(kernel):
+            if window and window.is_depthwise:
                 lanes = self.entry(Unit.VECTOR, vector)
                 alone = 2 * c.mac / (lanes.sustained or lanes.nominal).value
                 sustained[Ceiling.VECTOR] = alone
