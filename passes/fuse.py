@@ -9,6 +9,7 @@ from perfc.ir.cost import Traffic, Work
 from perfc.ir.dim import Dim
 from perfc.ir.graph import Module, Node, Value
 from perfc.ir.op import Kind
+from perfc.ir.problem import Problem
 from perfc.ir.record import entity
 from perfc.ir.types import DType, TensorType
 
@@ -39,6 +40,7 @@ class Kernel:
         folded: nodes merged into stored tensors before running; they add no work and no traffic.
         pattern: the pattern it is an instance of, ``attention``; "" where it is none.
         read_parts: bytes of each of ``reads`` that are read.
+        problem: extents of what it computes, by name; None where they are not known.
     """
 
     nodes: tuple[Node, ...]
@@ -53,6 +55,7 @@ class Kernel:
     folded: tuple[Node, ...] = ()
     pattern: str = ""
     read_parts: tuple[Dim, ...] = ()
+    problem: Problem | None = None
 
     @property
     def kind(self) -> Kind:

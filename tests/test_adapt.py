@@ -16,7 +16,13 @@ from perfc.adapt import adapt_target, lowered, probes, read, residuals
 from perfc.analyzers.estimate.estimate import Predictor
 from perfc.analyzers.estimators.fitted_rates import Efficiencies
 from perfc.analyzers.estimators.fitted_rates.classes import Term
-from perfc.analyzers.estimators.fitted_rates.subject import Amounts, of_texts, operators, types
+from perfc.analyzers.estimators.fitted_rates.subject import (
+    Amounts,
+    of_texts,
+    operands,
+    operators,
+    types,
+)
 from perfc.analyzers.intervals.adapt import (
     AdaptError,
     Residual,
@@ -216,11 +222,11 @@ def rows_of_measure(path: Path, target: str, slower: float) -> None:
                 device="cpu", threads=1, dims="batch=2", kernel=i, part=i, part_s=time_s,
                 time_s=time_s, iqr_s=0.0, best_s=time_s, inserted_s=0.0, floor_s=b.floor_s,
                 sustained_s=b.time_s, target=machine, label=k.label, kind=k.kind.value,
-                dtype=b.dtype.code, ops=operators(k), views=0, runtime_ops="x", nodes="x",
+                dtype=b.dtype.code, ops="+".join(operators(k)), views=0, runtime_ops="x", nodes="x",
                 launches=b.launches, mac=n.mac, alu=n.alu, sfu=n.sfu, integer=n.integer,
                 read_bytes=n.read_bytes, write_bytes=n.write_bytes, moved_bytes=0.0,
-                op=str(k.anchor.op)[:400], operands=types(k.anchor.inputs, report.env),
-                results=types(k.writes, report.env),
+                op=str(k.anchor.op)[:400], operands=types(operands(k.anchor.inputs, report.env)),
+                results=types(operands(k.writes, report.env)),
             )
         )  # fmt: skip
     dataset.write(path, rows)

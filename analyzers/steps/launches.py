@@ -10,14 +10,14 @@ from perfc.ir.dim import Dim
 from perfc.ir.evaluate import Numbers
 from perfc.ir.graph import Module, Value
 from perfc.ir.op import Kind
+from perfc.ir.problem import Window
 from perfc.ir.record import record
 from perfc.ir.types import TensorType, Type
 from perfc.passes.autocast import NARROW_KINDS, Autocast, Policy, StoredTypes
-from perfc.passes.efficiency import winograd_gain
 from perfc.passes.fuse import Fuse, Kernel, KernelTable
 from perfc.passes.strides import Strides, StrideTable
 
-from .geometry import geometry, kind_of, product, scores, shape
+from .geometry import geometry, kind_of, product, shape
 from .launch_kind import LaunchKind
 from .setting import Setting
 
@@ -268,13 +268,13 @@ class Listing:
         return Launch(found.kind, index, found.amounts, found.traits, found.times)
 
     def signature(self, kernel: Kernel) -> tuple[Hashable, ...]:
-        """All that a launch is counted from; of attention's inner nodes that is the scores.
+        """All that a launch is counted from; of attention's inner nodes that is the problem.
 
         Equal kernels share their work, as the table keeps them.
         """
         anchor, policy, kind, way = kernel.anchor, self.policy(kernel), kernel.kind, self.way
         return (
-            scores(kernel) if kind is Kind.ATTENTION else None,
+            kernel.problem if kind is Kind.ATTENTION else None,
             self.alike.operator(anchor.op), kind, kernel.pattern, policy, kernel.repeat,
             len(kernel.nodes), id(kernel.work), kernel.traffic,
             self.strides.permuted_share(kernel), len(anchor.inputs), len(kernel.reads),
@@ -294,7 +294,8 @@ class Listing:
         )
         writes = self.written(kernel, policy)
         found = geometry(kernel)
-        work, gain = kernel.work, winograd_gain(kernel)
+        work, problem = kernel.work, kernel.problem
+        gain = problem.winograd_gain if isinstance(problem, Window) else 1.0
         amounts = {
             "mac": self.amount(work.mac),
             "floor_mac": tuple([n / gain for n in self.amount(work.floor_mac)]),

@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from enum import Enum
 from itertools import pairwise
 
-from perfc.passes.efficiency import has_channels_apart
-
 from .subject import Subject
 
 BLOCK = 16
@@ -104,7 +102,7 @@ def _conv(s: Subject) -> Class:
     if len(w.shape) != 4:
         terms[Term.MAC] = s.mac
         return Class((f"conv.{len(w.shape) - 2}d", "conv"), terms)
-    if has_channels_apart(groups, depth) and made == groups:
+    if groups > 1 and depth == 1 and made == groups:
         if made % ALIGNMENT:
             terms[Term.MAC] = s.mac
             terms[Term.ROW] = float(rows * made)
