@@ -11,6 +11,7 @@ from .ceilings import Ceiling, vector_dtype
 from .residency import capacity
 
 LEVELS = {"l1": Ceiling.L1, "l2": Ceiling.L2, "device": Ceiling.DEVICE}
+NUMBERS = (int, float)
 INTEGERS_AT_ONCE = 4
 """Integer operations that a lane of 32 bits may do on packed bytes."""
 
@@ -54,9 +55,15 @@ class Floors:
     def __init__(self, machine: Machine, *, tf32: bool = True) -> None:
         self.machine, self.tf32 = machine, tf32
         self.entries: dict[tuple[Unit, DType], Peak] = {}
-        self.near, self.far = capacity(machine, "l1"), capacity(machine, "l2")
-        found = {ceiling: machine.level(name) for name, ceiling in LEVELS.items()}
-        self.levels = {ceiling: level for ceiling, level in found.items() if level is not None}
+        # a processor's L1 outlives a kernel; that of a GPU does not
+        near = 0 if machine.kind == "cuda" else capacity(machine, "l1")
+        before = {Ceiling.L1: 0, Ceiling.L2: near, Ceiling.DEVICE: capacity(machine, "l2")}
+        self.memory = {
+            ceiling: level
+            for name, ceiling in LEVELS.items()
+            if (level := machine.level(name)) is not None
+        }
+        self.levels = [(c, m.bandwidth.value, before[c]) for c, m in self.memory.items()]
 
     def entry(self, unit: Unit, dtype: DType) -> Peak:
         """Rates of a unit."""
@@ -68,47 +75,42 @@ class Floors:
     def times_s(self, n: Demand, dtype: DType, *, is_chosen: bool = False) -> dict[Ceiling, Any]:
         """Seconds that each ceiling takes at best; a number that is 0 takes none and is left out.
 
-        All bytes pass L1. A kernel may find a cache full of what it reads and leave one full of
-        what it writes, so that only the rest reaches device memory, and on processors, whose L1
-        outlives a kernel, L2. Rows that indices choose may all be one.
+        All bytes pass L1. A kernel may find a cache that outlives kernels full of what it reads,
+        and leave it full of what it writes: only the rest passes the next level. Rows that
+        indices choose may all be one.
 
         Args:
             n: operations and bytes of one launch.
             dtype: element type of the products.
             is_chosen: whether indices choose the rows that are read.
         """
+        found: dict[Ceiling, Any] = {}
+        if is_some(n.floor_mac):
+            found[Ceiling.MATRIX] = 2 * n.floor_mac / self.entry(Unit.MATRIX, dtype).peak.value
         vector = vector_dtype(dtype)
-        units = (
-            (Ceiling.MATRIX, Unit.MATRIX, dtype, 2 * n.floor_mac),
-            (Ceiling.VECTOR, Unit.VECTOR, vector, n.alu),
-            (Ceiling.SPECIAL, Unit.SPECIAL, vector, n.sfu),
-            (Ceiling.INTEGER, Unit.INTEGER, DType.I32, n.integer / INTEGERS_AT_ONCE),
-        )
-        found = {
-            ceiling: amount / self.entry(unit, type_).peak.value
-            for ceiling, unit, type_, amount in units
-            if is_some(amount)
-        }
-        nbytes = n.read_bytes + n.write_bytes
+        if is_some(n.alu):
+            found[Ceiling.VECTOR] = n.alu / self.entry(Unit.VECTOR, vector).peak.value
+        if is_some(n.sfu):
+            found[Ceiling.SPECIAL] = n.sfu / self.entry(Unit.SPECIAL, vector).peak.value
+        if is_some(n.integer):
+            peak = self.entry(Unit.INTEGER, DType.I32).peak
+            found[Ceiling.INTEGER] = n.integer / INTEGERS_AT_ONCE / peak.value
+        written = n.write_bytes
+        nbytes = n.read_bytes + written
         if not is_some(nbytes):
             return found
         far = n.read_bytes * (not is_chosen)
-        passing = far + n.write_bytes
-        if self.machine.kind != "cuda":
-            passing = excess(far, self.near) + excess(n.write_bytes, self.near)
-        least = {
-            Ceiling.L1: nbytes,
-            Ceiling.L2: passing,
-            Ceiling.DEVICE: excess(far, self.far) + excess(n.write_bytes, self.far),
-        }
-        for ceiling, level in self.levels.items():
-            found[ceiling] = least[ceiling] / level.bandwidth.value
+        for ceiling, bytes_per_s, held in self.levels:
+            least = nbytes
+            if ceiling is not Ceiling.L1:
+                least = excess(far, held) + excess(written, held) if held else far + written
+            found[ceiling] = least / bytes_per_s
         return found
 
 
 def is_some(amount: Any) -> bool:
     """Whether it is an array, or a number other than 0."""
-    return not isinstance(amount, int | float) or bool(amount)
+    return not isinstance(amount, NUMBERS) or amount != 0
 
 
 def excess(nbytes: Any, held_bytes: int) -> Any:

@@ -170,7 +170,8 @@ def counted(kernel: Kernel, env: Mapping[str, int]) -> Counts:
 def counts_at(kernel: Kernel, at: Numbers) -> Counts:
     """The kernel's formulas as numbers."""
     w, t = kernel.work, kernel.traffic
-    gain = kernel.problem.winograd_gain if isinstance(kernel.problem, Window) else 1.0
+    problem = kernel.problem
+    gain = problem.winograd_gain if isinstance(problem, Window) else 1.0
     return Counts(
         at(w.mac),
         at(w.floor_mac) / gain,
@@ -269,7 +270,7 @@ class Rates(Floors):
                 time_s = amount / self.measured(unit, type_)
                 found[ceiling] = found.get(ceiling, 0.0) + time_s
         nbytes = c.read_bytes + c.write_bytes
-        for ceiling, level in self.levels.items():
+        for ceiling, level in self.memory.items():
             all_ = device_bytes if ceiling is Ceiling.DEVICE and nbytes else nbytes
             if all_:
                 found[ceiling] = all_ / (level.sustained or level.nominal).value

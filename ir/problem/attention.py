@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from ..dim import Dim
-from ..record import record
 from .product import Product
 
 
-@record
-class Attention:
+class Attention(NamedTuple):
     """``softmax(Q @ K^T) @ V`` of every head.
 
     Args:

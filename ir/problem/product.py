@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from ..dim import Dim
-from ..record import record
 
 
-@record
-class Product:
+class Product(NamedTuple):
     """``batch`` products ``[m, k] × [k, n]``.
 
     Args:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from ..dim import Dim
-from ..record import record
 
 
-@record
-class Recurrence:
+class Recurrence(NamedTuple):
     """``steps`` that wait for one another."""
 
     steps: Dim

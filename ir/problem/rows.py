@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from ..dim import Dim
-from ..record import record
 
 
-@record
-class Rows:
+class Rows(NamedTuple):
     """``rows`` with statistics of their own, of ``elements`` in all."""
 
     rows: Dim

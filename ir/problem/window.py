@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from enum import Enum
+from typing import NamedTuple
 
 from ..dim import Dim
-from ..record import record
 
 
 class Form(Enum):
@@ -20,8 +20,7 @@ class Form(Enum):
     __hash__ = object.__hash__
 
 
-@record
-class Window:
+class Window(NamedTuple):
     """A window of ``extents`` that moves over ``[batch, in_channels, *in_extents]``.
 
     Args:
