@@ -6,7 +6,7 @@ A question is a line that begins with ``>``; the lines that follow are its answe
     > model windows.onnxtxt a100 ort f16 batch=64
     > steps windows.onnxtxt rtx4090 amp-f16 eager batch=64
     > run windows.onnxtxt rtx4090 amp-f16 eager batch=4096
-    > graph windows.onnxtxt amp-f16 eager batch=64
+    > graph windows.onnxtxt rtx4090 amp-f16 eager batch=64
 
 A row is a kernel by its extents. Its answer has what the forests read of it (features, scale,
 floor) and what comes out. A model's has every kernel and the run, steps' every launch, a run's what
@@ -28,7 +28,10 @@ from perfc.analyzers.estimators import predictor, why
 from perfc.analyzers.features.rows import Protocol
 from perfc.analyzers.features.sheet import Sheet
 from perfc.analyzers.features.table import class_of, tabulate
+from perfc.analyzers.graph.boosted_totals import totals
 from perfc.analyzers.graph.encode import encode_module
+from perfc.analyzers.graph.kernel_forest import FEATURES, KernelTable
+from perfc.analyzers.graph.launch_columns import RUNS, linear_runs
 from perfc.analyzers.graph.perf_graph import (
     EDGES,
     GRAPH,
@@ -37,6 +40,8 @@ from perfc.analyzers.graph.perf_graph import (
     graph_vector,
     node_table,
 )
+from perfc.analyzers.graph.row_features import ROW, row_features
+from perfc.analyzers.graph.rows import GraphRow, Measurements
 from perfc.analyzers.runs.energy import Energy
 from perfc.analyzers.steps.columns import columns
 from perfc.analyzers.steps.features import tabulate as tabulate_launches
@@ -211,7 +216,9 @@ def run(
     yield from (f"outside: {reason}" for reason in found.outside)
 
 
-def graph(path: Path, precision: str, mode: str, dims: Mapping[str, int]) -> Iterator[str]:
+def graph(
+    path: Path, target: str, precision: str, mode: str, dims: Mapping[str, int]
+) -> Iterator[str]:
     """What predictors of whole runs read of a model: its operators, tensors and launches."""
     setting, batch = setting_of(precision, mode), dims["batch"]
     rest = {name: value for name, value in dims.items() if name != "batch"}
@@ -237,6 +244,18 @@ def graph(path: Path, precision: str, mode: str, dims: Mapping[str, int]) -> Ite
         ("PerfGraph graph", np.array([graph_vector(found, batch)]), GRAPH),
     ):
         yield from named_sums(title, dict(zip(schema.columns, table.T, strict=True)))
+    measured = GraphRow(path.stem, path.stem, setting, target, batch, 1e-3, floor_s=1e-4)
+    data = Measurements("golden", {path.stem: found}, (measured,))
+    yield "totals"
+    yield from numbers(totals(found, measured).items())
+    kernels_of = KernelTable(data, measured)
+    names = dict(zip(FEATURES.columns, kernels_of.features.T.astype(np.float64), strict=True))
+    yield from named_sums("kernels", {**names, "roofline_s": kernels_of.roofline_s})
+    linear = linear_runs(data)
+    yield f"linear run: roofline {text(linear.roofline_s[0])} s"
+    yield from numbers(zip(RUNS.columns, linear.table[0].tolist(), strict=True))
+    yield "row"
+    yield from numbers(zip(ROW.columns, row_features(data, measured), strict=True))
 
 
 def named_sums(title: str, columns: Mapping[str, np.ndarray]) -> Iterator[str]:
