@@ -6,11 +6,13 @@ A question is a line that begins with ``>``; the lines that follow are its answe
     > model windows.onnxtxt a100 ort f16 batch=64
     > steps windows.onnxtxt rtx4090 amp-f16 eager batch=64
     > run windows.onnxtxt rtx4090 amp-f16 eager batch=4096
+    > passes tokens.onnxtxt v100-pcie-32gb eager-literal batch=4 s=128 past=127
     > graph windows.onnxtxt rtx4090 amp-f16 eager batch=64
 
 A row is a kernel by its extents. Its answer has what the forests read of it (features, scale,
 floor) and what comes out. A model's has every kernel and the run, steps' every launch, a run's what
 the predictor of whole runs says, and a graph's the tables such predictors read, column by column.
+Passes are the forward and the backward one of transformers in FP32, kernels summed.
 """
 
 from __future__ import annotations
@@ -42,6 +44,7 @@ from perfc.analyzers.graph.perf_graph import (
 )
 from perfc.analyzers.graph.row_features import ROW, row_features
 from perfc.analyzers.graph.rows import GraphRow, Measurements
+from perfc.analyzers.runs.end_to_end import Plan, Spent, inference, training
 from perfc.analyzers.runs.energy import Energy
 from perfc.analyzers.steps.columns import columns
 from perfc.analyzers.steps.features import tabulate as tabulate_launches
@@ -89,6 +92,9 @@ def answer(question: str, folder: Path) -> Iterator[str]:
         case "run":
             path, *rest = plain
             yield from run(folder / path, *rest, dims={k: int(v) for k, v in given.items()})
+        case "passes":
+            path, *rest = plain
+            yield from passes(folder / path, *rest, dims={k: int(v) for k, v in given.items()})
         case "graph":
             path, *rest = plain
             yield from graph(folder / path, *rest, dims={k: int(v) for k, v in given.items()})
@@ -214,6 +220,22 @@ def run(
     ends = f"{text(found.low)} s to {text(found.high)} s"
     yield f"{found.predictor}: floor {text(found.floor_s)} s, {text(found.value)} s in {ends}"
     yield from (f"outside: {reason}" for reason in found.outside)
+
+
+def passes(path: Path, target: str, runtime: str, dims: Mapping[str, int]) -> Iterator[str]:
+    """A forward pass, and the same with a backward one."""
+    plan = Plan.of(path, target, dims, runtime, tf32=False)
+    copied = list(plan.copies)
+    moved = sum(row.parameters["read_bytes"] for row in copied)
+    yield f"{len(copied)} copies of views, {text(moved)} bytes"
+    for name, found in (("inference", inference(plan)), ("training", training(plan))):
+        yield f"{name}: floor {text(found.floor_s)} s, {spans(found.whole)}"
+        yield f"  backward {spans(found.backward)}"
+
+
+def spans(found: Spent) -> str:
+    """A part of a run with its interval."""
+    return f"{text(found.time_s)} s in {text(found.low_s)} s to {text(found.high_s)} s"
 
 
 def graph(
