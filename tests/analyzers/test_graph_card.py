@@ -21,6 +21,7 @@ from perfc.analyzers.graph.estimate import (
     reasons,
     small_batch,
 )
+from perfc.analyzers.graph.predictor import predictors
 from perfc.analyzers.graph.rows import GraphRow
 from perfc.analyzers.graph.weights import GraphCard, load, read_card, version_of
 from perfc.analyzers.steps.setting import Precision, Setting
@@ -127,6 +128,13 @@ def test_operators_that_differ_by_name_alone_are_alike_to_what_reads_launches() 
     assert said(run(), "conv", "matmul", by_launch=True) == [
         "operators of no graph trained on: matmul"
     ]
+
+
+def test_only_the_sum_of_launches_sees_launches_and_machines() -> None:
+    """Networks and totals read names of operators, or of kinds, and know machines by their rows."""
+    for name, kind in predictors().items():
+        flags = kind.reads_launches, kind.reaches_machines
+        assert flags == ((name == "physics_residual",) * 2), name
 
 
 # Batches

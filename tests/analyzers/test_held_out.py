@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import zlib
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -30,7 +31,7 @@ from perfc.analyzers.training.architectures import (
     random_architectures,
     unseen_families,
 )
-from perfc.analyzers.training.experiments import attention, collective
+from perfc.analyzers.training.experiments import attention, collective, neusight_runs
 from perfc.analyzers.training.experiments.steps import figure_of
 from perfc.analyzers.training.export import cut, every, layer_units, parsed
 from perfc.analyzers.training.machines import Growth
@@ -298,6 +299,50 @@ def test_errors_grow_with_powers_of_the_distance() -> None:
 def test_figures_of_steps_need_steps() -> None:
     with pytest.raises(DataError, match="no steps to test: a split, a slice"):
         figure_of([], "a split", "a slice", None, "")
+
+
+def test_exported_models_are_kept_where_caches_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert neusight_runs.cache() == tmp_path / "cache" / "perfc" / "neusight"
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    assert neusight_runs.cache() == tmp_path / ".cache" / "perfc" / "neusight"
+
+
+class Said:
+    """A label of a second, of which a correlation says how wide the interval is."""
+
+    def __init__(self, least: float) -> None:
+        self.least = least
+
+    def is_held(self, products: float) -> bool:
+        return products >= self.least
+
+
+def test_the_correlation_of_products_is_the_least_that_holds_nine_in_ten() -> None:
+    few = [Said(0.0)] * 9
+    assert neusight_runs.correlation(cast("Any", [*few, Said(0.9)])) == 0
+    assert neusight_runs.correlation(cast("Any", [*few, Said(0.25), Said(0.5)])) == 0.25
+    assert neusight_runs.correlation(cast("Any", [Said(2.0)])) == 1
+
+
+def test_figures_of_runs_are_by_mode_and_machine() -> None:
+    """Errors of 10 and 50 %, the second outside and above its floor."""
+    lines = [(1.0, 1.1, 0.9, 1.2, 0.5), (2.0, 1.0, 0.5, 1.5, 2.5)]
+    found = neusight_runs.figure("inf", "", lines)
+    assert (found.slice, found.rows, found.goal, found.anchor) == (
+        "inference", 2, 0.09, "NeuSight 10.1 %",
+    )  # fmt: skip
+    assert (found.mape, found.median) == pytest.approx((0.3, 0.3))
+    assert (found.coverage, found.floor_holds) == (0.5, 0.5)
+    assert found.width == pytest.approx((1.2 / 0.9 + 3) / 2)
+    own = neusight_runs.figure("train", "t4", lines)
+    assert (own.slice, own.goal, own.anchor) == (
+        "training, forward and backward, t4", None, "",
+    )  # fmt: skip
+    assert neusight_runs.figure("", "", lines).goal is None
 
 
 # Configurations of transformers
