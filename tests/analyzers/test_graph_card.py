@@ -12,6 +12,8 @@ import pytest
 
 from perfc.analyzers.artefacts.artefact import WeightsError
 from perfc.analyzers.graph import shipped, weights
+from perfc.analyzers.graph.boosted_totals import totals
+from perfc.analyzers.graph.encode import encode_module, launch_key
 from perfc.analyzers.graph.estimate import (
     FAR_BELOW,
     at_sizes,
@@ -167,7 +169,6 @@ def test_the_one_free_symbol_is_the_batch(tmp_path: Path) -> None:
 
 
 def test_every_cast_of_a_weight_is_a_launch() -> None:
-    from perfc.analyzers.graph.encode import launch_key
     from perfc.analyzers.steps.launch_kind import LaunchKind
 
     columns = type("Columns", (), {
@@ -178,6 +179,29 @@ def test_every_cast_of_a_weight_is_a_launch() -> None:
     kernels = type("Kernels", (), {"columns": linear})()
     graph = type("Graph", (), {"kernels": {launch_key(AMP): kernels}})()
     assert launches_of(cast("Any", graph), run()) == 6 + 40
+
+
+def test_launches_that_repeat_count_as_often_as_they_are_launched(tmp_path: Path) -> None:
+    """Every launch twice: twice the products, bytes, launches and time, and the same shares."""
+    path = tmp_path / "m.onnxtxt"
+    path.write_text(
+        '<ir_version: 10, opset_import: ["" : 21]> g (float[n, 512] x) => (float[n, 256] y)'
+        ' <float[512, 256] w = ["location": "w.bin"]> { a = MatMul (x, w) y = Relu (a) }'
+    )
+    graph = encode_module("g", load_model(path), [AMP])
+    (key,) = graph.kernels
+    kernels = graph.kernels[key]
+    table = kernels.columns.table.copy()
+    table[:, 1] *= 2
+    twice = replace(kernels, columns=replace(kernels.columns, table=table))
+    once, both = (totals(g, run(64)) for g in (graph, replace(graph, kernels={key: twice})))
+    assert both["scale"] == pytest.approx(2 * once["scale"])
+    assert both["mac_scale"] - 1e-4 == pytest.approx(2 * (once["mac_scale"] - 1e-4))
+    assert once["log_mac"] == pytest.approx(np.log2(64 * 512 * 256))
+    for name in ("log_mac", "log_bytes", "log_launches", "log_roofline", "log_count_matmul"):
+        assert both[name] == pytest.approx(once[name] + 1), name
+    assert both["share_matmul"] == pytest.approx(once["share_matmul"])
+    assert once["log_batch"] == 6
 
 
 # Files
