@@ -140,6 +140,29 @@ def test_scores_are_residuals_over_the_spread_of_rows_in_other_turns(tmp_path: P
         assert (found[name].low, found[name].high) == pytest.approx((-2, 2))
 
 
+def test_the_spread_of_a_turn_is_learned_from_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[list[str]] = []
+
+    class DoneError(Exception):
+        pass
+
+    def done(*_: object) -> None:
+        raise DoneError
+
+    def spreads(turns: list[str]) -> list[list[str]]:
+        monkeypatch.setattr(calibrate, "_turns", lambda *_: turns)
+        asked.clear()
+        with pytest.raises(DoneError):
+            calibrate.calibrate([], cast("Any", None), (), cast("Any", None),
+                                leave_machines_out=False, how=calibrate.Calibrating())  # fmt: skip
+        return list(asked)
+
+    monkeypatch.setattr(calibrate, "_spread", lambda turns, _: asked.append(turns))
+    monkeypatch.setattr(calibrate, "_seen", done)
+    assert spreads(["a", "b", "c"]) == [["b", "c"], ["a", "c"], ["a", "b"]]
+    assert spreads(["a"]) == [["a"]], "one alone has no others"
+
+
 # Scoreboards
 
 
