@@ -74,9 +74,8 @@ def launches(
         envs: values of the symbols; amounts have an element for each.
     """
     table = am.get(Fuse(setting.runtime), module)
-    stored = None
-    if setting.precision.is_mixed:
-        stored = am.get(Autocast(setting.precision.dtype), module)
+    mixed = setting.precision.is_mixed
+    stored = am.get(Autocast(setting.precision.dtype), module) if mixed else None
     strides = am.get(Strides(setting.runtime), module)
     at = [Numbers(e) for e in envs]
     listing = Listing(table, stored, strides, setting.compiled, at, setting.precision.bits)
