@@ -7,7 +7,7 @@ import pytest
 from perfc.ir.dim import Dim
 from perfc.ir.graph import Value
 from perfc.ir.op import REGISTRY
-from perfc.ir.problem import Product, Window
+from perfc.ir.problem import Product, Rows, Span, Window
 from perfc.ir.problem.window import Form
 from perfc.ir.types import DType, TensorType
 from tests.passes.random_graphs import op
@@ -95,6 +95,27 @@ def test_a_right_operand_that_all_share_makes_one_tall_product(
     found = stated("matmul", left, right)
     assert isinstance(found, Product)
     assert (found.products, found.rows, found.n, found.k) == expected
+
+
+@pytest.mark.parametrize(
+    ("mnemonic", "attributes", "shapes", "expected"),
+    [
+        ("softmax", {"axis": -1}, [(2, 3, 5)], (6, 30, Span.AXES)),
+        ("softmax", {"axis": 1}, [(2, 3, 5)], (10, 30, Span.AXES)),
+        ("softmax", {"axis": 1, "flatten": True}, [(2, 3, 5)], (2, 30, Span.AXES)),
+        ("layer_norm", {"axis": 1}, [(2, 3, 5), (3, 5)], (2, 30, Span.AXES)),
+        ("layer_norm", {"axis": 0}, [(2, 3, 5), (2, 3, 5)], (1, 30, Span.AXES)),
+        ("instance_norm", {}, [(2, 3, 5, 5), (3,), (3,)], (6, 150, Span.GROUP)),
+        ("group_norm", {"num_groups": 2}, [(2, 4, 5, 5), (4,), (4,)], (4, 200, Span.GROUP)),
+    ],
+)
+def test_rows_are_what_has_statistics_of_its_own(
+    mnemonic: str,
+    attributes: dict[str, object],
+    shapes: list[tuple[int, ...]],
+    expected: tuple[int, int, Span],
+) -> None:
+    assert stated(mnemonic, *shapes, **attributes) == Rows(*expected)
 
 
 def test_every_weight_only_product_tells_the_bits_of_its_weights() -> None:
