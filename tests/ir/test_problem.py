@@ -48,6 +48,24 @@ def test_a_transposed_convolution_has_its_input_channels_first() -> None:
 
 
 @pytest.mark.parametrize(
+    ("mnemonic", "x", "channels_last"),
+    [
+        ("causal_conv_with_state", (2, 64, 100), 0),
+        ("causal_conv_with_state", (2, 100, 64), 1),
+        ("varlen_causal_conv_with_state", (100, 64), 0),
+    ],
+)
+def test_a_convolution_over_the_past_is_depthwise(
+    mnemonic: str, x: tuple[int, ...], channels_last: int
+) -> None:
+    found = stated(mnemonic, x, (64, 1, 4), channels_last=channels_last)
+    assert isinstance(found, Window)
+    assert found.is_depthwise
+    assert (found.in_channels, found.in_extents, found.out_extents) == (64, (100,), (100,))
+    assert found.pads_before((100,)) == (3,)
+
+
+@pytest.mark.parametrize(
     ("attributes", "gain"),
     [
         ({}, (12 / 6) ** 2),
