@@ -9,7 +9,7 @@ from perfc.ir.cost import Traffic, Work
 from perfc.ir.dim import Dim
 from perfc.ir.graph import Module, Node, Value
 from perfc.ir.op import Kind
-from perfc.ir.problem import Problem
+from perfc.ir.problem import Problem, Window
 from perfc.ir.record import entity
 from perfc.ir.types import DType, TensorType
 
@@ -61,6 +61,11 @@ class Kernel:
     def kind(self) -> Kind:
         """Class of the anchor; attention where the whole kernel is attention."""
         return Kind.ATTENTION if self.pattern == "attention" else self.anchor.op.kind
+
+    @property
+    def winograd_gain(self) -> float:
+        """Factor by which minimal filtering can cut its products; 1 of all but convolutions."""
+        return self.problem.winograd_gain if isinstance(self.problem, Window) else 1.0
 
     @property
     def label(self) -> str:

@@ -170,11 +170,9 @@ def counted(kernel: Kernel, env: Mapping[str, int]) -> Counts:
 def counts_at(kernel: Kernel, at: Numbers) -> Counts:
     """The kernel's formulas as numbers."""
     w, t = kernel.work, kernel.traffic
-    problem = kernel.problem
-    gain = problem.winograd_gain if isinstance(problem, Window) else 1.0
     return Counts(
         at(w.mac),
-        at(w.floor_mac) / gain,
+        at(w.floor_mac) / kernel.winograd_gain,
         at(w.alu),
         at(w.sfu),
         at(w.integer),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from perfc.ir.evaluate import Numbers, evaluate
 from perfc.ir.op import Kind
-from perfc.ir.problem import Attention, Product, Window
+from perfc.ir.problem import Attention, Product, Rows, Span, Window
 from perfc.ir.types import TensorType
 
 if TYPE_CHECKING:
@@ -61,8 +61,8 @@ def lower(bound: KernelBound, env: Mapping[str, int]) -> Lowered | None:
             return _convolution(problem, bound, env)
         case Attention() as problem:
             return _attention(problem, bound, env)
-    if kind in ROWWISE:
-        return _rowwise(bound, env)
+        case Rows() as problem if kind in ROWWISE:
+            return _rowwise(problem, bound, env)
     if kind in MAPPING:
         return _mapping(bound, env)
     return _streaming(bound, env) if kind in STREAMING else None
@@ -150,19 +150,17 @@ def _attention(problem: Attention, bound: KernelBound, env: Mapping[str, int]) -
     return Lowered("attention_decode", dtype, {**parameters, "cached_len": cached_len})
 
 
-def _rowwise(bound: KernelBound, env: Mapping[str, int]) -> Lowered | None:
-    """Rows and columns of the reduced axes; a normalisation over several takes them as one."""
-    name, node = ROWWISE[bound.kernel.kind], bound.kernel.anchor
-    extents = shape(node.inputs[0] if node.inputs else None, env)
-    if not extents or not math.prod(extents):
+def _rowwise(problem: Rows, bound: KernelBound, env: Mapping[str, int]) -> Lowered | None:
+    """Rows and their length; of statistics that are given, rows of the last axis."""
+    at, kernel = Numbers(env), bound.kernel
+    rows, elements = float(at(problem.rows)), float(at(problem.elements))
+    if problem.span is Span.CHANNEL:
+        extents = shape(kernel.anchor.inputs[0], env) or (1,)
+        rows = elements / max(extents[-1], 1)
+    if not rows or not elements:
         return None
-    axis = getattr(node.op, "axis", -1)
-    if not isinstance(axis, int) or not -len(extents) <= axis < len(extents):
-        return None
-    inner = extents[axis:] if name == "normalization" and axis else (extents[axis],)
-    cols = math.prod(inner)
-    dtype = stored_type(bound.kernel.writes[0]) if bound.kernel.writes else bound.dtype.code
-    return Lowered(name, dtype, {"rows": math.prod(extents) / cols, "cols": float(cols)})
+    dtype = stored_type(kernel.writes[0]) if kernel.writes else bound.dtype.code
+    return Lowered(ROWWISE[kernel.kind], dtype, {"rows": rows, "cols": elements / rows})
 
 
 def _mapping(bound: KernelBound, env: Mapping[str, int]) -> Lowered | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from perfc.ir.dim import Dim
 from perfc.ir.graph import Value
 from perfc.ir.op import Kind
-from perfc.ir.problem import Attention, Product, Window
+from perfc.ir.problem import Attention, Product, Rows, Span, Window
 from perfc.ir.types import TensorType
 
 from .launch_kind import LaunchKind
@@ -68,9 +68,13 @@ def geometry(kernel: Kernel) -> Geometry:
             return Geometry()
 
 
+def span_of(kernel: Kernel) -> Span:
+    """What has statistics of its own in a normalisation."""
+    return kernel.problem.span if isinstance(kernel.problem, Rows) else Span.AXES
+
+
 def kind_of(kernel: Kernel, found: Geometry, channels: float) -> LaunchKind:
     """The kind of launch that a kernel is."""
-    mnemonic = kernel.anchor.op.mnemonic
     match kernel.kind:
         case Kind.CONV if channels <= IMAGE_CHANNELS:
             return LaunchKind.STEM
@@ -82,18 +86,19 @@ def kind_of(kernel: Kernel, found: Geometry, channels: float) -> LaunchKind:
             return LaunchKind.POINTWISE if found.window == 1 else LaunchKind.CONVOLUTION
         case Kind.MATMUL:
             return LaunchKind.MATMUL if found.groups == 1 else LaunchKind.BATCHED_MATMUL
-        case Kind.NORMALIZATION if mnemonic == "batch_norm":
-            return LaunchKind.BATCH_NORM
-        case Kind.NORMALIZATION if mnemonic in ("instance_norm", "group_norm"):
-            return LaunchKind.GROUP_NORM
         case Kind.NORMALIZATION:
-            return LaunchKind.LAYER_NORM
+            return NORMALIZATIONS[span_of(kernel)]
         case Kind.ELEMENTWISE if kernel.pattern == "activation":
             return LaunchKind.ACTIVATION
         case kind:
             return PLAIN.get(kind, LaunchKind.OTHER)
 
 
+NORMALIZATIONS = {
+    Span.AXES: LaunchKind.LAYER_NORM,
+    Span.GROUP: LaunchKind.GROUP_NORM,
+    Span.CHANNEL: LaunchKind.BATCH_NORM,
+}
 PLAIN = {
     Kind.ATTENTION: LaunchKind.ATTENTION,
     Kind.MOVEMENT: LaunchKind.MOVEMENT,

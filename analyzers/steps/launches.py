@@ -10,14 +10,14 @@ from perfc.ir.dim import Dim
 from perfc.ir.evaluate import Numbers
 from perfc.ir.graph import Module, Value
 from perfc.ir.op import Kind
-from perfc.ir.problem import Window
+from perfc.ir.problem import Span
 from perfc.ir.record import record
 from perfc.ir.types import TensorType, Type
 from perfc.passes.autocast import NARROW_KINDS, Autocast, Policy, StoredTypes
 from perfc.passes.fuse import Fuse, Kernel, KernelTable
 from perfc.passes.strides import Strides, StrideTable
 
-from .geometry import geometry, kind_of, product, shape
+from .geometry import geometry, kind_of, product, shape, span_of
 from .launch_kind import LaunchKind
 from .setting import Setting
 
@@ -293,8 +293,7 @@ class Listing:
         )
         writes = self.written(kernel, policy)
         found = geometry(kernel)
-        work, problem = kernel.work, kernel.problem
-        gain = problem.winograd_gain if isinstance(problem, Window) else 1.0
+        work, gain = kernel.work, kernel.winograd_gain
         amounts = {
             "mac": self.amount(work.mac),
             "floor_mac": tuple([n / gain for n in self.amount(work.floor_mac)]),
@@ -385,7 +384,7 @@ class Listing:
                 return self.number(product(largest)) / max(self.number(product(out)), 1.0)
             case Kind.SOFTMAX:
                 return self.number(largest[-1]) if largest else 1.0
-            case Kind.NORMALIZATION if kernel.anchor.op.mnemonic != "batch_norm":
+            case Kind.NORMALIZATION if span_of(kernel) is not Span.CHANNEL:
                 extents = shape(kernel.anchor.results[0])
                 return self.number(extents[-1]) if extents else 1.0
             case _:

@@ -17,6 +17,7 @@ from .attention import Attention as Attention
 from .product import Product as Product
 from .recurrence import Recurrence as Recurrence
 from .rows import Rows as Rows
+from .rows import Span as Span
 from .window import Window as Window
 
 Problem: TypeAlias = "Product | Window | Attention | Rows | Recurrence"

@@ -102,7 +102,11 @@ class Window(NamedTuple):
 
         Per axis, ``4 r / (r + 3)``. Source: Winograd 1980; Lavin & Gray 2016, section 3.
         """
-        if any(s != 1 for s in self.strides) or any(d != 1 for d in self.dilations):
+        if (
+            self.form is Form.POOL
+            or any(s != 1 for s in self.strides)
+            or any(d != 1 for d in self.dilations)
+        ):
             return 1.0
         return math.prod(4 * r / (r + 3) for r in self.static_extents if r > 1)
 

@@ -7,7 +7,7 @@ import pytest
 from perfc.ir.dim import Dim
 from perfc.ir.graph import Value
 from perfc.ir.op import REGISTRY
-from perfc.ir.problem import Product, Window
+from perfc.ir.problem import Product, Rows, Span, Window
 from perfc.ir.problem.window import Form
 from perfc.ir.types import DType, TensorType
 from tests.passes.random_graphs import op
@@ -45,6 +45,24 @@ def test_a_transposed_convolution_has_its_input_channels_first() -> None:
     assert (found.in_channels, found.out_channels, found.form) == (8, 24, Form.TRANSPOSED)
     assert found.is_depthwise
     assert (found.in_extents, found.out_extents) == ((5, 5), (10, 10))
+
+
+@pytest.mark.parametrize(
+    ("mnemonic", "x", "channels_last"),
+    [
+        ("causal_conv_with_state", (2, 64, 100), 0),
+        ("causal_conv_with_state", (2, 100, 64), 1),
+        ("varlen_causal_conv_with_state", (100, 64), 0),
+    ],
+)
+def test_a_convolution_over_the_past_is_depthwise(
+    mnemonic: str, x: tuple[int, ...], channels_last: int
+) -> None:
+    found = stated(mnemonic, x, (64, 1, 4), channels_last=channels_last)
+    assert isinstance(found, Window)
+    assert found.is_depthwise
+    assert (found.in_channels, found.in_extents, found.out_extents) == (64, (100,), (100,))
+    assert found.pads_before((100,)) == (3,)
 
 
 @pytest.mark.parametrize(
@@ -95,6 +113,27 @@ def test_a_right_operand_that_all_share_makes_one_tall_product(
     found = stated("matmul", left, right)
     assert isinstance(found, Product)
     assert (found.products, found.rows, found.n, found.k) == expected
+
+
+@pytest.mark.parametrize(
+    ("mnemonic", "attributes", "shapes", "expected"),
+    [
+        ("softmax", {"axis": -1}, [(2, 3, 5)], (6, 30, Span.AXES)),
+        ("softmax", {"axis": 1}, [(2, 3, 5)], (10, 30, Span.AXES)),
+        ("softmax", {"axis": 1, "flatten": True}, [(2, 3, 5)], (2, 30, Span.AXES)),
+        ("layer_norm", {"axis": 1}, [(2, 3, 5), (3, 5)], (2, 30, Span.AXES)),
+        ("layer_norm", {"axis": 0}, [(2, 3, 5), (2, 3, 5)], (1, 30, Span.AXES)),
+        ("instance_norm", {}, [(2, 3, 5, 5), (3,), (3,)], (6, 150, Span.GROUP)),
+        ("group_norm", {"num_groups": 2}, [(2, 4, 5, 5), (4,), (4,)], (4, 200, Span.GROUP)),
+    ],
+)
+def test_rows_are_what_has_statistics_of_its_own(
+    mnemonic: str,
+    attributes: dict[str, object],
+    shapes: list[tuple[int, ...]],
+    expected: tuple[int, int, Span],
+) -> None:
+    assert stated(mnemonic, *shapes, **attributes) == Rows(*expected)
 
 
 def test_every_weight_only_product_tells_the_bits_of_its_weights() -> None:
