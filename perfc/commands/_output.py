@@ -168,7 +168,8 @@ def _spelled(parameter: click.Parameter, value: object) -> list[str]:
     """A parameter as it is typed."""
     many = parameter.multiple or parameter.nargs == -1
     values = list(cast("Sequence[object]", value)) if many else [value]
-    shown = [_portable(v, parameter.type) if isinstance(v, Path) else str(v) for v in values]
+    is_folder = isinstance(parameter.type, click.Path) and not parameter.type.file_okay
+    shown = [_portable(v, is_folder=is_folder) if isinstance(v, Path) else str(v) for v in values]
     if isinstance(parameter, click.Argument):
         return shown
     option = min(parameter.opts, key=len) if "-o" in parameter.opts else parameter.opts[0]
@@ -177,9 +178,9 @@ def _spelled(parameter: click.Parameter, value: object) -> list[str]:
     return [word for v in shown for word in (option, v)]
 
 
-def _portable(path: Path, kind: click.ParamType) -> str:
+def _portable(path: Path, *, is_folder: bool) -> str:
     """A path as others may read it: nothing outside of the folder worked in."""
-    if isinstance(kind, click.Path) and not kind.file_okay:
+    if is_folder:
         return "DIR"
     return path.name if path.is_absolute() or ".." in path.parts else path.as_posix()
 
