@@ -29,7 +29,7 @@ class MisalignedChannels(Rule):
         do not run on the matrix unit and are left out.
 
     Why is this bad:
-        Kernels for the matrix unit read channels last and in whole instructions: a layer of 30
+        Kernels for the matrix unit read channels last and in whole instructions. A layer of 30
         channels takes as long as one of 32, and one of 3 as long as one of 4 (tf32) or 8 (f16).
 
     Example:
