@@ -99,12 +99,16 @@ def test_a_map_of_the_repository_is_read_in_a_copy_of_it(tmp_path: Path, tree: P
     data = coverage.CoverageData(str(tree / MAP))
     data.set_context("tests/passes/test_bound.py::test_large_values_are_bounded|run")
     data.add_lines({str(tmp_path / "elsewhere" / PATH): [9, 10]})
+    data.set_context("tests/test_other.py::test_that_imported_it_first|run")
+    data.add_lines({str(tmp_path / "elsewhere" / PATH): [1, 7]})
     data.set_context("tests/passes/test_gone.py::test_that_was_deleted|run")
     data.add_lines({str(tmp_path / "elsewhere" / PATH): [9]})
     data.write()
+    (tree / "tests/test_other.py").write_text("", encoding="utf-8")
     known = "tests/passes/test_bound.py::test_large_values_are_bounded"
+    other = "tests/test_other.py::test_that_imported_it_first"
     assert stages(tree, PATH, 9) == [[known]]
-    assert stages(tree, PATH, 1) == [[known]], "a line that runs on import"
+    assert stages(tree, PATH, 1) == [[known, other]], "a line that runs on import"
     assert stages(tree, Path("perfc/passes/__init__.py"), 1) != [[known]]
 
 

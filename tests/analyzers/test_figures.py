@@ -15,6 +15,13 @@ from perfc.analyzers.artefacts import artefact
 from perfc.analyzers.estimators.predictor import Estimates
 from perfc.analyzers.features.rows import Protocol, Rows
 from perfc.analyzers.features.sheet import Sheet
+<<<<<<< HEAD
+=======
+from perfc.analyzers.training.graphs import bench
+from perfc.analyzers.training.graphs import scoreboard as graph_scoreboard
+from perfc.analyzers.training.graphs.bench import Scored, by_family, figures, kendall_tau, rank_agreement
+from perfc.analyzers.training.graphs.protocols import Protocol as GraphProtocol
+>>>>>>> kill
 from perfc.analyzers.graph.rows import GraphRow
 from perfc.analyzers.steps.setting import Precision, Setting
 from perfc.analyzers.training import calibrate, evaluate, power, scoreboard
@@ -307,6 +314,17 @@ def test_families_of_enough_rows_come_worst_first() -> None:
     assert [(round(f.mape, 6), f.rows, f.is_family) for f in found] == [
         (0.3, 2, True), (0.1, 3, True),
     ]  # fmt: skip
+
+
+def test_a_table_of_figures_is_as_wide_as_its_longest_cells() -> None:
+    one = scored([run_row(n) for n in "abc"], [1.0, 2.0, 4.0], [1.1, 2.2, 4.4])
+    lines = graph_scoreboard.written(list(figures("mine", [one])), "text").splitlines()
+    assert len(lines) == 4
+    head = lines[0]
+    column = head.index("protocol") if "protocol" in head else lines[1].index("random")
+    assert [line[column:].startswith("random") for line in lines[1:]] == [True] * 3
+    assert all(line.startswith("mine") and "10.0%" in line for line in lines[1:])
+    assert len({line.index("10.0%") for line in lines[1:]}) == 1
 
 
 def test_agreement_of_ranks_counts_ties_on_either_side() -> None:

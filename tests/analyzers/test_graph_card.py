@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 
 from perfc.analyzers.artefacts.artefact import WeightsError
-from perfc.analyzers.graph import shipped, weights
+from perfc.analyzers.graph import weights
 from perfc.analyzers.graph.encode import encode_module, launch_key
 from perfc.analyzers.graph.predictor import predictor
 from perfc.analyzers.graph.rows import GraphRow, Quantity
 from perfc.analyzers.graph.weights import GraphCard, load, read_card, version_of
 from perfc.analyzers.steps.setting import Precision, Setting
+from perfc.analyzers.whole_runs import shipped
 from perfc.analyzers.whole_runs.boosted_totals import totals
 from perfc.analyzers.whole_runs.estimate import (
     FAR_BELOW,

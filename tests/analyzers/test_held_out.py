@@ -31,7 +31,7 @@ from perfc.analyzers.tables.architectures import (
     random_architectures,
     unseen_families,
 )
-from perfc.analyzers.training.experiments import attention, collective, neusight_runs
+from perfc.analyzers.training.experiments import attention, collective, matmul, neusight_runs
 from perfc.analyzers.training.experiments.steps import figure_of
 from perfc.analyzers.training.export import cut, every, layer_units, parsed
 from perfc.analyzers.training.machines import Growth
@@ -289,6 +289,19 @@ def test_slices_of_attention_and_collectives_are_what_they_are_called() -> None:
     eager = Rows("collective", "t4", "f16", Protocol.EAGER, "", both.columns, np.ones(2))
     assert collective.replayed(both).tolist() == [True, True]
     assert collective.replayed(eager).tolist() == [False, False]
+
+
+def test_slices_of_products_are_by_type_protocol_and_maker() -> None:
+    def said(target: str, dtype: str, how: Protocol) -> list[str]:
+        rows = Rows("matmul", target, dtype, how, "", {"m": np.ones(2)}, np.ones(2))
+        slices = (matmul.half, matmul.kin, matmul.of_nvidia, matmul.of_intel)
+        return [each.__name__ for each in slices if each(rows).all()]
+
+    assert said("a100-sxm4-80gb", "bf16", Protocol.GRAPH) == ["half", "kin", "of_nvidia"]
+    assert said("arc-pro-b60", "bf16", Protocol.GRAPH) == ["half", "of_intel"]
+    assert said("a100-sxm4-80gb", "i8", Protocol.GRAPH) == ["of_nvidia"]
+    assert said("a100-sxm4-80gb", "bf16", Protocol.KERNELS) == []
+    assert said("arc-pro-b60", "f16", Protocol.KERNELS) == ["of_intel"]
 
 
 def test_errors_grow_with_powers_of_the_distance() -> None:

@@ -17,7 +17,7 @@ from perfc.frontend import load
 
 pytest.importorskip("torch")
 
-from perfc.analyzers.graph import nnlqp, pmgns, trappm
+from perfc.analyzers.papers import nnlqp, pmgns, trappm
 
 TEXT = """<ir_version: 10, opset_import: ["" : 21]>
 g (float[batch, 8, 16, 16] x) => (float[batch, 5] y)
