@@ -15,13 +15,6 @@ from perfc.analyzers.artefacts import artefact
 from perfc.analyzers.estimators.predictor import Estimates
 from perfc.analyzers.features.rows import Protocol, Rows
 from perfc.analyzers.features.sheet import Sheet
-<<<<<<< HEAD
-=======
-from perfc.analyzers.training.graphs import bench
-from perfc.analyzers.training.graphs import scoreboard as graph_scoreboard
-from perfc.analyzers.training.graphs.bench import Scored, by_family, figures, kendall_tau, rank_agreement
-from perfc.analyzers.training.graphs.protocols import Protocol as GraphProtocol
->>>>>>> kill
 from perfc.analyzers.graph.rows import GraphRow
 from perfc.analyzers.steps.setting import Precision, Setting
 from perfc.analyzers.training import calibrate, evaluate, power, scoreboard
@@ -29,6 +22,7 @@ from perfc.analyzers.training.cells import summarise
 from perfc.analyzers.training.evaluate import Asked, Slice, everything, figure
 from perfc.analyzers.training.experiments import experiments
 from perfc.analyzers.training.graphs import bench
+from perfc.analyzers.training.graphs import scoreboard as graph_scoreboard
 from perfc.analyzers.training.graphs.bench import (
     Scored,
     by_family,
