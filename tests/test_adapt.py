@@ -170,12 +170,13 @@ def test_rows_of_measure_are_lowered() -> None:
     )  # fmt: skip
     assert lowered(product) == ("matmul", {"m": 512.0, "n": 3072.0, "k": 768.0, "batch": 1.0})
     conv = of_texts(
-        "conv", "conv strides=[2, 2]", "Conv", 0, "f32", "f32[1,3,32,32] f32[8,3,3,3]w",
-        "f32[1,8,16,16]", Amounts(1, 8 * 27 * 256, 0, 1e4, 1e4, 0),
+        "conv", "conv {pads=[1, 1, 1, 1], strides=[2, 2]}", "Conv", 0, "f32",
+        "f32[1,3,32,32] f32[8,3,3,3]w", "f32[1,8,16,16]", Amounts(1, 8 * 27 * 256, 0, 1e4, 1e4, 0),
     )  # fmt: skip
     found = lowered(conv)
     assert found is not None
     assert found[0] == "convolution"
+    assert (found[1]["pad_h"], found[1]["stride_w"], found[1]["transposed"]) == (1, 2, 0)
     assert found[1]["stride_h"] == 2
     assert KernelRow.__name__  # the type the table is read as
 

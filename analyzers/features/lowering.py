@@ -58,7 +58,8 @@ def lower(bound: KernelBound, env: Mapping[str, int]) -> Lowered | None:
         case Product() as problem:
             return _product(problem, bound, env)
         case Window() as problem if kind is Kind.CONV:
-            return _convolution(problem, bound, env)
+            extents = convolution(problem, env)
+            return None if extents is None else Lowered("convolution", bound.dtype.code, extents)
         case Attention() as problem:
             return _attention(problem, bound, env)
         case Rows() as problem if kind in ROWWISE:
@@ -88,8 +89,8 @@ def _product(problem: Product, bound: KernelBound, env: Mapping[str, int]) -> Lo
     return Lowered("matmul", bound.dtype.code, parameters)
 
 
-def _convolution(problem: Window, bound: KernelBound, env: Mapping[str, int]) -> Lowered | None:
-    """Extents in at most two directions; more are folded into the first."""
+def convolution(problem: Window, env: Mapping[str, int]) -> dict[str, float] | None:
+    """Extents in at most two directions, more are folded into the first; None where one is 0."""
     at = Numbers(env)
     spatial = [int(at(d)) for d in problem.in_extents]
     (out_h, out_w), (kernel_h, kernel_w) = (
@@ -119,7 +120,7 @@ def _convolution(problem: Window, bound: KernelBound, env: Mapping[str, int]) ->
         "groups": problem.groups,
         "transposed": problem.is_transposed,
     }
-    return Lowered("convolution", bound.dtype.code, {n: float(v) for n, v in parameters.items()})
+    return {name: float(value) for name, value in parameters.items()}
 
 
 def _attention(problem: Attention, bound: KernelBound, env: Mapping[str, int]) -> Lowered | None:

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Value
 from perfc.ir.op import Kind, Op
+from perfc.ir.problem import Window
+from perfc.ir.problem.window import Form
 from perfc.ir.types import TensorType
 
 if TYPE_CHECKING:
@@ -89,6 +91,32 @@ class Subject:
     def operand(self, index: int) -> Operand | None:
         """An operand, None where it is missing."""
         return self.operands[index] if index < len(self.operands) else None
+
+    @property
+    def window(self) -> Window | None:
+        """The window of a convolution, None where operands do not tell it."""
+        x, w, y = self.operand(0), self.operand(1), self.result
+        if (
+            x is None
+            or w is None
+            or y is None
+            or not 3 <= len(w.shape) == len(x.shape) == len(y.shape)
+        ):
+            return None
+        rank, of = len(w.shape) - 2, self.attributes
+        strides, dilations = (of.get(n) or (1,) * rank for n in ("strides", "dilations"))
+        pads, groups = of.get("pads") or (0,) * 2 * rank, of.get("group", (1,))[0]
+        if {len(strides), len(dilations), len(pads) - rank} != {rank} or groups < 1:
+            return None
+        form = Form.TRANSPOSED if self.op == "conv_transpose" else Form.CONVOLUTION
+        made, taken = w.shape[0], w.shape[1] * groups
+        if form is Form.TRANSPOSED:
+            made, taken = w.shape[1] * groups, w.shape[0]
+        return Window(
+            y.shape[0], taken, made, x.shape[2:], y.shape[2:], w.shape[2:], strides, dilations,
+            tuple(zip(pads[:rank], pads[rank:], strict=True)),
+            self.words.get("auto_pad", "NOTSET"), groups, form,
+        )  # fmt: skip
 
     @property
     def result(self) -> Operand | None:
