@@ -7,6 +7,8 @@ import zipfile
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
 MAX_BYTES = 512 << 20
 """Of all arrays of a file, once they are unpacked."""
 
@@ -17,8 +19,6 @@ def packed(arrays: Mapping[str, Any]) -> bytes:
     Bytes of equal significance stand side by side, ``[bytes, *shape]`` under ``name:dtype``,
     as they compress better so (the shuffle filter of HDF5).
     """
-    import numpy as np
-
     buffer = io.BytesIO()
     np.savez_compressed(buffer, **{f"{n}:{a.dtype.str}": _planes(a) for n, a in arrays.items()})
     return buffer.getvalue()
@@ -34,8 +34,6 @@ def unpacked(content: bytes, wanted: Callable[[str], bool] = lambda name: True) 
     Raises:
         ValueError: it is no such file, or unpacks to more than ``MAX_BYTES``.
     """
-    import numpy as np
-
     arrays = {}
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
@@ -53,8 +51,6 @@ def unpacked(content: bytes, wanted: Callable[[str], bool] = lambda name: True) 
 
 def _planes(values: Any) -> Any:
     """The bytes of numbers, ``[bytes of one, *shape]``."""
-    import numpy as np
-
     values = np.ascontiguousarray(values)
     each = values.view(np.uint8).reshape(*values.shape, values.itemsize)
     return np.ascontiguousarray(np.moveaxis(each, -1, 0))
@@ -66,8 +62,6 @@ def _numbers(bytewise: Any, dtype: str) -> Any:
     Raises:
         ValueError: they are no bytes of numbers of that type.
     """
-    import numpy as np
-
     kind = np.dtype(dtype)
     if (
         kind.kind not in "biuf"

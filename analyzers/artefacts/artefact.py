@@ -10,6 +10,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from perfc.errors import PerfcError
 from perfc.whole_file import write_whole
 
@@ -195,8 +197,6 @@ def load(path: Path, *, cells: bool = False, card: Card | None = None) -> Artefa
 
 
 def _assemble(card: Card, arrays: Mapping[str, Any]) -> Artefact:
-    import numpy as np
-
     forests = {
         name: Forest.from_arrays(
             card.features,

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 ARRAYS = ("feature", "cut", "cuts", "cut_counts", "leaf", "sizes")
@@ -38,8 +39,6 @@ class Forest:
 
     def __call__(self, table: NDArray[np.float32]) -> NDArray[np.float64]:
         """The sum for every row of ``table[rows, features]``."""
-        import numpy as np
-
         parts = [self._walk(table[i : i + ROWS]) for i in range(0, len(table), ROWS)]
         return np.concatenate(parts) if parts else np.zeros(0)
 
@@ -56,8 +55,6 @@ class Forest:
 
     def __add__(self, other: Forest) -> Forest:
         """The sum of both, this one's trees first; the other's constant is part of its trees."""
-        import numpy as np
-
         start = len(self.feature)
         second = int(other.roots[1]) if len(other.roots) > 1 else len(other.feature)
         leaf = (other.feature < 0) & (np.arange(len(other.feature)) < second)
@@ -72,8 +69,6 @@ class Forest:
 
     def _walk(self, table: NDArray[np.float32]) -> NDArray[np.float64]:
         """A few rows, tree after tree, so that one tree's nodes stay in the first caches."""
-        import numpy as np
-
         flat = np.ascontiguousarray(table).reshape(-1)
         row = np.arange(len(table), dtype=np.int32) * table.shape[1]
         at = np.repeat(self.roots[:, None], len(table), axis=1)
@@ -93,8 +88,6 @@ class Forest:
         Trees are cut at few values of a feature: an inner node has the number of its cut, the
         cuts stand in a table.
         """
-        import numpy as np
-
         inner = self.feature >= 0
         feature, threshold = self.feature[inner], self.threshold[inner]
         own = [np.unique(threshold[feature == i]) for i in range(len(self.names))]
@@ -118,8 +111,6 @@ class Forest:
         Raises:
             ValueError: arrays that are no forest.
         """
-        import numpy as np
-
         feature, cut, cuts, counts, leaf, sizes = (np.asarray(arrays[name]) for name in ARRAYS)
         if (
             any(array.ndim != 1 for array in (feature, cut, cuts, counts, leaf, sizes))
@@ -158,8 +149,6 @@ class Forest:
     @classmethod
     def from_xgboost(cls, booster: Any) -> Forest:
         """The trees of a trained ``xgboost.Booster`` with named features and no missing values."""
-        import numpy as np
-
         model = json.loads(bytes(booster.save_raw("json")))["learner"]
         shape = model["learner_model_param"]
         base = float(str(shape["base_score"]).strip("[]"))

@@ -10,12 +10,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ..features.distance import distance
 from ..features.rows import Protocol, Rows
 from ..features.table import class_of, complete
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from ..features.classes import Array, Columns, KernelClass
@@ -64,8 +65,6 @@ class Meant:
 
 def implementations(blocks: Iterable[Rows]) -> tuple[Implementation, ...]:
     """Those of measured rows, sorted; none where no framework is told from another."""
-    import numpy as np
-
     blocks = list(blocks)
     if len({b.framework for b in blocks}) < 2:
         return ()
@@ -100,8 +99,6 @@ def meant(
         protocol: whose time is asked for.
         framework: whose kernels; empty where the caller does not say.
     """
-    import numpy as np
-
     kind = class_of(card.class_name)
     known = framework if framework in card.frameworks else ""
     near = _near(card, dtype, sheet, protocol)
@@ -119,8 +116,6 @@ def meant(
 
 def _taken(kind: KernelClass, columns: Columns, one: Choice, rows: NDArray[np.intp]) -> Meant:
     """The rows that may mean a framework's choices, with these choices."""
-    import numpy as np
-
     framework, choices = one
     found = {name: column[rows] for name, column in columns.items()}
     stated = zip(kind.by_framework, choices, strict=True)
@@ -130,8 +125,6 @@ def _taken(kind: KernelClass, columns: Columns, one: Choice, rows: NDArray[np.in
 
 def _keys(kind: KernelClass, columns: Columns) -> Array:
     """A framework's choices and their reasons, ``[rows, names]``."""
-    import numpy as np
-
     count = len(columns[kind.parameters[0]])
     names = (*kind.by_framework, *kind.chosen_by)
     return np.stack([columns[n] for n in names], axis=1) if names else np.zeros((count, 0))

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from perfc.machine import Unit
 from perfc.passes.runtimes import Launch
 
@@ -125,8 +127,6 @@ def predicted(
     folder: Path,
 ) -> dict[int, Estimate]:
     """Kernels of one class and element type."""
-    import numpy as np
-
     machine = bounds.machine
     weights = predictor.select(class_name, dtype, INSIDE, machine.name, folder)
     sheet = Sheet(machine)
@@ -171,8 +171,6 @@ def inside(card: Card, launch: Launch) -> Protocol:
 
 def columns_of(rows: Sequence[Mapping[str, float]]) -> dict[str, Array]:
     """Rows as columns; what a row lacks is not a number, and gets its default later."""
-    import numpy as np
-
     names = dict.fromkeys(name for row in rows for name in row)
     nan = float("nan")
     return {name: np.array([row.get(name, nan) for row in rows]) for name in names}

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from perfc.machine import load_machine
 from perfc.passes.runtimes import Launch
 
@@ -20,7 +22,6 @@ from . import predictor
 from .forest import INSIDE, computed, inside
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from perfc.passes.roofline import RooflineTable
@@ -134,8 +135,6 @@ def reasons(
     Raises:
         WeightsError: weights that are damaged or of another schema.
     """
-    import numpy as np
-
     machine = bounds.machine
     row = lower(bounds.kernels[index], bounds.env)
     known = predictor.known_classes(folder)
@@ -194,8 +193,6 @@ def candidates(kind: KernelClass, parts: Sequence[Meant], each: Mixture) -> tupl
 
 def neighbours(found: Artefact, row: Lowered, sheet: Sheet) -> tuple[Neighbour, ...]:
     """The nearest cells of training rows: by extents, then machine, then type."""
-    import numpy as np
-
     from ..features.distance import distance
 
     cells, card = found.cells, found.card
@@ -233,8 +230,6 @@ def _extent(log2: float) -> float:
 
 def moves(found: Artefact, factor: Forest, values: NDArray[np.float32]) -> tuple[Move, ...]:
     """Each feature in turn at the median of the training rows, the others as they are."""
-    import numpy as np
-
     count = len(values)
     changed = np.tile(values, (count + 1, 1))
     changed[np.arange(count), np.arange(count)] = found.middle

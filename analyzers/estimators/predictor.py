@@ -8,6 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from perfc.ir.types import dtype_named
 
 from ..artefacts import artefact
@@ -23,7 +25,6 @@ from ..intervals.conformal import LEAST_SPREAD, LONGEST, excess, sides
 from ..intervals.mixture import Mixture
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from perfc.machine import Machine
@@ -164,8 +165,6 @@ def predict_with(
         WeightsError: weights that read other features than the class gives.
         KernelError: rows that no class describes.
     """
-    import numpy as np
-
     kind = class_of(found.card.class_name)
     stated = {} if floor_s is None else {FLOOR: floor_s}
     unique, back = distinct({**complete(kind, rows), **stated})
@@ -191,8 +190,6 @@ def possible(
     floor_s: Array | None = None,
 ) -> tuple[Mixture, NDArray[np.bool_]]:
     """What rows take by every kernel that may be meant, and which lie outside by all of these."""
-    import numpy as np
-
     card = found.card
     kind = class_of(card.class_name)
     trained = timed_as(card, protocol)
@@ -231,8 +228,6 @@ def named(
     ``asked_s`` is the physical estimate under the protocol asked for, which nothing may have been
     learned of.
     """
-    import numpy as np
-
     card = found.card
     if table.names != card.features:
         raise WeightsError(
@@ -275,8 +270,6 @@ def is_measured(card: Card, dtype: str, sheet: Sheet) -> bool:
 
 def evaluate(found: Artefact, table: Table, *, measured: bool = True) -> tuple[Array, Array, Array]:
     """``log(time / scale)``, its spread, and how far each row leaves the training hull."""
-    import numpy as np
-
     # trees are constant outside their hull; clipping says so and keeps overflow out
     spread = np.exp(np.clip(found.spread(table.values), np.log(LEAST_SPREAD), 3.0))
     low, high = found.hull_low, found.hull_high
@@ -296,8 +289,6 @@ def transferred(known_s: Array, centre: Array, other_s: Array) -> Array:
         centre: ``log(time / known_s)``.
         other_s: physical estimate under the other.
     """
-    import numpy as np
-
     longer = known_s * np.exp(centre) + (other_s - known_s)
     share = np.minimum(other_s / known_s, 1.0) ** reach.NORM
     found: Array = np.where(other_s > known_s, longer, other_s * np.exp(centre * share))
@@ -312,8 +303,6 @@ def distance_to(card: Card, dtype: str, sheet: Sheet) -> float:
 
 def distinct(columns: Columns) -> tuple[dict[str, Array], NDArray[np.intp]]:
     """Each different kernel once, and for every row which it is; models repeat their layers."""
-    import numpy as np
-
     stacked = np.stack(list(columns.values()), axis=1)
     unique, back = np.unique(stacked, axis=0, return_inverse=True)
     return {name: unique[:, i] for i, name in enumerate(columns)}, back.reshape(-1)

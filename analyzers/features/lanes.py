@@ -15,6 +15,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:
     from .classes import Array
     from .sheet import Sheet
@@ -130,8 +132,6 @@ def compute_s(m: Array, n: Array, k: Array, batch: Array, stored: Array, sheet: 
         stored: 1 where the right operand lies in memory by columns.
         sheet: of the machine.
     """
-    import numpy as np
-
     one = tiled_s(m, n, k, batch, single_tiles(sheet), sheet)
     many = tiled_s(m, n, k, batch, batched_tiles(sheet), sheet)
     found: Array = np.where(batch > 1, many, one)
@@ -150,8 +150,6 @@ def again_s(m: Array, n: Array, k: Array, sheet: Sheet) -> Array:
     is read anew for every row of tiles unless the last cache holds it, the left one for every wave
     unless the cache holds the stripe they share. The tile that reads least counts.
     """
-    import numpy as np
-
     if not 0 < sheet.generation < VOLTA:
         return np.zeros(m.shape)
     least = np.full(m.shape, np.inf)
@@ -172,8 +170,6 @@ def tiled_s(
     m: Array, n: Array, k: Array, batch: Array, tiles: tuple[Tile, ...], sheet: Sheet
 ) -> Array:
     """The least over some tiles."""
-    import numpy as np
-
     peak, powered = peak_flop_per_s(sheet), power_share(sheet)
     depth = np.ceil(k / DEPTH) * DEPTH
     best = np.full(m.shape, np.inf)

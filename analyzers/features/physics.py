@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import reduce
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from perfc.ir.types import BY_CODE
 from perfc.passes.floor import Floors
 
@@ -48,16 +50,12 @@ def ceilings_s(amounts: Amounts, dtype: str, sheet: Sheet) -> dict[str, Array]:
 
 def roofline_s(amounts: Amounts, dtype: str, sheet: Sheet) -> Array:
     """The largest of the ceilings."""
-    import numpy as np
-
     found: Array = np.maximum.reduce(list(ceilings_s(amounts, dtype, sheet).values()))
     return found
 
 
 def floor_s(amounts: Amounts, dtype: str, sheet: Sheet) -> Array:
     """What no kernel beats; `perfc.passes.floor` says why."""
-    import numpy as np
-
     times_s = Floors(sheet.machine, tf32=dtype != "f32").times_s(amounts, BY_CODE[dtype])
     largest: Array = reduce(np.maximum, times_s.values())
     return largest

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from . import physics
 from .rows import Protocol
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from .classes import Array
@@ -88,8 +89,6 @@ def category(body: Array, eager_s: float) -> NDArray[np.intp]:
         body: seconds of the kernel alone.
         eager_s: of one eager call of the class.
     """
-    import numpy as np
-
     return (body > LAUNCH_SHARE * eager_s).astype(np.intp)
 
 

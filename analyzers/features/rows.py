@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from perfc.errors import PerfcError
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from .classes import Array, Columns
@@ -61,8 +62,6 @@ class Rows:
     power_w: Array | None = None
 
     def __post_init__(self) -> None:
-        import numpy as np
-
         where = f"{self.class_name} on {self.target}, {self.dtype} {self.framework}".rstrip()
         for name, column in (*self.columns.items(), ("power_w", self.power_w)):
             if column is not None and len(column) != len(self.time_s):

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from perfc.errors import PerfcError
 
 from .classes import KernelClass, classes
@@ -13,7 +15,6 @@ from .rows import Protocol
 from .sheet import Sheet
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from .classes import Array, Columns
@@ -47,8 +48,6 @@ class Table:
     @classmethod
     def joined(cls, parts: Sequence[Table]) -> Table:
         """The rows of one or several of the same features."""
-        import numpy as np
-
         return cls(
             parts[0].names,
             np.concatenate([p.values for p in parts]),
@@ -76,8 +75,6 @@ def complete(kind: KernelClass, rows: Columns) -> Columns:
     Raises:
         KernelError: a parameter is missing, or an extent is no positive number.
     """
-    import numpy as np
-
     columns: dict[str, Array] = {}
     for name in kind.parameters:
         if name not in rows:
@@ -116,8 +113,6 @@ def tabulate(
         frameworks: those a forest knows; a feature each if there are several.
         protocols: those a forest knows; a feature each if there are several.
     """
-    import numpy as np
-
     columns = complete(kind, rows)
     features = dict(kind.features(columns, dtype, sheet))
     count = len(columns[kind.parameters[0]])

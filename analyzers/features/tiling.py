@@ -18,6 +18,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:
     from .classes import Array
     from .sheet import Sheet
@@ -98,8 +100,6 @@ def estimate(product: Product, flop_per_s: float, sheet: Sheet) -> Tiling:
 
 def _device_s(product: Product, sheet: Sheet) -> Array:
     """What caches do not hold from one call to the next."""
-    import numpy as np
-
     l2 = max(sheet.l2_bytes, 1.0)
 
     def missing(share: Array) -> Array:
@@ -117,8 +117,6 @@ def _device_s(product: Product, sheet: Sheet) -> Array:
 
 def _tile_s(product: Product, flop_per_s: float, sheet: Sheet) -> Array:
     """The least over tiles and splits of the reduction."""
-    import numpy as np
-
     m, n, k, batch = product.m, product.n, product.k, product.batch
     sm, clock, l2 = sheet.sm_count, sheet.clock_hz, L2_SHARE * sheet.l2_bytes_per_s
     power = (sheet.matrix_flop_per_s("bf16") / max(sheet.power_w, 1.0)) / 0.8e12

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from perfc.errors import ModelError
 from perfc.ir.dim import Poly
 from perfc.ir.evaluate import Numbers
@@ -97,8 +99,6 @@ def op_graph(
     module: Module, am: Analyses, envs: Sequence[Mapping[str, int]] | None = None
 ) -> OpGraph:
     """The operators of a module and the tensors between them, counted at two environments."""
-    import numpy as np
-
     cost = am.get(Cost(), module)
     at = [Numbers(env) for env in envs or environments(module)]
     nodes = [n for n in walk(module.graph) if n in cost.nodes and n.op.kind not in LEFT_OUT]
@@ -147,8 +147,6 @@ def distinct(nodes: Sequence[Node], cost: CostTable) -> tuple[list[Node], list[i
 
 def evaluated(rows: Sequence[Sequence[Dim]], at: Sequence[Numbers]) -> Array:
     """Formulas at each batch, ``[batches, rows, columns]``."""
-    import numpy as np
-
     plain = np.array([[0 if isinstance(d, Poly) else d for d in row] for row in rows], np.float64)
     found: Array = np.repeat(plain.reshape(1, len(rows), -1), len(at), axis=0)
     place: dict[Poly, int] = {}
@@ -165,8 +163,6 @@ def evaluated(rows: Sequence[Sequence[Dim]], at: Sequence[Numbers]) -> Array:
 
 
 def _whole(module: Module, am: Analyses, cost: CostTable, at: Sequence[Numbers]) -> Array:
-    import numpy as np
-
     live = am.get(Liveness(), module)
     graph = module.graph
     totals: tuple[Dim, ...] = (cost.parameters, cost.weight_bytes)
@@ -278,8 +274,6 @@ def _tensor(kind: Type) -> list[Dim]:
 
 def kernel_graph(table: KernelTable, found: Sequence[Launch]) -> KernelGraph:
     """Launches in order, and which waits for which; casts and copies wait for nothing."""
-    import numpy as np
-
     place = {launch.kernel: i for i, launch in enumerate(found) if launch.kernel >= 0}
     makers = {v: place[i] for i, k in enumerate(table.kernels) for v in k.writes}
     edges = {

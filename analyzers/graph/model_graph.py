@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ..steps.columns import LinearColumns
 from .schema import Schema
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from ..features.classes import Array
@@ -133,8 +134,6 @@ class ModelGraph:
 
 def interpolated(pair: Array, batch: float) -> Array:
     """Numbers counted at either of `BATCHES`, at another batch; never negative."""
-    import numpy as np
-
     low, high = BATCHES
     found: Array = np.maximum(pair[0] + (pair[1] - pair[0]) * ((batch - low) / (high - low)), 0.0)
     return found

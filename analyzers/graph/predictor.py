@@ -14,13 +14,14 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+
 from perfc.errors import MissingExtraError, PerfcError
 from perfc.extras import install
 
 from .rows import Measurements, Quantity
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from ..features.classes import Array
@@ -128,8 +129,6 @@ class GraphPredictor(ABC):
 
         The interval becomes the widest of what it was and of what these rows say.
         """
-        import numpy as np
-
         ratio = few.values(self.quantity) / np.maximum(self.predict(few), 1e-12)
         middle = float(np.median(ratio))
         low, high = np.quantile(ratio / middle, [LEAST_FACTOR, MOST_FACTOR])
@@ -138,8 +137,6 @@ class GraphPredictor(ABC):
 
     def calibrate(self, validation: Measurements) -> None:
         """Interval from the errors on rows that were not trained on; by default one for all."""
-        import numpy as np
-
         if not len(validation):
             return
         ratio = validation.values(self.quantity) / np.maximum(self.predict(validation), 1e-12)
@@ -148,8 +145,6 @@ class GraphPredictor(ABC):
 
     def estimates(self, data: Measurements) -> GraphEstimates:
         """What a user gets: corrected, with an interval, a time never below its floor."""
-        import numpy as np
-
         middle, low, high = self.factor
         value = np.maximum(self.predict(data) * middle, 1e-12)
         if self.quantity is Quantity.TIME:

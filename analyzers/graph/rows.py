@@ -8,6 +8,8 @@ from enum import Enum
 from math import isfinite, nan
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ..steps.setting import Setting
 from .encode import launch_key
 from .model_graph import KernelGraph, ModelGraph
@@ -115,8 +117,6 @@ class Measurements:
 
     def values(self, quantity: Quantity) -> Array:
         """What was measured, one number a row."""
-        import numpy as np
-
         return np.array([r.value(quantity) for r in self.rows], np.float64)
 
     def graph(self, row: GraphRow) -> ModelGraph:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+import numpy as np
+
 from ..tables.architectures import family
 from .model_graph import EDGE_SCALED, OP_FIXED, OP_SCALED, WHOLE
 from .rows import Measurements, Quantity
@@ -13,8 +15,6 @@ from .store import LAUNCHES
 
 def statistics(data: Measurements) -> Iterator[str]:
     """Lines of text."""
-    import numpy as np
-
     architectures = data.architectures
     families = {family(a) for a in architectures}
     yield f"{data.dataset}, digest {data.digest}"

@@ -11,6 +11,8 @@ from dataclasses import astuple, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from perfc.whole_file import write_whole
 
 from ..features.rows import DataError
@@ -56,8 +58,6 @@ def write_file(path: Path, content: bytes) -> None:
 
 def save_graph(graph: ModelGraph, path: Path) -> None:
     """Write a graph."""
-    import numpy as np
-
     arrays: dict[str, Any] = {n: _small(getattr(graph.ops, n)) for n in _PLAIN}
     arrays["ops"] = np.array(graph.ops.ops, np.str_)
     for i, (key, kernels) in enumerate(graph.kernels.items()):
@@ -71,8 +71,6 @@ def save_graph(graph: ModelGraph, path: Path) -> None:
 
 
 def _small(array: Array | Indices) -> NDArray[Any]:
-    import numpy as np
-
     return array.astype(np.int32 if array.dtype.kind == "i" else np.float32)
 
 
@@ -82,8 +80,6 @@ def load_graph(path: Path, name: str) -> ModelGraph | None:
     Raises:
         DataError: damaged.
     """
-    import numpy as np
-
     if not path.is_file():
         return None
     try:

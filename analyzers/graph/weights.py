@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..artefacts.arrays import packed, unpacked
 from ..artefacts.artefact import WeightsError
 from .predictor import GraphPredictor, predictor
@@ -148,8 +150,6 @@ def card_of(
 
 def small_peaks(train: Measurements) -> dict[tuple[str, str, str, str], float]:
     """Machine, precision, way of running and framework, and bytes alive at once in a small run."""
-    import numpy as np
-
     found: dict[tuple[str, str, str, str], list[float]] = {}
     for r in train.rows:
         run = r.target, r.setting.precision.value, r.part, r.setting.framework
@@ -164,8 +164,6 @@ def save(trained: GraphPredictor, card: GraphCard, folder: Path) -> Path:
     Raises:
         WeightsError: the predictor keeps nothing.
     """
-    import numpy as np
-
     arrays = {n: np.ascontiguousarray(a) for n, a in trained.arrays().items()}
     if not arrays:
         raise WeightsError(f"{card.predictor} keeps no weights")

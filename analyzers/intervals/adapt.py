@@ -15,6 +15,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from perfc.errors import PerfcError
 
 from ..estimate.interval import Interval
@@ -142,8 +144,6 @@ class Posterior:
 
     def row(self, class_name: str, predicted_s: float) -> Array:
         """The coefficients that a kernel's residual is the sum of."""
-        import numpy as np
-
         found = np.zeros(1 + 2 * len(self.classes))
         found[0] = 1.0
         if class_name in self.classes:
@@ -170,8 +170,6 @@ def slope_of(predicted_s: float) -> float:
 
 def posterior(rows: Sequence[Residual]) -> Posterior:
     """Offsets and slopes; the noise is what the rows scatter around them, fitted in turns."""
-    import numpy as np
-
     classes = tuple(sorted({r.class_name for r in rows}))
     prior = [MACHINE_DEVIATION] + [CLASS_DEVIATION, SLOPE_DEVIATION] * len(classes)
     precision = np.diag(1 / np.square(prior))
@@ -197,8 +195,6 @@ def posterior(rows: Sequence[Residual]) -> Posterior:
 
 def robust(scaled: Array) -> Array:
     """Huber weights: an outlier counts no more than a row at two deviations."""
-    import numpy as np
-
     weights: Array = np.minimum(1.0, 2.0 / np.maximum(np.abs(scaled), 1e-9))
     return weights
 

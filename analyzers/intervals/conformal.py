@@ -16,8 +16,9 @@ from functools import reduce
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from ..features.classes import Array
@@ -154,8 +155,6 @@ class Calibration:
             category: index into ``names`` of each row; none by default.
             names: of the categories.
         """
-        import numpy as np
-
         bands = self._bands(names)
         each = np.zeros(len(spread), np.intp) if category is None else category
         seen_low, seen_high = _ends([b.seen for b in bands], each)
@@ -173,8 +172,6 @@ class Calibration:
             category: index into ``names`` of each row.
             names: of the categories.
         """
-        import numpy as np
-
         bands = [one.levels for one in self._bands(names)]
         low, high = (np.array([getattr(b, end) for b in bands]) for end in ("low", "high"))
         return low[category], high[category]
@@ -185,8 +182,6 @@ class Calibration:
 
 def _ends(bands: Sequence[Band], each: NDArray[np.intp]) -> tuple[Array, Array]:
     """Ends of every row's band, around 0."""
-    import numpy as np
-
     low = np.array([min(b.low, 0.0) for b in bands])
     high = np.array([max(b.high, 0.0) for b in bands])
     return low[each], high[each]
@@ -206,8 +201,6 @@ def band(
         coverage: share of further rows that shall lie inside.
         count: of rows that the finite-sample correction is for; all by default.
     """
-    import numpy as np
-
     level = 1 - (1 - coverage) / 2
     if weights is None:
         weights = np.ones(len(scores))
@@ -216,8 +209,6 @@ def band(
 
 
 def _upper(scores: Array, weights: Array, level: float, count: int) -> float:
-    import numpy as np
-
     order = np.argsort(scores)
     cumulated = np.cumsum(weights[order])
     # one more row of mean weight, the one to be predicted, lies above all others
@@ -234,8 +225,6 @@ def of_category(own: Array, everything: Array, coverage: float = COVERAGE) -> Ba
         everything: scores of all categories.
         coverage: share of further rows of the category that shall lie inside.
     """
-    import numpy as np
-
     share = len(own) / (len(own) + BORROWED_ROWS)
     weights = [
         np.full(len(own), share / len(own)),
@@ -251,8 +240,6 @@ Part = tuple[float, "Array"]
 
 def part(scores: Array) -> Part:
     """Scores in two."""
-    import numpy as np
-
     level = float(np.median(scores))
     return level, scores - level
 
@@ -282,8 +269,6 @@ class Deviations:
     @classmethod
     def of(cls, groups: Sequence[Sequence[Part]]) -> Deviations:
         """Of groups in one or several parts with a level each, as the two machines of one chip."""
-        import numpy as np
-
         squares = [np.mean([level**2 for level, _ in parts]) for parts in groups]
         within = tuple(
             (left, 1 / len(parts) / len(groups)) for parts in groups for _, left in parts
@@ -310,8 +295,6 @@ class Deviations:
             within: times what is left within.
             coverage: the share.
         """
-        import numpy as np
-
         rng = np.random.default_rng(0)
         drawn = level * self.scale * rng.standard_t(self.freedom, DRAWS)
         chosen = rng.choice(len(self.within), DRAWS, p=[weight for _, weight in self.within])
@@ -328,8 +311,6 @@ def sides(low: Array, high: Array) -> Array:
 
     So a family of kernels that no row had widens an interval twofold, not without end.
     """
-    import numpy as np
-
     size = np.maximum(np.abs(low), np.abs(high))
     found: Array = np.where(high > low, high - low, np.where(size > 0, size, 1.0))
     return found
@@ -342,8 +323,6 @@ def excess(
 
     The largest over features; 0 inside.
     """
-    import numpy as np
-
     side = np.maximum(high - low if side is None else side, 1e-6)
     beyond = np.maximum(np.maximum(low - values, values - high), 0) / side
     # single precision must not put a row outside the box it was made from

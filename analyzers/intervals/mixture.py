@@ -11,10 +11,11 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from .conformal import COVERAGE
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from ..features.classes import Array
@@ -57,8 +58,6 @@ class Mixture:
             low: share of the times below the interval, ``[rows]``.
             high: share below its upper end.
         """
-        import numpy as np
-
         first = np.argmax(self.speaks, axis=0)
         row = np.arange(len(first))
         found = [end[first, row] for end in (self.low, self.middle, self.high)]
@@ -73,8 +72,6 @@ class Mixture:
 
     def below(self, log_s: Array) -> Array:
         """Share of the times of each row that are expected below one, ``[rows]``."""
-        import numpy as np
-
         away = log_s - self.middle
         width = np.where(away < 0, self.middle - self.low, self.high - self.middle)
         scaled = np.clip(REACH * away / np.maximum(width, LEAST_WIDTH), -500.0, 500.0)
@@ -83,8 +80,6 @@ class Mixture:
 
     def quantile(self, level: Array) -> Array:
         """The time of each row that a share ``level`` of its times lie below, as a logarithm."""
-        import numpy as np
-
         # a quantile of the mixture lies between those of its parts
         away = np.log(level / (1 - level)) / REACH
         width = np.where(away < 0, self.middle - self.low, self.high - self.middle)

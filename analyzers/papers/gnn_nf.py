@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+
 from ..graph.model_graph import ModelGraph
 from ..graph.schema import Schema
 from . import nnlqp
@@ -23,8 +25,6 @@ class GnnNf(nnlqp.Nnlqp):
     nodes = Schema("GNN-NF nodes", (*nnlqp.NODES.columns, *COUNTS))
 
     def node_table(self, graph: ModelGraph, batch: float) -> Array:
-        import numpy as np
-
         facts = graph.ops.at(batch)
         flop = 2 * facts["mac"] + facts["alu"] + facts["sfu"]
         counts = {"flop": flop, "mac": facts["mac"], "parameters": facts["weight_elements"]}

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+
 from perfc.errors import PerfcError
 
 from ..artefacts.forest import Forest
@@ -15,7 +17,6 @@ from ..graph.schema import Schema
 from ..whole_runs.roofline import roofline_s
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from ..features.classes import Array
@@ -61,8 +62,6 @@ class KernelForest(GraphPredictor):
 
     def fit(self, train: Measurements, validation: Measurements, budget: Budget, say: Say) -> None:
         """Share, fit, share again."""
-        import numpy as np
-
         del validation
         if self.quantity is not Quantity.TIME:
             raise PerfcError(f"kernels have no {self.quantity.value}", hint="predict time_s")
@@ -94,8 +93,6 @@ class KernelForest(GraphPredictor):
 
     def kernels_s(self, table: KernelTable) -> Array:
         """What the forests say of each launch, seconds; the roofline where no forest is."""
-        import numpy as np
-
         found = table.roofline_s.copy()
         for kind, trees in self.forests.items():
             mask = table.kinds == kind
@@ -105,8 +102,6 @@ class KernelForest(GraphPredictor):
 
     def predict(self, data: Measurements) -> Array:
         """Seconds of every row."""
-        import numpy as np
-
         if not self.forests:
             raise PerfcError(f"{self.name} is not trained", hint="call fit first")
         tables = (KernelTable(data, row) for row in data.rows)
@@ -146,8 +141,6 @@ class KernelTable:
     """
 
     def __init__(self, data: Measurements, row: GraphRow) -> None:
-        import numpy as np
-
         columns, machine, setting = data.launches(row), sheet(row.target), row.setting
         ones = np.ones(len(columns))
         sizes = [np.log2(1 + columns.amounts[n]) for n in AMOUNTS]

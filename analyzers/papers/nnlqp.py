@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from math import log2
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -44,8 +45,6 @@ DROPOUT = 0.05
 
 def node_table(graph: ModelGraph, batch: float) -> Array:
     """``[nodes, 44]``."""
-    import numpy as np
-
     facts = graph.ops.at(batch)
     return np.concatenate(
         [one_hot(graph.ops.ops, VOCABULARY), logs(facts, (*ATTRIBUTES, *SHAPE))], axis=1

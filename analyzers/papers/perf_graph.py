@@ -5,6 +5,8 @@ from __future__ import annotations
 from math import log2
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ..graph.model_graph import ModelGraph
 from ..graph.schema import Schema
 from .networks.node_features import logs
@@ -54,8 +56,6 @@ def amounts(graph: ModelGraph, batch: float) -> dict[str, Array]:
 
 def node_table(graph: ModelGraph, batch: float) -> Array:
     """``[nodes, len(NODES)]``, all by their logarithm."""
-    import numpy as np
-
     found = amounts(graph, batch)
     intensity = found["flop"] / np.maximum(found["access_bytes"], 1.0)
     shares = [values / max(values.sum(), 1.0) for values in found.values()]
@@ -72,8 +72,6 @@ def edge_table(graph: ModelGraph, batch: float) -> Array:
 
 def graph_vector(graph: ModelGraph, batch: float) -> list[float]:
     """``[len(GRAPH)]``."""
-    import numpy as np
-
     found = amounts(graph, batch)
     nodes, edges = len(graph.ops), graph.ops.edges.shape[1]
     numbers: list[float] = [nodes, edges, edges / max(nodes * (nodes - 1), 1)]

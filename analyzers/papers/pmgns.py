@@ -7,6 +7,7 @@ from itertools import pairwise
 from math import log2
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -74,8 +75,6 @@ def graph_column(name: str) -> int:
 
 def node_table(graph: ModelGraph, batch: float) -> Array:
     """``[nodes, 32]``."""
-    import numpy as np
-
     facts = graph.ops.at(batch)
     return np.concatenate(
         [one_hot(relay_names(graph), VOCABULARY), logs(facts, (*ATTRIBUTES, *SHAPE))], axis=1

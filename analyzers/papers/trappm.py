@@ -13,6 +13,7 @@ from dataclasses import replace
 from math import log2
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -64,8 +65,6 @@ RANDOM, WITHOUT = "random", "without-embedding"
 
 def node_table(graph: ModelGraph, batch: float) -> Array:
     """``[nodes, 113]``; memory is what an operator reads and writes, in bytes."""
-    import numpy as np
-
     facts = graph.ops.at(batch)
     memory = facts["read_bytes"] + facts["write_bytes"]
     counts = {"mac": facts["mac"], "parameters": facts["weight_elements"], "memory": memory}

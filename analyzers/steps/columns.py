@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from .launch_kind import LaunchKind
 from .launches import AMOUNTS, TRAITS, Launch
 
@@ -53,8 +55,6 @@ class LinearColumns:
 
     def at(self, batch: float) -> Columns:
         """The launches at a batch."""
-        import numpy as np
-
         count = len(AMOUNTS)
         first, second = self.table[:, 2 : 2 + count], self.table[:, 2 + count : 2 + 2 * count]
         low, high = self.batches
@@ -70,8 +70,6 @@ class LinearColumns:
 
 def tabulated(found: Sequence[Launch], environments: int) -> Array:
     """``[launches, 2 + environments · amounts + traits]``."""
-    import numpy as np
-
     rows: list[list[float]] = []
     # launches that repeat share what was counted of them
     place: dict[tuple[int, int, LaunchKind, float], int] = {}
@@ -100,8 +98,6 @@ def _row(launch: Launch, environments: int) -> list[float]:
 
 def merged(table: Array) -> Array:
     """Equal launches once, their counts added; the order is lost."""
-    import numpy as np
-
     rest = np.delete(table, 1, axis=1)
     unique, back = np.unique(np.round(rest, 6), axis=0, return_inverse=True)
     times = np.bincount(back.reshape(-1), table[:, 1], len(unique))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ..features import physics
 from ..features.classes import Amounts
 from ..features.table import Table
@@ -34,8 +36,6 @@ def floors_s(columns: Columns, setting: Setting, sheet: Sheet) -> Array:
     what a better compiler would fuse into them has no floor. A training step has a forward pass
     at least.
     """
-    import numpy as np
-
     a = columns.amounts
     none = np.zeros(len(columns))
     least = Amounts(
@@ -63,8 +63,6 @@ def tabulate(columns: Columns, setting: Setting, sheet: Sheet) -> Table:
     what tensor cores multiply, depthwise convolutions on the vector unit; three times that for
     a training step.
     """
-    import numpy as np
-
     a, traits = columns.amounts, columns.traits
     dtype = setting.precision.dtype
     nbytes = a["read_bytes"] + a["write_bytes"]
@@ -116,8 +114,6 @@ def tabulate(columns: Columns, setting: Setting, sheet: Sheet) -> Table:
 
 def constants(count: int, setting: Setting, sheet: Sheet) -> dict[str, Array]:
     """What all launches of a step share."""
-    import numpy as np
-
     rate = sheet.matrix_flop_per_s(setting.precision.dtype)
     shared = (
         sheet.device_bytes_per_s / 1e12,
@@ -133,16 +129,12 @@ def constants(count: int, setting: Setting, sheet: Sheet) -> dict[str, Array]:
 
 def log2(values: Array) -> Array:
     """Logarithm of counts; 0 for none."""
-    import numpy as np
-
     found: Array = np.log2(np.maximum(values, 1.0))
     return found
 
 
 def padded(extent: Array) -> Array:
     """Factor by which padding to whole fragments enlarges an extent; 1 for none."""
-    import numpy as np
-
     known = np.maximum(extent, 1.0)
     found: Array = np.where(extent >= 1, np.ceil(known / FRAGMENT) * FRAGMENT / known, 1.0)
     return found
@@ -150,7 +142,5 @@ def padded(extent: Array) -> Array:
 
 def divides(extent: Array, by: int) -> Array:
     """1 where an extent is a multiple."""
-    import numpy as np
-
     found: Array = np.where(extent % by == 0, 1.0, 0.0)
     return found

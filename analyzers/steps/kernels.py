@@ -16,6 +16,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from perfc.ir.types import TensorType
 from perfc.passes.autocast import Autocast
 from perfc.passes.canonicalize import Canonicalize
@@ -312,8 +314,6 @@ def launch_times(
     Raises:
         WeightsError: weights that read other features.
     """
-    import numpy as np
-
     sheet, card = Sheet(bounds.machine), found.card
     columns = columns_of(made.launches)
     table = tabulate(columns, setting, sheet)
@@ -339,8 +339,6 @@ def estimated(
     found: Artefact, made: Owned, bounds: RooflineTable, setting: Setting
 ) -> dict[int, Estimate]:
     """Launches of one element type, summed by the kernel that owns them."""
-    import numpy as np
-
     owners, each = np.array(made.owners), launch_times(found, made, bounds, setting)
     time_s, alone = each.time_s, NINE_IN_TEN * KERNEL_ERROR
     low_s, high_s = (

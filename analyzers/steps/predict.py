@@ -9,6 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ..artefacts import artefact
 from ..artefacts.artefact import Artefact, WeightsError
 from ..artefacts.forest import Forest
@@ -22,7 +24,6 @@ from .launches import Launch, launches
 from .setting import Mode, Setting
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from perfc.ir.graph import Module
@@ -105,8 +106,6 @@ def predict_module(
 
 def estimate(found: Artefact, columns: Columns, setting: Setting, machine: Machine) -> StepEstimate:
     """`predict_step` with given weights."""
-    import numpy as np
-
     sheet = Sheet(machine)
     table = tabulate(columns, setting, sheet)
     if table.names != found.card.features:
@@ -139,8 +138,6 @@ def estimate(found: Artefact, columns: Columns, setting: Setting, machine: Machi
 
 def expected_error(found: Artefact, log_spread: Array, *, known: bool) -> Array:
     """Expected error of steps; of machines not measured, with what its steps have in common."""
-    import numpy as np
-
     spread: Array = np.exp(np.clip(log_spread, np.log(LEAST_SPREAD), MOST_SPREAD))
     shared = found.more.get("machine_error")
     if known or shared is None:
@@ -160,8 +157,6 @@ def multipliers(table: Array, card: Card, setting: Setting, target: str) -> Arra
 
     Where the machine was measured under several precisions and versions, of the nearest.
     """
-    import numpy as np
-
     wanted = (setting.precision.value, setting.framework)
     same = [i for i, k in enumerate(card.kin) if k[0] == target]
     exact = [i for i in same if card.kin[i][1:] == wanted]
@@ -175,8 +170,6 @@ def multipliers(table: Array, card: Card, setting: Setting, target: str) -> Arra
 
 def walked(forest: Forest, values: NDArray[np.float32]) -> Array:
     """A forest's answers, so many rows at a time that memory stays bounded."""
-    import numpy as np
-
     parts = [forest(values[i : i + CHUNK]) for i in range(0, len(values), CHUNK)]
     return np.concatenate(parts) if parts else np.zeros(0)
 

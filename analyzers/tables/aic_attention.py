@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+
 from perfc.ir.types import bits_of, dtype_named
 from perfc.machine import load_machine
 
@@ -62,8 +64,6 @@ class AicAttention(Source):
 
     def rows(self, folder: Path) -> Iterator[Rows]:
         """Blocks by class, device, type, framework and version."""
-        import numpy as np
-
         for file in self.files:
             frame = read_parquet(folder / file)
             if "suspect" in frame:
@@ -91,7 +91,6 @@ class AicAttention(Source):
 
 def columns(file: str, block: pd.DataFrame, framework: str, sheet: Sheet) -> dict[str, Array]:
     """The shape parameters of a block, under their names here."""
-    import numpy as np
 
     def given(name: str) -> Array:
         column: Array = block[name].to_numpy(np.float64)

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import ClassVar
 
+import numpy as np
+
 from perfc.ir.types import dtype_named
 
 from ..features.classes.collective import Operation
@@ -42,8 +44,6 @@ class AicComm(Source):
 
     def rows(self, folder: Path) -> Iterator[Rows]:
         """Blocks by system, library, way of launching and type."""
-        import numpy as np
-
         frame = read_parquet(folder / self.files[0])
         keys = ["system", "library", "kernel_source", "dtype"]
         for (system, library, kernel, dtype), block in frame.groupby(keys, observed=True):

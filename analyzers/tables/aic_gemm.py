@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import ClassVar
 
+import numpy as np
+
 from ..features.rows import Protocol, Rows
 from . import Source, read_parquet, target_of
 
@@ -33,8 +35,6 @@ class AicGemm(Source):
 
     def rows(self, folder: Path) -> Iterator[Rows]:
         """Blocks by device, type, framework and version."""
-        import numpy as np
-
         frame = read_parquet(folder / self.files[0])
         frame = frame[~frame["host_bound"]]
         newest: dict[tuple[str, str], str] = {}

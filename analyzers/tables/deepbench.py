@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+
 from perfc.machine import load_machine
 
 from ..features.rows import Protocol, Rows
@@ -112,6 +114,4 @@ def products(frame: pd.DataFrame) -> Iterator[Rows]:
 
 def turned(flags: Iterable[object]) -> Array:
     """1 where BLAS is asked to transpose an operand."""
-    import numpy as np
-
     return np.array([str(flag).upper() == "T" for flag in flags], np.float64)

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+
 from ..features.classes.attention import AttentionKernel
 from ..features.rows import Protocol, Rows
 from . import Source, read_parquet, target_of
@@ -42,8 +44,6 @@ class LlmServingSimAttention(Source):
 
     def rows(self, folder: Path) -> Iterator[Rows]:
         """Blocks by device, profiler, model and its shards."""
-        import numpy as np
-
         frame = read_parquet(folder / self.files[0]).fillna({"n_decode": 0})
         frame = frame[frame["model"].isin(list(HEADS))]
         keys = ["device", "profiler", "model", "tensor_parallel"]
@@ -71,7 +71,6 @@ class LlmServingSimAttention(Source):
 
 def lengths(part: pd.DataFrame, *, old: bool) -> dict[str, Array]:
     """Batch, new tokens and those that they see."""
-    import numpy as np
 
     def column(name: str) -> Array:
         found: Array = part[name].to_numpy(np.float64)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
+import numpy as np
+
 from ..features.rows import Protocol, Rows
 from . import Source, read_parquet, target_of
 from .llmservingsim_attention import HEAD_DIM, TARGETS
@@ -50,7 +52,6 @@ class LlmServingSimLayers(Source):
 
     def rows(self, folder: Path) -> Iterator[Rows]:
         """Blocks by device."""
-        import numpy as np
         import pandas as pd
 
         frame = read_parquet(folder / self.files[0])

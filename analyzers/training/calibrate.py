@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ..artefacts.artefact import Artefact
 from ..artefacts.card import Card
 from ..artefacts.forest import Forest
@@ -127,8 +129,6 @@ def _turns(
     "Cross-conformal predictors", 2015; Barber, Candès, Ramdas and Tibshirani, "Predictive
     inference with the jackknife+", 2021, section 3).
     """
-    import numpy as np
-
     fold = [folds(b, group, how.parts) for b in blocks]
     present = sorted({int(i) for f in fold for i in np.unique(f)})
     known, protocols = card.frameworks, card.protocols
@@ -151,8 +151,6 @@ def _seen(turns: Sequence[Turn], spreads: Sequence[Forest]) -> dict[str, Band]:
 
     Rows of a turn are judged by the spread of the others.
     """
-    import numpy as np
-
     pairs = zip(turns, spreads, strict=True)
     scores = np.concatenate([one.residual / width(spread, one.stack) for one, spread in pairs])
     category = np.concatenate([one.stack.table.category for one in turns])
@@ -166,8 +164,6 @@ def _seen(turns: Sequence[Turn], spreads: Sequence[Forest]) -> dict[str, Band]:
 
 def _spread(turns: Sequence[Turn], recipe: Recipe) -> Forest:
     """The forest of the log of expected absolute error."""
-    import numpy as np
-
     return boost(
         np.concatenate([one.stack.table.values for one in turns]),
         np.log(np.abs(np.concatenate([one.residual for one in turns])) + LEAST_SPREAD),
@@ -180,7 +176,5 @@ def _spread(turns: Sequence[Turn], recipe: Recipe) -> Forest:
 
 def width(spread: Forest, stack: Stack) -> Array:
     """Expected absolute error of rows."""
-    import numpy as np
-
     found: Array = np.maximum(np.exp(spread(stack.table.values)), LEAST_SPREAD)
     return found

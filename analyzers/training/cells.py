@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from perfc.machine import load_machine
 
 from ..artefacts.artefact import Cells
@@ -16,8 +18,6 @@ MAX_CELLS = 20_000
 
 def summarise(blocks: Sequence[Rows]) -> Cells:
     """Rows counted by machine, type, framework and powers of two of their parameters."""
-    import numpy as np
-
     kind = class_of(blocks[0].class_name)
     names = (*kind.parameters, *kind.optional)
     kin = sorted({(b.target, b.dtype, b.framework) for b in blocks})

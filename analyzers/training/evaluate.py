@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from perfc.machine import load_machine
 
 from ..artefacts.artefact import Artefact
@@ -17,7 +19,6 @@ from ..features.table import class_of
 from ..intervals.conformal import coverage_of
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 
@@ -123,8 +124,6 @@ def test(found: Artefact, blocks: Sequence[Rows], asked: Asked) -> list[Tested]:
 
 def figure(split: str, part: Slice, tested: Sequence[Tested]) -> Figure | None:
     """The figures of a slice; None if it has no rows."""
-    import numpy as np
-
     names = ("time_s", "low_s", "high_s", "floor_s")
     columns: dict[str, list[NDArray[np.float64]]] = {n: [] for n in ("measured", *names)}
     for one in tested:
@@ -153,6 +152,4 @@ def figure(split: str, part: Slice, tested: Sequence[Tested]) -> Figure | None:
 
 def everything(rows: Rows) -> NDArray[np.bool_]:
     """The slice of all rows."""
-    import numpy as np
-
     return np.ones(len(rows), np.bool_)

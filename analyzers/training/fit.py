@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from perfc.version import __version__
 
 from ..artefacts.artefact import FORMAT, Artefact, Ready, schema_of
@@ -50,8 +52,6 @@ def train(
     Raises:
         DataError: no rows, or rows of several classes.
     """
-    import numpy as np
-
     if not blocks or len({b.class_name for b in blocks}) != 1:
         raise DataError("a predictor is trained on rows of one class", where=name)
     card = _card(name, blocks, group, data or {})
@@ -83,8 +83,6 @@ def train(
 
 def _features(blocks: Sequence[Rows], frameworks: tuple[str, ...]) -> tuple[str, ...]:
     """Names of what the forests read, from one row."""
-    import numpy as np
-
     first = next(b for b in blocks if len(b)).take(np.zeros(1, np.int64))
     return stacked([first], frameworks, Recipe(), protocols_of(blocks)).table.names
 
@@ -95,8 +93,6 @@ def _card(
     group: tuple[str, ...],
     data: Mapping[str, str],
 ) -> Card:
-    import numpy as np
-
     kind = class_of(blocks[0].class_name)
     parameters = (*kind.parameters, *kind.optional)
     frameworks = tuple(sorted({b.framework for b in blocks}))

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from perfc.errors import MissingExtraError
 from perfc.extras import BASE, install
 from perfc.machine import load_machine
@@ -16,7 +18,6 @@ from ..features.sheet import Sheet
 from ..features.table import Table, class_of, tabulate
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from ..features.classes import Array
@@ -97,8 +98,6 @@ def stacked(
 
     ``protocols`` are those a forest knows; by default those of the blocks.
     """
-    import numpy as np
-
     rng = np.random.default_rng(recipe.seed)
     shares = kept(list(map(len, blocks)), recipe)
     protocols = protocols or protocols_of(blocks)
@@ -166,8 +165,6 @@ def grow(stack: Stack, recipe: Recipe) -> Forest:
 
 def balanced(stack: Stack, balance: float) -> Array:
     """Weights of rows by how many their block has, mean 1."""
-    import numpy as np
-
     weights = np.bincount(stack.block)[stack.block] ** -balance
     found: Array = weights / weights.mean()
     return found
@@ -178,8 +175,6 @@ def levels(residual: Array, stack: Stack) -> Array:
 
     A level is the mean of the medians of the blocks, so that a large one does not outweigh others.
     """
-    import numpy as np
-
     medians: dict[tuple[str, tuple[str, ...]], list[float]] = {}
     for block in np.unique(stack.block):
         own = float(np.median(residual[stack.block == block]))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from perfc.machine import load_machine
 
 from ..artefacts.artefact import Artefact
@@ -16,7 +18,6 @@ from ..intervals.conformal import FURTHEST_LEVEL, LEVELS, Band, of_category
 from .evaluate import Asked
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from ..features.classes import Array
@@ -36,8 +37,6 @@ def levels(turns: Sequence[tuple[Artefact, Sequence[Rows]]]) -> Mapping[str, Ban
     Args:
         turns: weights, and rows that their forests have not seen.
     """
-    import numpy as np
-
     found = [
         _levels(artefact, asked.of(block))
         for artefact, blocks in turns
@@ -65,16 +64,12 @@ def _sound(one: Band) -> Band:
 
 def thinned(blocks: Sequence[Rows]) -> list[Rows]:
     """At most `ROWS` rows of each block."""
-    import numpy as np
-
     rng = np.random.default_rng(0)
     return [block.take(rng.permutation(len(block))[:ROWS]) for block in blocks]
 
 
 def _levels(found: Artefact, rows: Rows) -> tuple[Array, NDArray[np.intp]]:
     """Levels of the rows of a block that may be of several kernels, and their categories."""
-    import numpy as np
-
     kind = class_of(rows.class_name)
     sheet = Sheet(load_machine(rows.target))
     columns = complete(kind, rows.columns)

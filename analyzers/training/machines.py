@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from perfc.machine import load_machine
 
 from ..artefacts.forest import Forest
@@ -30,7 +32,6 @@ from .growing import Recipe, Stack, grow, protocols_of, stacked
 from .protocols import targets
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from ..features.classes import Array
@@ -196,8 +197,6 @@ def depart(
     memory: Memory | None,
 ) -> Departure | None:
     """Residuals of a machine left out; None if it is beyond what may be compared."""
-    import numpy as np
-
     train = [b for b in blocks if b.target not in left_out]
     test = [b for b in blocks if b.target == target]
     apart = distance(train, test)
@@ -222,8 +221,6 @@ def power_of(found: Sequence[Departure]) -> float:
     The slope of the log of what was missed over the log of what was expected, within machines,
     every departure counting the same.
     """
-    import numpy as np
-
     both = square = 0.0
     for one in found:
         expected = np.log(one.spread)

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ..features import physics
 from ..features.classes import classes
 from ..features.sheet import Sheet
@@ -23,7 +25,6 @@ from ..runs.energy import FILE, LONG_S, matrix_key
 from ..tables import sources
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from ..features.classes import Array
@@ -55,8 +56,6 @@ class Watched:
 
 def watched(folder: Path) -> Watched:
     """A sample of all rows with power."""
-    import numpy as np
-
     parts = list(_blocks(folder))
     return Watched(
         np.concatenate([p.busy for p in parts]),
@@ -68,8 +67,6 @@ def watched(folder: Path) -> Watched:
 
 
 def _blocks(folder: Path) -> Iterator[Watched]:
-    import numpy as np
-
     from perfc.machine import load_machine
 
     rng = np.random.default_rng(0)
@@ -101,15 +98,12 @@ def _blocks(folder: Path) -> Iterator[Watched]:
 
 def shares(coefficients: Array, busy: Array) -> Array:
     """`perfc.analyzers.runs.energy.share_of_cap` of many kernels."""
-    import numpy as np
-
     found: Array = 1 - (1 - coefficients[0]) * np.exp(-busy @ coefficients[1:])
     return found
 
 
 def fit(rows: Watched, which: NDArray[np.bool_]) -> Array:
     """Base and rates: least squares of log ratios, large ones counted less."""
-    import numpy as np
     from scipy.optimize import least_squares
 
     busy, share = rows.busy[which], rows.share[which]
@@ -127,8 +121,6 @@ def fit(rows: Watched, which: NDArray[np.bool_]) -> Array:
 
 def ratios(rows: Watched, groups: NDArray[np.str_], which: NDArray[np.bool_]) -> dict[str, Array]:
     """Measured over predicted share of each group, by a fit to the others."""
-    import numpy as np
-
     found: dict[str, Array] = {}
     for group in np.unique(groups):
         own = groups == group
@@ -140,8 +132,6 @@ def ratios(rows: Watched, groups: NDArray[np.str_], which: NDArray[np.bool_]) ->
 
 def main(arguments: Sequence[str]) -> None:
     """Fit, test, write."""
-    import numpy as np
-
     rows = watched(Path(arguments[0]))
     long = rows.time_s >= LONG_S
     coefficients = fit(rows, long)

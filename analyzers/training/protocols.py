@@ -14,10 +14,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ..features.rows import Rows
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 FOLDS = 5
@@ -75,8 +76,6 @@ class UnseenMachine:
 
     def held_out(self, rows: Rows) -> NDArray[np.bool_]:
         """Which rows are tested."""
-        import numpy as np
-
         return np.full(len(rows), rows.target == self.target)
 
     def dropped(self, rows: Rows) -> bool:
@@ -122,8 +121,6 @@ def folds(rows: Rows, group: tuple[str, ...], parts: int = FOLDS) -> NDArray[np.
         group: names of the parameters.
         parts: number of folds; other than five, they are independent of the five that test.
     """
-    import numpy as np
-
     keys = np.stack([rows.columns[name] for name in group], axis=1).astype(np.int64)
     unique, back = np.unique(keys, axis=0, return_inverse=True)
     checksums = [zlib.crc32(repr(tuple(map(int, key))).encode()) for key in unique]

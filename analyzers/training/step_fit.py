@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from perfc.machine import load_machine
 from perfc.version import __version__
 
@@ -22,7 +24,6 @@ from ..tables.timm import StepRow
 from .sums import SumModel, SumRecipe, SumStack, learn, spread_of, stacked
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from ..features.classes import Array
@@ -55,8 +56,6 @@ def train_steps(
         leave_machines_out: calibrate for unseen machines too, which trains once for each.
         ready: told name and schema before anything is trained.
     """
-    import numpy as np
-
     stack = stacked(rows)
     if ready is not None:
         ready(name, schema_of(CLASS, (), stack.names))
@@ -105,8 +104,6 @@ def calibrate(stack: SumStack, groups: Sequence[str], recipe: SumRecipe) -> tupl
     The scores of a fold are divided by a spread learned from the other folds, which is nearly as
     good as the one that is kept, of all folds (Vovk, "Cross-conformal predictors", 2015).
     """
-    import numpy as np
-
     dealt = fold_of(groups, recipe.folds, recipe.seed)
     fold = np.array([dealt[g] for g in groups])
     residual = np.zeros(len(stack))
@@ -152,8 +149,6 @@ def calibrate_unseen(
     stack: SumStack, rows: Sequence[StepRow], spread: Forest, recipe: SumRecipe
 ) -> Apart:
     """Leave machines out one at a time."""
-    import numpy as np
-
     target = np.array([r.target for r in rows])
     residuals, expected, weights, reach = [], [], [], 0.0
     for name in sorted(set(target)):
@@ -172,8 +167,6 @@ def calibrate_unseen(
 
 def tested(model: SumModel, stack: SumStack) -> tuple[Array, Array]:
     """``log(measured / predicted)`` of steps, and the share of each launch."""
-    import numpy as np
-
     launch_s = model.launch_s(stack)
     total = stack.total(launch_s)
     return np.log(stack.time_s / total), launch_s / total[stack.row]
@@ -181,8 +174,6 @@ def tested(model: SumModel, stack: SumStack) -> tuple[Array, Array]:
 
 def widths(spread: Forest, stack: SumStack, share: Array) -> Array:
     """Expected error of steps, as the predictor computes it."""
-    import numpy as np
-
     from ..steps.predict import walked
 
     log_width = stack.total(share * walked(spread, stack.values))
@@ -214,7 +205,6 @@ def _card(
     calibration: Calibration,
     data: Mapping[str, str],
 ) -> Card:
-    import numpy as np
     import xgboost
 
     dtypes = tuple(sorted({r.setting.precision.dtype for r in rows}))

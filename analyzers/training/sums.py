@@ -15,6 +15,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from perfc.errors import MissingExtraError
 from perfc.extras import BASE, install
 from perfc.machine import load_machine
@@ -27,7 +29,6 @@ from ..steps.launch_kind import LaunchKind
 from ..tables.timm import StepRow
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from ..features.classes import Array
@@ -100,14 +101,10 @@ class SumStack:
 
     def total(self, per_launch: Array) -> Array:
         """Sums by step."""
-        import numpy as np
-
         return np.bincount(self.row, per_launch, len(self)).astype(np.float64)
 
     def take(self, chosen: NDArray[np.bool_]) -> SumStack:
         """The steps of a mask."""
-        import numpy as np
-
         launches = chosen[self.row]
         place = np.cumsum(chosen) - 1
         return SumStack(
@@ -123,8 +120,6 @@ def stacked(rows: Sequence[StepRow]) -> SumStack:
     Raises:
         DataError: there are none.
     """
-    import numpy as np
-
     if not rows:
         raise DataError("no steps to learn from")
     sheets = {name: Sheet(load_machine(name)) for name in {r.target for r in rows}}
@@ -174,7 +169,6 @@ class SumModel:
 
     def launch_s(self, stack: SumStack) -> Array:
         """Time of every launch, at least its floor."""
-        import numpy as np
         import xgboost
 
         matrix = xgboost.DMatrix(stack.values, feature_names=list(stack.names), nthread=1)
@@ -204,8 +198,6 @@ def multipliers(stack: SumStack, recipe: SumRecipe) -> Array:
 
     Each is pulled towards the multipliers of all rows, those towards 1.
     """
-    import numpy as np
-
     kinds = len(LaunchKind)
     scale = np.zeros((len(stack), kinds))
     np.add.at(scale, (stack.row, stack.kind), stack.scale_s)
@@ -224,8 +216,6 @@ def multipliers(stack: SumStack, recipe: SumRecipe) -> Array:
 
 def _reweighted(share: Array, centre: Array, ridge: float) -> Array:
     """``share · μ ≈ 1``, μ not negative, near ``centre`` where the data say little."""
-    import numpy as np
-
     weight = np.ones(len(share))
     found = centre
     for _ in range(REWEIGHTINGS):
@@ -241,8 +231,6 @@ def non_negative(matrix: Array, vector: Array) -> Array:
 
     Coordinate descent; ``matrix`` is symmetric and its diagonal positive.
     """
-    import numpy as np
-
     x: Array = np.maximum(vector / np.diag(matrix), 0.0) / len(vector)
     for _ in range(SWEEPS):
         before = x.copy()
@@ -255,8 +243,6 @@ def non_negative(matrix: Array, vector: Array) -> Array:
 
 def boost(stack: SumStack, scale_s: Array, recipe: SumRecipe) -> Any:
     """Trees of ``log(time / scale)`` of launches, from the loss of their sums."""
-    import numpy as np
-
     measured = np.log(stack.time_s)
 
     def loss(margin: Array, _: object) -> tuple[Array, Array]:
@@ -281,8 +267,6 @@ def boost(stack: SumStack, scale_s: Array, recipe: SumRecipe) -> Any:
 
 def spread_of(stack: SumStack, share: Array, residual: Array, recipe: SumRecipe) -> Any:
     """Trees whose share-weighted mean over a step is the log of its expected error."""
-    import numpy as np
-
     wanted = np.log(np.abs(residual) + 1e-3)
     settings = {"max_depth": 4, "eta": 0.15, "min_child_weight": 20.0, "max_bin": 64}
     xgboost = _xgboost()

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ..features.rows import DataError
 from ..graph.predictor import GraphPredictor
 from ..graph.rows import GraphRow, Measurements, Quantity
@@ -67,8 +69,6 @@ def adapted(card: Path, data: Measurements, target: str, *, seed: int = 0) -> Ad
 
 def error(card: Path, rows: Measurements, count: int, quantity: Quantity) -> float:
     """Mean error of the rows after the first ``count``, which it is adapted to."""
-    import numpy as np
-
     made = load(card)[0]
     if count:
         made.adapt(rows.of(rows.rows[:count]))

@@ -7,6 +7,8 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+import numpy as np
+
 from perfc.errors import PerfcError
 from perfc.frontend import load
 
@@ -70,8 +72,6 @@ def scored_as_shipped(
     name: str, fold: Fold, models: Path, quantity: Quantity, budget: Budget, say: Say
 ) -> Scored:
     """What a fold tests, by weights made of all else."""
-    import numpy as np
-
     rest = fold.train.of([*fold.train.rows, *fold.validation.rows])
     with tempfile.TemporaryDirectory() as folder:
         start = time.perf_counter()

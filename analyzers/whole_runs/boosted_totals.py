@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+
 from perfc.errors import PerfcError
 
 from ..artefacts.forest import Forest
@@ -18,7 +20,6 @@ from ..graph.schema import Schema
 from ..steps.launch_kind import LaunchKind
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from ..features.classes import Array
@@ -65,7 +66,6 @@ class BoostedTotals(GraphPredictor):
 
     def fit(self, train: Measurements, validation: Measurements, budget: Budget, say: Say) -> None:
         """Boost until the validation architectures stop getting better."""
-        import numpy as np
         import xgboost
 
         values, scale = self.features(train)
@@ -86,8 +86,6 @@ class BoostedTotals(GraphPredictor):
 
     def predict(self, data: Measurements) -> Array:
         """Scale times what the trees say."""
-        import numpy as np
-
         if self.forest is None:
             raise PerfcError(f"{self.name} is not trained", hint="call fit first")
         values, scale = self.features(data)
@@ -96,8 +94,6 @@ class BoostedTotals(GraphPredictor):
 
     def features(self, data: Measurements) -> tuple[NDArray[np.float32], Array]:
         """``[rows, features]`` and the scale of each row."""
-        import numpy as np
-
         found = [totals(data.graph(row), row) for row in data.rows]
         columns = [[one[name] for name in self.schema.columns] for one in found]
         key = "mac_scale" if self.variant else "scale"
@@ -123,8 +119,6 @@ class BoostedTotals(GraphPredictor):
 @lru_cache(65_536)
 def totals(graph: ModelGraph, row: GraphRow) -> dict[str, float]:
     """Every total of a row, and the scales ``scale`` and ``mac_scale`` in seconds."""
-    import numpy as np
-
     setting, machine = row.setting, sheet(row.target)
     columns = graph.kernels[launch_key(setting)].columns.at(row.batch)
     whole = graph.ops.whole_at(row.batch)

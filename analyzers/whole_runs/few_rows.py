@@ -13,13 +13,14 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ..intervals.conformal import LEAST_SPREAD
 from ..steps.setting import Mode, Precision
 from .kernel_sums import KINDS
 from .pooled import SHARES_START
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from ..features.classes import Array
@@ -64,8 +65,6 @@ class Shift:
             residual: ``log(measured / estimated)``, ``[rows]``.
             deviations: of the offsets around zero, ``[columns]``.
         """
-        import numpy as np
-
         weight = np.ones(len(residual))
         offsets, left = np.zeros(table.shape[1]), residual
         for _ in range(ROUNDS):
@@ -80,8 +79,6 @@ class Shift:
 
 def averaged(table: Array, residual: Array) -> tuple[Array, Array]:
     """Offsets of deviation one, and what is left of each row without it, over all `NOISES`."""
-    import numpy as np
-
     found = [regressed(table, residual, noise) for noise in NOISES]
     evidence = np.array([e for _, _, e in found])
     share = np.exp(evidence - evidence.max())
@@ -93,8 +90,6 @@ def averaged(table: Array, residual: Array) -> tuple[Array, Array]:
 
 def regressed(table: Array, residual: Array, noise: float) -> tuple[Array, Array, float]:
     """Offsets of deviation one, what is left of each row without it, and the log evidence."""
-    import numpy as np
-
     left, scale, right = np.linalg.svd(table, full_matrices=False)
     seen = left.T @ residual
     variance = scale**2 + noise**2
@@ -111,8 +106,6 @@ def regressed(table: Array, residual: Array, noise: float) -> tuple[Array, Array
 
 def design(data: Measurements, features: NDArray[np.float32]) -> Array:
     """What offsets multiply: one, batches, ways of running, and shares of kinds of launches."""
-    import numpy as np
-
     settings = [r.setting for r in data.rows]
     columns = [np.ones(len(data)), np.log2([r.batch for r in data.rows]) / LOG_BATCHES]
     columns += [np.array([float(s.mode is m) for s in settings]) for m in Mode]
@@ -128,7 +121,5 @@ def deviations(trained: Collection[str]) -> Array:
     Args:
         trained: names of ways of running that something was trained on.
     """
-    import numpy as np
-
     modes = [WAY if m.value in trained else UNTRAINED for m in Mode]
     return np.array([MACHINE, WAY, *modes, *[WAY] * (len(Precision) + 2), *[KIND] * KINDS])

@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..graph.datasets import sheet
 from ..steps.columns import LinearColumns, merged
 from ..steps.features import tabulate
@@ -19,7 +21,6 @@ from ..steps.launch_kind import LaunchKind
 from ..training.sums import Kin, SumRecipe, SumStack, multipliers
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from ..features.classes import Array
@@ -71,8 +72,6 @@ def tabulated_runs(data: Measurements, wanted: Array) -> RunTable:
         data: rows and graphs.
         wanted: ``[rows]``, what their sums shall be; anything positive where it is not known.
     """
-    import numpy as np
-
     known = tuple(sorted({kin_of(r) for r in data.rows}))
     place = {kin: i for i, kin in enumerate(known)}
     names: tuple[str, ...] = ()
@@ -105,8 +104,6 @@ def tabulated_runs(data: Measurements, wanted: Array) -> RunTable:
 
 def by_kind(stack: SumStack, per_launch: Array) -> Array:
     """Sums by run and kind, ``[runs, kinds]``."""
-    import numpy as np
-
     flat = np.bincount(stack.row * KINDS + stack.kind, per_launch, len(stack) * KINDS)
     return flat.reshape(len(stack), KINDS).astype(np.float64)
 
@@ -126,15 +123,12 @@ class KindRates:
     @classmethod
     def learned(cls, stack: SumStack, recipe: SumRecipe) -> KindRates:
         """Of the runs given, none for what no run is of."""
-        import numpy as np
-
         found = multipliers(stack, recipe)
         present = np.unique(stack.kin).tolist()
         return cls(tuple(stack.known[i] for i in present), found[present])
 
     def of(self, kin: Kin) -> Array:
         """Its own, or the geometric mean of those most alike: way of running before precision."""
-        import numpy as np
 
         def alike(other: Kin) -> tuple[bool, ...]:
             version, mode, layout = kin[2].split(", ")
@@ -157,8 +151,6 @@ class KindRates:
 
     def scaled(self, stack: SumStack) -> Array:
         """Of every launch the scale times its multiplier."""
-        import numpy as np
-
         rates = np.array([self.of(kin) for kin in stack.known]).reshape(-1, KINDS)
         found: Array = stack.scale_s * rates[stack.kin[stack.row], stack.kind]
         return found
@@ -196,8 +188,6 @@ class Pruned:
 
     def seconds(self, log_factor: Array) -> Array:
         """Time by run and kind, ``[runs, kinds]``."""
-        import numpy as np
-
         return self.rest + by_kind(self.stack, self.stack.scale_s * np.exp(log_factor))
 
 
@@ -207,8 +197,6 @@ def grown(pruned: Pruned, weight: Array, recipe: SumRecipe) -> Any:
     Raises:
         MissingExtraError: xgboost is not installed.
     """
-    import numpy as np
-
     from perfc.errors import MissingExtraError
     from perfc.extras import BASE, install
 

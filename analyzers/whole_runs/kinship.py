@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..graph.model_graph import OP_FIXED
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from ..features.classes import Array
@@ -47,8 +48,6 @@ class Kinship:
     @classmethod
     def learned(cls, graphs: Iterable[OpGraph]) -> Kinship:
         """Of graphs; those of equal shares are one."""
-        import numpy as np
-
         counts = [operators(graph) for graph in graphs]
         words = tuple(sorted({word for one in counts for word in one}))
         roots = np.stack([_roots(one, words)[0] for one in counts])
@@ -56,8 +55,6 @@ class Kinship:
 
     def distance(self, data: Measurements) -> Array:
         """Of the graph of every row to its nearest kin, ``[rows]``."""
-        import numpy as np
-
         known = self.roots.astype(np.float64)
         graphs = {row.graph: data.graph(row).ops for row in data.rows}
         found: dict[str, float] = {}
@@ -69,8 +66,6 @@ class Kinship:
 
     def arrays(self) -> Mapping[str, Any]:
         """What `restored` reads: words that each graph has, and their roots."""
-        import numpy as np
-
         graph, word = np.nonzero(self.roots)
         return {
             "word": word.astype(np.uint16 if len(self.words) > SCALE else np.uint8),
@@ -85,8 +80,6 @@ class Kinship:
         Raises:
             ValueError: arrays that are no such graphs.
         """
-        import numpy as np
-
         word, root, sizes = (np.asarray(arrays[name]) for name in ("word", "root", "sizes"))
         fits = word.ndim == root.ndim == sizes.ndim == 1 and len(word) == len(root)
         whole = all(one.dtype.kind == "u" for one in (word, root, sizes))
@@ -123,8 +116,6 @@ def operators(graph: OpGraph) -> Mapping[str, int]:
 
 def _roots(counts: Mapping[str, int], words: tuple[str, ...]) -> tuple[NDArray[np.uint8], float]:
     """Rounded roots of the shares of words, and the share of operators that are none of them."""
-    import numpy as np
-
     total = max(sum(counts.values()), 1)
     shares = np.array([counts.get(word, 0) for word in words], np.float64) / total
     known = sum(counts.get(word, 0) for word in words)

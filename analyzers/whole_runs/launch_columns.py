@@ -11,6 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ..graph.rows import Measurements
 from ..graph.schema import Schema
 from ..steps.launch_kind import LaunchKind
@@ -54,8 +56,6 @@ class LinearRuns:
 
 def linear_runs(data: Measurements) -> LinearRuns:
     """The launches of every row."""
-    import numpy as np
-
     runs = tabulated_runs(data, np.ones(len(data)))
     stack = runs.stack
     total = np.maximum(stack.total(stack.scale_s), 1e-12)
@@ -73,8 +73,6 @@ def linear_runs(data: Measurements) -> LinearRuns:
 
 def launch_table(runs: RunTable) -> Array:
     """``[launches, len(LAUNCH)]``."""
-    import numpy as np
-
     stack = runs.stack
     one_s = stack.scale_s / np.maximum(runs.times, 1.0)
     values = {n: stack.values[:, stack.names.index(n)].astype(np.float64) for n in READ}
@@ -102,8 +100,6 @@ def hats(values: Array, knots: tuple[float, ...]) -> Array:
     >>> hats(np.array([0.5, 9.0]), (0.0, 2.0)).tolist()
     [[0.75, 0.25], [0.0, 1.0]]
     """
-    import numpy as np
-
     at = np.array(knots)
     inside = np.clip(values, at[0], at[-1])
     found: Array = np.maximum(1 - np.abs(inside[:, None] - at) / (at[1] - at[0]), 0.0)

@@ -13,6 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+
 from perfc.errors import PerfcError
 
 from ..graph.predictor import Budget, GraphEstimates, GraphPredictor, Say
@@ -23,7 +25,6 @@ from .launch_columns import RUNS, LinearRuns, linear_runs
 from .population import LEAST, Few, Known, Prior, learned
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from ..features.classes import Array
@@ -155,8 +156,6 @@ class LaunchCosts(GraphPredictor):
             count: rows of a condition that are known.
             seed: of which they are.
         """
-        import numpy as np
-
         scores, weights = [], []
         for condition, rows in sorted(places.items()):
             prior = self.prior(condition)
@@ -188,8 +187,6 @@ class LaunchCosts(GraphPredictor):
 
     def detail(self, data: Measurements) -> Estimated:
         """Estimates with what spreads them."""
-        import numpy as np
-
         if self.active is None:
             raise PerfcError(f"{self.name} is not trained", hint="call fit first")
         runs = linear_runs(data) if len(data) else LinearRuns(np.zeros((0, len(RUNS))), np.zeros(0))
@@ -221,8 +218,6 @@ class LaunchCosts(GraphPredictor):
         which: NDArray[np.int64],
     ) -> None:
         """Fill in rows of a machine that a few rows are known of."""
-        import numpy as np
-
         assert self.few is not None
         moved = {c.target for c in self.moved}
         mine = [c for c in places if c.target in moved]
@@ -243,8 +238,6 @@ class LaunchCosts(GraphPredictor):
 
     def adapt(self, few: Measurements) -> None:
         """Move the weights of a machine by a few of its rows."""
-        import numpy as np
-
         if self.active is None:
             raise PerfcError(f"{self.name} is not trained", hint="call fit first")
         if not len(few):
@@ -257,8 +250,6 @@ class LaunchCosts(GraphPredictor):
 
     def _learn(self, table: Array, ratio: Array, group: NDArray[np.int64]) -> None:
         """Weights of ``moved``, from rows of them."""
-        import numpy as np
-
         self.shown = {"few_table": table, "few_ratio": ratio, "few_group": group.astype(float)}
         self.few = Few.of(table, ratio, group, [self._prior(c) for c in self.moved])
         each = len(ratio) / len(self.moved)
@@ -267,8 +258,6 @@ class LaunchCosts(GraphPredictor):
 
     def calibrate(self, validation: Measurements) -> None:
         """The band of machines trained on."""
-        import numpy as np
-
         if not len(validation):
             return
         found = self.detail(validation)
@@ -279,8 +268,6 @@ class LaunchCosts(GraphPredictor):
 
     def estimates(self, data: Measurements) -> GraphEstimates:
         """Value and interval; both at least the floor where it is a time."""
-        import numpy as np
-
         found = self.detail(data)
         is_time = self.quantity is Quantity.TIME
         floor = np.array([r.floor_s if is_time else 0.0 for r in data.rows])
@@ -299,8 +286,6 @@ class LaunchCosts(GraphPredictor):
 
     def arrays(self) -> Mapping[str, Array]:
         """Weights of every condition, and which columns any had."""
-        import numpy as np
-
         if self.active is None:
             return {}
         conditions = sorted(self.known)
@@ -363,8 +348,6 @@ def _band(ends: Sequence[float] | None) -> Band | None:
 
 
 def _places(conditions: Sequence[Condition]) -> Mapping[Condition, NDArray[np.int64]]:
-    import numpy as np
-
     found: dict[Condition, list[int]] = {}
     for i, condition in enumerate(conditions):
         found.setdefault(condition, []).append(i)
@@ -380,8 +363,6 @@ def _nearest(wanted: Condition, known: Mapping[Condition, Known]) -> Prior | Non
 
 def _expected(prior: Prior, table: Array) -> tuple[Array, Array]:
     """Over the scale, from others alone: the estimate and its relative deviation."""
-    import numpy as np
-
     mean = np.maximum(table @ prior.mean, LEAST)
     variance = prior.noise**2 + ((table @ prior.spread) ** 2).sum(axis=1) / mean**2
     return prior.factor * mean, np.sqrt(variance)

@@ -12,10 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ..intervals.conformal import COVERAGE, UNMEASURED_WIDENING, Band
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from ..features.classes import Array
@@ -81,8 +82,6 @@ class Bands:
             moved: whether a few rows of the machine are known.
             kinless: whether the graph has no kin among those trained on.
         """
-        import numpy as np
-
         low, high = self._of_machines(width, trained, moved)
         if self.kinless is None:
             return low, high
@@ -95,8 +94,6 @@ class Bands:
     def _of_machines(
         self, width: Array, trained: NDArray[np.bool_], moved: NDArray[np.bool_]
     ) -> tuple[Array, Array]:
-        import numpy as np
-
         low, high = self._scaled(self.seen, width)
         if self.unseen is None:
             far_low, far_high = self._scaled(self.seen.widened(UNMEASURED_WIDENING), width)
@@ -116,8 +113,6 @@ class Bands:
 
 def unseen(machines: Sequence[LeftOut]) -> Unseen:
     """From machines left out in turn, each counting the same, and each way of running in it."""
-    import numpy as np
-
     squares, scores, weights = [], [], []
     for one in machines:
         ways = np.array(one.ways)
@@ -138,8 +133,6 @@ def unseen(machines: Sequence[LeftOut]) -> Unseen:
 
 def from_few(scores: Array) -> Band:
     """From rows left out in turn, so few that no side has quantiles of its own."""
-    import numpy as np
-
     rank = min(int(np.ceil((len(scores) + 1) * COVERAGE)), len(scores))
     reach = float(np.sort(np.abs(scores))[rank - 1])
     return Band(-reach, reach)

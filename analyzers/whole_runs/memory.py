@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from ..features.classes import Array
@@ -46,8 +47,6 @@ class Memory:
     @classmethod
     def learned(cls, data: Measurements, left: Array) -> Memory:
         """From rows and what is left of each, ``log(measured / estimated)``."""
-        import numpy as np
-
         sums: dict[int, list[float]] = {}
         above: dict[int, int] = {}
         for row, value in zip(data.rows, left.tolist(), strict=True):
@@ -66,8 +65,6 @@ class Memory:
 
     def __call__(self, data: Measurements) -> Array:
         """Of every row, that of the lowest level that is known; 0 for an unknown graph."""
-        import numpy as np
-
         wanted = np.array([[*levels(data.graph(r).ops, r)] for r in data.rows], np.uint64)
         if not len(self.keys) or not len(wanted):
             return np.zeros(len(wanted))
@@ -97,8 +94,6 @@ def key_of(parts: Sequence[str]) -> int:
 @lru_cache(maxsize=8192)
 def fingerprint(ops: OpGraph) -> str:
     """Of operators, tensors and sizes; names do not count."""
-    import numpy as np
-
     digest = hashlib.blake2b("\n".join(ops.ops).encode(), digest_size=16)
     for table in (ops.fixed, ops.scaled, ops.edges, ops.whole):
         # in single precision, as data sets keep them

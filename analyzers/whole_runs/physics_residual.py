@@ -18,6 +18,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+
 from perfc.errors import PerfcError
 
 from ..artefacts.forest import ARRAYS, Forest
@@ -35,7 +37,6 @@ from .pooled import pooled_schema
 from .residual_fit import RECIPE, Learned, Trees, fitted
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from ..features.classes import Array
@@ -144,8 +145,6 @@ class PhysicsResidual(GraphPredictor):
 
     def detail(self, data: Measurements) -> Detail:
         """What is known of rows before a shift."""
-        import numpy as np
-
         if self.learned is None:
             raise PerfcError(f"{self.name} is not trained", hint="call fit first")
         if not len(data):
@@ -170,8 +169,6 @@ class PhysicsResidual(GraphPredictor):
         return Detail(value, features, width, beyond, learned.kinship.distance(data))
 
     def _shifted(self, data: Measurements, found: Detail) -> Array:
-        import numpy as np
-
         if self.shift is None:
             return found.value
         mine = np.array([r.target in self.moved for r in data.rows], np.bool_)
@@ -180,8 +177,6 @@ class PhysicsResidual(GraphPredictor):
 
     def adapt(self, few: Measurements) -> None:
         """Move offsets by a few rows of a machine, and calibrate by each as if it were new."""
-        import numpy as np
-
         found = self.detail(few)
         assert self.learned is not None
         table = design(few, found.features)
@@ -192,8 +187,6 @@ class PhysicsResidual(GraphPredictor):
 
     def calibrate(self, validation: Measurements) -> None:
         """The band of machines trained on."""
-        import numpy as np
-
         if not len(validation):
             return
         found = self.detail(validation)
@@ -203,8 +196,6 @@ class PhysicsResidual(GraphPredictor):
 
     def estimates(self, data: Measurements) -> GraphEstimates:
         """Value and interval; both at least the floor where it is a time."""
-        import numpy as np
-
         if self.learned is None:
             raise PerfcError(f"{self.name} is not trained", hint="call fit first")
         found = self.detail(data)
@@ -225,8 +216,6 @@ class PhysicsResidual(GraphPredictor):
 
     def arrays(self) -> Mapping[str, Array]:
         """Forests, multipliers, the box of the features."""
-        import numpy as np
-
         if self.learned is None:
             return {}
         found: dict[str, Any] = {
@@ -265,8 +254,6 @@ class PhysicsResidual(GraphPredictor):
 
     def restore(self, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> None:
         """What `arrays` and `meta` gave."""
-        import numpy as np
-
         names = tuple(map(str, meta["launch_features"]))
         schema = pooled_schema(names)
         if meta["schema"] != schema.digest:
@@ -309,8 +296,6 @@ class PhysicsResidual(GraphPredictor):
 
 def _apart(train: Measurements, quantity: Quantity, budget: Budget, say: Say) -> Unseen:
     """How far off machines are that are left out one at a time."""
-    import numpy as np
-
     machines = []
     for target in train.targets:
         others = train.where(lambda r, t=target: r.target != t)  # type: ignore[misc]
@@ -328,8 +313,6 @@ def _families_apart(
     data: Measurements, quantity: Quantity, budget: Budget, say: Say, rounds: int
 ) -> Scores:
     """Rows of families that are left out in turn, by what the others teach."""
-    import numpy as np
-
     score, apart = [np.zeros(0)], [np.zeros(0)]
     for turn in range(FAMILY_PARTS):
         part = families_in_turn(data.architectures, turn)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ..graph.schema import Schema
 from ..steps.launch_kind import LaunchKind
 from .kernel_sums import KINDS, RunTable, by_kind
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from ..features.classes import Array
@@ -46,8 +47,6 @@ def pooled(
         by_kinds: what they are predicted to take, ``[runs, kinds]``.
         plain: sum with the multipliers of kinds alone, ``[runs]``.
     """
-    import numpy as np
-
     from ..graph.branches import foldable_share
 
     stack = runs.stack

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from ..features.classes import Array
@@ -56,8 +57,6 @@ def learned(table: Array, ratio: Array) -> Known:
         table: ``[rows, columns]``.
         ratio: measured over scale, ``[rows]``, positive.
     """
-    import numpy as np
-
     factor = float(np.median(ratio))
     relative = table * (factor / ratio)[:, None]
     ones = np.ones(len(ratio))
@@ -96,8 +95,6 @@ class Prior:
     @classmethod
     def of(cls, others: Sequence[Known]) -> Prior:
         """Of at least one."""
-        import numpy as np
-
         weights = np.array([one.weights for one in others])
         mean = weights.mean(axis=0)
         spread = (weights - mean).T / max(len(others) - 1, 1) ** 0.5
@@ -157,8 +154,6 @@ class Few:
             group: ``[few]``, positions in ``priors``.
             priors: of each condition that a row is of.
         """
-        import numpy as np
-
         means = np.array([table[i] @ priors[g].mean for i, g in enumerate(group)])
         factor = np.array([p.factor for p in priors])
         wrong = np.log(ratio / np.maximum(means * factor[group], 1e-30))
@@ -194,8 +189,6 @@ class Few:
                 ``priors`` after them.
             priors: of conditions that no row is known of.
         """
-        import numpy as np
-
         every = (*self.priors, *priors)
         factors = np.array([*self.factors, *(self.overall * p.factor for p in priors)])
         plain, spread = parts(table, group, self.table, self.group, every)
@@ -237,8 +230,6 @@ def parts(
     The first is that of free weights with deviation one, the second the population's; both
     ``[first, second]``.
     """
-    import numpy as np
-
     same = first_group[:, None] == second_group[None, :]
     plain = np.where(same, 1.0, SHARED) * (first @ second.T)
     spread = np.zeros_like(plain)

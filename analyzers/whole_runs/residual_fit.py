@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..artefacts.forest import Forest
 from ..graph.predictor import Budget, Say
 from ..graph.rows import Measurements, Quantity
@@ -21,7 +23,6 @@ from .memory import Memory
 from .pooled import pooled, pooled_schema
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from ..features.classes import Array
@@ -63,8 +64,6 @@ class Trees:
 
     def __call__(self, values: NDArray[np.float32]) -> Array:
         """The sum for every row."""
-        import numpy as np
-
         if self.booster is None or len(values) < 10_000:
             return walked(self.forest, values)
         import xgboost
@@ -108,15 +107,11 @@ class Learned:
 
     def sums(self, pruned: Pruned) -> Array:
         """Seconds by kind with the mean factor of all parts, ``[runs, kinds]``."""
-        import numpy as np
-
         factors = [one(pruned.stack.values) for one in self.factors]
         return pruned.seconds(np.mean(factors, axis=0))
 
     def features(self, data: Measurements) -> tuple[Array, NDArray[np.float32]]:
         """Sum of every run, and its pooled features."""
-        import numpy as np
-
         runs = tabulated_runs(data, np.ones(len(data)))
         return self.features_of(data, runs, Pruned.of(runs.stack, self.rates))
 
@@ -151,8 +146,6 @@ def fitted(
         parts: of the cross-fit.
         unwatched: trees of the residual where no rows stop it.
     """
-    import numpy as np
-
     runs = tabulated_runs(train, train.values(quantity))
     unit = 1.0
     if quantity is not Quantity.TIME:
@@ -193,8 +186,6 @@ def _factors(
     pruned: Pruned, fold: Array, weight: Array, recipe: SumRecipe, say: Say
 ) -> tuple[tuple[Trees, ...], Array]:
     """Trees of each part's others, and what they say of the launches of the part."""
-    import numpy as np
-
     parts = np.unique(fold).tolist()
     found: list[Trees] = []
     log_factor = np.zeros(len(pruned.stack.row))
@@ -210,8 +201,6 @@ def _factors(
 
 def _box(values: NDArray[np.float32], names: tuple[str, ...]) -> tuple[Array, Array]:
     """Range of every feature of graphs; none of those of machines, whose bands are their own."""
-    import numpy as np
-
     of_machines = np.array([n in MACHINE_FEATURES for n in names])
     low = np.where(of_machines, -np.inf, values.min(axis=0).astype(np.float64))
     return low, np.where(of_machines, np.inf, values.max(axis=0).astype(np.float64))
@@ -219,8 +208,6 @@ def _box(values: NDArray[np.float32], names: tuple[str, ...]) -> tuple[Array, Ar
 
 def _folds(train: Measurements, validation: Measurements, parts: int, seed: int) -> Array:
     """By family where validation shares none with what is trained on, else by architecture."""
-    import numpy as np
-
     held = {family(a) for a in validation.architectures}
     apart = held and not held & {family(a) for a in train.architectures}
     groups = [family(r.architecture) if apart else r.architecture for r in train.rows]
@@ -262,8 +249,6 @@ def _left(
     rounds: int,
 ) -> Array:
     """What the residual of each part's others leaves of the part."""
-    import numpy as np
-
     left = np.zeros(len(wrong))
     for one in np.unique(fold):
         out = fold == one
@@ -273,7 +258,6 @@ def _left(
 
 
 def _spread(values: NDArray[np.float32], left: Array, names: tuple[str, ...], seed: int) -> Trees:
-    import numpy as np
     import xgboost
 
     matrix = xgboost.DMatrix(values, np.log(np.abs(left) + 1e-3), feature_names=list(names))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+
 from perfc.errors import PerfcError
 
 from ..graph.datasets import sheet
@@ -26,8 +28,6 @@ def roofline_s(columns: Columns, row: GraphRow) -> Array:
     Williams et al., "Roofline", Communications of the ACM 2009. Leaves out launches, latency, waves
     and everything that keeps a kernel below the peak.
     """
-    import numpy as np
-
     machine = sheet(row.target)
     rate = machine.matrix_flop_per_s(row.setting.precision.dtype)
     nbytes = columns.amounts["read_bytes"] + columns.amounts["write_bytes"]
@@ -55,8 +55,6 @@ class Roofline(GraphPredictor):
 
     def fit(self, train: Measurements, validation: Measurements, budget: Budget, say: Say) -> None:
         """One number for each way of running, if at all."""
-        import numpy as np
-
         del validation, budget
         if self.quantity is not Quantity.TIME:
             raise PerfcError(f"a roofline gives no {self.quantity.value}", hint="predict time_s")
@@ -70,8 +68,6 @@ class Roofline(GraphPredictor):
 
     def predict(self, data: Measurements) -> Array:
         """Seconds."""
-        import numpy as np
-
         sums = [float(roofline_s(data.launches(row), row).sum()) for row in data.rows]
         factors = [self.ratios.get(r.part, 1.0) for r in data.rows]
         found: Array = np.array(sums, np.float64) * np.array(factors, np.float64)
@@ -79,8 +75,6 @@ class Roofline(GraphPredictor):
 
     def arrays(self) -> Mapping[str, Array]:
         """The ratios."""
-        import numpy as np
-
         return {name: np.array([ratio]) for name, ratio in self.ratios.items()}
 
     def restore(self, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> None:

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+
 from perfc.declared import instances
 
 from .. import physics
 from ..distance import coordinates
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from ..rows import Protocol
@@ -82,8 +83,6 @@ class KernelClass(ABC):
         self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol
     ) -> NDArray[np.intp]:
         """Index into ``categories`` of every row; 0 where there are none."""
-        import numpy as np
-
         return np.zeros(len(rows[self.parameters[0]]), np.intp)
 
     def place(self, sheet: Sheet, dtype: str) -> tuple[float, ...]:

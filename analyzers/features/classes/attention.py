@@ -5,6 +5,8 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from perfc.ir.types import bits_of
 
 if TYPE_CHECKING:
@@ -34,22 +36,16 @@ class AttentionKernel(IntEnum):
 
 def cache_bytes(rows: Columns, dtype: str) -> Array:
     """Bytes of one cached element of keys and values, at times narrower than what is computed."""
-    import numpy as np
-
     return np.where(rows["cache_bits"] > 0, rows["cache_bits"], bits_of(dtype)) / 8
 
 
 def value_dim(rows: Columns) -> Array:
     """Extent of one head's values: that of its keys unless stated."""
-    import numpy as np
-
     return np.where(rows["value_dim"] > 0, rows["value_dim"], rows["head_dim"])
 
 
 def reach(rows: Columns) -> Array:
     """How many of the latest tokens a query sees; infinite without a window."""
-    import numpy as np
-
     return np.where(rows["window"] > 0, rows["window"], np.inf)
 
 
@@ -60,8 +56,6 @@ def least_mac(mac: Array, cached_bytes: Array, dtype: str) -> Array:
     rate: TensorRT-LLM on Hopper takes for 16-bit queries over an 8-bit cache what it takes for
     8-bit ones.
     """
-    import numpy as np
-
     return np.where(8 * cached_bytes < bits_of(dtype), mac / 2, mac)
 
 
@@ -71,8 +65,6 @@ def memory_s(nbytes: Array, sheet: Sheet) -> Array:
     From half of L2 to all of it the share of device memory rises to one. L2 is taken at half of
     its stated rate, which no copy reaches.
     """
-    import numpy as np
-
     share = np.clip(2 * nbytes / max(sheet.l2_bytes, 1.0) - 1, 0, 1)
     return nbytes * (share / sheet.device_bytes_per_s + (1 - share) * 2 / sheet.l2_bytes_per_s)
 
@@ -88,7 +80,5 @@ def kernel_features(rows: Columns) -> dict[str, Array]:
 
 def wave_features(name: str, tiles: Array, sheet: Sheet) -> dict[str, Array]:
     """Tiles over multiprocessors, and how full the waves are."""
-    import numpy as np
-
     waves = tiles / sheet.sm_count
     return {f"log_waves_{name}": np.log2(waves), f"fill_{name}": waves / np.ceil(waves)}

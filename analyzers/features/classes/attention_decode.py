@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+
 from perfc.ir.types import bits_of
 
 from .. import physics
@@ -47,8 +49,6 @@ class AttentionDecode(KernelClass):
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
         """The visible cache is read once a KV head, however many queries share it."""
-        import numpy as np
-
         own = bits_of(dtype) / 8
         cached = cache_bytes(rows, dtype)
         width = rows["head_dim"] + value_dim(rows)
@@ -68,8 +68,6 @@ class AttentionDecode(KernelClass):
 
     def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
         """Traffic against caches, blocks against multiprocessors, how far sequences split."""
-        import numpy as np
-
         log = np.log2
         amounts = self.amounts(rows, dtype)
         nbytes = amounts.read_bytes + amounts.write_bytes
@@ -112,8 +110,6 @@ class AttentionDecode(KernelClass):
 
     def scale_s(self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol) -> Array:
         """Products or traffic, whichever takes longer, and a launch."""
-        import numpy as np
-
         amounts = self.amounts(rows, dtype)
         compute_s = 2 * amounts.mac / physics.matrix_flop_per_s(dtype, sheet)
         traffic_s = memory_s(amounts.read_bytes + amounts.write_bytes, sheet)
@@ -122,6 +118,4 @@ class AttentionDecode(KernelClass):
 
 def length_of(rows: Columns) -> Array:
     """Tokens that the query sees, its own included."""
-    import numpy as np
-
     return np.minimum(rows["cached_len"] + 1, reach(rows))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+
 from perfc.ir.types import bits_of
 
 from .. import physics
@@ -56,8 +58,6 @@ class AttentionPrefill(KernelClass):
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
         """Products of unmasked pairs; queries and results once, keys and values once a KV head."""
-        import numpy as np
-
         own = bits_of(dtype) / 8
         cached = cache_bytes(rows, dtype)
         rowwise = rows["batch"] * rows["query_len"] * rows["heads"]
@@ -79,8 +79,6 @@ class AttentionPrefill(KernelClass):
 
     def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
         """Balance of products, exponentials and traffic; tiles, waves, and the longest chain."""
-        import numpy as np
-
         log = np.log2
         amounts = self.amounts(rows, dtype)
         nbytes = amounts.read_bytes + amounts.write_bytes
@@ -123,8 +121,6 @@ class AttentionPrefill(KernelClass):
 
     def scale_s(self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol) -> Array:
         """Products, traffic or the longest walk, whichever takes longest, and a launch."""
-        import numpy as np
-
         amounts = self.amounts(rows, dtype)
         compute_s = 2 * amounts.mac / physics.matrix_flop_per_s(dtype, sheet)
         traffic_s = memory_s(amounts.read_bytes + amounts.write_bytes, sheet)
@@ -134,15 +130,11 @@ class AttentionPrefill(KernelClass):
 
 def cached_len(rows: Columns) -> Array:
     """Tokens before the first query that it sees."""
-    import numpy as np
-
     return np.where(rows["causal"] > 0, np.maximum(rows["kv_len"] - rows["query_len"], 0), 0)
 
 
 def chain_s(rows: Columns, dtype: str, sheet: Sheet) -> Array:
     """One thread block walks all keys that its queries see, at its share of the products."""
-    import numpy as np
-
     length = np.minimum(rows["kv_len"], reach(rows))
     height = np.minimum(TILE, rows["query_len"] * rows["heads"] / rows["kv_heads"])
     mac = height * length * (rows["head_dim"] + value_dim(rows))
@@ -156,8 +148,6 @@ def pairs(rows: Columns) -> Array:
     Causal: ``Σᵢ min(cached + i, window)`` over the queries ``i = 1 … query_len``. Not causal: all
     pairs; within a window the causal ones, which are no more than there are.
     """
-    import numpy as np
-
     queries, cached, window = rows["query_len"], cached_len(rows), reach(rows)
     # queries before the window is full see all tokens so far
     growing = np.clip(window - cached, 0, queries)

@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from enum import IntEnum
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+
 from .. import physics
 from ..distance import vendor
 from . import Amounts, KernelClass
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from ..rows import Protocol
@@ -50,15 +51,11 @@ class Collective(KernelClass):
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
         """Own memory is read and written once; additions are not counted."""
-        import numpy as np
-
         nothing = np.zeros_like(rows["nbytes"])
         return Amounts(nothing, nothing, nothing, nothing, rows["nbytes"], rows["nbytes"])
 
     def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
         """Size against latency, ranks, and which link it goes over."""
-        import numpy as np
-
         log = np.log2
         wire_s = wire_bytes(rows) / link_bytes_per_s(rows, sheet)
         ring = np.where(rows["operation"] == Operation.ALL_REDUCE, 2.0, 1.0) * (rows["ranks"] - 1)
@@ -94,8 +91,6 @@ class Collective(KernelClass):
 
         One rank alone has nobody to send to.
         """
-        import numpy as np
-
         known = [rate for rate in _rates(sheet) if rate]
         best = max(known, default=np.inf)
         floor_s: Array = np.where(rows["ranks"] > 1, wire_bytes(rows) / best, 0.0)
@@ -108,8 +103,6 @@ def wire_bytes(rows: Columns) -> Array:
     An all-reduce sends its own part and receives the sum even where switches add, so that it is
     the message once, not the ``2·(n − 1)/n`` of a ring; the others are ``(n − 1)/n``.
     """
-    import numpy as np
-
     whole = (rows["operation"] == Operation.ALL_REDUCE) | (
         rows["operation"] == Operation.SEND_RECEIVE
     )
@@ -125,8 +118,6 @@ def fast(rows: Columns, sheet: Sheet) -> NDArray[np.bool_]:
 
 def link_bytes_per_s(rows: Columns, sheet: Sheet) -> Array:
     """One direction of the link that joins all ranks."""
-    import numpy as np
-
     nvlink, host = _rates(sheet)
     return np.where(fast(rows, sheet), nvlink, host or UNKNOWN_LINK_BYTES_PER_S)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+
 from perfc.ir.types import bits_of
 
 from .. import reach
@@ -12,7 +14,6 @@ from ..rows import Protocol
 from . import Amounts, KernelClass
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from ..sheet import Sheet
@@ -45,8 +46,6 @@ class Convolution(KernelClass):
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
         """Direct count; the least is that of minimal filtering."""
-        import numpy as np
-
         outputs = rows["batch"] * rows["out_channels"] * rows["out_h"] * rows["out_w"]
         inputs = rows["batch"] * rows["in_channels"] * rows["in_h"] * rows["in_w"]
         window = rows["in_channels"] / rows["groups"] * rows["kernel_h"] * rows["kernel_w"]
@@ -68,14 +67,10 @@ class Convolution(KernelClass):
         self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol
     ) -> NDArray[np.intp]:
         """Whether the call's launch is inside; libraries choose their kernels apart."""
-        import numpy as np
-
         return np.full(len(rows["batch"]), int(protocol is not Protocol.EAGER), np.intp)
 
     def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
         """The product a convolution is: rows of positions, columns of channels."""
-        import numpy as np
-
         compute, traffic = self.compute_s(rows, dtype, sheet), self.traffic_s(rows, dtype, sheet)
         body = compute + traffic
         large = body > EAGER_S / 3
@@ -136,8 +131,6 @@ def touched(rows: Columns, axis: str) -> Array:
 
     What `perfc.ir.ops.window.touched` counts; at most that where windows with holes are strided.
     """
-    import numpy as np
-
     extent, out, kernel, stride, pad, dilation = (
         rows[f"{name}_{axis}"] for name in ("in", "out", "kernel", "stride", "pad", "dilation")
     )
@@ -162,8 +155,6 @@ def gain(rows: Columns) -> Array:
 
     1 beyond stride one, and where windows are dilated.
     """
-    import numpy as np
-
     plain = (rows["stride_h"] == 1) & (rows["stride_w"] == 1)
     plain &= (rows["dilation_h"] == 1) & (rows["dilation_w"] == 1)
     found = np.ones_like(rows["kernel_h"])

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+
 from .. import reach
 from . import Amounts, KernelClass
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from ..rows import Protocol
@@ -35,8 +36,6 @@ class Elementwise(KernelClass):
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
         """As counted in the IR."""
-        import numpy as np
-
         nothing = np.zeros_like(rows["elements"])
         return Amounts(
             nothing, nothing, rows["alu"], rows["sfu"], rows["read_bytes"], rows["write_bytes"]
@@ -47,8 +46,6 @@ class Elementwise(KernelClass):
 
         Nothing else of the machine: hosts differ more than machines.
         """
-        import numpy as np
-
         body = self.body_s(rows, sheet)
         large = body > EAGER_S / 2
         nbytes = rows["read_bytes"] + rows["write_bytes"]
@@ -75,8 +72,6 @@ class Elementwise(KernelClass):
 
     def body_s(self, rows: Columns, sheet: Sheet) -> Array:
         """The kernel alone."""
-        import numpy as np
-
         nbytes = np.maximum(rows["read_bytes"] + rows["write_bytes"], 1.0)
         body: Array = nbytes / reach.memory_bytes_per_s(sheet)
         return body

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+
 from perfc.ir.types import bits_of
 
 from .. import physics, tiling
@@ -12,7 +14,6 @@ from ..rows import Protocol
 from . import Amounts, KernelClass
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from ..sheet import Sheet
@@ -46,8 +47,6 @@ class Matmul(KernelClass):
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
         """Each operand once."""
-        import numpy as np
-
         mac = rows["batch"] * rows["m"] * rows["n"] * rows["k"]
         nothing = np.zeros_like(mac)
         x_bytes, w_bytes, y_bytes = _bytes(rows, dtype)
@@ -64,8 +63,6 @@ class Matmul(KernelClass):
         self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol
     ) -> NDArray[np.intp]:
         """Element type by how it is timed; weights of fewer bits and integers are one."""
-        import numpy as np
-
         name = "half"
         if protocol is Protocol.KERNELS:
             name = "half without bf16, profiled" if dtype == "f16" else "half, profiled"
@@ -81,8 +78,6 @@ class Matmul(KernelClass):
 
     def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
         """Tiles and waves, work against caches, and the balance of arithmetic and traffic."""
-        import numpy as np
-
         log = np.log2
         m, n, k, batch = rows["m"], rows["n"], rows["k"], rows["batch"]
         ones = np.ones_like(m)
@@ -140,8 +135,6 @@ class Matmul(KernelClass):
 
 def bits(rows: Columns, dtype: str) -> tuple[Array, Array, Array]:
     """Bits an element of input, weights and output."""
-    import numpy as np
-
     own = bits_of(dtype)
     x_bits = np.where(rows["input_bits"] > 0, rows["input_bits"], own)
     w_bits = np.where(rows["weight_bits"] > 0, rows["weight_bits"], own)
@@ -156,8 +149,6 @@ def _bytes(rows: Columns, dtype: str) -> tuple[Array, Array, Array]:
 
 
 def _tiling(rows: Columns, dtype: str, sheet: Sheet) -> tiling.Tiling:
-    import numpy as np
-
     x_bytes, w_bytes, y_bytes = _bytes(rows, dtype)
     own = float(bits_of(dtype))
     _, w_bits, _ = bits(rows, dtype)
@@ -170,8 +161,6 @@ def _tiling(rows: Columns, dtype: str, sheet: Sheet) -> tiling.Tiling:
 
 def _quantise_s(rows: Columns, dtype: str, sheet: Sheet) -> Array:
     """A kernel before the product that reads the input and writes it narrower."""
-    import numpy as np
-
     own = bits_of(dtype)
     x_bits, _, _ = bits(rows, dtype)
     nbytes = rows["batch"] * rows["m"] * rows["k"] * (x_bits + own) / 8

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+
 from .. import lanes, reach
 from ..lanes import ITEM
 from ..rows import Protocol
 from . import Amounts, KernelClass
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from ..sheet import Sheet
@@ -37,8 +38,6 @@ class MatmulF32(KernelClass):
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
         """Each operand once."""
-        import numpy as np
-
         m, n, k, batch = rows["m"], rows["n"], rows["k"], rows["batch"]
         mac = batch * m * n * k
         nothing = np.zeros_like(mac)
@@ -50,8 +49,6 @@ class MatmulF32(KernelClass):
         self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol
     ) -> NDArray[np.intp]:
         """Which call of the library it is, and whether its launch is inside."""
-        import numpy as np
-
         if protocol is not Protocol.EAGER:
             return np.full(len(rows["m"]), self.categories.index("back to back"), np.intp)
         batched, single = map(self.categories.index, ("batched", "single"))
@@ -59,8 +56,6 @@ class MatmulF32(KernelClass):
 
     def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
         """Tiles and waves, alignment, and the balance of arithmetic and traffic."""
-        import numpy as np
-
         m, n, k, batch = rows["m"], rows["n"], rows["k"], rows["batch"]
         compute, traffic = self.compute_s(rows, sheet), self.traffic_s(rows, sheet)
         body = self.body_s(rows, sheet)
@@ -107,8 +102,6 @@ class MatmulF32(KernelClass):
 
     def traffic_s(self, rows: Columns, sheet: Sheet) -> Array:
         """Operands once at the bandwidth that kernels reach, and what tiles read again."""
-        import numpy as np
-
         amounts = self.amounts(rows, "f32")
         nbytes = amounts.read_bytes + amounts.write_bytes
         crossed = (rows["transposed"] > 0) & (rows["batch"] == 1)
@@ -119,7 +112,5 @@ class MatmulF32(KernelClass):
 
 def alignment(extent: Array) -> Array:
     """2 for multiples of 32, 1 for multiples of 4: what wide loads and tiles can use."""
-    import numpy as np
-
     level: Array = np.where(extent % 32 == 0, 2.0, np.where(extent % 4 == 0, 1.0, 0.0))
     return level

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+
 from perfc.ir.types import bits_of
 
 from .. import reach
@@ -11,7 +13,6 @@ from . import Amounts, KernelClass
 from .rowwise import features, passes
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from ..rows import Protocol
@@ -40,8 +41,6 @@ class Normalization(KernelClass):
         All of its kin do that much: where statistics are given none are summed, and not all
         normalisations read a scale and a shift.
         """
-        import numpy as np
-
         n = rows["rows"] * rows["cols"]
         nbytes = n * bits_of(dtype) / 8
         nothing = np.zeros_like(n)
@@ -49,8 +48,6 @@ class Normalization(KernelClass):
 
     def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
         """Body against call, passes, blocks against what is resident."""
-        import numpy as np
-
         threads = np.full_like(rows["cols"], THREADS)
         return features(rows, self.body_s(rows, dtype, sheet), EAGER_S, threads, dtype, sheet)
 
@@ -67,8 +64,6 @@ class Normalization(KernelClass):
 
     def body_s(self, rows: Columns, dtype: str, sheet: Sheet) -> Array:
         """The kernel alone."""
-        import numpy as np
-
         threads = np.full_like(rows["cols"], THREADS)
         nbytes = rows["rows"] * rows["cols"] * bits_of(dtype) / 8
         times = passes(rows, 2.0, np.ones_like(threads), threads, dtype, sheet)

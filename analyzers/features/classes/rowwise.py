@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from perfc.ir.types import bits_of
 
 from .. import reach
@@ -19,8 +21,6 @@ STEEPNESS = 2.0
 
 def pressure(rows: Columns, threads: Array, dtype: str, sheet: Sheet) -> Array:
     """Log of the bytes of all rows that are worked on at once, over what caches keep of them."""
-    import numpy as np
-
     resident = np.minimum(
         sheet.threads_per_sm / threads, np.maximum(rows["rows"] / sheet.sm_count, 1)
     )
@@ -42,8 +42,6 @@ def passes(
         dtype: element type.
         sheet: of the machine.
     """
-    import numpy as np
-
     lost = 1 / (1 + np.exp(-STEEPNESS * pressure(rows, threads, dtype, sheet)))
     times: Array = once + again * lost
     return times
@@ -53,8 +51,6 @@ def features(
     rows: Columns, body: Array, call: float, threads: Array, dtype: str, sheet: Sheet
 ) -> dict[str, Array]:
     """Body against call, waves of blocks, and how caches are filled; see `passes`."""
-    import numpy as np
-
     large = body > call / 2
     waves = rows["rows"] / (sheet.sm_count * sheet.threads_per_sm / threads)
     flop_s = rows["rows"] * rows["cols"] / sheet.vector_flop_per_s("f32")

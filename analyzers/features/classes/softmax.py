@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+
 from perfc.ir.types import bits_of
 
 from .. import reach
@@ -11,7 +13,6 @@ from . import Amounts, KernelClass
 from .rowwise import features, passes
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from ..rows import Protocol
@@ -39,8 +40,6 @@ class Softmax(KernelClass):
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
         """Read and written once; an exponential and a share of a division an element."""
-        import numpy as np
-
         n = rows["rows"] * rows["cols"]
         nbytes = n * bits_of(dtype) / 8
         return Amounts(np.zeros_like(n), np.zeros_like(n), 2 * n, n, nbytes, nbytes)
@@ -64,8 +63,6 @@ class Softmax(KernelClass):
 
     def body_s(self, rows: Columns, dtype: str, sheet: Sheet) -> Array:
         """The kernel alone."""
-        import numpy as np
-
         again = np.where(rows["cols"] <= WARP_COLUMNS, 0.0, 2.0)
         nbytes = rows["rows"] * rows["cols"] * bits_of(dtype) / 8
         times = passes(rows, 2.0, again, self.threads(rows), dtype, sheet)
@@ -77,8 +74,6 @@ class Softmax(KernelClass):
 
         That is what ``SoftMax_getBlockSize`` gives, which stops at 512.
         """
-        import numpy as np
-
         wanted = np.log2(np.maximum(rows["cols"] / VECTOR / 2, 32))
         threads: Array = np.clip(2 ** np.ceil(wanted), 32, 512)
         return threads

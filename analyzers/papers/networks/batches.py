@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from math import exp, log
 from typing import TYPE_CHECKING
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -15,7 +16,6 @@ from ...graph.model_graph import ModelGraph
 from ...graph.rows import GraphRow, Measurements, Quantity
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 NODES_PER_BATCH = 8192

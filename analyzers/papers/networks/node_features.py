@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:
     from ...features.classes import Array
 
@@ -13,8 +15,6 @@ OTHER = "other"
 
 def one_hot(names: Sequence[str], vocabulary: Sequence[str]) -> Array:
     """``[nodes, len(vocabulary)]``; what is not listed is ``other`` where that is, else zeros."""
-    import numpy as np
-
     place = {name: i for i, name in enumerate(vocabulary)}
     rest = place.get(OTHER, -1)
     columns = np.array([place.get(name, rest) for name in names], np.int64)
@@ -29,8 +29,6 @@ def logs(facts: Mapping[str, Array], names: Iterable[str]) -> Array:
 
     The papers feed raw numbers; with few graphs to learn from, a network does not get over that.
     """
-    import numpy as np
-
     return np.log2(1 + np.stack([facts[name] for name in names], axis=1))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import torch
 from torch_geometric.data import Data, Dataset
 
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 
 def every_fact(graph: ModelGraph, batch: float) -> GraphTensors:
     """All facts of nodes and tensors as they were counted, by the logarithm of one more."""
-    import numpy as np
-
     nodes = np.stack(list(graph.ops.at(batch).values()), axis=1)
     edges = np.stack(list(graph.ops.edges_at(batch).values()), axis=1)
     return GraphTensors(

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -92,8 +93,6 @@ def huber(network: nn.Module, batch: Batch) -> Tensor:
 
 def predicted(network: nn.Module, batches: RowBatches) -> Array:
     """The quantity of every row, ``[rows]``."""
-    import numpy as np
-
     network.eval()
     place = next(network.parameters()).device
     found = np.zeros(len(batches))
@@ -107,8 +106,6 @@ def predicted(network: nn.Module, batches: RowBatches) -> Array:
 
 def mape(network: nn.Module, batches: RowBatches) -> float:
     """Mean absolute relative error."""
-    import numpy as np
-
     measured = batches.data.values(batches.quantity)
     return float(np.abs(predicted(network, batches) / measured - 1).mean())
 

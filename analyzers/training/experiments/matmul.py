@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ...features.rows import Protocol, Rows
 from ..calibrate import Calibrating
 from ..evaluate import Slice, everything
@@ -12,7 +14,6 @@ from ..machines import Growth
 from . import OperatorExperiment
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 ANCHORED = frozenset({"a100-sxm4-80gb", "h100-sxm5-80gb", "h200-sxm-141gb", "b200-sxm-180gb"})

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ...features.rows import Protocol, Rows
 from ...tables.neusight import PUBLISHED_TEST
 from ...tables.operand_layout import OTHER_LAYOUT
@@ -16,7 +18,6 @@ from ..machines import Growth
 from . import OperatorExperiment
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 GOAL = 0.12

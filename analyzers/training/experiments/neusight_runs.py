@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+
 from perfc.errors import MissingExtraError
 
 from ...artefacts.artefact import Artefact, Ready
@@ -26,7 +28,6 @@ from ..export import exported, layer_units
 from . import Experiment, Say
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 FILE = "neusight_e2e.parquet"
@@ -144,8 +145,6 @@ def run(row: Any) -> Run:
 
 def figure(mode: str, device: str, lines: list[tuple[float, ...]]) -> Figure:
     """Errors of the runs of one mode, ``""`` for both, of all machines or one."""
-    import numpy as np
-
     columns: NDArray[np.float64] = np.array(lines)
     measured, predicted, low, high, floor = columns.T
     error = np.abs(predicted / measured - 1)

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
+import numpy as np
+
 from perfc.machine import load_machine
 
 from ...artefacts.artefact import Artefact, Ready
@@ -144,8 +146,6 @@ def figure_of(
     Raises:
         DataError: there are none.
     """
-    import numpy as np
-
     if not pairs:
         raise DataError(f"no steps to test: {split}, {name}")
     measured = np.array([r.time_s for r, _ in pairs])

@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ...graph.predictor import Budget, GraphPredictor, Say, predictor
 from ...graph.rows import GraphRow, Measurements, Quantity, at_several_batches
 from ...tables.architectures import SEEDS, family
@@ -179,8 +181,6 @@ def evaluate(
 
 def mean_error(one: Scored) -> float:
     """Mean error of all rows of a fold."""
-    import numpy as np
-
     return float(np.abs(one.value / one.measured - 1).mean())
 
 
@@ -225,8 +225,6 @@ def by_family(name: str, found: Sequence[Scored], least: int = 20) -> list[Graph
 def _figure(
     name: str, part: str, which: Callable[[GraphRow], bool], found: Sequence[Scored]
 ) -> GraphFigure | None:
-    import numpy as np
-
     errors, squares, taus, inside = [], [], [], []
     for one in found:
         mask = np.array([which(r) for r in one.rows], np.bool_)
@@ -269,8 +267,6 @@ def rank_agreement(rows: Sequence[GraphRow], measured: Array, value: Array) -> f
 
     Where a graph was measured at several batches, each batch is ranked alone.
     """
-    import numpy as np
-
     by_batch = at_several_batches(rows)
     groups: dict[object, list[int]] = {}
     for i, row in enumerate(rows):
@@ -293,8 +289,6 @@ def kendall_tau(a: Array, b: Array) -> float:
     >>> kendall_tau(np.array([1.0, 2, 3, 4]), np.array([1.0, 3, 2, 4]))
     0.6666666666666666
     """
-    import numpy as np
-
     concordant, ties_a, ties_b = 0.0, 0.0, 0.0
     count = len(a)
     for i in range(count - 1):
