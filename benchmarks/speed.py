@@ -29,9 +29,10 @@ ONNX_TOOL = "import sys, onnx_tool; onnx_tool.model_profile(sys.argv[1])"
 
 @dataclass(frozen=True)
 class Sample:
-    """One process: seconds, peak resident megabytes, exit status, what it printed."""
+    """One process: seconds, those of the processor, peak resident mebibytes, status, output."""
 
     seconds: float
+    cpu_s: float
     peak_mb: float
     status: int
     out: str
@@ -50,7 +51,8 @@ def run(code: str, *args: str) -> Sample:
         process.returncode = os.waitstatus_to_exitcode(status)
         out.seek(0)
         text = out.read().decode("utf-8", "replace")
-    return Sample(seconds, usage.ru_maxrss / 1024, process.returncode, text)
+    cpu_s = usage.ru_utime + usage.ru_stime
+    return Sample(seconds, cpu_s, usage.ru_maxrss / 1024, process.returncode, text)
 
 
 def build(kind: str, folder: Path, *args: object) -> Path:
@@ -159,6 +161,67 @@ def chain(folder: Path, args: argparse.Namespace) -> str:
     return compare("5,000-node chain", path, max(1, args.repeats // 2))
 
 
+def prediction(folder: Path, _: argparse.Namespace) -> str:
+    """100,000 nodes with and without prediction: processor time of whole processes, in turn."""
+    path = build("chain", folder, 100_000, 64, False)
+    with_, without = [], []
+    for _turn in range(3):
+        with_.append(run(PERFC, "analyze", str(path), "--target", "a100").cpu_s)
+        without.append(perfc(path).cpu_s)
+    ours, bare = statistics.median(with_), statistics.median(without)
+    print(f"100,000 nodes: {ours:.2f} s with prediction, {bare:.2f} s without")
+    return f"100,000 nodes with prediction x{ours / bare:.2f} of without ({ours:.1f} s)"
+
+
+def million(folder: Path, _: argparse.Namespace) -> str:
+    """A million nodes with prediction, as a user types it."""
+    path = build("chain", folder, 1_000_000, 64, False)
+    sample = run(PERFC, "analyze", str(path), "--target", "a100")
+    return (
+        f"a million nodes {sample.seconds:.1f} s ({sample.cpu_s:.1f} s of processor),"
+        f" {sample.peak_mb:.0f} MiB, exit {sample.status}"
+    )
+
+
+def growth(folder: Path, _: argparse.Namespace) -> str:
+    """Graphs that are each the worst of something, ten times as large: how much longer."""
+    names = run("import speed_models; print(*[f.__name__ for f in speed_models.GROWING])")
+    worst = ("", 0.0)
+    for name in names.out.split():
+        few = 300 if name == "symbolic" else 3_000
+        times = []
+        for nodes in (few, 10 * few):
+            sample = run(PERFC, "analyze", str(build(name, folder, nodes)), "--target", "a100")
+            if sample.status:
+                return f"{name} of {nodes} nodes failed: {sample.out[-300:]}"
+            times.append(sample.cpu_s)
+        print(f"{name:10} {few:6} nodes {times[0]:6.2f} s, ten times as many {times[1]:6.2f} s")
+        worst = max(worst, (name, times[1] / times[0]), key=lambda x: x[1])
+    return f"ten times the nodes at most x{worst[1]:.1f} the time ({worst[0]})"
+
+
+REPEATED = """
+import gc, sys
+import perfc
+from perfc.html import page
+from perfc.report import collect
+def resident():
+    return int(open("/proc/self/statm").read().split()[1]) * 4096 / 2**20
+for i in range(60):
+    report = perfc.analyze(sys.argv[1], "a100")
+    page(report, collect(report))
+    if i == 9:
+        begin = resident()
+print((resident() - begin) / 50)
+"""
+
+
+def repeated(_: Path, __: argparse.Namespace) -> str:
+    """Sixty analyses with their pages in one process: what each leaves behind."""
+    sample = run(REPEATED, str(HERE.parent / "examples" / "models" / "resnet50.onnx.gz"))
+    return f"analyze and its page leave {float(sample.out.split()[-1]):.2f} MiB a call"
+
+
 def models(folder: Path, args: argparse.Namespace) -> str:
     """Every real model in one process."""
     import csv
@@ -192,6 +255,7 @@ def models(folder: Path, args: argparse.Namespace) -> str:
 
 PARTS: dict[str, Callable[[Path, argparse.Namespace], str]] = {
     "resnet": resnet, "chain": chain, "linearity": linearity, "llama": language_model,
+    "prediction": prediction, "million": million, "growth": growth, "repeated": repeated,
     "models": models,
 }  # fmt: skip
 

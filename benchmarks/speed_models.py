@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import onnx
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 RESNET = Path(__file__).resolve().parent.parent / "examples" / "models" / "resnet50.onnx.gz"
 
@@ -125,3 +125,86 @@ def llama(folder: Path, layers: int = 22, width: int = 2048, inner: int = 5632) 
     out = add("MatMul", [norm(x), weight(width, vocabulary)])
     path = folder / "llama.onnx"
     return save(path, nodes, inits, out, ["batch", "seq"], TensorProto.INT64)
+
+
+def fan_out(folder: Path, nodes: int) -> Path:
+    """One value that all read, and one node that reads all of them."""
+    made = [helper.make_node("Relu", ["x"], [f"r{i}"]) for i in range(nodes - 1)]
+    made.append(helper.make_node("Concat", [f"r{i}" for i in range(nodes - 1)], ["y"], axis=0))
+    return save(folder / f"fan_out{nodes}.onnx", made, [], "y", [1, 64])
+
+
+def residual(folder: Path, nodes: int) -> Path:
+    """Every sum reads the input of the network again: everything lives to the end."""
+    made = [helper.make_node("Relu", ["x"], ["v0"])]
+    for i in range(1, nodes):
+        op, ins = ("Add", [f"v{i - 1}", "x"]) if i % 2 else ("MatMul", [f"v{i - 1}", "w"])
+        made.append(helper.make_node(op, ins, [f"v{i}"]))
+    weights = [external("w", (64, 64))]
+    return save(folder / f"residual{nodes}.onnx", made, weights, f"v{nodes - 1}", [8, 64])
+
+
+def pointwise(folder: Path, nodes: int) -> Path:
+    """Nothing but elementwise operators, which a runtime would fuse without end."""
+    ops = ("Relu", "Sigmoid", "Tanh", "Neg")
+    made = [
+        helper.make_node(ops[i % 4], [f"v{i - 1}" if i else "x"], [f"v{i}"]) for i in range(nodes)
+    ]
+    return save(folder / f"pointwise{nodes}.onnx", made, [], f"v{nodes - 1}", [1, 64, 56, 56])
+
+
+def views(folder: Path, nodes: int) -> Path:
+    """Reshapes and transposes in turn, none of which moves what the next needs."""
+    shape = numpy_helper.from_array(np.array([64, 16], np.int64), "s")
+    made = []
+    for i in range(nodes):
+        source = [f"v{i - 1}" if i else "x"]
+        if i % 2:
+            made.append(helper.make_node("Transpose", source, [f"v{i}"], perm=[1, 0]))
+        else:
+            made.append(helper.make_node("Reshape", [*source, "s"], [f"v{i}"]))
+    return save(folder / f"views{nodes}.onnx", made, [shape], f"v{nodes - 1}", [64, 16])
+
+
+def symbolic(folder: Path, nodes: int) -> Path:
+    """Sequences that grow by one symbol a step: extents are sums of more and more."""
+    made = []
+    for i in range(nodes):
+        source = f"v{i - 1}" if i else "x"
+        made.append(helper.make_node("Concat", [source, "x"], [f"v{i}"], axis=1))
+    return save(folder / f"symbolic{nodes}.onnx", made, [], f"v{nodes - 1}", ["batch", "seq", 4])
+
+
+def distinct(folder: Path, nodes: int) -> Path:
+    """Products of which no two are alike."""
+    inits, made, width = [], [], 64
+    for i in range(nodes):
+        then = 64 + i * 7 % 4093
+        inits.append(external(f"w{i}", (width, then)))
+        made.append(helper.make_node("MatMul", [f"v{i - 1}" if i else "x", f"w{i}"], [f"v{i}"]))
+        width = then
+    return save(folder / f"distinct{nodes}.onnx", made, inits, f"v{nodes - 1}", [8, 64])
+
+
+def quantized(folder: Path, nodes: int) -> Path:
+    """Quantised convolutions with a scale each."""
+    scale = numpy_helper.from_array(np.array(0.1, np.float32), "scale")
+    zero = numpy_helper.from_array(np.array(0, np.int8), "zero")
+    inits, made, last = [scale, zero], [], "x"
+    for i in range(nodes // 4):
+        weight = external(f"w{i}", (16, 16, 3, 3))
+        weight.data_type = TensorProto.INT8
+        weight.external_data[2].value = str(16 * 16 * 9)
+        inits.append(weight)
+        made += [
+            helper.make_node("DequantizeLinear", [f"w{i}", "scale", "zero"], [f"d{i}"]),
+            helper.make_node("Conv", [last, f"d{i}"], [f"c{i}"], pads=[1, 1, 1, 1]),
+            helper.make_node("QuantizeLinear", [f"c{i}", "scale", "zero"], [f"q{i}"]),
+            helper.make_node("DequantizeLinear", [f"q{i}", "scale", "zero"], [f"x{i}"]),
+        ]
+        last = f"x{i}"
+    return save(folder / f"quantized{nodes}.onnx", made, inits, last, [1, 16, 14, 14])
+
+
+GROWING = (fan_out, residual, pointwise, views, symbolic, distinct, quantized)
+"""Graphs of any number of nodes, each the worst of something."""

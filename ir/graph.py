@@ -92,7 +92,9 @@ class Node:
     @property
     def name(self) -> str:
         """Its name in the model file, or else the name of its first output."""
-        return self.loc.name or next((v.name for v in self.results), "")
+        if self.loc.name:
+            return self.loc.name
+        return self.results[0].name if self.results else ""
 
 
 @dataclass(frozen=True, eq=False)

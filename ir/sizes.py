@@ -37,7 +37,7 @@ def sizes_of(dims: Mapping[str, object], where: str = "--dim") -> dict[str, int]
             number = -1
         if not 0 <= number <= MAX_EXTENT:
             is_long = isinstance(value, int) and value.bit_length() > 64
-            shown = f"2^{value.bit_length() - 1}" if is_long else str(value)[:24]  # type: ignore[attr-defined]
+            shown = f"2^{value.bit_length() - 1}" if is_long else repr(value)[:24]  # type: ignore[attr-defined]
             hint = "a whole number from 0 to 2^63 - 1"
             raise ParseError(f"{name} = {shown} is no extent", where=where, hint=hint)
         found[symbol_key(name)] = number

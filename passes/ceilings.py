@@ -87,6 +87,13 @@ class KernelBound:
     device_bytes: float
     dtype: DType
 
+    def of(self, kernel: Kernel) -> KernelBound:
+        """The same of a kernel that differs in names and place alone."""
+        return KernelBound(
+            kernel, self.counts, self.launches, self.floor, self.sustained, self.launch_gap_s,
+            self.device_bytes, self.dtype,
+        )  # fmt: skip
+
     @property
     def vector_dtype(self) -> DType:
         """Element type of what is computed beside them."""

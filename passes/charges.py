@@ -45,6 +45,7 @@ class Charging:
         views: Collection[Node],
         makers: Mapping[Value, Node],
         written: Collection[Value],
+        alike: dict[object, int],
     ) -> None:
         """Remember what all kernels share.
 
@@ -55,9 +56,10 @@ class Charging:
             views: nodes that move nothing.
             makers: the nodes that make values of this run.
             written: values that somebody outside their group reads.
+            alike: numbers given to kernels so far; grows.
         """
         self.cost, self.table, self.shows, self.views = cost, table, shows, views
-        self.makers, self.written = makers, written
+        self.makers, self.written, self.alike = makers, written, alike
         self.sizes = Sizes()
         # equal applications share their costs, so that these are looked up by identity
         self.parts: dict[int, tuple[tuple[int, Dim], ...]] = {}
@@ -88,15 +90,17 @@ class Charging:
             given = [nbytes for nbytes in written if nbytes]
             traffic = Traffic(added(tuple(reads.values())), added(given), is_bound)
         tiers = [c.tier for c in costs]
+        work = self._typed(self._work(costs), group.anchor)
         return Kernel(
             nodes,
             group.anchor,
-            self._typed(self._work(costs), group.anchor),
+            work,
             traffic,
             tuple(reads),
             writes,
             self.cost[group.anchor].repeat,
             tiers[0] if len(tiers) == 1 else max(tiers, key=TIERS.__getitem__),
+            self._number(group, nodes, work.dtype, reads, writes),
             tuple([n for n in nodes if n in folded]) if folded else (),
             group.pattern,
             tuple(reads.values()),
@@ -115,6 +119,28 @@ class Charging:
                 if shape and len(shape) > 1 and (first.m, first.n) == (second.m, second.k):
                     return Attention.of_products(first, second, shape)
         return None
+
+    def _number(
+        self,
+        group: Group,
+        nodes: tuple[Node, ...],
+        dtype: DType | None,
+        reads: Mapping[Value, Dim],
+        writes: tuple[Value, ...],
+    ) -> int:
+        """The number of kernels like this: applications, what is folded or stored, the border."""
+        cost = self.cost
+        apart = group.folded | group.assigned
+        key = (
+            tuple([(id(cost[n]), n.loc.op_type) for n in nodes]),
+            nodes.index(group.anchor),
+            dtype,
+            group.pattern,
+            tuple([(nbytes, v.type, v.weight is None) for v, nbytes in reads.items()]),
+            tuple([v.type for v in writes]),
+            tuple([n in apart for n in nodes]) if apart else (),
+        )
+        return self.alike.setdefault(key, len(self.alike))
 
     def _work(self, costs: Sequence[NodeCost]) -> Work:
         """Operations of several nodes, added up once for the same applications."""

@@ -36,6 +36,7 @@ class Kernel:
         reads: values from outside, stored tensors included, views resolved to what they show.
         writes: values that somebody outside reads.
         repeat: launches in one run.
+        alike: a number that kernels of a table share which differ in names and place alone.
         folded: nodes merged into stored tensors before running; they add no work and no traffic.
         pattern: the pattern it is an instance of, ``attention``; "" where it is none.
         read_parts: bytes of each of ``reads`` that are read.
@@ -50,6 +51,7 @@ class Kernel:
     writes: tuple[Value, ...]
     repeat: Dim
     tier: Tier
+    alike: int
     folded: tuple[Node, ...] = ()
     pattern: str = ""
     read_parts: tuple[Dim, ...] = ()

@@ -71,6 +71,7 @@ class Grouping:
     alternatives: list[Alternative] = field(default_factory=list[Alternative])
     shows: dict[Value, Value] = field(default_factory=dict[Value, Value])
     views: set[Node] = field(default_factory=set[Node])
+    alike: dict[object, int] = field(default_factory=dict[object, int])
     costs: Mapping[Node, NodeCost] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -106,7 +107,9 @@ class Grouping:
         self.graph(control.regions[taken])
         for i, region in enumerate(control.regions):
             if i != taken:
-                other = Grouping(self.table, self.cost, shows=self.shows, views=self.views)
+                other = Grouping(
+                    self.table, self.cost, shows=self.shows, views=self.views, alike=self.alike
+                )
                 other.graph(region)
                 nested = tuple(other.alternatives)
                 found = Alternative(first, len(self.kernels), tuple(other.kernels), nested)
@@ -144,7 +147,9 @@ class Grouping:
         self.attach(segment, schedule, graph)
         makers = {v: n for n in nodes for v in n.results}
         written = kept | self.outside(nodes, segment)
-        charging = Charging(self.costs, self.table, self.shows, self.views, makers, written)
+        charging = Charging(
+            self.costs, self.table, self.shows, self.views, makers, written, self.alike
+        )
         for group in schedule:
             group.nodes.sort(key=order.__getitem__)
             if group.is_host:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar
 
@@ -55,7 +56,7 @@ class RooflineTable:
     env: Mapping[str, int] = field(default_factory=dict[str, int])
     streams: int = 1
 
-    @property
+    @cached_property
     def floor_s(self) -> float:
         """Lower bound of one run's kernel time."""
         floors = [k.floor_s for k in self.kernels]
@@ -67,17 +68,17 @@ class RooflineTable:
                 busy[ceiling] = busy.get(ceiling, 0.0) + t
         return max(math.fsum(floors) / self.streams, *floors, *busy.values(), self.weight_floor_s)
 
-    @property
+    @cached_property
     def sustained_s(self) -> float:
         """Kernel time at measured rates."""
         return math.fsum(k.sustained_s for k in self.kernels)
 
-    @property
+    @cached_property
     def launch_gap_s(self) -> float:
         """What launching adds to it."""
         return math.fsum(k.launch_gap_s for k in self.kernels)
 
-    @property
+    @cached_property
     def time_s(self) -> float:
         """Kernel time at measured rates with launching."""
         return self.sustained_s + self.launch_gap_s
@@ -136,17 +137,23 @@ def bounds(
         for v in (*k.reads, *k.writes):
             if v not in sizes:
                 sizes[v] = at(nbytes[v.type])
-    counts = [counts_at(k, at) for k in table.kernels]
+    firsts: dict[int, Counts] = {}
+    counts = [
+        firsts.get(k.alike) or firsts.setdefault(k.alike, counts_at(k, at)) for k in table.kernels
+    ]
     charged = device_traffic(table.kernels, counts, sizes, machine)
     overhead = machine.launch_overhead_s
     gap_s = overhead.value if overhead is not None else 0.0
     if table.runtime.launch is Launch.GRAPH:
         gap_s *= GRAPH_GAP
     rates = Rates(machine, tf32=tf32)
-    found = [
-        rates.bound(k, c, at(k.repeat), charge, gap_s, env)
-        for k, c, charge in zip(table.kernels, counts, charged, strict=True)
-    ]
+    bound_of: dict[tuple[int, float], KernelBound] = {}
+    found: list[KernelBound] = []
+    for k, c, charge in zip(table.kernels, counts, charged, strict=True):
+        twin = bound_of.get((k.alike, charge))
+        if twin is None:
+            twin = bound_of[k.alike, charge] = rates.bound(k, c, at(k.repeat), charge, gap_s, env)
+        found.append(twin if twin.kernel is k else twin.of(k))
     for other in table.alternatives:
         inner = KernelTable(table.runtime, other.kernels, (), other.alternatives)
         least = math.fsum(k.floor_s for k in bounds(inner, machine, env, tf32=tf32).kernels)

@@ -79,8 +79,12 @@ def learned(
     machine = bounds.machine
     known = predictor.known_classes(folder)
     groups: dict[tuple[str, str], list[tuple[int, Lowered]]] = {}
+    rows_of: dict[int, Lowered | None] = {}
     for i in wanted if known and machine.kind != "cpu" else ():
-        row = lower(bounds.kernels[i], bounds.env)
+        alike = bounds.kernels[i].kernel.alike
+        if alike not in rows_of:
+            rows_of[alike] = lower(bounds.kernels[i], bounds.env)
+        row = rows_of[alike]
         if row is None:
             continue
         choices = (computed(row, machine, tf32=tf32), row[:2])
@@ -126,22 +130,27 @@ def predicted(
     machine = bounds.machine
     weights = predictor.select(class_name, dtype, INSIDE, machine.name, folder)
     sheet = Sheet(machine)
-    columns = columns_of([r.parameters for _, r in rows])
+    firsts: dict[tuple[int, float], int] = {}
+    of = [
+        firsts.setdefault((bounds.kernels[i].kernel.alike, bounds.kernels[i].floor_s), len(firsts))
+        for i, _ in rows
+    ]
+    distinct = list(dict(zip(of, rows, strict=True)).values())
+    columns = columns_of([r.parameters for _, r in distinct])
     card = weights.card
     apart = predictor.distance_to(card, dtype, sheet)
     is_measured = dtype in card.dtypes and apart <= predictor.FAR
     # corrections are of what a recorded graph takes
     is_adapted = of_class(of_machine(machine), Predictor.LEARNED.value, class_name) is not None
     protocol = INSIDE if is_adapted else inside(card, launch)
-    each = [bounds.kernels[i] for i, _ in rows]
+    each = [bounds.kernels[i] for i, _ in distinct]
     floor_s = np.array([k.floor_s / k.launches if k.launches else 0.0 for k in each])
     found = predictor.predict_with(weights, columns, dtype, sheet, protocol, floor_s=floor_s)
     is_own = predictor.is_measured(card, dtype, sheet)
-    times: dict[int, Estimate] = {}
-    for at, (i, _) in enumerate(rows):
-        bound = bounds.kernels[i]
+    estimates: list[Estimate] = []
+    for at, bound in enumerate(each):
         ends = (float(t[at]) for t in (found.low_s, found.time_s, found.high_s))
-        times[i] = Estimate(
+        estimate = Estimate(
             bound.floor_s,
             (Interval(*ends) * bound.launches).at_least(bound.floor_s),
             Predictor.LEARNED,
@@ -150,7 +159,8 @@ def predicted(
             is_measured=is_measured or is_adapted,
             is_own=is_own,
         )
-    return times
+        estimates.append(estimate)
+    return {i: estimates[at] for at, (i, _) in zip(of, rows, strict=True)}
 
 
 def inside(card: Card, launch: Launch) -> Protocol:

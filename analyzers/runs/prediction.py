@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -63,6 +64,16 @@ class PredictionTable:
         """The run as the sum of its kernels, which shares of kernels are of."""
         return self.summed or self.total
 
+    @cached_property
+    def kernels_s(self) -> float:
+        """Time of all kernels, one after another."""
+        return math.fsum([k.time_s for k in self.kernels])
+
+    @cached_property
+    def wait_s(self) -> float:
+        """Part of that in which kernels wait for their launches."""
+        return math.fsum([k.wait_s for k in self.kernels])
+
     def total_with(self, times_s: Mapping[int, float]) -> float:
         """Time of the run if some kernels took other times, in seconds.
 
@@ -73,7 +84,7 @@ class PredictionTable:
             times_s: by the kernels' indices.
         """
         saved_s = math.fsum(self.kernels[i].time_s - t for i, t in times_s.items())
-        return self.total_of(math.fsum(k.time_s for k in self.kernels) - saved_s)
+        return self.total_of(self.kernels_s - saved_s)
 
     def total_of(self, kernels_s: float, launch_factor: float = 1.0) -> float:
         """Time of the run if all kernels together took ``kernels_s``, as `total_with` has it.
@@ -83,8 +94,8 @@ class PredictionTable:
             launch_factor: what the host takes for each launch, over what it takes now.
         """
         now = self.kernels_total
-        alone_s = math.fsum(k.time_s for k in self.kernels) + now.host_s
-        behind_s = now.wait_s - math.fsum(k.wait_s for k in self.kernels)
+        alone_s = self.kernels_s + now.host_s
+        behind_s = now.wait_s - self.wait_s
         if behind_s <= HOST_BOUND_S:
             behind_s = 0.0
         device_s = now.time_s - behind_s
@@ -164,13 +175,20 @@ def in_run(execution: Execution, alone: Sequence[Estimate]) -> list[Estimate]:
     plain = [i for i, e in enumerate(alone) if e.predictor in timed_alone]
     copies = Steps().copies(execution, plain)
     found: list[Estimate] = []
+    firsts: dict[tuple[int, int], Estimate] = {}
     for i, (bound, estimate) in enumerate(zip(bounds.kernels, alone, strict=True)):
+        same = (bound.kernel.alike, id(estimate))
+        if same in firsts and i not in copies:
+            found.append(firsts[same])
+            continue
         here = adapt.corrected(estimate, bound.launches, corrections)
         if estimate.predictor is not Predictor.FITTED:
             if i in copies and estimate.predictor is Predictor.LEARNED:
                 here = here.beside(copies[i].time, copies[i].summed)
             here = here if machine.kind == "cpu" else chained(here, bound, bounds.env)
             here = here.waiting(launch * bound.launches)
+        if i not in copies:
+            firsts[same] = here
         found.append(here)
     return found
 
@@ -180,9 +198,10 @@ def table_of(
 ) -> PredictionTable:
     """Kernels and the run with their energies; waiting for the host, the board idles."""
     machine = bounds.machine
+    each = {(b.kernel.alike, id(k)): (b, k) for b, k in zip(bounds.kernels, complete, strict=True)}
+    energy = {at: energy_of(b, k.time, k.wait_s, machine) for at, (b, k) in each.items()}
     energies = tuple(
-        energy_of(b, k.time, k.wait_s, machine)
-        for b, k in zip(bounds.kernels, complete, strict=True)
+        [energy[b.kernel.alike, id(k)] for b, k in zip(bounds.kernels, complete, strict=True)]
     )
     behind_s = whole.wait_s - math.fsum(k.wait_s for k in complete)
     idle = [idling(behind_s, machine)] if behind_s > HOST_BOUND_S else []

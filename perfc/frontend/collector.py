@@ -12,9 +12,12 @@ def paused_collector() -> Iterator[None]:
     """Nothing built inside is garbage before it is complete; scanning it again and again is waste.
 
     Without it the time of an analysis grows faster than the nodes. What was built then counts as
-    old, so that it is looked through with all else that lives long and not at once.
+    old, so that it is looked through with all else that lives long and not at once. What is young
+    before is looked through first: garbage that counted as old would stay for long.
     """
     collects = gc.isenabled()
+    if collects:
+        gc.collect(1)
     gc.disable()
     try:
         yield

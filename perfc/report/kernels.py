@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
 
 from perfc.passes.roofline import Ceiling, KernelBound
 
@@ -95,10 +95,15 @@ class KernelRow:
         return self.flop.is_bound or self.read_bytes.is_bound or self.write_bytes.is_bound
 
 
+SHARED = tuple([f.name for f in fields(KernelRow)][4:])
+"""What equal kernels have in common: all but the index, whom they are like, label and names."""
+
+
 def collect(report: Report, *, predict: bool = False) -> tuple[KernelRow, ...]:
     """The kernels of ``report`` in execution order."""
     total = report.roofline.time_s
     firsts: dict[tuple[object, ...], KernelRow] = {}
+    twins: dict[tuple[object, ...], tuple[KernelRow, tuple[Any, ...]]] = {}
     rows: list[KernelRow] = []
     bounds = report.roofline.kernels
     predicted: Sequence[Estimate | None] = (None,) * len(bounds)
@@ -108,15 +113,18 @@ def collect(report: Report, *, predict: bool = False) -> tuple[KernelRow, ...]:
         table = report.prediction
         predicted, energies, whole_s = table.kernels, table.energies, table.kernels_total.time_s
     for i, (bound, prediction, energy) in enumerate(zip(bounds, predicted, energies, strict=True)):
-        same = (*identity(bound), prediction)
-        first = firsts.get(same)
-        if first is None:
-            view = None if prediction is None else forecast(prediction, energy, whole_s)
-            found = firsts[same] = row(i, bound, total, report.env, view)
-        else:
-            names = tuple(n.name for n in bound.kernel.nodes)
-            found = replace(first, index=i, nodes=names)
-        rows.append(found)
+        names = tuple([n.name for n in bound.kernel.nodes])
+        # most are told apart by numbers alone; what they look like in full is compared once
+        twin = (bound.kernel.alike, bound.device_bytes, bound.floor_s, id(prediction))
+        if twin not in twins:
+            same = (*identity(bound), prediction)
+            if same not in firsts:
+                view = None if prediction is None else forecast(prediction, energy, whole_s)
+                firsts[same] = row(i, bound, total, report.env, view)
+            first = firsts[same]
+            twins[twin] = first, tuple([getattr(first, name) for name in SHARED])
+        first, shared = twins[twin]
+        rows.append(KernelRow(i, first.index, first.label, names, *shared))
     return tuple(rows)
 
 
