@@ -100,15 +100,14 @@ class Window(NamedTuple):
     def winograd_gain(self) -> float:
         """Factor by which minimal filtering F(4, r) can cut the products of stride one.
 
-        Per axis, ``4 r / (r + 3)``. Source: Winograd 1980; Lavin & Gray 2016, section 3.
+        Per axis, ``4 r / (r + 3)``, or 4 where nobody knows ``r``: it is less for every ``r``. A
+        dilated convolution is plain ones side by side, which have the gain each. Source: Winograd
+        1980; Lavin & Gray 2016, section 3.
         """
-        if (
-            self.form is Form.POOL
-            or any(s != 1 for s in self.strides)
-            or any(d != 1 for d in self.dilations)
-        ):
+        if self.form is Form.POOL or any(s != 1 for s in self.strides):
             return 1.0
-        return math.prod(4 * r / (r + 3) for r in self.static_extents if r > 1)
+        gains = [4 * r / (r + 3) if isinstance(r, int) else 4.0 for r in self.extents]
+        return math.prod(gain for gain in gains if gain > 1)
 
     def pads_before(self, extents: Sequence[int]) -> tuple[int, ...]:
         """What is added before each axis, with ``in_extents`` as numbers."""
