@@ -8,7 +8,7 @@ from enum import Enum
 from typing import ClassVar, TypeAlias
 
 from ..errors import ShapeError
-from .cost import NO_TRAFFIC, NO_WORK, Traffic, Work, dim_sum
+from .cost import NO_TRAFFIC, NO_WORK, UNITS, Traffic, Work, dim_sum, work_of
 from .definition import Operands, range_problem
 from .dim import Dim
 from .graph import Inputs
@@ -80,10 +80,17 @@ class Op:
     """Whether its domain gives each form a version, so that nothing may be added to this one."""
     kind: ClassVar[Kind] = Kind.ELEMENTWISE
     formulas: ClassVar[Mapping[str, str]] = {}
-    """``mac``, ``alu``, ``sfu``, ``integer``, ``read_bytes``, ``write_bytes`` over ``extents``."""
+    """``mac``, ``alu``, ``sfu``, ``integer``, ``read_bytes``, ``write_bytes`` over ``extents``.
+    ``{alu}`` in the docstring stands for ``alu = …``, so that a formula is written only here."""
 
     def __init_subclass__(cls) -> None:
-        """Read the marks of its operands and register the class; a name twice is an error."""
+        """Read the marks of its operands, complete the docstring and register the class.
+
+        A name twice is an error.
+        """
+        if cls.__doc__ and "{" in cls.__doc__:
+            for unit, formula in cls.formulas.items():
+                cls.__doc__ = cls.__doc__.replace(f"{{{unit}}}", f"{unit} = {formula}")
         if "operands" in cls.__dict__:
             cls.signature = Operands.of(cls.operands)
             cls.operands = cls.signature.names
@@ -120,8 +127,18 @@ class Op:
         return ()
 
     def work(self, ins: Inputs, outs: Types) -> Work | None:
-        """Operations by unit; None where nobody knows (never zero for unknown)."""
-        return NO_WORK
+        """Operations by unit, by default ``formulas`` at ``extents``.
+
+        None where nobody knows (never zero for unknown): where there are formulas, but no extents.
+        """
+        if self.formulas.keys().isdisjoint(UNITS):
+            return NO_WORK
+        letters = self.extents(ins, outs)
+        return work_of(self.formulas, letters, self.mac_dtype(ins)) if letters else None
+
+    def mac_dtype(self, ins: Inputs) -> DType | None:
+        """Element type of the macs where it is not that of the first operand."""
+        return None
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         """Compulsory bytes; by default each operand and each result once."""
@@ -130,8 +147,8 @@ class Op:
         return each_once(ins, outs)
 
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
-        """The letters of ``formulas`` with this node's numbers."""
-        return {}
+        """The letters of ``formulas`` with this node's numbers; by default ``e``, the elements."""
+        return {"e": count(outs[0])} if self.formulas else {}
 
     def __str__(self) -> str:
         shown = ", ".join(

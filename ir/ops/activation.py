@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..broadcast import broadcast
-from ..cost import Work
 from ..dim import Dim
 from ..graph import Inputs
 from ..known import Item
@@ -271,7 +270,7 @@ class Gelu(Elementwise):
     """Gaussian error linear unit, exact or by tanh.
 
     Shapes:  X -> same shape; a bias broadcasts to it.
-    Work:    sfu = f (erf or tanh); alu = a*f with a = 4 by erf, 8 by tanh, plus one for a bias.
+    Work:    {sfu} (erf or tanh); {alu} with a = 4 by erf, 8 by tanh, plus one for a bias.
     Traffic: X, bias and the result once.
     Source:  ONNX Gelu-20; arXiv:1606.08415.
     """
@@ -284,10 +283,6 @@ class Gelu(Elementwise):
 
     def infer(self, ins: Inputs) -> Types:
         return (TensorType(first_dtype(ins, 0, 1), tensor(ins, 0).shape),)
-
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        letters = self.extents(ins, outs)
-        return Work(alu=letters["a"] * letters["f"], sfu=letters["f"])
 
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         alu = GELU_TANH_ALU if self.approximate == "tanh" else GELU_ALU
@@ -320,7 +315,7 @@ class BiasSplitGelu(Gelu):
     """``left * gelu(right)`` of the halves of ``X + bias`` along the last axis.
 
     Shapes:  X[..., 2*h], bias[2*h] -> Y[..., h].
-    Work:    sfu = f; alu = 7*f: Gelu by erf, a product, and an addition for each half.
+    Work:    {sfu}; alu = 7*f: Gelu by erf, a product, and an addition for each half.
     Traffic: X, bias and the result once.
     Source:  ONNX Runtime contrib BiasSplitGelu-1.
     """

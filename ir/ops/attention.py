@@ -83,10 +83,10 @@ PROJECTED_SCORES = {**SCORES, "mac": "b*h*s*t*(d + v) + b*s*i*j"}
 class AttentionLike(Op):
     """An attention: ``softmax(Q @ K^T * scale + mask) @ V`` for each head.
 
-    Work:    mac = b*h*s*t*(d + v), and b*s*i*j where the operator projects its input to queries,
+    Work:    {mac}, and b*s*i*j where the operator projects its input to queries,
              keys and values; ``effective_mac`` counts the u pairs that a causal mask or a window
-             leaves; alu = b*h*(u*x + s*v) + b*s*z with x = 4 for softmax, 1 for a mask or bias,
-             2 for a soft cap; sfu = b*h*(u*y + s) with y = 1 for the exponential, 1 for tanh of
+             leaves; {alu} with x = 4 for softmax, 1 for a mask or bias,
+             2 for a soft cap; {sfu} with y = 1 for the exponential, 1 for tanh of
              the cap.
     Source:  arXiv:1706.03762 section 3.2; online softmax arXiv:2205.14135.
     """
@@ -97,10 +97,6 @@ class AttentionLike(Op):
     def scores(self, ins: Inputs) -> Scores | None:
         """The letters, None where operands do not tell them."""
         raise NotImplementedError(f"{type(self).__name__}.scores")
-
-    def mac_dtype(self, ins: Inputs) -> DType | None:
-        """Element type of the macs where it is not that of the first operand."""
-        return None
 
     def work(self, ins: Inputs, outs: Types) -> Work | None:
         found = self.scores(ins)

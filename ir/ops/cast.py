@@ -64,10 +64,6 @@ class Cast(Op):
 
         return (elementwise(one, content),)
 
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        letters = self.extents(ins, outs)
-        return Work(alu=letters["f"], integer=letters["i"])
-
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         e = count(outs[0])
         integral = is_integral(tensor(ins, 0).dtype) and is_integral(self._target(ins))

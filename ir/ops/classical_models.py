@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..cost import Work
 from ..definition import Natural
 from ..dim import Dim
 from ..graph import Inputs
@@ -38,6 +37,9 @@ class Model(Op):
     kind = Kind.CLASSICAL
     operands: ClassVar[tuple[str, ...]] = ("X",)
 
+    def mac_dtype(self, ins: Inputs) -> DType | None:
+        return DType.F32
+
     def rows(self, ins: Inputs) -> Dim:
         """Rows of the input; 0 where the rank is not known."""
         found = in_rows(tensor(ins, 0).shape)
@@ -58,7 +60,7 @@ class LinearRegressor(Model):
     """``X @ coefficients + intercepts``.
 
     Shapes:  X[n, c] -> f32[n, targets]; a vector is one row.
-    Work:    mac = n*w with w coefficients.
+    Work:    {mac} with w coefficients.
     Traffic: X and result once; the parameters, which are attributes, left out.
     Source:  ai.onnx.ml LinearRegressor-1.
     """
@@ -80,9 +82,6 @@ class LinearRegressor(Model):
     def infer(self, ins: Inputs) -> Types:
         return (self.scored(ins, self.targets),)
 
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        return Work(mac=self.rows(ins) * self.coefficients, dtype=DType.F32)
-
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         return {"n": self.rows(ins), "w": self.coefficients}
 
@@ -93,7 +92,7 @@ class LinearClassifier(Model):
 
     Shapes:  X[n, c] -> labels[n], f32[n, classes]; a binary model with one row of coefficients
              has two classes.
-    Work:    mac = n*w with w coefficients; the transform of the scores is left out.
+    Work:    {mac} with w coefficients; the transform of the scores is left out.
     Traffic: X and results once; the parameters, which are attributes, left out.
     Source:  ai.onnx.ml LinearClassifier-1.
     """
@@ -120,9 +119,6 @@ class LinearClassifier(Model):
         scores = self.scored(ins, self.classes)
         return self.labelled(scores, self.label), scores
 
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        return Work(mac=self.rows(ins) * self.coefficients, dtype=DType.F32)
-
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         return {"n": self.rows(ins), "w": self.coefficients}
 
@@ -132,7 +128,7 @@ class SVMRegressor(Model):
     """Support vector regression.
 
     Shapes:  X[n, c] -> f32[n, 1].
-    Work:    mac = n*(s + k): s elements of support vectors, k coefficients; sfu = n*v: a kernel
+    Work:    {mac}: s elements of support vectors, k coefficients; {sfu}: a kernel
              function of each of v support vectors where the kernel is not linear.
     Traffic: X and result once; the parameters, which are attributes, left out.
     Source:  ai.onnx.ml SVMRegressor-1.
@@ -163,10 +159,6 @@ class SVMRegressor(Model):
 
     def infer(self, ins: Inputs) -> Types:
         return (self.scored(ins, 1),)
-
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        n, s, k, v = self.extents(ins, outs).values()
-        return Work(mac=n * (s + k), sfu=n * v, dtype=DType.F32)
 
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         return {
@@ -247,7 +239,7 @@ class TreeEnsemble(Model):
     """Values of the leaves that each row reaches, aggregated over trees.
 
     Shapes:  X[n, c] -> [n, n_targets], of the type of X.
-    Work:    alu = n*c: for each row the comparisons on the shortest way down every tree; deeper
+    Work:    {alu}: for each row the comparisons on the shortest way down every tree; deeper
              ways, which depend on the data, and the aggregation are left out: a lower limit.
     Traffic: X and result once; the trees, which are attributes, left out.
     Source:  ai.onnx.ml TreeEnsemble-5.
@@ -270,9 +262,6 @@ class TreeEnsemble(Model):
     def infer(self, ins: Inputs) -> Types:
         dtype = tensor(ins, 0).dtype
         return (TensorType(dtype, self.scored(ins, self.n_targets).shape),)
-
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        return Work(alu=self.rows(ins) * self.comparisons)
 
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         return {"n": self.rows(ins), "c": self.comparisons}

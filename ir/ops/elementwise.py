@@ -9,7 +9,6 @@ from functools import reduce
 from typing import ClassVar
 
 from ..broadcast import broadcast
-from ..cost import Work
 from ..dim import Dim
 from ..graph import Inputs
 from ..known import Item, Known, elementwise
@@ -62,7 +61,7 @@ class Elementwise(Op):
 
     def __init_subclass__(cls) -> None:
         """Derive the formulas from the counts per element, and register."""
-        if "formulas" not in cls.__dict__ and cls.work is Elementwise.work:
+        if "formulas" not in cls.__dict__ and cls.extents is Elementwise.extents:
             cls.formulas = _derived_formulas(cls.alu_per_element, cls.sfu_per_element, cls.variadic)
         super().__init_subclass__()
 
@@ -96,16 +95,6 @@ class Elementwise(Op):
             return None if None in fitted else exact.fit(function(*fitted), dtype)
 
         return (elementwise(one, *contents),)
-
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        letters = self.extents(ins, outs)
-        f, i, t = letters["f"], letters["i"], letters.get("t", 1)
-        operations = self.alu_per_element + self.sfu_per_element
-        return Work(
-            alu=f * self.alu_per_element * t,
-            sfu=f * self.sfu_per_element * t,
-            integer=i * operations * t,
-        )
 
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         e = count(outs[0])

@@ -22,7 +22,7 @@ class ConvInteger(Conv):
     """Convolution of 8-bit integers in 32-bit integers.
 
     Shapes:  as Conv.
-    Work:    mac = n*k*p*q*(c//g)*r*s in int8; correcting for zero points is left out.
+    Work:    {mac} in int8; correcting for zero points is left out.
     Traffic: as Conv.
     Source:  ONNX ConvInteger-10.
     """
@@ -46,7 +46,7 @@ class QLinearConv(Conv):
     """Convolution of 8-bit integers, requantised to 8 bits.
 
     Shapes:  as Conv; with ``channels_last`` (ONNX Runtime) X and Y are N, spatial, C.
-    Work:    mac = n*k*p*q*(c//g)*r*s in int8; x = 4 (scale, round, add the zero point, clamp)
+    Work:    {mac} in int8; x = 4 (scale, round, add the zero point, clamp)
              and 1 for the bias; correcting for zero points is left out.
     Traffic: as Conv.
     Source:  ONNX QLinearConv-10; ONNX Runtime ContribOperators, QLinearConv.

@@ -20,7 +20,7 @@ class MatMulInteger(MatMul):
     """Product of 8-bit matrices in 32-bit integers.
 
     Shapes:  as MatMul.
-    Work:    mac = b*m*n*k in int8; correcting for zero points, m*k + k*n, is left out.
+    Work:    {mac} in int8; correcting for zero points, m*k + k*n, is left out.
     Traffic: each operand once, Y once.
     Source:  ONNX MatMulInteger-10.
     """
@@ -39,7 +39,7 @@ class MatMulInteger(MatMul):
 class MatMulInteger16(MatMul):
     """Product of 16-bit matrices in 32-bit integers.
 
-    Work:    mac = b*m*n*k in int16.
+    Work:    {mac} in int16.
     Source:  ONNX Runtime ContribOperators, MatMulInteger16.
     """
 
@@ -55,7 +55,7 @@ class QLinearMatMul(MatMul):
     """Product of 8-bit matrices, requantised to 8 bits.
 
     Shapes:  as MatMul.
-    Work:    mac = b*m*n*k in int8; x = 4 (scale, round, add the zero point, clamp); correcting
+    Work:    {mac} in int8; x = 4 (scale, round, add the zero point, clamp); correcting
              for zero points is left out.
     Traffic: each operand once, Y once.
     Source:  ONNX QLinearMatMul-21.
@@ -86,7 +86,7 @@ class MatMulIntegerToFloat(MatMul):
     """Product of 8-bit matrices, scaled to floating point.
 
     Shapes:  as MatMul; bias[n].
-    Work:    mac = b*m*n*k in int8; x = 1 for the scale and 1 for the bias; correcting for zero
+    Work:    {mac} in int8; x = 1 for the scale and 1 for the bias; correcting for zero
              points is left out.
     Traffic: each operand once, Y once.
     Source:  ONNX Runtime ContribOperators, MatMulIntegerToFloat.
@@ -110,7 +110,7 @@ class DynamicQuantizeMatMul(MatMul):
     """Quantises A as it comes, multiplies by an 8-bit matrix, scales to floating point.
 
     Shapes:  as MatMul; b_scale scalar or [n], bias[n].
-    Work:    mac = b*m*n*k in int8; x = 1 for the scale and 1 for the bias. Quantising A (its
+    Work:    {mac} in int8; x = 1 for the scale and 1 for the bias. Quantising A (its
              range, then 4 operations an element) is left out: b*m*k against b*m*n*k.
     Traffic: each operand once, Y once.
     Source:  ONNX Runtime ContribOperators, DynamicQuantizeMatMul.
@@ -135,7 +135,7 @@ class QOrderedMatMul(MatMul):
     """Product of int8 matrices in cuBLASLt layouts: ``A @ B + bias + C``, requantised.
 
     Shapes:  A[b, m, k], B[k, n] -> Y[b, m, n]; layouts change the order of elements only.
-    Work:    mac = b*m*n*k in int8; x = 4 for requantising, 1 for the bias, 2 for C.
+    Work:    {mac} in int8; x = 4 for requantising, 1 for the bias, 2 for C.
     Traffic: each operand once, Y once.
     Source:  ONNX Runtime ContribOperators, QOrderedMatMul.
     """
@@ -160,7 +160,7 @@ class QGemm(Gemm):
     """Product of 8-bit matrices plus a 32-bit C, in floating point or requantised.
 
     Shapes:  as Gemm.
-    Work:    mac = m*n*k in int8; x = 1 for C, 1 for the scale, or 4 where Y is requantised.
+    Work:    {mac} in int8; x = 1 for C, 1 for the scale, or 4 where Y is requantised.
     Traffic: each operand once, Y once.
     Source:  ONNX Runtime ContribOperators, QGemm.
     """
@@ -190,7 +190,7 @@ class GemmFloat8(Gemm):
     """Gemm on 8-bit or wider floats with one scale for each operand.
 
     Shapes:  as Gemm.
-    Work:    mac = m*n*k in the element type of A; x counts ``alpha``, C and the scale of Y.
+    Work:    {mac} in the element type of A; x counts ``alpha``, C and the scale of Y.
     Traffic: each operand once, Y once.
     Source:  ONNX Runtime ContribOperators, GemmFloat8.
     """

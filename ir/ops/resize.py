@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from ...errors import ShapeError
 from ..contents import elements, or_data, rounded
-from ..cost import Traffic, Work
+from ..cost import Traffic
 from ..dim import Dim, Poly, scaled
 from ..fresh import data_extent
 from ..graph import Inputs
@@ -63,10 +63,6 @@ class Resampling(Op):
             return 1
         resampled = sum(a != b for a, b in zip(x, y.shape, strict=False))
         return int(TAPS.get(self.mode, 1) ** resampled)
-
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        e, o = self.extents(ins, outs).values()
-        return Work(alu=e * o)
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         x, y = tensor(ins, 0), outs[0]

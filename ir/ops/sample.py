@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from ...errors import ShapeError
 from ..contents import agreed, elements, or_data
-from ..cost import Traffic, Work
+from ..cost import Traffic
 from ..definition import Natural, Positives
 from ..dim import Dim
 from ..fresh import data_extent
@@ -69,10 +69,6 @@ class GridSample(Op):
         rank = y.rank if isinstance(y, TensorType) else None
         return int(TAPS.get(self.mode, 1) ** ((rank or 2) - 2))
 
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        e, o = self.extents(ins, outs).values()
-        return Work(alu=e * o)
-
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         read = [_touched(ins, outs, self._taps(outs)), stored(tensor(ins, 1))]
         return moved(read, [stored(outs[0])])
@@ -110,10 +106,6 @@ class AffineGrid(Op):
         batch = size[0] if size[0] is not None or theta.shape is None else theta.shape[0]
         dims = (or_data(batch), *(or_data(d) for d in size[2:]), len(size) - 2)
         return (TensorType(theta.dtype, dims),)
-
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        v, k = self.extents(ins, outs).values()
-        return Work(mac=v * (k + 1))
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         return moved([stored(tensor(ins, 0))], [stored(outs[0])])
@@ -156,9 +148,6 @@ class RegionPooling(Op):
         if n is None and len(ins) > 2 and tensor(ins, 2).shape:
             n = (tensor(ins, 2).shape or (None,))[0]
         return (TensorType(x.dtype, (or_data(n), channels, *self._patch(ins))),)
-
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        return Work(alu=count(outs[0]) * self._operations())
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         regions = [stored(v.type) for v in ins[1:3] if v is not None]

@@ -44,7 +44,7 @@ class DFT(Op):
 
     Shapes:  input[..., n, ..., 1 or 2] -> [..., m, ..., 2]; one-sided m = n//2 + 1, and the
              one-sided inverse is real: [..., n, ..., 1].
-    Work:    alu = 5*b*n*l//d: b transforms of length n by radix 2, with l the floor of
+    Work:    {alu}: b transforms of length n by radix 2, with l the floor of
              log2 of n (of its smallest value where n is symbolic), halved (``d`` = 2) for
              one-sided ones. A lower limit where n is no power of two.
     Traffic: each operand once, the result once.
@@ -95,10 +95,6 @@ class DFT(Op):
         m = n // 2 + 1 if self.onesided and not self.inverse else n
         return (TensorType(x.dtype, (*x.shape[:at], m, *x.shape[at + 1 : -1], parts)),)
 
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        x = self.extents(ins, outs)
-        return Work(alu=x["b"] * x["n"] * x["l"] * 5 // x["d"])
-
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         shape = tensor(ins, 0).shape
         at = None if shape is None else self._axis(ins, len(shape))
@@ -116,7 +112,7 @@ class STFT(Op):
 
     Shapes:  signal[b, t, 1 or 2], frames of f samples every s -> [b, (t - f)//s + 1, m, 2] with
              m = f//2 + 1, or f where not one-sided.
-    Work:    alu = b*k*(5*f*l//d + w*f): as DFT for each of k frames, d = 2 one-sided; w = 1 for
+    Work:    {alu}: as DFT for each of k frames, d = 2 one-sided; w = 1 for
              a product with the window.
     Traffic: each operand once, the result once.
     Source:  ONNX STFT-17.
@@ -155,11 +151,6 @@ class STFT(Op):
         else:
             bins = frame // 2 + 1 if self.onesided else frame
         return (TensorType(x.dtype, (batch, frames, bins, 2)),)
-
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        x = self.extents(ins, outs)
-        transform = x["f"] * x["l"] * 5 // x["d"]
-        return Work(alu=x["b"] * x["k"] * (transform + x["w"] * x["f"]))
 
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         out = outs[0]
@@ -204,7 +195,7 @@ class Window(Op):
     """A window function of ``size`` samples.
 
     Shapes:  size (scalar) -> [size].
-    Work:    sfu = c*n: cosines; alu = a*n products, additions and differences around them.
+    Work:    {sfu}: cosines; {alu} products, additions and differences around them.
     Traffic: the result once.
     Source:  ONNX HannWindow-17, HammingWindow-17, BlackmanWindow-17.
     """
@@ -226,10 +217,6 @@ class Window(Op):
     def infer(self, ins: Inputs) -> Types:
         size = extent_of(ins, 0)
         return (TensorType(self.output_datatype, (data_extent() if size is None else size,)),)
-
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        x = self.extents(ins, outs)
-        return Work(alu=x["a"] * x["n"], sfu=x["c"] * x["n"])
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         return each_once((), outs)
