@@ -13,7 +13,7 @@ from ..dim import Dim
 from ..graph import Inputs
 from ..op import Kind, Op, Types, count, has, tensor
 from ..types import DType, Shape, TensorType, element_count
-from .elementwise import Elementwise, first_dtype
+from .elementwise import Elementwise, first_dtype, pointwise
 from .exact import checked
 from .reduce import reduced_axes, reduced_shape
 from .signal import log2_floor
@@ -214,13 +214,9 @@ class MulInteger(Op):
         return {"e": count(outs[0]), "a": 1 + has(ins, 1) + has(ins, 3)}
 
 
-class GatedAdd(Elementwise):
-    """``X + Y * gate``. Source: ONNX Runtime contrib GatedAdd-1."""
-
-    mnemonic = "gated_add"
-    onnx = ("com.microsoft::GatedAdd",)
-    operands = ("X", "Y", "gate")
-    alu_per_element = 2
+GatedAdd = pointwise(
+    "gated_add", "com.microsoft::GatedAdd-1", "X Y gate", "``X + Y * gate``", alu=2
+)
 
 
 @dataclass(frozen=True)

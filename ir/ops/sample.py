@@ -20,11 +20,11 @@ from .movement import unknown_extents
 from .resize import TAPS
 
 
-def _touched(ins: Inputs, outs: Types, per_element: int) -> Dim | None:
+def _touched(ins: Inputs, outs: Types, pointwise: int) -> Dim | None:
     """Bytes of operand 0 that samples read, at most all of it once."""
     x, y = tensor(ins, 0), outs[0]
     samples = y.numel if isinstance(y, TensorType) else None
-    wanted = None if samples is None else samples * per_element
+    wanted = None if samples is None else samples * pointwise
     return packed(None if x.numel is None else lesser(x.numel, wanted), x.dtype)
 
 
