@@ -107,8 +107,8 @@ class Elementwise(Op):
         return letters
 
 
-SOURCES = {"": "ONNX", "com.microsoft::": "ONNX Runtime contrib"}
-"""What documents the operators of a domain."""
+SOURCES = {"": "ONNX", "com.microsoft": "ONNX Runtime contrib"}
+"""What documents the operators of a domain; that of others is called as the domain."""
 
 
 def pointwise(
@@ -142,16 +142,16 @@ def pointwise(
         variadic: whether the last operand stands for any number of them.
         attributes: defaults of the attributes, all of them numbers.
     """
-    named = re.fullmatch(r"([\w.]+::)?(\w+)(.*)", source)
-    assert named is not None, source
-    domain, name, rest = named.groups("")
+    onnx = re.split(r"[^\w.:]", source)[0]
+    domain, _, name = onnx.rpartition("::")
+    version = source.removeprefix(f"{domain}::")
     body = {
         "__module__": sys._getframe(1).f_globals["__name__"],
-        "__doc__": f"{does}. Source: {SOURCES[domain]} {name}{rest}.",
+        "__doc__": f"{does}. Source: {SOURCES.get(domain, domain)} {version}.",
         "__annotations__": dict.fromkeys(attributes, "float"),
         **attributes,
         "mnemonic": mnemonic,
-        "onnx": (domain + name,),
+        "onnx": (onnx,),
         "operands": tuple(operands.split()),
         "alu_per_element": alu,
         "sfu_per_element": sfu,
