@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..cost import NO_WORK, Traffic, Work
+from ..definition import Attributes
 from ..dim import Dim
 from ..graph import Inputs
 from ..known import Item, elementwise
@@ -42,9 +43,7 @@ class Cast(Op):
     round_mode: str = "up"
 
     @classmethod
-    def adapt(
-        cls, attrs: dict[str, object], version: int, n_inputs: int, n_outputs: int
-    ) -> dict[str, object]:
+    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
         """The number of the target type becomes the type."""
         return {**attrs, "to": dtype_of(attrs.get("to"))}
 
@@ -108,9 +107,7 @@ class BitCast(Op):
     to: DType = DType.UNKNOWN
 
     @classmethod
-    def adapt(
-        cls, attrs: dict[str, object], version: int, n_inputs: int, n_outputs: int
-    ) -> dict[str, object]:
+    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
         """The number of the target type becomes the type."""
         return {**attrs, "to": dtype_of(attrs.get("to"))}
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..cost import Traffic
-from ..definition import Natural, Naturals, Positive
+from ..definition import Attributes, Natural, Naturals, Positive
 from ..dim import Dim
 from ..fresh import data_extent
 from ..graph import Inputs
@@ -140,9 +140,7 @@ class LabelEncoder(Encoder):
     values_tensor_dtype: DType = DType.UNKNOWN
 
     @classmethod
-    def adapt(
-        cls, attrs: dict[str, object], version: int, n_inputs: int, n_outputs: int
-    ) -> dict[str, object]:
+    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
         """Of the tables only the type of the values is kept."""
         given = [dtype for name, dtype in VALUES.items() if attrs.get(name)]
         return {**attrs, "values": given[0]} if given else attrs
@@ -173,9 +171,7 @@ class OneHotEncoder(Op):
     zeros: Natural = 1
 
     @classmethod
-    def adapt(
-        cls, attrs: dict[str, object], version: int, n_inputs: int, n_outputs: int
-    ) -> dict[str, object]:
+    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
         """Of the categories only their number is kept."""
         given = attrs.get("cats_int64s") or attrs.get("cats_strings") or ()
         return {**attrs, "categories": length(given)}
@@ -265,9 +261,7 @@ class DictVectorizer(Op):
     vocabulary: Natural = 0
 
     @classmethod
-    def adapt(
-        cls, attrs: dict[str, object], version: int, n_inputs: int, n_outputs: int
-    ) -> dict[str, object]:
+    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
         """Of the vocabulary only its size is kept."""
         given = attrs.get("string_vocabulary") or attrs.get("int64_vocabulary") or ()
         return {**attrs, "vocabulary": length(given)}
@@ -331,9 +325,7 @@ class ZipMap(Op):
     key: DType = DType.I64
 
     @classmethod
-    def adapt(
-        cls, attrs: dict[str, object], version: int, n_inputs: int, n_outputs: int
-    ) -> dict[str, object]:
+    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
         """Of the labels only their type is kept."""
         return {**attrs, "key": DType.STR if attrs.get("classlabels_strings") else DType.I64}
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..definition import Natural
+from ..definition import Attributes, Natural
 from ..dim import Dim
 from ..graph import Inputs
 from ..op import Kind, Op, Types, tensor
@@ -16,7 +16,7 @@ from .classical import in_rows, length, row_count
 from .exact import checked
 
 
-def _labels(attrs: Mapping[str, object]) -> dict[str, object]:
+def _labels(attrs: Mapping[str, object]) -> Attributes:
     """Number and type of the class labels."""
     strings = attrs.get("classlabels_strings")
     ints = attrs.get("classlabels_ints") or attrs.get("classlabels_int64s")
@@ -73,9 +73,7 @@ class LinearRegressor(Model):
     post_transform: str = "NONE"
 
     @classmethod
-    def adapt(
-        cls, attrs: dict[str, object], version: int, n_inputs: int, n_outputs: int
-    ) -> dict[str, object]:
+    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
         """Of the coefficients only their number is kept."""
         return {**attrs, "coefficients": length(attrs.get("coefficients"))}
 
@@ -106,9 +104,7 @@ class LinearClassifier(Model):
     post_transform: str = "NONE"
 
     @classmethod
-    def adapt(
-        cls, attrs: dict[str, object], version: int, n_inputs: int, n_outputs: int
-    ) -> dict[str, object]:
+    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
         """Of labels and coefficients only type and numbers are kept."""
         found = _labels(attrs)
         if not found["classes"]:
@@ -144,9 +140,7 @@ class SVMRegressor(Model):
     post_transform: str = "NONE"
 
     @classmethod
-    def adapt(
-        cls, attrs: dict[str, object], version: int, n_inputs: int, n_outputs: int
-    ) -> dict[str, object]:
+    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
         """Of the vectors only their number is kept."""
         per_class = attrs.get("vectors_per_class")
         vectors = sum(per_class) if isinstance(per_class, tuple) else attrs.get("n_supports", 0)
@@ -187,9 +181,7 @@ class SVMClassifier(SVMRegressor):
     has_probabilities: bool = False
 
     @classmethod
-    def adapt(
-        cls, attrs: dict[str, object], version: int, n_inputs: int, n_outputs: int
-    ) -> dict[str, object]:
+    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
         """Of labels and vectors only type and numbers are kept."""
         kept = super().adapt(attrs, version, n_inputs, n_outputs)
         return {**kept, **_labels(attrs), "has_probabilities": bool(attrs.get("prob_a"))}
@@ -252,9 +244,7 @@ class TreeEnsemble(Model):
     comparisons: Natural = 0
 
     @classmethod
-    def adapt(
-        cls, attrs: dict[str, object], version: int, n_inputs: int, n_outputs: int
-    ) -> dict[str, object]:
+    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
         """Of the trees only the least number of comparisons is kept."""
         roots = len(set(_ints(attrs, "tree_roots")))
         return {**attrs, "comparisons": roots}
@@ -289,9 +279,7 @@ class TreeEnsembleRegressor(TreeEnsemble):
     onnx: ClassVar[tuple[str, ...]] = ("ai.onnx.ml::TreeEnsembleRegressor",)
 
     @classmethod
-    def adapt(
-        cls, attrs: dict[str, object], version: int, n_inputs: int, n_outputs: int
-    ) -> dict[str, object]:
+    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
         """Of the trees only the least number of comparisons is kept."""
         return {**attrs, "comparisons": _least(attrs)}
 
@@ -315,9 +303,7 @@ class TreeEnsembleClassifier(TreeEnsemble):
     label: DType = DType.I64
 
     @classmethod
-    def adapt(
-        cls, attrs: dict[str, object], version: int, n_inputs: int, n_outputs: int
-    ) -> dict[str, object]:
+    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
         """Of labels and trees only type and numbers are kept."""
         return {**attrs, **_labels(attrs), "comparisons": _least(attrs)}
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..definition import Natural
+from ..definition import Attributes, Natural
 from ..dim import Dim
 from ..graph import Inputs
 from ..op import Kind, Op, Types, count, has, tensor
@@ -40,9 +40,7 @@ class QuantizeLinear(Op):
     precision: int = 0
 
     @classmethod
-    def adapt(
-        cls, attrs: dict[str, object], version: int, n_inputs: int, n_outputs: int
-    ) -> dict[str, object]:
+    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
         """The number of the result's type becomes the type; 0 means that it is not given."""
         return {**attrs, "output_dtype": dtype_of(attrs.get("output_dtype", 0))}
 
@@ -73,9 +71,7 @@ class DequantizeLinear(Op):
     output_dtype: DType = DType.UNKNOWN
 
     @classmethod
-    def adapt(
-        cls, attrs: dict[str, object], version: int, n_inputs: int, n_outputs: int
-    ) -> dict[str, object]:
+    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
         """The number of the result's type becomes the type; 0 means that it is not given."""
         return {**attrs, "output_dtype": dtype_of(attrs.get("output_dtype", 0))}
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from ..broadcast import broadcast
 from ..cost import NO_TRAFFIC, Traffic
-from ..definition import Naturals, Positive
+from ..definition import Attributes, Naturals, Positive
 from ..dim import Dim
 from ..graph import Inputs
 from ..known import MAX_ELEMENTS, Known
@@ -21,7 +21,7 @@ MASK_IS_BOOL_FROM = 10
 """Opset version since which the mask of Dropout is boolean; before it has the type of the data."""
 
 
-def _typed(attrs: dict[str, object], default: DType) -> dict[str, object]:
+def _typed(attrs: Attributes, default: DType) -> Attributes:
     return {**attrs, "dtype": dtype_of(attrs["dtype"]) if attrs.get("dtype") else default}
 
 
@@ -43,9 +43,7 @@ class Random(Op):
     """Where the attribute is not given; UNKNOWN takes that of the input."""
 
     @classmethod
-    def adapt(
-        cls, attrs: dict[str, object], version: int, n_inputs: int, n_outputs: int
-    ) -> dict[str, object]:
+    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
         """The number of the result's type becomes the type."""
         return _typed(attrs, cls.default_dtype)
 
@@ -180,9 +178,7 @@ class Dropout(Op):
     mask_is_bool: bool = True
 
     @classmethod
-    def adapt(
-        cls, attrs: dict[str, object], version: int, n_inputs: int, n_outputs: int
-    ) -> dict[str, object]:
+    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
         """Before version 10 the mask has the type of the data."""
         return attrs if version >= MASK_IS_BOOL_FROM else {**attrs, "mask_is_bool": False}
 
@@ -271,9 +267,7 @@ class EyeLike(Op):
     k: int = 0
 
     @classmethod
-    def adapt(
-        cls, attrs: dict[str, object], version: int, n_inputs: int, n_outputs: int
-    ) -> dict[str, object]:
+    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
         """The number of the result's type becomes the type."""
         return _typed(attrs, DType.UNKNOWN)
 

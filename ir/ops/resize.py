@@ -10,6 +10,7 @@ from typing import ClassVar
 from ...errors import ShapeError
 from ..contents import elements, or_data, rounded
 from ..cost import Traffic
+from ..definition import Attributes
 from ..dim import Dim, Poly, scaled
 from ..fresh import data_extent
 from ..graph import Inputs
@@ -101,9 +102,7 @@ class Resize(Resampling):
     """10 for the first form, whose second operand is the scales."""
 
     @classmethod
-    def adapt(
-        cls, attrs: dict[str, object], version: int, n_inputs: int, n_outputs: int
-    ) -> dict[str, object]:
+    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
         """Mark the first form."""
         return {**attrs, "version": 10} if version < 11 else attrs
 

@@ -9,7 +9,7 @@ from typing import ClassVar
 from ...errors import ShapeError
 from ..contents import agreed, elements, or_data
 from ..cost import Traffic
-from ..definition import Natural, Positives
+from ..definition import Attributes, Natural, Positives
 from ..dim import Dim
 from ..fresh import data_extent
 from ..graph import Inputs
@@ -178,9 +178,7 @@ class RoiAlign(RegionPooling):
     spatial_scale: float = 1.0
 
     @classmethod
-    def adapt(
-        cls, attrs: dict[str, object], version: int, n_inputs: int, n_outputs: int
-    ) -> dict[str, object]:
+    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
         """Before opset 16 there was no shift by half a pixel."""
         before = {"coordinate_transformation_mode": "output_half_pixel"}
         return {**before, **attrs} if version < 16 else attrs

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from ...errors import ShapeError
 from ..cost import Traffic, Work
+from ..definition import Attributes
 from ..dim import Dim, interval
 from ..fresh import data_extent
 from ..graph import Inputs
@@ -60,9 +61,7 @@ class DFT(Op):
     onesided: int = 0
 
     @classmethod
-    def adapt(
-        cls, attrs: dict[str, object], version: int, n_inputs: int, n_outputs: int
-    ) -> dict[str, object]:
+    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
         """Before version 20 the axis is an attribute, 1 by default."""
         return attrs if version >= AXIS_IS_INPUT_FROM else {"axis": 1, **attrs}
 
@@ -177,9 +176,7 @@ class MelWeightMatrix(Op):
     output_datatype: DType = DType.F32
 
     @classmethod
-    def adapt(
-        cls, attrs: dict[str, object], version: int, n_inputs: int, n_outputs: int
-    ) -> dict[str, object]:
+    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
         """The number of the result's type becomes the type."""
         return {**attrs, "output_datatype": dtype_of(attrs.get("output_datatype", 1))}
 
@@ -208,9 +205,7 @@ class Window(Op):
     cosines: ClassVar[int] = 1
 
     @classmethod
-    def adapt(
-        cls, attrs: dict[str, object], version: int, n_inputs: int, n_outputs: int
-    ) -> dict[str, object]:
+    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
         """The number of the result's type becomes the type."""
         return {**attrs, "output_datatype": dtype_of(attrs.get("output_datatype", 1))}
 

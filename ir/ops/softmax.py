@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ..definition import Attributes
 from ..dim import Dim
 from ..graph import Inputs
 from ..op import Kind, Op, Types, count, has, normal_axis, tensor
@@ -35,9 +36,7 @@ class Softmax(Op):
     flatten: bool = False
 
     @classmethod
-    def adapt(
-        cls, attrs: dict[str, object], version: int, n_inputs: int, n_outputs: int
-    ) -> dict[str, object]:
+    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
         """Before version 13 the default axis is 1, and all axes from it on are normalised."""
         return {"axis": 1, **attrs, "flatten": True} if version < ADAPTED_FROM else attrs
 
@@ -106,9 +105,7 @@ class BiasSoftmax(Softmax):
     is_inner_broadcast: int = 0
 
     @classmethod
-    def adapt(
-        cls, attrs: dict[str, object], version: int, n_inputs: int, n_outputs: int
-    ) -> dict[str, object]:
+    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
         """Nothing changed between versions."""
         return attrs
 
