@@ -83,6 +83,11 @@ class Op:
     """``mac``, ``alu``, ``sfu``, ``integer``, ``read_bytes``, ``write_bytes`` over ``extents``.
     ``{alu}`` in the docstring stands for ``alu = …``, so that a formula is written only here."""
 
+    is_counted: ClassVar[bool] = True
+    """Whether types tell what it computes; else its work is None."""
+    macs_in: ClassVar[DType | None] = None
+    """Element type of the macs where it is always another than that of the first operand."""
+
     def __init_subclass__(cls) -> None:
         """Read the marks of its operands, complete the docstring and register the class.
 
@@ -129,8 +134,11 @@ class Op:
     def work(self, ins: Inputs, outs: Types) -> Work | None:
         """Operations by unit, by default ``formulas`` at ``extents``.
 
-        None where nobody knows (never zero for unknown): where there are formulas, but no extents.
+        None where nobody knows (never zero for unknown): where it ``is_counted`` in no case, or
+        where there are formulas, but no extents.
         """
+        if not self.is_counted:
+            return None
         if self.formulas.keys().isdisjoint(UNITS):
             return NO_WORK
         letters = self.extents(ins, outs)
@@ -138,7 +146,7 @@ class Op:
 
     def mac_dtype(self, ins: Inputs) -> DType | None:
         """Element type of the macs where it is not that of the first operand."""
-        return None
+        return self.macs_in
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         """Compulsory bytes; by default each operand and each result once."""

@@ -36,9 +36,7 @@ class Model(Op):
 
     kind = Kind.CLASSICAL
     operands: ClassVar[tuple[str, ...]] = ("X",)
-
-    def mac_dtype(self, ins: Inputs) -> DType | None:
-        return DType.F32
+    macs_in = DType.F32
 
     def rows(self, ins: Inputs) -> Dim:
         """Rows of the input; 0 where the rank is not known."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..cost import Work, dim_sum
+from ..cost import dim_sum
 from ..dim import Dim
 from ..graph import Inputs
 from ..op import Kind, Op, Types, count, tensor
@@ -115,12 +115,10 @@ class Gradient(Op):
     onnx = ("ai.onnx.preview.training::Gradient",)
     operands = ("Inputs+",)
     kind = Kind.OPAQUE
+    is_counted = False
     xs: tuple[str, ...] = ()
     y: str = ""
     zs: tuple[str, ...] = ()
 
     def infer(self, ins: Inputs) -> Types:
         return tuple(tensor(ins, i) for i in range(len(self.xs)))
-
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        return None

@@ -30,12 +30,10 @@ class ConvInteger(Conv):
     mnemonic = "conv_integer"
     onnx = ("ConvInteger",)
     operands = ("x", "w", "x_zero_point?", "w_zero_point?")
+    macs_in = DType.I8
 
     def result_dtype(self, ins: Inputs) -> DType:
         return DType.I32
-
-    def mac_dtype(self, ins: Inputs) -> DType | None:
-        return DType.I8
 
     def epilogue(self, ins: Inputs) -> tuple[int, int]:
         return 0, 0
@@ -56,6 +54,7 @@ class QLinearConv(Conv):
     onnx = ("QLinearConv", "com.microsoft::QLinearConv", "com.ms.internal.nhwc::QLinearConv")
     operands = QLINEAR_OPERANDS
     at = (0, 3)
+    macs_in = DType.I8
 
     channels_last: int = 0
 
@@ -64,9 +63,6 @@ class QLinearConv(Conv):
 
     def result_dtype(self, ins: Inputs) -> DType:
         return first_dtype(ins, 7, 0)
-
-    def mac_dtype(self, ins: Inputs) -> DType | None:
-        return DType.I8
 
     def epilogue(self, ins: Inputs) -> tuple[int, int]:
         return REQUANTIZE + int(has(ins, 8)), 0
@@ -85,15 +81,13 @@ class QLinearConvTranspose(ConvTranspose):
     onnx = ("com.ms.internal.nhwc::QLinearConvTranspose",)
     operands = QLINEAR_OPERANDS
     at = (0, 3)
+    macs_in = DType.I8
 
     def layout(self) -> int:
         return 1
 
     def result_dtype(self, ins: Inputs) -> DType:
         return first_dtype(ins, 7, 0)
-
-    def mac_dtype(self, ins: Inputs) -> DType | None:
-        return DType.I8
 
     def epilogue(self, ins: Inputs) -> tuple[int, int]:
         return REQUANTIZE + int(has(ins, 8)), 0

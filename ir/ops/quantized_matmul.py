@@ -28,12 +28,10 @@ class MatMulInteger(MatMul):
     mnemonic = "matmul_integer"
     onnx = ("MatMulInteger",)
     operands = ("A", "B", "a_zero_point?", "b_zero_point?")
+    macs_in = DType.I8
 
     def result_dtype(self, ins: Inputs) -> DType:
         return DType.I32
-
-    def mac_dtype(self, ins: Inputs) -> DType | None:
-        return DType.I8
 
 
 class MatMulInteger16(MatMul):
@@ -95,12 +93,10 @@ class MatMulIntegerToFloat(MatMul):
     mnemonic = "matmul_integer_to_float"
     onnx = ("com.microsoft::MatMulIntegerToFloat",)
     operands = ("A", "B", "a_scale", "b_scale", "a_zero_point?", "b_zero_point?", "bias?")
+    macs_in = DType.I8
 
     def result_dtype(self, ins: Inputs) -> DType:
         return first_dtype(ins, 2, 3, 6)
-
-    def mac_dtype(self, ins: Inputs) -> DType | None:
-        return DType.I8
 
     def epilogue(self, ins: Inputs) -> tuple[int, int]:
         return 1 + int(has(ins, 6)), 0
@@ -119,12 +115,10 @@ class DynamicQuantizeMatMul(MatMul):
     mnemonic = "dynamic_quantize_matmul"
     onnx = ("com.microsoft::DynamicQuantizeMatMul",)
     operands = ("A", "B", "b_scale", "b_zero_point?", "bias?")
+    macs_in = DType.I8
 
     def result_dtype(self, ins: Inputs) -> DType:
         return first_dtype(ins, 0, 2)
-
-    def mac_dtype(self, ins: Inputs) -> DType | None:
-        return DType.I8
 
     def epilogue(self, ins: Inputs) -> tuple[int, int]:
         return 1 + int(has(ins, 4)), 0
@@ -171,15 +165,13 @@ class QGemm(Gemm):
         *("A", "a_scale", "a_zero_point", "B", "b_scale", "b_zero_point", "C?", "y_scale?"),
         "y_zero_point?",
     )
+    macs_in = DType.I8
 
     def matrices(self, ins: Inputs) -> tuple[int, int]:
         return 0, 3
 
     def result_dtype(self, ins: Inputs) -> DType:
         return tensor(ins, 8).dtype if has(ins, 8) else first_dtype(ins, 1, 4)
-
-    def mac_dtype(self, ins: Inputs) -> DType | None:
-        return DType.I8
 
     def epilogue(self, ins: Inputs) -> tuple[int, int]:
         return int(has(ins, 6)) + (REQUANTIZE if has(ins, 8) else 1), 0
@@ -226,6 +218,7 @@ class SparseToDenseMatMul(MatMul):
     mnemonic = "sparse_to_dense_matmul"
     onnx = ("com.microsoft::SparseToDenseMatMul",)
     formulas: ClassVar[dict[str, str]] = {}
+    is_counted = False
 
     alpha: float = 1.0
     transA: int = 0  # noqa: N815
@@ -239,6 +232,3 @@ class SparseToDenseMatMul(MatMul):
             raise ShapeError(f"sparse product needs matrices, got ranks {len(a)} and {len(b)}")
         rows, columns = a[1 if self.transA else 0], b[0 if self.transB else 1]
         return (TensorType(first_dtype(ins, 1, 0), (rows, columns)),)
-
-    def work(self, ins: Inputs, outs: Types) -> None:
-        return None

@@ -196,9 +196,7 @@ class DynamicQuantizeLSTM(LSTM):
     mnemonic = "dynamic_quantize_lstm"
     onnx = ("com.microsoft::DynamicQuantizeLSTM",)
     operands = (*LSTM_OPERANDS, "W_scale", "W_zero_point", "R_scale", "R_zero_point")
-
-    def mac_dtype(self, ins: Inputs) -> DType | None:
-        return DType.I8
+    macs_in = DType.I8
 
     def hidden(self, ins: Inputs) -> Dim:
         return self.hidden_size or either(axis(tensor(ins, 2).shape, 1))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ...errors import ShapeError
-from ..cost import Traffic, Work
+from ..cost import Traffic
 from ..definition import Attributes
 from ..dim import Dim, interval
 from ..fresh import data_extent
@@ -256,11 +256,9 @@ class ImageDecoder(Op):
     onnx = ("ImageDecoder",)
     operands = ("encoded_stream",)
     kind = Kind.OPAQUE
+    is_counted = False
     pixel_format: str = "RGB"
 
     def infer(self, ins: Inputs) -> Types:
         channels = 1 if self.pixel_format == "Grayscale" else 3
         return (TensorType(DType.U8, (data_extent(), data_extent(), channels)),)
-
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        return None
