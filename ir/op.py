@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from enum import Enum
-from typing import ClassVar, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from ..errors import ShapeError
 from .cost import NO_TRAFFIC, NO_WORK, UNITS, Traffic, Work, dim_sum, work_of
@@ -14,6 +14,9 @@ from .dim import Dim
 from .graph import Inputs
 from .known import Known
 from .types import DType, SequenceType, TensorType, Type, element_count
+
+if TYPE_CHECKING:
+    from .problem import Problem
 
 Types: TypeAlias = "tuple[Type, ...]"
 Folded: TypeAlias = "tuple[Known | None, ...]"
@@ -157,6 +160,10 @@ class Op:
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         """The letters of ``formulas`` with this node's numbers; by default ``e``, the elements."""
         return {"e": count(outs[0])} if self.formulas else {}
+
+    def problem(self, ins: Inputs, outs: Types) -> Problem | None:
+        """Extents by name, None where they are not known or it is none of those problems."""
+        return None
 
     def __str__(self) -> str:
         shown = ", ".join(

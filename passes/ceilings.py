@@ -39,7 +39,10 @@ def vector_dtype(dtype: DType) -> DType:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Operations and bytes of one launch as numbers."""
+    """Operations and bytes of one launch as numbers.
+
+    ``floor_mac`` is the least any algorithm does: minimal filtering, masked pairs left out.
+    """
 
     mac: float
     floor_mac: float

@@ -10,6 +10,7 @@ from perfc.ir.cost import Traffic, Work, dim_sum, total_work
 from perfc.ir.dim import Dim, Poly, dim_max, dim_min
 from perfc.ir.graph import Node, Value
 from perfc.ir.op import Kind
+from perfc.ir.problem import Attention, Problem, Product
 from perfc.ir.types import DType, TensorType, Type
 
 from .cost import NodeCost, Tier
@@ -103,6 +104,7 @@ class Charging:
             tuple([n for n in nodes if n in folded]) if folded else (),
             group.pattern,
             tuple(reads.values()),
+            self._problem(group, nodes),
         )
 
     def _number(
@@ -126,6 +128,19 @@ class Charging:
             tuple([n in apart for n in nodes]) if apart else (),
         )
         return self.alike.setdefault(key, len(self.alike))
+
+    def _problem(self, group: Group, nodes: Sequence[Node]) -> Problem | None:
+        """That of the anchor, or of two products that are one attention."""
+        if group.pattern != "attention" or group.anchor.op.kind is Kind.ATTENTION:
+            return self.cost[group.anchor].problem
+        products = [n for n in nodes if n.op.kind is Kind.MATMUL]
+        match [self.cost[n].problem for n in products]:
+            case [Product() as first, Product() as second]:
+                scores = products[0].results[0].type
+                shape = scores.shape if isinstance(scores, TensorType) else None
+                if shape and len(shape) > 1 and (first.m, first.n) == (second.m, second.k):
+                    return Attention.of_products(first, second, shape)
+        return None
 
     def _work(self, costs: Sequence[NodeCost]) -> Work:
         """Operations of several nodes, added up once for the same applications."""

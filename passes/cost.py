@@ -14,6 +14,7 @@ from perfc.ir.dim import Dim, interval, symbols
 from perfc.ir.evaluate import Numbers
 from perfc.ir.graph import Graph, Module, Node, Value, Weight
 from perfc.ir.op import ABSENT, Kind, Op, Types
+from perfc.ir.problem import Problem
 from perfc.ir.record import record
 from perfc.ir.types import SequenceType, TensorType
 
@@ -46,6 +47,7 @@ class NodeCost:
     traffic: Traffic
     tier: Tier
     repeat: Dim = 1
+    problem: Problem | None = None
 
 
 @dataclass(frozen=True)
@@ -231,7 +233,8 @@ class Counting:
             work, traffic, tier = measured(node.op, node, types)
             if tier is Tier.EXACT and node.loc.is_expanded:
                 tier = Tier.EXPANDED
-            found = self.memo.costs[key] = NodeCost(work, traffic, tier, repeat)
+            problem = stated(node.op, node, types)
+            found = self.memo.costs[key] = NodeCost(work, traffic, tier, repeat, problem)
         return found
 
 
@@ -246,6 +249,14 @@ def measured(op: Op, node: Node, outs: Types) -> tuple[Work, Traffic, Tier]:
     if work is None or work.is_bound or op.kind is Kind.OPAQUE:
         return work or NO_WORK, traffic, Tier.BYTES if sized else Tier.UNKNOWN
     return work, traffic, Tier.EXACT if sized else Tier.UNKNOWN
+
+
+def stated(op: Op, node: Node, outs: Types) -> Problem | None:
+    """The problem of one application, forgiven what `measured` forgives."""
+    try:
+        return op.problem(node.inputs, outs)
+    except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError):
+        return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from perfc.ir.cost import Traffic, Work
 from perfc.ir.dim import Dim
 from perfc.ir.graph import Module, Node, Value
 from perfc.ir.op import Kind
+from perfc.ir.problem import Problem, Window
 from perfc.ir.record import entity
 from perfc.ir.types import DType, TensorType
 
@@ -39,6 +40,7 @@ class Kernel:
         folded: nodes merged into stored tensors before running; they add no work and no traffic.
         pattern: the pattern it is an instance of, ``attention``; "" where it is none.
         read_parts: bytes of each of ``reads`` that are read.
+        problem: extents of what it computes, by name; None where they are not known.
     """
 
     nodes: tuple[Node, ...]
@@ -53,11 +55,17 @@ class Kernel:
     folded: tuple[Node, ...] = ()
     pattern: str = ""
     read_parts: tuple[Dim, ...] = ()
+    problem: Problem | None = None
 
     @property
     def kind(self) -> Kind:
         """Class of the anchor; attention where the whole kernel is attention."""
         return Kind.ATTENTION if self.pattern == "attention" else self.anchor.op.kind
+
+    @property
+    def winograd_gain(self) -> float:
+        """Factor by which minimal filtering can cut its products; 1 of all but convolutions."""
+        return self.problem.winograd_gain if isinstance(self.problem, Window) else 1.0
 
     @property
     def label(self) -> str:

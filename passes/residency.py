@@ -16,11 +16,6 @@ def capacity(machine: Machine, level: str) -> int:
     return found.capacity_bytes if found is not None else 0
 
 
-def beyond(read_bytes: float, write_bytes: float, held_bytes: int) -> float:
-    """Bytes that pass a cache in any case: it can hold what was made before and is read after."""
-    return max(read_bytes - held_bytes, 0.0) + max(write_bytes - held_bytes, 0.0)
-
-
 def missed(
     kernels: Sequence[Kernel],
     moved: Sequence[tuple[float, float]],
@@ -51,7 +46,8 @@ def missed(
                     if last is None or clock - last + sizes[v] > held_bytes:
                         fetched += sizes[v]
                 spilled = written if written > held_bytes / 2 else 0.0
-                least = beyond(read, written, held_bytes)
+                # it can hold what was made before and is read after
+                least = max(read - held_bytes, 0.0) + max(written - held_bytes, 0.0)
                 charged.append(max(min(fetched, read) + spilled, least))
             clock += read + written
             for v in k.reads:

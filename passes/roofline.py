@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, ClassVar
 from perfc.ir.evaluate import Numbers
 from perfc.ir.graph import Module, Value
 from perfc.ir.op import Kind
+from perfc.ir.problem import Window
 from perfc.ir.types import DType
-from perfc.machine import Machine, Peak, Unit, load_machine
+from perfc.machine import Machine, Unit, load_machine
 
 from . import Analysis
 from .ceilings import Ceiling as Ceiling
@@ -22,9 +23,10 @@ from .ceilings import KernelBound as KernelBound
 from .ceilings import lowered, vector_dtype
 from .charges import Sizes
 from .efficiency import TILE as TILE
-from .efficiency import is_depthwise, wave_efficiency, winograd_gain
+from .efficiency import wave_efficiency
+from .floor import Floors
 from .fuse import Fuse, Kernel, KernelTable
-from .residency import beyond, capacity, missed
+from .residency import capacity, missed
 from .runtimes import DEFAULT, Launch
 
 if TYPE_CHECKING:
@@ -144,7 +146,7 @@ def bounds(
     gap_s = overhead.value if overhead is not None else 0.0
     if table.runtime.launch is Launch.GRAPH:
         gap_s *= GRAPH_GAP
-    rates = Rates(machine, tf32)
+    rates = Rates(machine, tf32=tf32)
     bound_of: dict[tuple[int, float], KernelBound] = {}
     found: list[KernelBound] = []
     for k, c, charge in zip(table.kernels, counts, charged, strict=True):
@@ -170,7 +172,7 @@ def counts_at(kernel: Kernel, at: Numbers) -> Counts:
     w, t = kernel.work, kernel.traffic
     return Counts(
         at(w.mac),
-        at(w.floor_mac),
+        at(w.floor_mac) / kernel.winograd_gain,
         at(w.alu),
         at(w.sfu),
         at(w.integer),
@@ -212,27 +214,8 @@ def weight_floor(
     return max(beyond_cache, 0.0) / device.bandwidth.value
 
 
-class Rates:
-    """Rates of one machine, looked up once per unit and element type."""
-
-    def __init__(self, machine: Machine, tf32: bool) -> None:
-        self.machine, self.tf32 = machine, tf32
-        self.entries: dict[tuple[Unit, DType], Peak] = {}
-        self.held = (capacity(machine, "l1"), capacity(machine, "l2"))
-        levels = (("l1", Ceiling.L1), ("l2", Ceiling.L2), ("device", Ceiling.DEVICE))
-        found = ((c, machine.level(name)) for name, c in levels)
-        self.levels = [
-            (c, m.bandwidth.value, (m.sustained or m.nominal).value)
-            for c, m in found
-            if m is not None
-        ]
-
-    def entry(self, unit: Unit, dtype: DType) -> Peak:
-        """Rates of a unit."""
-        key = (unit, dtype)
-        if key not in self.entries:
-            self.entries[key] = self.machine.entry(unit, dtype.code, allow_tf32=self.tf32)
-        return self.entries[key]
+class Rates(Floors):
+    """Best and measured rates of one machine."""
 
     def bound(
         self,
@@ -245,10 +228,9 @@ class Rates:
     ) -> KernelBound:
         """Floor and sustained times of a kernel, all launches together."""
         dtype = kernel.mac_dtype
-        floor: dict[Ceiling, float] = {}
-        sustained: dict[Ceiling, float] = {}
-        self._units(kernel, c, dtype, env, floor, sustained)
-        self._memory(kernel, c, device_bytes, floor, sustained)
+        sustained = self.sustained_s(kernel, c, dtype, device_bytes, env)
+        floor = self.times_s(c, dtype, is_chosen=kernel.kind is Kind.GATHER)
+        floor = {ceiling: t for ceiling, t in floor.items() if ceiling in sustained}
         once = max(sustained.values(), default=0.0)
         gap = launches * max(gap_s - once, 0.0)
         if launches != 1:
@@ -258,63 +240,41 @@ class Rates:
             kernel, c, launches, floor, sustained, gap, device_bytes * launches, dtype
         )
 
-    def _units(
+    def sustained_s(
         self,
         kernel: Kernel,
         c: Counts,
         dtype: DType,
+        device_bytes: float,
         env: Mapping[str, int],
-        floor: dict[Ceiling, float],
-        sustained: dict[Ceiling, float],
-    ) -> None:
+    ) -> dict[Ceiling, float]:
+        """Seconds that each ceiling takes at measured rates, rated ones where there are none."""
+        found: dict[Ceiling, float] = {}
         vector = vector_dtype(dtype)
         if c.mac:
-            peak = self.entry(Unit.MATRIX, dtype)
-            floor[Ceiling.MATRIX] = 2 * c.floor_mac / winograd_gain(kernel) / peak.peak.value
-            time_s = 2 * c.mac / (peak.sustained or peak.nominal).value
-            if is_depthwise(kernel):
-                lanes = self.entry(Unit.VECTOR, vector)
-                alone = 2 * c.mac / (lanes.sustained or lanes.nominal).value
-                sustained[Ceiling.VECTOR] = alone
-            sustained[Ceiling.MATRIX] = time_s
+            time_s = 2 * c.mac / self.measured(Unit.MATRIX, dtype)
+            if isinstance(kernel.problem, Window) and kernel.problem.is_depthwise:
+                found[Ceiling.VECTOR] = 2 * c.mac / self.measured(Unit.VECTOR, vector)
+            found[Ceiling.MATRIX] = time_s
             waves = wave_efficiency(kernel, self.machine, env)
             if waves < 1:
-                sustained[Ceiling.WAVES] = time_s / waves
-        for ceiling, unit, type_, least, all_ in (
-            (Ceiling.VECTOR, Unit.VECTOR, vector, c.alu, c.alu),
-            (Ceiling.SPECIAL, Unit.SPECIAL, vector, c.sfu, c.sfu),
-            (Ceiling.INTEGER, Unit.INTEGER, DType.I32, c.integer / 4, c.integer),
+                found[Ceiling.WAVES] = time_s / waves
+        for ceiling, unit, type_, amount in (
+            (Ceiling.VECTOR, Unit.VECTOR, vector, c.alu),
+            (Ceiling.SPECIAL, Unit.SPECIAL, vector, c.sfu),
+            (Ceiling.INTEGER, Unit.INTEGER, DType.I32, c.integer),
         ):
-            if all_:
-                peak = self.entry(unit, type_)
-                floor[ceiling] = least / peak.peak.value
-                time_s = all_ / (peak.sustained or peak.nominal).value
-                sustained[ceiling] = sustained.get(ceiling, 0.0) + time_s
-
-    def _memory(
-        self,
-        kernel: Kernel,
-        c: Counts,
-        device_bytes: float,
-        floor: dict[Ceiling, float],
-        sustained: dict[Ceiling, float],
-    ) -> None:
+            if amount:
+                time_s = amount / self.measured(unit, type_)
+                found[ceiling] = found.get(ceiling, 0.0) + time_s
         nbytes = c.read_bytes + c.write_bytes
-        if not nbytes:
-            return
-        l1, l2 = self.held
-        passing = nbytes if self.machine.kind == "cuda" else beyond(c.read_bytes, c.write_bytes, l1)
-        if kernel.kind is Kind.GATHER:
-            passing = min(passing, c.write_bytes)
-        least = {
-            Ceiling.L1: nbytes,
-            Ceiling.L2: passing,
-            Ceiling.DEVICE: beyond(c.read_bytes, c.write_bytes, l2),
-        }
-        if kernel.kind is Kind.GATHER:
-            least[Ceiling.DEVICE] = beyond(0.0, c.write_bytes, l2)
-        for ceiling, peak, rate in self.levels:
-            all_ = device_bytes if ceiling is Ceiling.DEVICE else nbytes
+        for ceiling, level in self.memory.items():
+            all_ = device_bytes if ceiling is Ceiling.DEVICE and nbytes else nbytes
             if all_:
-                floor[ceiling] = least[ceiling] / peak
-                sustained[ceiling] = all_ / rate
+                found[ceiling] = all_ / (level.sustained or level.nominal).value
+        return found
+
+    def measured(self, unit: Unit, dtype: DType) -> float:
+        """Operations a second that somebody measured; the rated ones where nobody did."""
+        peak = self.entry(unit, dtype)
+        return (peak.sustained or peak.nominal).value

@@ -12,6 +12,7 @@ from pathlib import Path
 from perfc.analyzers.artefacts.artefact import SHIPPED
 from perfc.analyzers.estimate.estimate import Predictor
 from perfc.analyzers.estimators.fitted_rates.subject import Operand, Subject
+from perfc.analyzers.features.lowering import convolution
 from perfc.analyzers.intervals.adapt import Adaptation, AdaptError, Residual, adapt
 from perfc.choice import member
 from perfc.errors import MissingExtraError, PerfcError
@@ -320,7 +321,8 @@ def lowered(s: Subject) -> tuple[str, dict[str, float]] | None:
         case "matmul" if s.mac and y.shape:
             return "matmul", product(s, y)
         case "conv":
-            return convolution(s, y)
+            extents = None if s.window is None else convolution(s.window, {})
+            return None if extents is None else ("convolution", extents)
         case "elementwise" | "movement":
             whole = [o for o in s.operands if o is not None and o.numel >= y.numel]
             return s.kind, {
@@ -344,23 +346,6 @@ def product(s: Subject, y: Operand) -> dict[str, float]:
         return {"m": y.numel / n, "n": n, "k": k, "batch": 1.0}
     m = float(y.shape[-2])
     return {"m": m, "n": n, "k": k, "batch": y.numel / (m * n)}
-
-
-def convolution(s: Subject, y: Operand) -> tuple[str, dict[str, float]] | None:
-    """Extents of a convolution in two directions."""
-    x, w = s.operand(0), s.operand(1)
-    if x is None or w is None or not len(x.shape) == len(w.shape) == len(y.shape) == 4:
-        return None
-    strides = s.attributes.get("strides", (1, 1)) or (1, 1)
-    batch, channels, height, width = (float(d) for d in x.shape)
-    return "convolution", {
-        "batch": batch, "in_channels": channels, "out_channels": float(y.shape[1]),
-        "in_h": height, "in_w": width, "out_h": float(y.shape[2]), "out_w": float(y.shape[3]),
-        "kernel_h": float(w.shape[2]), "kernel_w": float(w.shape[3]),
-        "stride_h": float(strides[0]), "stride_w": float(strides[-1]),
-        "groups": float(s.attributes.get("group", (1,))[0]),
-        "transposed": float(s.op == "conv_transpose"),
-    }  # fmt: skip
 
 
 def without(text: str) -> str:

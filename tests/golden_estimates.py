@@ -6,11 +6,13 @@ A question is a line that begins with ``>``; the lines that follow are its answe
     > model windows.onnxtxt a100 ort f16 batch=64
     > steps windows.onnxtxt rtx4090 amp-f16 eager batch=64
     > run windows.onnxtxt rtx4090 amp-f16 eager batch=4096
-    > graph windows.onnxtxt amp-f16 eager batch=64
+    > passes tokens.onnxtxt v100-pcie-32gb eager-literal batch=4 s=128 past=127
+    > graph windows.onnxtxt rtx4090 amp-f16 eager batch=64
 
 A row is a kernel by its extents. Its answer has what the forests read of it (features, scale,
 floor) and what comes out. A model's has every kernel and the run, steps' every launch, a run's what
 the predictor of whole runs says, and a graph's the tables such predictors read, column by column.
+Passes are the forward and the backward one of transformers in FP32, kernels summed.
 """
 
 from __future__ import annotations
@@ -29,6 +31,9 @@ from perfc.analyzers.features.rows import Protocol
 from perfc.analyzers.features.sheet import Sheet
 from perfc.analyzers.features.table import class_of, tabulate
 from perfc.analyzers.graph.encode import encode_module
+from perfc.analyzers.graph.rows import GraphRow, Measurements
+from perfc.analyzers.papers.kernel_forest import FEATURES, KernelTable
+from perfc.analyzers.papers.networks.row_features import ROW, row_features
 from perfc.analyzers.papers.perf_graph import (
     EDGES,
     GRAPH,
@@ -37,12 +42,15 @@ from perfc.analyzers.papers.perf_graph import (
     graph_vector,
     node_table,
 )
+from perfc.analyzers.runs.end_to_end import Plan, Spent, inference, training
 from perfc.analyzers.runs.energy import Energy
 from perfc.analyzers.steps.columns import columns
 from perfc.analyzers.steps.features import tabulate as tabulate_launches
 from perfc.analyzers.steps.launch_kind import LaunchKind
 from perfc.analyzers.steps.predict import predict_module
 from perfc.analyzers.steps.setting import Setting, precision_of
+from perfc.analyzers.whole_runs.boosted_totals import totals
+from perfc.analyzers.whole_runs.launch_columns import RUNS, linear_runs
 from perfc.api import typed
 from perfc.frontend import load
 from perfc.machine import load_machine
@@ -84,6 +92,9 @@ def answer(question: str, folder: Path) -> Iterator[str]:
         case "run":
             path, *rest = plain
             yield from run(folder / path, *rest, dims={k: int(v) for k, v in given.items()})
+        case "passes":
+            path, *rest = plain
+            yield from passes(folder / path, *rest, dims={k: int(v) for k, v in given.items()})
         case "graph":
             path, *rest = plain
             yield from graph(folder / path, *rest, dims={k: int(v) for k, v in given.items()})
@@ -211,7 +222,25 @@ def run(
     yield from (f"outside: {reason}" for reason in found.outside)
 
 
-def graph(path: Path, precision: str, mode: str, dims: Mapping[str, int]) -> Iterator[str]:
+def passes(path: Path, target: str, runtime: str, dims: Mapping[str, int]) -> Iterator[str]:
+    """A forward pass, and the same with a backward one."""
+    plan = Plan.of(path, target, dims, runtime, tf32=False)
+    copied = list(plan.copies)
+    moved = sum(row.parameters["read_bytes"] for row in copied)
+    yield f"{len(copied)} copies of views, {text(moved)} bytes"
+    for name, found in (("inference", inference(plan)), ("training", training(plan))):
+        yield f"{name}: floor {text(found.floor_s)} s, {spans(found.whole)}"
+        yield f"  backward {spans(found.backward)}"
+
+
+def spans(found: Spent) -> str:
+    """A part of a run with its interval."""
+    return f"{text(found.time_s)} s in {text(found.low_s)} s to {text(found.high_s)} s"
+
+
+def graph(
+    path: Path, target: str, precision: str, mode: str, dims: Mapping[str, int]
+) -> Iterator[str]:
     """What predictors of whole runs read of a model: its operators, tensors and launches."""
     setting, batch = setting_of(precision, mode), dims["batch"]
     rest = {name: value for name, value in dims.items() if name != "batch"}
@@ -237,6 +266,18 @@ def graph(path: Path, precision: str, mode: str, dims: Mapping[str, int]) -> Ite
         ("PerfGraph graph", np.array([graph_vector(found, batch)]), GRAPH),
     ):
         yield from named_sums(title, dict(zip(schema.columns, table.T, strict=True)))
+    measured = GraphRow(path.stem, path.stem, setting, target, batch, 1e-3, floor_s=1e-4)
+    data = Measurements("golden", {path.stem: found}, (measured,))
+    yield "totals"
+    yield from numbers(totals(found, measured).items())
+    kernels_of = KernelTable(data, measured)
+    names = dict(zip(FEATURES.columns, kernels_of.features.T.astype(np.float64), strict=True))
+    yield from named_sums("kernels", {**names, "roofline_s": kernels_of.roofline_s})
+    linear = linear_runs(data)
+    yield f"linear run: roofline {text(linear.roofline_s[0])} s"
+    yield from numbers(zip(RUNS.columns, linear.table[0].tolist(), strict=True))
+    yield "row"
+    yield from numbers(zip(ROW.columns, row_features(data, measured), strict=True))
 
 
 def named_sums(title: str, columns: Mapping[str, np.ndarray]) -> Iterator[str]:

@@ -16,7 +16,13 @@ from perfc.adapt import adapt_target, lowered, probes, read, residuals
 from perfc.analyzers.estimate.estimate import Predictor
 from perfc.analyzers.estimators.fitted_rates import Efficiencies
 from perfc.analyzers.estimators.fitted_rates.classes import Term
-from perfc.analyzers.estimators.fitted_rates.subject import Amounts, of_texts, operators, types
+from perfc.analyzers.estimators.fitted_rates.subject import (
+    Amounts,
+    of_texts,
+    operands,
+    operators,
+    types,
+)
 from perfc.analyzers.intervals.adapt import (
     AdaptError,
     Residual,
@@ -164,12 +170,13 @@ def test_rows_of_measure_are_lowered() -> None:
     )  # fmt: skip
     assert lowered(product) == ("matmul", {"m": 512.0, "n": 3072.0, "k": 768.0, "batch": 1.0})
     conv = of_texts(
-        "conv", "conv strides=[2, 2]", "Conv", 0, "f32", "f32[1,3,32,32] f32[8,3,3,3]w",
-        "f32[1,8,16,16]", Amounts(1, 8 * 27 * 256, 0, 1e4, 1e4, 0),
+        "conv", "conv {pads=[1, 1, 1, 1], strides=[2, 2]}", "Conv", 0, "f32",
+        "f32[1,3,32,32] f32[8,3,3,3]w", "f32[1,8,16,16]", Amounts(1, 8 * 27 * 256, 0, 1e4, 1e4, 0),
     )  # fmt: skip
     found = lowered(conv)
     assert found is not None
     assert found[0] == "convolution"
+    assert (found[1]["pad_h"], found[1]["stride_w"], found[1]["transposed"]) == (1, 2, 0)
     assert found[1]["stride_h"] == 2
     assert KernelRow.__name__  # the type the table is read as
 
@@ -216,11 +223,11 @@ def rows_of_measure(path: Path, target: str, slower: float) -> None:
                 device="cpu", threads=1, dims="batch=2", kernel=i, part=i, part_s=time_s,
                 time_s=time_s, iqr_s=0.0, best_s=time_s, inserted_s=0.0, floor_s=b.floor_s,
                 sustained_s=b.time_s, target=machine, label=k.label, kind=k.kind.value,
-                dtype=b.dtype.code, ops=operators(k), views=0, runtime_ops="x", nodes="x",
+                dtype=b.dtype.code, ops="+".join(operators(k)), views=0, runtime_ops="x", nodes="x",
                 launches=b.launches, mac=n.mac, alu=n.alu, sfu=n.sfu, integer=n.integer,
                 read_bytes=n.read_bytes, write_bytes=n.write_bytes, moved_bytes=0.0,
-                op=str(k.anchor.op)[:400], operands=types(k.anchor.inputs, report.env),
-                results=types(k.writes, report.env),
+                op=str(k.anchor.op)[:400], operands=types(operands(k.anchor.inputs, report.env)),
+                results=types(operands(k.writes, report.env)),
             )
         )  # fmt: skip
     dataset.write(path, rows)

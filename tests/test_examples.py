@@ -69,7 +69,7 @@ def commands(page: Path) -> list[str]:
     return [line for block in blocks for line in block.splitlines() if line.startswith("perfc ")]
 
 
-@pytest.mark.parametrize("page", ["tutorial.md", "explain.md"])
+@pytest.mark.parametrize("page", ["tutorial.md", "explain.md", "predict.md"])
 def test_the_commands_of_a_page_run(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -42,7 +42,7 @@ TO = {"adapt": "-o my.toml", "annotate": "-o out.onnx"}
 DEEPER = (
     "roofline a100 -o x.svg",
     "roofline a100 -o x.html",
-    "measure model.onnx --runtime torch",
+    "measure model.onnx --runtime eager",
     "measure model.onnx --append rows.parquet",
     "adapt --target a100 --from rows.parquet -o my.toml",
     "calibrate --device cuda:0 -o my.toml",

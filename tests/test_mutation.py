@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.mutation import tests_of
 from tests.mutation.__main__ import Fate, fate_of, summary
 from tests.mutation.mutants import FOLDERS, Fault, Mutant, draw, mutants
 from tests.mutation.tests_of import MAP, stages
@@ -82,7 +83,10 @@ def test_a_draw_is_the_same_for_the_same_seed_and_even_over_folders() -> None:
     assert len({m.fault for m in first}) >= 5
 
 
-def test_tests_of_a_file_are_those_named_after_it_or_importing_it() -> None:
+def test_tests_of_a_file_are_those_named_after_it_or_importing_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(tests_of, "MAP", "nobody wrote one")
     near, far = stages(ROOT, Path("passes/streams.py"), 1)
     assert "tests/passes/test_streams.py" in near
     assert "tests/golden" in near
@@ -95,12 +99,16 @@ def test_a_map_of_the_repository_is_read_in_a_copy_of_it(tmp_path: Path, tree: P
     data = coverage.CoverageData(str(tree / MAP))
     data.set_context("tests/passes/test_bound.py::test_large_values_are_bounded|run")
     data.add_lines({str(tmp_path / "elsewhere" / PATH): [9, 10]})
+    data.set_context("tests/test_other.py::test_that_imported_it_first|run")
+    data.add_lines({str(tmp_path / "elsewhere" / PATH): [1, 7]})
     data.set_context("tests/passes/test_gone.py::test_that_was_deleted|run")
     data.add_lines({str(tmp_path / "elsewhere" / PATH): [9]})
     data.write()
+    (tree / "tests/test_other.py").write_text("", encoding="utf-8")
     known = "tests/passes/test_bound.py::test_large_values_are_bounded"
+    other = "tests/test_other.py::test_that_imported_it_first"
     assert stages(tree, PATH, 9) == [[known]]
-    assert stages(tree, PATH, 1) == [[known]], "a line that runs on import"
+    assert stages(tree, PATH, 1) == [[known, other]], "a line that runs on import"
     assert stages(tree, Path("perfc/passes/__init__.py"), 1) != [[known]]
 
 

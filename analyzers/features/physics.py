@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import TYPE_CHECKING
 
 from perfc.ir.types import BY_CODE
-from perfc.machine import Unit
-from perfc.passes.ceilings import vector_dtype
+from perfc.passes.floor import Floors
 
 from .rows import Protocol
 
@@ -55,27 +55,9 @@ def roofline_s(amounts: Amounts, dtype: str, sheet: Sheet) -> Array:
 
 
 def floor_s(amounts: Amounts, dtype: str, sheet: Sheet) -> Array:
-    """What no kernel beats: best rates, least arithmetic, and only bytes that no cache can hold.
-
-    The same bound as `perfc.passes.roofline` for kernels given by their extents alone.
-    """
+    """What no kernel beats; `perfc.passes.floor` says why."""
     import numpy as np
 
-    machine = sheet.machine
-    vector = vector_dtype(BY_CODE[dtype]).code
-    held = sheet.l2_bytes
-    # at its start a kernel may find one cache full of operands, and leave one full of results
-    beyond = np.maximum(amounts.read_bytes - held, 0) + np.maximum(amounts.write_bytes - held, 0)
-    found = [
-        2 * amounts.floor_mac / machine.peak(Unit.MATRIX, dtype, allow_tf32=dtype != "f32").value,
-        amounts.alu / machine.peak(Unit.VECTOR, vector).value,
-        amounts.sfu / machine.peak(Unit.SPECIAL, vector).value,
-    ]
-    device, l2 = machine.level("device"), machine.level("l2")
-    if device is not None:
-        found.append(beyond / device.bandwidth.value)
-    if l2 is not None:
-        nbytes = amounts.read_bytes + amounts.write_bytes
-        found.append(nbytes / l2.bandwidth.value)
-    largest: Array = np.maximum.reduce(found)
+    times_s = Floors(sheet.machine, tf32=dtype != "f32").times_s(amounts, BY_CODE[dtype])
+    largest: Array = reduce(np.maximum, times_s.values())
     return largest

@@ -9,7 +9,8 @@ from perfc.errors import ModelError
 from perfc.ir.dim import Poly
 from perfc.ir.evaluate import Numbers
 from perfc.ir.graph import Module, Node, Value, walk
-from perfc.ir.op import Kind, Op
+from perfc.ir.op import Kind
+from perfc.ir.problem import Problem, Window
 from perfc.ir.types import DType, TensorType, Type
 from perfc.passes.cost import Cost, CostTable
 from perfc.passes.fuse import KernelTable
@@ -117,7 +118,9 @@ def op_graph(
     tensors = evaluated([_tensor(t) for t in place or UNREAD], at)
     return OpGraph(
         tuple([n.op.mnemonic for n in nodes]),
-        np.array([_fixed(n) for n in alike], np.float64).reshape(len(alike), -1)[which],
+        np.array([_fixed(n, cost.nodes[n].problem) for n in alike], np.float64).reshape(
+            len(alike), -1
+        )[which],
         evaluated([_scaled(n, cost) for n in alike], at)[:, which],
         np.array([(s, t) for s, t, _ in ordered], np.int64).reshape(-1, 2).T,
         tensors[:, kinds],
@@ -176,18 +179,15 @@ def _whole(module: Module, am: Analyses, cost: CostTable, at: Sequence[Numbers])
     return np.array(rows, np.float64)
 
 
-def _fixed(node: Node) -> list[float]:
-    op = node.op
+def _fixed(node: Node, problem: Problem | None) -> list[float]:
     given = [v for v in node.inputs if v is not None]
     stored = [v for v in given if v.weight is not None]
     extents = [shape(v) for v in stored]
     filters = next((found for found in extents if len(found) >= 2), ())
-    window = _pair(getattr(op, "kernel_shape", ()) or _window(node, filters), 0)
     data = _data(node)
     weight = [float(d) if isinstance(d, int) else 0.0 for d in filters[:4]]
     return [
-        *window,
-        *(_moving(op) if window[0] else NOT_WINDOWED),
+        *(_moving(problem) if isinstance(problem, Window) else NOT_WINDOWED),
         float(len(given) - len(stored)),
         float(len(stored)),
         float(sum([_elements(v) for v in stored])),
@@ -200,24 +200,19 @@ def _fixed(node: Node) -> list[float]:
     ]
 
 
-NOT_WINDOWED = (0.0,) * 7
-"""Strides, dilations, pads and groups of an operator without a window."""
+NOT_WINDOWED = (0.0,) * 9
+"""Window, strides, dilations, pads and groups of an operator without a window."""
 
 
-def _moving(op: Op) -> list[float]:
-    """How a window moves: strides, dilations, pads on both sides together, groups."""
-    pads: tuple[int, ...] = getattr(op, "pads", None) or ()
-    half = len(pads) // 2
+def _moving(window: Window) -> list[float]:
+    """A window and how it moves: strides, dilations, pads on both sides together, groups."""
     return [
-        *_pair(getattr(op, "strides", ()), 1),
-        *_pair(getattr(op, "dilations", ()), 1),
-        *_pair([a + b for a, b in zip(pads[:half], pads[half:], strict=False)], 0),
-        float(getattr(op, "group", 1)),
+        *_pair(window.extents, 0),
+        *_pair(window.strides, 1),
+        *_pair(window.dilations, 1),
+        *_pair([before + after for before, after in window.pads], 0),
+        float(window.groups),
     ]
-
-
-def _window(node: Node, filters: tuple[Dim, ...]) -> tuple[Dim, ...]:
-    return filters[2:] if node.op.kind is Kind.CONV else ()
 
 
 def _pair(extents: Sequence[Dim | float], default: float) -> list[float]:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from perfc.ir.evaluate import evaluate
-from perfc.ir.op import Kind
+from perfc.ir.problem import Recurrence
 
 from ..estimate.interval import Interval
 
@@ -33,14 +33,11 @@ def chained_s(kernel: Kernel, env: Mapping[str, int]) -> Interval | None:
 
     Directions run side by side. Left out: what a step computes, which the roofline has.
     """
-    steps = 0.0
-    for node in kernel.nodes:
-        if node.op.kind is Kind.RECURRENT:
-            ins, outs = node.inputs, tuple([v.type for v in node.results])
-            steps += float(evaluate(node.op.extents(ins, outs).get("t", 0), env))
-    if not steps:
-        return None
-    return STEP_S * steps
+    match kernel.problem:
+        case Recurrence(steps):
+            count = float(evaluate(steps, env))
+            return STEP_S * count if count else None
+    return None
 
 
 def chained(found: Estimate, bound: KernelBound, env: Mapping[str, int]) -> Estimate:

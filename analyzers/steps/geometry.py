@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from perfc.ir.dim import Dim
 from perfc.ir.graph import Value
 from perfc.ir.op import Kind
+from perfc.ir.problem import Attention, Product, Rows, Span, Window
 from perfc.ir.types import TensorType
-from perfc.passes.efficiency import is_depthwise, is_transposed
 
 from .launch_kind import LaunchKind
 
@@ -54,69 +53,32 @@ def product(extents: tuple[Dim, ...]) -> Dim:
 
 
 def geometry(kernel: Kernel) -> Geometry:
-    """Of a kernel's anchor."""
-    anchor = kernel.anchor
-    match kernel.kind:
-        case Kind.CONV if len(anchor.inputs) > 1 and len(shape(anchor.inputs[1])) > 2:
-            return _convolution(kernel)
-        case Kind.MATMUL if anchor.op.mnemonic in ("matmul", "gemm") and anchor.results:
-            return _product(kernel)
-        case Kind.ATTENTION:
-            return _attention(kernel)
-        case Kind.POOL:
-            window: tuple[int, ...] = getattr(anchor.op, "kernel_shape", ())
-            return Geometry(window=math.prod(window), stride=_stride(kernel))
+    """Of what a kernel computes."""
+    match kernel.problem:
+        case Window() as w if kernel.kind is Kind.POOL:
+            return Geometry(window=w.taps, stride=w.stride)
+        case Window() as w:
+            depth = w.depth if w.is_transposed else w.depth * w.taps
+            return Geometry(w.positions, w.filters, depth, w.groups, w.taps, w.stride)
+        case Product() as p:
+            return Geometry(p.rows, p.n, p.k, p.products)
+        case Attention() as a:
+            return Geometry(a.query_len, a.kv_len, None, a.batch * a.heads)
         case _:
             return Geometry()
 
 
-def _stride(kernel: Kernel) -> int:
-    strides: tuple[int, ...] = getattr(kernel.anchor.op, "strides", ())
-    return math.prod(strides)
-
-
-def _convolution(kernel: Kernel) -> Geometry:
-    anchor = kernel.anchor
-    y, w = shape(anchor.results[0]), shape(anchor.inputs[1])
-    groups: int = getattr(anchor.op, "group", 1)
-    m = y[0] * product(y[2:])
-    if is_transposed(anchor):
-        return Geometry(m, w[1], w[0] // groups, groups, product(w[2:]), _stride(kernel))
-    return Geometry(m, w[0] // groups, product(w[1:]), groups, product(w[2:]), _stride(kernel))
-
-
-def _product(kernel: Kernel) -> Geometry:
-    anchor = kernel.anchor
-    y, a = shape(anchor.results[0]), shape(anchor.inputs[0])
-    if len(y) < 2 or not a:
-        return Geometry()
-    if anchor.op.mnemonic == "gemm" or len(shape(anchor.inputs[1])) == 2:
-        return Geometry(product(y[:-1]), y[-1], None)
-    return Geometry(y[-2], y[-1], a[-1], product(y[:-2]))
-
-
-def _attention(kernel: Kernel) -> Geometry:
-    found = scores(kernel)
-    if len(found) > 1:
-        return Geometry(found[-2], found[-1], None, product(found[:-2]))
-    return Geometry()
-
-
-def scores(kernel: Kernel) -> tuple[Dim, ...]:
-    """Extents of what attention takes the softmax of; none where there is no matrix of them."""
-    for node in kernel.nodes:
-        if node.op.kind is Kind.SOFTMAX and len(shape(node.inputs[0])) > 1:
-            return shape(node.inputs[0])
-    return ()
+def span_of(kernel: Kernel) -> Span:
+    """What has statistics of its own in a normalisation."""
+    return kernel.problem.span if isinstance(kernel.problem, Rows) else Span.AXES
 
 
 def kind_of(kernel: Kernel, found: Geometry, channels: float) -> LaunchKind:
     """The kind of launch that a kernel is."""
-    mnemonic = kernel.anchor.op.mnemonic
     match kernel.kind:
         case Kind.CONV if channels <= IMAGE_CHANNELS:
             return LaunchKind.STEM
-        case Kind.CONV if is_depthwise(kernel):
+        case Kind.CONV if isinstance(kernel.problem, Window) and kernel.problem.is_depthwise:
             return LaunchKind.DEPTHWISE
         case Kind.CONV if found.groups != 1:
             return LaunchKind.GROUPED
@@ -124,18 +86,19 @@ def kind_of(kernel: Kernel, found: Geometry, channels: float) -> LaunchKind:
             return LaunchKind.POINTWISE if found.window == 1 else LaunchKind.CONVOLUTION
         case Kind.MATMUL:
             return LaunchKind.MATMUL if found.groups == 1 else LaunchKind.BATCHED_MATMUL
-        case Kind.NORMALIZATION if mnemonic == "batch_norm":
-            return LaunchKind.BATCH_NORM
-        case Kind.NORMALIZATION if mnemonic in ("instance_norm", "group_norm"):
-            return LaunchKind.GROUP_NORM
         case Kind.NORMALIZATION:
-            return LaunchKind.LAYER_NORM
+            return NORMALIZATIONS[span_of(kernel)]
         case Kind.ELEMENTWISE if kernel.pattern == "activation":
             return LaunchKind.ACTIVATION
         case kind:
             return PLAIN.get(kind, LaunchKind.OTHER)
 
 
+NORMALIZATIONS = {
+    Span.AXES: LaunchKind.LAYER_NORM,
+    Span.GROUP: LaunchKind.GROUP_NORM,
+    Span.CHANNEL: LaunchKind.BATCH_NORM,
+}
 PLAIN = {
     Kind.ATTENTION: LaunchKind.ATTENTION,
     Kind.MOVEMENT: LaunchKind.MOVEMENT,

@@ -10,14 +10,14 @@ from perfc.ir.dim import Dim
 from perfc.ir.evaluate import Numbers
 from perfc.ir.graph import Module, Value
 from perfc.ir.op import Kind
+from perfc.ir.problem import Span
 from perfc.ir.record import record
 from perfc.ir.types import TensorType, Type
 from perfc.passes.autocast import NARROW_KINDS, Autocast, Policy, StoredTypes
-from perfc.passes.efficiency import winograd_gain
 from perfc.passes.fuse import Fuse, Kernel, KernelTable
 from perfc.passes.strides import Strides, StrideTable
 
-from .geometry import geometry, kind_of, product, scores, shape
+from .geometry import geometry, kind_of, product, shape, span_of
 from .launch_kind import LaunchKind
 from .setting import Setting
 
@@ -74,9 +74,8 @@ def launches(
         envs: values of the symbols; amounts have an element for each.
     """
     table = am.get(Fuse(setting.runtime), module)
-    stored = None
-    if setting.precision.is_mixed:
-        stored = am.get(Autocast(setting.precision.dtype), module)
+    mixed = setting.precision.is_mixed
+    stored = am.get(Autocast(setting.precision.dtype), module) if mixed else None
     strides = am.get(Strides(setting.runtime), module)
     at = [Numbers(e) for e in envs]
     listing = Listing(table, stored, strides, setting.compiled, at, setting.precision.bits)
@@ -268,13 +267,13 @@ class Listing:
         return Launch(found.kind, index, found.amounts, found.traits, found.times)
 
     def signature(self, kernel: Kernel) -> tuple[Hashable, ...]:
-        """All that a launch is counted from; of attention's inner nodes that is the scores.
+        """All that a launch is counted from; of attention's inner nodes that is the problem.
 
         Equal kernels share their work, as the table keeps them.
         """
         anchor, policy, kind, way = kernel.anchor, self.policy(kernel), kernel.kind, self.way
         return (
-            scores(kernel) if kind is Kind.ATTENTION else None,
+            kernel.problem if kind is Kind.ATTENTION else None,
             self.alike.operator(anchor.op), kind, kernel.pattern, policy, kernel.repeat,
             len(kernel.nodes), id(kernel.work), kernel.traffic,
             self.strides.permuted_share(kernel), len(anchor.inputs), len(kernel.reads),
@@ -294,7 +293,7 @@ class Listing:
         )
         writes = self.written(kernel, policy)
         found = geometry(kernel)
-        work, gain = kernel.work, winograd_gain(kernel)
+        work, gain = kernel.work, kernel.winograd_gain
         amounts = {
             "mac": self.amount(work.mac),
             "floor_mac": tuple([n / gain for n in self.amount(work.floor_mac)]),
@@ -385,7 +384,7 @@ class Listing:
                 return self.number(product(largest)) / max(self.number(product(out)), 1.0)
             case Kind.SOFTMAX:
                 return self.number(largest[-1]) if largest else 1.0
-            case Kind.NORMALIZATION if kernel.anchor.op.mnemonic != "batch_norm":
+            case Kind.NORMALIZATION if span_of(kernel) is not Span.CHANNEL:
                 extents = shape(kernel.anchor.results[0])
                 return self.number(extents[-1]) if extents else 1.0
             case _:

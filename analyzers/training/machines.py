@@ -51,7 +51,7 @@ LEAST_ROWS = 5
 class Growth:
     """How errors on a machine that nobody measured depend on its distance.
 
-    Chosen once, by the coverage of machines left out (docs/accuracy.md).
+    Chosen once, by the coverage of machines left out (docs/accuracy/method.md).
 
     Args:
         level: power of the distance that what a machine's kernels have in common grows with.

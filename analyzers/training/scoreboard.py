@@ -15,17 +15,28 @@ from .evaluate import Figure
 from .experiments import Experiment
 
 Board = Mapping[Experiment, Sequence[Figure]]
+COLUMNS = (
+    "*n* counts the rows tested. *MAPE* is the mean of |predicted / measured − 1| over them, "
+    "*median* its median.\n*in 90 %* is the share of rows inside their interval, *floor holds* "
+    "the share that took no less than their floor."
+)
 HEAD = ("held out", "rows of", "n", "MAPE", "median", "goal", "in 90 %", "floor holds", "anchor")
 
 
-def written(board: Board, form: str) -> str:
-    """The scoreboard as ``text``, ``markdown`` or ``json``."""
+def written(board: Board, form: str, origin: str = "") -> str:
+    """The scoreboard as ``text``, ``markdown`` or ``json``.
+
+    Args:
+        board: figures by experiment.
+        form: one of the three.
+        origin: what wrote a page of Markdown and when, in a sentence.
+    """
     match form:
         case "json":
             content = {e.name: [dataclasses.asdict(f) for f in fs] for e, fs in board.items()}
             return json.dumps(content, indent=2) + "\n"
         case "markdown":
-            return "\n".join(_markdown(board)) + "\n"
+            return page(board, origin)
         case _:
             return "\n".join(_text(board)) + "\n"
 
@@ -45,14 +56,25 @@ def _cells(figure: Figure) -> tuple[str, ...]:
     )
 
 
-def _markdown(board: Board) -> Iterator[str]:
-    for experiment, figures in board.items():
-        yield f"### {experiment.title}\n"
-        yield f"| {' | '.join(HEAD)} |"
-        yield "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | --- |"
-        for figure in figures:
-            yield f"| {' | '.join(_cells(figure))} |"
-        yield ""
+def page(board: Board, origin: str) -> str:
+    """A page of Markdown: what is held out, what wrote it, and a table for each experiment."""
+    if len(board) == 1:
+        ((experiment, figures),) = board.items()
+        parts = [f"# Accuracy: {experiment.title}", experiment.held_out, COLUMNS, origin]
+        parts.append(table(figures))
+    else:
+        parts = ["# Accuracy on held-out rows", COLUMNS, origin]
+        for experiment, figures in board.items():
+            parts += [f"## {experiment.title}", experiment.held_out, table(figures)]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def table(figures: Sequence[Figure]) -> str:
+    """Figures as a table of Markdown."""
+    lines = [f"| {' | '.join(HEAD)} |"]
+    lines.append("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | --- |")
+    lines += [f"| {' | '.join(_cells(figure))} |" for figure in figures]
+    return "\n".join(lines)
 
 
 def _text(board: Board) -> Iterator[str]:

@@ -13,6 +13,7 @@ from ..dim import Dim, at_most, dim_min, same
 from ..fresh import data_extent
 from ..graph import Inputs
 from ..op import ABSENT, Kind, Op, Types, each_once, has, known, tensor
+from ..problem import Attention as Problem
 from ..types import DType, Shape, TensorType, element_count, storage_bytes
 from .matmul import first_dtype
 from .score_pairs import unmasked_pairs
@@ -78,6 +79,9 @@ class AttentionLike(Op):
 
     kind = Kind.ATTENTION
     formulas: ClassVar[Mapping[str, str]] = SCORES
+    cache_at: ClassVar[int | None] = None
+    """Position of the past keys; None where fused kernels compute it only in part, as those that
+    project their input, or where content tells which pairs count, as of sparse and paged ones."""
 
     def scores(self, ins: Inputs) -> Scores | None:
         """The letters, None where operands do not tell them."""
@@ -95,6 +99,23 @@ class AttentionLike(Op):
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         found = self.scores(ins)
         return {} if found is None else found.letters()
+
+    def key_heads(self, ins: Inputs) -> Dim | None:
+        """Heads of keys and values where they are not those of queries."""
+        return None
+
+    def visible(self) -> tuple[bool, int]:
+        """Whether queries see only what is before them, and how much of it; 0 for all."""
+        return False, 0
+
+    def problem(self, ins: Inputs, outs: Types) -> Problem | None:
+        if self.cache_at is None or (found := self.scores(ins)) is None:
+            return None
+        cache = tensor(ins, self.cache_at)
+        return Problem(
+            found.b, found.h, self.key_heads(ins) or found.h, found.s, found.t, found.d, found.v,
+            *self.visible(), cache.dtype.bits,
+        )  # fmt: skip
 
 
 def axis(shape: Shape | None, index: int) -> Dim | None:
@@ -192,6 +213,7 @@ class Attention(AttentionLike):
     mnemonic = "attention"
     onnx = ("Attention",)
     operands = ("Q", "K", "V", "attn_mask?", "past_key?", "past_value?", "nonpad_kv_seqlen?")
+    cache_at = 4
 
     is_causal: int = 0
     kv_num_heads: Positive | None = None
@@ -246,6 +268,12 @@ class Attention(AttentionLike):
             TensorType(v_dtype, (e.b, e.g, e.t, e.v)),
             TensorType(dtype, (e.b, e.h, e.s, e.t)),
         )
+
+    def key_heads(self, ins: Inputs) -> Dim | None:
+        return self.kv_num_heads or axis(ranked(ins, 1, 4), 1)
+
+    def visible(self) -> tuple[bool, int]:
+        return self.is_causal == 1, max(self.left_window_size + 1, 0)
 
     def _window(self) -> tuple[int | None, int | None]:
         left = None if self.left_window_size < 0 else self.left_window_size

@@ -10,8 +10,10 @@ from ..definition import Natural, Positive
 from ..dim import Dim
 from ..graph import Inputs
 from ..op import Kind, Op, Types, has, tensor
+from ..problem import Window
 from ..types import Shape, TensorType
 from .attention import axis, either
+from .conv import channels_first
 from .epilogue import activation_cost
 from .matmul import first_dtype
 from .window import product, result_shape
@@ -63,6 +65,22 @@ class CausalConvWithState(Op):
         biased = int(has(ins, self.bias_at))
         return {"e": product(y), "k": product(w[2:]), "x": alu + biased, "y": sfu}
 
+    def maps(self, ins: Inputs) -> Shape | None:
+        """Shape of the input as batch, channels, sequence."""
+        return channels_first(tensor(ins, 0).shape, self.channels_last)
+
+    def problem(self, ins: Inputs, outs: Types) -> Window | None:
+        x, w = self.maps(ins), tensor(ins, 1).shape
+        if x is None or w is None or len(x) != len(w) or not isinstance(x[1], int):
+            return None
+        window, rank = w[2:], len(w) - 2
+        taken = [(d - 1) * self.dilation for d in window]
+        pads = tuple([(past if isinstance(past, int) else 0, 0) for past in taken])
+        return Window(
+            x[0], x[1], x[1], x[2:], x[2:], window, (1,) * rank, (self.dilation,) * rank, pads,
+            groups=x[1],
+        )  # fmt: skip
+
 
 @dataclass(frozen=True)
 class VarlenCausalConvWithState(CausalConvWithState):
@@ -84,6 +102,10 @@ class VarlenCausalConvWithState(CausalConvWithState):
     bias_at = 3
 
     state_update_capacity: Natural = 0
+
+    def maps(self, ins: Inputs) -> Shape | None:
+        x = tensor(ins, 0).shape
+        return None if x is None else (1, x[1], x[0])
 
     def infer(self, ins: Inputs) -> Types:
         x, state, dtype = tensor(ins, 0).shape, tensor(ins, 4), first_dtype(ins, 0, 1)

@@ -260,12 +260,16 @@ class MultiHeadAttention(AttentionLike):
     )
     mask_at: ClassVar[tuple[int, int]] = (4, 5)
     past_at: ClassVar[tuple[int, int]] = (6, 7)
+    cache_at = 6
     length_at: ClassVar[int] = 8
 
     num_heads: Positive = 1
     mask_filter_value: float = -10000.0
     scale: float | None = None
     unidirectional: int = 0
+
+    def visible(self) -> tuple[bool, int]:
+        return self.unidirectional == 1, 0
 
     def shares_buffer(self, ins: Inputs) -> bool:
         """Whether past and present are one buffer, of the extent of the past."""
@@ -349,6 +353,7 @@ class DecoderMaskedMultiHeadAttention(MultiHeadAttention):
     )
     mask_at = (3, 4)
     past_at = (5, 6)
+    cache_at = 5
     length_at = 7
 
     output_qk: int = 0

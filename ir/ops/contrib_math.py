@@ -12,6 +12,7 @@ from ..definition import Positive
 from ..dim import Dim
 from ..graph import Inputs
 from ..op import Kind, Op, Types, count, has, tensor
+from ..problem import Product
 from ..types import DType, Shape, TensorType, element_count
 from .elementwise import Elementwise, first_dtype, pointwise
 from .exact import checked
@@ -73,6 +74,10 @@ class CDist(Op):
         if not a or not b:
             return {"m": 0, "n": 0, "k": 0, "r": root}
         return {"m": a[0], "n": b[0], "k": a[-1], "r": root}
+
+    def problem(self, ins: Inputs, outs: Types) -> Product | None:
+        m, n, k, _ = self.extents(ins, outs).values()
+        return Product(1, m, n, k)
 
 
 class ComplexMul(Op):

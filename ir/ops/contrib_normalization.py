@@ -11,6 +11,7 @@ from ..definition import Positive
 from ..dim import Dim, dim_min
 from ..graph import Inputs
 from ..op import Kind, Op, Types, count, has, tensor
+from ..problem.rows import Rows, Span
 from ..types import DType, Shape, TensorType, element_count, storage_bytes
 from .normalization import STATISTICS_ALU, Normalization, rows_before
 
@@ -78,6 +79,7 @@ class GroupNorm(Normalization):
 
     mnemonic = "group_norm_nhwc"
     onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::GroupNorm",)
+    span = Span.GROUP
     operands: ClassVar[tuple[str, ...]] = ("X", "gamma", "beta")
     formulas: ClassVar[Mapping[str, str]] = {"alu": "a*e", "sfu": "r + s*e"}
     activation: int = 0
@@ -155,6 +157,10 @@ class EmbedLayerNormalization(Op):
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         a = LAYER_NORM_ALU + 2 + has(ins, 4)
         return {"e": count(outs[0]), "a": a, "r": count(tensor(ins, 0))}
+
+    def problem(self, ins: Inputs, outs: Types) -> Rows:
+        e, _, r = self.extents(ins, outs).values()
+        return Rows(r, e)
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         base = super().traffic(tuple(v for i, v in enumerate(ins) if i not in (2, 3, 4)), outs)

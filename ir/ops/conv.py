@@ -13,6 +13,7 @@ from ..dim import Dim, Poly, same
 from ..fresh import data_extent
 from ..graph import Inputs
 from ..op import Kind, Op, Types, each_once, has, tensor
+from ..problem import Window
 from ..types import DType, Shape, TensorType, storage_bytes
 from .epilogue import activation_cost
 from .matmul import first_dtype
@@ -159,6 +160,19 @@ class Conv(Op):
         (p, q), (r, s), (alu, sfu) = folded(y[2:]), folded(kernel), self.epilogue(ins)
         letters = {"n": y[0], "c": c, "k": y[1], "p": p, "q": q, "r": r, "s": s}
         return {**letters, "g": self.group, "x": alu, "y": sfu}
+
+    def problem(self, ins: Inputs, outs: Types) -> Window | None:
+        e, kernel = self.extents(ins, outs), self.kernel(ins)
+        if not e or kernel is None:
+            return None
+        x, y = self.maps(ins), channels_first(result_shape(outs), self.layout()) or ()
+        rank = len(kernel)
+        return Window(
+            e["n"], e["c"], e["k"], x[2:] if x else (), y[2:], kernel,
+            per_axis(self.strides, rank, 1, "strides"),
+            per_axis(self.dilations, rank, 1, "dilations"),
+            pad_pairs(self.pads, rank), self.auto_pad, self.group,
+        )  # fmt: skip
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         whole = each_once(ins, outs)

@@ -12,6 +12,8 @@ from ..dim import Dim, dim_max, same
 from ..fresh import data_extent
 from ..graph import Inputs
 from ..op import Kind, Op, Types, has, known, tensor
+from ..problem import Window
+from ..problem.window import Form
 from ..types import DType, Shape, TensorType
 from .conv import channels_first, folded, in_layout
 from .matmul import first_dtype
@@ -138,6 +140,19 @@ class ConvTranspose(Op):
         bias = self.epilogue(ins)[0]
         letters = {"n": x[0], "c": x[1], "h": h, "w": w, "k": y[1], "p": p, "q": q}
         return {**letters, "r": r, "s": s, "g": self.group, "x": bias}
+
+    def problem(self, ins: Inputs, outs: Types) -> Window | None:
+        x, _, kernel = self._operands(ins)
+        y = channels_first(result_shape(outs), self.layout())
+        if x is None or kernel is None or y is None:
+            return None
+        rank = len(kernel)
+        return Window(
+            x[0], x[1], y[1], x[2:], y[2:], kernel,
+            per_axis(self.strides, rank, 1, "strides"),
+            per_axis(self.dilations, rank, 1, "dilations"),
+            pad_pairs(self.pads, rank), self.auto_pad, self.group, Form.TRANSPOSED,
+        )  # fmt: skip
 
 
 class NhwcConvTranspose(ConvTranspose):

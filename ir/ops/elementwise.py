@@ -46,7 +46,7 @@ class Elementwise(Op):
 
     Shapes:  operands broadcast to ``e`` elements; the result has their shape.
     Work:    ``alu_per_element`` and ``sfu_per_element`` an element, times ``t`` for ``t + 1``
-             operands of a variadic operator; ``f`` is e where operand 0 is a float, ``i`` is e
+             operands of a variadic operator. ``f`` is e where operand 0 is a float, ``i`` is e
              where it is an integer or boolean: those count as integer operations.
     Traffic: each operand once, the result once.
     Source:  ONNX broadcasting rule; per-element counts are the operations of the definition,

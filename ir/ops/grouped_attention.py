@@ -54,6 +54,7 @@ class GroupQueryAttention(AttentionLike):
         *("head_sink?", "k_scale?", "v_scale?", "q_norm_weight?", "k_norm_weight?"),
     )
     total_at: ClassVar[int] = 6
+    cache_at: ClassVar[int | None] = 3
 
     num_heads: Positive = 1
     kv_num_heads: Positive = 1
@@ -119,6 +120,12 @@ class GroupQueryAttention(AttentionLike):
             TensorType(dtype, scores),
         )
 
+    def key_heads(self, ins: Inputs) -> Dim | None:
+        return self.kv_num_heads
+
+    def visible(self) -> tuple[bool, int]:
+        return self.causal == 1, max(self.local_window_size, 0)
+
     def _window(self) -> tuple[int | None, int | None]:
         left = self.local_window_size - 1 if self.local_window_size > 0 else None
         return left, 0 if self.causal else None
@@ -175,6 +182,7 @@ class SparseAttention(GroupQueryAttention):
         *("cos_cache?", "sin_cache?"),
     )
     total_at = 7
+    cache_at = None
 
     sparse_block_size: Positive = 64
 
@@ -211,6 +219,7 @@ class DynamicSparseAttention(GroupQueryAttention):
         *("q_norm_weight?", "k_norm_weight?", "head_sink?"),
     )
     total_at = 10
+    cache_at = None
 
     attention_mode: str = "selected_only"
     auxiliary_kv_shared: int = 0

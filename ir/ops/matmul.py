@@ -12,6 +12,7 @@ from ..dim import Dim, same
 from ..fresh import data_extent
 from ..graph import Inputs
 from ..op import Kind, Op, Types, has, tensor
+from ..problem import Product
 from ..types import DType, Shape, TensorType
 from .epilogue import activation_cost
 from .window import product
@@ -108,6 +109,12 @@ class MatMul(Op):
         x, y = self.epilogue(ins)
         batch = product(broadcast([a[:-2], b[:-2]]) or ())
         return {"b": batch, "m": m, "n": n, "k": k, "x": x, "y": y}
+
+    def problem(self, ins: Inputs, outs: Types) -> Product | None:
+        e, right = self.extents(ins, outs), self.factors(ins)[1]
+        if not e or right is None:
+            return None
+        return Product(e["b"], e["m"], e["n"], e["k"], is_shared=len(right) <= 2)
 
 
 @dataclass(frozen=True)
@@ -244,6 +251,10 @@ class Gemm(Op):
             return {}
         x, y = self.epilogue(ins)
         return {"m": m, "n": n, "k": k, "x": x, "y": y}
+
+    def problem(self, ins: Inputs, outs: Types) -> Product | None:
+        m, n, k = self.mnk(ins)
+        return None if m is None or n is None or k is None else Product(1, m, n, k)
 
 
 @dataclass(frozen=True)

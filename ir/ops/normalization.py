@@ -11,6 +11,7 @@ from ..dim import Dim
 from ..fresh import data_extent
 from ..graph import Inputs
 from ..op import Kind, Op, Types, count, has, normal_axis, tensor
+from ..problem.rows import Rows, Span
 from ..types import Shape, TensorType, element_count
 from .cast import dtype_of
 from .elementwise import first_dtype
@@ -51,6 +52,8 @@ class Normalization(Op):
 
     kind = Kind.NORMALIZATION
     formulas: ClassVar[Mapping[str, str]] = {"alu": "a*e", "sfu": "r"}
+    span: ClassVar[Span] = Span.AXES
+    """What a row is."""
 
     def infer(self, ins: Inputs) -> Types:
         return (TensorType(first_dtype(ins, 0), tensor(ins, 0).shape),)
@@ -58,6 +61,10 @@ class Normalization(Op):
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         shape = tensor(ins, 0).shape
         return {"e": count(tensor(ins, 0)), "a": self.alu(ins), "r": self.rows(shape)}
+
+    def problem(self, ins: Inputs, outs: Types) -> Rows:
+        e = self.extents(ins, outs)
+        return Rows(e["r"], e["e"], self.span)
 
     def alu(self, ins: Inputs) -> int:
         """Vector operations an element."""
@@ -146,6 +153,7 @@ class BatchNormalization(Normalization):
     mnemonic = "batch_norm"
     onnx = ("BatchNormalization",)
     operands = ("X", "scale", "B", "input_mean", "input_var")
+    span = Span.CHANNEL
     epsilon: float = 1e-5
     momentum: float = 0.9
     training_mode: int = 0
@@ -180,6 +188,7 @@ class InstanceNormalization(Normalization):
     mnemonic = "instance_norm"
     onnx = ("InstanceNormalization",)
     operands = ("input", "scale", "B")
+    span = Span.GROUP
     epsilon: float = 1e-5
 
     def alu(self, ins: Inputs) -> int:
@@ -202,6 +211,7 @@ class GroupNormalization(Normalization):
     mnemonic = "group_norm"
     onnx = ("GroupNormalization",)
     operands = ("X", "scale", "bias")
+    span = Span.GROUP
     num_groups: Positive = 1
     epsilon: float = 1e-5
     stash_type: int = 1
@@ -282,6 +292,10 @@ class LRN(Normalization):
 
     def rows(self, shape: Shape | None) -> Dim:
         return 0 if shape is None else element_count(shape)
+
+    def problem(self, ins: Inputs, outs: Types) -> Rows:
+        # its root is of each element, and its sums slide: kernels go over rows of the last axis
+        return Rows(rows_before(tensor(ins, 0).shape, -1), count(tensor(ins, 0)))
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,8 @@ from ..dim import Dim, ceil_div
 from ..fresh import data_extent
 from ..graph import Inputs
 from ..op import Kind, Op, Types, each_once, has, known, tensor
+from ..problem import Window
+from ..problem.window import Form
 from ..types import DType, Shape, TensorType, storage_bytes
 from .conv import channels_first, in_layout
 from .matmul import first_dtype
@@ -116,6 +118,17 @@ class Pool(Op):
         x, y, z, v = self.per_window(ins)
         taps = product(self.kernel_shape)
         return {"e": product(shape), "t": taps, "x": x, "y": y, "z": z, "v": v}
+
+    def problem(self, ins: Inputs, outs: Types) -> Window | None:
+        x = channels_first(tensor(ins, 0).shape, self.layout())
+        y = channels_first(result_shape(outs), self.layout())
+        if x is None or y is None:
+            return None
+        kernels, strides, dilations, pads = zip(*self._axes(len(x) - 2), strict=True)
+        return Window(
+            x[0], x[1], y[1], x[2:], y[2:], kernels, strides, dilations, pads,
+            self.auto_pad, form=Form.POOL,
+        )  # fmt: skip
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         whole = each_once(ins, outs)

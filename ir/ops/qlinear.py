@@ -12,6 +12,7 @@ from ..cost import dim_sum
 from ..dim import Dim, Poly
 from ..graph import Inputs
 from ..op import Kind, Op, Types, count, normal_axis, tensor
+from ..problem import Rows
 from ..types import Shape, TensorType, element_count
 from .elementwise import first_dtype
 from .quantize import QUANTIZE_ALU
@@ -146,6 +147,10 @@ class QLinearSoftmax(Op):
         at = normal_axis(self.axis, len(shape))
         kept = shape[:at] if self.opset < 13 else shape[:at] + shape[at + 1 :]
         return {"e": count(outs[0]), "r": element_count(kept)}
+
+    def problem(self, ins: Inputs, outs: Types) -> Rows:
+        e, r = self.extents(ins, outs).values()
+        return Rows(r, e)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from ..definition import Positive
 from ..dim import Dim
 from ..graph import Inputs
 from ..op import Kind, Op, Types, has, known, tensor
+from ..problem import Recurrence
 from ..types import DType, Shape, TensorType
 from .attention import axis, either, ranked
 from .epilogue import activation_cost
@@ -105,6 +106,10 @@ class Recurrent(Op):
         biased = g if has(ins, 3) else 0
         x = alu + r * (g + biased + clipped + self.gating(ins))
         return {"t": t, "b": b, "r": r, "g": g, "h": self.hidden(ins), "i": i, "x": x, "y": sfu}
+
+    def problem(self, ins: Inputs, outs: Types) -> Recurrence | None:
+        e = self.extents(ins, outs)
+        return Recurrence(e["t"]) if e else None
 
     def work(self, ins: Inputs, outs: Types) -> Work | None:
         done, lengths = super().work(ins, outs), self._lengths(ins)

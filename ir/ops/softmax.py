@@ -10,6 +10,7 @@ from ..definition import Attributes
 from ..dim import Dim
 from ..graph import Inputs
 from ..op import Kind, Op, Types, count, has, normal_axis, tensor
+from ..problem import Rows
 from ..types import TensorType, element_count
 
 ADAPTED_FROM = 13
@@ -48,6 +49,9 @@ class Softmax(Op):
 
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         return {"e": count(outs[0]), "r": self.rows(outs)}
+
+    def problem(self, ins: Inputs, outs: Types) -> Rows:
+        return Rows(self.rows(outs), count(outs[0]))
 
     def rows(self, outs: Types) -> Dim:
         """Rows that are normalised apart."""
@@ -182,3 +186,6 @@ class SoftmaxCrossEntropyLoss(Op):
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         a = 1 + has(ins, 2) + (self.reduction != "none")
         return {"e": count(tensor(ins, 0)), "t": _labels(ins), "a": a}
+
+    def problem(self, ins: Inputs, outs: Types) -> Rows:
+        return Rows(_labels(ins), count(tensor(ins, 0)))

@@ -10,6 +10,7 @@ from ..dim import Dim
 from ..graph import Inputs
 from ..known import Known
 from ..op import Kind, Op, Types, has, known, tensor
+from ..problem import Product
 from ..types import DType, Shape, TensorType
 from .epilogue import activation_cost
 from .matmul import contract, first_dtype
@@ -57,6 +58,14 @@ class WeightOnly(Op):
         rows = product(a[:-1])
         return {"b": rows, "n": n, "k": k, "u": self.unpacking(ins), "x": self.bias(ins)}
 
+    def packing(self) -> tuple[int, int]:
+        """Bits of a stored weight, and how many weights share a scale; 0 where nobody knows."""
+        raise NotImplementedError(f"{type(self).__name__}.packing")
+
+    def problem(self, ins: Inputs, outs: Types) -> Product | None:
+        e = self.extents(ins, outs)
+        return Product(1, e["b"], e["n"], e["k"], False, *self.packing()) if e else None
+
 
 @dataclass(frozen=True)
 class MatMulNBits(WeightOnly):
@@ -82,6 +91,9 @@ class MatMulNBits(WeightOnly):
 
     def weight(self, ins: Inputs) -> tuple[Dim, Dim]:
         return self.K, self.N
+
+    def packing(self) -> tuple[int, int]:
+        return self.bits, self.block_size
 
     def bias(self, ins: Inputs) -> int:
         return int(has(ins, 5))
@@ -115,6 +127,9 @@ class MatMulBnb4(WeightOnly):
     def weight(self, ins: Inputs) -> tuple[Dim, Dim]:
         return (self.K, self.N) if self.transB else (self.N, self.K)
 
+    def packing(self) -> tuple[int, int]:
+        return 4, self.block_size
+
     def unpacking(self, ins: Inputs) -> int:
         return 1
 
@@ -139,6 +154,9 @@ class MatMulFpQ4(WeightOnly):
         k, n = dims if len(dims) == 2 else (None, None)
         return None if k is None or n is None else (k, n)
 
+    def packing(self) -> tuple[int, int]:
+        return 4, 0
+
 
 @dataclass(frozen=True)
 class MatMulBlockQuantizedFp8Weight(WeightOnly):
@@ -159,6 +177,9 @@ class MatMulBlockQuantizedFp8Weight(WeightOnly):
     def weight(self, ins: Inputs) -> tuple[Dim, Dim] | None:
         b = tensor(ins, 1).shape
         return None if b is None or len(b) != 2 else (b[1], b[0])
+
+    def packing(self) -> tuple[int, int]:
+        return 8, self.block_size
 
     def unpacking(self, ins: Inputs) -> int:
         return 1
@@ -185,6 +206,9 @@ class MatMulBlockQuantizedFp4Weight(WeightOnly):
     def weight(self, ins: Inputs) -> tuple[Dim, Dim] | None:
         b = tensor(ins, 1).shape
         return None if b is None or len(b) != 2 else (b[1] * 2, b[0])
+
+    def packing(self) -> tuple[int, int]:
+        return 4, self.block_size
 
     def bias(self, ins: Inputs) -> int:
         return int(has(ins, 5))

@@ -10,7 +10,7 @@ import click
 from perfc.plain_text import say
 
 from ._options import graphs_option, tables_option
-from ._output import OutputFile, emit, format_options
+from ._output import OutputFile, emit, format_options, written_by
 
 
 class Scoreboards(click.Group):
@@ -57,7 +57,7 @@ def op(
         experiment: list(experiment.evaluate(data, lambda line: say(line, is_error=True)))
         for experiment in chosen(names)
     }
-    emit(written(found, form), output)
+    emit(written(found, form, written_by(ctx)), output)
     if plot is not None:
         write_plot(found, plot)
     if cards:
@@ -105,7 +105,9 @@ def op(
     help="Write charts into a folder (SVG).",
 )
 @click.option("--folder", type=click.Path(path_type=Path, file_okay=False), help="Checkpoints.")
+@click.pass_context
 def graph(
+    ctx: click.Context,
     names: tuple[str, ...],
     dataset: str,
     graphs: Path,
@@ -154,6 +156,6 @@ def graph(
                 quantity=wanted, seeds=seeds or SEEDS, budget=budget, shares=shares or (1.0,),
                 families=families, samples=samples, say=to.say,
             )  # fmt: skip
-    emit(written(found, form), output)
+    emit(written(found, form, written_by(ctx)), output)
     if plot is not None:
         write_plots(found, plot)

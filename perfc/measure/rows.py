@@ -13,6 +13,7 @@ from perfc.analyzers.estimators.fitted_rates.subject import (
     Amounts,
     Subject,
     of_texts,
+    operands,
     operators,
     types,
     views,
@@ -246,11 +247,12 @@ def timed_row(
         kernel=index, part=number, part_s=c.time_s, time_s=c.time_s * share, iqr_s=c.part.iqr_s,
         best_s=c.part.best_s, inserted_s=c.part.inserted_s, floor_s=b.floor_s,
         sustained_s=b.time_s, target=run.target, label=k.label, kind=k.kind.value,
-        dtype=b.dtype.code, ops=operators(k), views=views(k), runtime_ops=runtime_operators(c),
-        nodes=names(o.name for o in k.nodes), launches=b.launches, mac=n.mac, alu=n.alu, sfu=n.sfu,
+        dtype=b.dtype.code, ops="+".join(operators(k)), views=views(k),
+        runtime_ops=runtime_operators(c), nodes=names(o.name for o in k.nodes),
+        launches=b.launches, mac=n.mac, alu=n.alu, sfu=n.sfu,
         integer=n.integer, read_bytes=n.read_bytes, write_bytes=n.write_bytes,
         moved_bytes=moved, op=str(k.anchor.op)[:LONGEST_OP],
-        operands=types(k.anchor.inputs, env), results=types(k.writes, env),
+        operands=types(operands(k.anchor.inputs, env)), results=types(operands(k.writes, env)),
     )  # fmt: skip
 
 

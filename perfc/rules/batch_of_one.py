@@ -21,7 +21,7 @@ class BatchOfOne(Rule):
 
     What it does:
         Finds the symbol that is the first extent of every input that has one, where its value was
-        given as 1, and compares the time of one item with an eighth of the time of eight. A
+        given as 1. Compares the time of one item with an eighth of the time of eight. A
         batch that nobody stated is assumed to be 1, which is no fault of the model's.
 
     Why is this bad:

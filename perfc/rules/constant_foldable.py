@@ -26,8 +26,8 @@ class ConstantFoldable(Rule):
         input has, and groups those that hand their results to each other.
 
     Why is this bad:
-        Runtimes compute such nodes once while loading, so that a run is no faster without them;
-        but each load pays for them, a file has more nodes than the network, and a tool that
+        Runtimes compute such nodes once while loading, so that a run is no faster without them.
+        But each load pays for them, a file has more nodes than the network, and a tool that
         folds nothing shows work that is none.
 
     Example:

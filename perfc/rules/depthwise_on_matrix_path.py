@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from perfc.ir.problem import Window
 from perfc.lint.finding import Finding, Severity
 from perfc.lint.rule import Rule
 from perfc.lint.subject import Subject
 from perfc.passes.ceilings import Ceiling
-from perfc.passes.efficiency import filter_extents, is_depthwise
 
 
 class DepthwiseOnMatrixPath(Rule):
@@ -40,13 +40,16 @@ class DepthwiseOnMatrixPath(Rule):
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Depthwise kernels bound by the vector unit."""
         for i, bound in enumerate(subject.kernels):
-            if not is_depthwise(bound.kernel) or bound.binding is not Ceiling.VECTOR:
+            problem = bound.kernel.problem
+            if not isinstance(problem, Window) or not problem.is_depthwise:
+                continue
+            if bound.binding is not Ceiling.VECTOR:
                 continue
             rest = [t for c, t in bound.sustained.items() if c is not Ceiling.VECTOR]
             then = max(rest, default=0.0)
             lower = [t for c, t in bound.floor.items() if c is not Ceiling.VECTOR]
             gain = subject.lightened(i, then, max(lower, default=0.0))
-            window = "x".join(map(str, filter_extents(bound.kernel.anchor)))
+            window = "x".join(map(str, problem.static_extents))
             times = bound.sustained_s / then if then else 0.0
             message = f"depthwise {window} convolution: vector unit {times:.1f}x its next ceiling"
             yield self.finding(

@@ -24,9 +24,9 @@ class Fp32Island(Rule):
     """Operators between a conversion to f32 and one back.
 
     What it does:
-        Follows what a Cast from f16 or bf16 to f32 feeds until conversions back, and reports the
+        Follows what a Cast from f16 or bf16 to f32 feeds until conversions back. Reports the
         operators in between where all that enters comes from such casts or is stored, and none
-        of them needs the range or the precision: sums, normalisations, softmax, exponentials and
+        of them needs the range or the precision. Sums, normalisations, softmax, exponentials and
         powers are left alone. The gain is that of the module without the conversions, with the
         stored f32 tensors that the operators read in 16 bits.
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from perfc.ir.graph import Node
-from perfc.ir.op import Kind
+from perfc.ir.problem import Window
 from perfc.lint.finding import Finding
 from perfc.lint.rule import Rule
 from perfc.lint.subject import Subject
-from perfc.passes.efficiency import filter_extents
 from perfc.report.units import share
 
 from .misaligned_extents import GRANULE_ROWS, padding, summed_granule, unpadded
@@ -31,7 +29,7 @@ class MisalignedChannels(Rule):
         do not run on the matrix unit and are left out.
 
     Why is this bad:
-        Kernels for the matrix unit read channels last and in whole instructions: a layer of 30
+        Kernels for the matrix unit read channels last and in whole instructions. A layer of 30
         channels takes as long as one of 32, and one of 3 as long as one of 4 (tf32) or 8 (f16).
 
     Example:
@@ -50,37 +48,31 @@ class MisalignedChannels(Rule):
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Convolutions on the matrix unit with padding."""
         for i, bound in enumerate(subject.kernels):
-            kernel = bound.kernel
-            if kernel.kind is not Kind.CONV or not bound.counts.mac:
-                continue
+            problem = bound.kernel.problem
             granule = summed_granule(bound, subject.report.machine, subject.report.tf32)
-            node = kernel.anchor
-            letters = node.op.extents(node.inputs, tuple(v.type for v in node.results))
-            if granule is None or not {"c", "k", "g"} <= set(letters):
+            if not isinstance(problem, Window) or not bound.counts.mac or granule is None:
                 continue
-            c, k, g = (subject.extent(letters[x]) for x in "ckg")
-            asked = {"in": c // g, "out": k // g}
-            wanted = {"in": wanted_in(node, asked["in"], granule), "out": GRANULE_ROWS}
+            asked = {"in": subject.extent(problem.depth), "out": subject.extent(problem.filters)}
+            wanted = {"in": wanted_in(problem, asked["in"], granule), "out": GRANULE_ROWS}
             off = {x: a for x, a in asked.items() if a % wanted[x]}
-            if (g > 1 and asked["in"] == 1) or not off:
+            if problem.is_depthwise or not off:
                 continue
             padded = padding(asked, wanted)
             gain = subject.lightened(i, unpadded(bound, padded))
-            each = " of each group" if g > 1 else ""
+            each = " of each group" if problem.groups > 1 else ""
             names = ", ".join(f"{a} {x} (of {wanted[x]})" for x, a in off.items())
             message = f"{bound.dtype} convolution with channels{each} {names}: "
             yield self.finding(
                 f"{message}{share(padded)} of its products are padding",
                 "choose channel counts that are whole multiples",
-                nodes=(node,),
+                nodes=(bound.kernel.anchor,),
                 gain=gain,
             )
 
 
-def wanted_in(node: Node, channels: int, granule: int) -> int:
+def wanted_in(problem: Window, channels: int, granule: int) -> int:
     """What the input channels of a group should be a multiple of; 1 where it does not matter."""
-    window = filter_extents(node)
-    strides = tuple(getattr(node.op, "strides", ())) or (1,) * len(window)
-    if window and strides == window and channels * math.prod(window) % granule == 0:
+    window = problem.static_extents
+    if window and problem.strides == window and channels * math.prod(window) % granule == 0:
         return 1
     return min(granule, FEW) if channels <= FEW else granule

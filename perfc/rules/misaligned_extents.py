@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from perfc.ir.graph import Node
-from perfc.ir.op import Kind
-from perfc.ir.types import DType, TensorType
+from perfc.ir.problem import Product
+from perfc.ir.types import DType
 from perfc.lint.finding import Finding
 from perfc.lint.rule import Rule
 from perfc.lint.subject import Subject
@@ -25,9 +24,9 @@ class MisalignedExtents(Rule):
 
     What it does:
         Rounds the extents m and n of a product up to whole instructions of 8, and the summed
-        extent k up to 16 bytes (of a batch that meets one matrix m is the rows of all items), and
-        compares the products that are executed with those that are
-        asked for. The gain is the matrix unit's time on the padding, as far as it binds.
+        extent k up to 16 bytes. Where a batch meets one matrix, m is the rows of all items.
+        Compares the products that are executed with those that are asked for. The gain is the
+        matrix unit's time on the padding, as far as it binds.
 
     Why is this bad:
         The matrix unit multiplies whole fragments, padding included; rows that do not begin at
@@ -51,20 +50,14 @@ class MisalignedExtents(Rule):
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Products on the matrix unit with padding."""
         for i, bound in enumerate(subject.kernels):
-            kernel = bound.kernel
-            if kernel.kind is not Kind.MATMUL or not bound.counts.mac:
+            problem = bound.kernel.problem
+            if not isinstance(problem, Product) or not bound.counts.mac:
                 continue
             granule = summed_granule(bound, subject.report.machine, subject.report.tf32)
-            if granule is None:
+            if granule is None or problem.weight_bits:
                 continue
-            node = kernel.anchor
-            outs = tuple(v.type for v in node.results)
-            letters = node.op.extents(node.inputs, outs)
-            if not {"m", "n", "k"} <= set(letters):
-                continue
-            asked = {k: subject.extent(letters[k]) for k in "mnk"}
-            if is_shared(node):
-                asked["m"] *= subject.extent(letters.get("b", 1))
+            extents = {"m": problem.rows, "n": problem.n, "k": problem.k}
+            asked = {name: subject.extent(d) for name, d in extents.items()}
             wanted = {"n": GRANULE_ROWS, "k": granule}
             # few rows are the batch's doing, and skinny products wait for memory anyway
             if asked["m"] > GRANULE_ROWS:
@@ -78,13 +71,7 @@ class MisalignedExtents(Rule):
             part = share(padded)
             message = f"{bound.dtype} product with {names}: {part} of its products are padding"
             advice = "choose extents that are whole multiples, or pad them once in the weights"
-            yield self.finding(message, advice, nodes=(node,), gain=gain)
-
-
-def is_shared(node: Node) -> bool:
-    """Whether all rows of the batch meet one matrix, so that a library sees one tall product."""
-    factor = node.inputs[1] if len(node.inputs) > 1 else None
-    return factor is not None and isinstance(factor.type, TensorType) and factor.type.rank == 2
+            yield self.finding(message, advice, nodes=(bound.kernel.anchor,), gain=gain)
 
 
 def summed_granule(bound: KernelBound, machine: Machine, tf32: bool) -> int | None:

@@ -21,8 +21,8 @@ class RedundantReshape(Rule):
 
     What it does:
         Finds Reshape, Flatten, Squeeze and Unsqueeze whose result has the shape of their operand,
-        or of the operand of the views before them; and a Reshape whose operand is itself the
-        result of one, where its target shape copies no extent of the operand.
+        or of the operand of the views before them. Finds a Reshape too whose operand is itself
+        the result of one, where its target shape copies no extent of the operand.
 
     Why is this bad:
         A reshape moves nothing, but a runtime still schedules it, and it stands between

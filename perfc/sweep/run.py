@@ -62,7 +62,7 @@ class Evaluator:
     groups: list[int] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.rates = Rates(self.machine, self.report.tf32)
+        self.rates = Rates(self.machine, tf32=self.report.tf32)
         kernels = self.table.kernels
         self.sizes = {v: _nbytes(v) for k in kernels for v in (*k.reads, *k.writes)}
         numbers: dict[object, int] = {}

@@ -22,6 +22,7 @@ from perfc.analyzers.training.cells import summarise
 from perfc.analyzers.training.evaluate import Asked, Slice, everything, figure
 from perfc.analyzers.training.experiments import experiments
 from perfc.analyzers.training.graphs import bench
+from perfc.analyzers.training.graphs import scoreboard as graph_scoreboard
 from perfc.analyzers.training.graphs.bench import (
     Scored,
     by_family,
@@ -138,6 +139,29 @@ def test_scores_are_residuals_over_the_spread_of_rows_in_other_turns(tmp_path: P
     # 0.95 · 1.05 of twenty rows beside all: everything but the last hundredth
     for name in ("half", "eight bits"):
         assert (found[name].low, found[name].high) == pytest.approx((-2, 2))
+
+
+def test_the_spread_of_a_turn_is_learned_from_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[list[str]] = []
+
+    class DoneError(Exception):
+        pass
+
+    def done(*_: object) -> None:
+        raise DoneError
+
+    def spreads(turns: list[str]) -> list[list[str]]:
+        monkeypatch.setattr(calibrate, "_turns", lambda *_: turns)
+        asked.clear()
+        with pytest.raises(DoneError):
+            calibrate.calibrate([], cast("Any", None), (), cast("Any", None),
+                                leave_machines_out=False, how=calibrate.Calibrating())  # fmt: skip
+        return list(asked)
+
+    monkeypatch.setattr(calibrate, "_spread", lambda turns, _: asked.append(turns))
+    monkeypatch.setattr(calibrate, "_seen", done)
+    assert spreads(["a", "b", "c"]) == [["b", "c"], ["a", "c"], ["a", "b"]]
+    assert spreads(["a"]) == [["a"]], "one alone has no others"
 
 
 # Scoreboards
@@ -284,6 +308,17 @@ def test_families_of_enough_rows_come_worst_first() -> None:
     assert [(round(f.mape, 6), f.rows, f.is_family) for f in found] == [
         (0.3, 2, True), (0.1, 3, True),
     ]  # fmt: skip
+
+
+def test_a_table_of_figures_is_as_wide_as_its_longest_cells() -> None:
+    one = scored([run_row(n) for n in "abc"], [1.0, 2.0, 4.0], [1.1, 2.2, 4.4])
+    lines = graph_scoreboard.written(list(figures("mine", [one])), "text").splitlines()
+    assert len(lines) == 4
+    head = lines[0]
+    column = head.index("protocol") if "protocol" in head else lines[1].index("random")
+    assert [line[column:].startswith("random") for line in lines[1:]] == [True] * 3
+    assert all(line.startswith("mine") and "10.0%" in line for line in lines[1:])
+    assert len({line.index("10.0%") for line in lines[1:]}) == 1
 
 
 def test_agreement_of_ranks_counts_ties_on_either_side() -> None:

@@ -253,6 +253,14 @@ def test_train_and_eval_write_what_they_say(tmp_path: Path) -> None:
     assert code == 0
     found = json.loads(text[text.index("[\n") :])
     assert {f["slice"] for f in found} >= {"all rows", "inference", "eager, gtx1080ti"}
+    page = tmp_path / "graph.md"
+    code, _ = run(eval_command, "graph", *where, *chosen, "--seed", "0", "--short", "-o", str(page))
+    assert code == 0
+    title, _, origin, table = page.read_text(encoding="utf-8").split("\n\n")
+    assert title == "# Accuracy: whole models from their graphs, made"
+    assert "--predictor boosted-totals --dataset made --graphs DIR --split random" in origin
+    assert "--seed 0 --short -o graph.md` wrote this page" in origin
+    assert len(table.splitlines()) == 2 + len(found)
 
 
 def test_a_model_is_predicted_and_told_when_it_lies_outside(
@@ -263,8 +271,8 @@ def test_a_model_is_predicted_and_told_when_it_lies_outside(
     known = replace(weights.card_of(made, test, "random, seed 0", {}), operators=())
     card = weights.save(made, known, tmp_path)
     model = str(Path(__file__).parents[2] / "examples" / "models" / "resnet50.onnx.gz")
-    given = ("--weights", str(card), "--batch", "8", "--torch", "1.8")
-    plain = ("--precision", "f32", "--output-format", "json")
+    given = ("--weights", str(card), "--dim", "batch=8", "--runtime-version", "1.8")
+    plain = ("--dtype", "f32", "--no-tf32", "--output-format", "json")
     code, text = run(predict_command, model, *given, *plain, "-t", "titan-xp")
     assert code == 0
     inside = json.loads(text)
@@ -275,7 +283,7 @@ def test_a_model_is_predicted_and_told_when_it_lies_outside(
     width = [x["high"] / x["value"] for x in (inside, outside)]
     assert width[1] > width[0]
     assert run(predict_command, model, *given, "-t", "nonsense")[0] == 2
-    assert run(predict_command, model, *given, "-t", "a100", "--precision", "x")[0] == 2
+    assert run(predict_command, model, *given, "-t", "a100", "--dtype", "x")[0] == 2
 
 
 def test_whole_models_adapt_weights_on_the_command_line(

@@ -8,9 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import perfc
 from perfc.analyzers.artefacts import artefact
-from perfc.analyzers.artefacts.artefact import Artefact
-from perfc.analyzers.estimators import predictor
+from perfc.analyzers.artefacts.artefact import Artefact, Cells
+from perfc.analyzers.estimate.estimate import Predictor
+from perfc.analyzers.estimators import Execution, predictor, why
+from perfc.analyzers.estimators.forest_reason import ForestReason
 from perfc.analyzers.estimators.predictor import (
     FAR,
     LONGEST,
@@ -177,6 +180,26 @@ def test_weights_are_chosen_by_type_then_protocol_then_machine(tmp_path: Path) -
     assert [card.name for card in predictor.available(tmp_path)["matmul"]] == [
         "matmul-eager", "matmul-f16", "matmul-t4", "matmul",
     ]  # fmt: skip
+
+
+PRODUCT = b"""<ir_version: 10, opset_import: ["" : 22]>
+g (bfloat16[64, 64] x, bfloat16[64, 64] w) => (bfloat16[64, 64] y) { y = MatMul (x, w) }"""
+
+
+def test_weights_that_kept_no_rows_name_none(flat: Artefact, tmp_path: Path) -> None:
+    """The flat weights say why: scale and factor, no neighbours; no more with none of many."""
+    report = perfc.analyze(PRODUCT, "a100", runtime="cudagraph")
+    execution = Execution(report.roofline, report.kernels, folder=tmp_path)
+    found = why(execution, 0, Predictor.LEARNED)
+    assert isinstance(found, ForestReason)
+    assert (found.weights, found.factor, found.neighbours) == ("matmul", 1.0, ())
+    nothing = np.zeros(0)
+    names = flat.card.parameters
+    empty = Cells(names, nothing, np.zeros((0, len(names))), nothing, nothing)
+    artefact.save(replace(flat, cells=empty), tmp_path, overwrite=True)
+    again = why(execution, 0, Predictor.LEARNED)
+    assert isinstance(again, ForestReason)
+    assert again.neighbours == ()
 
 
 # Distances

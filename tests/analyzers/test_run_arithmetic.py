@@ -20,6 +20,7 @@ from perfc.analyzers.steps.setting import Precision, Setting
 from perfc.passes.ceilings import KernelBound
 from perfc.passes.roofline import GRAPH_GAP
 from perfc.passes.runtimes import Launch
+from perfc.passes.runtimes import runtime as runtime_named
 from perfc.passes.streams import launch_s
 
 from .toy import bound, toy
@@ -101,10 +102,10 @@ def test_a_host_takes_a_launch_of_a_framework_for_each_kernel(tmp_path: Path) ->
 def test_the_run_is_the_longer_of_device_and_host_end_by_end(tmp_path: Path) -> None:
     """Five launches take 40, 100 and 200 µs."""
     machine = toy(tmp_path, "launch_overhead_s 10e-6 sheet")
-    found = kept_waiting(run_of(50, 60, 70, wait=5), 5, machine, "eager")
+    found = kept_waiting(run_of(50, 60, 70, wait=5), 5, machine, runtime_named("eager"))
     assert ends(found.time) == us(50, 100, 200)
     assert found.wait_s == pytest.approx((5 + 40) * US)
-    busy = kept_waiting(run_of(300, 400, 500, wait=5), 5, machine, "eager:2")
+    busy = kept_waiting(run_of(300, 400, 500, wait=5), 5, machine, runtime_named("eager:2"))
     assert busy.time == run_of(300, 400, 500).time
     assert busy.wait_s == pytest.approx(5 * US)
 
@@ -115,17 +116,17 @@ def test_no_host_keeps_recorded_graphs_processors_or_measured_launches_waiting(
     device = run_of(50, 60, 70)
     stated = toy(tmp_path, "launch_overhead_s 10e-6 sheet")
     for runtime in ("cudagraph", "inductor", "ort", "eager-unfused"):
-        assert kept_waiting(device, 5, stated, runtime) is device
+        assert kept_waiting(device, 5, stated, runtime_named(runtime)) is device
     measured = toy(tmp_path, "launch_overhead_s 10e-6 lab")
-    assert kept_waiting(device, 5, measured, "eager") is device
+    assert kept_waiting(device, 5, measured, runtime_named("eager")) is device
     processor = toy(tmp_path, "launch_overhead_s 10e-6 sheet", kind="cpu")
-    assert kept_waiting(device, 5, processor, "eager") is device
+    assert kept_waiting(device, 5, processor, runtime_named("eager")) is device
     silent = toy(tmp_path)
-    assert ends(kept_waiting(device, 5, silent, "eager").time) == us(50, 100, 200)
+    assert ends(kept_waiting(device, 5, silent, runtime_named("eager")).time) == us(50, 100, 200)
 
 
 def test_the_note_of_a_host_says_how_long_a_launch_takes() -> None:
-    assert host_note(12.0) == (
+    assert host_note(12.0, runtime_named("eager")) == (
         "the device waits for its host: 12 launches, 20 µs each in a framework, assumed "
         "(--runtime cudagraph)"
     )

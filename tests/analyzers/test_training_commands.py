@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from perfc.analyzers.artefacts import artefact
 from perfc.analyzers.artefacts.card import card_text
 from perfc.analyzers.training import experiments as module
 from perfc.analyzers.training import growing, scoreboard
+from perfc.analyzers.training.evaluate import Figure
 from perfc.analyzers.training.fit import Recipe
 from perfc.commands.eval import command as evaluate
 from perfc.commands.train import command as train
@@ -22,6 +24,9 @@ from .synthetic import write_table
 
 pytest.importorskip("pyarrow")
 pytest.importorskip("pandas")
+
+NAMED = module.experiments()
+FIGURE = Figure("random", "all", 3, 0.1, 0.1, 0.9, 1.0, 1.5, None, "")
 
 
 @pytest.fixture(autouse=True)
@@ -129,6 +134,34 @@ def test_the_scoreboard_has_every_split(tmp_path: Path) -> None:
     missed = any(f["goal"] is not None and f["mape"] > f["goal"] for f in figures)
     assert code == int(missed)
     assert plot.read_text().startswith("<svg")
+
+
+def test_a_page_says_what_is_held_out_and_which_command_wrote_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_table(tmp_path / "aic_gemm.parquet")
+    page = Path("accuracy") / "matmul.md"
+    page.parent.mkdir()
+    code, out = run(evaluate, "op", "matmul", "--data", str(tmp_path), "-o", str(page))
+    assert code in (0, 1)
+    assert not out
+    title, held_out, _, origin, table = page.read_text(encoding="utf-8").split("\n\n")
+    assert title == f"# Accuracy: {module.experiments()['matmul'].title}"
+    assert "(n, k), and one fifth of them is held out" in held_out
+    assert origin == (
+        f"`eval op matmul --data DIR -o accuracy/matmul.md` wrote this page on {date.today()}."
+    )
+    assert all(line.count("|") == 10 for line in table.splitlines())
+    assert str(tmp_path) not in page.read_text(encoding="utf-8")
+
+
+def test_a_page_of_several_experiments_has_a_table_for_each() -> None:
+    steps = [e for n, e in NAMED.items() if n.startswith("step-")]
+    found = scoreboard.page({e: [FIGURE] for e in steps}, "Written by hand.")
+    assert found.count("\n## ") == found.count("| random | all |") == len(steps) == 4
+    assert found.startswith("# ")
+    assert found.count("Written by hand.") == 1
 
 
 def test_an_experiment_that_is_none_is_told_with_those_there_are(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ FORMED = [name for name, c in commands() if any(p.name == "form" for p in c.para
 class Nothing:
     """An experiment without figures."""
 
-    name = title = "nothing"
+    name = title = held_out = "nothing"
 
     def evaluate(self, *_: object) -> Iterator[object]:
         return iter(())

@@ -19,7 +19,12 @@ from perfc.analyzers.estimators.fitted_rates.classes import (
 )
 from perfc.analyzers.estimators.fitted_rates.efficiencies import HOST
 from perfc.analyzers.estimators.fitted_rates.layout import moved_bytes
-from perfc.analyzers.estimators.fitted_rates.subject import of_bound, parse_types, types
+from perfc.analyzers.estimators.fitted_rates.subject import (
+    of_bound,
+    operands,
+    parse_types,
+    types,
+)
 from perfc.api import analyze
 from perfc.errors import MissingExtraError, ParseError
 from perfc.machine import load_machine, validate
@@ -167,7 +172,8 @@ def test_a_kernel_is_the_same_from_the_analysis_and_from_its_row(residual: str) 
     bound = report.roofline.kernels[0]
     subject = of_bound(bound, report.env, 0.0)
     assert subject.op == "conv"
-    assert subject.operands == parse_types(types(bound.kernel.anchor.inputs, report.env))
+    printed = types(operands(bound.kernel.anchor.inputs, report.env))
+    assert subject.operands == parse_types(printed)
     assert classify(subject).names[0] == "conv.direct"
     assert classify(subject).terms[Term.MAC] == 20 * 20 * 9 * 16 * 32
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import subprocess
@@ -32,7 +33,8 @@ def write_map(root: Path) -> int:
 def mapped(root: Path, path: Path, line: int) -> list[str]:
     """Tests that run a line, as the map has them; empty where there is no map.
 
-    Of a line that runs when its file is imported, as a constant's, those that run any of the file.
+    Of a line that runs when its file is imported, as a constant's, those that run any of the file:
+    which test imported it first says nothing.
     """
     if not (root / MAP).is_file():
         return []
@@ -47,9 +49,23 @@ def mapped(root: Path, path: Path, line: int) -> list[str]:
             for number, contexts in data.contexts_by_lineno(name).items():
                 tests = {context.partition("|")[0] for context in contexts} - {""}
                 by_line.setdefault(number, set()).update(tests)
-    found = by_line.get(line) or {test for tests in by_line.values() for test in tests}
+    found = by_line.get(line, set()) if is_called(root / path, line) else set()
+    found = found or {test for tests in by_line.values() for test in tests}
     known = [name for name in found if (root / name.partition("::")[0]).is_file()]
     return sorted(known)
+
+
+def is_called(path: Path, line: int) -> bool:
+    """Whether a line is inside of a function, so that it does not run on import."""
+    if not path.is_file():
+        return True
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    bodies = (
+        (node.body[0].lineno, node.end_lineno or node.lineno)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    )
+    return any(first <= line <= last for first, last in bodies)
 
 
 def by_file(tests: list[str]) -> list[str]:

@@ -16,9 +16,10 @@ from perfc.ir.known import Known
 from perfc.ir.types import DType, TensorType
 from perfc.machine import Machine, MemoryLevel, Peak, Rate, list_machines, load_machine
 from perfc.passes.efficiency import TILE
+from perfc.passes.floor import excess
 from perfc.passes.fuse import Fuse
 from perfc.passes.manager import Analyses
-from perfc.passes.residency import beyond, missed
+from perfc.passes.residency import missed
 from perfc.passes.roofline import GRAPH_GAP, Ceiling, RooflineTable, bounds
 from perfc.passes.runtimes import runtimes
 from perfc.passes.shapes import Shapes
@@ -113,8 +114,8 @@ def test_a_large_tensor_is_charged_beyond_what_l2_holds_before_and_after() -> No
 
 
 def test_what_passes_a_cache_is_at_least_what_it_cannot_hold() -> None:
-    assert beyond(100, 50, 60) == 40
-    assert beyond(10, 50, 60) == 0
+    assert excess(100, 60) == 40
+    assert excess(10, 60) == 0
 
 
 def test_operands_that_fit_only_one_by_one_still_miss() -> None:

@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from enum import Enum
 from itertools import pairwise
 
-from perfc.passes.efficiency import has_channels_apart
-
 from .subject import Subject
 
 BLOCK = 16
@@ -90,13 +88,12 @@ def padded(extent: int, block: int = BLOCK) -> int:
 
 
 def _conv(s: Subject) -> Class:
-    x, w, y = s.operand(0), s.operand(1), s.result
-    if x is None or w is None or y is None or len(w.shape) < 3 or len(y.shape) < 3:
+    y, w, problem = s.result, s.operand(1), s.window
+    if problem is None or y is None or w is None:
         return Class(("conv",), {Term.MAC: s.mac, **traffic(s.nbytes)})
-    made, depth, window = w.shape[0], w.shape[1], math.prod(w.shape[2:])
-    groups = s.attributes.get("group", (1,))[0]
-    if s.op == "conv_transpose":
+    if problem.is_transposed:
         return Class(("conv.transposed", "conv"), {Term.MAC: s.mac, **traffic(s.nbytes)})
+    made, depth, window, groups = w.shape[0], w.shape[1], math.prod(w.shape[2:]), problem.groups
     batch = y.shape[0]
     sites = batch * math.prod(y.shape[2:])
     rows = batch * math.prod(y.shape[2:-1])
@@ -104,7 +101,7 @@ def _conv(s: Subject) -> Class:
     if len(w.shape) != 4:
         terms[Term.MAC] = s.mac
         return Class((f"conv.{len(w.shape) - 2}d", "conv"), terms)
-    if has_channels_apart(groups, depth) and made == groups:
+    if problem.is_depthwise and made == groups:
         if made % ALIGNMENT:
             terms[Term.MAC] = s.mac
             terms[Term.ROW] = float(rows * made)
@@ -136,7 +133,7 @@ def _conv(s: Subject) -> Class:
         return Class(("conv.vector", "conv"), terms)
     if window == 1:
         terms[Term.STORE_BYTE] = 4.0 * sites * padded(made) * (-(-depth // POINTWISE_DEPTH) - 1)
-        name = "conv.pointwise" if all(v == 1 for v in s.attributes.get("strides", (1,))) else ""
+        name = "conv.pointwise" if problem.stride == 1 else ""
         return Class((name or "conv.pointwise.strided", "conv.pointwise", "conv"), terms)
     terms[Term.STORE_BYTE] = 4.0 * sites * padded(made) * -(-depth // BLOCK)
     terms[Term.ROW] = rows * -(-padded(made) // (4 * BLOCK)) * -(-depth // BLOCK)

@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from perfc.ir.evaluate import evaluate
-from perfc.ir.graph import Node, Value
+from perfc.ir.graph import Value
+from perfc.ir.problem import Window
 from perfc.ir.types import DType, TensorType
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def accepts(kernel: Kernel, blocked: set[Value]) -> bool:
         return len(own) == 1 and own[0] in blocked
     match node.op.mnemonic:
         case "conv":
-            return is_blocked_conv(node)
+            return is_blocked_conv(kernel)
         case op if op in _POOLS:
             return len(own) == 1 and channels(own[0]) % BLOCK == 0 and len(node.results) == 1
         case op if op in _PASSING:
@@ -109,32 +110,26 @@ def is_data(kernel: Kernel, v: Value) -> bool:
     """Whether a convolution reads ``v`` in blocks; with few channels it reads plain ones."""
     if kernel.anchor.op.mnemonic != "conv":
         return True
-    if kernel.anchor.inputs[0] is v or not isinstance(v.type, TensorType):
-        weight = kernel.anchor.inputs[1]
-        if weight is None or not isinstance(weight.type, TensorType) or not weight.type.shape:
-            return True
-        per_group = weight.type.shape[1]
-        groups = getattr(kernel.anchor.op, "group", 1)
-        return not (groups == 1 and isinstance(per_group, int) and per_group < BLOCK)
-    return True
+    problem = kernel.problem
+    if kernel.anchor.inputs[0] is not v or not isinstance(problem, Window):
+        return True
+    return not (problem.groups == 1 and isinstance(problem.depth, int) and problem.depth < BLOCK)
 
 
-def is_blocked_conv(node: Node) -> bool:
+def is_blocked_conv(kernel: Kernel) -> bool:
     """Whether a convolution is done on blocks."""
-    x, w = node.inputs[0], node.inputs[1]
-    if x is None or w is None or not isinstance(w.type, TensorType) or w.weight is None:
+    problem, weight = kernel.problem, kernel.anchor.inputs[1]
+    if not isinstance(problem, Window) or weight is None or weight.weight is None:
         return False
-    shape = w.type.shape
-    if w.type.dtype is not DType.F32 or shape is None or len(shape) != 4:
+    if kernel.mac_dtype is not DType.F32 or len(problem.extents) != 2:
         return False
-    made, per_group = shape[0], shape[1]
-    groups = getattr(node.op, "group", 1)
-    if not isinstance(made, int) or not isinstance(per_group, int):
+    made, depth = problem.out_channels, problem.depth
+    if not isinstance(made, int) or not isinstance(depth, int):
         return False
-    if groups == 1:
-        return per_group < BLOCK or per_group % ALIGNMENT == 0
+    if problem.groups == 1:
+        return depth < BLOCK or depth % ALIGNMENT == 0
     if made % ALIGNMENT:
         return False
-    if per_group == 1 and made == groups:
+    if problem.is_depthwise and made == problem.groups:
         return True
-    return per_group % BLOCK == 0 and (made // groups) % BLOCK == 0
+    return depth % BLOCK == 0 and (made // problem.groups) % BLOCK == 0

@@ -1,19 +1,21 @@
 """What efficiency is fitted on: one kernel with its operators, extents and counts as numbers.
 
-Made from an analysed kernel, or from a row of a dataset: both give the same.
+Made from an analysed kernel, or from a row of a dataset, which is one printed: both give the same.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING
 
 from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Value
-from perfc.ir.op import Kind
+from perfc.ir.op import Kind, Op
+from perfc.ir.problem import Window
+from perfc.ir.problem.window import Form
 from perfc.ir.types import TensorType
 
 if TYPE_CHECKING:
@@ -91,6 +93,32 @@ class Subject:
         return self.operands[index] if index < len(self.operands) else None
 
     @property
+    def window(self) -> Window | None:
+        """The window of a convolution, None where operands do not tell it."""
+        x, w, y = self.operand(0), self.operand(1), self.result
+        if (
+            x is None
+            or w is None
+            or y is None
+            or not 3 <= len(w.shape) == len(x.shape) == len(y.shape)
+        ):
+            return None
+        rank, of = len(w.shape) - 2, self.attributes
+        strides, dilations = (of.get(n) or (1,) * rank for n in ("strides", "dilations"))
+        pads, groups = of.get("pads") or (0,) * 2 * rank, of.get("group", (1,))[0]
+        if {len(strides), len(dilations), len(pads) - rank} != {rank} or groups < 1:
+            return None
+        form = Form.TRANSPOSED if self.op == "conv_transpose" else Form.CONVOLUTION
+        made, taken = w.shape[0], w.shape[1] * groups
+        if form is Form.TRANSPOSED:
+            made, taken = w.shape[1] * groups, w.shape[0]
+        return Window(
+            y.shape[0], taken, made, x.shape[2:], y.shape[2:], w.shape[2:], strides, dilations,
+            tuple(zip(pads[:rank], pads[rank:], strict=True)),
+            self.words.get("auto_pad", "NOTSET"), groups, form,
+        )  # fmt: skip
+
+    @property
     def result(self) -> Operand | None:
         """The first result."""
         return self.results[0] if self.results else None
@@ -113,11 +141,31 @@ def parse_types(text: str) -> tuple[Operand | None, ...]:
 def of_bound(bound: KernelBound, env: Mapping[str, int], moved_bytes: float = 0.0) -> Subject:
     """The kernel of an analysis."""
     kernel, n = bound.kernel, bound.counts
-    return of_texts(
-        kernel.kind.value, str(kernel.anchor.op), operators(kernel), views(kernel),
-        bound.dtype.code, types(kernel.anchor.inputs, env), types(kernel.writes, env),
-        Amounts(bound.launches, n.mac, n.sfu, n.read_bytes, n.write_bytes, moved_bytes),
+    attributes, words = attributes_of(kernel.anchor.op)
+    return Subject(
+        kernel.kind.value, kernel.anchor.op.mnemonic, operators(kernel), views(kernel),
+        bound.dtype.code, attributes, operands(kernel.anchor.inputs, env),
+        operands(kernel.writes, env), bound.launches, n.mac, n.sfu, n.read_bytes, n.write_bytes,
+        moved_bytes, words,
     )  # fmt: skip
+
+
+def attributes_of(op: Op) -> tuple[dict[str, tuple[int, ...]], dict[str, str]]:
+    """Those that differ from the default: numbers and lists of them, and words."""
+    attributes: dict[str, tuple[int, ...]] = {}
+    words: dict[str, str] = {}
+    for f in fields(op):
+        value = getattr(op, f.name)
+        if value == f.default:
+            continue
+        match value:
+            case int():
+                attributes[f.name] = (int(value),)
+            case tuple() if all(isinstance(v, int) for v in value):
+                attributes[f.name] = tuple(map(int, value))
+            case str():
+                words[f.name] = value
+    return attributes, words
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,20 +214,30 @@ def views(kernel: Kernel) -> int:
     return sum(n.op.kind is Kind.VIEW for n in kernel.nodes)
 
 
-def operators(kernel: Kernel) -> str:
+def operators(kernel: Kernel) -> tuple[str, ...]:
     """ONNX operators of a kernel that are not views."""
     real = [n for n in kernel.nodes if n.op.kind is not Kind.VIEW and n not in kernel.folded]
-    return "+".join(n.loc.op_type or n.op.mnemonic for n in real)
+    return tuple([n.loc.op_type or n.op.mnemonic for n in real])
 
 
-def types(values: Iterable[Value | None], env: Mapping[str, int]) -> str:
-    """Types in one cell, ``f32[1,64,56,56] f32[64,64,3,3]w``; ``-`` for what is missing."""
-    cells: list[str] = []
-    for v in list(values)[:MOST_OPERANDS]:
+def operands(values: Sequence[Value | None], env: Mapping[str, int]) -> tuple[Operand | None, ...]:
+    """The first tensors; None for what is missing."""
+    found: list[Operand | None] = []
+    for v in values[:MOST_OPERANDS]:
         if v is None or not isinstance(v.type, TensorType) or v.type.shape is None:
-            cells.append("-")
+            found.append(None)
             continue
-        shape = ",".join(str(int(evaluate(d, env))) for d in v.type.shape)
+        shape = tuple([int(evaluate(d, env)) for d in v.type.shape])
         is_stored = v.weight is not None or v.known is not None
-        cells.append(f"{v.type.dtype.code}[{shape}]{'w' if is_stored else ''}")
+        found.append(Operand(v.type.dtype.code, shape, is_stored))
+    return tuple(found)
+
+
+def types(found: Sequence[Operand | None]) -> str:
+    """Operands in one cell, ``f32[1,64,56,56] f32[64,64,3,3]w``; ``-`` for what is missing."""
+    cells = [
+        "-" if o is None
+        else f"{o.dtype}[{','.join(map(str, o.shape))}]{'w' if o.is_stored else ''}"
+        for o in found
+    ]  # fmt: skip
     return " ".join(cells)

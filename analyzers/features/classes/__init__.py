@@ -38,6 +38,7 @@ class Amounts:
     sfu: Array
     read_bytes: Array
     write_bytes: Array
+    integer: float = 0.0
 
 
 class KernelClass(ABC):

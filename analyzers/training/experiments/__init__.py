@@ -45,6 +45,11 @@ class Experiment(ABC):
     has_weights: ClassVar[bool] = True
     """Whether there is something to train."""
 
+    @property
+    @abstractmethod
+    def held_out(self) -> str:
+        """What the figures are tested on, in a sentence or two."""
+
     @abstractmethod
     def train(self, folder: Path, say: Say, ready: Ready | None = None) -> Artefact:
         """What is shipped, from all rows of the tables in a folder.
@@ -86,6 +91,15 @@ class OperatorExperiment(Experiment):
     choose: Callable[[Rows], bool] | None = None
     calibrating: Calibrating = field(default_factory=Calibrating)
     every_fold: bool = False
+
+    @property
+    def held_out(self) -> str:
+        """Groups of shapes, then machines."""
+        folds = "each fifth in turn" if self.every_fold else "one fifth of them"
+        return (
+            f"Rows are grouped by their shapes ({', '.join(self.group)}), and {folds} is held out. "
+            "Then each machine is held out, alone and with the other machines of its chip."
+        )
 
     def rows(self, folder: Path) -> list[Rows]:
         """All blocks."""

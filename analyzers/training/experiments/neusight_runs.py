@@ -49,6 +49,10 @@ class Runs(Experiment):
     name = "neusight_runs"
     title = "Whole transformers, eager PyTorch in FP32, kernels summed"
     has_weights: ClassVar[bool] = False
+    held_out = (
+        "Every run of a whole model is held out: the predictors learned from single operators "
+        "alone. The width of a run's interval is chosen on runs of the other networks."
+    )
 
     def train(self, folder: Path, say: Say, ready: Ready | None = None) -> Artefact:
         """Nothing is trained.

@@ -66,6 +66,14 @@ class StepExperiment(Experiment):
     recipe: SumRecipe = field(default_factory=SumRecipe)
     by_family: SumRecipe = field(default_factory=lambda: SumRecipe(folds=10))
 
+    @property
+    def held_out(self) -> str:
+        """Architectures, families, machines."""
+        return (
+            "Three random draws of architectures are held out, then every family of architectures "
+            "once, then each machine where several were measured."
+        )
+
     def rows(self, folder: Path, say: Say) -> list[StepRow]:
         """Rows of this way of running."""
         return [r for r in every_row(folder, say) if r.setting.mode is self.mode]

@@ -18,22 +18,40 @@ HEAD = (
     "within 10 %", "τ", "in 90 %", "trained in s", "row in ms",
 )  # fmt: skip
 TEXT_COLUMNS = 3
+COLUMNS = (
+    "Tested rows are of architectures, families or machines that were not trained on.\n"
+    "*MAPE* is the mean of |predicted / measured − 1|, *τ* Kendall's rank correlation, *in 90 %* "
+    "the share of rows inside their interval."
+)
 PALE = ("#f7fbff", "#6baed6")
 """Colours that black numbers can be read on."""
 
 
-def written(figures: Sequence[GraphFigure], form: str) -> str:
-    """The figures as ``text``, ``markdown`` or ``json``."""
+def written(figures: Sequence[GraphFigure], form: str, origin: str = "") -> str:
+    """The figures as ``text``, ``markdown`` or ``json``.
+
+    Args:
+        figures: of every predictor, protocol and slice.
+        form: one of the three.
+        origin: what wrote a page of Markdown and when, in a sentence.
+    """
     match form:
         case "json":
             return json.dumps([plain(f) for f in figures], indent=2) + "\n"
         case "markdown":
-            lines = [f"| {' | '.join(HEAD)} |"]
-            lines.append("|" + " --- |" * TEXT_COLUMNS + " ---: |" * (len(HEAD) - TEXT_COLUMNS))
-            lines += [f"| {' | '.join(_cells(f))} |" for f in figures]
-            return "\n".join(lines) + "\n"
+            return page(figures, origin)
         case _:
             return "\n".join(_text(figures)) + "\n"
+
+
+def page(figures: Sequence[GraphFigure], origin: str) -> str:
+    """A page of Markdown: what the columns are, what wrote it, and the table."""
+    datasets = ", ".join(dict.fromkeys(f.dataset for f in figures))
+    lines = [f"| {' | '.join(HEAD)} |"]
+    lines.append("|" + " --- |" * TEXT_COLUMNS + " ---: |" * (len(HEAD) - TEXT_COLUMNS))
+    lines += [f"| {' | '.join(_cells(f))} |" for f in figures]
+    title = f"# Accuracy: whole models from their graphs{datasets and f', {datasets}'}"
+    return "\n\n".join(part for part in (title, COLUMNS, origin, "\n".join(lines)) if part) + "\n"
 
 
 def plain(figure: GraphFigure) -> Mapping[str, object]:

@@ -1,0 +1,220 @@
+"""From kernels of the IR to rows of the operator predictor: class, element type, extents.
+
+Parameters that a class does not know are left out later, so a row may give more than its class
+needs today.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from perfc.ir.evaluate import Numbers, evaluate
+from perfc.ir.op import Kind
+from perfc.ir.problem import Attention, Product, Rows, Span, Window
+from perfc.ir.types import TensorType
+
+if TYPE_CHECKING:
+    from perfc.ir.graph import Value
+    from perfc.passes.roofline import KernelBound
+
+TOLERANCE = 0.01
+TWIN = {"f16": "bf16"}
+"""Types that the same kernels of attention are built for, at the same rates; rows are of the
+second."""
+MAPPING = {
+    Kind.ELEMENTWISE: "elementwise",
+    Kind.QUANTIZE: "elementwise",
+    Kind.MOVEMENT: "movement",
+    Kind.GATHER: "embedding",
+}
+"""Classes of kernels that write an element for each that they read; a gather is a look-up."""
+ROWWISE = {Kind.SOFTMAX: "softmax", Kind.NORMALIZATION: "normalization"}
+STREAMING = frozenset({Kind.REDUCTION, Kind.POOL})
+"""Kernels of which no rows are published; they stream their operands once, as pointwise ones do."""
+
+
+class Lowered(NamedTuple):
+    """A kernel as the operator predictor sees it.
+
+    Args:
+        class_name: of `perfc.analyzers.features.classes`.
+        dtype: element type that is computed in.
+        parameters: extents of one launch.
+    """
+
+    class_name: str
+    dtype: str
+    parameters: Mapping[str, float]
+
+
+def lower(bound: KernelBound, env: Mapping[str, int]) -> Lowered | None:
+    """The row of a kernel, None where no class knows it or it writes nothing that has a size."""
+    if bound.counts.write_bytes <= 0:
+        return None
+    kind = bound.kernel.kind
+    match bound.kernel.problem:
+        case Product() as problem:
+            return _product(problem, bound, env)
+        case Window() as problem if kind is Kind.CONV:
+            extents = convolution(problem, env)
+            return None if extents is None else Lowered("convolution", bound.dtype.code, extents)
+        case Attention() as problem:
+            return _attention(problem, bound, env)
+        case Rows() as problem if kind in ROWWISE:
+            return _rowwise(problem, bound, env)
+    if kind in MAPPING:
+        return _mapping(bound, env)
+    return _streaming(bound, env) if kind in STREAMING else None
+
+
+def _product(problem: Product, bound: KernelBound, env: Mapping[str, int]) -> Lowered | None:
+    """Taken only where the extents give the products that the kernel does."""
+    at = Numbers(env)
+    batch, m, n, k = (
+        float(at(d)) for d in (problem.products, problem.rows, problem.n, problem.k)
+    )  # fmt: skip
+    mac, anchor = bound.counts.mac, bound.kernel.anchor
+    if mac <= 0 or abs(batch * m * n * k - mac) > TOLERANCE * mac:
+        return None
+    parameters = {"m": m, "n": n, "k": k, "batch": batch}
+    right = anchor.inputs[1] if len(anchor.inputs) > 1 else None
+    if right is not None and right.weight is not None:
+        # frameworks store the weights of linear layers with the reduced axis last
+        parameters["transposed"] = 1.0
+    if problem.weight_bits:
+        parameters["weight_bits"] = float(problem.weight_bits)
+        parameters["scale_block"] = float(problem.scale_block)
+    return Lowered("matmul", bound.dtype.code, parameters)
+
+
+def convolution(problem: Window, env: Mapping[str, int]) -> dict[str, float] | None:
+    """Extents in at most two directions, more are folded into the first; None where one is 0."""
+    at = Numbers(env)
+    spatial = [int(at(d)) for d in problem.in_extents]
+    (out_h, out_w), (kernel_h, kernel_w) = (
+        (math.prod(each[:-1]), each[-1] if each else 0)
+        for each in ([at(d) for d in ds] for ds in (problem.out_extents, problem.extents))
+    )
+    batch, made, depth = (at(d) for d in (problem.batch, problem.out_channels, problem.in_channels))
+    if not spatial or not all((batch, made, depth, out_h, out_w, kernel_h, kernel_w)):
+        return None
+    pads = problem.pads_before(spatial)
+    parameters = {
+        "batch": batch,
+        "in_channels": depth,
+        "out_channels": made,
+        "in_h": math.prod(spatial[:-1]),
+        "in_w": spatial[-1],
+        "out_h": out_h,
+        "out_w": out_w,
+        "kernel_h": kernel_h,
+        "kernel_w": kernel_w,
+        "stride_h": math.prod(problem.strides[:-1]),
+        "stride_w": problem.strides[-1],
+        "pad_h": pads[0] if len(spatial) == 2 else 0,
+        "pad_w": pads[-1],
+        "dilation_h": math.prod(problem.dilations[:-1]),
+        "dilation_w": problem.dilations[-1],
+        "groups": problem.groups,
+        "transposed": problem.is_transposed,
+    }
+    return {name: float(value) for name, value in parameters.items()}
+
+
+def _attention(problem: Attention, bound: KernelBound, env: Mapping[str, int]) -> Lowered | None:
+    """Extents of the scores; one query is a decoding step."""
+    at = Numbers(env)
+    counted = {
+        "batch": float(at(problem.batch)),
+        "heads": float(at(problem.heads)),
+        "query_len": float(at(problem.query_len)),
+        "kv_len": float(at(problem.kv_len)),
+        "head_dim": float(at(problem.head_dim)),
+    }
+    if min(counted.values()) < 1:
+        return None
+    parameters = counted | {
+        "kv_heads": float(at(problem.kv_heads)),
+        "value_dim": float(at(problem.value_dim)),
+        "causal": float(problem.is_causal),
+        "window": float(problem.window),
+        "cache_bits": float(problem.cache_bits),
+    }
+    dtype = TWIN.get(bound.dtype.code, bound.dtype.code)
+    if parameters["query_len"] > 1:
+        return Lowered("attention_prefill", dtype, parameters)
+    cached_len = parameters["kv_len"] - 1
+    for name in ("query_len", "kv_len", "causal"):
+        del parameters[name]
+    return Lowered("attention_decode", dtype, {**parameters, "cached_len": cached_len})
+
+
+def _rowwise(problem: Rows, bound: KernelBound, env: Mapping[str, int]) -> Lowered | None:
+    """Rows and their length; of statistics that are given, rows of the last axis."""
+    at, kernel = Numbers(env), bound.kernel
+    rows, elements = float(at(problem.rows)), float(at(problem.elements))
+    if problem.span is Span.CHANNEL:
+        extents = shape(kernel.anchor.inputs[0], env) or (1,)
+        rows = elements / max(extents[-1], 1)
+    if not rows or not elements:
+        return None
+    dtype = stored_type(kernel.writes[0]) if kernel.writes else bound.dtype.code
+    return Lowered(ROWWISE[kernel.kind], dtype, {"rows": rows, "cols": elements / rows})
+
+
+def _mapping(bound: KernelBound, env: Mapping[str, int]) -> Lowered | None:
+    """Elements written, as rows of the last axis; tensors and bytes moved; operations."""
+    kernel = bound.kernel
+    extents = shape(kernel.writes[0] if kernel.writes else None, env)
+    if extents is None or not math.prod(extents):
+        return None
+    numel = math.prod(extents)
+    columns = float(extents[-1]) if extents else 1.0
+    read = [shape(v, env) for v in kernel.reads]
+    whole = [each for each in read if each is not None and math.prod(each) >= numel]
+    parameters = {
+        "rows": numel / columns,
+        "cols": columns,
+        "operands": float(len(kernel.reads)),
+        "tensor_operands": float(len(whole)),
+    }
+    name = MAPPING[kernel.kind]
+    return Lowered(name, stored_type(kernel.writes[0]), parameters | _stream(bound, numel))
+
+
+def _streaming(bound: KernelBound, env: Mapping[str, int]) -> Lowered | None:
+    """Elements and bytes of the operand, which is larger than the result."""
+    kernel = bound.kernel
+    if not kernel.reads or not kernel.writes:
+        return None
+    extents = shape(kernel.anchor.inputs[0] if kernel.anchor.inputs else None, env)
+    if extents is None or not math.prod(extents):
+        return None
+    parameters = {"operands": 1.0, "tensor_operands": 1.0, **_stream(bound, math.prod(extents))}
+    return Lowered("elementwise", stored_type(kernel.writes[0]), parameters)
+
+
+def _stream(bound: KernelBound, numel: int) -> dict[str, float]:
+    """What passes a kernel of ``numel`` elements."""
+    n = bound.counts
+    return {
+        "elements": float(numel),
+        "read_bytes": n.read_bytes,
+        "write_bytes": n.write_bytes,
+        "alu": n.alu,
+        "sfu": n.sfu,
+    }
+
+
+def stored_type(value: Value) -> str:
+    """Element type of a tensor."""
+    return value.type.dtype.code if isinstance(value.type, TensorType) else "f32"
+
+
+def shape(value: Value | None, env: Mapping[str, int]) -> tuple[int, ...] | None:
+    """The extents of a tensor as numbers, None where its rank is not known."""
+    if value is None or not isinstance(value.type, TensorType) or value.type.shape is None:
+        return None
+    return tuple(int(evaluate(d, env)) for d in value.type.shape)

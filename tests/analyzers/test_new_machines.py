@@ -1,0 +1,171 @@
+"""A few runs of a machine nobody measured, and how far off one may be: examples by hand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from perfc.analyzers.graph.rows import GraphRow, Measurements
+from perfc.analyzers.intervals.conformal import Band
+from perfc.analyzers.steps.setting import Mode, Precision, Setting
+from perfc.analyzers.whole_runs.few_rows import (
+    KIND,
+    MACHINE,
+    UNTRAINED,
+    WAY,
+    Shift,
+    averaged,
+    design,
+    deviations,
+    regressed,
+)
+from perfc.analyzers.whole_runs.kernel_sums import KINDS
+from perfc.analyzers.whole_runs.machine_bands import (
+    GAUSSIAN,
+    Bands,
+    LeftOut,
+    Unseen,
+    from_few,
+    unseen,
+)
+from perfc.analyzers.whole_runs.pooled import SHARES_START
+
+
+def test_one_offset_is_drawn_to_the_mean_as_its_prior_allows() -> None:
+    """Two rows of 1 and 3, noise 1: (1 + 3) / (2 + 1). Without one the other leaves half of it.
+
+    Left out, the first is 1 − 3 / 2 = −0.5 and the second 3 − 1 / 2.
+    """
+    table, residual = np.ones((2, 1)), np.array([1.0, 3.0])
+    offsets, left, evidence = regressed(table, residual, 1.0)
+    assert offsets.tolist() == pytest.approx([4 / 3])
+    assert left.tolist() == pytest.approx([-0.5, 2.5])
+    # of two numbers of variance 2 and covariance 1: xᵀ C⁻¹ x = (2·1 − 2·3 + 2·9) / 3, |C| = 3
+    assert evidence == pytest.approx(-0.5 * (14 / 3 + math.log(3)))
+
+
+def test_evidence_is_the_gaussian_density_up_to_a_constant() -> None:
+    rng = np.random.default_rng(0)
+    table, residual, noise = rng.standard_normal((6, 2)), rng.standard_normal(6), 0.3
+    covariance = table @ table.T + noise**2 * np.eye(6)
+    expected = -0.5 * (
+        residual @ np.linalg.solve(covariance, residual) + np.linalg.slogdet(covariance)[1]
+    )
+    offsets, left, evidence = regressed(table, residual, noise)
+    assert evidence == pytest.approx(expected)
+    precision = table.T @ table + noise**2 * np.eye(2)
+    assert offsets == pytest.approx(np.linalg.solve(precision, table.T @ residual))
+    for i in range(6):
+        others = np.arange(6) != i
+        without, _, _ = regressed(table[others], residual[others], noise)
+        assert left[i] == pytest.approx(residual[i] - table[i] @ without)
+
+
+def test_noises_are_weighed_by_their_evidence() -> None:
+    """Rows that agree to a thousandth are hardly drawn to zero; rows that scatter are."""
+    table = np.ones((8, 1))
+    close, _ = averaged(table, 0.2 + 0.001 * np.tile([1.0, -1.0], 4))
+    wide, _ = averaged(table, 0.2 + 0.25 * np.tile([1.0, -1.0], 4))
+    assert close[0] == pytest.approx(0.2 * 8 / (8 + 0.03**2), rel=1e-3)
+    assert wide[0] == pytest.approx(0.2 * 8 / (8 + 0.25**2), rel=5e-3)
+    assert wide[0] < close[0]
+
+
+def test_a_row_that_strays_moves_an_offset_little() -> None:
+    table, prior = np.ones((9, 1)), np.array([1.0])
+    plain, _ = Shift.learned(table, np.full(9, 0.5), prior)
+    residual = np.array([0.5] * 8 + [5.0])
+    strayed, left = Shift.learned(table, residual, prior)
+    assert plain.offsets[0] == pytest.approx(0.5, rel=1e-3)
+    assert plain(2 * table).tolist() == pytest.approx([1.0] * 9, rel=1e-3)
+    assert strayed.offsets[0] == pytest.approx(0.5, abs=0.06)
+    assert left[-1] == pytest.approx(4.5, rel=0.02)
+
+
+def test_offsets_multiply_batches_ways_precisions_versions_and_kinds() -> None:
+    rows = (
+        GraphRow("g", "g", Setting(Precision.BF16, compiled=True, version=(2, 9)), "t4", 256, 1.0),
+        GraphRow("g", "g", Setting(Precision.AMP_F16, version=(1, 13)), "t4", 1, 1.0),
+    )
+    features = np.zeros((2, SHARES_START + KINDS), np.float32)
+    features[0, SHARES_START + 3], features[1, SHARES_START] = 0.5, 1.0
+    found = design(Measurements("d", {}, rows), features)
+    modes, precisions = len(Mode), len(Precision)
+    assert found.shape == (2, 2 + modes + precisions + 2 + KINDS)
+    # 256 are eight doublings
+    assert found[:, :2].tolist() == [[1, 1], [1, 0]]
+    ways = found[:, 2 : 2 + modes]
+    assert [list(Mode)[i] for i in ways.argmax(axis=1)] == [Mode.COMPILED, Mode.EAGER]
+    typed = found[:, 2 + modes : 2 + modes + precisions]
+    assert [list(Precision)[i] for i in typed.argmax(axis=1)] == [
+        Precision.BF16, Precision.AMP_F16,
+    ]  # fmt: skip
+    assert ways.sum() == typed.sum() == 2
+    assert found[:, 2 + modes + precisions :][:, :2].tolist() == [[1, 1], [0, 0]]
+    shares = found[:, -KINDS:]
+    assert (shares[0, 3], shares[1, 0], shares.sum()) == (0.5, 1.0, 1.5)
+    expected = deviations({"eager", "training"})
+    assert len(expected) == found.shape[1]
+    assert expected[:2].tolist() == [MACHINE, WAY]
+    assert expected[2 : 2 + modes].tolist() == [
+        WAY if m in (Mode.EAGER, Mode.TRAINING) else UNTRAINED for m in Mode
+    ]
+    assert set(expected[2 + modes : -KINDS]) == {WAY}
+    assert set(expected[-KINDS:]) == {KIND}
+
+
+# Bands
+
+YES, NO = np.array([True]), np.array([False])
+WIDTH = np.array([0.5])
+
+
+def ends(bands: Bands, trained: bool, moved: bool = False, kinless: bool = False) -> list[float]:
+    flags = (np.array([flag]) for flag in (trained, moved, kinless))
+    return [float(end[0]) for end in bands.ends(WIDTH, *flags)]
+
+
+def test_a_band_is_of_how_much_is_known_of_the_machine() -> None:
+    """Half a unit of spread times the band; of others the root of 0.3² and (0.5 · 0.8)²."""
+    bands = Bands(Band(-1, 2), Unseen(0.3, 0.8), Band(-1.5, 1.2), Band(-3, 1))
+    assert ends(bands, True) == [-0.5, 1.0]
+    assert ends(bands, False) == pytest.approx([-0.5, 0.5])
+    assert ends(bands, False, moved=True) == [-0.75, 0.6]
+    assert ends(bands, True, moved=True) == [-0.75, 0.6]
+    # without kin as far as that says, and no nearer than with
+    assert ends(bands, True, kinless=True) == [-1.5, 1.0]
+    assert ends(bands, False, moved=True, kinless=True) == [-1.5, 0.6]
+
+
+def test_without_machines_left_out_bands_are_doubled() -> None:
+    bare = Bands(Band(-1, 2))
+    assert ends(bare, False) == [-1.0, 2.0]
+    assert ends(bare, False, moved=True) == [-1.0, 2.0]
+    assert ends(bare, True, kinless=True) == [-0.5, 1.0]
+    assert ends(Bands(Band(0.5, 2)), True) == [0, 1]
+    assert ends(Bands(Band(-2, -0.5)), True) == [-1, 0]
+
+
+def test_machines_left_out_say_offsets_of_ways_and_what_is_left_within() -> None:
+    """One machine is off by 0.3 and 0.5 in its two ways, another by 0.1: √((0.17 + 0.01) / 2).
+
+    What is left within is 0 or 0.2, 0.1 of spread apart: 0 or 2, of which nine tenths are 2.
+    """
+    one = LeftOut(np.array([0.3, 0.3, 0.3, 0.5]), np.full(4, 0.1), ["a", "a", "a", "b"])
+    other = LeftOut(np.array([0.1, 0.1, 0.3]), np.full(3, 0.1), ["a"] * 3)
+    found = unseen([one, other])
+    offsets = ((0.3**2 + 0.5**2) / 2 + 0.1**2) / 2
+    assert found.offset == pytest.approx(GAUSSIAN * math.sqrt(offsets))
+    assert found.within == pytest.approx(2)
+    # four rows of five are exact, so that nine tenths of them reach the fifth, eight tenths do not
+    assert unseen([LeftOut(np.zeros(20), np.ones(20), ["a"] * 20)]).within == 0
+
+
+def test_a_band_of_few_rows_is_their_largest_but_for_a_tenth() -> None:
+    """Of nine and one more nine tenths are nine; of nineteen and one more eighteen."""
+    assert from_few(np.array([0.1, -0.9, 0.5])) == Band(-0.9, 0.9)
+    scores = np.arange(1.0, 20.0) * np.tile([1.0, -1.0], 10)[:19]
+    assert from_few(scores) == Band(-18, 18)
+    assert from_few(scores[:9]) == Band(-9, 9)

@@ -1,0 +1,130 @@
+"""What a reader of the documentation relies on: short sentences, links, figures that agree."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from perfc.analyzers.training.experiments import experiments
+from perfc.analyzers.training.scoreboard import HEAD
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
+ACCURACY = DOCS / "accuracy"
+PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
+PROSE = [page for page in PAGES if page.name != "CHANGELOG.md"]
+FIGURES = [page for page in sorted(ACCURACY.glob("*.md")) if page.stem != "method"]
+LONGEST = 35
+"""Words of a sentence."""
+WORD = re.compile(r"\S*\w\S*")
+ITEM = re.compile(r"^(?:[-*]|\d+\.)\s+")
+END = re.compile(r"(?<=[.!?])[)*\"]*\s+(?=[^a-z])| · ")
+FORMULAS = "- **"
+"""How the page of operators begins its entries, which are formulas."""
+
+
+def paragraphs(page: Path) -> Iterator[tuple[int, str]]:
+    """Paragraphs and items of lists with the number of their first line; no tables, no code."""
+    text = page.read_text(encoding="utf-8")
+    fenced, start, block = False, 0, list[str]()
+    for number, line in enumerate([*text.splitlines(), ""], 1):
+        stripped = line.strip()
+        is_fence = stripped.startswith("```")
+        is_formula = page.name == "ops.md" and stripped.startswith(FORMULAS)
+        skipped = fenced or is_fence or is_formula or stripped.startswith(("|", "#", "<!--"))
+        if block and (skipped or not stripped or ITEM.match(stripped)):
+            yield start, " ".join(block)
+            block = []
+        fenced = fenced != is_fence
+        if skipped or not stripped:
+            continue
+        start = start if block else number
+        block.append(ITEM.sub("", stripped, count=1) if not block else stripped)
+
+
+def sentences(paragraph: str) -> list[str]:
+    """Sentences; a link counts as its text, a span of code as one word."""
+    plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", paragraph)
+    return END.split(re.sub(r"`[^`]*`", "Code", plain))
+
+
+def long_sentences(page: Path) -> list[str]:
+    """Sentences that are too long, each with its line and its number of words."""
+    found = []
+    for number, paragraph in paragraphs(page):
+        for sentence in sentences(paragraph):
+            words = len(WORD.findall(sentence))
+            if words > LONGEST:
+                found.append(f"{page.name}:{number}: {words} words: {sentence}")
+    return found
+
+
+def name_of(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+@pytest.mark.parametrize("page", PROSE, ids=name_of)
+def test_no_sentence_is_long(page: Path) -> None:
+    assert not long_sentences(page)
+
+
+def test_long_sentences_are_seen_in_paragraphs_and_lists_alone(tmp_path: Path) -> None:
+    long = "a " * LONGEST + "word."
+    short = "A " + "b " * (LONGEST - 2) + "`code of several words`."
+    page = tmp_path / "page.md"
+    page.write_text(f"# {long}\n\n{short}\n{short}\n\n| {long} |\n\n```\n{long}\n```\n")
+    assert not long_sentences(page)
+    page.write_text(f"{short}\n\n- {short}\n- Here: {long}\n\n1. {long.replace(' ', chr(10), 9)}\n")
+    assert [line.split(": ")[0] for line in long_sentences(page)] == ["page.md:4", "page.md:6"]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_links_lead_to_files_and_headings(page: Path) -> None:
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    for link in re.findall(r"\]\(([^)\s]+)\)", text):
+        if re.match(r"\w+:", link):
+            continue
+        path, _, anchor = link.partition("#")
+        target = page.parent / path if path else page
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target), link
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub makes them."""
+    heads = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
+@pytest.mark.parametrize("page", FIGURES, ids=name_of)
+def test_a_page_of_figures_names_the_command_that_writes_it(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    found = re.search(r"`((?:perfc|python) [^`]*)` wrote .* on \d{4}-\d\d-\d\d\.", text)
+    assert found is not None
+    words = shlex.split(found[1])
+    if words[:2] == ["perfc", "eval"]:
+        assert words[-2:] == ["-o", name_of(page)]
+    if words[2] == "op":
+        assert set(words[3 : words.index("--data")]) <= set(experiments())
+        tables = [line for line in text.splitlines() if line.startswith("| held out")]
+        assert tables == [f"| {' | '.join(HEAD)} |"] * len(tables)
+    assert f"]({page.relative_to(DOCS).as_posix()})" in (DOCS / "accuracy.md").read_text(
+        encoding="utf-8"
+    )
+
+
+def test_headlines_are_copied_from_their_pages() -> None:
+    text = (DOCS / "accuracy.md").read_text(encoding="utf-8")
+    rows = [line for line in text.splitlines() if re.search(r"\| MAPE [\d.]+ ?%, median", line)]
+    assert len(rows) > len(FIGURES)
+    for row in rows:
+        mape, median, coverage = re.findall(r"([\d.]+) ?%", row)
+        page = re.search(r"\]\((accuracy/\w+\.md)\)", row)
+        assert page is not None
+        lines = (DOCS / page[1]).read_text(encoding="utf-8").replace(" %", "%").splitlines()
+        figures = rf"\| {mape}%[^|]*\| {median}%.*\| {coverage}% \|"
+        assert any(re.search(figures, line) for line in lines), row
