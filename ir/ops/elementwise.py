@@ -126,8 +126,8 @@ def pointwise(
 ) -> type[Elementwise]:
     """An elementwise operator that is only data: one row of the tables in these files.
 
-    A row is assigned to the name of its class at the top of a file, where a look-up finds it by
-    its text: ``Exp = pointwise("exp", "Exp-13", …``.
+    A row starts a line and is assigned to the name of its class, since a look-up finds the file
+    by that text: ``Exp = pointwise("exp", "Exp-13", …``.
 
     Args:
         mnemonic: name in the text form.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
@@ -12,6 +13,7 @@ from perfc.ir.cost import Work
 from perfc.ir.dim import Dim, symbol
 from perfc.ir.graph import Inputs, Value
 from perfc.ir.op import Op, Types
+from perfc.ir.ops import load_all
 from perfc.ir.ops.attention import Attention
 from perfc.ir.ops.causal_conv import CausalConvWithState
 from perfc.ir.ops.contrib_attention import MultiHeadAttention, ProjectedAttention
@@ -122,6 +124,11 @@ def test_work_is_the_formulas_at_the_extents() -> None:
     assert Blend().work((), ()) == Work(mac=k * 5, alu=2, dtype=DType.I8)
     assert Blended().work((), ()) == Work(alu=15)
     assert Blend(is_known=False).work((), ()) is None
+
+
+def test_no_docstring_names_a_formula_that_its_class_has_not() -> None:
+    unfilled = re.compile(r"\{(mac|alu|sfu|integer|read_bytes|write_bytes)\}")
+    assert [c.__name__ for c in load_all().values() if unfilled.search(c.__doc__ or "")] == []
 
 
 def test_a_docstring_names_formulas_and_says_them() -> None:
