@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from functools import cache
+from types import CodeType
 
 from .dim import Dim, Monomial, Poly, substitute
 from .record import record
@@ -88,6 +90,33 @@ class Work:
 
 
 NO_WORK = Work()
+UNITS = ("mac", "alu", "sfu", "integer")
+"""The counts of ``Work`` that a formula may state."""
+
+
+@cache
+def _compiled(formula: str) -> CodeType:
+    return compile(formula, "<formula>", "eval")
+
+
+def work_of(formulas: Mapping[str, str], letters: Mapping[str, Dim], dtype: DType | None) -> Work:
+    """The work that ``formulas`` state with these numbers for their letters.
+
+    Formulas are text of the operators' own source, never of a model.
+
+    Args:
+        formulas: by unit, arithmetic of whole numbers; what is not in ``UNITS`` is left out.
+        letters: values of the letters.
+        dtype: element type of the macs, kept where macs are counted.
+
+    >>> work_of({"mac": "m*n*k", "alu": "m*n"}, {"m": 2, "n": 3, "k": 4}, None).mac
+    24
+    """
+    mac, alu, sfu, integer = (
+        eval(_compiled(formulas[unit]), {"__builtins__": {}}, letters) if unit in formulas else 0
+        for unit in UNITS
+    )
+    return Work(mac, alu, sfu, integer, dtype if "mac" in formulas else None)
 
 
 def total_work(parts: Iterable[Work]) -> Work:

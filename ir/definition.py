@@ -13,6 +13,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 if TYPE_CHECKING:
     from .op import Op
 
+Attributes: TypeAlias = dict[str, object]
+"""Attributes of a node by name, as a model gives them; ``adapt`` of an operator brings those of
+every version to the fields of its class."""
 Positive: TypeAlias = int
 """An attribute of at least 1: a group count, a width, a block size."""
 Natural: TypeAlias = int

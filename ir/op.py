@@ -8,7 +8,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from ..errors import ShapeError
-from .cost import NO_TRAFFIC, NO_WORK, Traffic, Work, dim_sum
+from .cost import NO_TRAFFIC, NO_WORK, UNITS, Traffic, Work, dim_sum, work_of
 from .definition import Operands, range_problem
 from .dim import Dim
 from .graph import Inputs
@@ -83,10 +83,22 @@ class Op:
     """Whether its domain gives each form a version, so that nothing may be added to this one."""
     kind: ClassVar[Kind] = Kind.ELEMENTWISE
     formulas: ClassVar[Mapping[str, str]] = {}
-    """``mac``, ``alu``, ``sfu``, ``integer``, ``read_bytes``, ``write_bytes`` over ``extents``."""
+    """``mac``, ``alu``, ``sfu``, ``integer``, ``read_bytes``, ``write_bytes`` over ``extents``.
+    ``{alu}`` in the docstring stands for ``alu = …``, so that a formula is written only here."""
+
+    is_counted: ClassVar[bool] = True
+    """Whether types tell what it computes; else its work is None."""
+    macs_in: ClassVar[DType | None] = None
+    """Element type of the macs where it is always another than that of the first operand."""
 
     def __init_subclass__(cls) -> None:
-        """Read the marks of its operands and register the class; a name twice is an error."""
+        """Read the marks of its operands, complete the docstring and register the class.
+
+        A name twice is an error.
+        """
+        if cls.__doc__ and "{" in cls.__doc__:
+            for unit, formula in cls.formulas.items():
+                cls.__doc__ = cls.__doc__.replace(f"{{{unit}}}", f"{unit} = {formula}")
         if "operands" in cls.__dict__:
             cls.signature = Operands.of(cls.operands)
             cls.operands = cls.signature.names
@@ -123,8 +135,21 @@ class Op:
         return ()
 
     def work(self, ins: Inputs, outs: Types) -> Work | None:
-        """Operations by unit; None where nobody knows (never zero for unknown)."""
-        return NO_WORK
+        """Operations by unit, by default ``formulas`` at ``extents``.
+
+        None where nobody knows (never zero for unknown): where it ``is_counted`` in no case, or
+        where there are formulas, but no extents.
+        """
+        if not self.is_counted:
+            return None
+        if self.formulas.keys().isdisjoint(UNITS):
+            return NO_WORK
+        letters = self.extents(ins, outs)
+        return work_of(self.formulas, letters, self.mac_dtype(ins)) if letters else None
+
+    def mac_dtype(self, ins: Inputs) -> DType | None:
+        """Element type of the macs where it is not that of the first operand."""
+        return self.macs_in
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         """Compulsory bytes; by default each operand and each result once."""
@@ -133,8 +158,8 @@ class Op:
         return each_once(ins, outs)
 
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
-        """The letters of ``formulas`` with this node's numbers."""
-        return {}
+        """The letters of ``formulas`` with this node's numbers; by default ``e``, the elements."""
+        return {"e": count(outs[0])} if self.formulas else {}
 
     def problem(self, ins: Inputs, outs: Types) -> Problem | None:
         """Extents by name, None where they are not known or it is none of those problems."""

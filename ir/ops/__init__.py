@@ -14,6 +14,7 @@ from ..op import BY_ONNX, REGISTRY, Op
 
 _MNEMONIC = re.compile(r'^ {4}mnemonic(?::[^=\n]*)? = "([^"]+)"', re.MULTILINE)
 _ONNX = re.compile(r"^ {4}onnx(?::[^=\n]*)? = \(([^)]*)\)", re.MULTILINE)
+_ROW = re.compile(r'^[A-Z]\w+ = \w+\(\s*"(\w+)",\s*"([\w.:]+)', re.MULTILINE)
 _STRING = re.compile(r'"([^"]+)"')
 
 
@@ -26,6 +27,8 @@ def _index() -> tuple[dict[str, str], dict[str, str]]:
         with open(os.path.join(__path__[0], f"{family}.py"), encoding="utf-8") as source:
             text = source.read()
         by_mnemonic.update(dict.fromkeys(_MNEMONIC.findall(text), family))
+        for mnemonic, name in _ROW.findall(text):
+            by_mnemonic[mnemonic] = by_onnx[name] = family
         for names in _ONNX.findall(text):
             by_onnx.update(dict.fromkeys(_STRING.findall(names), family))
     return by_mnemonic, by_onnx

@@ -7,38 +7,28 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..broadcast import broadcast
-from ..cost import Work
 from ..dim import Dim
 from ..graph import Inputs
 from ..known import Item
 from ..op import Types, count, has, tensor
 from ..types import TensorType
 from . import exact
-from .elementwise import Elementwise, first_dtype
+from .elementwise import Elementwise, first_dtype, pointwise
 
 
 def _relu(x: Item) -> Item:
     return exact.maximum(x, 0.0 if isinstance(x, float) else 0)
 
 
-class Relu(Elementwise):
-    """``max(x, 0)``. Source: ONNX Relu-14."""
-
-    mnemonic = "relu"
-    onnx = ("Relu",)
-    operands = ("X",)
-    function = _relu
-
-
-@dataclass(frozen=True)
-class LeakyRelu(Elementwise):
-    """``x if x >= 0 else alpha * x``: a comparison and a product. Source: ONNX LeakyRelu-16."""
-
-    mnemonic = "leaky_relu"
-    onnx = ("LeakyRelu",)
-    operands = ("X",)
-    alu_per_element = 2
-    alpha: float = 0.01
+Relu = pointwise("relu", "Relu-14", "X", "``max(x, 0)``", _relu)
+LeakyRelu = pointwise(
+    "leaky_relu",
+    "LeakyRelu-16",
+    "X",
+    "``x if x >= 0 else alpha * x``: a comparison and a product",
+    alu=2,
+    alpha=0.01,
+)
 
 
 class PRelu(Elementwise):
@@ -59,136 +49,70 @@ class PRelu(Elementwise):
         return (TensorType(first_dtype(ins, 0, 1), tensor(ins, 0).shape),)
 
 
-@dataclass(frozen=True)
-class ThresholdedRelu(Elementwise):
-    """``x if x > alpha else 0``. Source: ONNX ThresholdedRelu-22."""
-
-    mnemonic = "thresholded_relu"
-    onnx = ("ThresholdedRelu",)
-    operands = ("X",)
-    alpha: float = 1.0
-
-
-@dataclass(frozen=True)
-class Elu(Elementwise):
-    """``x if x >= 0 else alpha * (exp(x) - 1)``. Source: ONNX Elu-22."""
-
-    mnemonic = "elu"
-    onnx = ("Elu",)
-    operands = ("X",)
-    alu_per_element, sfu_per_element = 3, 1
-    alpha: float = 1.0
-
-
-@dataclass(frozen=True)
-class Celu(Elementwise):
-    """``max(0, x) + min(0, alpha * (exp(x / alpha) - 1))``. Source: ONNX Celu-12."""
-
-    mnemonic = "celu"
-    onnx = ("Celu",)
-    operands = ("X",)
-    alu_per_element, sfu_per_element = 6, 1
-    alpha: float = 1.0
-
-
-@dataclass(frozen=True)
-class Selu(Elementwise):
-    """``gamma * (x if x > 0 else alpha * (exp(x) - 1))``. Source: ONNX Selu-22."""
-
-    mnemonic = "selu"
-    onnx = ("Selu",)
-    operands = ("X",)
-    alu_per_element, sfu_per_element = 4, 1
-    alpha: float = 1.67326319
-    gamma: float = 1.05070102
-
-
-@dataclass(frozen=True)
-class HardSigmoid(Elementwise):
-    """``max(0, min(1, alpha * x + beta))``. Source: ONNX HardSigmoid-22."""
-
-    mnemonic = "hard_sigmoid"
-    onnx = ("HardSigmoid",)
-    operands = ("X",)
-    alu_per_element = 4
-    alpha: float = 0.2
-    beta: float = 0.5
-
-
-class HardSwish(Elementwise):
-    """``x * max(0, min(1, x / 6 + 0.5))``. Source: ONNX HardSwish-22."""
-
-    mnemonic = "hard_swish"
-    onnx = ("HardSwish",)
-    operands = ("X",)
-    alu_per_element = 5
-
-
-class Sigmoid(Elementwise):
-    """``1 / (1 + exp(-x))``. Source: ONNX Sigmoid-13."""
-
-    mnemonic = "sigmoid"
-    onnx = ("Sigmoid",)
-    operands = ("X",)
-    alu_per_element, sfu_per_element = 2, 2
-
-
-class Tanh(Elementwise):
-    """Hyperbolic tangent, one special function. Source: ONNX Tanh-13."""
-
-    mnemonic = "tanh"
-    onnx = ("Tanh",)
-    operands = ("input",)
-    alu_per_element, sfu_per_element = 0, 1
-
-
-class Softplus(Elementwise):
-    """``log(exp(x) + 1)``. Source: ONNX Softplus-22."""
-
-    mnemonic = "softplus"
-    onnx = ("Softplus",)
-    operands = ("X",)
-    alu_per_element, sfu_per_element = 1, 2
-
-
-class Softsign(Elementwise):
-    """``x / (1 + |x|)``. Source: ONNX Softsign-22."""
-
-    mnemonic = "softsign"
-    onnx = ("Softsign",)
-    operands = ("input",)
-    alu_per_element, sfu_per_element = 2, 1
-
-
-class Mish(Elementwise):
-    """``x * tanh(log(1 + exp(x)))``. Source: ONNX Mish-22; arXiv:1908.08681."""
-
-    mnemonic = "mish"
-    onnx = ("Mish",)
-    operands = ("X",)
-    alu_per_element, sfu_per_element = 2, 3
-
-
-@dataclass(frozen=True)
-class Swish(Elementwise):
-    """``x / (1 + exp(-alpha * x))``. Source: ONNX Swish-24; arXiv:1710.05941."""
-
-    mnemonic = "swish"
-    onnx = ("Swish",)
-    operands = ("X",)
-    alu_per_element, sfu_per_element = 3, 2
-    alpha: float = 1.0
-
-
-@dataclass(frozen=True)
-class QuickGelu(Elementwise):
-    """``x * sigmoid(alpha * x)``. Source: ONNX Runtime contrib QuickGelu-1."""
-
-    mnemonic = "quick_gelu"
-    onnx = ("com.microsoft::QuickGelu",)
-    operands = ("X",)
-    alu_per_element, sfu_per_element = 3, 2
-    alpha: float = 1.702
+ThresholdedRelu = pointwise(
+    "thresholded_relu", "ThresholdedRelu-22", "X", "``x if x > alpha else 0``", alpha=1.0
+)
+Elu = pointwise(
+    "elu", "Elu-22", "X", "``x if x >= 0 else alpha * (exp(x) - 1)``", alu=3, sfu=1, alpha=1.0
+)
+Celu = pointwise(
+    "celu",
+    "Celu-12",
+    "X",
+    "``max(0, x) + min(0, alpha * (exp(x / alpha) - 1))``",
+    alu=6,
+    sfu=1,
+    alpha=1.0,
+)
+Selu = pointwise(
+    "selu",
+    "Selu-22",
+    "X",
+    "``gamma * (x if x > 0 else alpha * (exp(x) - 1))``",
+    alu=4,
+    sfu=1,
+    alpha=1.67326319,
+    gamma=1.05070102,
+)
+HardSigmoid = pointwise(
+    "hard_sigmoid",
+    "HardSigmoid-22",
+    "X",
+    "``max(0, min(1, alpha * x + beta))``",
+    alu=4,
+    alpha=0.2,
+    beta=0.5,
+)
+HardSwish = pointwise(
+    "hard_swish", "HardSwish-22", "X", "``x * max(0, min(1, x / 6 + 0.5))``", alu=5
+)
+Sigmoid = pointwise("sigmoid", "Sigmoid-13", "X", "``1 / (1 + exp(-x))``", alu=2, sfu=2)
+Tanh = pointwise(
+    "tanh", "Tanh-13", "input", "Hyperbolic tangent, one special function", alu=0, sfu=1
+)
+Softplus = pointwise("softplus", "Softplus-22", "X", "``log(exp(x) + 1)``", sfu=2)
+Softsign = pointwise("softsign", "Softsign-22", "input", "``x / (1 + |x|)``", alu=2, sfu=1)
+Mish = pointwise(
+    "mish", "Mish-22; arXiv:1908.08681", "X", "``x * tanh(log(1 + exp(x)))``", alu=2, sfu=3
+)
+Swish = pointwise(
+    "swish",
+    "Swish-24; arXiv:1710.05941",
+    "X",
+    "``x / (1 + exp(-alpha * x))``",
+    alu=3,
+    sfu=2,
+    alpha=1.0,
+)
+QuickGelu = pointwise(
+    "quick_gelu",
+    "com.microsoft::QuickGelu-1",
+    "X",
+    "``x * sigmoid(alpha * x)``",
+    alu=3,
+    sfu=2,
+    alpha=1.702,
+)
 
 
 @dataclass(frozen=True)
@@ -224,28 +148,25 @@ class Shrink(Elementwise):
     lambd: float = 0.5
 
 
-@dataclass(frozen=True)
-class ScaledTanh(Elementwise):
-    """``alpha * tanh(beta * x)``. Source: ONNX ScaledTanh, experimental before opset 8."""
-
-    mnemonic = "scaled_tanh"
-    onnx = ("ScaledTanh",)
-    operands = ("input",)
-    alu_per_element, sfu_per_element = 2, 1
-    alpha: float = 1.0
-    beta: float = 1.0
-
-
-@dataclass(frozen=True)
-class Affine(Elementwise):
-    """``alpha * x + beta``. Source: ONNX Affine, experimental before opset 8."""
-
-    mnemonic = "affine"
-    onnx = ("Affine",)
-    operands = ("X",)
-    alu_per_element = 2
-    alpha: float = 1.0
-    beta: float = 0.0
+ScaledTanh = pointwise(
+    "scaled_tanh",
+    "ScaledTanh, experimental before opset 8",
+    "input",
+    "``alpha * tanh(beta * x)``",
+    alu=2,
+    sfu=1,
+    alpha=1.0,
+    beta=1.0,
+)
+Affine = pointwise(
+    "affine",
+    "Affine, experimental before opset 8",
+    "X",
+    "``alpha * x + beta``",
+    alu=2,
+    alpha=1.0,
+    beta=0.0,
+)
 
 
 @dataclass(frozen=True)
@@ -271,7 +192,7 @@ class Gelu(Elementwise):
     """Gaussian error linear unit, exact or by tanh.
 
     Shapes:  X -> same shape; a bias broadcasts to it.
-    Work:    sfu = f (erf or tanh); alu = a*f with a = 4 by erf, 8 by tanh, plus one for a bias.
+    Work:    {sfu} (erf or tanh); {alu} with a = 4 by erf, 8 by tanh, plus one for a bias.
     Traffic: X, bias and the result once.
     Source:  ONNX Gelu-20; arXiv:1606.08415.
     """
@@ -284,10 +205,6 @@ class Gelu(Elementwise):
 
     def infer(self, ins: Inputs) -> Types:
         return (TensorType(first_dtype(ins, 0, 1), tensor(ins, 0).shape),)
-
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        letters = self.extents(ins, outs)
-        return Work(alu=letters["a"] * letters["f"], sfu=letters["f"])
 
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         alu = GELU_TANH_ALU if self.approximate == "tanh" else GELU_ALU
@@ -320,7 +237,7 @@ class BiasSplitGelu(Gelu):
     """``left * gelu(right)`` of the halves of ``X + bias`` along the last axis.
 
     Shapes:  X[..., 2*h], bias[2*h] -> Y[..., h].
-    Work:    sfu = f; alu = 7*f: Gelu by erf, a product, and an addition for each half.
+    Work:    {sfu}; alu = 7*f: Gelu by erf, a product, and an addition for each half.
     Traffic: X, bias and the result once.
     Source:  ONNX Runtime contrib BiasSplitGelu-1.
     """

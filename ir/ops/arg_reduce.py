@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..cost import Work
 from ..dim import Dim
 from ..graph import Inputs
 from ..known import Item, Known
@@ -69,10 +68,6 @@ class ArgMax(Op):
             if wins or (ties and self.select_last_index):
                 best = at
         return best
-
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        letters = self.extents(ins, outs)
-        return Work(alu=letters["f"], integer=letters["i"])
 
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         e, integral = count(tensor(ins, 0)), is_integral(tensor(ins, 0).dtype)

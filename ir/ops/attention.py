@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from ...errors import ShapeError
-from ..cost import Traffic, Work, dim_sum
+from ..cost import Traffic, Work, dim_sum, work_of
 from ..definition import Positive
 from ..dim import Dim, at_most, dim_min, same
 from ..fresh import data_extent
@@ -47,25 +47,10 @@ class Scores:
     j: Dim = 0
     is_bound: bool = False
 
-    def work(self, dtype: DType | None = None) -> Work:
-        """Work of the attention and of its projection.
-
-        Macs are those of the dense product; softmax is counted on the pairs the mask leaves, its
-        division once for each query and element of the result.
-        """
-        tokens = self.b * self.s
-        rows = self.b * self.h
-        projected = tokens * self.i * self.j
-        kept = rows * self.u * (self.d + self.v) + projected
-        dense = rows * self.s * self.t * (self.d + self.v) + projected
-        return Work(
-            mac=dense,
-            alu=rows * (self.u * self.x + self.s * self.v) + tokens * self.z,
-            sfu=rows * (self.u * self.y + self.s),
-            dtype=dtype,
-            effective_mac=None if kept == dense else kept,
-            is_bound=self.is_bound,
-        )
+    @property
+    def idle_mac(self) -> Dim:
+        """Macs of the pairs that the mask leaves out."""
+        return self.b * self.h * (self.s * self.t - self.u) * (self.d + self.v)
 
     def letters(self) -> dict[str, Dim]:
         """By name."""
@@ -84,10 +69,10 @@ PROJECTED_SCORES = {**SCORES, "mac": "b*h*s*t*(d + v) + b*s*i*j"}
 class AttentionLike(Op):
     """An attention: ``softmax(Q @ K^T * scale + mask) @ V`` for each head.
 
-    Work:    mac = b*h*s*t*(d + v), and b*s*i*j where the operator projects its input to queries,
+    Work:    {mac}, and b*s*i*j where the operator projects its input to queries,
              keys and values; ``effective_mac`` counts the u pairs that a causal mask or a window
-             leaves; alu = b*h*(u*x + s*v) + b*s*z with x = 4 for softmax, 1 for a mask or bias,
-             2 for a soft cap; sfu = b*h*(u*y + s) with y = 1 for the exponential, 1 for tanh of
+             leaves; {alu} with x = 4 for softmax, 1 for a mask or bias,
+             2 for a soft cap; {sfu} with y = 1 for the exponential, 1 for tanh of
              the cap.
     Source:  arXiv:1706.03762 section 3.2; online softmax arXiv:2205.14135.
     """
@@ -102,13 +87,14 @@ class AttentionLike(Op):
         """The letters, None where operands do not tell them."""
         raise NotImplementedError(f"{type(self).__name__}.scores")
 
-    def mac_dtype(self, ins: Inputs) -> DType | None:
-        """Element type of the macs where it is not that of the first operand."""
-        return None
-
     def work(self, ins: Inputs, outs: Types) -> Work | None:
         found = self.scores(ins)
-        return None if found is None else found.work(self.mac_dtype(ins))
+        if found is None:
+            return None
+        dense = work_of(self.formulas, found.letters(), self.mac_dtype(ins))
+        kept = dense.mac - found.idle_mac
+        effective = None if kept == dense.mac else kept
+        return replace(dense, effective_mac=effective, is_bound=found.is_bound)
 
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         found = self.scores(ins)

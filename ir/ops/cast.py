@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..cost import NO_WORK, Traffic, Work
+from ..definition import Attributes
 from ..dim import Dim
 from ..graph import Inputs
 from ..known import Item, elementwise
@@ -42,9 +43,7 @@ class Cast(Op):
     round_mode: str = "up"
 
     @classmethod
-    def adapt(
-        cls, attrs: dict[str, object], version: int, n_inputs: int, n_outputs: int
-    ) -> dict[str, object]:
+    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
         """The number of the target type becomes the type."""
         return {**attrs, "to": dtype_of(attrs.get("to"))}
 
@@ -63,10 +62,6 @@ class Cast(Op):
             return exact.convert(item, source, target)
 
         return (elementwise(one, content),)
-
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        letters = self.extents(ins, outs)
-        return Work(alu=letters["f"], integer=letters["i"])
 
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         e = count(outs[0])
@@ -112,9 +107,7 @@ class BitCast(Op):
     to: DType = DType.UNKNOWN
 
     @classmethod
-    def adapt(
-        cls, attrs: dict[str, object], version: int, n_inputs: int, n_outputs: int
-    ) -> dict[str, object]:
+    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
         """The number of the target type becomes the type."""
         return {**attrs, "to": dtype_of(attrs.get("to"))}
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..cost import Work
 from ..definition import Natural, Positive
 from ..dim import Dim
 from ..graph import Inputs
@@ -27,7 +26,7 @@ class CausalConvWithState(Op):
     Shapes:  input[b, c, l], weight[c, 1, k], past_state[b, c, m] -> output like input,
              present_state[b, c, m] with m = (k - 1)*dilation. In ONNX Runtime also with more
              spatial axes, with the sequence before the channels, and with a window of states.
-    Work:    mac = e*k for e elements of the output and k taps; alu = e*x and sfu = e*y from the
+    Work:    {mac} for e elements of the output and k taps; {alu} and {sfu} from the
              bias and the activation.
     Traffic: each operand once, each result once.
     Source:  ONNX CausalConvWithState-27; ONNX Runtime ContribOperators, CausalConvWithState.
@@ -65,10 +64,6 @@ class CausalConvWithState(Op):
         alu, sfu = activation_cost(self.activation)
         biased = int(has(ins, self.bias_at))
         return {"e": product(y), "k": product(w[2:]), "x": alu + biased, "y": sfu}
-
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        e = self.extents(ins, outs)
-        return Work(e["e"] * e["k"], e["e"] * e["x"], e["e"] * e["y"]) if e else None
 
     def maps(self, ins: Inputs) -> Shape | None:
         """Shape of the input as batch, channels, sequence."""

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..cost import Traffic, Work
-from ..definition import Natural, Naturals, Positive
+from ..cost import Traffic
+from ..definition import Attributes, Natural, Naturals, Positive
 from ..dim import Dim
 from ..fresh import data_extent
 from ..graph import Inputs
@@ -36,7 +36,7 @@ class PerFeature(Op):
     """An operator on every element of a table.
 
     Shapes:  X -> same shape.
-    Work:    alu = a*e.
+    Work:    {alu}.
     Traffic: X and result once; the tables, which are attributes, are left out.
     """
 
@@ -49,9 +49,6 @@ class PerFeature(Op):
     def infer(self, ins: Inputs) -> Types:
         x = tensor(ins, 0)
         return (TensorType(self.result or x.dtype, x.shape),)
-
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        return Work(alu=count(outs[0]) * self.alu)
 
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         return {"e": count(outs[0]), "a": self.alu}
@@ -104,7 +101,7 @@ class Encoder(Op):
     """Look-up of every element in a table.
 
     Shapes:  X -> same shape.
-    Work:    integer = e: at least one comparison an element.
+    Work:    {integer}: at least one comparison an element.
     Traffic: X and result once; the tables, which are attributes, are left out.
     """
 
@@ -116,12 +113,6 @@ class Encoder(Op):
         other = {DType.STR: DType.I64, DType.I64: DType.STR}
         x = tensor(ins, 0)
         return (TensorType(other.get(x.dtype, DType.UNKNOWN), x.shape),)
-
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        return Work(integer=count(outs[0]))
-
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
-        return {"e": count(outs[0])}
 
 
 class CategoryMapper(Encoder):
@@ -149,9 +140,7 @@ class LabelEncoder(Encoder):
     values_tensor_dtype: DType = DType.UNKNOWN
 
     @classmethod
-    def adapt(
-        cls, attrs: dict[str, object], version: int, n_inputs: int, n_outputs: int
-    ) -> dict[str, object]:
+    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
         """Of the tables only the type of the values is kept."""
         given = [dtype for name, dtype in VALUES.items() if attrs.get(name)]
         return {**attrs, "values": given[0]} if given else attrs
@@ -168,7 +157,7 @@ class OneHotEncoder(Op):
     """Every element as a row with a one at its category.
 
     Shapes:  X[s...] -> f32[s..., categories].
-    Work:    integer = e: one comparison an element of the result.
+    Work:    {integer}: one comparison an element of the result.
     Traffic: X and result once.
     Source:  ai.onnx.ml OneHotEncoder-1.
     """
@@ -182,9 +171,7 @@ class OneHotEncoder(Op):
     zeros: Natural = 1
 
     @classmethod
-    def adapt(
-        cls, attrs: dict[str, object], version: int, n_inputs: int, n_outputs: int
-    ) -> dict[str, object]:
+    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
         """Of the categories only their number is kept."""
         given = attrs.get("cats_int64s") or attrs.get("cats_strings") or ()
         return {**attrs, "categories": length(given)}
@@ -197,12 +184,6 @@ class OneHotEncoder(Op):
                 None if shape is None else (*shape, checked(self.categories, "categories")),
             ),
         )
-
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        return Work(integer=count(outs[0]))
-
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
-        return {"e": count(outs[0])}
 
 
 def length(attribute: object) -> int:
@@ -267,7 +248,7 @@ class DictVectorizer(Op):
     """The values of a map in the order of a vocabulary.
 
     Shapes:  map -> [1, vocabulary].
-    Work:    integer = v: a look-up a word.
+    Work:    {integer}: a look-up a word.
     Traffic: the result; the map's size is not known.
     Source:  ai.onnx.ml DictVectorizer-1.
     """
@@ -280,18 +261,13 @@ class DictVectorizer(Op):
     vocabulary: Natural = 0
 
     @classmethod
-    def adapt(
-        cls, attrs: dict[str, object], version: int, n_inputs: int, n_outputs: int
-    ) -> dict[str, object]:
+    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
         """Of the vocabulary only its size is kept."""
         given = attrs.get("string_vocabulary") or attrs.get("int64_vocabulary") or ()
         return {**attrs, "vocabulary": length(given)}
 
     def infer(self, ins: Inputs) -> Types:
         return (TensorType(map_value(ins), (1, checked(self.vocabulary, "vocabulary"))),)
-
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        return Work(integer=self.vocabulary)
 
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         return {"v": self.vocabulary}
@@ -313,7 +289,7 @@ class CastMap(Op):
     """The values of a map as a row, converted.
 
     Shapes:  map -> [1, entries]; sparse maps give [1, max_map].
-    Work:    alu = e: a conversion an element.
+    Work:    {alu}: a conversion an element.
     Traffic: the result; the map's size is not known.
     Source:  ai.onnx.ml CastMap-1.
     """
@@ -330,12 +306,6 @@ class CastMap(Op):
     def infer(self, ins: Inputs) -> Types:
         columns: Dim = self.max_map if self.map_form == "SPARSE" else data_extent()
         return (TensorType(CAST_TO.get(self.cast_to, DType.UNKNOWN), (1, columns)),)
-
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        return Work(alu=count(outs[0]))
-
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
-        return {"e": count(outs[0])}
 
 
 @dataclass(frozen=True)
@@ -355,9 +325,7 @@ class ZipMap(Op):
     key: DType = DType.I64
 
     @classmethod
-    def adapt(
-        cls, attrs: dict[str, object], version: int, n_inputs: int, n_outputs: int
-    ) -> dict[str, object]:
+    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
         """Of the labels only their type is kept."""
         return {**attrs, "key": DType.STR if attrs.get("classlabels_strings") else DType.I64}
 

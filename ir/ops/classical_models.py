@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..cost import Work
-from ..definition import Natural
+from ..definition import Attributes, Natural
 from ..dim import Dim
 from ..graph import Inputs
 from ..op import Kind, Op, Types, tensor
@@ -17,7 +16,7 @@ from .classical import in_rows, length, row_count
 from .exact import checked
 
 
-def _labels(attrs: Mapping[str, object]) -> dict[str, object]:
+def _labels(attrs: Mapping[str, object]) -> Attributes:
     """Number and type of the class labels."""
     strings = attrs.get("classlabels_strings")
     ints = attrs.get("classlabels_ints") or attrs.get("classlabels_int64s")
@@ -37,6 +36,7 @@ class Model(Op):
 
     kind = Kind.CLASSICAL
     operands: ClassVar[tuple[str, ...]] = ("X",)
+    macs_in = DType.F32
 
     def rows(self, ins: Inputs) -> Dim:
         """Rows of the input; 0 where the rank is not known."""
@@ -58,7 +58,7 @@ class LinearRegressor(Model):
     """``X @ coefficients + intercepts``.
 
     Shapes:  X[n, c] -> f32[n, targets]; a vector is one row.
-    Work:    mac = n*w with w coefficients.
+    Work:    {mac} with w coefficients.
     Traffic: X and result once; the parameters, which are attributes, left out.
     Source:  ai.onnx.ml LinearRegressor-1.
     """
@@ -71,17 +71,12 @@ class LinearRegressor(Model):
     post_transform: str = "NONE"
 
     @classmethod
-    def adapt(
-        cls, attrs: dict[str, object], version: int, n_inputs: int, n_outputs: int
-    ) -> dict[str, object]:
+    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
         """Of the coefficients only their number is kept."""
         return {**attrs, "coefficients": length(attrs.get("coefficients"))}
 
     def infer(self, ins: Inputs) -> Types:
         return (self.scored(ins, self.targets),)
-
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        return Work(mac=self.rows(ins) * self.coefficients, dtype=DType.F32)
 
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         return {"n": self.rows(ins), "w": self.coefficients}
@@ -93,7 +88,7 @@ class LinearClassifier(Model):
 
     Shapes:  X[n, c] -> labels[n], f32[n, classes]; a binary model with one row of coefficients
              has two classes.
-    Work:    mac = n*w with w coefficients; the transform of the scores is left out.
+    Work:    {mac} with w coefficients; the transform of the scores is left out.
     Traffic: X and results once; the parameters, which are attributes, left out.
     Source:  ai.onnx.ml LinearClassifier-1.
     """
@@ -107,9 +102,7 @@ class LinearClassifier(Model):
     post_transform: str = "NONE"
 
     @classmethod
-    def adapt(
-        cls, attrs: dict[str, object], version: int, n_inputs: int, n_outputs: int
-    ) -> dict[str, object]:
+    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
         """Of labels and coefficients only type and numbers are kept."""
         found = _labels(attrs)
         if not found["classes"]:
@@ -120,9 +113,6 @@ class LinearClassifier(Model):
         scores = self.scored(ins, self.classes)
         return self.labelled(scores, self.label), scores
 
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        return Work(mac=self.rows(ins) * self.coefficients, dtype=DType.F32)
-
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         return {"n": self.rows(ins), "w": self.coefficients}
 
@@ -132,7 +122,7 @@ class SVMRegressor(Model):
     """Support vector regression.
 
     Shapes:  X[n, c] -> f32[n, 1].
-    Work:    mac = n*(s + k): s elements of support vectors, k coefficients; sfu = n*v: a kernel
+    Work:    {mac}: s elements of support vectors, k coefficients; {sfu}: a kernel
              function of each of v support vectors where the kernel is not linear.
     Traffic: X and result once; the parameters, which are attributes, left out.
     Source:  ai.onnx.ml SVMRegressor-1.
@@ -148,9 +138,7 @@ class SVMRegressor(Model):
     post_transform: str = "NONE"
 
     @classmethod
-    def adapt(
-        cls, attrs: dict[str, object], version: int, n_inputs: int, n_outputs: int
-    ) -> dict[str, object]:
+    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
         """Of the vectors only their number is kept."""
         per_class = attrs.get("vectors_per_class")
         vectors = sum(per_class) if isinstance(per_class, tuple) else attrs.get("n_supports", 0)
@@ -163,10 +151,6 @@ class SVMRegressor(Model):
 
     def infer(self, ins: Inputs) -> Types:
         return (self.scored(ins, 1),)
-
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        n, s, k, v = self.extents(ins, outs).values()
-        return Work(mac=n * (s + k), sfu=n * v, dtype=DType.F32)
 
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         return {
@@ -195,9 +179,7 @@ class SVMClassifier(SVMRegressor):
     has_probabilities: bool = False
 
     @classmethod
-    def adapt(
-        cls, attrs: dict[str, object], version: int, n_inputs: int, n_outputs: int
-    ) -> dict[str, object]:
+    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
         """Of labels and vectors only type and numbers are kept."""
         kept = super().adapt(attrs, version, n_inputs, n_outputs)
         return {**kept, **_labels(attrs), "has_probabilities": bool(attrs.get("prob_a"))}
@@ -247,7 +229,7 @@ class TreeEnsemble(Model):
     """Values of the leaves that each row reaches, aggregated over trees.
 
     Shapes:  X[n, c] -> [n, n_targets], of the type of X.
-    Work:    alu = n*c: for each row the comparisons on the shortest way down every tree; deeper
+    Work:    {alu}: for each row the comparisons on the shortest way down every tree; deeper
              ways, which depend on the data, and the aggregation are left out: a lower limit.
     Traffic: X and result once; the trees, which are attributes, left out.
     Source:  ai.onnx.ml TreeEnsemble-5.
@@ -260,9 +242,7 @@ class TreeEnsemble(Model):
     comparisons: Natural = 0
 
     @classmethod
-    def adapt(
-        cls, attrs: dict[str, object], version: int, n_inputs: int, n_outputs: int
-    ) -> dict[str, object]:
+    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
         """Of the trees only the least number of comparisons is kept."""
         roots = len(set(_ints(attrs, "tree_roots")))
         return {**attrs, "comparisons": roots}
@@ -270,9 +250,6 @@ class TreeEnsemble(Model):
     def infer(self, ins: Inputs) -> Types:
         dtype = tensor(ins, 0).dtype
         return (TensorType(dtype, self.scored(ins, self.n_targets).shape),)
-
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        return Work(alu=self.rows(ins) * self.comparisons)
 
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         return {"n": self.rows(ins), "c": self.comparisons}
@@ -300,9 +277,7 @@ class TreeEnsembleRegressor(TreeEnsemble):
     onnx: ClassVar[tuple[str, ...]] = ("ai.onnx.ml::TreeEnsembleRegressor",)
 
     @classmethod
-    def adapt(
-        cls, attrs: dict[str, object], version: int, n_inputs: int, n_outputs: int
-    ) -> dict[str, object]:
+    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
         """Of the trees only the least number of comparisons is kept."""
         return {**attrs, "comparisons": _least(attrs)}
 
@@ -326,9 +301,7 @@ class TreeEnsembleClassifier(TreeEnsemble):
     label: DType = DType.I64
 
     @classmethod
-    def adapt(
-        cls, attrs: dict[str, object], version: int, n_inputs: int, n_outputs: int
-    ) -> dict[str, object]:
+    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
         """Of labels and trees only type and numbers are kept."""
         return {**attrs, **_labels(attrs), "comparisons": _least(attrs)}
 

@@ -186,12 +186,10 @@ class QAttention(ProjectedAttention):
         *("input", "weight", "bias", "input_scale", "weight_scale", "mask_index?"),
         *("input_zero_point?", "weight_zero_point?", "past?"),
     )
+    macs_in = DType.I8
 
     def result_dtype(self, ins: Inputs) -> DType:
         return first_dtype(ins, 2, 3)
-
-    def mac_dtype(self, ins: Inputs) -> DType | None:
-        return DType.I8
 
 
 @dataclass(frozen=True)

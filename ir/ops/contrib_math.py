@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from ..broadcast import broadcast
@@ -14,7 +14,7 @@ from ..graph import Inputs
 from ..op import Kind, Op, Types, count, has, tensor
 from ..problem import Product
 from ..types import DType, Shape, TensorType, element_count
-from .elementwise import Elementwise, first_dtype
+from .elementwise import Elementwise, first_dtype, pointwise
 from .exact import checked
 from .reduce import reduced_axes, reduced_shape
 from .signal import log2_floor
@@ -24,7 +24,7 @@ class Inverse(Op):
     """Inverses of square matrices by elimination.
 
     Shapes:  X[b..., m, m] -> same shape.
-    Work:    alu = 2*b*m*m*m: products and differences; sfu = b*m reciprocals of the pivots.
+    Work:    {alu}: products and differences; {sfu} reciprocals of the pivots.
     Traffic: X and result once.
     Source:  ONNX Runtime contrib Inverse-1; Golub and Van Loan, Matrix Computations, section 3.4.
     """
@@ -38,10 +38,6 @@ class Inverse(Op):
     def infer(self, ins: Inputs) -> Types:
         return (TensorType(tensor(ins, 0).dtype, tensor(ins, 0).shape),)
 
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        b, m = self.extents(ins, outs).values()
-        return Work(alu=b * m * m * m * 2, sfu=b * m)
-
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         shape = tensor(ins, 0).shape
         if not shape:
@@ -54,8 +50,8 @@ class CDist(Op):
     """Distances of all pairs of rows.
 
     Shapes:  A[m, k], B[n, k] -> C[m, n].
-    Work:    mac = m*n*k: the product of A and B; alu = 2*(m + n)*k + 3*m*n: squared norms, and
-             their combination with the product; sfu = m*n*r: a root for euclidean distances.
+    Work:    {mac}: the product of A and B; {alu}: squared norms, and
+             their combination with the product; {sfu}: a root for euclidean distances.
     Traffic: A, B and C once.
     Source:  ONNX Runtime contrib CDist-1; cdist.h expands |a - b|**2.
     """
@@ -71,10 +67,6 @@ class CDist(Op):
         a, b = tensor(ins, 0).shape, tensor(ins, 1).shape
         shape = (a[0], b[0]) if a and b else None
         return (TensorType(first_dtype(ins, 0, 1), shape),)
-
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        m, n, k, r = self.extents(ins, outs).values()
-        return Work(mac=m * n * k, alu=(m + n) * k * 2 + m * n * 3, sfu=m * n * r)
 
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         a, b = tensor(ins, 0).shape, tensor(ins, 1).shape
@@ -92,7 +84,7 @@ class ComplexMul(Op):
     """Products of complex numbers stored as pairs along the last axis.
 
     Shapes:  A[s..., 2], B broadcast -> C.
-    Work:    alu = 3*e for e elements: four products, a difference and an addition a pair.
+    Work:    {alu} for e elements: four products, a difference and an addition a pair.
     Traffic: A, B and C once.
     Source:  ONNX Runtime contrib ComplexMul-1.
     """
@@ -105,12 +97,6 @@ class ComplexMul(Op):
     def infer(self, ins: Inputs) -> Types:
         shape = broadcast([tensor(ins, 0).shape, tensor(ins, 1).shape])
         return (TensorType(first_dtype(ins, 0, 1), shape),)
-
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        return Work(alu=count(outs[0]) * 3)
-
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
-        return {"e": count(outs[0])}
 
 
 class ComplexMulConj(ComplexMul):
@@ -125,7 +111,7 @@ class Rfft(Op):
     """One-sided Fourier transform of real signals along the last ``signal_ndim`` axes.
 
     Shapes:  X[b..., n] -> [b..., n//2 + 1, 2].
-    Work:    alu = 5*e*l//2: as DFT, with e elements of the signal and l the floor of log2 of
+    Work:    {alu}: as DFT, with e elements of the signal and l the floor of log2 of
              the elements of one transform; half of it since the signal is real.
     Traffic: X and result once.
     Source:  ONNX Runtime contrib Rfft-1; Cooley and Tukey 1965.
@@ -148,10 +134,6 @@ class Rfft(Op):
     def signal(self, ins: Inputs, outs: Types) -> Shape | None:
         """Shape of the real signal."""
         return tensor(ins, 0).shape
-
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        e, stages = self.extents(ins, outs).values()
-        return Work(alu=e * stages * 5 // 2)
 
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         shape = self.signal(ins, outs)
@@ -190,7 +172,7 @@ class ReduceSumInteger(Op):
     """Sum of 8-bit integers in 32 bits.
 
     Shapes:  data -> the axes have extent 1, or are left out without ``keepdims``.
-    Work:    integer = e: an addition an element.
+    Work:    {integer}: an addition an element.
     Traffic: data and result once.
     Source:  ONNX Runtime contrib ReduceSumInteger-1.
     """
@@ -211,9 +193,6 @@ class ReduceSumInteger(Op):
         axes = reduced_axes(self.axes or range(len(data.shape)), len(data.shape))
         return (TensorType(wide, reduced_shape(data.shape, axes, self.keepdims)),)
 
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        return Work(integer=count(tensor(ins, 0)))
-
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         return {"e": count(tensor(ins, 0))}
 
@@ -222,7 +201,7 @@ class MulInteger(Op):
     """Products of quantised operands without their zero points, in 32 bits.
 
     Shapes:  A, B broadcast -> i32.
-    Work:    integer = a*e: a product, and a difference for each zero point.
+    Work:    {integer}: a product, and a difference for each zero point.
     Traffic: each operand once, the result once.
     Source:  ONNX Runtime contrib MulInteger-1.
     """
@@ -236,21 +215,13 @@ class MulInteger(Op):
         shape = broadcast([tensor(ins, 0).shape, tensor(ins, 2).shape])
         return (TensorType(DType.I32, shape),)
 
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        e, a = self.extents(ins, outs).values()
-        return Work(integer=a * e)
-
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         return {"e": count(outs[0]), "a": 1 + has(ins, 1) + has(ins, 3)}
 
 
-class GatedAdd(Elementwise):
-    """``X + Y * gate``. Source: ONNX Runtime contrib GatedAdd-1."""
-
-    mnemonic = "gated_add"
-    onnx = ("com.microsoft::GatedAdd",)
-    operands = ("X", "Y", "gate")
-    alu_per_element = 2
+GatedAdd = pointwise(
+    "gated_add", "com.microsoft::GatedAdd-1", "X Y gate", "``X + Y * gate``", alu=2
+)
 
 
 @dataclass(frozen=True)
@@ -278,7 +249,7 @@ class MurmurHash3(Op):
     """A hash of 32 bits of every element.
 
     Shapes:  X -> u32, or i32 if not ``positive``, of the same shape.
-    Work:    integer = e*(7*w + 9): two factors, two rotations, and three operations that mix for
+    Work:    {integer}: two factors, two rotations, and three operations that mix for
              each of the w words of an element, nine at the end; of text the nine alone, a bound.
     Traffic: X and result once.
     Source:  ONNX Runtime contrib MurmurHash3-1; MurmurHash3_x86_32 by Austin Appleby.
@@ -295,8 +266,8 @@ class MurmurHash3(Op):
         return (TensorType(DType.U32 if self.positive else DType.I32, tensor(ins, 0).shape),)
 
     def work(self, ins: Inputs, outs: Types) -> Work | None:
-        e, w = self.extents(ins, outs).values()
-        return Work(integer=e * (w * 7 + 9), is_bound=tensor(ins, 0).dtype.bits == 0)
+        done = super().work(ins, outs)
+        return done and replace(done, is_bound=tensor(ins, 0).dtype.bits == 0)
 
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         return {"e": count(outs[0]), "w": tensor(ins, 0).dtype.bits // 32}

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..cost import Traffic, Work, dim_sum
+from ..cost import Traffic, dim_sum
 from ..definition import Positive
 from ..dim import Dim, dim_min
 from ..graph import Inputs
@@ -26,7 +26,7 @@ class SkipLayerNormalization(Normalization):
 
     Shapes:  input[r..., h], skip (broadcast to input), gamma, beta, bias[h] -> output like input,
              mean and inv_std_var[r..., 1], input_skip_bias_sum like input.
-    Work:    a = 7 with skip, 1 more for each of beta and bias; sfu = r.
+    Work:    a = 7 with skip, 1 more for each of beta and bias; {sfu}.
     Traffic: each operand and each result once.
     Source:  ONNX Runtime contrib SkipLayerNormalization-1.
     """
@@ -54,7 +54,7 @@ class SkipSimplifiedLayerNormalization(SkipLayerNormalization):
     """RMSNormalization of ``input + skip + bias``.
 
     Shapes:  as SkipLayerNormalization, without beta.
-    Work:    a = 5 with skip, 1 more for bias; sfu = r.
+    Work:    a = 5 with skip, 1 more for bias; {sfu}.
     Traffic: each operand and each result once.
     Source:  ONNX Runtime contrib SkipSimplifiedLayerNormalization-1.
     """
@@ -72,7 +72,7 @@ class GroupNorm(Normalization):
     """Group normalisation, channels last unless told, with an optional swish.
 
     Shapes:  X[n, d..., c], gamma, beta[c] -> same shape; r = n*groups.
-    Work:    a = 7; with ``activation`` 10 and two special functions an element: sfu = r + s*e.
+    Work:    a = 7; with ``activation`` 10 and two special functions an element: {sfu}.
     Traffic: each operand and the result once.
     Source:  ONNX Runtime contrib GroupNorm-1.
     """
@@ -92,10 +92,6 @@ class GroupNorm(Normalization):
 
     def rows(self, shape: Shape | None) -> Dim:
         return shape[0] * self.groups if shape else 0
-
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        x = self.extents(ins, outs)
-        return Work(alu=x["a"] * x["e"], sfu=x["r"] + x["s"] * x["e"])
 
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         return {**super().extents(ins, outs), "s": 2 if self.activation else 0}
@@ -128,7 +124,7 @@ class EmbedLayerNormalization(Op):
 
     Shapes:  input_ids, segment_ids[b, s]; word_embedding[v, h], position_embedding[p, h],
              segment_embedding[g, h] -> output[b, s, h], mask_index[b], embedding_sum[b, s, h].
-    Work:    alu = a*e with e = b*s*h and a = 7, 1 more for position, 1 for segment; sfu = r = b*s.
+    Work:    {alu} with e = b*s*h and a = 7, 1 more for position, 1 for segment; {sfu} = b*s.
     Traffic: identifiers, mask, gamma and beta once; of a table the rows taken, at most one for
              each identifier and at most all; the results once.
     Source:  ONNX Runtime contrib EmbedLayerNormalization-1.
@@ -157,10 +153,6 @@ class EmbedLayerNormalization(Op):
         hidden = words.shape[1:] if words.shape else tensor(ins, 5).shape
         y = TensorType(words.dtype, None if ids is None or hidden is None else (*ids, *hidden))
         return y, TensorType(DType.I32, None if ids is None else ids[:1]), y
-
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        e, a, r = self.extents(ins, outs).values()
-        return Work(alu=a * e, sfu=r)
 
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         a = LAYER_NORM_ALU + 2 + has(ins, 4)
@@ -196,7 +188,7 @@ class GatedRMSNorm(Normalization):
     """RMSNormalization of X times an activation of ``gate``.
 
     Shapes:  X[r..., h], scale[h], gate like X -> Y like X.
-    Work:    a = 8: RMSNormalization 4, swish of the gate 3, product; sfu = r + 2*e.
+    Work:    a = 8: RMSNormalization 4, swish of the gate 3, product; {sfu}.
     Traffic: each operand and the result once.
     Source:  ONNX Runtime contrib GatedRMSNorm-1.
     """
@@ -207,10 +199,6 @@ class GatedRMSNorm(Normalization):
     formulas: ClassVar[Mapping[str, str]] = {"alu": "a*e", "sfu": "r + 2*e"}
     epsilon: float = 1e-5
     activation: str = "silu"
-
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        x = self.extents(ins, outs)
-        return Work(alu=x["a"] * x["e"], sfu=x["r"] + x["e"] * 2)
 
     def alu(self, ins: Inputs) -> int:
         return RMS_ALU + 4

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..definition import Positive
+from ..definition import Attributes, Positive
 from ..graph import Inputs
 from ..op import Kind, Op, Types
 
@@ -66,9 +66,7 @@ class Scan(Control):
     has_batch: bool = False
 
     @classmethod
-    def adapt(
-        cls, attrs: dict[str, object], version: int, n_inputs: int, n_outputs: int
-    ) -> dict[str, object]:
+    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
         """Mark the batched form of opset 8."""
         return {**attrs, "has_batch": True} if version < 9 else attrs
 

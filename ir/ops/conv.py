@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ...errors import ShapeError
-from ..cost import Traffic, Work, dim_sum
+from ..cost import Traffic, dim_sum
 from ..definition import Naturals, Positive, Positives
 from ..dim import Dim, Poly, same
 from ..fresh import data_extent
@@ -56,7 +56,7 @@ class Conv(Op):
              p = (h + pads - dilation*(r - 1) - 1)//stride + 1, or ceil(h/stride) where
              ``auto_pad`` is SAME; one axis or three alike. In the formulas q and s are the last
              axis, p and r the product of those before it.
-    Work:    mac = n*k*p*q*(c//g)*r*s, padded taps included; alu = n*k*p*q*x and sfu = n*k*p*q*y
+    Work:    {mac}, padded taps included; {alu} and {sfu}
              from the bias and what is fused.
     Traffic: the positions of X that some filter tap reads, the other operands once, Y once.
     Source:  ONNX Conv-22; arXiv:1603.07285 for the extents.
@@ -88,10 +88,6 @@ class Conv(Op):
     def result_dtype(self, ins: Inputs) -> DType:
         """Element type of the result."""
         return first_dtype(ins, *self.at)
-
-    def mac_dtype(self, ins: Inputs) -> DType | None:
-        """Element type of the macs where it is not that of the first operand."""
-        return None
 
     def epilogue(self, ins: Inputs) -> tuple[int, int]:
         """Operations on each element of the result, on the vector and special unit."""
@@ -154,14 +150,6 @@ class Conv(Op):
         shape = self._result(ins)
         laid = None if shape is None else in_layout(shape, self.layout())
         return (TensorType(self.result_dtype(ins), laid),)
-
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        e = self.extents(ins, outs)
-        if not e:
-            return None
-        results = e["n"] * e["k"] * e["p"] * e["q"]
-        taps = (e["c"] // e["g"]) * e["r"] * e["s"]
-        return Work(results * taps, results * e["x"], results * e["y"], dtype=self.mac_dtype(ins))
 
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         x, w, kernel = self.maps(ins), self.filters(ins), self.kernel(ins)
@@ -265,7 +253,7 @@ class DeformConv(Conv):
 
     Shapes:  X[n, c, h, w], W[k, c//g, r, s], offset[n, 2*o*r*s, p, q] -> Y[n, k, p, q], with o
              groups of offsets; p and q as in Conv.
-    Work:    mac = n*k*p*q*(c//g)*r*s; alu = n*c*p*q*r*s*x + n*k*p*q*y: x operations to sample a
+    Work:    {mac}; {alu}: x operations to sample a
              tap, by linear interpolation between 2^d corners (for d = 2: 4 products of weights,
              4 products, 3 additions) and 1 for the mask; y = 1 for the bias.
     Traffic: each operand once, Y once. Offsets may leave parts of X unread; that is not known.
@@ -287,16 +275,6 @@ class DeformConv(Conv):
         corners = 1 << min(rank, 8)
         sampling = corners * max(rank - 1, 0) + 2 * corners - 1 + int(has(ins, 4))
         return {**letters, "x": sampling, "y": int(has(ins, 3))}
-
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        e = self.extents(ins, outs)
-        if not e:
-            return None
-        positions = e["n"] * e["p"] * e["q"]
-        taps = e["r"] * e["s"]
-        sampled = positions * e["c"] * taps * e["x"]
-        biased = positions * e["k"] * e["y"]
-        return Work(positions * e["k"] * (e["c"] // e["g"]) * taps, sampled + biased)
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         return each_once(ins, outs)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ...errors import ShapeError
-from ..cost import Work
 from ..definition import Naturals, Positive, Positives
 from ..dim import Dim, dim_max, same
 from ..fresh import data_extent
@@ -22,7 +21,6 @@ from .window import (
     kernel_extents,
     pad_pairs,
     per_axis,
-    product,
     result_shape,
     span_of,
     unknown_extents,
@@ -37,8 +35,8 @@ class ConvTranspose(Op):
              p = stride*(h - 1) + output_padding + dilation*(r - 1) + 1 - pads, or
              ``output_shape``, or stride*h where ``auto_pad`` is SAME; one axis or three alike.
              In the formulas w, q and s are the last axis, h, p and r the product of those before.
-    Work:    mac = n*c*h*w*(k//g)*r*s, each input element times each tap, those cut off by padding
-             included; alu = n*k*p*q*x for the bias.
+    Work:    {mac}, each input element times each tap, those cut off by padding
+             included; {alu} for the bias.
     Traffic: each operand once, Y once.
     Source:  ONNX ConvTranspose-22; arXiv:1603.07285 section 4.
     """
@@ -67,10 +65,6 @@ class ConvTranspose(Op):
     def result_dtype(self, ins: Inputs) -> DType:
         """Element type of the result."""
         return first_dtype(ins, *self.at)
-
-    def mac_dtype(self, ins: Inputs) -> DType | None:
-        """Element type of the macs where it is not that of the first operand."""
-        return None
 
     def epilogue(self, ins: Inputs) -> tuple[int, int]:
         """Operations on each element of the result, on the vector and special unit."""
@@ -146,15 +140,6 @@ class ConvTranspose(Op):
         bias = self.epilogue(ins)[0]
         letters = {"n": x[0], "c": x[1], "h": h, "w": w, "k": y[1], "p": p, "q": q}
         return {**letters, "r": r, "s": s, "g": self.group, "x": bias}
-
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        e = self.extents(ins, outs)
-        if not e:
-            return None
-        inputs = product((e["n"], e["c"], e["h"], e["w"]))
-        results = product((e["n"], e["k"], e["p"], e["q"]))
-        taps = (e["k"] // e["g"]) * e["r"] * e["s"]
-        return Work(inputs * taps, results * e["x"], dtype=self.mac_dtype(ins))
 
     def problem(self, ins: Inputs, outs: Types) -> Window | None:
         x, _, kernel = self._operands(ins)

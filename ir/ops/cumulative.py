@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..cost import Work
 from ..dim import Dim
 from ..graph import Inputs
 from ..known import Item, Known, indices, strides_of
@@ -66,10 +65,6 @@ class CumSum(Op):
                 total = None
             out.append(before if self.exclusive else total)
         return out[::-1] if self.reverse else out
-
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        letters = self.extents(ins, outs)
-        return Work(alu=letters["f"], integer=letters["i"])
 
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         e, integral = count(tensor(ins, 0)), is_integral(tensor(ins, 0).dtype)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from ...errors import ShapeError
 from ..broadcast import broadcast_extent
-from ..cost import Work
 from ..dim import Dim
 from ..graph import Inputs
 from ..op import Kind, Op, Types, tensor
@@ -71,7 +70,7 @@ class Einsum(Op):
 
     Shapes:  one extent a letter; letters of the result in its order; axes under an ellipsis
              broadcast.
-    Work:    mac = e*(t - 1), e the product of all letters' extents, t the number of operands: one
+    Work:    {mac}, e the product of all letters' extents, t the number of operands: one
              loop nest over all letters. A contraction path may need fewer with three operands or
              more. One operand: e additions where letters are summed, else a copy.
     Traffic: each operand once, the result once.
@@ -112,7 +111,3 @@ class Einsum(Op):
         extents, axes = resolved
         sums = len(ins) == 1 and len(extents) > len(axes)
         return {"e": product(tuple(extents.values())), "t": len(ins), "x": int(sums)}
-
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        e = self.extents(ins, outs)
-        return Work(e["e"] * (e["t"] - 1), e["e"] * e["x"]) if e else None

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from typing import ClassVar
 
 from ..broadcast import broadcast
-from ..cost import Work
 from ..dim import Dim
 from ..graph import Inputs
 from ..known import Item, Known, elementwise
@@ -62,7 +63,7 @@ class Elementwise(Op):
 
     def __init_subclass__(cls) -> None:
         """Derive the formulas from the counts per element, and register."""
-        if "formulas" not in cls.__dict__ and cls.work is Elementwise.work:
+        if "formulas" not in cls.__dict__ and cls.extents is Elementwise.extents:
             cls.formulas = _derived_formulas(cls.alu_per_element, cls.sfu_per_element, cls.variadic)
         super().__init_subclass__()
 
@@ -97,16 +98,6 @@ class Elementwise(Op):
 
         return (elementwise(one, *contents),)
 
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        letters = self.extents(ins, outs)
-        f, i, t = letters["f"], letters["i"], letters.get("t", 1)
-        operations = self.alu_per_element + self.sfu_per_element
-        return Work(
-            alu=f * self.alu_per_element * t,
-            sfu=f * self.sfu_per_element * t,
-            integer=i * operations * t,
-        )
-
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         e = count(outs[0])
         integral = is_integral(tensor(ins, 0).dtype)
@@ -116,31 +107,65 @@ class Elementwise(Op):
         return letters
 
 
-class Add(Elementwise):
-    """Sum of two operands. Source: ONNX Add-14."""
-
-    mnemonic = "add"
-    onnx = ("Add",)
-    operands = ("A", "B")
-    function = exact.add
+SOURCES = {"": "ONNX", "com.microsoft": "ONNX Runtime contrib"}
+"""What documents the operators of a domain; that of others is called as the domain."""
 
 
-class Sub(Elementwise):
-    """Difference of two operands. Source: ONNX Sub-14."""
+def pointwise(
+    mnemonic: str,
+    source: str,
+    operands: str,
+    does: str,
+    function: Callable[..., Item] | None = None,
+    *,
+    alu: int = 1,
+    sfu: int = 0,
+    result: DType | None = None,
+    variadic: bool = False,
+    **attributes: float,
+) -> type[Elementwise]:
+    """An elementwise operator that is only data: one row of the tables in these files.
 
-    mnemonic = "sub"
-    onnx = ("Sub",)
-    operands = ("A", "B")
-    function = exact.subtract
+    A row starts a line and is assigned to the name of its class, since a look-up finds the file
+    by that text: ``Exp = pointwise("exp", "Exp-13", …``.
+
+    Args:
+        mnemonic: name in the text form.
+        source: the ONNX operator with its version, the domain in front and what else documents it
+            behind: ``com.microsoft::QuickGelu-1``, ``Mish-22; arXiv:1908.08681``.
+        operands: their names, parted by blanks, marked as in ``Op.operands``.
+        does: what it computes; first line of the docstring.
+        function: evaluates known elements, symbolic ones included.
+        alu: operations an element on the vector unit.
+        sfu: operations an element on the special-function unit.
+        result: element type of the result; None takes that of the operands.
+        variadic: whether the last operand stands for any number of them.
+        attributes: defaults of the attributes, all of them numbers.
+    """
+    onnx = re.split(r"[^\w.:]", source)[0]
+    domain, _, name = onnx.rpartition("::")
+    version = source.removeprefix(f"{domain}::")
+    body = {
+        "__module__": sys._getframe(1).f_globals["__name__"],
+        "__doc__": f"{does}. Source: {SOURCES.get(domain, domain)} {version}.",
+        "__annotations__": dict.fromkeys(attributes, "float"),
+        **attributes,
+        "mnemonic": mnemonic,
+        "onnx": (onnx,),
+        "operands": tuple(operands.split()),
+        "alu_per_element": alu,
+        "sfu_per_element": sfu,
+        "function": function,
+        "result": result,
+        "variadic": variadic,
+    }
+    cls = type(name, (Elementwise,), body)
+    return dataclass(frozen=True)(cls) if attributes else cls
 
 
-class Mul(Elementwise):
-    """Product of two operands. Source: ONNX Mul-14."""
-
-    mnemonic = "mul"
-    onnx = ("Mul",)
-    operands = ("A", "B")
-    function = exact.multiply
+Add = pointwise("add", "Add-14", "A B", "Sum of two operands", exact.add)
+Sub = pointwise("sub", "Sub-14", "A B", "Difference of two operands", exact.subtract)
+Mul = pointwise("mul", "Mul-14", "A B", "Product of two operands", exact.multiply)
 
 
 class Div(Elementwise):
@@ -192,54 +217,13 @@ class Pow(Elementwise):
         return (elementwise(one, *contents),)
 
 
-class Neg(Elementwise):
-    """Negation. Source: ONNX Neg-13."""
-
-    mnemonic = "neg"
-    onnx = ("Neg",)
-    operands = ("X",)
-    function = exact.negate
-
-
-class Abs(Elementwise):
-    """Magnitude. Source: ONNX Abs-13."""
-
-    mnemonic = "abs"
-    onnx = ("Abs",)
-    operands = ("X",)
-    function = exact.absolute
-
-
-class Sign(Elementwise):
-    """-1, 0 or 1: two comparisons. Source: ONNX Sign-13."""
-
-    mnemonic = "sign"
-    onnx = ("Sign",)
-    operands = ("input",)
-    alu_per_element = 2
-    function = exact.sign
-
-
-class Reciprocal(Elementwise):
-    """``1 / x``. Source: ONNX Reciprocal-13."""
-
-    mnemonic = "reciprocal"
-    onnx = ("Reciprocal",)
-    operands = ("X",)
-    alu_per_element, sfu_per_element = 0, 1
-
-    def evaluator(self, dtype: DType) -> Callable[..., Item] | None:
-        return lambda x: exact.divide(1.0, x)
-
-
-class Sqrt(Elementwise):
-    """Square root. Source: ONNX Sqrt-13."""
-
-    mnemonic = "sqrt"
-    onnx = ("Sqrt",)
-    operands = ("X",)
-    alu_per_element, sfu_per_element = 0, 1
-    function = math.sqrt
+Neg = pointwise("neg", "Neg-13", "X", "Negation", exact.negate)
+Abs = pointwise("abs", "Abs-13", "X", "Magnitude", exact.absolute)
+Sign = pointwise("sign", "Sign-13", "input", "-1, 0 or 1: two comparisons", exact.sign, alu=2)
+Reciprocal = pointwise(
+    "reciprocal", "Reciprocal-13", "X", "``1 / x``", lambda x: exact.divide(1.0, x), alu=0, sfu=1
+)
+Sqrt = pointwise("sqrt", "Sqrt-13", "X", "Square root", math.sqrt, alu=0, sfu=1)
 
 
 def _largest(*items: Item) -> Item:
@@ -254,56 +238,22 @@ def _total(*items: Item) -> Item:
     return reduce(exact.add, items)
 
 
-class Max(Elementwise):
-    """Largest of one or more operands. Source: ONNX Max-13."""
+variadic = partial(pointwise, variadic=True)
+"""A row that takes one or more operands."""
 
-    mnemonic = "max"
-    onnx = ("Max",)
-    operands = ("data_0+",)
-    variadic = True
-    function = _largest
-
-
-class Min(Elementwise):
-    """Smallest of one or more operands. Source: ONNX Min-13."""
-
-    mnemonic = "min"
-    onnx = ("Min",)
-    operands = ("data_0+",)
-    variadic = True
-    function = _smallest
-
-
-class Sum(Elementwise):
-    """Sum of one or more operands. Source: ONNX Sum-13."""
-
-    mnemonic = "sum"
-    onnx = ("Sum",)
-    operands = ("data_0+",)
-    variadic = True
-    function = _total
-
-
-class Mean(Elementwise):
-    """Mean of one or more operands; the scaling by 1/n is left out. Source: ONNX Mean-13."""
-
-    mnemonic = "mean"
-    onnx = ("Mean",)
-    operands = ("data_0+",)
-    variadic = True
-
-    def evaluator(self, dtype: DType) -> Callable[..., Item] | None:
-        return lambda *items: exact.divide(_total(*items), float(len(items)))
-
-
-class BiasAdd(Elementwise):
-    """``X + bias + skip``. Source: ONNX Runtime contrib BiasAdd-1."""
-
-    mnemonic = "bias_add"
-    onnx = ("com.microsoft::BiasAdd",)
-    operands = ("X", "bias", "skip")
-    alu_per_element = 2
-    function = _total
+Max = variadic("max", "Max-13", "data_0+", "Largest of one or more operands", _largest)
+Min = variadic("min", "Min-13", "data_0+", "Smallest of one or more operands", _smallest)
+Sum = variadic("sum", "Sum-13", "data_0+", "Sum of one or more operands", _total)
+Mean = variadic(
+    "mean",
+    "Mean-13",
+    "data_0+",
+    "Mean of one or more operands; the scaling by 1/n is left out",
+    lambda *items: exact.divide(_total(*items), float(len(items))),
+)
+BiasAdd = pointwise(
+    "bias_add", "com.microsoft::BiasAdd-1", "X bias skip", "``X + bias + skip``", _total, alu=2
+)
 
 
 @dataclass(frozen=True)

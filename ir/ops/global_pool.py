@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..cost import Work
 from ..dim import Dim, dim_max
 from ..graph import Inputs
 from ..op import Kind, Op, Types, tensor
@@ -21,7 +20,7 @@ class GlobalPool(Op):
     """A reduction of all spatial positions of each channel to one element.
 
     Shapes:  X[n, c, spatial] -> Y[n, c, 1, ...].
-    Work:    t positions a channel: alu = n*c*(t*x + y), sfu = n*c*(t*z + v).
+    Work:    t positions a channel: {alu}, {sfu}.
     Traffic: each operand once, Y once.
     Source:  ONNX GlobalAveragePool-22.
     """
@@ -54,14 +53,6 @@ class GlobalPool(Op):
         x, y, z, v = self.per_channel()
         taps = dim_max(product(shape[2:]), 1)
         return {"n": shape[0], "c": shape[1], "t": taps, "x": x, "y": y, "z": z, "v": v}
-
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        e = self.extents(ins, outs)
-        if not e:
-            return None
-        channels = e["n"] * e["c"]
-        alu = channels * (e["t"] * e["x"] + e["y"])
-        return Work(alu=alu, sfu=channels * (e["t"] * e["z"] + e["v"]))
 
 
 class GlobalAveragePool(GlobalPool):

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..cost import Work
 from ..definition import Natural, Positive
 from ..dim import Dim, dim_max
 from ..graph import Inputs
@@ -29,9 +28,9 @@ class LinearAttention(Op):
     Shapes:  query[b, t, q*d], key[b, t, g*d], value[b, t, g*v], past_state[b, g, d, v] ->
              output[b, t, h*v], present_state[b, g, d, v] with h the larger of q and g;
              [w, b, g, d, v] where ``state_window`` w keeps the last w states.
-    Work:    mac = b*t*d*v*(g*r + h): r = 1 outer product, 2 with a delta rule, which first reads
-             the state, and one read by each query head; alu = b*t*(g*(d*v*x + v*y) + h*v):
-             x = 1 for the decay of the state, y = 2 for the delta; sfu = b*t*g*z exponentials of
+    Work:    {mac}: r = 1 outer product, 2 with a delta rule, which first reads
+             the state, and one read by each query head; {alu}:
+             x = 1 for the decay of the state, y = 2 for the delta; {sfu} exponentials of
              the decay. The recurrence token by token; a chunked kernel does more macs.
     Traffic: each operand once, each result once; the state stays on chip between tokens.
     Source:  ONNX LinearAttention-27; arXiv:2006.16236, arXiv:2412.06464.
@@ -84,18 +83,6 @@ class LinearAttention(Op):
             **{"b": q[0], "t": q[1], "d": k[2] // g, "v": v[2] // g, "g": g, "h": heads},
             **{"r": 1 + delta, "x": gated, "y": 2 * delta, "z": per_head},
         }
-
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        return recurrence_work(self.extents(ins, outs))
-
-
-def recurrence_work(e: Mapping[str, Dim]) -> Work | None:
-    """Work of a recurrent state from the letters of ``FORMULAS``."""
-    if not e:
-        return None
-    tokens, g, state = e["b"] * e["t"], e["g"], e["d"] * e["v"]
-    alu = g * (state * e["x"] + e["v"] * e["y"]) + e["h"] * e["v"]
-    return Work(tokens * state * (g * e["r"] + e["h"]), tokens * alu, tokens * g * e["z"])
 
 
 @dataclass(frozen=True)
@@ -158,15 +145,12 @@ class GatedDeltaNet(Op):
             "z": per_head * gated,
         }
 
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        return recurrence_work(self.extents(ins, outs))
-
 
 class LinearAttentionGate(Op):
     """``decay = scale * softplus(a + bias)`` and ``beta = sigmoid(b)``.
 
     Shapes:  a[b, t, h], dt_bias[h], decay_scale[h], b[b, t, h] -> decay and beta like a.
-    Work:    alu = 3*e + 2*f, sfu = 2*e + 2*f for e elements of decay and f of beta.
+    Work:    {alu}, {sfu} for e elements of decay and f of beta.
     Traffic: each operand once, each result once.
     Source:  ONNX Runtime ContribOperators, LinearAttentionGate.
     """
@@ -184,9 +168,3 @@ class LinearAttentionGate(Op):
         if tensor(ins, 0).shape is None:
             return {}
         return {"e": count(tensor(ins, 0)), "f": count(tensor(ins, 0)) if has(ins, 3) else 0}
-
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        e = self.extents(ins, outs)
-        if not e:
-            return None
-        return Work(alu=e["e"] * 3 + e["f"] * 2, sfu=e["e"] * 2 + e["f"] * 2)

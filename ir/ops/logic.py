@@ -6,6 +6,7 @@ import math
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from ..broadcast import broadcast
 from ..graph import Inputs
@@ -13,69 +14,31 @@ from ..known import MAX_ELEMENTS, Item, Known, broadcast_to
 from ..op import Folded, Types, known, tensor
 from ..types import DType, TensorType
 from . import exact
-from .elementwise import Elementwise, first_dtype
+from .elementwise import Elementwise, first_dtype, pointwise
 
+predicate = partial(pointwise, result=DType.BOOL)
+"""A row whose result is true or false."""
 
-class Equal(Elementwise):
-    """Whether operands are equal. Source: ONNX Equal-19."""
-
-    mnemonic = "equal"
-    onnx = ("Equal",)
-    operands = ("A", "B")
-    result = DType.BOOL
-    function = exact.equal
-
-
-class Greater(Elementwise):
-    """Whether A is above B. Source: ONNX Greater-13."""
-
-    mnemonic = "greater"
-    onnx = ("Greater",)
-    operands = ("A", "B")
-    result = DType.BOOL
-    function = exact.greater
-
-
-class GreaterOrEqual(Elementwise):
-    """Whether A is not below B. Source: ONNX GreaterOrEqual-16."""
-
-    mnemonic = "greater_or_equal"
-    onnx = ("GreaterOrEqual",)
-    operands = ("A", "B")
-    result = DType.BOOL
-    function = exact.greater_or_equal
-
-
-class Less(Elementwise):
-    """Whether A is below B. Source: ONNX Less-13."""
-
-    mnemonic = "less"
-    onnx = ("Less",)
-    operands = ("A", "B")
-    result = DType.BOOL
-    function = exact.less
-
-
-class LessOrEqual(Elementwise):
-    """Whether A is not above B. Source: ONNX LessOrEqual-16."""
-
-    mnemonic = "less_or_equal"
-    onnx = ("LessOrEqual",)
-    operands = ("A", "B")
-    result = DType.BOOL
-    function = exact.less_or_equal
-
-
-class IsNaN(Elementwise):
-    """Whether an element is not a number. Source: ONNX IsNaN-20."""
-
-    mnemonic = "is_nan"
-    onnx = ("IsNaN",)
-    operands = ("X",)
-    result = DType.BOOL
-
-    def evaluator(self, dtype: DType) -> Callable[..., Item] | None:
-        return lambda x: isinstance(x, float) and math.isnan(x)
+Equal = predicate("equal", "Equal-19", "A B", "Whether operands are equal", exact.equal)
+Greater = predicate("greater", "Greater-13", "A B", "Whether A is above B", exact.greater)
+GreaterOrEqual = predicate(
+    "greater_or_equal",
+    "GreaterOrEqual-16",
+    "A B",
+    "Whether A is not below B",
+    exact.greater_or_equal,
+)
+Less = predicate("less", "Less-13", "A B", "Whether A is below B", exact.less)
+LessOrEqual = predicate(
+    "less_or_equal", "LessOrEqual-16", "A B", "Whether A is not above B", exact.less_or_equal
+)
+IsNaN = predicate(
+    "is_nan",
+    "IsNaN-20",
+    "X",
+    "Whether an element is not a number",
+    lambda x: isinstance(x, float) and math.isnan(x),
+)
 
 
 @dataclass(frozen=True)
@@ -94,82 +57,18 @@ class IsInf(Elementwise):
         return lambda x: isinstance(x, float) and bool(wanted.get(x, 0))
 
 
-class And(Elementwise):
-    """Conjunction. Source: ONNX And-7."""
-
-    mnemonic = "and"
-    onnx = ("And",)
-    operands = ("A", "B")
-    result = DType.BOOL
-    function = operator.and_
-
-
-class Or(Elementwise):
-    """Disjunction. Source: ONNX Or-7."""
-
-    mnemonic = "or"
-    onnx = ("Or",)
-    operands = ("A", "B")
-    result = DType.BOOL
-    function = operator.or_
-
-
-class Xor(Elementwise):
-    """Exclusive disjunction. Source: ONNX Xor-7."""
-
-    mnemonic = "xor"
-    onnx = ("Xor",)
-    operands = ("A", "B")
-    result = DType.BOOL
-    function = operator.xor
-
-
-class Not(Elementwise):
-    """Negation. Source: ONNX Not-1."""
-
-    mnemonic = "not"
-    onnx = ("Not",)
-    operands = ("X",)
-    result = DType.BOOL
-    function = operator.not_
-
-
-class BitwiseAnd(Elementwise):
-    """Conjunction of bits. Source: ONNX BitwiseAnd-18."""
-
-    mnemonic = "bitwise_and"
-    onnx = ("BitwiseAnd",)
-    operands = ("A", "B")
-    function = operator.and_
-
-
-class BitwiseOr(Elementwise):
-    """Disjunction of bits. Source: ONNX BitwiseOr-18."""
-
-    mnemonic = "bitwise_or"
-    onnx = ("BitwiseOr",)
-    operands = ("A", "B")
-    function = operator.or_
-
-
-class BitwiseXor(Elementwise):
-    """Exclusive disjunction of bits. Source: ONNX BitwiseXor-18."""
-
-    mnemonic = "bitwise_xor"
-    onnx = ("BitwiseXor",)
-    operands = ("A", "B")
-    function = operator.xor
-
-
-class BitwiseNot(Elementwise):
-    """Complement of bits. Source: ONNX BitwiseNot-18."""
-
-    mnemonic = "bitwise_not"
-    onnx = ("BitwiseNot",)
-    operands = ("X",)
-
-    def evaluator(self, dtype: DType) -> Callable[..., Item] | None:
-        return lambda x: exact.subtract(-1, x)
+And = predicate("and", "And-7", "A B", "Conjunction", operator.and_)
+Or = predicate("or", "Or-7", "A B", "Disjunction", operator.or_)
+Xor = predicate("xor", "Xor-7", "A B", "Exclusive disjunction", operator.xor)
+Not = predicate("not", "Not-1", "X", "Negation", operator.not_)
+BitwiseAnd = pointwise("bitwise_and", "BitwiseAnd-18", "A B", "Conjunction of bits", operator.and_)
+BitwiseOr = pointwise("bitwise_or", "BitwiseOr-18", "A B", "Disjunction of bits", operator.or_)
+BitwiseXor = pointwise(
+    "bitwise_xor", "BitwiseXor-18", "A B", "Exclusive disjunction of bits", operator.xor
+)
+BitwiseNot = pointwise(
+    "bitwise_not", "BitwiseNot-18", "X", "Complement of bits", lambda x: exact.subtract(-1, x)
+)
 
 
 @dataclass(frozen=True)

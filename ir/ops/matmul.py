@@ -8,7 +8,6 @@ from typing import ClassVar
 
 from ...errors import ShapeError
 from ..broadcast import broadcast
-from ..cost import Work
 from ..dim import Dim, same
 from ..fresh import data_extent
 from ..graph import Inputs
@@ -71,7 +70,7 @@ class MatMul(Op):
 
     Shapes:  A[b, m, k], B[b, k, n] -> Y[b, m, n]; vectors drop their axis; b broadcasts and stands
              for the product of all leading axes.
-    Work:    mac = b*m*n*k; alu = x and sfu = y for each result, from what is fused to the product.
+    Work:    {mac}; alu = x and sfu = y for each result, from what is fused to the product.
     Traffic: each operand once, Y once.
     Source:  ONNX MatMul-13, numpy.matmul.
     """
@@ -90,10 +89,6 @@ class MatMul(Op):
         """Element type of the product."""
         return first_dtype(ins, 0, 1)
 
-    def mac_dtype(self, ins: Inputs) -> DType | None:
-        """Element type of the macs where it is not that of the first operand."""
-        return None
-
     def epilogue(self, ins: Inputs) -> tuple[int, int]:
         """Operations fused to each element of the product, on the vector and special unit."""
         return 0, 0
@@ -103,13 +98,6 @@ class MatMul(Op):
         if a is None or b is None:
             return (TensorType(self.result_dtype(ins), None),)
         return (TensorType(self.result_dtype(ins), matmul_shape(a, b)[0]),)
-
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        e = self.extents(ins, outs)
-        if not e:
-            return None
-        results = e["b"] * e["m"] * e["n"]
-        return Work(results * e["k"], results * e["x"], results * e["y"], dtype=self.mac_dtype(ins))
 
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         a, b = self.factors(ins)
@@ -135,7 +123,7 @@ class FusedMatMul(MatMul):
 
     Shapes:  as MatMul, after ``transBatch`` has moved the first axis before the last one and
              ``trans`` has exchanged the last two.
-    Work:    mac = b*m*n*k; x = 1 for a product with ``alpha`` other than 1.
+    Work:    {mac}; x = 1 for a product with ``alpha`` other than 1.
     Traffic: A, B and Y once; transposing moves nothing.
     Source:  ONNX Runtime ContribOperators, FusedMatMul and TransposeMatMul.
     """
@@ -188,7 +176,7 @@ class GemmFastGelu(MatMul):
     """``FastGelu(X @ W + bias)``.
 
     Shapes:  X[b, m, k], W[k, n], bias[n] -> Y[b, m, n].
-    Work:    mac = b*m*n*k; x and y those of the tanh form of Gelu, and one addition for the bias.
+    Work:    {mac}; x and y those of the tanh form of Gelu, and one addition for the bias.
     Traffic: each operand once, Y once.
     Source:  ONNX Runtime ContribOperators, GemmFastGelu; arXiv:1606.08415 section 2.
     """
@@ -207,8 +195,8 @@ class Gemm(Op):
     """``alpha * A @ B + beta * C`` on matrices.
 
     Shapes:  A[m, k] and B[k, n], or their transposes, C broadcast to [m, n] -> Y[m, n].
-    Work:    mac = m*n*k; alu = m*n*x, x counting a product for ``alpha`` and for ``beta`` other
-             than 1 and an addition for C; sfu = m*n*y from a fused activation.
+    Work:    {mac}; {alu}, x counting a product for ``alpha`` and for ``beta`` other
+             than 1 and an addition for C; {sfu} from a fused activation.
     Traffic: each operand once, Y once.
     Source:  ONNX Gemm-13.
     """
@@ -227,10 +215,6 @@ class Gemm(Op):
     def result_dtype(self, ins: Inputs) -> DType:
         """Element type of the product."""
         return first_dtype(ins, 0, 1, 2)
-
-    def mac_dtype(self, ins: Inputs) -> DType | None:
-        """Element type of the macs where it is not that of the first operand."""
-        return None
 
     def epilogue(self, ins: Inputs) -> tuple[int, int]:
         """Operations on each element of the product, on the vector and special unit."""
@@ -260,13 +244,6 @@ class Gemm(Op):
         m, n, _ = self.mnk(ins)
         shape = (data_extent() if m is None else m, data_extent() if n is None else n)
         return (TensorType(self.result_dtype(ins), shape),)
-
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        e = self.extents(ins, outs)
-        if not e:
-            return None
-        results = e["m"] * e["n"]
-        return Work(results * e["k"], results * e["x"], results * e["y"], dtype=self.mac_dtype(ins))
 
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         m, n, k = self.mnk(ins)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..cost import Traffic, Work, dim_sum
+from ..cost import Traffic, dim_sum
 from ..definition import Natural, Positive
 from ..dim import Dim, dim_min, same
 from ..graph import Inputs
@@ -24,9 +24,9 @@ class MoE(Op):
 
     Shapes:  input[n, i] or [b, s, i], router_probs[n, e], fc1[e, f, i], fc2[e, i, m],
              fc3[e, m, i] -> output like input; f = 2*m where a SwiGLU is fused, else m.
-    Work:    mac = n*k*i*(f + m + o) with o = m where fc3 is given; alu = 4*n*e for routing,
+    Work:    {mac} with o = m where fc3 is given; alu = 4*n*e for routing,
              n*k*m*x for the activation and its gate, 2*n*k*i for weighting;
-             sfu = n*(e + k*m*y). Biases are left out. The router's own product is not included.
+             {sfu}. Biases are left out. The router's own product is not included.
     Traffic: activations once; of each expert tensor k experts of e, what one token touches: the
              compulsory floor, since all tokens may prefer the same experts. With independent,
              uniform choices n tokens touch e*(1 - (1 - k/e)**n) of them, never more than
@@ -43,7 +43,7 @@ class MoE(Op):
     kind = Kind.MATMUL
     formulas = {
         "mac": "n*k*i*(f + m + o)",
-        "alu": "4*n*e + n*k*m*x + 2*n*k*i",
+        "alu": f"{ROUTING_ALU}*n*e + n*k*m*x + 2*n*k*i",
         "sfu": "n*(e + k*m*y)",
     }
     fc_at: ClassVar[tuple[int, int, int]] = (2, 4, 6)
@@ -84,15 +84,6 @@ class MoE(Op):
             **{"n": product(x[:-1]), "k": self.k, "i": x[-1], "f": f, "m": m, "o": other, "e": e},
             **{"x": alu + gated, "y": sfu},
         }
-
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        e = self.extents(ins, outs)
-        if not e:
-            return None
-        rows, weights = e["n"] * e["k"], e["i"] * (e["f"] + e["m"] + e["o"])
-        routing = e["n"] * e["e"]
-        alu = (routing * ROUTING_ALU, rows * e["m"] * e["x"], rows * e["i"] * 2)
-        return Work(rows * weights, dim_sum(alu), routing + rows * e["m"] * e["y"])
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         shared = tuple(v if i in self.whole else None for i, v in enumerate(ins))

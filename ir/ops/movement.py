@@ -9,7 +9,7 @@ from typing import ClassVar
 from ...errors import ShapeError
 from ..broadcast import broadcast_extent
 from ..contents import arranged, elements, or_data, small_shape
-from ..cost import Traffic, Work
+from ..cost import Traffic
 from ..definition import Naturals, Positive, Positives
 from ..dim import Dim, Poly, interval
 from ..fresh import data_extent
@@ -283,7 +283,7 @@ class Col2Im(Movement):
     """Columns of image patches added back into an image.
 
     Shapes:  input[n, c * prod(block_shape), l] -> output[n, c, *image_shape].
-    Work:    alu = e, one addition an input element.
+    Work:    {alu}, one addition an input element.
     Traffic: input once, output once.
     Source:  ONNX Col2Im-18.
     """
@@ -309,9 +309,6 @@ class Col2Im(Movement):
             channels = rows // element_count(tuple(b for b in block if b is not None))
         dims = (or_data(batch), or_data(channels, rows), *(or_data(d) for d in image))
         return (TensorType(data.dtype, dims),)
-
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        return Work(alu=count(tensor(ins, 0)))
 
     def extents(self, ins: Inputs, outs: Types) -> dict[str, Dim]:
         return {"e": count(tensor(ins, 0))}

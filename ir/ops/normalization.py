@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..cost import Work
 from ..definition import Positive
 from ..dim import Dim
 from ..fresh import data_extent
@@ -46,7 +45,7 @@ class Normalization(Op):
     """Elements centred and scaled by statistics of their row.
 
     Shapes:  X -> same shape; r rows have statistics of their own.
-    Work:    alu = a*e with a operations an element, sfu = r: one reciprocal root a row. The
+    Work:    {alu} with a operations an element, {sfu}: one reciprocal root a row. The
              divisions by the row's length and the additions of epsilon are left out.
     Traffic: each operand and each result once.
     """
@@ -58,10 +57,6 @@ class Normalization(Op):
 
     def infer(self, ins: Inputs) -> Types:
         return (TensorType(first_dtype(ins, 0), tensor(ins, 0).shape),)
-
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        x = self.extents(ins, outs)
-        return Work(alu=x["a"] * x["e"], sfu=x["r"])
 
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         shape = tensor(ins, 0).shape
@@ -86,7 +81,7 @@ class LayerNormalization(Normalization):
 
     Shapes:  X[r..., n...], Scale, B broadcast to X -> Y like X; Mean and InvStdDev[r..., 1...].
     Work:    a = 4 for the statistics, a product with the root, one with Scale, one addition of
-             B if given (the difference is that of the variance); sfu = r.
+             B if given (the difference is that of the variance); {sfu}.
     Traffic: each operand and each result once.
     Source:  ONNX LayerNormalization-17; arXiv:1607.06450.
     """
@@ -121,7 +116,7 @@ class RMSNormalization(LayerNormalization):
     """``x / sqrt(mean(x**2) + epsilon) * scale`` over the axes from ``axis`` on.
 
     Shapes:  X[r..., n...], scale broadcast to X -> Y like X; inv_std_var[r..., 1...].
-    Work:    a = 4: square and addition, product with the root, product with scale; sfu = r.
+    Work:    a = 4: square and addition, product with the root, product with scale; {sfu}.
     Traffic: each operand and each result once.
     Source:  ONNX RMSNormalization-23, ONNX Runtime SimplifiedLayerNormalization-1;
              arXiv:1910.07467.
@@ -149,7 +144,7 @@ class BatchNormalization(Normalization):
     Shapes:  X[n, c, d...], scale, B, input_mean, input_var[c] -> Y like X; running_mean,
              running_var[c] (before version 14: mean, var, saved_mean, saved_var).
     Work:    inference: a = 2, a product and an addition with factors computed once a channel;
-             training: 4 more for the statistics. sfu = r with r channels. The factors' own
+             training: 4 more for the statistics. {sfu} with r channels. The factors' own
              arithmetic, but the root, is left out.
     Traffic: each operand and each result once.
     Source:  ONNX BatchNormalization-15; arXiv:1502.03167.
@@ -255,7 +250,7 @@ class LpNormalization(Normalization):
     """Elements divided by the 1- or 2-norm of their row.
 
     Shapes:  input -> same shape; r rows along ``axis``.
-    Work:    a = 3: magnitude or square, addition, product with the reciprocal; sfu = r.
+    Work:    a = 3: magnitude or square, addition, product with the reciprocal; {sfu}.
     Traffic: input and result once.
     Source:  ONNX LpNormalization-22.
     """
@@ -279,7 +274,7 @@ class LRN(Normalization):
 
     Shapes:  X[n, c, d...] -> same shape.
     Work:    a = 6: square, addition to and subtraction from the sliding sum, product, addition,
-             product with the power; sfu = r = e: one power an element.
+             product with the power; {sfu} = e: one power an element.
     Traffic: X and result once.
     Source:  ONNX LRN-13; Krizhevsky et al., NeurIPS 2012, section 3.3.
     """
@@ -309,7 +304,7 @@ class Det(Op):
 
     Shapes:  X[b..., m, m] -> Y[b...].
     Work:    products and differences of the elimination, and the product of the pivots:
-             alu = b*(m*(m - 1)*(2*m - 1)//3 + m); sfu = b*(m*(m - 1)//2) divisions.
+             {alu}; {sfu} divisions.
     Traffic: X and result once.
     Source:  ONNX Det-22; Golub and Van Loan, Matrix Computations, section 3.2.
     """
@@ -323,11 +318,6 @@ class Det(Op):
     def infer(self, ins: Inputs) -> Types:
         x = tensor(ins, 0)
         return (TensorType(x.dtype, None if x.shape is None else x.shape[:-2]),)
-
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        b, m = self.extents(ins, outs).values()
-        updates = m * (m - 1) * (m * 2 - 1) // 3
-        return Work(alu=b * (updates + m), sfu=b * (m * (m - 1) // 2))
 
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         shape = tensor(ins, 0).shape

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..cost import Traffic, Work
+from ..cost import Traffic
 from ..definition import Natural
 from ..graph import Inputs
 from ..op import Kind, Op, Types, each_once
@@ -25,14 +25,12 @@ class Opaque(Op):
     operands = ("inputs*",)
     least_results = 0
     kind = Kind.OPAQUE
+    is_counted = False
     name: str = ""
     num_outputs: Natural = 0
 
     def infer(self, ins: Inputs) -> Types:
         return (UNKNOWN,) * self.num_outputs
-
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        return None
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         found = each_once(ins, outs)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..cost import Work, dim_sum
+from ..cost import dim_sum
 from ..dim import Dim
 from ..graph import Inputs
 from ..op import Kind, Op, Types, count, tensor
@@ -18,7 +18,7 @@ class Optimizer(Op):
 
     Shapes:  R, T, then tensors X, gradients G and each state, group by group -> the new X, and
              each new state.
-    Work:    alu = a*e, sfu = 2*e over the e elements of all X.
+    Work:    {alu}, sfu = 2*e over the e elements of all X.
     Traffic: each operand and each result once.
     Source:  ai.onnx.preview.training.
     """
@@ -38,10 +38,6 @@ class Optimizer(Op):
         n = self._group(ins)
         kept = [0, *range(2, 2 + self.states)]
         return tuple(tensor(ins, 2 + group * n + i) for group in kept for i in range(n))
-
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        x = self.extents(ins, outs)
-        return Work(alu=x["a"] * x["e"], sfu=x["s"] * x["e"])
 
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         sizes = [count(tensor(ins, 2 + i)) for i in range(self._group(ins))]
@@ -119,12 +115,10 @@ class Gradient(Op):
     onnx = ("ai.onnx.preview.training::Gradient",)
     operands = ("Inputs+",)
     kind = Kind.OPAQUE
+    is_counted = False
     xs: tuple[str, ...] = ()
     y: str = ""
     zs: tuple[str, ...] = ()
 
     def infer(self, ins: Inputs) -> Types:
         return tuple(tensor(ins, i) for i in range(len(self.xs)))
-
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        return None

@@ -169,11 +169,9 @@ class QOrderedLongformerAttention(LongformerAttention):
         *("scale_global_gemm", "global", "scale_output"),
     )
     weight_at = 2
+    macs_in = DType.I8
 
     order_global_weight: int = 0
     order_input: int = 0
     order_output: int = 0
     order_weight: int = 0
-
-    def mac_dtype(self, ins: Inputs) -> DType | None:
-        return DType.I8

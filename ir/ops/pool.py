@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ...errors import ShapeError
-from ..cost import Traffic, Work, dim_sum
+from ..cost import Traffic, dim_sum
 from ..definition import Naturals, Positives
 from ..dim import Dim, ceil_div
 from ..fresh import data_extent
@@ -55,7 +55,7 @@ class Pool(Op):
     Shapes:  X[n, c, h, w] -> Y[n, c, p, q] with p = (h + pads - dilation*(r - 1) - 1)//stride + 1;
              with ``ceil_mode`` rounded up, unless the last window would start in the trailing
              pad; ceil(h/stride) where ``auto_pad`` is SAME. Any number of spatial axes.
-    Work:    e results of t taps each, padding included: alu = e*(t*x + y), sfu = e*(t*z + v).
+    Work:    e results of t taps each, padding included: {alu}, {sfu}.
     Traffic: the positions of X that some window reads, Y once.
     Source:  ONNX MaxPool-22; onnx/onnx#5741 for windows in the trailing pad. With ``auto_pad``
              SAME and dilations ONNX and ONNX Runtime disagree; the extent is bounded by both.
@@ -129,14 +129,6 @@ class Pool(Op):
             x[0], x[1], y[1], x[2:], y[2:], kernels, strides, dilations, pads,
             self.auto_pad, form=Form.POOL,
         )  # fmt: skip
-
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        e = self.extents(ins, outs)
-        if not e:
-            return None
-        return Work(
-            alu=e["e"] * (e["t"] * e["x"] + e["y"]), sfu=e["e"] * (e["t"] * e["z"] + e["v"])
-        )
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         whole = each_once(ins, outs)
@@ -295,7 +287,7 @@ class MaxUnpool(Op):
 
     Shapes:  X[n, c, h, w], I like X -> Y[n, c, p, q] with p = (h - 1)*stride - pads + r, or
              output_shape where it is given.
-    Work:    integer = e, the writes of X's e elements by index; filling with zero is not work.
+    Work:    {integer}, the writes of X's e elements by index; filling with zero is not work.
     Traffic: X and I once, output_shape once, Y once.
     Source:  ONNX MaxUnpool-22.
     """
@@ -331,7 +323,3 @@ class MaxUnpool(Op):
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         x = tensor(ins, 0).shape
         return {} if x is None else {"e": product(x)}
-
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        e = self.extents(ins, outs)
-        return Work(integer=e["e"]) if e else None

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from ...errors import ShapeError
 from ..broadcast import broadcast
-from ..cost import Work, dim_sum
+from ..cost import dim_sum
 from ..dim import Dim, Poly
 from ..graph import Inputs
 from ..op import Kind, Op, Types, count, normal_axis, tensor
@@ -27,7 +27,7 @@ class QLinearElementwise(Op):
     """An elementwise operator between dequantisation and quantisation.
 
     Shapes:  the data operands broadcast to e elements.
-    Work:    alu = a*e with a = 2 for each data operand, the operation, 4 for quantisation.
+    Work:    {alu} with a = 2 for each data operand, the operation, 4 for quantisation.
     Traffic: each operand once, the result once.
     Source:  ONNX Runtime ContribOperators.
     """
@@ -43,10 +43,6 @@ class QLinearElementwise(Op):
     def infer(self, ins: Inputs) -> Types:
         shape = broadcast([tensor(ins, i).shape for i in self.data])
         return (TensorType(first_dtype(ins, *self.quantized), shape),)
-
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        e, a = self.extents(ins, outs).values()
-        return Work(alu=a * e)
 
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         a = DEQUANTIZE_ALU * len(self.quantized[1:]) + self.alu + QUANTIZE_ALU
@@ -93,7 +89,7 @@ class QLinearLookup(Op):
     """A function of one 8-bit operand, done by a table of its 256 results.
 
     Shapes:  X -> same shape.
-    Work:    integer = e: one look-up an element; making the table is left out.
+    Work:    {integer}: one look-up an element; making the table is left out.
     Traffic: each operand once, the result once.
     Source:  ONNX Runtime ContribOperators; qlinear_lookup_table.cc.
     """
@@ -104,12 +100,6 @@ class QLinearLookup(Op):
 
     def infer(self, ins: Inputs) -> Types:
         return (TensorType(first_dtype(ins, 4, 0), tensor(ins, 0).shape),)
-
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        return Work(integer=count(outs[0]))
-
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
-        return {"e": count(outs[0])}
 
 
 class QLinearSigmoid(QLinearLookup):
@@ -133,8 +123,8 @@ class QLinearSoftmax(Op):
     """Softmax of a quantised operand, its exponentials from a table.
 
     Shapes:  X -> same shape; r rows of ``axis`` (from it on for ``opset`` below 13).
-    Work:    comparison and addition, and 4 for quantisation an element: alu = 6*e; a look-up an
-             element: integer = e; a reciprocal a row: sfu = r.
+    Work:    comparison and addition, and 4 for quantisation an element: {alu}; a look-up an
+             element: {integer}; a reciprocal a row: {sfu}.
     Traffic: each operand once, the result once.
     Source:  ONNX Runtime contrib QLinearSoftmax-1.
     """
@@ -149,10 +139,6 @@ class QLinearSoftmax(Op):
 
     def infer(self, ins: Inputs) -> Types:
         return (TensorType(first_dtype(ins, 4, 0), tensor(ins, 0).shape),)
-
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        e, r = self.extents(ins, outs).values()
-        return Work(alu=e * 6, integer=e, sfu=r)
 
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         shape = tensor(ins, 0).shape
@@ -173,7 +159,7 @@ class QLinearReduceMean(Op):
 
     Shapes:  data -> the axes have extent 1, or are left out without ``keepdims``.
     Work:    dequantisation and addition for each of e elements, division and quantisation for
-             each of r results: alu = 3*e + 4*r, sfu = r.
+             each of r results: {alu}, {sfu}.
     Traffic: each operand once, the result once.
     Source:  ONNX Runtime contrib QLinearReduceMean-1.
     """
@@ -185,7 +171,7 @@ class QLinearReduceMean(Op):
         *("reduced_scale", "reduced_zero_point?"),
     )
     kind = Kind.REDUCTION
-    formulas = {"alu": "3*e + 4*r", "sfu": "r"}
+    formulas = {"alu": f"{DEQUANTIZE_ALU + 1}*e + {QUANTIZE_ALU}*r", "sfu": "r"}
     axes: tuple[int, ...] = ()
     keepdims: int = 1
 
@@ -198,10 +184,6 @@ class QLinearReduceMean(Op):
             shape = ()
         return (TensorType(first_dtype(ins, 4, 0), shape),)
 
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        e, r = self.extents(ins, outs).values()
-        return Work(alu=e * (DEQUANTIZE_ALU + 1) + r * QUANTIZE_ALU, sfu=r)
-
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         return {"e": count(tensor(ins, 0)), "r": count(outs[0])}
 
@@ -211,7 +193,7 @@ class QLinearConcat(Op):
     """Quantised tensors joined along ``axis`` and brought to one scale.
 
     Shapes:  (X, scale, zero point)... -> the extents along ``axis`` add up.
-    Work:    integer = e: one look-up an element.
+    Work:    {integer}: one look-up an element.
     Traffic: each operand once, the result once.
     Source:  ONNX Runtime contrib QLinearConcat-1.
     """
@@ -226,12 +208,6 @@ class QLinearConcat(Op):
     def infer(self, ins: Inputs) -> Types:
         shapes = [tensor(ins, i).shape for i in range(2, len(ins), 3)]
         return (TensorType(first_dtype(ins, 1, 2), joined(shapes, self.axis)),)
-
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        return Work(integer=count(outs[0]))
-
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
-        return {"e": count(outs[0])}
 
 
 def joined(shapes: Sequence[Shape | None], axis: int) -> Shape | None:

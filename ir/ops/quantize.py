@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..cost import Work
-from ..definition import Natural
+from ..definition import Attributes, Natural
 from ..dim import Dim
 from ..graph import Inputs
 from ..op import Kind, Op, Types, count, has, tensor
@@ -23,7 +22,7 @@ class QuantizeLinear(Op):
     """``saturate(round(x / y_scale) + y_zero_point)``, by tensor, by axis or by block.
 
     Shapes:  x -> same shape; the type is that of y_zero_point or ``output_dtype``, else u8.
-    Work:    alu = 4*e: product with the reciprocal of the scale, rounding, addition, clamping;
+    Work:    {alu}: product with the reciprocal of the scale, rounding, addition, clamping;
              the reciprocals themselves are left out.
     Traffic: each operand once, the result once.
     Source:  ONNX QuantizeLinear-25, ONNX Runtime contrib QuantizeLinear-1.
@@ -33,7 +32,7 @@ class QuantizeLinear(Op):
     onnx = ("QuantizeLinear", "com.microsoft::QuantizeLinear")
     operands = ("x", "y_scale", "y_zero_point?")
     kind = Kind.QUANTIZE
-    formulas = {"alu": "4*e"}
+    formulas = {"alu": f"{QUANTIZE_ALU}*e"}
     axis: int = 1
     saturate: int = 1
     block_size: Natural = 0
@@ -41,9 +40,7 @@ class QuantizeLinear(Op):
     precision: int = 0
 
     @classmethod
-    def adapt(
-        cls, attrs: dict[str, object], version: int, n_inputs: int, n_outputs: int
-    ) -> dict[str, object]:
+    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
         """The number of the result's type becomes the type; 0 means that it is not given."""
         return {**attrs, "output_dtype": dtype_of(attrs.get("output_dtype", 0))}
 
@@ -53,19 +50,13 @@ class QuantizeLinear(Op):
             dtype = tensor(ins, 2).dtype if has(ins, 2) else DType.U8
         return (TensorType(dtype, tensor(ins, 0).shape),)
 
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        return Work(alu=count(outs[0]) * QUANTIZE_ALU)
-
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
-        return {"e": count(outs[0])}
-
 
 @dataclass(frozen=True)
 class DequantizeLinear(Op):
     """``(x - x_zero_point) * x_scale``, by tensor, by axis or by block.
 
     Shapes:  x -> same shape; the type is ``output_dtype`` or that of x_scale.
-    Work:    alu = a*e: a product, and a difference where there is a zero point.
+    Work:    {alu}: a product, and a difference where there is a zero point.
     Traffic: each operand once, the result once.
     Source:  ONNX DequantizeLinear-25, ONNX Runtime contrib DequantizeLinear-1.
     """
@@ -80,9 +71,7 @@ class DequantizeLinear(Op):
     output_dtype: DType = DType.UNKNOWN
 
     @classmethod
-    def adapt(
-        cls, attrs: dict[str, object], version: int, n_inputs: int, n_outputs: int
-    ) -> dict[str, object]:
+    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
         """The number of the result's type becomes the type; 0 means that it is not given."""
         return {**attrs, "output_dtype": dtype_of(attrs.get("output_dtype", 0))}
 
@@ -92,10 +81,6 @@ class DequantizeLinear(Op):
             dtype = tensor(ins, 1).dtype
         return (TensorType(dtype, tensor(ins, 0).shape),)
 
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        e, a = self.extents(ins, outs).values()
-        return Work(alu=a * e)
-
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         return {"e": count(outs[0]), "a": 1 + has(ins, 2)}
 
@@ -104,7 +89,7 @@ class DynamicQuantizeLinear(Op):
     """Quantisation to u8 with scale and zero point from the smallest and largest element.
 
     Shapes:  x -> y like x in u8, y_scale f32[], y_zero_point u8[].
-    Work:    alu = 6*e: two comparisons for the range, 4 of QuantizeLinear.
+    Work:    {alu}: two comparisons for the range, 4 of QuantizeLinear.
     Traffic: x and the results once.
     Source:  ONNX DynamicQuantizeLinear-11.
     """
@@ -113,14 +98,8 @@ class DynamicQuantizeLinear(Op):
     onnx = ("DynamicQuantizeLinear",)
     operands = ("x",)
     kind = Kind.QUANTIZE
-    formulas: ClassVar[Mapping[str, str]] = {"alu": "6*e"}
+    formulas: ClassVar[Mapping[str, str]] = {"alu": f"{2 + QUANTIZE_ALU}*e"}
 
     def infer(self, ins: Inputs) -> Types:
         y = TensorType(DType.U8, tensor(ins, 0).shape)
         return y, TensorType(DType.F32, ()), TensorType(DType.U8, ())
-
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        return Work(alu=count(outs[0]) * (2 + QUANTIZE_ALU))
-
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
-        return {"e": count(outs[0])}

@@ -22,7 +22,7 @@ class ConvInteger(Conv):
     """Convolution of 8-bit integers in 32-bit integers.
 
     Shapes:  as Conv.
-    Work:    mac = n*k*p*q*(c//g)*r*s in int8; correcting for zero points is left out.
+    Work:    {mac} in int8; correcting for zero points is left out.
     Traffic: as Conv.
     Source:  ONNX ConvInteger-10.
     """
@@ -30,12 +30,10 @@ class ConvInteger(Conv):
     mnemonic = "conv_integer"
     onnx = ("ConvInteger",)
     operands = ("x", "w", "x_zero_point?", "w_zero_point?")
+    macs_in = DType.I8
 
     def result_dtype(self, ins: Inputs) -> DType:
         return DType.I32
-
-    def mac_dtype(self, ins: Inputs) -> DType | None:
-        return DType.I8
 
     def epilogue(self, ins: Inputs) -> tuple[int, int]:
         return 0, 0
@@ -46,7 +44,7 @@ class QLinearConv(Conv):
     """Convolution of 8-bit integers, requantised to 8 bits.
 
     Shapes:  as Conv; with ``channels_last`` (ONNX Runtime) X and Y are N, spatial, C.
-    Work:    mac = n*k*p*q*(c//g)*r*s in int8; x = 4 (scale, round, add the zero point, clamp)
+    Work:    {mac} in int8; x = 4 (scale, round, add the zero point, clamp)
              and 1 for the bias; correcting for zero points is left out.
     Traffic: as Conv.
     Source:  ONNX QLinearConv-10; ONNX Runtime ContribOperators, QLinearConv.
@@ -56,6 +54,7 @@ class QLinearConv(Conv):
     onnx = ("QLinearConv", "com.microsoft::QLinearConv", "com.ms.internal.nhwc::QLinearConv")
     operands = QLINEAR_OPERANDS
     at = (0, 3)
+    macs_in = DType.I8
 
     channels_last: int = 0
 
@@ -64,9 +63,6 @@ class QLinearConv(Conv):
 
     def result_dtype(self, ins: Inputs) -> DType:
         return first_dtype(ins, 7, 0)
-
-    def mac_dtype(self, ins: Inputs) -> DType | None:
-        return DType.I8
 
     def epilogue(self, ins: Inputs) -> tuple[int, int]:
         return REQUANTIZE + int(has(ins, 8)), 0
@@ -85,15 +81,13 @@ class QLinearConvTranspose(ConvTranspose):
     onnx = ("com.ms.internal.nhwc::QLinearConvTranspose",)
     operands = QLINEAR_OPERANDS
     at = (0, 3)
+    macs_in = DType.I8
 
     def layout(self) -> int:
         return 1
 
     def result_dtype(self, ins: Inputs) -> DType:
         return first_dtype(ins, 7, 0)
-
-    def mac_dtype(self, ins: Inputs) -> DType | None:
-        return DType.I8
 
     def epilogue(self, ins: Inputs) -> tuple[int, int]:
         return REQUANTIZE + int(has(ins, 8)), 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..cost import Traffic, Work, dim_sum
+from ..cost import Traffic, dim_sum
 from ..definition import Positive
 from ..dim import Dim, dim_min
 from ..graph import Inputs
@@ -19,7 +19,7 @@ class GatherBlockQuantized(Op):
 
     Shapes:  data[..., v, ...], indices[i...] -> [..., i..., ...], of the type of scales; in 8-bit
              data several elements of ``bits`` may be packed along the last axis.
-    Work:    alu = a*e: a product, and a difference where there are zero points.
+    Work:    {alu}: a product, and a difference where there are zero points.
     Traffic: the indices; of data, scales and zero points the rows taken, at most one for each
              index and at most all; the result.
     Source:  ONNX Runtime contrib GatherBlockQuantized-1.
@@ -44,10 +44,6 @@ class GatherBlockQuantized(Op):
         if data.dtype is DType.U8 and rest and 0 < self.bits < 8:
             rest = (*rest[:-1], rest[-1] * (8 // self.bits))
         return (TensorType(dtype, (*data.shape[:at], *indices, *rest)),)
-
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        e, a = self.extents(ins, outs).values()
-        return Work(alu=a * e)
 
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         return {"e": count(outs[0]), "a": 1 + has(ins, 3)}

@@ -20,7 +20,7 @@ class MatMulInteger(MatMul):
     """Product of 8-bit matrices in 32-bit integers.
 
     Shapes:  as MatMul.
-    Work:    mac = b*m*n*k in int8; correcting for zero points, m*k + k*n, is left out.
+    Work:    {mac} in int8; correcting for zero points, m*k + k*n, is left out.
     Traffic: each operand once, Y once.
     Source:  ONNX MatMulInteger-10.
     """
@@ -28,18 +28,16 @@ class MatMulInteger(MatMul):
     mnemonic = "matmul_integer"
     onnx = ("MatMulInteger",)
     operands = ("A", "B", "a_zero_point?", "b_zero_point?")
+    macs_in = DType.I8
 
     def result_dtype(self, ins: Inputs) -> DType:
         return DType.I32
-
-    def mac_dtype(self, ins: Inputs) -> DType | None:
-        return DType.I8
 
 
 class MatMulInteger16(MatMul):
     """Product of 16-bit matrices in 32-bit integers.
 
-    Work:    mac = b*m*n*k in int16.
+    Work:    {mac} in int16.
     Source:  ONNX Runtime ContribOperators, MatMulInteger16.
     """
 
@@ -55,7 +53,7 @@ class QLinearMatMul(MatMul):
     """Product of 8-bit matrices, requantised to 8 bits.
 
     Shapes:  as MatMul.
-    Work:    mac = b*m*n*k in int8; x = 4 (scale, round, add the zero point, clamp); correcting
+    Work:    {mac} in int8; x = 4 (scale, round, add the zero point, clamp); correcting
              for zero points is left out.
     Traffic: each operand once, Y once.
     Source:  ONNX QLinearMatMul-21.
@@ -86,7 +84,7 @@ class MatMulIntegerToFloat(MatMul):
     """Product of 8-bit matrices, scaled to floating point.
 
     Shapes:  as MatMul; bias[n].
-    Work:    mac = b*m*n*k in int8; x = 1 for the scale and 1 for the bias; correcting for zero
+    Work:    {mac} in int8; x = 1 for the scale and 1 for the bias; correcting for zero
              points is left out.
     Traffic: each operand once, Y once.
     Source:  ONNX Runtime ContribOperators, MatMulIntegerToFloat.
@@ -95,12 +93,10 @@ class MatMulIntegerToFloat(MatMul):
     mnemonic = "matmul_integer_to_float"
     onnx = ("com.microsoft::MatMulIntegerToFloat",)
     operands = ("A", "B", "a_scale", "b_scale", "a_zero_point?", "b_zero_point?", "bias?")
+    macs_in = DType.I8
 
     def result_dtype(self, ins: Inputs) -> DType:
         return first_dtype(ins, 2, 3, 6)
-
-    def mac_dtype(self, ins: Inputs) -> DType | None:
-        return DType.I8
 
     def epilogue(self, ins: Inputs) -> tuple[int, int]:
         return 1 + int(has(ins, 6)), 0
@@ -110,7 +106,7 @@ class DynamicQuantizeMatMul(MatMul):
     """Quantises A as it comes, multiplies by an 8-bit matrix, scales to floating point.
 
     Shapes:  as MatMul; b_scale scalar or [n], bias[n].
-    Work:    mac = b*m*n*k in int8; x = 1 for the scale and 1 for the bias. Quantising A (its
+    Work:    {mac} in int8; x = 1 for the scale and 1 for the bias. Quantising A (its
              range, then 4 operations an element) is left out: b*m*k against b*m*n*k.
     Traffic: each operand once, Y once.
     Source:  ONNX Runtime ContribOperators, DynamicQuantizeMatMul.
@@ -119,12 +115,10 @@ class DynamicQuantizeMatMul(MatMul):
     mnemonic = "dynamic_quantize_matmul"
     onnx = ("com.microsoft::DynamicQuantizeMatMul",)
     operands = ("A", "B", "b_scale", "b_zero_point?", "bias?")
+    macs_in = DType.I8
 
     def result_dtype(self, ins: Inputs) -> DType:
         return first_dtype(ins, 0, 2)
-
-    def mac_dtype(self, ins: Inputs) -> DType | None:
-        return DType.I8
 
     def epilogue(self, ins: Inputs) -> tuple[int, int]:
         return 1 + int(has(ins, 4)), 0
@@ -135,7 +129,7 @@ class QOrderedMatMul(MatMul):
     """Product of int8 matrices in cuBLASLt layouts: ``A @ B + bias + C``, requantised.
 
     Shapes:  A[b, m, k], B[k, n] -> Y[b, m, n]; layouts change the order of elements only.
-    Work:    mac = b*m*n*k in int8; x = 4 for requantising, 1 for the bias, 2 for C.
+    Work:    {mac} in int8; x = 4 for requantising, 1 for the bias, 2 for C.
     Traffic: each operand once, Y once.
     Source:  ONNX Runtime ContribOperators, QOrderedMatMul.
     """
@@ -160,7 +154,7 @@ class QGemm(Gemm):
     """Product of 8-bit matrices plus a 32-bit C, in floating point or requantised.
 
     Shapes:  as Gemm.
-    Work:    mac = m*n*k in int8; x = 1 for C, 1 for the scale, or 4 where Y is requantised.
+    Work:    {mac} in int8; x = 1 for C, 1 for the scale, or 4 where Y is requantised.
     Traffic: each operand once, Y once.
     Source:  ONNX Runtime ContribOperators, QGemm.
     """
@@ -171,15 +165,13 @@ class QGemm(Gemm):
         *("A", "a_scale", "a_zero_point", "B", "b_scale", "b_zero_point", "C?", "y_scale?"),
         "y_zero_point?",
     )
+    macs_in = DType.I8
 
     def matrices(self, ins: Inputs) -> tuple[int, int]:
         return 0, 3
 
     def result_dtype(self, ins: Inputs) -> DType:
         return tensor(ins, 8).dtype if has(ins, 8) else first_dtype(ins, 1, 4)
-
-    def mac_dtype(self, ins: Inputs) -> DType | None:
-        return DType.I8
 
     def epilogue(self, ins: Inputs) -> tuple[int, int]:
         return int(has(ins, 6)) + (REQUANTIZE if has(ins, 8) else 1), 0
@@ -190,7 +182,7 @@ class GemmFloat8(Gemm):
     """Gemm on 8-bit or wider floats with one scale for each operand.
 
     Shapes:  as Gemm.
-    Work:    mac = m*n*k in the element type of A; x counts ``alpha``, C and the scale of Y.
+    Work:    {mac} in the element type of A; x counts ``alpha``, C and the scale of Y.
     Traffic: each operand once, Y once.
     Source:  ONNX Runtime ContribOperators, GemmFloat8.
     """
@@ -226,6 +218,7 @@ class SparseToDenseMatMul(MatMul):
     mnemonic = "sparse_to_dense_matmul"
     onnx = ("com.microsoft::SparseToDenseMatMul",)
     formulas: ClassVar[dict[str, str]] = {}
+    is_counted = False
 
     alpha: float = 1.0
     transA: int = 0  # noqa: N815
@@ -239,6 +232,3 @@ class SparseToDenseMatMul(MatMul):
             raise ShapeError(f"sparse product needs matrices, got ranks {len(a)} and {len(b)}")
         rows, columns = a[1 if self.transA else 0], b[0 if self.transB else 1]
         return (TensorType(first_dtype(ins, 1, 0), (rows, columns)),)
-
-    def work(self, ins: Inputs, outs: Types) -> None:
-        return None

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..broadcast import broadcast
-from ..cost import NO_TRAFFIC, NO_WORK, Traffic, Work
-from ..definition import Naturals, Positive
+from ..cost import NO_TRAFFIC, Traffic
+from ..definition import Attributes, Naturals, Positive
 from ..dim import Dim
 from ..graph import Inputs
 from ..known import MAX_ELEMENTS, Known
@@ -21,7 +21,7 @@ MASK_IS_BOOL_FROM = 10
 """Opset version since which the mask of Dropout is boolean; before it has the type of the data."""
 
 
-def _typed(attrs: dict[str, object], default: DType) -> dict[str, object]:
+def _typed(attrs: Attributes, default: DType) -> Attributes:
     return {**attrs, "dtype": dtype_of(attrs["dtype"]) if attrs.get("dtype") else default}
 
 
@@ -30,7 +30,7 @@ class Random(Op):
     """Draws of a distribution, only written.
 
     Shapes:  the attribute ``shape``, or that of the input.
-    Work:    integer = e: at least one operation of the generator a draw.
+    Work:    {integer}: at least one operation of the generator a draw.
     Traffic: the result once; an input gives only its shape and type.
     """
 
@@ -43,9 +43,7 @@ class Random(Op):
     """Where the attribute is not given; UNKNOWN takes that of the input."""
 
     @classmethod
-    def adapt(
-        cls, attrs: dict[str, object], version: int, n_inputs: int, n_outputs: int
-    ) -> dict[str, object]:
+    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
         """The number of the result's type becomes the type."""
         return _typed(attrs, cls.default_dtype)
 
@@ -53,14 +51,8 @@ class Random(Op):
         x = tensor(ins, 0)
         return (TensorType(x.dtype if self.dtype is DType.UNKNOWN else self.dtype, x.shape),)
 
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        return Work(integer=count(outs[0]))
-
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         return each_once((), outs)
-
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
-        return {"e": count(outs[0])}
 
 
 @dataclass(frozen=True)
@@ -123,7 +115,7 @@ class Bernoulli(Random):
     """0 or 1, drawn with the probabilities in the input.
 
     Shapes:  input -> same shape.
-    Work:    integer = e: at least one operation of the generator a draw.
+    Work:    {integer}: at least one operation of the generator a draw.
     Traffic: input and result once.
     Source:  ONNX Bernoulli-22.
     """
@@ -141,7 +133,7 @@ class Multinomial(Random):
     """Indices drawn with the log-probabilities of each row.
 
     Shapes:  input[b, c] -> [b, sample_size].
-    Work:    integer = e: at least one operation of the generator a draw; sfu = x exponentials of
+    Work:    {integer}: at least one operation of the generator a draw; {sfu} exponentials of
              the x log-probabilities.
     Traffic: input and result once.
     Source:  ONNX Multinomial-22.
@@ -159,9 +151,6 @@ class Multinomial(Random):
         shape = tensor(ins, 0).shape
         drawn = None if shape is None else (*shape[:1], checked(self.sample_size, "sample_size"))
         return (TensorType(self.dtype, drawn),)
-
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        return Work(integer=count(outs[0]), sfu=count(tensor(ins, 0)))
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         return each_once(ins, outs)
@@ -189,9 +178,7 @@ class Dropout(Op):
     mask_is_bool: bool = True
 
     @classmethod
-    def adapt(
-        cls, attrs: dict[str, object], version: int, n_inputs: int, n_outputs: int
-    ) -> dict[str, object]:
+    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
         """Before version 10 the mask has the type of the data."""
         return attrs if version >= MASK_IS_BOOL_FROM else {**attrs, "mask_is_bool": False}
 
@@ -209,10 +196,6 @@ class Dropout(Op):
         may_drop = has(ins, 2) and known_ints(ins, 2) != (0,)
         return () if may_drop else (known(ins, 0),)
 
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        f = self.extents(ins, outs)["f"]
-        return Work(alu=f * 2, integer=f) if self._trains(ins) else NO_WORK
-
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         if self._trains(ins):
             return each_once(ins, outs)
@@ -228,7 +211,7 @@ class BiasDropout(Op):
     """``dropout(data + bias) + residual``.
 
     Shapes:  data, bias and residual broadcast -> output and mask of that shape.
-    Work:    alu = a*e: an addition for bias and for residual; drawing is left out.
+    Work:    {alu}: an addition for bias and for residual; drawing is left out.
     Traffic: each operand and each result once.
     Source:  ONNX Runtime contrib BiasDropout-1.
     """
@@ -243,10 +226,6 @@ class BiasDropout(Op):
         x = tensor(ins, 0)
         shape = broadcast([x.shape, tensor(ins, 1).shape])
         return TensorType(x.dtype, shape), TensorType(DType.BOOL, shape)
-
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        e, a = self.extents(ins, outs).values()
-        return Work(alu=a * e)
 
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         return {"e": count(outs[0]), "a": 1 + has(ins, 2)}
@@ -288,9 +267,7 @@ class EyeLike(Op):
     k: int = 0
 
     @classmethod
-    def adapt(
-        cls, attrs: dict[str, object], version: int, n_inputs: int, n_outputs: int
-    ) -> dict[str, object]:
+    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
         """The number of the result's type becomes the type."""
         return _typed(attrs, DType.UNKNOWN)
 

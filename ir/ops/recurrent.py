@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from ..cost import Work, dim_sum
+from ..cost import Work, dim_sum, work_of
 from ..definition import Positive
 from ..dim import Dim
 from ..graph import Inputs
@@ -24,7 +24,7 @@ class Recurrent(Op):
 
     Shapes:  X[t, b, i], W[r, g*h, i], R[r, g*h, h] -> Y[t, r, b, h], Y_h[r, b, h]; with
              ``layout`` 1 X[b, t, i], Y[b, t, r, h], Y_h[b, r, h]; r directions.
-    Work:    mac = t*b*r*g*h*(i + h); alu = t*b*h*x and sfu = t*b*h*y: sums of the products,
+    Work:    {mac}; {alu} and {sfu}: sums of the products,
              biases, clipping, gating and activations of all directions together. With
              sequence_lens ``effective_mac`` counts the given steps; where their content is not
              known t is 1, a lower limit.
@@ -62,10 +62,6 @@ class Recurrent(Op):
     def gating(self, ins: Inputs) -> int:
         """Vector operations that combine the gates of one element in one step."""
         return 0
-
-    def mac_dtype(self) -> DType | None:
-        """Element type of the macs where it is not that of X."""
-        return None
 
     def input_width(self, ins: Inputs) -> Dim | None:
         """i, the elements of a step's input."""
@@ -116,16 +112,13 @@ class Recurrent(Op):
         return Recurrence(e["t"]) if e else None
 
     def work(self, ins: Inputs, outs: Types) -> Work | None:
-        e = self.extents(ins, outs)
-        if not e:
-            return None
-        rows = e["t"] * e["b"] * e["h"]
-        step = e["r"] * e["g"] * e["h"] * (e["i"] + e["h"])
-        done = Work(step * e["t"] * e["b"], rows * e["x"], rows * e["y"], dtype=self.mac_dtype())
-        lengths = self._lengths(ins)
+        done, lengths = super().work(ins, outs), self._lengths(ins)
+        if done is None or lengths == ():
+            return done
         if lengths is None:
             return replace(done, is_bound=True)
-        return replace(done, effective_mac=step * dim_sum(lengths)) if lengths else done
+        steps = {**self.extents(ins, outs), "t": dim_sum(lengths), "b": 1}
+        return replace(done, effective_mac=work_of(self.formulas, steps, None).mac)
 
     def _lengths(self, ins: Inputs) -> Shape | None:
         """Steps of every sequence, () where all run to the end, None where only running tells."""
@@ -208,9 +201,7 @@ class DynamicQuantizeLSTM(LSTM):
     mnemonic = "dynamic_quantize_lstm"
     onnx = ("com.microsoft::DynamicQuantizeLSTM",)
     operands = (*LSTM_OPERANDS, "W_scale", "W_zero_point", "R_scale", "R_zero_point")
-
-    def mac_dtype(self) -> DType | None:
-        return DType.I8
+    macs_in = DType.I8
 
     def hidden(self, ins: Inputs) -> Dim:
         return self.hidden_size or either(axis(tensor(ins, 2).shape, 1))

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..cost import Work
 from ..dim import Dim, dim_max, interval
 from ..fresh import data_extent
 from ..graph import Inputs
@@ -149,15 +148,6 @@ class Reduce(Op):
     def reduce_items(self, items: list[Item], dtype: DType) -> Item:
         """The elements of one result, reduced; ValueError where nobody can know."""
         raise ValueError("not folded")
-
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        x = self.extents(ins, outs)
-        return Work(
-            alu=x["e"] * self.alu_per_element + x["r"] * self.alu_per_result,
-            sfu=x["e"] * self.sfu_per_element + x["r"] * self.sfu_per_result,
-            integer=x["i"] * (self.alu_per_element + self.sfu_per_element)
-            + x["j"] * (self.alu_per_result + self.sfu_per_result),
-        )
 
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         e, r = count(tensor(ins, 0)), count(outs[0])

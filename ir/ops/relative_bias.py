@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..cost import Traffic, Work, dim_sum
+from ..cost import Traffic, dim_sum
 from ..definition import Natural, Positive
 from ..dim import Dim, dim_min
 from ..graph import Inputs
@@ -14,7 +14,7 @@ from ..types import TensorType
 from .attention import axis, either, ranked
 from .contrib_attention import known_extent
 from .matmul import first_dtype
-from .window import product, result_shape
+from .window import result_shape
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class RelativePositionBias(Op):
     """Looks up a bias for the bucket of each distance between query and key.
 
     Shapes:  bias_table[n, h] -> [1, h, s, t] with s and t the contents of the length operands.
-    Work:    integer = 6*s*t to find the bucket of each pair (difference, sign, comparison, scale,
+    Work:    {integer} to find the bucket of each pair (difference, sign, comparison, scale,
              limit, offset); the logarithm of far distances is left out.
     Traffic: as much of the table as is looked up, at most all of it; the result once.
     Source:  ONNX Runtime ContribOperators, RelativePositionBias; arXiv:1910.10683 section 2.1.
@@ -46,10 +46,6 @@ class RelativePositionBias(Op):
         shape = result_shape(outs)
         return {} if shape is None or len(shape) != 4 else {"s": shape[2], "t": shape[3]}
 
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        e = self.extents(ins, outs)
-        return Work(integer=e["s"] * e["t"] * 6) if e else None
-
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         table, out = tensor(ins, 0).nbytes, outs[0].nbytes if isinstance(outs[0], TensorType) else 0
         if table is None or out is None:
@@ -64,8 +60,8 @@ class GatedRelativePositionBias(Op):
 
     Shapes:  query_layer[b, s, h*d], rel_pos[1, h, s, s], weight[d, m] -> [b, h, s, s]; packed
              queries [n, h*d] with token_offset[b, s].
-    Work:    mac = b*h*s*d*m; alu = b*h*s*(d + m + 8 + s): query bias, sums of halves, gates,
-             scaling of the row; sfu = 4*b*h*s, the sigmoids of two gates.
+    Work:    {mac}; {alu}: query bias, sums of halves, gates,
+             scaling of the row; {sfu}, the sigmoids of two gates.
     Traffic: each operand once, the result once.
     Source:  ONNX Runtime ContribOperators, GatedRelativePositionBias; arXiv:2110.13900 section 3.
     """
@@ -90,10 +86,3 @@ class GatedRelativePositionBias(Op):
         if shape is None or w is None or tensor(ins, 0).shape is None:
             return {}
         return {"b": shape[0], "h": shape[1], "s": shape[2], "d": w[0], "m": w[1]}
-
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        e = self.extents(ins, outs)
-        if not e:
-            return None
-        rows = product((e["b"], e["h"], e["s"]))
-        return Work(rows * e["d"] * e["m"], rows * (e["d"] + e["m"] + 8 + e["s"]), rows * 4)

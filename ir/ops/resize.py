@@ -9,7 +9,8 @@ from typing import ClassVar
 
 from ...errors import ShapeError
 from ..contents import elements, or_data, rounded
-from ..cost import Traffic, Work
+from ..cost import Traffic
+from ..definition import Attributes
 from ..dim import Dim, Poly, scaled
 from ..fresh import data_extent
 from ..graph import Inputs
@@ -64,10 +65,6 @@ class Resampling(Op):
         resampled = sum(a != b for a, b in zip(x, y.shape, strict=False))
         return int(TAPS.get(self.mode, 1) ** resampled)
 
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        e, o = self.extents(ins, outs).values()
-        return Work(alu=e * o)
-
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         x, y = tensor(ins, 0), outs[0]
         touched = y.numel if isinstance(y, TensorType) else None
@@ -105,9 +102,7 @@ class Resize(Resampling):
     """10 for the first form, whose second operand is the scales."""
 
     @classmethod
-    def adapt(
-        cls, attrs: dict[str, object], version: int, n_inputs: int, n_outputs: int
-    ) -> dict[str, object]:
+    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
         """Mark the first form."""
         return {**attrs, "version": 10} if version < 11 else attrs
 

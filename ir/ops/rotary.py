@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..cost import Traffic, Work, dim_sum
+from ..cost import Traffic, dim_sum
 from ..definition import Natural, Naturals
 from ..dim import Dim, dim_min
 from ..graph import Inputs
@@ -53,14 +53,12 @@ class RotaryEmbedding(Op):
         rotated = cos[-1] * 2 if cos else d
         if self.rotary_embedding_dim:
             rotated = self.rotary_embedding_dim
+        if d == 0:
+            return {}
         if d is None or rotated is None:
             # without a number of heads a whole head rotates
             return {"e": product(x), "r": 1, "d": 1}
         return {"e": product(x), "r": rotated, "d": d}
-
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        e = self.extents(ins, outs)
-        return Work(alu=(e["e"] * e["r"] // e["d"]) * 3) if e and e["d"] != 0 else None
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         x = tensor(ins, 0).shape
@@ -112,7 +110,7 @@ class GemmaRotaryEmbedding(Op):
     """Rotates queries and keys by the sine and cosine of given angles.
 
     Shapes:  emb[b, s, d], q and q_rot[b, h, s, d], k and k_rot alike -> two results like q, k.
-    Work:    alu = 3*e over the elements of both results; sfu = 2*a for sine and cosine of the a
+    Work:    {alu} over the elements of both results; {sfu} for sine and cosine of the a
              angles.
     Traffic: each operand once, each result once.
     Source:  ONNX Runtime ContribOperators, GemmaRotaryEmbedding.
@@ -131,7 +129,3 @@ class GemmaRotaryEmbedding(Op):
         if not has(ins, 0) or any(tensor(ins, i).shape is None for i in (0, 1, 3)):
             return {}
         return {"e": count(outs[0]) + count(outs[1]), "a": count(tensor(ins, 0))}
-
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        e = self.extents(ins, outs)
-        return Work(alu=e["e"] * 3, sfu=e["a"] * 2) if e else None

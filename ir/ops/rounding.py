@@ -3,173 +3,31 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 from . import exact
-from .elementwise import Elementwise
+from .elementwise import pointwise
 
+Ceil = pointwise("ceil", "Ceil-13", "X", "Smallest whole number not below", exact.ceil)
+Floor = pointwise("floor", "Floor-13", "X", "Largest whole number not above", exact.floor)
+Round = pointwise(
+    "round", "Round-22", "X", "Nearest whole number, ties to even", exact.round_half_even
+)
 
-class Ceil(Elementwise):
-    """Smallest whole number not below. Source: ONNX Ceil-13."""
+special = partial(pointwise, alu=0, sfu=1)
+"""A row that is one special function an element."""
 
-    mnemonic = "ceil"
-    onnx = ("Ceil",)
-    operands = ("X",)
-    function = exact.ceil
-
-
-class Floor(Elementwise):
-    """Largest whole number not above. Source: ONNX Floor-13."""
-
-    mnemonic = "floor"
-    onnx = ("Floor",)
-    operands = ("X",)
-    function = exact.floor
-
-
-class Round(Elementwise):
-    """Nearest whole number, ties to even. Source: ONNX Round-22."""
-
-    mnemonic = "round"
-    onnx = ("Round",)
-    operands = ("X",)
-    function = exact.round_half_even
-
-
-class Exp(Elementwise):
-    """Exponential. Source: ONNX Exp-13."""
-
-    mnemonic = "exp"
-    onnx = ("Exp",)
-    operands = ("input",)
-    alu_per_element, sfu_per_element = 0, 1
-    function = math.exp
-
-
-class Log(Elementwise):
-    """Natural logarithm. Source: ONNX Log-13."""
-
-    mnemonic = "log"
-    onnx = ("Log",)
-    operands = ("input",)
-    alu_per_element, sfu_per_element = 0, 1
-    function = math.log
-
-
-class Erf(Elementwise):
-    """Error function. Source: ONNX Erf-13."""
-
-    mnemonic = "erf"
-    onnx = ("Erf",)
-    operands = ("input",)
-    alu_per_element, sfu_per_element = 0, 1
-    function = math.erf
-
-
-class Sin(Elementwise):
-    """Sine. Source: ONNX Sin-22."""
-
-    mnemonic = "sin"
-    onnx = ("Sin",)
-    operands = ("input",)
-    alu_per_element, sfu_per_element = 0, 1
-    function = math.sin
-
-
-class Cos(Elementwise):
-    """Cosine. Source: ONNX Cos-22."""
-
-    mnemonic = "cos"
-    onnx = ("Cos",)
-    operands = ("input",)
-    alu_per_element, sfu_per_element = 0, 1
-    function = math.cos
-
-
-class Tan(Elementwise):
-    """Tangent. Source: ONNX Tan-22."""
-
-    mnemonic = "tan"
-    onnx = ("Tan",)
-    operands = ("input",)
-    alu_per_element, sfu_per_element = 0, 1
-    function = math.tan
-
-
-class Asin(Elementwise):
-    """Inverse sine. Source: ONNX Asin-22."""
-
-    mnemonic = "asin"
-    onnx = ("Asin",)
-    operands = ("input",)
-    alu_per_element, sfu_per_element = 0, 1
-    function = math.asin
-
-
-class Acos(Elementwise):
-    """Inverse cosine. Source: ONNX Acos-22."""
-
-    mnemonic = "acos"
-    onnx = ("Acos",)
-    operands = ("input",)
-    alu_per_element, sfu_per_element = 0, 1
-    function = math.acos
-
-
-class Atan(Elementwise):
-    """Inverse tangent. Source: ONNX Atan-22."""
-
-    mnemonic = "atan"
-    onnx = ("Atan",)
-    operands = ("input",)
-    alu_per_element, sfu_per_element = 0, 1
-    function = math.atan
-
-
-class Sinh(Elementwise):
-    """Hyperbolic sine. Source: ONNX Sinh-22."""
-
-    mnemonic = "sinh"
-    onnx = ("Sinh",)
-    operands = ("input",)
-    alu_per_element, sfu_per_element = 0, 1
-    function = math.sinh
-
-
-class Cosh(Elementwise):
-    """Hyperbolic cosine. Source: ONNX Cosh-22."""
-
-    mnemonic = "cosh"
-    onnx = ("Cosh",)
-    operands = ("input",)
-    alu_per_element, sfu_per_element = 0, 1
-    function = math.cosh
-
-
-class Asinh(Elementwise):
-    """Inverse hyperbolic sine. Source: ONNX Asinh-22."""
-
-    mnemonic = "asinh"
-    onnx = ("Asinh",)
-    operands = ("input",)
-    alu_per_element, sfu_per_element = 0, 1
-    function = math.asinh
-
-
-class Acosh(Elementwise):
-    """Inverse hyperbolic cosine. Source: ONNX Acosh-22."""
-
-    mnemonic = "acosh"
-    onnx = ("Acosh",)
-    operands = ("input",)
-    alu_per_element, sfu_per_element = 0, 1
-    function = math.acosh
-
-
-class Atanh(Elementwise):
-    """Inverse hyperbolic tangent. Source: ONNX Atanh-22."""
-
-    mnemonic = "atanh"
-    onnx = ("Atanh",)
-    operands = ("input",)
-    alu_per_element, sfu_per_element = 0, 1
-    function = math.atanh
+Exp = special("exp", "Exp-13", "input", "Exponential", math.exp)
+Log = special("log", "Log-13", "input", "Natural logarithm", math.log)
+Erf = special("erf", "Erf-13", "input", "Error function", math.erf)
+Sin = special("sin", "Sin-22", "input", "Sine", math.sin)
+Cos = special("cos", "Cos-22", "input", "Cosine", math.cos)
+Tan = special("tan", "Tan-22", "input", "Tangent", math.tan)
+Asin = special("asin", "Asin-22", "input", "Inverse sine", math.asin)
+Acos = special("acos", "Acos-22", "input", "Inverse cosine", math.acos)
+Atan = special("atan", "Atan-22", "input", "Inverse tangent", math.atan)
+Sinh = special("sinh", "Sinh-22", "input", "Hyperbolic sine", math.sinh)
+Cosh = special("cosh", "Cosh-22", "input", "Hyperbolic cosine", math.cosh)
+Asinh = special("asinh", "Asinh-22", "input", "Inverse hyperbolic sine", math.asinh)
+Acosh = special("acosh", "Acosh-22", "input", "Inverse hyperbolic cosine", math.acosh)
+Atanh = special("atanh", "Atanh-22", "input", "Inverse hyperbolic tangent", math.atanh)

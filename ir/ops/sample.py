@@ -8,8 +8,8 @@ from typing import ClassVar
 
 from ...errors import ShapeError
 from ..contents import agreed, elements, or_data
-from ..cost import Traffic, Work
-from ..definition import Natural, Positives
+from ..cost import Traffic
+from ..definition import Attributes, Natural, Positives
 from ..dim import Dim
 from ..fresh import data_extent
 from ..graph import Inputs
@@ -20,11 +20,11 @@ from .movement import unknown_extents
 from .resize import TAPS
 
 
-def _touched(ins: Inputs, outs: Types, per_element: int) -> Dim | None:
+def _touched(ins: Inputs, outs: Types, pointwise: int) -> Dim | None:
     """Bytes of operand 0 that samples read, at most all of it once."""
     x, y = tensor(ins, 0), outs[0]
     samples = y.numel if isinstance(y, TensorType) else None
-    wanted = None if samples is None else samples * per_element
+    wanted = None if samples is None else samples * pointwise
     return packed(None if x.numel is None else lesser(x.numel, wanted), x.dtype)
 
 
@@ -69,10 +69,6 @@ class GridSample(Op):
         rank = y.rank if isinstance(y, TensorType) else None
         return int(TAPS.get(self.mode, 1) ** ((rank or 2) - 2))
 
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        e, o = self.extents(ins, outs).values()
-        return Work(alu=e * o)
-
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         read = [_touched(ins, outs, self._taps(outs)), stored(tensor(ins, 1))]
         return moved(read, [stored(outs[0])])
@@ -110,10 +106,6 @@ class AffineGrid(Op):
         batch = size[0] if size[0] is not None or theta.shape is None else theta.shape[0]
         dims = (or_data(batch), *(or_data(d) for d in size[2:]), len(size) - 2)
         return (TensorType(theta.dtype, dims),)
-
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        v, k = self.extents(ins, outs).values()
-        return Work(mac=v * (k + 1))
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         return moved([stored(tensor(ins, 0))], [stored(outs[0])])
@@ -157,9 +149,6 @@ class RegionPooling(Op):
             n = (tensor(ins, 2).shape or (None,))[0]
         return (TensorType(x.dtype, (or_data(n), channels, *self._patch(ins))),)
 
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        return Work(alu=count(outs[0]) * self._operations())
-
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         regions = [stored(v.type) for v in ins[1:3] if v is not None]
         return moved([_touched(ins, outs, self._samples()), *regions], [stored(outs[0])])
@@ -189,9 +178,7 @@ class RoiAlign(RegionPooling):
     spatial_scale: float = 1.0
 
     @classmethod
-    def adapt(
-        cls, attrs: dict[str, object], version: int, n_inputs: int, n_outputs: int
-    ) -> dict[str, object]:
+    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
         """Before opset 16 there was no shift by half a pixel."""
         before = {"coordinate_transformation_mode": "output_half_pixel"}
         return {**before, **attrs} if version < 16 else attrs

@@ -105,7 +105,7 @@ class NonZero(Op):
 
     Shapes:  X of rank r -> Y[r, u], u data-dependent, at most the elements of X. For a scalar ONNX
              says r = 0 and onnxruntime 1.
-    Work:    integer = e, one comparison an element of X.
+    Work:    {integer}, one comparison an element of X.
     Traffic: X read once, Y written once.
     Source:  ONNX NonZero-13.
     """
@@ -132,9 +132,6 @@ class NonZero(Op):
         axes = list(zip(strides, x.shape, strict=True))
         items = [flat // stride % extent for stride, extent in axes for flat in at]
         return (Known.of((len(x.shape), len(at)), items),)
-
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        return Work(integer=count(tensor(ins, 0)))
 
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         return {"e": count(tensor(ins, 0))}
@@ -338,7 +335,7 @@ class NonMaxSuppression(Op):
 
     Shapes:  boxes[b, n, 4], scores[b, c, n] -> selected_indices[u, 3], u at most
              b * c * min(n, max_output_boxes_per_class).
-    Work:    alu = s, one comparison a score; a lower bound, for how many overlaps are computed
+    Work:    {alu}, one comparison a score; a lower bound, for how many overlaps are computed
              depends on the data.
     Traffic: boxes and scores read once, the result written once.
     Source:  ONNX NonMaxSuppression-11.
@@ -369,9 +366,6 @@ class NonMaxSuppression(Op):
             raise ShapeError(f"scores need rank 3, not {len(scores)}")
         each = dim_min(scores[2], most) if isinstance(most, int | Poly) else scores[2]
         return (TensorType(I64, (data_extent(scores[0] * scores[1] * each), 3)),)
-
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        return Work(alu=count(tensor(ins, 1)))
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         return moved([stored(tensor(ins, i)) for i in range(2)], [stored(outs[0])])

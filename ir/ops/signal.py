@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ...errors import ShapeError
-from ..cost import Traffic, Work
+from ..cost import Traffic
+from ..definition import Attributes
 from ..dim import Dim, interval
 from ..fresh import data_extent
 from ..graph import Inputs
@@ -44,7 +45,7 @@ class DFT(Op):
 
     Shapes:  input[..., n, ..., 1 or 2] -> [..., m, ..., 2]; one-sided m = n//2 + 1, and the
              one-sided inverse is real: [..., n, ..., 1].
-    Work:    alu = 5*b*n*l//d: b transforms of length n by radix 2, with l the floor of
+    Work:    {alu}: b transforms of length n by radix 2, with l the floor of
              log2 of n (of its smallest value where n is symbolic), halved (``d`` = 2) for
              one-sided ones. A lower limit where n is no power of two.
     Traffic: each operand once, the result once.
@@ -60,9 +61,7 @@ class DFT(Op):
     onesided: int = 0
 
     @classmethod
-    def adapt(
-        cls, attrs: dict[str, object], version: int, n_inputs: int, n_outputs: int
-    ) -> dict[str, object]:
+    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
         """Before version 20 the axis is an attribute, 1 by default."""
         return attrs if version >= AXIS_IS_INPUT_FROM else {"axis": 1, **attrs}
 
@@ -95,10 +94,6 @@ class DFT(Op):
         m = n // 2 + 1 if self.onesided and not self.inverse else n
         return (TensorType(x.dtype, (*x.shape[:at], m, *x.shape[at + 1 : -1], parts)),)
 
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        x = self.extents(ins, outs)
-        return Work(alu=x["b"] * x["n"] * x["l"] * 5 // x["d"])
-
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         shape = tensor(ins, 0).shape
         at = None if shape is None else self._axis(ins, len(shape))
@@ -116,7 +111,7 @@ class STFT(Op):
 
     Shapes:  signal[b, t, 1 or 2], frames of f samples every s -> [b, (t - f)//s + 1, m, 2] with
              m = f//2 + 1, or f where not one-sided.
-    Work:    alu = b*k*(5*f*l//d + w*f): as DFT for each of k frames, d = 2 one-sided; w = 1 for
+    Work:    {alu}: as DFT for each of k frames, d = 2 one-sided; w = 1 for
              a product with the window.
     Traffic: each operand once, the result once.
     Source:  ONNX STFT-17.
@@ -156,11 +151,6 @@ class STFT(Op):
             bins = frame // 2 + 1 if self.onesided else frame
         return (TensorType(x.dtype, (batch, frames, bins, 2)),)
 
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        x = self.extents(ins, outs)
-        transform = x["f"] * x["l"] * 5 // x["d"]
-        return Work(alu=x["b"] * x["k"] * (transform + x["w"] * x["f"]))
-
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         out = outs[0]
         shape = out.shape if isinstance(out, TensorType) and out.shape else (0, 0)
@@ -186,9 +176,7 @@ class MelWeightMatrix(Op):
     output_datatype: DType = DType.F32
 
     @classmethod
-    def adapt(
-        cls, attrs: dict[str, object], version: int, n_inputs: int, n_outputs: int
-    ) -> dict[str, object]:
+    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
         """The number of the result's type becomes the type."""
         return {**attrs, "output_datatype": dtype_of(attrs.get("output_datatype", 1))}
 
@@ -204,7 +192,7 @@ class Window(Op):
     """A window function of ``size`` samples.
 
     Shapes:  size (scalar) -> [size].
-    Work:    sfu = c*n: cosines; alu = a*n products, additions and differences around them.
+    Work:    {sfu}: cosines; {alu} products, additions and differences around them.
     Traffic: the result once.
     Source:  ONNX HannWindow-17, HammingWindow-17, BlackmanWindow-17.
     """
@@ -217,19 +205,13 @@ class Window(Op):
     cosines: ClassVar[int] = 1
 
     @classmethod
-    def adapt(
-        cls, attrs: dict[str, object], version: int, n_inputs: int, n_outputs: int
-    ) -> dict[str, object]:
+    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
         """The number of the result's type becomes the type."""
         return {**attrs, "output_datatype": dtype_of(attrs.get("output_datatype", 1))}
 
     def infer(self, ins: Inputs) -> Types:
         size = extent_of(ins, 0)
         return (TensorType(self.output_datatype, (data_extent() if size is None else size,)),)
-
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        x = self.extents(ins, outs)
-        return Work(alu=x["a"] * x["n"], sfu=x["c"] * x["n"])
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         return each_once((), outs)
@@ -274,11 +256,9 @@ class ImageDecoder(Op):
     onnx = ("ImageDecoder",)
     operands = ("encoded_stream",)
     kind = Kind.OPAQUE
+    is_counted = False
     pixel_format: str = "RGB"
 
     def infer(self, ins: Inputs) -> Types:
         channels = 1 if self.pixel_format == "Grayscale" else 3
         return (TensorType(DType.U8, (data_extent(), data_extent(), channels)),)
-
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        return None

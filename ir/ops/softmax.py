@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..cost import Work
+from ..definition import Attributes
 from ..dim import Dim
 from ..graph import Inputs
 from ..op import Kind, Op, Types, count, has, normal_axis, tensor
@@ -23,7 +23,7 @@ class Softmax(Op):
 
     Shapes:  input -> same shape; r rows of the axis are normalised apart.
     Work:    for each of the e elements: comparison (maximum), difference, exponential, addition
-             (sum), product; for each row one reciprocal: alu = 4*e, sfu = e + r.
+             (sum), product; for each row one reciprocal: {alu}, {sfu}.
     Traffic: input and result once.
     Source:  ONNX Softmax-13; before version 13 the axes from ``axis`` on are one (``flatten``).
     """
@@ -37,9 +37,7 @@ class Softmax(Op):
     flatten: bool = False
 
     @classmethod
-    def adapt(
-        cls, attrs: dict[str, object], version: int, n_inputs: int, n_outputs: int
-    ) -> dict[str, object]:
+    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
         """Before version 13 the default axis is 1, and all axes from it on are normalised."""
         return {"axis": 1, **attrs, "flatten": True} if version < ADAPTED_FROM else attrs
 
@@ -48,10 +46,6 @@ class Softmax(Op):
         if x.shape:
             normal_axis(self.axis, len(x.shape) + self.flatten)
         return (TensorType(x.dtype, x.shape),)
-
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        e, r = self.extents(ins, outs).values()
-        return Work(alu=e * 4, sfu=e + r)
 
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         return {"e": count(outs[0]), "r": self.rows(outs)}
@@ -73,7 +67,7 @@ class LogSoftmax(Softmax):
 
     Shapes:  input -> same shape; r rows of the axis are normalised apart.
     Work:    comparison, difference, exponential, addition and difference an element, a logarithm
-             a row: alu = 4*e, sfu = e + r.
+             a row: {alu}, {sfu}.
     Traffic: input and result once.
     Source:  ONNX LogSoftmax-13.
     """
@@ -86,7 +80,7 @@ class Hardmax(Softmax):
     """One at the largest element of each row, zero elsewhere: two comparisons an element.
 
     Shapes:  input -> same shape.
-    Work:    alu = 2*e.
+    Work:    {alu}.
     Traffic: input and result once.
     Source:  ONNX Hardmax-13.
     """
@@ -95,16 +89,13 @@ class Hardmax(Softmax):
     onnx: ClassVar[tuple[str, ...]] = ("Hardmax",)
     formulas: ClassVar[Mapping[str, str]] = {"alu": "2*e"}
 
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        return Work(alu=count(outs[0]) * 2)
-
 
 @dataclass(frozen=True)
 class BiasSoftmax(Softmax):
     """Softmax of ``data + bias``.
 
     Shapes:  data, bias (broadcast to it) -> shape of data.
-    Work:    as Softmax, and an addition an element: alu = 5*e, sfu = e + r.
+    Work:    as Softmax, and an addition an element: {alu}, {sfu}.
     Traffic: data, bias and result once.
     Source:  ONNX Runtime contrib BiasSoftmax-1.
     """
@@ -118,15 +109,9 @@ class BiasSoftmax(Softmax):
     is_inner_broadcast: int = 0
 
     @classmethod
-    def adapt(
-        cls, attrs: dict[str, object], version: int, n_inputs: int, n_outputs: int
-    ) -> dict[str, object]:
+    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
         """Nothing changed between versions."""
         return attrs
-
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        e, r = self.extents(ins, outs).values()
-        return Work(alu=e * 5, sfu=e + r)
 
 
 @dataclass(frozen=True)
@@ -135,7 +120,7 @@ class NegativeLogLikelihoodLoss(Op):
 
     Shapes:  input[n, c, d...], target[n, d...], weight[c] -> target's shape, a scalar if reduced.
     Work:    a negation for each of the t labels, a product with a weight, an addition when
-             reduced: alu = a*t; the final division by the sum of weights is left out.
+             reduced: {alu}; the final division by the sum of weights is left out.
     Traffic: the labels, the elements they select, the weights, and the result.
     Source:  ONNX NegativeLogLikelihoodLoss-22.
     """
@@ -151,10 +136,6 @@ class NegativeLogLikelihoodLoss(Op):
     def infer(self, ins: Inputs) -> Types:
         scores = tensor(ins, 0)
         return (TensorType(scores.dtype, loss_shape(ins, self.reduction)),)
-
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        t, a = self.extents(ins, outs).values()
-        return Work(alu=t * a)
 
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         return {"t": _labels(ins), "a": 1 + has(ins, 2) + (self.reduction != "none")}
@@ -184,7 +165,7 @@ class SoftmaxCrossEntropyLoss(Op):
     Shapes:  scores[n, c, d...], labels[n, d...], weights[c] -> loss as of
              NegativeLogLikelihoodLoss, and log_prob of the shape of scores.
     Work:    LogSoftmax of e scores in t rows, and the loss of t labels with a operations each:
-             alu = 4*e + t*a, sfu = e + t.
+             {alu}, {sfu}.
     Traffic: each operand and each result once.
     Source:  ONNX SoftmaxCrossEntropyLoss-13.
     """
@@ -201,10 +182,6 @@ class SoftmaxCrossEntropyLoss(Op):
         scores = tensor(ins, 0)
         loss = TensorType(scores.dtype, loss_shape(ins, self.reduction))
         return loss, TensorType(scores.dtype, scores.shape)
-
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        e, t, a = self.extents(ins, outs).values()
-        return Work(alu=e * 4 + t * a, sfu=e + t)
 
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         a = 1 + has(ins, 2) + (self.reduction != "none")

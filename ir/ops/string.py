@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..cost import Work
 from ..dim import dim_max
 from ..fresh import data_extent
 from ..graph import Inputs
@@ -46,10 +45,8 @@ class RegexFullMatch(Elementwise):
     kind = Kind.STRING
     result = DType.BOOL
     formulas: ClassVar[Mapping[str, str]] = {}
+    is_counted = False
     pattern: str = ""
-
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        return None
 
 
 @dataclass(frozen=True)
@@ -66,6 +63,7 @@ class StringSplit(Op):
     onnx = ("StringSplit",)
     operands = ("X",)
     kind = Kind.STRING
+    is_counted = False
     delimiter: str = ""
     maxsplit: int | None = None
 
@@ -75,9 +73,6 @@ class StringSplit(Op):
         pieces = data_extent(limit)
         split = TensorType(DType.STR, None if shape is None else (*shape, pieces))
         return split, TensorType(DType.I64, shape)
-
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        return None
 
 
 @dataclass(frozen=True)
@@ -94,6 +89,7 @@ class StringNormalizer(Op):
     onnx = ("StringNormalizer",)
     operands = ("X",)
     kind = Kind.STRING
+    is_counted = False
     case_change_action: str = "NONE"
     is_case_sensitive: int = 0
     locale: str = ""
@@ -105,9 +101,6 @@ class StringNormalizer(Op):
             return (TensorType(DType.STR, shape),)
         stay = data_extent(dim_max(shape[-1], 1), 1)
         return (TensorType(DType.STR, (*shape[:-1], stay)),)
-
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        return None
 
 
 @dataclass(frozen=True)
@@ -124,6 +117,7 @@ class TfIdfVectorizer(Op):
     onnx = ("TfIdfVectorizer",)
     operands = ("X",)
     kind = Kind.STRING
+    is_counted = False
     ngram_indexes: tuple[int, ...] = ()
     mode: str = "TF"
 
@@ -133,6 +127,3 @@ class TfIdfVectorizer(Op):
         if shape is None:
             return (TensorType(DType.F32, None),)
         return (TensorType(DType.F32, (*shape[:-1], columns)),)
-
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        return None

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..cost import Work
 from ..definition import Positive
 from ..dim import Dim
 from ..graph import Inputs
@@ -23,7 +22,7 @@ class WeightOnly(Op):
     """A product of activations with weights that are unpacked to the activations' type.
 
     Shapes:  A[b, k] with b the product of the leading axes, a weight of k by n -> Y[b, n].
-    Work:    mac = b*n*k in the element type of A; alu = n*k*u + b*n*x: u operations to unpack a
+    Work:    {mac} in the element type of A; {alu}: u operations to unpack a
              weight (its zero point and its scale), x for the bias.
     Traffic: each operand once, the weight in its packed size; Y once.
     Source:  ONNX Runtime ContribOperators.
@@ -43,10 +42,6 @@ class WeightOnly(Op):
     def bias(self, ins: Inputs) -> int:
         """Operations on each element of the product."""
         return 0
-
-    def mac_dtype(self) -> DType | None:
-        """Element type of the macs where it is not that of A."""
-        return None
 
     def infer(self, ins: Inputs) -> Types:
         a, weight = tensor(ins, 0), self.weight(ins)
@@ -71,20 +66,13 @@ class WeightOnly(Op):
         e = self.extents(ins, outs)
         return Product(1, e["b"], e["n"], e["k"], False, *self.packing()) if e else None
 
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        e = self.extents(ins, outs)
-        if not e:
-            return None
-        alu = e["n"] * e["k"] * e["u"] + e["b"] * e["n"] * e["x"]
-        return Work(e["b"] * e["n"] * e["k"], alu, dtype=self.mac_dtype())
-
 
 @dataclass(frozen=True)
 class MatMulNBits(WeightOnly):
     """Product with a weight of 2, 4 or 8 bits in blocks along k, each with a scale.
 
     Shapes:  A[b, k], B[n, k/block, block*bits/8] -> Y[b, n].
-    Work:    mac = b*n*k in the element type of A, or int8 at ``accuracy_level`` 4;
+    Work:    {mac} in the element type of A, or int8 at ``accuracy_level`` 4;
              alu = 2*n*k to unpack and b*n for the bias.
     Traffic: each operand once, the weight in its packed size; Y once.
     Source:  ONNX Runtime ContribOperators, MatMulNBits.
@@ -110,7 +98,7 @@ class MatMulNBits(WeightOnly):
     def bias(self, ins: Inputs) -> int:
         return int(has(ins, 5))
 
-    def mac_dtype(self) -> DType | None:
+    def mac_dtype(self, ins: Inputs) -> DType | None:
         return DType.I8 if self.accuracy_level == 4 else None
 
 
@@ -119,7 +107,7 @@ class MatMulBnb4(WeightOnly):
     """Product with a weight of 4-bit FP4 or NF4 codes.
 
     Shapes:  A[b, k], B flat with n*k codes -> Y[b, n]; without ``transB`` the weight is [k, n].
-    Work:    mac = b*n*k; alu = n*k, one product with the block's scale; the table look-up of a
+    Work:    {mac}; alu = n*k, one product with the block's scale; the table look-up of a
              code is left out.
     Traffic: each operand once, the weight in its packed size; Y once.
     Source:  ONNX Runtime ContribOperators, MatMulBnb4; arXiv:2305.14314.
@@ -151,7 +139,7 @@ class MatMulFpQ4(WeightOnly):
     """Product with a pre-packed 4-bit weight whose shape is an operand.
 
     Shapes:  A[b, k], B a flat blob, B_shape = [k, n] -> Y[b, n].
-    Work:    mac = b*n*k; alu = 2*n*k to unpack.
+    Work:    {mac}; alu = 2*n*k to unpack.
     Source:  ONNX Runtime ContribOperators, MatMulFpQ4.
     """
 
@@ -175,7 +163,7 @@ class MatMulBlockQuantizedFp8Weight(WeightOnly):
     """Product with an 8-bit float weight scaled by blocks.
 
     Shapes:  A[b, k], B[n, k] -> Y[b, n].
-    Work:    mac = b*n*k in the element type of A; alu = n*k for the scale and b*n for the bias.
+    Work:    {mac} in the element type of A; alu = n*k for the scale and b*n for the bias.
              With ``a_scale`` the macs may be in 8 bits; they are counted in the type of A.
     Source:  ONNX Runtime ContribOperators, MatMulBlockQuantizedFp8Weight.
     """
@@ -205,7 +193,7 @@ class MatMulBlockQuantizedFp4Weight(WeightOnly):
     """Product with a 4-bit float weight, two in a byte, scaled by blocks and as a whole.
 
     Shapes:  A[b, k], B[n, k/2] -> Y[b, n].
-    Work:    mac = b*n*k in the element type of A; alu = 2*n*k for the scales and b*n for the bias.
+    Work:    {mac} in the element type of A; alu = 2*n*k for the scales and b*n for the bias.
     Source:  ONNX Runtime ContribOperators, MatMulBlockQuantizedFp4Weight.
     """
 
@@ -235,8 +223,8 @@ class MatMulNBitsMlp(Op):
     """Gate and up projections in few bits, ``activation(gate) * up``, after an optional norm.
 
     Shapes:  A[b, k], two weights of k by n -> Y[b, n]; the sum of A and skip[b, k].
-    Work:    mac = 2*b*n*k; alu = 4*n*k to unpack, b*n*x for biases, activation and product,
-             b*k*z for skip and norm; sfu = b*n*y.
+    Work:    {mac}; alu = 4*n*k to unpack, b*n*x for biases, activation and product,
+             b*k*z for skip and norm; {sfu}.
     Traffic: each operand once, each result once.
     Source:  ONNX Runtime ContribOperators, MatMulNBitsMlp.
     """
@@ -272,20 +260,13 @@ class MatMulNBitsMlp(Op):
         z = int(has(ins, 1)) + RMS_NORM * int(has(ins, 2))
         return {"b": product(a[:-1]), "n": self.N, "k": self.K, "x": x, "y": sfu, "z": z}
 
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        e = self.extents(ins, outs)
-        if not e:
-            return None
-        b, n, k = e["b"], e["n"], e["k"]
-        return Work(b * n * k * 2, n * k * 4 + b * n * e["x"] + b * k * e["z"], b * n * e["y"])
-
 
 @dataclass(frozen=True)
 class MatMulNBitsQkv(Op):
     """Norm, then the query, key and value projections in few bits.
 
     Shapes:  A[b, k] -> Q[b, n], K[b, l], V[b, l], the sum of A and skip[b, k].
-    Work:    mac = b*k*(n + 2*l); alu = 2*k*(n + 2*l) to unpack and b*k*z for skip and norm;
+    Work:    {mac}; alu = 2*k*(n + 2*l) to unpack and b*k*z for skip and norm;
              biases are left out.
     Traffic: each operand once, each result once.
     Source:  ONNX Runtime ContribOperators, MatMulNBitsQkv.
@@ -320,10 +301,3 @@ class MatMulNBitsQkv(Op):
             return {}
         z = RMS_NORM + int(has(ins, 1))
         return {"b": product(a[:-1]), "k": self.K, "n": self.Nq, "l": self.Nkv, "z": z}
-
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        e = self.extents(ins, outs)
-        if not e:
-            return None
-        weights = e["k"] * (e["n"] + e["l"] * 2)
-        return Work(e["b"] * weights, weights * 2 + e["b"] * e["k"] * e["z"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...errors import ShapeError
-from ..cost import Traffic, Work
+from ..cost import Traffic
 from ..dim import same
 from ..fresh import data_extent
 from ..graph import Inputs
@@ -29,6 +29,7 @@ class WordConvEmbedding(Op):
     onnx = ("com.microsoft::WordConvEmbedding",)
     operands = ("Sequence", "W", "B", "C")
     kind = Kind.OPAQUE
+    is_counted = False
     char_embedding_size: int = 0
     conv_window_size: int = 0
     embedding_size: int = 0
@@ -44,9 +45,6 @@ class WordConvEmbedding(Op):
             raise ShapeError(f"filters over {w[3]} numbers a character, the table has {c[1]}")
         s = words.shape[0] if words.shape else data_extent()
         return (TensorType(filters.dtype, (s, w[0] if w else data_extent())),)
-
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        return None
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         return moved([*(stored(tensor(ins, i)) for i in range(3)), None], [stored(outs[0])])

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import pickle
 import subprocess
 import sys
+from dataclasses import FrozenInstanceError
 
 import pytest
 
 from perfc.ir import ops
 from perfc.ir.op import BY_ONNX
+from perfc.ir.ops import activation, rounding
 
 
 def test_every_defined_operator_is_found_without_a_list() -> None:
@@ -39,3 +42,27 @@ def test_looking_one_up_loads_only_its_family() -> None:
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "perfc.ir.ops.matmul" in out.stdout
     assert "perfc.ir.ops.conv" not in out.stdout
+
+
+def test_rows_of_a_table_are_classes_like_any_other() -> None:
+    exp, elu = ops.operator("exp"), ops.operator_for("", "Elu")
+    assert exp is rounding.Exp
+    assert exp.signature.required == (0,)
+    assert exp() == exp() != rounding.Log()
+    assert pickle.loads(pickle.dumps(exp())) == exp()
+    assert elu is activation.Elu
+    assert str(activation.Elu(**{"alpha": 0.5})) == "elu {alpha=0.5}"
+    assert hash(activation.Elu()) == hash(activation.Elu(**{"alpha": 1.0}))
+    with pytest.raises(FrozenInstanceError):
+        activation.Elu().alpha = 2.0
+
+
+def test_a_row_says_what_a_class_would() -> None:
+    assert activation.Mish.__doc__ == (
+        "``x * tanh(log(1 + exp(x)))``. Source: ONNX Mish-22; arXiv:1908.08681."
+    )
+    assert activation.QuickGelu.__doc__ == (
+        "``x * sigmoid(alpha * x)``. Source: ONNX Runtime contrib QuickGelu-1."
+    )
+    assert activation.QuickGelu.onnx == ("com.microsoft::QuickGelu",)
+    assert dict(activation.QuickGelu.formulas) == {"alu": "3*f", "sfu": "2*f", "integer": "5*i"}
