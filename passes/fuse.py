@@ -10,6 +10,7 @@ from perfc.ir.dim import Dim
 from perfc.ir.graph import Module, Node, Value
 from perfc.ir.op import Kind
 from perfc.ir.problem import Problem, Window
+from perfc.ir.problem.window import MOST_GAIN
 from perfc.ir.record import entity
 from perfc.ir.types import DType, TensorType
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 HOST = frozenset({Kind.SHAPE, Kind.CONTAINER})
 """Kinds that launch nothing on the device."""
+MOST_AXES = 3
+"""Of a window that nobody states, over a result of unknown rank."""
 
 
 @entity
@@ -64,8 +67,17 @@ class Kernel:
 
     @property
     def winograd_gain(self) -> float:
-        """Factor by which minimal filtering can cut its products; 1 of all but convolutions."""
-        return self.problem.winograd_gain if isinstance(self.problem, Window) else 1.0
+        """Factor by which minimal filtering can cut its products; 1 of all but convolutions.
+
+        A convolution whose window nobody states, as that of a gradient, has the most there is.
+        """
+        if isinstance(self.problem, Window):
+            return self.problem.winograd_gain
+        if self.kind is not Kind.CONV:
+            return 1.0
+        type_ = self.anchor.results[0].type if self.anchor.results else None
+        shape = type_.shape if isinstance(type_, TensorType) else None
+        return MOST_GAIN ** (MOST_AXES if shape is None else max(len(shape) - 2, 0))
 
     @property
     def label(self) -> str:

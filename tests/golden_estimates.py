@@ -211,11 +211,12 @@ def run(
     path: Path, target: str, precision: str, mode: str, dims: Mapping[str, int]
 ) -> Iterator[str]:
     """A whole run by the predictor that ships."""
-    setting = setting_of(precision, mode)
-    rest = {name: value for name, value in dims.items() if name != "batch"}
+    wide = precision == "f32"
     found = perfc.predict(
-        path, dims["batch"], device=target, precision=precision, compiled=setting.compiled,
-        channels_last=setting.channels_last, training=setting.training, dims=rest,
+        path, target=target, dims=dims, tf32=not wide,
+        dtype="f32" if precision == "tf32" else precision.replace(" ", "-"), runtime="inductor" if mode == "compiled" else "eager",
+        layout="channels-last" if mode == "channels-last" else "channels-first",
+        mode="training" if mode == "training" else "inference",
     )  # fmt: skip
     ends = f"{text(found.low)} s to {text(found.high)} s"
     yield f"{found.predictor}: floor {text(found.floor_s)} s, {text(found.value)} s in {ends}"

@@ -9,6 +9,9 @@ from typing import NamedTuple
 
 from ..dim import Dim
 
+MOST_GAIN = 4.0
+"""Of minimal filtering F(4, r) along an axis, whatever ``r``."""
+
 
 class Form(Enum):
     """What is done with the elements of a window."""
@@ -100,13 +103,13 @@ class Window(NamedTuple):
     def winograd_gain(self) -> float:
         """Factor by which minimal filtering F(4, r) can cut the products of stride one.
 
-        Per axis, ``4 r / (r + 3)``, or 4 where nobody knows ``r``: it is less for every ``r``. A
-        dilated convolution is plain ones side by side, which have the gain each. Source: Winograd
-        1980; Lavin & Gray 2016, section 3.
+        Per axis, ``4 r / (r + 3)``, or 4 where nobody knows ``r``: it is less for every ``r``.
+        Left out: dilated windows, which no library filters so. Source: Winograd 1980; Lavin & Gray
+        2016, section 3.
         """
-        if self.form is Form.POOL or any(s != 1 for s in self.strides):
+        if self.form is Form.POOL or any(s != 1 for s in (*self.strides, *self.dilations)):
             return 1.0
-        gains = [4 * r / (r + 3) if isinstance(r, int) else 4.0 for r in self.extents]
+        gains = [4 * r / (r + 3) if isinstance(r, int) else MOST_GAIN for r in self.extents]
         return math.prod(gain for gain in gains if gain > 1)
 
     def pads_before(self, extents: Sequence[int]) -> tuple[int, ...]:

@@ -185,9 +185,9 @@ def test_a_scoreboard_says_each_figure_in_every_form() -> None:
         "fold", "0", "second", "1", "50.0%", "50.0%", "40%", "missed", "0.0%", "100.00%",
     ]  # fmt: skip
     marked = scoreboard.written(board, "markdown").splitlines()
-    assert marked[0] == f"### {experiment.title}"
+    assert marked[0] == f"# Accuracy: {experiment.title}"
     row = "| fold 0 | second | 1 | 50.0% | 50.0% | 40% missed | 0.0% | 100.00% |  |"
-    assert marked[5] == row
+    assert row in marked
     tree = json.loads(scoreboard.written(board, "json"))
     assert [f["mape"] for f in tree["matmul"]] == pytest.approx([0.3, 0.5])
     values = cast("Any", scoreboard.errors_chart(board))["data"]["values"]
