@@ -214,7 +214,8 @@ def run(
     wide = precision == "f32"
     found = perfc.predict(
         path, target=target, dims=dims, tf32=not wide,
-        dtype="f32" if precision == "tf32" else precision.replace(" ", "-"), runtime="inductor" if mode == "compiled" else "eager",
+        dtype="f32" if precision == "tf32" else precision.replace(" ", "-"),
+        runtime="inductor" if mode == "compiled" else "eager",
         layout="channels-last" if mode == "channels-last" else "channels-first",
         mode="training" if mode == "training" else "inference",
     )  # fmt: skip

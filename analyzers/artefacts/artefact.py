@@ -134,15 +134,19 @@ def check_replaceable(name: str, schema: str, folder: Path, *, overwrite: bool) 
     return target
 
 
-def read_card(path: Path) -> Card:
+def read_card(path: Path, *, metrics: bool = True) -> Card:
     """The card of a file.
+
+    Args:
+        path: of the card.
+        metrics: whether they are read too, which takes longest.
 
     Raises:
         WeightsError: it cannot be read, or is no card.
     """
     content = _content(path, MAX_CARD_BYTES)
     try:
-        return parse_card(content.decode())
+        return parse_card(content.decode(), metrics=metrics)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise WeightsError(f"no model card: {error}", where=str(path)) from None
 
@@ -179,7 +183,7 @@ def load(path: Path, *, cells: bool = False, card: Card | None = None) -> Artefa
     Raises:
         WeightsError: damaged, of another schema, or not belonging together.
     """
-    card = card or read_card(path)
+    card = card or read_card(path, metrics=False)
     expected = schema_of(card.class_name, card.parameters, card.features)
     if card.format != FORMAT or card.schema != expected:
         raise WeightsError(

@@ -96,14 +96,19 @@ def card_text(card: Card, arrays_sha256: str) -> str:
     return "\n".join(_lines(content, ""))
 
 
-def parse_card(text: str) -> Card:
+def parse_card(text: str, *, metrics: bool = True) -> Card:
     """Read a card back.
+
+    Args:
+        text: of the file.
+        metrics: whether they are wanted, which are last and the most of it; empty else.
 
     Raises:
         ValueError: it is no TOML, or says what no card says.
         KeyError: something is missing.
     """
-    found: dict[str, Any] = tomllib.loads(text)
+    head = text if metrics else text.partition("\n[metrics")[0] + "\n[metrics]\n"
+    found: dict[str, Any] = tomllib.loads(head)
     calibration = found["calibration"]
     kin = tuple((str(a), str(b), str(c)) for a, b, c in found["kin"])
     names = {

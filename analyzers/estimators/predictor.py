@@ -321,7 +321,7 @@ def _stamp(path: Path) -> int:
 
 @cache
 def _card(path: Path, stamp: int) -> Card:
-    return artefact.read_card(path)
+    return artefact.read_card(path, metrics=False)
 
 
 @cache
