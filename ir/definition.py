@@ -7,8 +7,10 @@ here, before anything is inferred or counted.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import Field, dataclass, fields
+from dataclasses import Field, fields
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+from .record import record
 
 if TYPE_CHECKING:
     from .op import Op
@@ -31,7 +33,7 @@ LONGEST_LIST = 1 << 16
 """Entries of an attribute; lists that say more are reduced before they become attributes."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Operands:
     """Names of an operator's inputs, and which of them must be given.
 

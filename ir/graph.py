@@ -164,7 +164,7 @@ class Basis(Enum):
     __hash__ = object.__hash__
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SymbolDecl:
     """A symbol of the module: its range, and the value assumed where none is given.
 
@@ -188,7 +188,7 @@ class SymbolDecl:
     is_bound: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ModelOrigin:
     """The file a module came from; ``beside`` are other files that small contents are from."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import product
 from typing import TypeAlias
 
@@ -11,7 +10,7 @@ from .dim import Poly, dim_max, dim_min
 from .record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Quotient:
     """``num / den`` with a symbolic numerator, ``den`` above one and not dividing it.
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from functools import cache, lru_cache
 from typing import Any, TypeAlias
 
 from ..errors import ParseError
 from .dim import Dim, Poly
+from .record import record
 
 
 class DType(Enum):
@@ -152,7 +153,7 @@ def storage_bytes(count: Dim, bits: int) -> Dim:
     return (count * bits + 7) // 8
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TensorType:
     """Element type and shape, ``f16[N, 64, 56, 56]``; ``shape`` None means unknown rank.
 
@@ -210,7 +211,7 @@ MAX_ITEMS = 64
 """Elements of a sequence whose types are told apart; those behind share one."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SequenceType:
     """A list of values of one type; ``length`` None when not known.
 
@@ -229,7 +230,7 @@ class SequenceType:
         return f"seq<{self.elem}; {length}; {', '.join(map(str, self.items))}>"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OptionalType:
     """A value that may be absent."""
 
@@ -239,7 +240,7 @@ class OptionalType:
         return f"opt<{self.elem}>"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MapType:
     """A dictionary (``ai.onnx.ml``): keys of one element type, values of one type."""
 
@@ -250,7 +251,7 @@ class MapType:
         return f"map<{self.key}, {self.value}>"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class UnknownType:
     """A value about which nothing is known."""
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Protocol
 
 from perfc.errors import PerfcError, TargetError
+from perfc.ir.record import record
 
 if TYPE_CHECKING:
     from .probe import Case, Probe
@@ -17,7 +18,7 @@ class MeasurementError(PerfcError):
     """A measurement that must not be used: a wrong answer, a clock that jumps, wide spread."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Device:
     """What is measured, as its driver or operating system describes it.
 
@@ -53,7 +54,7 @@ class Device:
         return max(self.caches.values(), default=32 << 20)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Load:
     """What the device draws while it does something.
 

@@ -12,9 +12,10 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from perfc.ir.record import record
 from perfc.machine import Spread
 
 from .probe import PROBES, STREAMS, Case, Quantity, Scope
@@ -38,7 +39,7 @@ PRIVATE = ("l1", "l2_private")
 """Levels of which every core has its own."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Ceiling:
     """One number of the target file, measured.
 
@@ -101,7 +102,7 @@ class Ceiling:
         return spread.rounds >= least and spread.share(self.value) <= AGREEMENT
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Level:
     """A memory level that the sweep shows.
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 import ctypes
 from contextlib import suppress
 from ctypes import byref, c_int, c_int8, c_int64, c_size_t, c_uint64, c_void_p
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+
+from perfc.ir.record import record
 
 from .backend import MeasurementError
 
@@ -21,7 +22,7 @@ _WORKSPACE = 1
 _TRANSPOSE = 1
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Kind:
     """Types of a product.
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from perfc.ir.record import record
+
 from .backend import Device, Load
 from .probe import PROBES, Case, Quantity, Scope
 
@@ -44,7 +46,7 @@ RATES: dict[str, float] = {
 TIMES = {"launch.eager": 4e-6, "launch.graph": 1.2e-6}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Cache:
     """A level of the fake hierarchy; ``capacity`` in bytes, all instances together."""
 

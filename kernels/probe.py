@@ -6,9 +6,11 @@ Every probe says what a right answer is, so that a kernel is verified before it 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum, IntEnum
 from typing import TYPE_CHECKING
+
+from perfc.ir.record import record
 
 from . import reference
 
@@ -47,7 +49,7 @@ class Scope(Enum):
     ALL = "all"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Probe:
     """One kind of measurement.
 
@@ -74,7 +76,7 @@ class Probe:
     expected: Callable[[Inputs], Expected] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Case:
     """A probe at one size, on one or all cores."""
 

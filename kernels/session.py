@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
+
+from perfc.ir.record import record
 
 from . import host
 from .backend import MeasurementError
@@ -30,7 +32,7 @@ MAX_LINE_BYTES = 1 << 16
 MAX_LINES = 200_000
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Sample:
     """What one case gave in one round.
 
@@ -77,7 +79,7 @@ def settings_for(kind: str, quick: bool) -> Settings:
     return Settings(samples=samples, limit_s=limit_s)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Progress:
     """How far a measurement is.
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+
+from perfc.ir.record import record
 
 MIN_POINTS = 3
 """A plateau has at least so many sizes; two may be the slope between two levels."""
@@ -15,7 +16,7 @@ NOISE = 0.06
 """Deviation in ln(bandwidth) that costs as much as what explains it by chance."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Plateau:
     """Working sets of one level.
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
+from perfc.ir.record import record
 from perfc.machine import Spread
 
 _ORDER = ("device", "compute.matrix", "compute.vector", "compute.special", "memory", "link")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Number:
     """One line of the file.
 

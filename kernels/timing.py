@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from perfc.ir.record import record
 
 from .backend import MeasurementError
 
@@ -54,7 +55,7 @@ class Deadline:
         return Deadline(min(self.left_s, seconds), self.now)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Settings:
     """How long to measure.
 
@@ -75,7 +76,7 @@ class Settings:
     limit_s: float = 2.0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Series:
     """Seconds one repeat took, sample by sample."""
 

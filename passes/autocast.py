@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 from perfc.ir.dim import Dim
 from perfc.ir.graph import Module, Node, Value
 from perfc.ir.op import Kind
+from perfc.ir.record import record
 from perfc.ir.types import DType, TensorType
 
 from . import Analysis
@@ -78,7 +79,7 @@ def policy(kernel: Kernel) -> Policy:
     return Policy.WIDE if mnemonic in WIDE else Policy.WIDEST
 
 
-@dataclass(frozen=True)
+@record
 class StoredTypes:
     """Types of values, and what is cast on the way.
 

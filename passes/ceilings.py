@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 
+from perfc.ir.record import record
 from perfc.ir.types import DType
 
 from .fuse import Kernel
@@ -37,7 +38,7 @@ def vector_dtype(dtype: DType) -> DType:
     return dtype if dtype.is_float and dtype.bits >= 16 else DType.F16
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Counts:
     """Operations and bytes of one launch as numbers.
 
@@ -63,7 +64,7 @@ class Counts:
         return self.read_bytes + self.write_bytes
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class KernelBound:
     """Times of one kernel; all launches of one run together.
 

@@ -259,7 +259,7 @@ def stated(op: Op, node: Node, outs: Types) -> Problem | None:
         return None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Runs:
     """Which regions of a node run, and how often.
 

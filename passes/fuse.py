@@ -11,7 +11,7 @@ from perfc.ir.graph import Module, Node, Value
 from perfc.ir.op import Kind
 from perfc.ir.problem import Problem, Window
 from perfc.ir.problem.window import MOST_GAIN
-from perfc.ir.record import entity
+from perfc.ir.record import entity, record
 from perfc.ir.types import DType, TensorType
 
 from . import Analysis
@@ -114,7 +114,7 @@ class Alternative:
     alternatives: tuple[Alternative, ...] = ()
 
 
-@dataclass(frozen=True)
+@record
 class KernelTable:
     """The kernels of one run, in an order that can run, and the nodes that launch nothing.
 

@@ -12,13 +12,14 @@ from weakref import WeakKeyDictionary
 
 from perfc.errors import PassError, PerfcError
 from perfc.ir import Module
+from perfc.ir.record import record
 
 from . import Analysis, Facts, HasFacts, Pass, Transform, pass_name
 
 R = TypeVar("R")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Step:
     """One pass that ran (or one result that was remembered), as instruments see it.
 
@@ -144,7 +145,7 @@ class Timing:
         return "\n".join([*rows, f"{total * 1e3:10.3f} ms  total"])
 
 
-@dataclass(frozen=True)
+@record
 class PrintAfter:
     """Prints the module after the passes named, or after every one when ``names`` is None."""
 
@@ -161,7 +162,7 @@ class PrintAfter:
         print(f"# after {step.name}\n{text}", file=self.stream or sys.stderr)
 
 
-@dataclass(frozen=True)
+@record
 class VerifyEach:
     """Verifies the module after every transform."""
 

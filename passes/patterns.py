@@ -8,6 +8,7 @@ from functools import partial
 
 from perfc.ir.graph import Node
 from perfc.ir.op import Kind
+from perfc.ir.record import record
 
 from . import attention_patterns as attention
 from . import movement_patterns as movement
@@ -38,7 +39,7 @@ Members = Collection[Node]
 Finder = Callable[[Node, Neighbourhood], "Members | None"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Pattern:
     """How a pattern is found.
 

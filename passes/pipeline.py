@@ -17,6 +17,7 @@ from pathlib import Path
 from perfc.errors import ParseError
 from perfc.ir import DType, Module, Poly
 from perfc.ir.attributes import build
+from perfc.ir.record import record
 
 from . import Analysis, Facts, HasFacts, Pass, Transform, __path__, pass_name
 from .manager import Analyses
@@ -42,7 +43,7 @@ _VALUES: dict[str, object] = {
 }
 
 
-@dataclass(frozen=True)
+@record
 class Pipeline:
     """Passes in order; ``str`` gives the string that parses to it."""
 
@@ -241,7 +242,7 @@ def find(name: str) -> type[Pass] | None:
     return cls if isinstance(cls, type) and issubclass(cls, Analysis | Transform) else None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PassInfo:
     """A pass as ``perfc passes`` lists it."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
 from perfc.errors import ShapeError
@@ -12,6 +12,7 @@ from perfc.ir.dim import AtomKind, Dim, Poly, interval, symbols
 from perfc.ir.evaluate import Numbers, evaluate
 from perfc.ir.graph import Basis, Module, Node, SymbolDecl, assumed
 from perfc.ir.names import symbol_name
+from perfc.ir.record import record
 from perfc.ir.sizes import MAX_EXTENT
 
 from .sizing import Refusal, Settled, Sizing, extents_of
@@ -33,7 +34,7 @@ Change: TypeAlias = "tuple[SymbolDecl, ...]"
 """Symbols with other values assumed for them."""
 
 
-@dataclass(frozen=True)
+@record
 class Remedies:
     """Changes assumed sizes until all go together.
 

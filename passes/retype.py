@@ -10,6 +10,7 @@ from perfc.errors import ParseError, PassError
 from perfc.ir.cost import Work
 from perfc.ir.graph import Graph, Inputs, Module, Node, Value
 from perfc.ir.op import REGISTRY, Kind, Op, Types
+from perfc.ir.record import record
 from perfc.ir.types import (
     DType,
     OptionalType,
@@ -269,7 +270,7 @@ def of_elements(type_: Type, dtype: DType) -> Type:
             return type_
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Loaded:
     """What an operator on narrow tensors computes with, products apart.
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from perfc.ir.graph import Graph, Module, Value
 from perfc.ir.op import Kind
+from perfc.ir.record import record
 from perfc.ir.types import TensorType
 
 from . import Analysis
@@ -33,7 +34,7 @@ RESIDENT_THREADS = 2048
 """Threads that one SM keeps at once where the target does not say; those of A100 and H100."""
 
 
-@dataclass(frozen=True)
+@record
 class Timeline:
     """A run in time.
 

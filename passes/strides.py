@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Module, Node, Value
 from perfc.ir.op import Kind
+from perfc.ir.record import record
 from perfc.ir.types import TensorType
 
 from . import Analysis
@@ -26,7 +27,7 @@ PROBE = 32
 Extents = tuple[int, ...]
 
 
-@dataclass(frozen=True)
+@record
 class StrideTable:
     """How values lie in memory.
 

@@ -6,7 +6,6 @@ import csv
 import math
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from perfc.analyzers.artefacts.artefact import SHIPPED
@@ -19,6 +18,7 @@ from perfc.errors import MissingExtraError, PerfcError
 from perfc.extras import install
 from perfc.ir.facts import Origin
 from perfc.ir.op import Kind
+from perfc.ir.record import record
 from perfc.ir.types import dtype_named
 from perfc.machine import Machine, Unit, load_machine
 from perfc.measure import dataset
@@ -40,7 +40,7 @@ _OWN = re.compile(r"\s*\[\s*(?:adaptation\b|source\.adapt\s*\])")
 _FIXED = frozenset({"class", "dtype", "time_s", "protocol"})
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Measured:
     """One measured kernel.
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum
 from operator import index
 from typing import Any, TypedDict
 
 from perfc.choice import member
 from perfc.errors import ParseError, PassError
+from perfc.ir.record import record
 from perfc.ir.sizes import sizes_of
 from perfc.passes.retype import precision_name
 from perfc.passes.runtimes import (
@@ -37,7 +38,7 @@ class Mode(Enum):
     """A whole step: forward, backward and optimiser."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Deployment:
     """One way of running a model. Options, keys of files and keywords have the fields' names.
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from perfc.analyzers.steps.setting import Precision, precision_of
 from perfc.errors import ParseError
+from perfc.ir.record import record
 from perfc.passes.runtimes import Layout, Steps, of_steps
 
 from .deployment import READERS, Mode
 
 
-@dataclass(frozen=True)
+@record
 class Former:
     """Fields under their present names, and what former names stood for.
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 
 from perfc.errors import ParseError
+from perfc.ir.record import record
 from perfc.toml_file import line_of, parse, read_text
 
 NAME = "perfc.toml"
@@ -38,7 +38,7 @@ def find(start: Path) -> Path | None:
     return None
 
 
-@dataclass(frozen=True)
+@record
 class StatedDeployment:
     """What ``[deployment]`` of a file says, key by key.
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
+
+from perfc.ir.record import record
 
 from ..features.rows import Protocol
 from ..intervals.conformal import LEVELS, Band, Bands, Calibration
 from .implementations import Implementation
 
 
-@dataclass(frozen=True)
+@record
 class Card:
     """What stands in a card.
 

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perfc.ir.record import record
+
 from ..features.distance import distance
 from ..features.rows import Protocol, Rows
 from ..features.table import class_of, complete
@@ -27,7 +29,7 @@ Choice = tuple[str, tuple[float, ...]]
 """A framework, and values of the class's ``by_framework``."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Implementation:
     """Kernels that a framework ran on a machine.
 

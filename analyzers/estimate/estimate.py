@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
+
+from perfc.ir.record import record
 
 from .interval import Interval
 
@@ -21,7 +23,7 @@ class Predictor(Enum):
     """Sustained rates, times what kernels of the kind usually take of them."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Timed:
     """A time that was estimated, with its interval.
 
@@ -49,7 +51,7 @@ class Timed:
         return self.time.high
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Estimate(Timed):
     """What one kernel will take; all launches of one run together.
 
@@ -109,7 +111,7 @@ class Estimate(Timed):
         return replace(self, time=time, in_run=in_run, wait_s=time.mid - self.time.mid)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RunEstimate(Timed):
     """What the run will take: kernels, launches and the host's own nodes.
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from perfc.ir.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Interval:
     """The likeliest value of a quantity, and the ends that hold nine in ten of its values.
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from perfc.ir.record import record
 
 from ..estimate.estimate import Estimate, Predictor
 from ..estimate.interval import Interval
@@ -17,7 +18,7 @@ UNKNOWN_RATIOS = Ratios(0.4, 2.5)
 """Of a class whose fit left no kernel out; assumed."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TermTime:
     """A term of a fitted time: so many units at so many seconds each."""
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perfc.ir.record import record
 from perfc.machine import load_machine
 from perfc.passes.runtimes import Launch
 
@@ -37,7 +37,7 @@ MOVES = 5
 LEAST_MOVE = 0.01
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Neighbour:
     """Training rows whose extents agree to a factor of two, on one machine.
 
@@ -60,7 +60,7 @@ class Neighbour:
     distance: float
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Move:
     """A feature, and what the estimate changes by because it is not the median of the rows.
 
@@ -77,7 +77,7 @@ class Move:
     ratio: float
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Candidate:
     """A framework's kernel that may be meant.
 
@@ -92,7 +92,7 @@ class Candidate:
     time_s: float
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ForestReason:
     """What a learned prediction rests on.
 

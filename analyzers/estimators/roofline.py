@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from perfc.ir.op import Kind
+from perfc.ir.record import record
 
 from ..estimate.estimate import Estimate, Predictor
 from ..estimate.interval import Interval
@@ -18,7 +18,7 @@ FILE = Path(__file__).with_suffix(".toml")
 ANY = "any"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SustainedShare:
     """A sustained roofline and the ratio of measured to sustained time of such kernels."""
 

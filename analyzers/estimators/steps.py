@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from perfc.ir.record import record
 
 from ..estimate.estimate import Estimate, Predictor
 from ..steps.kernels import asked, kernel_times, launch_times, launches_of
 from .estimator import Estimator, Execution
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LaunchReason:
     """A launch that a kernel is, or that is made for it, and what steps say of it.
 
@@ -30,7 +31,7 @@ class LaunchReason:
     time_s: float
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StepReason:
     """Why steps say what they say of a kernel.
 

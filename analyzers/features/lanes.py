@@ -12,10 +12,11 @@ chooses among its tiles, traffic between levels of cache, and how warm the board
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from perfc.ir.record import record
 
 if TYPE_CHECKING:
     from .classes import Array
@@ -49,7 +50,7 @@ HELD_SHARE, STRIPE_SHARE = 0.75, 0.5
 """Of the last cache, for an operand that stays in it, and for the stripe that a wave shares."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Tile:
     """One kernel of a library.
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from perfc.errors import MissingExtraError, PerfcError
 from perfc.extras import install
+from perfc.ir.record import record
 
 from .rows import Measurements, Quantity
 
@@ -31,7 +32,7 @@ LEAST_FACTOR, MOST_FACTOR = 0.05, 0.95
 """Quantiles between which nine in ten rows lie."""
 
 
-@dataclass(frozen=True)
+@record
 class Budget:
     """How long and how a predictor may train.
 

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perfc.ir.record import record
+
 from ..steps.setting import Setting
 from .encode import launch_key
 from .model_graph import KernelGraph, ModelGraph
@@ -28,7 +30,7 @@ class Quantity(Enum):
     POWER = "power_w"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class GraphRow:
     """One measured run.
 

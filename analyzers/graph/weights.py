@@ -6,11 +6,13 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from perfc.ir.record import record
 
 from ..artefacts.arrays import packed, unpacked
 from ..artefacts.artefact import WeightsError
@@ -29,7 +31,7 @@ SMALL = 0.05
 """Share of a setting's runs that are smaller than what is called small."""
 
 
-@dataclass(frozen=True)
+@record
 class GraphCard:
     """What a predictor was trained on, how it was tested, and what it reads.
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfc.errors import PerfcError
+from perfc.ir.record import record
 
 from ..estimate.interval import Interval
 
@@ -53,7 +54,7 @@ class AdaptError(PerfcError):
     """Rows that cannot adapt a machine."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Residual:
     """A measured kernel beside its prediction.
 
@@ -75,7 +76,7 @@ class Residual:
         return math.log(self.measured_s / self.predicted_s)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Correction:
     """What predictions of one class are multiplied with on one machine.
 
@@ -104,7 +105,7 @@ class Correction:
         return math.exp(small + (large - small) * share)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Point:
     """One step of a learning curve: error of kernels left out, after ``count`` measured ones."""
 
@@ -112,7 +113,7 @@ class Point:
     error: float
 
 
-@dataclass(frozen=True)
+@record
 class Adaptation:
     """What rows say of a machine.
 

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perfc.ir.record import record
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -39,7 +41,7 @@ BORROWED_MACHINES, BORROWED_ROWS = 0.5, 100.0
 """Of all categories together, that a category's own machines and rows stand beside."""
 
 
-@dataclass(frozen=True)
+@record
 class Band:
     """Quantiles of scores; the interval of a prediction is ``time · exp(spread · [low, high])``."""
 
@@ -64,7 +66,7 @@ Rings = tuple[tuple[float, Band], ...]
 """Bands of machines at growing distances; linear between two of them."""
 
 
-@dataclass(frozen=True)
+@record
 class Bands:
     """The bands of one category of kernels.
 
@@ -101,7 +103,7 @@ class Bands:
         return Bands(self.seen.around(other.seen), rings, self.levels.around(other.levels))
 
 
-@dataclass(frozen=True)
+@record
 class Calibration:
     """Bands by category of kernels and by how far a machine is from those that were measured.
 

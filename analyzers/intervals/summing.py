@@ -11,8 +11,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from perfc.ir.record import record
 
 if TYPE_CHECKING:
     from ..estimate.estimate import Estimate
@@ -32,7 +33,7 @@ CORRELATION: Mapping[str, float] = {
 taken for one error."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Side:
     """How far one kernel may be off on one side of its prediction.
 

@@ -13,11 +13,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from perfc.frontend import load
 from perfc.ir.graph import Module
+from perfc.ir.record import record
 from perfc.passes.canonicalize import Canonicalize
 from perfc.passes.fuse import Fuse, KernelTable
 from perfc.passes.manager import Analyses
@@ -39,7 +40,7 @@ from .prediction import predict
 from .view_copies import copied
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Spent:
     """Time of a part of a run, with the interval that holds nine in ten.
 
@@ -102,7 +103,7 @@ def more(two: Sides, one: Sides, times: int) -> Sides:
     return {side: count for side, count in counts.items() if count > 0}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Run:
     """One step: ``backward`` is nothing in inference; ``floor_s`` is of the forward pass."""
 
@@ -127,7 +128,7 @@ class Run:
 NOTHING = Spent(0.0)
 
 
-@dataclass(frozen=True)
+@record
 class Plan:
     """A model's kernels on a machine under a runtime.
 

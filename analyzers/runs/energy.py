@@ -14,10 +14,12 @@ from __future__ import annotations
 import math
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from perfc.ir.record import record
 
 from ..estimate.interval import Interval
 from ..features.sheet import Sheet
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 FILE = Path(__file__).parent / "power.toml"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PowerModel:
     """Fitted numbers.
 
@@ -56,7 +58,7 @@ LONG_S = 200e-6
 """Kernels whose power the model was fitted to take so long at least."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Energy:
     """Energy of a kernel or a run on the board, launches and waiting included.
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perfc.ir.record import record
 from perfc.ir.types import TensorType
 from perfc.passes.autocast import Autocast
 from perfc.passes.canonicalize import Canonicalize
@@ -75,7 +76,7 @@ NINE_IN_TEN = 1.645
 TORCH = re.compile(r"torch (\d{1,4})\.(\d{1,4})")
 
 
-@dataclass(frozen=True)
+@record
 class Autocasting:
     """A model under autocast.
 
@@ -240,7 +241,7 @@ def listed(
     return Listing(am.get(Fuse(name), wide), stored, am.get(Strides(name), wide), compiled, at)
 
 
-@dataclass(frozen=True)
+@record
 class Owned:
     """Launches, and the kernels they are of.
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
 from perfc.choice import member
 from perfc.deployment import Deployment
 from perfc.deployment import Mode as Run
 from perfc.errors import ModelError, ParseError
+from perfc.ir.record import record
 from perfc.ir.types import dtype_named
 from perfc.passes.runtimes import Layout, Runtime, Steps, of_steps, tables
 
@@ -90,7 +90,7 @@ class Mode(Enum):
     TRAINING = "training"
 
 
-@dataclass(frozen=True)
+@record
 class Setting:
     """One way of running a model in PyTorch.
 

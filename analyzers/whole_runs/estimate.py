@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfc.errors import ModelError
 from perfc.ir.op import Kind
 from perfc.ir.ops import mnemonics, operator
+from perfc.ir.record import record
 from perfc.ir.rewrite import with_defaults
 from perfc.ir.types import TensorType
 from perfc.machine import load_machine
@@ -50,7 +51,7 @@ MOST_NAMED = 5
 """Operators outside of the vocabulary that are named."""
 
 
-@dataclass(frozen=True)
+@record
 class Estimate:
     """What a run of a model is predicted to take.
 

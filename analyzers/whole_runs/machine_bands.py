@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perfc.ir.record import record
+
 from ..intervals.conformal import COVERAGE, UNMEASURED_WIDENING, Band
 
 if TYPE_CHECKING:
@@ -26,7 +28,7 @@ GAUSSIAN = 1.645
 those left out were estimated by models that had seen one machine fewer, which errs as far."""
 
 
-@dataclass(frozen=True)
+@record
 class Unseen:
     """Half-widths for a machine that nobody measured.
 

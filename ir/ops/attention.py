@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import ClassVar
 
 from ...errors import ShapeError
@@ -14,6 +14,7 @@ from ..fresh import data_extent
 from ..graph import Inputs
 from ..op import ABSENT, Kind, Op, Types, each_once, has, known, tensor
 from ..problem import Attention as Problem
+from ..record import record
 from ..types import DType, Shape, TensorType, element_count, storage_bytes
 from .matmul import first_dtype
 from .score_pairs import unmasked_pairs
@@ -22,7 +23,7 @@ SOFTMAX_ALU = 4
 """Scale, running maximum, subtraction and sum of each score; the exponential is its own."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Scores:
     """The letters of an attention.
 
@@ -54,7 +55,7 @@ class Scores:
 
     def letters(self) -> dict[str, Dim]:
         """By name."""
-        return {name: getattr(self, name) for name in self.__slots__ if len(name) == 1}
+        return {f.name: getattr(self, f.name) for f in fields(self) if len(f.name) == 1}
 
 
 SCORES = {
@@ -180,7 +181,7 @@ def cached_traffic(
     )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Extents:
     b: Dim
     h: Dim

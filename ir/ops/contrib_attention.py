@@ -13,6 +13,7 @@ from ..dim import Dim
 from ..fresh import data_extent
 from ..graph import Inputs
 from ..op import Types, each_once, has, known, tensor
+from ..record import record
 from ..types import DType, TensorType
 from .attention import (
     PROJECTED_SCORES,
@@ -34,7 +35,7 @@ def known_extent(ins: Inputs, index: int) -> Dim | None:
     return content.dims[0] if content is not None and len(content.dims) == 1 else None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Past:
     """Keys of earlier calls.
 

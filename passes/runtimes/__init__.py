@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum
 from functools import cache
 from importlib import import_module
@@ -12,6 +12,7 @@ from importlib import import_module
 from perfc.errors import PassError
 from perfc.ir.graph import Node
 from perfc.ir.op import Kind
+from perfc.ir.record import record
 
 from ..windows import WINDOWS, window_steps
 
@@ -76,7 +77,7 @@ STRIDED = frozenset({"transpose", "slice", "split", "expand", "identity"})
 """Movements that frameworks with strides express as a view of the operand."""
 
 
-@dataclass(frozen=True)
+@record
 class Runtime:
     """One runtime's table.
 

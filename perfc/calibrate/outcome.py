@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
+from perfc.ir.record import record
 from perfc.machine import Machine, Rate, Unit
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Row:
     """A ceiling beside what a data sheet, or a bound, says.
 
@@ -23,7 +23,7 @@ class Row:
     measured: Rate
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Change:
     """A number that differs from the earlier file's; None where one of the two has none."""
 
@@ -32,7 +32,7 @@ class Change:
     after: float | None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Calibration:
     """What was written, and what to say about it.
 

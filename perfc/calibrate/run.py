@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfc.errors import TargetError
+from perfc.ir.record import record
 from perfc.kernels import bounds, host
 from perfc.kernels.backend import MeasurementError, open_backend
 from perfc.kernels.ceilings import Ceiling, ceilings, levels
@@ -32,7 +32,7 @@ BUSY_SHARE = 0.05
 """The same for an accelerator, as a share of the time."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Budget:
     """How often to measure, and how long.
 

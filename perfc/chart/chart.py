@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
+from perfc.ir.record import record
 from perfc.machine import Unit
 
 from .marks import Basis, Mark, Point, points_of
@@ -15,7 +15,7 @@ DECADES = 4.0
 """Width of a window with no points in it, in powers of ten around the ridges."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Window:
     """Limits of both axes."""
 
@@ -23,7 +23,7 @@ class Window:
     y: tuple[float, float]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Chart:
     """A hierarchical roofline.
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from perfc.ir.record import record
 from perfc.machine import Rate
 from perfc.report.units import Unit, quantity
 
@@ -12,7 +12,7 @@ from .chart import Chart
 from .roofs import Level, Roof, Slope
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Line:
     """One segment.
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from perfc.ir.record import record
 from perfc.machine import Unit
 
 from .roofs import Level, Roof, Roofs, listed
@@ -27,7 +28,7 @@ class Basis(Enum):
     MEASURED = "measured"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Mark:
     """One kernel, or several equal ones, as the chart shows it.
 
@@ -70,7 +71,7 @@ class Mark:
         return self.flop / moved if moved > 0 else None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Point:
     """A mark at one level, with where it stands beneath the ceilings.
 
@@ -120,7 +121,7 @@ def standing(
     return flop_per_s / reached, flop_per_s > TOLERANCE * peak
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Marks:
     """Kernels as marks.
 

@@ -6,11 +6,12 @@ import csv
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfc.errors import ParseError
+from perfc.ir.record import record
 from perfc.machine import Machine, Unit
 from perfc.report.units import plural
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 MAX_BYTES = 256 << 20
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Overlay:
     """Marks of one file, and what must be known of them."""
 

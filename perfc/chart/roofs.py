@@ -7,9 +7,9 @@ memory level).
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from enum import Enum
 
+from perfc.ir.record import record
 from perfc.machine import Machine, MemoryLevel, Peak, Rate, Unit
 
 
@@ -30,7 +30,7 @@ FLOAT_UNITS = (Unit.MATRIX, Unit.VECTOR)
 """Units whose rates count operations of the vertical axis; special functions have their own."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Roof:
     """A horizontal ceiling: one arithmetic unit at one or more element types of equal rate.
 
@@ -57,7 +57,7 @@ class Roof:
         return self.sustained or self.peak
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Slope:
     """A diagonal ceiling: bytes a second of one memory level."""
 
@@ -71,7 +71,7 @@ class Slope:
         return self.sustained or self.peak
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Roofs:
     """Every ceiling of one machine.
 

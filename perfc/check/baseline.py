@@ -9,6 +9,7 @@ from pathlib import Path
 from perfc.deployment import Deployment
 from perfc.diff.figures import Figure, Metric
 from perfc.ir.names import symbol_key
+from perfc.ir.record import record
 from perfc.passes.runtimes import DEFAULT
 
 OTHERS = frozenset({"runtime_version", "tf32", "layout"})
@@ -89,7 +90,7 @@ class Case:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Entry:
     """Figures of one case.
 
@@ -114,7 +115,7 @@ class Entry:
         return case.at(f"{n}={v}" + ("" if n in given else " (assumed)") for n, v in self.sizes)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Baseline:
     """What a lock file says.
 

@@ -13,6 +13,7 @@ from perfc import project_file
 from perfc.deployment import READERS, Deployment
 from perfc.diff.figures import BY_KEY, Metric
 from perfc.errors import ParseError
+from perfc.ir.record import record
 from perfc.ir.sizes import sizes_of
 from perfc.toml_file import line_of, parse, read_text
 
@@ -30,7 +31,7 @@ class Level(Enum):
     __hash__ = object.__hash__
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Rule:
     """One limit on one metric, at a line of the file."""
 
@@ -40,7 +41,7 @@ class Rule:
     line: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Budget:
     """What the models of some globs may cost under one setting.
 
@@ -74,7 +75,7 @@ class Budget:
         return any(is_match(path, glob) for glob in self.models)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Config:
     """The budgets of a project.
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from perfc.ir.record import record
 from perfc.report.units import Unit, quantity, share
 
 _NUMBER = re.compile(
@@ -44,7 +44,7 @@ _BYTES: Mapping[str, float] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Limit:
     """One limit.
 

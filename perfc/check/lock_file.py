@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from perfc.diff.figures import Figure, Metric
 from perfc.errors import ModelError, ParseError
 from perfc.ir.facts import Origin
+from perfc.ir.record import record
 from perfc.report.units import Unit
 from perfc.toml_file import LARGEST_INTEGER, line_of, parse, read_text, table_lines, written
 from perfc.version import __version__
@@ -146,7 +146,7 @@ def from_text(text: str, path: Path) -> Baseline:
     return Baseline(predictor, entries, path)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Reader:
     """Turns tables into entries; knows the lines for messages."""
 

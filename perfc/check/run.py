@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from perfc.diff.figures import Figure, Metric
 from perfc.errors import ModelError, PerfcError
+from perfc.ir.record import record
 
 from . import digests, lock_file, sizing
 from .baseline import KEYS, Baseline, Case, Entry
@@ -18,7 +19,7 @@ from .verdict import Outcome, Result, Standing, judge
 from .why import surer
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Check:
     """What came of checking.
 
@@ -50,7 +51,7 @@ class Check:
         return self.has_all and not any(f.is_bound and f.origin == 0 for f in figures)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Planned:
     """A model under the budget it is checked against; ``where`` is that of its sizes."""
 
@@ -192,7 +193,7 @@ def planned(config: Config, models: Iterable[str]) -> tuple[list[Planned], list[
     return list(plan.values()), skipped
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Measured:
     """Figures of a case, and whether they were computed now."""
 

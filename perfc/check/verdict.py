@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from enum import Enum
 
 from perfc.diff.figures import Figure, Metric
 from perfc.ir.facts import Origin
+from perfc.ir.record import record
 
 from .baseline import Case, Entry, rounded
 from .config import Level, Rule
@@ -41,7 +41,7 @@ class Standing(Enum):
     __hash__ = object.__hash__
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Finding:
     """A limit that is exceeded.
 
@@ -64,7 +64,7 @@ class Finding:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Result:
     """One case against its budget.
 

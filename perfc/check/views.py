@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 
 from perfc.diff.figures import Metric
 from perfc.diff.views import percent, signed
+from perfc.ir.record import record
 from perfc.report import comma
 from perfc.report.document import Column, Document, Name, Note, Section, Table
 from perfc.report.json_form import plain
@@ -35,7 +36,7 @@ SHOWN = (
 MARKS = {Outcome.PASS: "ok", Outcome.WARN: "warn", Outcome.FAIL: "FAIL"}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FigureRow:
     """A figure beside the baseline's, None where there is none."""
 
@@ -49,7 +50,7 @@ class FigureRow:
     baseline_is_bound: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FindingRow:
     """A limit exceeded, in words and numbers."""
 
@@ -63,7 +64,7 @@ class FindingRow:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ResultRow:
     """A model under one setting.
 
@@ -87,7 +88,7 @@ class ResultRow:
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CheckViews:
     """Everything a check shows."""
 

@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from perfc.ir.record import record
+
 from .source import MAX_FILE_BYTES, FetchError, checked
 
 if TYPE_CHECKING:
@@ -41,7 +43,7 @@ GETS = {"GET", "BINGET", "LONG_BINGET"}
 WRONG = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Name:
     """A class or function that a file names; it is not looked up."""
 
@@ -58,7 +60,7 @@ class Call:
     items: dict[object, object] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Storage:
     """A reference to numbers that lie beside the pickle."""
 

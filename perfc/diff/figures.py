@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
 from perfc.ir.facts import Origin
+from perfc.ir.record import record
 from perfc.report import memory, summary
 from perfc.report.document import Amount
 from perfc.report.summary import total as both_ways
@@ -45,7 +45,7 @@ class Metric(Enum):
 BY_KEY: Mapping[str, Metric] = {m.key: m for m in Metric}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Figure:
     """One number of a model.
 

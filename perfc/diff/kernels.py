@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from perfc.ir.evaluate import Numbers
 from perfc.ir.graph import Node, Value
+from perfc.ir.record import record
 from perfc.ir.types import TensorType
 from perfc.passes.roofline import KernelBound
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from perfc.passes.fuse import Kernel
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Load:
     """What kernels amount to together.
 

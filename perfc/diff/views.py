@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from perfc.ir.record import record
 from perfc.report.units import DASH, Unit, quantity, share
 
 from .blame import Culprit
@@ -13,7 +13,7 @@ from .figures import Figure, Metric
 from .kernels import KernelPair, known
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TotalRow:
     """One metric of both models; None where nobody knows it.
 
@@ -42,7 +42,7 @@ class TotalRow:
     delta_high: float | None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CulpritRow:
     """A cause of the difference, with all that follows from it; deltas are new less old.
 
@@ -68,7 +68,7 @@ class CulpritRow:
     energy_j: float | None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class KernelRow:
     """Kernels that execute the same nodes.
 
@@ -109,7 +109,7 @@ class KernelRow:
         return known(self.energy_j_new, self.energy_j_old, -1)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ChangeRow:
     """A node that is not as it was.
 
@@ -130,7 +130,7 @@ class ChangeRow:
     cause: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DiffViews:
     """Everything a comparison shows.
 

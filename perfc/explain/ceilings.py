@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from perfc.api import Report
 from perfc.ir.facts import Origin, weakest
 from perfc.ir.graph import Node
+from perfc.ir.record import record
 from perfc.ir.types import DType
 from perfc.machine import Machine, Rate, Unit
 from perfc.passes.roofline import GRAPH_GAP, Ceiling, KernelBound
@@ -30,7 +31,7 @@ _NOTES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RateCite:
     """A rate with the place it is written in and who says so."""
 
@@ -42,7 +43,7 @@ class RateCite:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CeilingTime:
     """How long one ceiling takes for the kernel: an amount over a rate.
 
@@ -59,7 +60,7 @@ class CeilingTime:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class KernelPart:
     """The kernel a node runs in."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from perfc.api import Report
 from perfc.ir.dim import Dim, Poly, symbols
@@ -13,6 +12,7 @@ from perfc.ir.facts import Origin
 from perfc.ir.graph import Inputs, Node, Value, walk
 from perfc.ir.names import symbol_name
 from perfc.ir.op import ABSENT, Kind, Types, attribute_text
+from perfc.ir.record import record
 from perfc.ir.types import TensorType
 from perfc.locate import find_node
 from perfc.pages.catalogue import OpDoc, documentation, module_file
@@ -26,7 +26,7 @@ _LETTER = re.compile(r"[A-Za-z_]\w*")
 _CLOSED = re.compile(r"\((\d+)//(\d+)\)")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Tensor:
     """An operand or a result."""
 
@@ -37,7 +37,7 @@ class Tensor:
     is_stored: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Count:
     """A number counted on the graph.
 
@@ -56,7 +56,7 @@ class Count:
     origin: Origin
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Explanation:
     """Everything that ``perfc explain`` says of a node."""
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from perfc.ir.record import record
 
 if TYPE_CHECKING:
     from perfc.analyzers.estimate.estimate import Estimate
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
     from perfc.api import Report
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PredictionPart:
     """The prediction of a kernel and its reason, which is the estimator's own."""
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
+from perfc.ir.record import record
 from perfc.pages.catalogue import SECTIONS
 from perfc.report.json_form import strict
 from perfc.report.units import Unit, plural, quantity
@@ -34,7 +34,7 @@ def render_text(e: Explanation, width: int = WIDTH) -> str:
     return "\n".join(_laid_out(_lines(e), min(width, WIDTH))) + "\n"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Hanging:
     """A line that goes on ``indent`` columns from the left."""
 

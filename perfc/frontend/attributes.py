@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from typing import Any, Final, NamedTuple, cast
 
 from perfc.ir.known import MAX_ELEMENTS, Item, Known
@@ -115,7 +115,7 @@ def sparse_content(sparse: SparseTensor | None) -> Content | None:
     return Content(TensorType(dtype, tuple(sparse.dims)), None, sparse.values)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Signature:
     """What lowering needs to know of an operator class, computed once."""
 
@@ -127,7 +127,7 @@ class Signature:
     expected: Mapping[str, Expected]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Expected:
     """What a field takes: the element types of a number, a text or a list of them."""
 

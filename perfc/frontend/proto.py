@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum
 
+from perfc.ir.record import record
+
 from .elements import Scalar, unpack_elements
 
 
@@ -71,7 +73,7 @@ class TypeKind(Enum):
     OPAQUE = "opaque"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TypeProto:
     """Type of a value, tagged by ``kind``.
 
@@ -263,7 +265,7 @@ class Function:
     metadata_props: Mapping[str, str] = NO_PROPS
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Origin:
     """Where a model was read from.
 

@@ -11,6 +11,7 @@ from perfc.ir.dim import Dim, Poly, symbol, symbols
 from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Basis
 from perfc.ir.names import symbol_name
+from perfc.ir.record import record
 from perfc.ir.types import DType, Shape
 
 TYPICAL: Mapping[Basis, int] = {
@@ -43,7 +44,7 @@ SOUND = r"audio|wave|speech|sound|input_values"
 COMPANION = r"mask|position|token_type|segment"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Place:
     """Where a symbol occurs.
 
@@ -86,7 +87,7 @@ class Place:
         return self.axis == 1 and (numbers or (self.rank == 3 and self.dtype.is_float))
 
 
-@dataclass(frozen=True)
+@record
 class Assumption:
     """What is assumed of a symbol: a size, what it rests on, and what it follows."""
 

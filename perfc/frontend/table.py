@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any
 
+from perfc.ir.record import record
+
 if TYPE_CHECKING:
     from .wire import Decoder
 
@@ -34,7 +36,7 @@ class Kind(Enum):
     ELEMENTS = auto()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Unread:
     """Elements that stay in the file."""
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
+from perfc.ir.record import record
 from perfc.plain_text import printable
 from perfc.report.document import Bars, Facts, Note, Part, Section, Table
 from perfc.report.text import cell_text, is_numeric, scales_of, titled
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Head:
     """What stands above a column."""
 
@@ -19,7 +19,7 @@ class Head:
     is_name: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TableBlock:
     """A table; ``legend`` says in words what its columns mean."""
 
@@ -29,7 +29,7 @@ class TableBlock:
     rows: tuple[tuple[str, ...], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FactRow:
     """One thing stated."""
 
@@ -39,7 +39,7 @@ class FactRow:
     formula: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FactsBlock:
     """Things stated one below the other."""
 
@@ -47,7 +47,7 @@ class FactsBlock:
     rows: tuple[FactRow, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NoteBlock:
     """A sentence or two."""
 
@@ -59,7 +59,7 @@ class NoteBlock:
 Block: TypeAlias = TableBlock | FactsBlock | NoteBlock
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SectionBlock:
     """One section."""
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from perfc.ir.record import record
 from perfc.report import Views
 from perfc.report.document import Cell, Column, Document, Name, Table
 from perfc.report.kernels import gathered
@@ -28,7 +28,7 @@ class Change(Enum):
     SAME = "same"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Pair:
     """Kernels that do the same work before and after, by position; either side may be empty."""
 
@@ -36,7 +36,7 @@ class Pair:
     new: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Side:
     """One analysis and its views."""
 
@@ -44,7 +44,7 @@ class Side:
     views: Views
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Comparison:
     """What a page of two analyses is made from.
 
@@ -74,7 +74,7 @@ def comparison_of(found: Difference, document: Document) -> Comparison:
     return Comparison(sides[0], sides[1], pairs, document)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Row:
     """A pair with its times."""
 

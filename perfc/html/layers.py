@@ -10,7 +10,8 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from perfc.ir.record import record
 
 STEP_X, STEP_Y = 150, 64
 """Distance of neighbours in a rank, and of ranks."""
@@ -25,7 +26,7 @@ SWEEPS = 4
 Edge = tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Drawing:
     """Where each vertex stands: the middle of its box."""
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
+from perfc.ir.record import record
 from perfc.report import NAMES, Views, document
 from perfc.report.document import Section
 from perfc.report.json_form import strict
@@ -83,7 +83,7 @@ def comparison_page(found: Comparison) -> str:
     return rendered(found.document.title, above, Tables(kernels, memory), below, data)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Tables:
     """Tables beneath charts."""
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from perfc.ir.graph import Node, Value, walk
+from perfc.ir.record import record
 
 from .layers import Edge
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from perfc.api import Report
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Wiring:
     """The nodes that are left to execute, and the values between them.
 

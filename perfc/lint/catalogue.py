@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 
 from perfc.errors import ParseError
+from perfc.ir.record import record
 
 from .rule import Rule
 
@@ -19,7 +19,7 @@ CODE = re.compile(r"PF\d{3}")
 _HEADING = re.compile(rf"^({'|'.join(SECTIONS)}):\n", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RuleInfo:
     """What a rule's file says of it, read without importing it.
 

@@ -7,17 +7,18 @@ writes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from types import MappingProxyType
 from typing import TypeAlias
 
 from perfc.ir.graph import Module, Node, Value
+from perfc.ir.record import record
 from perfc.ir.rewrite import Rewriter, with_graph
 
 NO_ATTRIBUTES: Mapping[str, tuple[int, ...]] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ReadInstead:
     """Whoever reads ``old`` reads ``new``, which has the same elements in the same order."""
 
@@ -25,7 +26,7 @@ class ReadInstead:
     new: Value
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Rewire:
     """The node reads other inputs, and has other values for some attributes."""
 
@@ -34,14 +35,14 @@ class Rewire:
     attributes: Mapping[str, tuple[int, ...]] = field(default_factory=lambda: NO_ATTRIBUTES)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Remove:
     """A node whose results nobody reads."""
 
     node: Node
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Unname:
     """An optional output that nobody reads is not asked for."""
 
@@ -49,14 +50,14 @@ class Unname:
     index: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Unstore:
     """A stored tensor that nobody reads."""
 
     value: Value
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Store:
     """Results that follow from stored tensors alone become stored tensors."""
 

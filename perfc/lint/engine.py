@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from perfc.ir.record import record
+
 from . import catalogue
 from .finding import Finding, Saves, Severity
 from .settings import FileIgnore, Settings, codes_of
@@ -21,7 +23,7 @@ UNUSED = "PF990"
 ORDER = {s: i for i, s in enumerate(Saves)}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Linted:
     """What was found in one file.
 
@@ -44,7 +46,7 @@ class Linted:
     suppressed: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Outcome:
     """All files, and findings about the configuration itself.
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
+
+from perfc.ir.record import record
 
 if TYPE_CHECKING:
     from .edit import Edit
@@ -39,7 +40,7 @@ class Basis(Enum):
     MEMORY = "counted: memory, no time"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Gain:
     """What mending a finding saves of one run.
 
@@ -68,7 +69,7 @@ class Gain:
         return Gain(time_s, time_s / now[0] if now[0] > 0 else 0.0, floor_s, basis, now[0])
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Finding:
     """One place of a model where a rule applies.
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from perfc.errors import PerfcError
+from perfc.ir.record import record
 from perfc.onnx_file import read_model, write_model
 from perfc.plain_text import say
 from perfc.report.units import Unit, plural, quantity, share
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 MAX_ROUNDS = 32
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Mended:
     """A rewritten model, not yet written.
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import TypeAlias
 
+from perfc.ir.record import record
 from perfc.report import annotation
 from perfc.report.annotation import Annotation, Level
 from perfc.report.json_form import strict
@@ -63,7 +63,7 @@ def rendered(outcome: Outcome, form: Format) -> str:
             return annotation.code_quality(annotated(outcome))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Group:
     """Findings of one file that say the same of equal places."""
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 from perfc.errors import PerfcError
+from perfc.ir.record import record
 
 from .catalogue import infos
 
@@ -22,7 +22,7 @@ class SettingsError(PerfcError):
     """A configuration file or an option that does not say what it should."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FileIgnore:
     """Codes that are not reported for files, or for nodes of files, of a pattern.
 
@@ -51,7 +51,7 @@ class FileIgnore:
         return not colons or fnmatchcase(place, glob)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Settings:
     """Configuration of the linter, defaults where nothing is written.
 
@@ -148,7 +148,7 @@ def parsed(path: Path) -> dict[str, object]:
         raise SettingsError(f"not TOML: {error}", where=str(path)) from None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Reader:
     path: Path
     prefix: str

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from perfc.deployment import Deployment
 from perfc.errors import ModelError, PerfcError
+from perfc.ir.record import record
 
 from .engine import Linted, Linter, Outcome
 
 SUFFIXES = (".onnx", ".onnx.gz")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Work:
     """A linter and how models are run."""
 

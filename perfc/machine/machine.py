@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from pathlib import Path
 
 from perfc.ir.facts import Origin
+from perfc.ir.record import record
 
 __all__ = [
     "Listing",
@@ -42,7 +43,7 @@ class Unit(Enum):
     INTEGER = "integer"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Source:
     """Where numbers of a target file are from: a document or a measurement."""
 
@@ -57,7 +58,7 @@ UNCERTAIN = 0.10
 """A median whose best round is better by more than this share of it is marked as uncertain."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Spread:
     """The rounds of a measurement whose median a number is.
 
@@ -83,7 +84,7 @@ class Spread:
         return self.rounds < 2 or self.share(value) > UNCERTAIN
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Rate:
     """One number with its origin.
 
@@ -109,7 +110,7 @@ class Rate:
         return self.spread is not None and self.spread.is_uncertain(self.value)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Peak:
     """Rates of one unit for one element type; a multiply–accumulate is two operations."""
 
@@ -118,7 +119,7 @@ class Peak:
     sustained: Rate | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MemoryLevel:
     """One level of the memory hierarchy, all its instances on the device together.
 
@@ -179,7 +180,7 @@ _FLOP_PER_SPECIAL = 8
 _HALF = frozenset({"f16", "bf16"})
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Machine:
     """A target: everything the roofline asks about a machine.
 
@@ -318,7 +319,7 @@ def _scaled(peak: Peak, factor: float, note: str) -> Peak:
     return Peak(scale(peak.peak), scale(peak.nominal))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Listing:
     """One target as ``perfc targets list`` shows it, read without parsing the file."""
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from perfc.ir.graph import Node, walk
+from perfc.ir.record import record
 
 from .profile import Profile, RuntimeKernel
 from .tensorrt import RANGE
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from perfc.api import Report
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Part:
     """Kernels of ours and of the runtime that execute the same nodes.
 
@@ -44,7 +44,7 @@ class Part:
         return len(self.kernels) == 1
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Attribution:
     """Where the measured time went.
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from perfc.analyzers.estimators.fitted_rates import of_machine
+from perfc.ir.record import record
 from perfc.passes.roofline import KernelBound
 
 from .attribute import Attribution, Part
@@ -18,7 +19,7 @@ FASTER = "faster than its floor"
 """Impossible: a bug of ours or of the clock."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Setting:
     """What ran, on what.
 
@@ -35,7 +36,7 @@ class Setting:
     threads: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Compared:
     """One kernel of ours, or several that the runtime's kernels overlap with.
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from perfc.analyzers.estimators.fitted_rates import Efficiencies
 from perfc.analyzers.estimators.fitted_rates.classes import classify
+from perfc.ir.record import record
 
 from .fit import LEAST_SAMPLES, Key, Sample, fit, key_of, runtime_count
 from .rows import KernelRow, ModelRow, subject_of
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Outcome:
     """One measured run, predicted.
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfc.errors import ModelError
 from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Graph, Module, Value
+from perfc.ir.record import record
 from perfc.ir.types import DType, TensorType
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _PASSING = frozenset(
 """Operators that hand ids on as they are."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Input:
     """What one input gets.
 

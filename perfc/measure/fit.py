@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,7 @@ from perfc.analyzers.estimators.fitted_rates.classes import Term, classify
 from perfc.analyzers.estimators.fitted_rates.efficiencies import HOST, MOVES, Efficiencies
 from perfc.analyzers.estimators.fitted_rates.subject import Subject
 from perfc.errors import ParseError
+from perfc.ir.record import record
 
 from .rows import KernelRow, ModelRow, subject_of
 
@@ -64,7 +64,7 @@ def total_s(report: Report, efficiencies: Efficiencies) -> float:
     return math.fsum(times) + efficiencies.host_s * host_nodes(report.source, report.kernels)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Sample:
     """One timed kernel: what it is, and its time without copies."""
 

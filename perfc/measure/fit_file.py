@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from perfc.analyzers.estimators.fitted_rates import Efficiencies
 from perfc.analyzers.estimators.fitted_rates.efficiencies import HIGH, LOW, WHOLE, source_of
 from perfc.errors import ParseError, TargetError
+from perfc.ir.record import record
 from perfc.machine import Machine, load_machine, validate
 from perfc.passes.runtimes import Framework, standing_for
 from perfc.whole_file import replacing
@@ -25,7 +26,7 @@ _FITTED = re.compile(r'\s*\[\s*(?:efficiency\b|source\.(?:"?)fit-)')
 LEAST_MODELS = 3
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Fitted:
     """What was fitted.
 

@@ -7,13 +7,13 @@ nothing is written over. That is more than the peak of the report, which is of f
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from enum import Enum
 
 from perfc.errors import ModelError
 from perfc.ir.dim import Dim, symbols
 from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Module, Value
+from perfc.ir.record import record
 from perfc.ir.types import TensorType
 from perfc.kernels import host
 from perfc.passes.liveness import Liveness
@@ -44,7 +44,7 @@ class Allocator(Enum):
     """Values lie in an accelerator's memory, whose driver refuses what is too much."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Need:
     """What a run holds at once.
 

@@ -9,13 +9,14 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from perfc.errors import MissingExtraError, PassError
 from perfc.extras import install
+from perfc.ir.record import record
 from perfc.passes.runtimes import Framework
 
 from .feeds import Input, write
@@ -25,7 +26,7 @@ PACKAGES = {Framework.TORCH: ("torch", "gnn"), Framework.ORT: ("onnxruntime", "o
 """Frameworks that models are executed with: the package, and the extra that has it."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Protocol:
     """How a measurement is done.
 
@@ -52,7 +53,7 @@ class Protocol:
     is_profiled: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Case:
     """Times of one binding of the symbols."""
 
@@ -71,7 +72,7 @@ class Case:
         return iqr(self.times_s)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Outcome:
     """What the process left behind.
 

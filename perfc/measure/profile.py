@@ -8,6 +8,7 @@ from enum import Enum
 from statistics import median
 
 from perfc.errors import ParseError
+from perfc.ir.record import record
 
 from .events import head
 from .process import iqr
@@ -21,7 +22,7 @@ class Source(Enum):
     TENSORRT = "TensorRT"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RuntimeKernel:
     """What a runtime timed under one name.
 
@@ -44,7 +45,7 @@ class RuntimeKernel:
     members: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Profile:
     """One profile.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +18,7 @@ from perfc.analyzers.estimators.fitted_rates.subject import (
     views,
 )
 from perfc.ir.evaluate import evaluate
+from perfc.ir.record import record
 
 if TYPE_CHECKING:
     from perfc.passes.roofline import KernelBound
@@ -31,7 +31,7 @@ MOST_NODES = 24
 """Names of nodes listed for one kernel; the rest are counted."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class KernelRow:
     """One kernel of ours in one measured run; times of one run.
 
@@ -112,7 +112,7 @@ class KernelRow:
     results: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ModelRow:
     """One measured run of a model.
 
@@ -187,7 +187,7 @@ def model_name(path: str) -> str:
     return name
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Run:
     """The columns that all rows of a run share."""
 

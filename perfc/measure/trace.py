@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from perfc.ir.graph import Graph, Node, walk
+from perfc.ir.record import record
 
 
 class How(Enum):
@@ -25,7 +26,7 @@ class How(Enum):
     """It stands for none: a copy or change of layout, charged to the node whose value it moves."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OptimisedNode:
     """A node of the graph that a runtime really runs."""
 
@@ -35,7 +36,7 @@ class OptimisedNode:
     outputs: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Origin:
     """The ONNX nodes behind one kernel of a runtime."""
 

@@ -11,11 +11,11 @@ import math
 import os
 import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from perfc.errors import ModelError
+from perfc.ir.record import record
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,7 +29,7 @@ WEIGHTS = "weights.bin"
 MODEL = "model.onnx"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Role:
     """How a stored tensor is used, as far as its values matter.
 
@@ -62,7 +62,7 @@ _PASSING = frozenset({"Cast", "Transpose", "Reshape", "Unsqueeze", "Squeeze", "I
 _RECURRENT = frozenset({"LSTM", "GRU", "RNN"})
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Runnable:
     """A model file that a runtime can load.
 

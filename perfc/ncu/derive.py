@@ -12,9 +12,10 @@ instruction are Volta's. A counter that is missing is never taken for zero.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from perfc.chart.roofs import Level
+from perfc.ir.record import record
 from perfc.machine import Unit
 
 from .metrics import (
@@ -42,7 +43,7 @@ from .table import Launch
 TENSOR = "tensor"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Counted:
     """What the counters of one launch say.
 

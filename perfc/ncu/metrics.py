@@ -9,7 +9,8 @@ operation using mma instruction"; Jia et al. 2018 (HMMA.884 in four steps on Vol
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from perfc.ir.record import record
 
 CYCLES = ("sm__cycles_elapsed.avg", "smsp__cycles_elapsed.avg", "Elapsed Cycles")
 CYCLES_PER_S = (
@@ -62,7 +63,7 @@ OPS_PATH_TYPES = {
 """Source types of ``sm__ops_path_tensor_src_…`` as target files write them."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TensorInstruction:
     """What one warp-level instruction of the tensor pipe does.
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from perfc.chart.roofs import Level
+from perfc.ir.record import record
 from perfc.machine import Machine, Unit
 from perfc.report import comma
 from perfc.report.document import Amount, Cell, Column, Document, Note, Part, Section, Table
@@ -22,7 +22,7 @@ KINDS = ("f32", "f16", "f64", "matrix")
 """Columns of arithmetic: three scalar types, and the tensor pipe whatever its type."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Shown:
     """A report with where its kernels stand."""
 

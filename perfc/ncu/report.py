@@ -12,6 +12,7 @@ from pathlib import Path
 from perfc.chart.marks import Basis, Mark
 from perfc.chart.roofs import Level
 from perfc.errors import ParseError
+from perfc.ir.record import record
 from perfc.machine import Unit
 
 from .derive import Counted, derive, is_wanted
@@ -43,7 +44,7 @@ class Severity(Enum):
     ERROR = "error"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Diagnostic:
     """Something a reader of the numbers must know."""
 
@@ -51,7 +52,7 @@ class Diagnostic:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class KernelCounters:
     """All launches of one kernel name in one phase together.
 
@@ -100,7 +101,7 @@ class KernelCounters:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NcuReport:
     """What a CSV of ncu holds.
 

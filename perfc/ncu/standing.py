@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from perfc.chart.marks import TOLERANCE
 from perfc.chart.roofs import Level, listed
+from perfc.ir.record import record
 from perfc.machine import Machine
 from perfc.report.units import Unit as Quantity
 from perfc.report.units import quantity, share
@@ -14,7 +15,7 @@ from perfc.report.units import quantity, share
 from .report import Diagnostic, KernelCounters, NcuReport, Severity
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Ceiling:
     """One ceiling a kernel works against.
 
@@ -41,7 +42,7 @@ class Ceiling:
         return self.achieved > TOLERANCE * self.peak
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Standing:
     """A kernel beneath every ceiling it uses."""
 

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 
 from perfc.declared import modules
 from perfc.ir.op import Op
+from perfc.ir.record import record
 
 SECTIONS = ("Shapes", "Work", "Traffic", "Source")
 _HEADING = re.compile(rf"(?:^|(?<=\s))({'|'.join(SECTIONS)}):\s*", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OpDoc:
     """The documentation of one operator.
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from perfc.ir.dim import Dim, symbol, symbols
 from perfc.ir.fresh import numbering
 from perfc.ir.graph import Value
 from perfc.ir.op import ABSENT, Op, Types
 from perfc.ir.ops.elementwise import Elementwise
+from perfc.ir.record import record
 from perfc.ir.types import DType, TensorType
 
 from .catalogue import documentation, find_operator, module_file, operators
@@ -22,7 +22,7 @@ BODIES = ("has_function", "has_context_dependent_function")
 UNITS = ("mac", "alu", "sfu", "integer")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Example:
     """An application to operands with symbolic extents.
 
@@ -180,7 +180,7 @@ def page() -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Coverage:
     """Operators of one domain of the installed onnx: own ones, expanded ones, and the others."""
 

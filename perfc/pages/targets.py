@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
+from perfc.ir.record import record
 from perfc.machine import Listing, Machine, Rate
 from perfc.machine import Unit as Part
 from perfc.report.units import Unit, quantity
@@ -12,7 +13,7 @@ from perfc.report.units import Unit, quantity
 SCHEMA = "perfc.target/1"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Row:
     """One rate in its three readings.
 

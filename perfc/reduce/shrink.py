@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from perfc.api import analyze, typed
 from perfc.errors import ModelError, PerfcError
+from perfc.ir.record import record
 from perfc.locate import find_node
 
 from .cut import Cutter, values_by_name
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 MAX_TRIES = 64
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Reduced:
     """A sub-model, how many nodes of how many it has, and the error it shows, if any."""
 

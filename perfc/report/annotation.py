@@ -9,9 +9,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import Enum
 
+from perfc.ir.record import record
 from perfc.plain_text import printable
 
 
@@ -30,7 +30,7 @@ class Level(Enum):
         self.github, self.gitlab = github, gitlab
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Annotation:
     """One thing to show.
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from perfc.ir.record import record
 from perfc.ir.types import DType
 from perfc.machine import Rate
 from perfc.machine import Unit as Engine
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from perfc.api import Report
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SymbolValue:
     """A symbolic extent.
 
@@ -40,7 +40,7 @@ class SymbolValue:
     is_bound: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RateUsed:
     """A rate that times are computed from.
 
@@ -65,7 +65,7 @@ class RateUsed:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SourceUsed:
     """A document or measurement behind the target's numbers.
 
@@ -80,7 +80,7 @@ class SourceUsed:
     origin: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Assumptions:
     """What the numbers rest on.
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from perfc.ir.record import record
 from perfc.ir.types import DType
 from perfc.machine import Machine
 from perfc.machine import Unit as Engine
@@ -26,7 +26,7 @@ LEAST = 0.005
 """A remedy that saves a smaller share of the time is left out of the text."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Bottleneck:
     """One ceiling and the time there would be without it.
 
@@ -51,7 +51,7 @@ class Bottleneck:
     remedy: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Remedy:
     """A change that can be made, re-evaluated on the tables of this run.
 
@@ -68,7 +68,7 @@ class Remedy:
     basis: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Bottlenecks:
     """Ceilings by what lifting them would save, then changes that can be made.
 
@@ -148,7 +148,7 @@ def scaled(ceiling: Ceiling, factor: float) -> Factor:
     return lambda k, c: factor if c in both else 1.0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Run:
     """The kernels of a run, and what the run takes when some of them take another time.
 

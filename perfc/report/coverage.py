@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from perfc.ir.cost import dim_sum
 from perfc.ir.graph import Node, walk
+from perfc.ir.record import record
 from perfc.passes.cost import NodeCost, Tier
 
 from .amounts import amount, ratio
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from perfc.api import Report
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TierCoverage:
     """Nodes whose cost is known equally well.
 
@@ -42,7 +42,7 @@ class TierCoverage:
     bytes_share: float | None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OpaqueOperator:
     """An operator whose cost is not fully known.
 
@@ -59,7 +59,7 @@ class OpaqueOperator:
     first_node: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Coverage:
     """How much is known.
 

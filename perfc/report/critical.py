@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from perfc.ir.record import record
 
 from .document import Column, Note, Section, Table
 from .kernels import Group, KernelRow, groups, title_of
@@ -14,7 +15,7 @@ CARRIED = 0.6
 MOST = 12
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CriticalStep:
     """Equal kernels on the critical sequence.
 
@@ -31,7 +32,7 @@ class CriticalStep:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Critical:
     """The critical sequence.
 

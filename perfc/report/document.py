@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from perfc.ir.dim import Dim, Poly
+from perfc.ir.record import record
 
 from .units import Unit, quantity
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Amount:
     """A counted number with the formula it is the value of.
 
@@ -36,7 +36,7 @@ class Amount:
         return f"≥ {text}" if self.is_bound and self.value is not None else text
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Name:
     """A long name and what stands for it where there is little room.
 
@@ -55,7 +55,7 @@ Cell: TypeAlias = "str | float | Name | Amount | None"
 """Text, a number in its column's unit, a name, a number with its own unit, or nothing known."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Column:
     """A column of a table.
 
@@ -78,7 +78,7 @@ class Column:
     is_spare: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Table:
     """Rows under columns."""
 
@@ -86,7 +86,7 @@ class Table:
     rows: tuple[tuple[Cell, ...], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Fact:
     """One thing stated: its name, its number if it has one, and words.
 
@@ -103,14 +103,14 @@ class Fact:
     formula: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Facts:
     """Things stated one below the other."""
 
     rows: tuple[Fact, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Note:
     """A sentence or two; ``is_warning`` ones must not be missed."""
 
@@ -118,7 +118,7 @@ class Note:
     is_warning: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Bars:
     """Numbers along one axis, drawn as a line of small bars."""
 
@@ -130,7 +130,7 @@ class Bars:
 Part: TypeAlias = "Table | Facts | Note | Bars"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Section:
     """What one view shows."""
 
@@ -139,7 +139,7 @@ class Section:
     parts: tuple[Part, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Document:
     """A whole report."""
 

@@ -7,13 +7,13 @@ GitLab and GitHub's reporters read them. No times and no dates: the same input g
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from xml.etree import ElementTree as Xml
 
+from perfc.ir.record import record
 from perfc.plain_text import printable
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Case:
     """One thing checked.
 

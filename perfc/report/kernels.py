@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
+from perfc.ir.record import record
 from perfc.passes.roofline import Ceiling, KernelBound
 
 from .amounts import amount, key, ratio
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from perfc.api import Report
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CeilingTime:
     """Time one unit or memory level alone would take.
 
@@ -32,7 +33,7 @@ class CeilingTime:
     sustained_s: float
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class KernelRow:
     """A kernel; all its launches in one run together.
 
@@ -200,7 +201,7 @@ def runner_up(bound: KernelBound) -> tuple[str, float | None]:
     return key(second), longest / others[second]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Group:
     """Kernels that are equal in everything but their names, in execution order."""
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from perfc.ir.record import record
 from perfc.ir.types import TensorType
 
 from .amounts import amount
@@ -20,7 +20,7 @@ MOST = 5
 """Values listed at the peak."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LiveValue:
     """A storage alive at the peak.
 
@@ -37,7 +37,7 @@ class LiveValue:
     shared_by: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Memory:
     """Activations over the steps of the main graph.
 

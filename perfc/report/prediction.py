@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from perfc.ir.record import record
 
 from .amounts import ratio
 from .document import Amount, Column, Fact, Facts, Note, Section, Table
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from perfc.api import Report
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Forecast:
     """What one kernel will take; all its launches in one run together.
 
@@ -52,7 +53,7 @@ class Forecast:
     power_w: float | None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PredictorShare:
     """One predictor and what it answers for.
 
@@ -69,7 +70,7 @@ class PredictorShare:
     classes: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Prediction:
     """The run as it will be.
 

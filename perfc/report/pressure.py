@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from perfc.ir.record import record
 from perfc.passes.roofline import Ceiling, KernelBound
 
 from .amounts import key, ratio
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from perfc.api import Report
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Pressure:
     """One ceiling over the whole run.
 
@@ -45,7 +45,7 @@ class Pressure:
     bound_share: float
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Repeated:
     """Equal kernels of a run.
 

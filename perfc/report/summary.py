@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from perfc.ir.cost import dim_sum
 from perfc.ir.evaluate import evaluate
+from perfc.ir.record import record
 
 from .amounts import amount, ratio
 from .document import Amount, Fact, Facts, Note, Section
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .memory import Memory
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Summary:
     """The run as a whole.
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from enum import Enum
 
+from perfc.ir.record import record
 from perfc.plain_text import printable
 
 from .document import (
@@ -52,7 +52,7 @@ class Style(Enum):
     NUMBER = "number"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Span:
     """Characters of one style."""
 

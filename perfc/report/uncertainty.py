@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from perfc.ir.record import record
 from perfc.machine import Machine, MemoryLevel, Peak, Rate
 from perfc.machine import Unit as Engine
 from perfc.passes.ceilings import Ceiling, KernelBound
@@ -33,7 +33,7 @@ LEAST_SHARE = 0.05
 """Rates that bind less of the run are not worth a sentence."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class UncertainRate:
     """A rate that was measured and did not repeat well.
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import Enum
+
+from perfc.ir.record import record
 
 
 class Unit(Enum):
@@ -46,7 +47,7 @@ DASH = "—"
 """What is not known, or does not exist."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Scale:
     """One prefix and one precision for a whole column."""
 

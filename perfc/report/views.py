@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from perfc.ir.record import record
 
 from . import (
     assumptions,
@@ -59,7 +60,7 @@ TOP = 20
 """Kernels shown where nobody asks for more."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Views:
     """What one analysis found, ready to show.
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from perfc.errors import ParseError
+from perfc.ir.record import record
 
 MAX_POINTS = 4096
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Axis:
     """A symbol and the values it takes, ascending."""
 

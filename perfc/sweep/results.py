@@ -8,6 +8,8 @@ from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from perfc.ir.record import record
+
 from .axes import Axis
 
 if TYPE_CHECKING:
@@ -67,7 +69,7 @@ class Point:
         return self.sustained_s if self.predicted is None else self.predicted.time_s
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Span:
     """Values of the swept symbol, both ends included, in which one regime holds."""
 
@@ -76,7 +78,7 @@ class Span:
     last: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Crossover:
     """Regimes along one symbol, the others fixed.
 
@@ -94,7 +96,7 @@ class Crossover:
     spans: tuple[Span, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Capacity:
     """The largest value of a symbol whose peak memory fits, None where every value does.
 
@@ -108,7 +110,7 @@ class Capacity:
     largest: int | None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Sweep:
     """The result of a sweep."""
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum
 from itertools import pairwise
+
+from perfc.ir.record import record
 
 from .subject import Subject
 
@@ -56,7 +57,7 @@ class Term(Enum):
 Terms = dict[Term, float]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Class:
     """A kernel's class names, most specific first, and its quantities for one launch."""
 

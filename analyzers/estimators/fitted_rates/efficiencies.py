@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
+from perfc.ir.record import record
 from perfc.machine import Machine
 
 from .classes import Class, Term, classify
@@ -26,7 +27,7 @@ LOW, HIGH = "low_ratio", "high_ratio"
 """Names of a class's ratios in a target file."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Ratios:
     """Measured over predicted time of kernels that the fit had not seen: the middle 90 %."""
 
@@ -34,7 +35,7 @@ class Ratios:
     high: float
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Fitted:
     """Time of one kernel by fitted rates.
 
@@ -47,7 +48,7 @@ class Fitted:
     name: str
 
 
-@dataclass(frozen=True)
+@record
 class Efficiencies:
     """Fitted rates.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from typing import TYPE_CHECKING
 
 from perfc.ir.evaluate import evaluate
@@ -16,6 +16,7 @@ from perfc.ir.graph import Value
 from perfc.ir.op import Kind, Op
 from perfc.ir.problem import Window
 from perfc.ir.problem.window import Form
+from perfc.ir.record import record
 from perfc.ir.types import TensorType
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ _INTEGERS = re.compile(r"(\w+)=\[([-\d, ]*)\]")
 _SCALARS = re.compile(r"(\w+)=(-?\d+|true|false|\"[^\"]*\")")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Operand:
     """A tensor's element type and extents; whether it is stored in the model."""
 
@@ -50,7 +51,7 @@ class Operand:
         return self.numel * max(int(digits or 8), 8) // 8
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Subject:
     """One kernel.
 
@@ -168,7 +169,7 @@ def attributes_of(op: Op) -> tuple[dict[str, tuple[int, ...]], dict[str, str]]:
     return attributes, words
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Amounts:
     """Numbers of a kernel: launches in a run, and what one launch does."""
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from perfc.declared import instances
+from perfc.ir.record import record
 
 from .. import physics
 from ..distance import coordinates
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     """One array a name, one element a kernel."""
 
 
-@dataclass(frozen=True)
+@record
 class Amounts:
     """What kernels do, counted: arrays with one element a kernel, of one launch each.
 

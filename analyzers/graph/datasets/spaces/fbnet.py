@@ -7,8 +7,9 @@ of latencies states operators alone: all else here is as the papers have it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from perfc.ir.record import record
 
 from .builder import ArchitectureError, Builder
 
@@ -23,7 +24,7 @@ STRIDES = (1, 1, 2, 2, 1, 2, 1)
 SKIP = 8
 
 
-@dataclass(frozen=True)
+@record
 class Block:
     """An inverted residual: 1×1 to more channels, depthwise, 1×1 back."""
 
