@@ -183,7 +183,7 @@ def load(path: Path, *, cells: bool = False, card: Card | None = None) -> Artefa
     Raises:
         WeightsError: damaged, of another schema, or not belonging together.
     """
-    card = card or read_card(path, metrics=False)
+    card = card or read_card(path)
     expected = schema_of(card.class_name, card.parameters, card.features)
     if card.format != FORMAT or card.schema != expected:
         raise WeightsError(
