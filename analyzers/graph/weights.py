@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import asdict, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -173,7 +173,7 @@ def save(trained: GraphPredictor, card: GraphCard, folder: Path) -> Path:
     stem = f"{card.predictor.replace(':', '-')}-{card.dataset}-{card.quantity}"
     digest = hashlib.sha256(content).hexdigest()
     write_file(folder / f"{stem}.npz", content)
-    text = json.dumps({**vars(card), "arrays_sha256": digest}, indent=2) + "\n"
+    text = json.dumps({**asdict(card), "arrays_sha256": digest}, indent=2) + "\n"
     write_file(folder / f"{stem}.json", text.encode())
     return folder / f"{stem}.json"
 

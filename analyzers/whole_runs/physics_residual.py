@@ -15,7 +15,7 @@ of graphs that are built like none trained on (`kinship`) from families left out
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -248,7 +248,7 @@ class PhysicsResidual(GraphPredictor):
             "targets": sorted(learned.targets),
             "constants": {n: t.forest.base for n, t in self._forests(learned).items()},
             "operators": list(learned.kinship.words),
-            "bands": {n: vars(b) for n, b in vars(self.bands).items() if b is not None},
+            "bands": {n: asdict(b) for n, b in vars(self.bands).items() if b is not None},
             "moved": sorted(self.moved),
         }
 
