@@ -26,7 +26,8 @@ class MisalignedExtents(Rule):
     What it does:
         Rounds the extents m and n of a product up to whole instructions of 8, and the summed
         extent k up to 16 bytes. Where a batch meets one matrix, m is the rows of all items.
-        Compares the products that are executed with those that are asked for. The gain is the matrix unit's time on the padding, as far as it binds.
+        Compares the products that are executed with those that are asked for.
+        The gain is the matrix unit's time on the padding, as far as it binds.
 
     Why is this bad:
         The matrix unit multiplies whole fragments, padding included; rows that do not begin at
