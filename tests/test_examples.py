@@ -83,17 +83,33 @@ def test_the_commands_of_a_page_run(
         assert capsys.readouterr().out or "-o " in line or "--model-explorer" in line, line
 
 
+def printed(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> set[str]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COLUMNS", "98")
+        assert cli.run(arguments) == 0
+    return set(capsys.readouterr().out.splitlines())
+
+
 def test_what_the_readme_shows_is_what_perfc_prints(capsys: pytest.CaptureFixture[str]) -> None:
     root = EXAMPLES.parent
     shown = (root / "README.md").read_text(encoding="utf-8").partition("```\nsummary")[2]
     model = str(EXAMPLES / "models" / "resnet50.onnx.gz")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("COLUMNS", "98")
-        assert cli.run(["analyze", model, "--target", "a100", "--dim", "batch=8"]) == 0
-    printed = set(capsys.readouterr().out.splitlines())
+    found = printed(["analyze", model, "--target", "a100", "--dim", "batch=8"], capsys)
     lines = [line for line in shown.partition("```")[0].splitlines() if line]
     assert len(lines) > 5
-    assert not [line for line in lines if line not in printed]
+    assert not [line for line in lines if line not in found]
+
+
+def test_what_the_page_of_predictions_shows_is_what_perfc_prints(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    page = ROOT / "docs" / "predict.md"
+    shown = page.read_text(encoding="utf-8").partition("```\nprediction")[2].partition("```")[0]
+    lines = [line for line in shown.splitlines() if line]
+    assert len(lines) > 5
+    found = printed(commands(page)[0].split()[1:], capsys)
+    assert not [line for line in lines if line not in found]
 
 
 def test_the_page_of_the_report_shows_what_is_printed_today() -> None:

@@ -1,7 +1,7 @@
 """What kernels of common libraries reach of the rates a data sheet states, and what a call costs.
 
-Rules with few constants, read off the visible machines once; predictors learn what is left
-(docs/accuracy/notes/eager_kernels.md says which rows). None of them enters a floor.
+Rules with few constants, read off the visible machines once: docs/accuracy/notes/eager_kernels.md
+says which rows. Predictors learn what is left. None of the rules enters a floor.
 """
 
 from __future__ import annotations
