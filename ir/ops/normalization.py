@@ -68,11 +68,11 @@ class Normalization(Op):
 
     def alu(self, ins: Inputs) -> int:
         """Vector operations an element."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__}.alu")
 
     def rows(self, shape: Shape | None) -> Dim:
         """Rows with statistics of their own."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__}.rows")
 
 
 @dataclass(frozen=True)
