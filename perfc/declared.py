@@ -19,7 +19,7 @@ def modules(package: str) -> Iterator[ModuleType]:
 
 
 def instances(package: str, of: type[T]) -> Iterator[T]:
-    """One of every kind of ``of`` that modules of ``package`` define; abstract ones do not count."""
+    """One of every kind of ``of`` that a module of ``package`` defines, if it is not abstract."""
     for module in modules(package):
         here = (t for t in vars(module).values() if getattr(t, "__module__", "") == module.__name__)
         kinds = (t for t in here if isinstance(t, type) and issubclass(t, of))
