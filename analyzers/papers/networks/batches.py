@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import exp, log
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -77,19 +77,9 @@ class Batch:
 
     def to(self, device: torch.device) -> Batch:
         """On a device."""
-        return Batch(
-            self.x.to(device),
-            self.edge_index.to(device),
-            None if self.edge_attr is None else self.edge_attr.to(device),
-            None if self.u is None else self.u.to(device),
-            self.graph_of_node.to(device),
-            self.graph_of_row.to(device),
-            self.row.to(device),
-            self.y.to(device),
-            self.index,
-            self.graphs,
-            None if self.count is None else self.count.to(device),
-        )
+        tensors = {n: t for n, t in vars(self).items() if isinstance(t, Tensor) and n != "index"}
+        moved: dict[str, Any] = {n: t.to(device) for n, t in tensors.items()}
+        return replace(self, **moved)
 
 
 @dataclass(frozen=True)
