@@ -10,11 +10,10 @@ from ..definition import Positive
 from ..dim import Dim
 from ..fresh import data_extent
 from ..graph import Inputs
-from ..op import Kind, Op, Types, count, has, normal_axis, tensor
+from ..op import Kind, Op, Types, count, first_dtype, has, normal_axis, tensor
 from ..problem.rows import Rows, Span
 from ..types import Shape, TensorType, element_count
 from .cast import dtype_of
-from .elementwise import first_dtype
 
 STATISTICS_ALU = 4
 """An element's part in mean and variance: addition; difference, product, addition."""
