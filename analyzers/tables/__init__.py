@@ -110,8 +110,11 @@ def versioned(frame: pd.DataFrame, dtype: str) -> Iterator[Block]:
         dtype: name of the column of types.
     """
     keys = ["device", "framework", "version", dtype]
-    newest = frame.groupby(keys[:2], observed=True)["version"].max()
-    for (device, framework, version, kind), rows in frame.groupby(keys, observed=True, sort=True):
+    blocks = list(frame.groupby(keys, observed=True, sort=True))
+    newest: dict[tuple[str, str], str] = {}
+    for (device, framework, version, _), _ in blocks:
+        newest[device, framework] = max(newest.get((device, framework), ""), version)
+    for (device, framework, version, kind), rows in blocks:
         superseded = version != newest[device, framework]
         label = f"{framework}-{version}" if superseded else framework
         yield Block(device, framework, label, str(kind), rows)

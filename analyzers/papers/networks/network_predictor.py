@@ -19,7 +19,7 @@ from .batches import Batch, GraphTensors, LogScale, RowBatches, Standard
 from .equal_nodes import merged
 from .node_features import Encoding
 from .row_features import ROW, row_features
-from .train import Loss, Trained, TrainRecipe, fit_network, huber, predicted, seeded
+from .train import Loss, Step, Trained, TrainRecipe, fit_network, huber, predicted, seeded
 
 if TYPE_CHECKING:
     from ...features.classes import Array
@@ -82,29 +82,18 @@ class NetworkPredictor(GraphPredictor):
         used = {r.graph for r in (*train.rows, *validation.rows)}
         rest = self.prepare({n: train.graphs[n] for n in sorted(used)}, budget, say)
         self.made = self.network()
-        cache: dict[tuple[str, int], GraphTensors] = {}
+        cache: dict[str, GraphTensors] = {}
         is_short = budget.is_short or budget.scale < 1
         recipe = self.short if is_short and self.short is not None else self.recipe
-        self.trained = self.train_network(
-            self.made,
-            self.batches(train, cache),
-            self.batches(validation, cache),
-            recipe,
-            rest,
-            say,
-        )
+        self.trained = fit_network(
+            self.made, self.batches(train, cache), self.batches(validation, cache), recipe, rest,
+            say, loss=type(self).loss, step=self.step(train, recipe, budget.seed),
+        )  # fmt: skip
 
-    def train_network(
-        self,
-        network: nn.Module,
-        train: RowBatches,
-        validation: RowBatches,
-        recipe: TrainRecipe,
-        budget: Budget,
-        say: Say,
-    ) -> Trained:
-        """The supervised training."""
-        return fit_network(network, train, validation, recipe, budget, say, loss=type(self).loss)
+    def step(self, train: Measurements, recipe: TrainRecipe, seed: int) -> Step | None:
+        """One update of the supervised training; None for that by ``loss``."""
+        del train, recipe, seed
+        return None
 
     def predict(self, data: Measurements) -> Array:
         """The quantity of every row."""
@@ -112,7 +101,7 @@ class NetworkPredictor(GraphPredictor):
             raise PerfcError(f"{self.name} is not trained", hint="call fit first")
         return predicted(self.made, self.batches(data, {}))
 
-    def batches(self, data: Measurements, cache: dict[tuple[str, int], GraphTensors]) -> RowBatches:
+    def batches(self, data: Measurements, cache: dict[str, GraphTensors]) -> RowBatches:
         """Rows as mini-batches of standardised graphs."""
         return RowBatches(
             data, self.quantity, self.passed, self._row, self.scale, cache=cache
