@@ -267,7 +267,7 @@ UNKNOWN = UnknownType()
 def with_tensors(
     type_: Type,
     change: Callable[[TensorType], TensorType],
-    length: Callable[[Dim | None], Dim | None] = lambda found: found,
+    length: Callable[[Dim | None], Dim | None] = lambda n: n,
 ) -> Type:
     """``type_`` with the tensors in it changed, those in sequences and optionals too.
 

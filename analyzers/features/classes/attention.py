@@ -39,8 +39,9 @@ class AttentionKernel(IntEnum):
 
 
 class Balance(NamedTuple):
-    """What bounds an attention, seconds each but ``nbytes``."""
+    """What bounds an attention."""
 
+    mac: Array
     compute_s: Array
     device_s: Array
     nbytes: Array
@@ -56,12 +57,12 @@ class FusedAttention(KernelClass):
         amounts = self.amounts(rows, dtype)
         nbytes = amounts.read_bytes + amounts.write_bytes
         compute_s = 2 * amounts.mac / physics.matrix_flop_per_s(dtype, sheet)
-        return Balance(compute_s, nbytes / sheet.device_bytes_per_s, nbytes)
+        return Balance(amounts.mac, compute_s, nbytes / sheet.device_bytes_per_s, nbytes)
 
     def scale_s(self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol) -> Array:
         """Products or traffic, whichever takes longer, and a launch."""
-        found = self.balance(rows, dtype, sheet)
-        longest = np.maximum(found.compute_s, memory_s(found.nbytes, sheet))
+        _, compute_s, _, nbytes = self.balance(rows, dtype, sheet)
+        longest = np.maximum(compute_s, memory_s(nbytes, sheet))
         return longest + physics.latency_s(protocol, sheet)
 
 

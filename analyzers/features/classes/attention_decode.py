@@ -67,7 +67,7 @@ class AttentionDecode(FusedAttention):
     def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
         """Traffic against caches, blocks against multiprocessors, how far sequences split."""
         log = np.log2
-        compute_s, device_s, nbytes = self.balance(rows, dtype, sheet)
+        _, compute_s, device_s, nbytes = self.balance(rows, dtype, sheet)
         seen = length_of(rows)
         cached = cache_bytes(rows, dtype)
         width = rows["head_dim"] + value_dim(rows)

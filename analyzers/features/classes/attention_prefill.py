@@ -79,7 +79,7 @@ class AttentionPrefill(FusedAttention):
     def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
         """Balance of products, exponentials and traffic; tiles, waves, and the longest chain."""
         log = np.log2
-        compute_s, device_s, nbytes = self.balance(rows, dtype, sheet)
+        mac, compute_s, device_s, nbytes = self.balance(rows, dtype, sheet)
         count = pairs(rows)
         exponentials_s = rows["batch"] * rows["heads"] * count / sheet.special_op_per_s("f32")
         walk_s = chain_s(rows, dtype, sheet)
@@ -88,7 +88,7 @@ class AttentionPrefill(FusedAttention):
         found = {
             "log_bound_s": log(np.maximum(compute_s, device_s)),
             "log_intensity": log(compute_s / device_s),
-            "log_mac": log(self.amounts(rows, dtype).mac),
+            "log_mac": log(mac),
             "log_exponentials": log(exponentials_s / compute_s),
             "log_chain_s": log(walk_s),
             "log_chain_share": log(walk_s / compute_s),
