@@ -85,7 +85,7 @@ def check(
         if entry is not None:
             known = against.entries.get(p.case)
             found = judge(p.case, p.budget.rules, entry.entry, known, pair)
-            found = surer(found, config.root, revision)
+            found = surer(found, config.lock, config.root, revision)
             results.append(replace(found, was_analysed=entry.was_analysed))
             errors += incomparable(config, p, known, entry.entry, baseline)
             unchecked += unknown(config, p, entry.entry)

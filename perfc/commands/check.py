@@ -19,6 +19,13 @@ if TYPE_CHECKING:
 FINDINGS = 1
 UNREADABLE = 2
 INCOMPLETE = 3
+ACCENTS = {
+    r"^ *FAIL\b": "bold red",
+    r"^ *warn\b": "yellow",
+    r"^ *.*\bover budget\b.*": "bold red",
+    r"^ *intended\?": "bold",
+}
+"""What a person looks for first."""
 
 
 @click.command("check")
@@ -62,7 +69,11 @@ def command(
     found = options.budgets()
     known, revision = run.opened(found, against), against or "HEAD"
     result = run.check(found, files, against=known, revision=revision, is_cached=not no_cache)
-    shown = views.collect(result, reasons(result, revision) if why else None)
+    if why:
+        from perfc.check.why import explained
+
+        result = explained(result, revision)
+    shown = views.collect(result)
     match form:
         case "json":
             emit(views.to_json(shown), output)
@@ -76,7 +87,7 @@ def command(
             emit(pipelines.junit_xml(shown), output)
         case _:
             whole = views.document(shown, with_errors=form != "text")
-            show_document(whole, form, output)
+            show_document(whole, form, output, ACCENTS)
     if form == "text":
         for line in result.errors:
             say(f"error: {line}", is_error=True)
@@ -90,10 +101,3 @@ def code(result: Check, *, exit_zero: bool, strict: bool) -> int:
     if result.outcome.value == "fail" and not exit_zero:
         return FINDINGS
     return INCOMPLETE if strict and not result.is_complete else 0
-
-
-def reasons(result: Check, revision: str) -> dict[str, str]:
-    """Which operators explain the change of each changed model, where git has the old one."""
-    from perfc.check.why import explained
-
-    return explained(result, revision)
