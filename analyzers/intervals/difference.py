@@ -3,7 +3,7 @@
 As in a sum (`summing`), classes of kernels are wrong apart. Within a class on one machine the error
 of a kernel has two parts. The level is wrong for all kernels of the class alike: it multiplies both
 sides. The rest is the kernel's own. Own errors of two kernels are the more alike the nearer their
-counts lie: the semivariogram of held-out errors says how far (Matheron 1963, "Principles of
+extents lie: the semivariogram of held-out errors says how far (Matheron 1963, "Principles of
 geostatistics"; the numbers are in ``difference.toml``). A kernel that is on both sides has the same
 error there, and cancels.
 
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+Place = tuple[tuple[str, float], ...]
+"""Coordinates by name; 1 is a factor of two."""
 FILE = Path(__file__).with_suffix(".toml")
 ANY = "any"
 NINE_IN_TEN = 1.645
@@ -54,19 +56,18 @@ class Semivariogram:
     Args:
         nugget: standard deviation of the own error that kernels of equal counts do not share.
         sill: of the whole own error.
-        reach: distance over which the rest of it fades; 1 is a factor of two in every count.
+        reach: distance over which the rest of it fades; 1 is a factor of two in one extent.
     """
 
     nugget: float
     sill: float
     reach: float
 
-    def correlation(self, distance: Array) -> Array:
-        """Of own errors of two different kernels, in [0, 1)."""
+    def alike(self, distance: Array) -> Array:
+        """Correlation of what kernels share of their own errors."""
         import numpy as np
 
-        shared = 1 - (self.nugget / self.sill) ** 2
-        found: Array = shared * np.exp(-distance / self.reach)
+        found: Array = np.exp(-distance / self.reach)
         return found
 
 
@@ -76,19 +77,22 @@ class Uncertain:
 
     Args:
         group: who predicts, and the class of kernels; different ones are wrong apart.
-        place: base-2 logarithms of flop, bytes read and bytes written of one launch.
+        place: `coordinates` of what it is predicted by.
         amount: seconds or joules.
     """
 
     group: tuple[str, str]
-    place: tuple[float, float, float]
+    place: Place
     amount: Interval
 
 
-def place_of(flop: float, read_bytes: float, write_bytes: float) -> tuple[float, float, float]:
-    """Where a kernel of these counts stands among others."""
-    flop_, read, written = (math.log2(1.0 + max(n, 0.0)) for n in (flop, read_bytes, write_bytes))
-    return flop_, read, written
+def coordinates(parameters: Mapping[str, float]) -> Place:
+    """Where a kernel of these extents, or counts, stands among others of its class.
+
+    >>> coordinates({"n": 3.0, "k": 7.0})
+    (('k', 3.0), ('n', 2.0))
+    """
+    return tuple((n, math.log2(1.0 + max(v, 0.0))) for n, v in sorted(parameters.items()))
 
 
 @cache
@@ -111,7 +115,7 @@ def semivariogram_of(group: tuple[str, str]) -> Semivariogram:
 def difference(old: Iterable[Uncertain], new: Iterable[Uncertain]) -> Interval | None:
     """New less old, with the interval that holds nine in ten; None where both are the same.
 
-    >>> place = place_of(1e9, 1e6, 1e6)
+    >>> place = coordinates({"elements": 1e6})
     >>> def kernel(ms): return Uncertain(("learned", "x"), place, Interval(ms / 3, ms, ms * 3))
     >>> difference([kernel(1.0)], [kernel(1.0)]) is None
     True
@@ -157,7 +161,10 @@ def of_group(own: Semivariogram, members: Sequence[tuple[Uncertain, int]]) -> In
     )
     low, high = np.minimum(low, mid), np.maximum(high, mid)
     alike = likeness(own, [k.place for k, _ in members[:LARGEST]])
-    below, above = Ends.of(low, mid, own), Ends.of(high, mid, own)
+    below, above = End.of(low, mid, own), End.of(high, mid, own)
+    grows = count > 0
+    # the lower end has new kernels below and old ones above
+    shared = [np.where(grows, a.shared, b.shared) for a, b in ((below, above), (above, below))]
     total = float(count @ mid)
     least, most = total, total
     for k in range(DIRECTIONS + 1):
@@ -166,42 +173,54 @@ def of_group(own: Semivariogram, members: Sequence[tuple[Uncertain, int]]) -> In
         centre = float(count @ there)
         down = there - np.maximum(there * np.exp(rest * below.own), np.minimum(low, there))
         up = np.minimum(there * np.exp(rest * above.own), np.maximum(high, there)) - there
-        least = min(least, centre - joint(count * np.where(count > 0, down, up), alike))
-        most = max(most, centre + joint(count * np.where(count > 0, up, down), alike))
+        least = min(least, centre - joint(count * np.where(grows, down, up), shared[0], alike))
+        most = max(most, centre + joint(count * np.where(grows, up, down), shared[1], alike))
     return Interval(least, total, most)
 
 
-def likeness(own: Semivariogram, places: Sequence[tuple[float, float, float]]) -> Array:
-    """Correlations of own errors, a row and a column for each kernel."""
+def likeness(own: Semivariogram, places: Sequence[Place]) -> Array:
+    """Correlations of what kernels share of their own errors, a row and a column for each."""
     import numpy as np
 
-    at = np.array(places, np.float64)
-    squares = sum((at[:, None, axis] - at[None, :, axis]) ** 2 for axis in range(at.shape[1]))
-    found = own.correlation(np.sqrt(squares / at.shape[1]))
-    np.fill_diagonal(found, 1.0)
-    return found
+    squares = np.zeros((len(places), len(places)))
+    at = [dict(place) for place in places]
+    for name in sorted({name for place in at for name in place}):
+        column = np.array([place.get(name, 0.0) for place in at])
+        squares += np.subtract.outer(column, column) ** 2
+    return own.alike(np.sqrt(squares))
 
 
-def joint(signed: Array, alike: Array) -> float:
-    """How far own errors take the difference, each with its sign."""
-    seen, rest = signed[: len(alike)], signed[len(alike) :]
-    return math.sqrt(max(float(seen @ alike @ seen), 0.0)) + float(abs(rest).sum())
+def joint(signed: Array, shared: Array, alike: Array) -> float:
+    """How far own errors take the difference.
+
+    Args:
+        signed: how far each kernel's takes it.
+        shared: share of the variance that is alike in kernels that are.
+        alike: correlation of that part, of the first kernels; that of the others adds up.
+    """
+    common = signed * shared**0.5
+    seen, rest = common[: len(alike)], common[len(alike) :]
+    together = math.sqrt(max(float(seen @ alike @ seen), 0.0)) + float(abs(rest).sum())
+    return math.hypot(together, math.sqrt(float((signed**2 * (1 - shared)).sum())))
 
 
 @record
-class Ends:
+class End:
     """One side of intervals of kernels, in logarithms.
 
     Args:
         level: as far as the class is wrong as a whole.
         own: as far as each kernel is wrong of itself; both together are the interval.
+        shared: share of the variance of ``own`` that kernels have the more alike the nearer they
+            are.
     """
 
     level: Array
     own: Array
+    shared: Array
 
     @classmethod
-    def of(cls, end: Array, mid: Array, spread: Semivariogram) -> Ends:
+    def of(cls, end: Array, mid: Array, spread: Semivariogram) -> End:
         """The parts of the way from ``mid`` to ``end``."""
         import numpy as np
 
@@ -210,5 +229,6 @@ class Ends:
         whole = np.clip(whole, -50.0, 50.0)
         own = np.minimum(np.abs(whole), NINE_IN_TEN * spread.sill)
         level = np.sqrt(np.maximum(whole**2 - own**2, 0.0))
-        sign = np.sign(whole)
-        return cls(sign * level, sign * own)
+        alone = np.minimum(own, NINE_IN_TEN * spread.nugget)
+        shared = 1 - (alone / np.where(own > 0, own, 1.0)) ** 2
+        return cls(np.sign(whole) * level, np.sign(whole) * own, shared)

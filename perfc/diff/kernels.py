@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from perfc.analyzers.estimate.estimate import Predictor
 from perfc.analyzers.estimate.interval import Interval
-from perfc.analyzers.intervals.difference import Uncertain, difference, place_of
+from perfc.analyzers.features.lowering import lower
+from perfc.analyzers.intervals.difference import Uncertain, coordinates, difference
 from perfc.ir.evaluate import Numbers
 from perfc.ir.graph import Node, Value
 from perfc.ir.record import record
@@ -211,30 +213,45 @@ class Loads:
         return sum(self.at(v.type.numel or 0) for v in read if isinstance(v.type, TensorType))
 
 
-def uncertain(t: Timed, metric: Metric) -> Uncertain | None:
-    """An estimate of a kernel as a difference has it; None where nobody knows it."""
+def uncertain(t: Timed, metric: Metric, env: Mapping[str, int]) -> Uncertain | None:
+    """An estimate of a kernel as a difference has it; None where nobody knows it.
+
+    Its place is by the extents that the operator predictor reads, else by what is counted.
+    """
     k, counts = t.prediction, t.bound.counts
     amount = k.summed
     if metric is Metric.ENERGY:
         if t.energy is None:
             return None
         amount = Interval(t.energy.low_j, t.energy.energy_j, t.energy.high_j)
-    place = place_of(counts.flop, counts.read_bytes, counts.write_bytes)
-    return Uncertain((k.predictor.value, k.class_name), place, amount)
+    row = lower(t.bound, env) if k.predictor is Predictor.LEARNED else None
+    place = (
+        {"flop": counts.flop, "read_bytes": counts.read_bytes, "write_bytes": counts.write_bytes}
+        if row is None
+        else row.parameters
+    )
+    return Uncertain((k.predictor.value, k.class_name), coordinates(place), amount)
 
 
-def spread(pairs: Sequence[KernelPair], metric: Metric) -> tuple[float, float] | None:
+def spread(
+    old: tuple[Report, Sequence[Timed]], new: tuple[Report, Sequence[Timed]], metric: Metric
+) -> tuple[float, float] | None:
     """How far a difference in time or energy may lie below and above, None where nothing differs.
 
     What kernels are wrong by alike before and after cancels, as
     `perfc.analyzers.intervals.difference` says. Energy is power times time: what of its error is
     shared is taken to be as of time.
+
+    Args:
+        old: the old analysis, and those of its kernels that count.
+        new: the same of the new one.
+        metric: time or energy.
     """
     sides: list[list[Uncertain]] = []
-    for side in ([t for p in pairs for t in p.old], [t for p in pairs for t in p.new]):
-        kernels = [uncertain(t, metric) for t in side]
-        if any(k is None for k in kernels):
+    for report, kernels in (old, new):
+        found = [uncertain(t, metric, report.env) for t in kernels]
+        if any(k is None for k in found):
             return None
-        sides.append([k for k in kernels if k is not None])
-    found = difference(*sides)
-    return None if found is None else (found.mid - found.low, found.high - found.mid)
+        sides.append([k for k in found if k is not None])
+    change = difference(*sides)
+    return None if change is None else (change.mid - change.low, change.high - change.mid)

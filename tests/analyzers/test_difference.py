@@ -12,15 +12,21 @@ from perfc.analyzers.estimate.interval import Interval
 from perfc.analyzers.intervals import difference as differences
 from perfc.analyzers.intervals.difference import (
     NINE_IN_TEN,
+    Place,
     Semivariogram,
     Uncertain,
+    coordinates,
     difference,
-    place_of,
+    likeness,
     semivariogram_of,
     semivariograms,
 )
 
 GROUP = ("learned", "convolution")
+
+
+def place_of(flop: float, read_bytes: float, write_bytes: float) -> Place:
+    return coordinates({"flop": flop, "read_bytes": read_bytes, "write_bytes": write_bytes})
 
 
 def kernel(
@@ -87,11 +93,9 @@ def test_nine_in_ten_of_such_errors_are_inside() -> None:
         [kernel(t, factor, flop=f) for t, f in old], [kernel(t, factor, flop=f) for t, f in new]
     )
     assert found is not None
-    at = np.array([place_of(f, 1e6, 1e6) for _, f in (*old, *new)])
-    distance = np.sqrt(((at[:, None] - at[None]) ** 2).mean(axis=2))
-    alike = own.correlation(distance)
-    np.fill_diagonal(alike, 1.0)
-    errors = own.sill * rng.multivariate_normal(np.zeros(6), alike, 20_000)
+    alike = likeness(own, [place_of(f, 1e6, 1e6) for _, f in (*old, *new)])
+    covariance = (own.sill**2 - own.nugget**2) * alike + own.nugget**2 * np.eye(6)
+    errors = rng.multivariate_normal(np.zeros(6), covariance, 20_000)
     errors += level * rng.standard_normal((20_000, 1))
     mids = np.array([-old[0][0], -old[1][0], -old[2][0], new[0][0], new[1][0], new[2][0]])
     true = (mids * np.exp(errors)).sum(axis=1)
