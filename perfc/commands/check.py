@@ -9,6 +9,7 @@ import click
 
 from perfc.plain_text import say
 
+from ._budgets import budgets_of
 from ._deployment import DeploymentOptions, deployment_options
 from ._document import show_document
 from ._output import emit, format_options
@@ -66,7 +67,7 @@ def command(
     from perfc.check import pipelines, run, views
     from perfc.report import annotation
 
-    found = options.budgets()
+    found = budgets_of(options, files)
     known, revision = run.opened(found, against), against or "HEAD"
     result = run.check(found, files, against=known, revision=revision, is_cached=not no_cache)
     if why:

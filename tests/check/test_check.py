@@ -20,7 +20,7 @@ from onnx import TensorProto, helper, numpy_helper
 from perfc.check import comment, pipelines, run, views
 from perfc.check import lock_file as lock
 from perfc.check.baseline import Case, Entry
-from perfc.check.config import Level, Rule, find, is_match, load
+from perfc.check.config import Level, Rule, is_match, load
 from perfc.check.limits import parse_limit
 from perfc.check.verdict import Outcome, Standing, judge
 from perfc.diff.figures import Figure, Metric
@@ -122,17 +122,11 @@ def test_an_unknown_target_names_the_budget(
     assert "a1000" in err
 
 
-def test_no_budgets_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "pyproject.toml").write_text("[project]\nname = 'x'\n")
-    with pytest.raises(ParseError, match="no budgets"):
-        find(tmp_path)
-
-
 def test_budgets_can_be_in_pyproject(project: Path) -> None:
     body = BUDGETS.replace("[[budget]]", "[[tool.perfc.budget]]")
     (project / "perfc.toml").unlink()
     (project / "pyproject.toml").write_text("[project]\nname = 'x'\n" + body)
-    found = load(find(project / "models"))
+    found = load(project / "pyproject.toml")
     assert found.models() == ["models/a.onnx", "models/b.onnx"]
     assert {r.metric for r in found.budgets[0].rules} == {Metric.FLOP, Metric.PEAK_MEMORY}
     wrong = "[project]\nname = 'x'\n[[tool.perfc.budget]]\nmodle = 'x'\n"
