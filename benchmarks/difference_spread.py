@@ -50,7 +50,7 @@ Array = NDArray[np.float64]
 
 NAMES = ("convolution", "elementwise", "matmul", "matmul_f32", "normalization", "softmax")
 SLOW = frozenset({"matmul", "matmul_f32"})
-"""Trained as for machines that are left out, with fewer trees, and one fold; the errors are larger."""
+"""Trained as for machines left out, with fewer trees, and one fold: errors are larger."""
 EDGES = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 """Of distances; kernels that are further apart have nothing in common that an edit changes."""
 MOST_ROWS = 2500

@@ -243,8 +243,8 @@ def document(views: CheckViews, *, with_errors: bool = True) -> Document:
             (MARKS[Outcome(f.outcome)], Name(r.model, r.model), r.setting, f.message)
             for r, f in exceeded
         )
-        parts = (Table(columns, rows), *map(Note, next_steps(views)))
-        sections.append(Section("findings", "limits exceeded", parts))
+        steps = [Note(line) for line in next_steps(views)]
+        sections.append(Section("findings", "limits exceeded", (Table(columns, rows), *steps)))
     sections += [s for s in (changed(views), others(views)) if s is not None]
     sections.append(Section("summary", "summary", tuple(summary(views))))
     against = f" against {views.baseline}" if views.baseline else ", no baseline"

@@ -79,9 +79,13 @@ def since_baseline(result: Result, lock: Path, root: Path, revision: str) -> Dif
     from perfc.diff.revision import last_commit
 
     assert result.baseline is not None
-    for known in (lambda: revision, lambda: last_commit(lock)):
-        at = known()
-        found = since(root, result, at) if at else None
+    tried: set[str] = set()
+    for is_fallback in (False, True):
+        at = last_commit(lock) if is_fallback else revision
+        if not at or at in tried:
+            continue
+        tried.add(at)
+        found = since(root, result, at)
         if found and found.old.source.origin.digest.startswith(result.baseline.digest):
             return found
     return None
