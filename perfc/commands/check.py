@@ -34,7 +34,7 @@ ACCENTS = {
 @deployment_options
 @click.option("--against", default="", metavar="REV", help="Baseline as committed in REV of git.")
 @click.option("--why", is_flag=True, help="Say which operators explain the change since HEAD.")
-@format_options("text", "json", "csv", "markdown", "github", "gitlab", "junit")
+@format_options("text", "json", "csv", "markdown", "sarif", "github", "gitlab", "junit")
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 even where a budget is not kept.")
 @click.option("--strict", is_flag=True, help="Exit with 3 where figures are only lower bounds.")
 @click.option("--no-cache", is_flag=True, help="Analyse unchanged models too.")
@@ -52,7 +52,8 @@ def command(
     """Check FILES, or every model that a budget is about, against the budgets and the baseline.
 
     Options that say how models are run win over the file. Budgets are [[budget]] tables of
-    perfc.toml, or of pyproject.toml as [[tool.perfc.budget]]:
+    perfc.toml, or of pyproject.toml as [[tool.perfc.budget]]; `perfc init` writes some, and without
+    any built-in ones hold:
 
     \b
         [[budget]]
@@ -84,6 +85,11 @@ def command(
             emit(annotation.github(pipelines.annotated(shown)), output, has_commands=True)
         case "gitlab":
             emit(annotation.code_quality(pipelines.annotated(shown)), output)
+        case "sarif":
+            from perfc.check.sarif import sarif
+            from perfc.report import json_form
+
+            emit(json_form.strict(sarif(shown), indent=2) + "\n", output)
         case "junit":
             emit(pipelines.junit_xml(shown), output)
         case _:

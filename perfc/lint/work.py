@@ -13,6 +13,7 @@ from perfc.ir.record import record
 
 from .engine import Linted, Linter, Outcome
 
+HEAD = "HEAD"
 SUFFIXES = (".onnx", ".onnx.gz")
 
 
@@ -70,6 +71,9 @@ class Work:
 
         place = Path(path).resolve()
         if not is_revision(self.revision, str(place.parent)):
+            if self.revision == HEAD:
+                # nothing is committed yet, or this is no repository: everything is new
+                return None
             raise ModelError(f"git knows no revision {self.revision!r} here", where=path)
         # suppressions in use now are those of the model as it is
         apart = replace(self, linter=Linter(self.linter.settings, self.linter.codes, 0.0))
