@@ -1,4 +1,4 @@
-"""The interval of a difference of two sums of kernels: what is wrong alike before and after cancels.
+"""The interval of a difference of two sums of kernels: what is wrong alike on both sides cancels.
 
 As in a sum (`summing`), classes of kernels are wrong apart. Within a class on one machine the error
 of a kernel has two parts. The level is wrong for all kernels of the class alike: it multiplies both

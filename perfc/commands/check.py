@@ -16,6 +16,7 @@ from ._output import emit, format_options
 
 if TYPE_CHECKING:
     from perfc.check.run import Check
+    from perfc.check.views import CheckViews
 
 FINDINGS = 1
 UNREADABLE = 2
@@ -65,8 +66,7 @@ def command(
         time = { max = "2.5 ms", fail = "+10%" }
         unknown = "1%"
     """  # noqa: D301
-    from perfc.check import pipelines, run, views
-    from perfc.report import annotation
+    from perfc.check import run, views
 
     found = budgets_of(options, files)
     known, revision = run.opened(found, against), against or "HEAD"
@@ -76,6 +76,18 @@ def command(
 
         result = explained(result, revision)
     shown = views.collect(result)
+    show(shown, form, output)
+    if form == "text":
+        for line in result.errors:
+            say(f"error: {line}", is_error=True)
+    return code(result, exit_zero=exit_zero, strict=strict)
+
+
+def show(shown: CheckViews, form: str, output: Path | None) -> None:
+    """Write what a check shows in a format."""
+    from perfc.check import pipelines, views
+    from perfc.report import annotation
+
     match form:
         case "json":
             emit(views.to_json(shown), output)
@@ -95,10 +107,6 @@ def command(
         case _:
             whole = views.document(shown, with_errors=form != "text")
             show_document(whole, form, output, ACCENTS)
-    if form == "text":
-        for line in result.errors:
-            say(f"error: {line}", is_error=True)
-    return code(result, exit_zero=exit_zero, strict=strict)
 
 
 def code(result: Check, *, exit_zero: bool, strict: bool) -> int:
