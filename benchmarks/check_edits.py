@@ -29,7 +29,7 @@ from benchmarks.diff_edits import executes, files, read
 from perfc.api import analyze
 from perfc.cli import run as perfc
 from perfc.diff.figures import Metric, figures
-from perfc.errors import PerfcError
+from perfc.errors import ModelError, PerfcError
 from perfc.frontend import load
 from perfc.ir.record import record
 from tests.oracles.edits import KINDS, Editor, edited, renamed
@@ -74,7 +74,10 @@ def checked(old: onnx.ModelProto, new: onnx.ModelProto, options: argparse.Namesp
         git(Path(), "commit", "-qm", "one")
         path.write_bytes(new.SerializeToString())
         code, out = said("check", "--output-format", "json")
-    (result,) = json.loads(out)["results"]
+    tree = json.loads(out)
+    if not tree["results"]:
+        raise ModelError(tree["errors"][0])
+    (result,) = tree["results"]
     about = [f for f in result["findings"] if f["metric"] == "time"]
     outcome, message = (about[0]["outcome"], about[0]["message"]) if about else ("pass", "")
     return Checked(code, outcome, message, result["why"])
