@@ -152,7 +152,7 @@ def changes(results: Sequence[Row]) -> Iterator[str]:
             )
             before = written(old, metric.unit, is_bound=f is not None and bounded(f))
             after = written(new, metric.unit, is_bound=f is not None and f["is_bound"] is True)
-            yield f"| {name} | {metric.title} | {before} | {after} | {change} |"
+            yield f"| {name} | {metric.key} | {before} | {after} | {change} |"
             name = ""
     why = [r for r in results if r["why"] or r["notes"]]
     if why:
@@ -174,7 +174,7 @@ def new_ones(results: Sequence[Row]) -> Iterator[str]:
         return
     shown = [BY_KEY[k] for k in ("time", "flop", "parameters", "peak_memory")]
     yield ""
-    yield f"| new model | {' | '.join(m.title for m in shown)} |"
+    yield f"| new model | {' | '.join(m.key for m in shown)} |"
     yield f"| --- | {' | '.join('---:' for _ in shown)} |"
     for r in results:
         figures = {str(f["metric"]): f for f in rows(r, "figures")}

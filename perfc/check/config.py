@@ -83,11 +83,13 @@ class Config:
         path: the file they are in.
         budgets: in its order.
         lock: the baseline's file.
+        built_in_of: the models that built-in budgets are about; None where the file has budgets.
     """
 
     path: Path
     budgets: tuple[Budget, ...]
     lock: Path
+    built_in_of: tuple[str, ...] | None = None
 
     @property
     def root(self) -> Path:
@@ -100,30 +102,22 @@ class Config:
             path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else str(path)
         )
 
+    def place(self, line: int) -> str:
+        """Where something is stated, for messages."""
+        return (
+            "the built-in budgets" if self.built_in_of is not None else f"{self.path.name}:{line}"
+        )
+
     def models(self) -> list[str]:
         """Files that some budget is about, sorted."""
+        if self.built_in_of is not None:
+            return sorted(self.built_in_of)
         found: set[str] = set()
         for glob in dict.fromkeys(g for b in self.budgets for g in b.models):
             for path in self.root.glob(glob):
                 if path.is_file():
                     found.add(path.relative_to(self.root).as_posix())
         return sorted(found)
-
-
-def find(start: Path) -> Path:
-    """The nearest file of a project, from ``start`` upwards.
-
-    Raises:
-        ParseError: there is none.
-    """
-    found = project_file.find(start)
-    if found is None:
-        raise ParseError(
-            "no budgets: neither perfc.toml nor [tool.perfc] in pyproject.toml",
-            where=str(start),
-            hint="write a perfc.toml with [[budget]] tables; `perfc help check` shows one",
-        )
-    return found
 
 
 def load(path: Path, typed: Mapping[str, object] | None = None) -> Config:

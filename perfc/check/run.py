@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,7 @@ from perfc.diff.figures import Figure, Metric
 from perfc.errors import ModelError, PerfcError
 from perfc.ir.record import record
 
-from . import digests, lock_file, sizing
+from . import built_in, digests, lock_file, sizing
 from .baseline import KEYS, Baseline, Case, Entry
 from .cache import Cache
 from .config import Budget, Config
@@ -85,7 +86,7 @@ def check(
         if entry is not None:
             known = against.entries.get(p.case)
             found = judge(p.case, p.budget.rules, entry.entry, known, pair)
-            found = surer(found, config.root, revision)
+            found = surer(found, config.lock, config.root, revision)
             results.append(replace(found, was_analysed=entry.was_analysed))
             errors += incomparable(config, p, known, entry.entry, baseline)
             unchecked += unknown(config, p, entry.entry)
@@ -100,13 +101,17 @@ def check(
             for c in gone
         ]
         notes += [
-            f"{config.path.name}:{b.line}: no model matches {', '.join(b.models)}"
+            f"{config.place(b.line)}: no model matches {', '.join(b.models)}"
             for b in config.budgets
-            if not any(b.covers(m) for m in models)
+            if config.built_in_of is None and not any(b.covers(m) for m in models)
         ]
     relative_rules = any(r.limit.is_relative for b in config.budgets for r in b.rules)
     if against.path is None and relative_rules and plan:
-        notes.append("no baseline: limits with + are not checked (perfc baseline write)")
+        named = "".join(f" {shlex.quote(f)}" for f in files)
+        what = f"no baseline: limits with + are not checked (perfc baseline write{named})"
+        notes.append(what)
+    if config.built_in_of is not None:
+        notes.append(built_in.said(config))
     ordered = sorted(results, key=lambda r: r.case)
     return Check(tuple(ordered), tuple(errors), tuple(notes), baseline, config.root, not unchecked)
 
@@ -120,7 +125,7 @@ def incomparable(
     relative = {r.metric: r for r in p.budget.rules if r.limit.is_relative}
     for m, rule in relative.items():
         if m in new.figures and m not in old.figures:
-            budget = f"{m.key} of {config.path.name}:{rule.line}"
+            budget = f"{m.key} of {config.place(rule.line)}"
             yield (
                 f"{baseline}:{old.line}: no {KEYS[m]} of {p.case.model}, which {budget} is against "
                 f"(perfc baseline update {p.case.model})"
@@ -132,7 +137,7 @@ def unknown(config: Config, p: Planned, new: Entry) -> Iterator[str]:
     for m, rule in {r.metric: r for r in p.budget.rules}.items():
         if m not in new.figures:
             yield (
-                f"{config.path.name}:{rule.line}: {m.key} of {p.case.model} is not known on "
+                f"{config.place(rule.line)}: {m.key} of {p.case.model} is not known on "
                 f"{p.case.target}: the limit is not checked"
             )
 
@@ -181,14 +186,14 @@ def planned(config: Config, models: Iterable[str]) -> tuple[list[Planned], list[
                 try:
                     names[budget.target] = load_machine(budget.target).name
                 except PerfcError as error:
-                    error.where = f"{config.path}:{budget.line}"
+                    error.where = f"{config.path}:{budget.line}" if budget.line else "--target"
                     raise
             case = Case.of(model, names[budget.target], budget.deployment)
             if case in plan:
                 rules = (*plan[case].budget.rules, *budget.rules)
                 plan[case] = replace(plan[case], budget=replace(budget, rules=rules))
             else:
-                where = f"{config.path.name}:{budget.dims_line}"
+                where = config.place(budget.dims_line)
                 plan[case] = Planned(case, config.root / model, budget, where)
     return list(plan.values()), skipped
 

@@ -116,7 +116,7 @@ def said(
     is_error: bool,
 ) -> str:
     """The line about one size."""
-    where = f"{config.path.name}:{budget.dims_line}: dims.{name}"
+    where = f"{config.place(budget.dims_line)}: dims.{name}"
     if is_error:
         known = sorted(set().union(*sizes.values()))
         theirs = f"their symbols: {', '.join(known) or 'none'}"

@@ -13,7 +13,7 @@ from perfc.ir.record import record
 from .baseline import Case, Entry, rounded
 from .config import Level, Rule
 
-HOLDS_ZERO = "the interval of the difference holds zero"
+UNDECIDED = "the limit is within the 90 % interval of the difference"
 
 
 class Outcome(Enum):
@@ -53,6 +53,8 @@ class Finding:
         limit: the largest value allowed.
         text: the limit as the budget writes it.
         reason: why it only warns although it is to fail; empty otherwise.
+        change: 90 % interval of value less baseline, of an estimate whose models were compared;
+            None of others.
     """
 
     outcome: Outcome
@@ -62,6 +64,12 @@ class Finding:
     limit: float
     text: str
     reason: str = ""
+    change: tuple[float, float] | None = None
+
+    @property
+    def is_relative(self) -> bool:
+        """Whether the limit is against the baseline."""
+        return self.text.strip().startswith("+")
 
 
 @record
@@ -77,6 +85,7 @@ class Result:
             and one against a fixed limit.
         notes: what else a reader must know.
         was_analysed: whether it was analysed now, rather than before in the same state.
+        why: which operators explain what became of it; empty where nobody looked.
     """
 
     case: Case
@@ -86,6 +95,7 @@ class Result:
     findings: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = ()
     was_analysed: bool = False
+    why: str = ""
 
     @property
     def outcome(self) -> Outcome:
@@ -176,7 +186,8 @@ def uncertain(new: Figure, old: Figure | None, limit: float) -> str:
     """Why an estimate does not gate; empty where it does.
 
     It does against a fixed limit where its whole interval is above it, and against a baseline
-    where the interval of the difference is above zero, the two taken to be wrong independently.
+    where the whole interval of the difference is above what the limit allows, the two taken to be
+    wrong independently: `why.surer` knows better where it can compare the models.
     """
     if new.low is None:
         return "an estimate without an interval"
@@ -185,7 +196,7 @@ def uncertain(new: Figure, old: Figure | None, limit: float) -> str:
     if old.high is None:
         return "the baseline is an estimate without an interval"
     spread = math.hypot(new.value - new.low, old.high - old.value)
-    return "" if new.value - old.value > spread else HOLDS_ZERO
+    return "" if new.value - spread > limit else UNDECIDED
 
 
 def slack(limit: float) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
 
@@ -33,6 +34,8 @@ SHOWN = (
     Metric.KERNELS,
     Metric.UNKNOWN,
 )
+MOST_NAMED = 5
+"""Models in the line that says how to accept them."""
 MARKS = {Outcome.PASS: "ok", Outcome.WARN: "warn", Outcome.FAIL: "FAIL"}
 
 
@@ -52,7 +55,13 @@ class FigureRow:
 
 @record
 class FindingRow:
-    """A limit exceeded, in words and numbers."""
+    """A limit exceeded, in words and numbers.
+
+    Args:
+        change_low: lower end of the 90 % interval of value less baseline, of an estimate whose
+            models were compared.
+        change_high: its upper end.
+    """
 
     outcome: str
     metric: str
@@ -62,6 +71,8 @@ class FindingRow:
     text: str
     reason: str
     message: str
+    change_low: float | None = None
+    change_high: float | None = None
 
 
 @record
@@ -100,16 +111,15 @@ class CheckViews:
     notes: tuple[str, ...]
 
 
-def collect(found: Check, why: dict[str, str] | None = None) -> CheckViews:
-    """The rows of a check; ``why`` explains changes, by model."""
-    reasons = why or {}
-    rows = tuple(result_row(r, reasons.get(r.case.model, "")) for r in found.results)
+def collect(found: Check) -> CheckViews:
+    """The rows of a check."""
+    rows = tuple(map(result_row, found.results))
     return CheckViews(
         found.outcome.value, found.is_complete, found.baseline, rows, found.errors, found.notes
     )
 
 
-def result_row(r: Result, why: str) -> ResultRow:
+def result_row(r: Result) -> ResultRow:
     """One model."""
     figures = []
     for metric in KEYS:
@@ -139,7 +149,7 @@ def result_row(r: Result, why: str) -> ResultRow:
         tuple(figures),
         findings,
         r.notes,
-        why,
+        r.why,
     )
 
 
@@ -157,16 +167,28 @@ def finding_row(f: Finding) -> FindingRow:
     value = written(f.value, unit)
     limit = written(f.limit, unit)
     asked = "" if f.text.endswith(limit.split()[-1]) else f" ({f.text.strip()})"
-    text = f"{f.metric.title} {value} exceeds {limit}{asked}"
-    if f.baseline is not None and f.text.strip().startswith("+"):
+    text = f"{f.metric.key} {value} exceeds {limit}{asked}"
+    if f.baseline is not None and f.is_relative:
         change = signed(f.value - f.baseline, unit)
         part = percent((f.value - f.baseline) / f.baseline if f.baseline else None)
-        text = f"{f.metric.title} {written(f.baseline, unit)} -> {value}, {change} ({part})"
+        if f.change is not None:
+            part = f"{part}, {signed(f.change[0], unit)} .. {signed(f.change[1], unit)}"
+        text = f"{f.metric.key} {written(f.baseline, unit)} -> {value}, {change} ({part})"
         text += f", allowed {f.text.strip()}"
     if f.reason:
         text += f"; {f.reason}"
+    low, high = f.change or (None, None)
     return FindingRow(
-        f.outcome.value, f.metric.key, f.value, f.baseline, f.limit, f.text, f.reason, text
+        f.outcome.value,
+        f.metric.key,
+        f.value,
+        f.baseline,
+        f.limit,
+        f.text,
+        f.reason,
+        text,
+        low,
+        high,
     )
 
 
@@ -221,11 +243,30 @@ def document(views: CheckViews, *, with_errors: bool = True) -> Document:
             (MARKS[Outcome(f.outcome)], Name(r.model, r.model), r.setting, f.message)
             for r, f in exceeded
         )
-        sections.append(Section("findings", "limits exceeded", (Table(columns, rows),)))
+        steps = [Note(line) for line in next_steps(views)]
+        sections.append(Section("findings", "limits exceeded", (Table(columns, rows), *steps)))
     sections += [s for s in (changed(views), others(views)) if s is not None]
     sections.append(Section("summary", "summary", tuple(summary(views))))
     against = f" against {views.baseline}" if views.baseline else ", no baseline"
     return Document(f"check{against}", tuple(sections))
+
+
+def next_steps(views: CheckViews) -> Iterator[str]:
+    """The operators behind each limit exceeded, and how growth that is meant is accepted."""
+    for r in views.results:
+        if r.findings and r.why:
+            yield f"{r.model}: {r.why}"
+    meant = dict.fromkeys(r.model for r in views.results for f in r.findings if is_growth(f))
+    if meant:
+        named = " ".join(map(shlex.quote, [*meant][:MOST_NAMED]))
+        more = "" if len(meant) <= MOST_NAMED else f" ... ({len(meant) - MOST_NAMED} more)"
+        yield f"intended? perfc baseline update {named}{more}"
+
+
+def is_growth(f: FindingRow) -> bool:
+    """Whether a finding fails against the baseline."""
+    is_relative = f.text.strip().startswith("+")
+    return f.outcome == Outcome.FAIL.value and f.baseline is not None and is_relative
 
 
 def changed(views: CheckViews) -> Section | None:
@@ -244,7 +285,7 @@ def changed(views: CheckViews) -> Section | None:
         if r.standing == Standing.CHANGED.value:
             rows += [(Name(r.model, r.model), *cells) for cells in changes(r)]
             parts += [Note(f"{r.model}: {n}") for n in r.notes]
-            if r.why:
+            if r.why and not r.findings:
                 parts.append(Note(f"{r.model}: {r.why}"))
     if not rows:
         return None
@@ -259,14 +300,14 @@ def changes(r: ResultRow) -> Iterator[tuple[str, str, str, str, str]]:
         if f is None or (f.baseline is not None and f.value == f.baseline):
             continue
         if f.baseline is None:
-            yield metric.title, "new", written(f.value, metric.unit, is_bound=f.is_bound), "", ""
+            yield metric.key, "new", written(f.value, metric.unit, is_bound=f.is_bound), "", ""
             continue
         delta = f.value - f.baseline
         if abs(delta) <= 1e-5 * abs(f.baseline):
             continue
         part = percent(delta / f.baseline if f.baseline else None)
         yield (
-            metric.title,
+            metric.key,
             written(f.baseline, metric.unit, is_bound=f.baseline_is_bound),
             written(f.value, metric.unit, is_bound=f.is_bound),
             signed(delta, metric.unit),
@@ -289,7 +330,7 @@ def others(views: CheckViews) -> Section | None:
                 shown = [f for f in r.figures if f.metric in ("time", "flop", "peak_memory")]
                 named = {m.key: m for m in SHOWN}
                 figures = [
-                    f"{m.title} {written(f.value, m.unit, is_bound=f.is_bound)}"
+                    f"{m.key} {written(f.value, m.unit, is_bound=f.is_bound)}"
                     for f, m in ((f, named[f.metric]) for f in shown)
                 ]
                 what = ", ".join([f"on {r.setting}", *figures, *r.notes])

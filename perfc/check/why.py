@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from perfc.errors import PerfcError
 from perfc.ir.names import symbol_key
 
-from .verdict import HOLDS_ZERO, Outcome, Result, Standing
+from .verdict import UNDECIDED, Finding, Outcome, Result, Standing
 
 if TYPE_CHECKING:
     from perfc.diff import Difference
@@ -33,43 +33,71 @@ def since(root: Path, result: Result, revision: str) -> Difference | None:
         return None
 
 
-def explained(found: Check, revision: str) -> dict[str, str]:
-    """A line for each changed model that git has at ``revision``."""
+def explained(found: Check, revision: str) -> Check:
+    """The check with a line for each changed model that git has at ``revision``."""
+    lines = {r.case.model: r.why for r in found.results if r.why}
+    results: list[Result] = []
+    for r in found.results:
+        if r.standing is Standing.CHANGED and r.case.model not in lines:
+            difference = since(found.root, r, revision)
+            lines[r.case.model] = "" if difference is None else in_a_line(difference)
+        is_changed = r.standing is Standing.CHANGED and not r.why
+        results.append(replace(r, why=lines[r.case.model]) if is_changed else r)
+    return replace(found, results=tuple(results))
+
+
+def in_a_line(difference: Difference) -> str:
+    """The operators that explain a difference; nothing where none does."""
     from perfc.diff import views_of
     from perfc.diff.figures import BY_KEY
     from perfc.diff.views import in_words
 
-    lines: dict[str, str] = {}
-    for r in found.results:
-        if r.standing is not Standing.CHANGED or r.case.model in lines:
-            continue
-        difference = since(found.root, r, revision)
-        views = views_of(difference) if difference is not None else None
-        if views is not None and views.blame:
-            lines[r.case.model] = (
-                f"{BY_KEY[views.blame_metric].title} from {in_words(views.blame, 3)}"
-            )
-    return lines
+    views = views_of(difference)
+    if not views.blame:
+        return ""
+    return f"{BY_KEY[views.blame_metric].key} from {in_words(views.blame, 3)}"
 
 
-def surer(result: Result, root: Path, revision: str) -> Result:
-    """The result with the interval of the difference taken kernel by kernel, where git can tell.
+def surer(result: Result, lock: Path, root: Path, revision: str) -> Result:
+    """The result with what git can tell: intervals of differences, and the operators to blame.
 
-    Two intervals of whole runs say little about a small change: most kernels are the same, and
-    wrong by the same amount on both sides. Where ``revision`` has the model that the baseline is
-    of, only the kernels that changed count.
+    Two intervals of whole runs say little about a small change: most kernels are the same, and what
+    the others are wrong by alike cancels. Where ``revision`` has the model that the baseline is of,
+    or the last commit of the baseline has, the two are compared kernel by kernel.
     """
-    doubtful = [f for f in result.findings if f.reason == HOLDS_ZERO]
-    if not doubtful or result.baseline is None:
+    if result.outcome is Outcome.PASS or result.baseline is None:
         return result
-    difference = since(root, result, revision)
+    difference = since_baseline(result, lock, root, revision)
     if difference is None:
         return result
-    if not difference.old.source.origin.digest.startswith(result.baseline.digest):
-        return result
-    above = {m for m, (low, _) in difference.intervals.items() if low > 0}
-    findings = tuple(
-        replace(f, outcome=Outcome.FAIL, reason="") if f in doubtful and f.metric in above else f
-        for f in result.findings
-    )
-    return replace(result, findings=findings)
+    findings = tuple(decided(f, difference) for f in result.findings)
+    return replace(result, findings=findings, why=in_a_line(difference))
+
+
+def since_baseline(result: Result, lock: Path, root: Path, revision: str) -> Difference | None:
+    """The model now against the one that the baseline is of, None where git does not have that."""
+    from perfc.diff.revision import last_commit
+
+    assert result.baseline is not None
+    tried: set[str] = set()
+    for is_fallback in (False, True):
+        at = last_commit(lock) if is_fallback else revision
+        if not at or at in tried:
+            continue
+        tried.add(at)
+        found = since(root, result, at)
+        if found and found.old.source.origin.digest.startswith(result.baseline.digest):
+            return found
+    return None
+
+
+def decided(finding: Finding, difference: Difference) -> Finding:
+    """A finding about an estimate, by the interval of the difference."""
+    found = difference.intervals.get(finding.metric)
+    if found is None or finding.baseline is None or not finding.is_relative:
+        return finding
+    if finding.reason != UNDECIDED and finding.outcome is not Outcome.FAIL:
+        return replace(finding, change=found)
+    is_above = finding.baseline + found[0] > finding.limit
+    outcome, reason = (Outcome.FAIL, "") if is_above else (Outcome.WARN, UNDECIDED)
+    return replace(finding, outcome=outcome, reason=reason, change=found)

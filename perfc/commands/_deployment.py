@@ -288,18 +288,15 @@ class DeploymentOptions:
         return field in self.typed() or field in self.of_file.values
 
     def budgets(self) -> Config:
-        """The budgets of the project, under what the command line says.
+        """The budgets in the file of the project, under what the command line says.
 
         Raises:
-            ParseError: there are none, or they are not as they should be.
+            ParseError: they are not as they should be.
         """
         from perfc.check import config as configs
 
-        if self.isolated:
-            raise click.UsageError("budgets are in the file that --isolated leaves out")
-        if self.values:
-            raise click.UsageError("budgets are for many models, and --value is for one")
-        return configs.load(self.file or configs.find(Path.cwd()), self.typed())
+        assert self.file is not None
+        return configs.load(self.file, self.typed())
 
     @property
     def contents(self) -> dict[str, object]:

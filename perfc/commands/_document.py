@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,8 +15,13 @@ if TYPE_CHECKING:
     from perfc.report.document import Document
 
 
-def show_document(document: Document, form: str, output: Path | None) -> None:
-    """Write a document as ``text`` or ``markdown``, with colour where a terminal shows it."""
+def show_document(
+    document: Document, form: str, output: Path | None, accents: Mapping[str, str] | None = None
+) -> None:
+    """Write a document as ``text`` or ``markdown``, with colour where a terminal shows it.
+
+    ``accents`` are styles by regular expressions of what is to be seen first.
+    """
     if form == "markdown":
         from perfc.report import markdown
 
@@ -25,6 +31,6 @@ def show_document(document: Document, form: str, output: Path | None) -> None:
 
     width = shutil.get_terminal_size((PIPED_WIDTH, 40)).columns
     if output is None and is_colourful():
-        terminal.write(document, sys.stdout, width)
+        terminal.write(document, sys.stdout, width, accents)
     else:
         emit(text.render(document, width if output is None else PIPED_WIDTH), output)

@@ -9,6 +9,7 @@ import click
 
 from perfc.plain_text import say
 
+from ._budgets import budgets_of
 from ._deployment import DeploymentOptions, config_option, deployment_options
 from ._document import show_document
 from ._output import emit, format_options, write_output
@@ -23,9 +24,10 @@ def command() -> None:
 
 @command.command("write")
 @deployment_options
-def write(options: DeploymentOptions) -> int:
-    """Measure every model that a budget is about and write the baseline anew."""
-    return store(options, ())
+@click.argument("files", nargs=-1, type=click.Path())
+def write(options: DeploymentOptions, files: tuple[str, ...]) -> int:
+    """Measure FILES, or every model that a budget is about, and write the baseline anew."""
+    return store(options, files, is_anew=True)
 
 
 @command.command("update")
@@ -33,7 +35,7 @@ def write(options: DeploymentOptions) -> int:
 @click.argument("files", nargs=-1, type=click.Path())
 def update(options: DeploymentOptions, files: tuple[str, ...]) -> int:
     """Measure FILES, or every model, and put them into the baseline; others stay as they are."""
-    return store(options, files)
+    return store(options, files, is_anew=not files)
 
 
 @command.command("show")
@@ -41,11 +43,15 @@ def update(options: DeploymentOptions, files: tuple[str, ...]) -> int:
 @format_options("text", "json", "markdown")
 def show(config: Path | None, form: str, output: Path | None) -> None:
     """Print the baseline as a table."""
+    from perfc import project_file
+    from perfc.check import built_in, lock_view, run
     from perfc.check import config as configs
-    from perfc.check import lock_view, run
+    from perfc.deployment import Deployment
     from perfc.errors import ParseError
 
-    found = configs.load(config or configs.find(Path.cwd()))
+    file = config or project_file.find(Path.cwd())
+    here = built_in.root_of((), Path.cwd())
+    found = configs.load(file) if file else built_in.budgets(here, (), Deployment())
     known = run.opened(found)
     if known.path is None:
         hint = "write one: perfc baseline write"
@@ -56,14 +62,15 @@ def show(config: Path | None, form: str, output: Path | None) -> None:
         show_document(lock_view.document(known, found.named(known.path)), form, output)
 
 
-def store(options: DeploymentOptions, files: Sequence[str]) -> int:
+def store(options: DeploymentOptions, files: Sequence[str], *, is_anew: bool) -> int:
     """Measure and write; nothing is written where a model cannot be analysed."""
-    from perfc.check import digests, lock_file, run
+    from perfc.check import built_in, digests, lock_file, run
+    from perfc.check.baseline import Baseline
     from perfc.report.units import plural
 
-    found = options.budgets()
-    old = lock_file.replaced(found.lock) if not files else run.opened(found)
-    entries, errors = run.renewed(found, old, files)
+    found = budgets_of(options, files)
+    old = lock_file.replaced(found.lock) if is_anew else run.opened(found)
+    entries, errors = run.renewed(found, Baseline() if is_anew else old, files)
     for line in errors:
         say(f"error: {line}", is_error=True)
     if errors:
@@ -78,4 +85,6 @@ def store(options: DeploymentOptions, files: Sequence[str]) -> int:
     count = plural(len(entries), "entry", "entries")
     state = "unchanged" if same else f"{count}, {changed} new, {gone} gone"
     say(f"{found.lock.name}: {state}")
+    if found.built_in_of is not None:
+        say(built_in.said(found))
     return 0

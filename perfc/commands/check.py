@@ -9,16 +9,25 @@ import click
 
 from perfc.plain_text import say
 
+from ._budgets import budgets_of
 from ._deployment import DeploymentOptions, deployment_options
 from ._document import show_document
 from ._output import emit, format_options
 
 if TYPE_CHECKING:
     from perfc.check.run import Check
+    from perfc.check.views import CheckViews
 
 FINDINGS = 1
 UNREADABLE = 2
 INCOMPLETE = 3
+ACCENTS = {
+    r"^ *FAIL\b": "bold red",
+    r"^ *warn\b": "yellow",
+    r"^ *.*\bover budget\b.*": "bold red",
+    r"^ *intended\?": "bold",
+}
+"""What a person looks for first."""
 
 
 @click.command("check")
@@ -26,7 +35,7 @@ INCOMPLETE = 3
 @deployment_options
 @click.option("--against", default="", metavar="REV", help="Baseline as committed in REV of git.")
 @click.option("--why", is_flag=True, help="Say which operators explain the change since HEAD.")
-@format_options("text", "json", "csv", "markdown", "github", "gitlab", "junit")
+@format_options("text", "json", "csv", "markdown", "sarif", "github", "gitlab", "junit")
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 even where a budget is not kept.")
 @click.option("--strict", is_flag=True, help="Exit with 3 where figures are only lower bounds.")
 @click.option("--no-cache", is_flag=True, help="Analyse unchanged models too.")
@@ -44,7 +53,8 @@ def command(
     """Check FILES, or every model that a budget is about, against the budgets and the baseline.
 
     Options that say how models are run win over the file. Budgets are [[budget]] tables of
-    perfc.toml, or of pyproject.toml as [[tool.perfc.budget]]:
+    perfc.toml, or of pyproject.toml as [[tool.perfc.budget]]; `perfc init` writes some, and without
+    any built-in ones hold:
 
     \b
         [[budget]]
@@ -56,13 +66,28 @@ def command(
         time = { max = "2.5 ms", fail = "+10%" }
         unknown = "1%"
     """  # noqa: D301
-    from perfc.check import pipelines, run, views
-    from perfc.report import annotation
+    from perfc.check import run, views
 
-    found = options.budgets()
+    found = budgets_of(options, files)
     known, revision = run.opened(found, against), against or "HEAD"
     result = run.check(found, files, against=known, revision=revision, is_cached=not no_cache)
-    shown = views.collect(result, reasons(result, revision) if why else None)
+    if why:
+        from perfc.check.why import explained
+
+        result = explained(result, revision)
+    shown = views.collect(result)
+    show(shown, form, output)
+    if form == "text":
+        for line in result.errors:
+            say(f"error: {line}", is_error=True)
+    return code(result, exit_zero=exit_zero, strict=strict)
+
+
+def show(shown: CheckViews, form: str, output: Path | None) -> None:
+    """Write what a check shows in a format."""
+    from perfc.check import pipelines, views
+    from perfc.report import annotation
+
     match form:
         case "json":
             emit(views.to_json(shown), output)
@@ -72,15 +97,16 @@ def command(
             emit(annotation.github(pipelines.annotated(shown)), output, has_commands=True)
         case "gitlab":
             emit(annotation.code_quality(pipelines.annotated(shown)), output)
+        case "sarif":
+            from perfc.check.sarif import sarif
+            from perfc.report import json_form
+
+            emit(json_form.strict(sarif(shown), indent=2) + "\n", output)
         case "junit":
             emit(pipelines.junit_xml(shown), output)
         case _:
             whole = views.document(shown, with_errors=form != "text")
-            show_document(whole, form, output)
-    if form == "text":
-        for line in result.errors:
-            say(f"error: {line}", is_error=True)
-    return code(result, exit_zero=exit_zero, strict=strict)
+            show_document(whole, form, output, ACCENTS)
 
 
 def code(result: Check, *, exit_zero: bool, strict: bool) -> int:
@@ -90,10 +116,3 @@ def code(result: Check, *, exit_zero: bool, strict: bool) -> int:
     if result.outcome.value == "fail" and not exit_zero:
         return FINDINGS
     return INCOMPLETE if strict and not result.is_complete else 0
-
-
-def reasons(result: Check, revision: str) -> dict[str, str]:
-    """Which operators explain the change of each changed model, where git has the old one."""
-    from perfc.check.why import explained
-
-    return explained(result, revision)

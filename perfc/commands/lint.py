@@ -27,7 +27,9 @@ UNREADABLE = 2
 @click.option("--select", default="", metavar="CODES", help="Rules that run: PF1,PF404 or ALL.")
 @click.option("--ignore", default="", metavar="CODES", help="Rules that do not.")
 @click.option("--extend-select", default="", metavar="CODES", help="Rules that run besides.")
-@click.option("--min-gain", default="", metavar="SHARE", help="Least gain shown; 0.1% by default.")
+@click.option("--min-gain", default="", metavar="SHARE", help="Least gain shown; 1% by default.")
+@click.option("--new", "only_new", is_flag=True, help="Only what the models did not have before.")
+@click.option("--against", default="", metavar="REV", help="Before what, for --new; HEAD.")
 @click.option("--statistics", is_flag=True, help="Count findings by rule instead.")
 @click.option("--fix", is_flag=True, help="Write a mended model, proved equal by onnxruntime.")
 @click.option("--in-place", is_flag=True, help="With --fix: over the input.")
@@ -40,6 +42,8 @@ def command(
     ignore: str,
     extend_select: str,
     min_gain: str,
+    only_new: bool,
+    against: str,
     statistics: bool,
     fix: bool,
     in_place: bool,
@@ -61,6 +65,10 @@ def command(
         output_format(None, output, ("onnx",) if fix else FORMATS)
     if form not in ("text", "onnx") and (fix or statistics):
         raise click.UsageError(f"{'--fix' if fix else '--statistics'} prints text, not {form}")
+    if against and not only_new:
+        raise click.UsageError("--against needs --new")
+    if only_new and fix:
+        raise click.UsageError("--fix mends what --new leaves out")
     settings = read_settings(options.file)
     chosen = selected(settings, names_in(select), names_in(ignore), names_in(extend_select))
     least = parse_share(min_gain) if min_gain else None
@@ -69,6 +77,7 @@ def command(
         linter,
         options.deployment(also=stated_in(settings, options), also_at=f"{settings.path}: lint"),
         options.contents,
+        (against or "HEAD") if only_new else "",
     )
     paths = models_in(files)
     if fix or in_place:

@@ -110,20 +110,25 @@ def compare(old: Report, new: Report, labels: tuple[str, str] = ("", "")) -> Dif
         pairs,
         blame,
         not (old.cost.is_bound or new.cost.is_bound),
-        dict(intervals(before, after, pairs)),
+        dict(intervals(before, after, pairs, (old, new))),
     )
 
 
 def intervals(
-    before: Mapping[Metric, Figure], after: Mapping[Metric, Figure], pairs: Sequence[KernelPair]
+    before: Mapping[Metric, Figure],
+    after: Mapping[Metric, Figure],
+    pairs: Sequence[KernelPair],
+    reports: tuple[Report, Report],
 ) -> Iterator[tuple[Metric, tuple[float, float]]]:
     """Intervals around the differences of the totals.
 
     These need not be the sums of the kernels' differences: runs overlap launches, and predictors
     of whole runs answer for the total alone.
     """
+    moved = [p for p in pairs if not p.is_same]
+    old, new = [t for p in moved for t in p.old], [t for p in moved for t in p.new]
     for m in ESTIMATES:
-        ends = spread(pairs, m)
+        ends = spread((reports[0], old), (reports[1], new), m)
         if m in before and m in after and ends is not None:
             delta = after[m].value - before[m].value
             yield m, (delta - ends[0], delta + ends[1])

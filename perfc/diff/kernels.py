@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from perfc.analyzers.estimate.estimate import Predictor
+from perfc.analyzers.estimate.interval import Interval
+from perfc.analyzers.features.lowering import lower
+from perfc.analyzers.intervals.difference import Uncertain, coordinates, difference
 from perfc.ir.evaluate import Numbers
 from perfc.ir.graph import Node, Value
 from perfc.ir.record import record
@@ -210,37 +213,45 @@ class Loads:
         return sum(self.at(v.type.numel or 0) for v in read if isinstance(v.type, TensorType))
 
 
-def ends(t: Timed, metric: Metric) -> tuple[float, float, float] | None:
-    """An estimate of a kernel with its interval; None where nobody knows it."""
-    if metric is Metric.TIME:
-        k = t.prediction
-        return k.time_s, k.low_s, k.high_s
-    return None if t.energy is None else (t.energy.energy_j, t.energy.low_j, t.energy.high_j)
+def uncertain(t: Timed, metric: Metric, env: Mapping[str, int]) -> Uncertain | None:
+    """An estimate of a kernel as a difference has it; None where nobody knows it.
+
+    Its place is by the extents that the operator predictor reads, else by what is counted.
+    """
+    k, counts = t.prediction, t.bound.counts
+    amount = k.summed
+    if metric is Metric.ENERGY:
+        if t.energy is None:
+            return None
+        amount = Interval(t.energy.low_j, t.energy.energy_j, t.energy.high_j)
+    row = lower(t.bound, env) if k.predictor is Predictor.LEARNED else None
+    place = (
+        {"flop": counts.flop, "read_bytes": counts.read_bytes, "write_bytes": counts.write_bytes}
+        if row is None
+        else row.parameters
+    )
+    return Uncertain((k.predictor.value, k.class_name), coordinates(place), amount)
 
 
-def spread(pairs: Sequence[KernelPair], metric: Metric) -> tuple[float, float] | None:
+def spread(
+    old: tuple[Report, Sequence[Timed]], new: tuple[Report, Sequence[Timed]], metric: Metric
+) -> tuple[float, float] | None:
     """How far a difference in time or energy may lie below and above, None where nothing differs.
 
-    Kernels that cost what they did are wrong by the same amount on both sides, so that only the
-    others count. Of these the two sides are taken to be wrong independently, kernels of one class
-    together, classes apart: half-widths add up within a class, their squares among classes.
+    What kernels are wrong by alike before and after cancels, as
+    `perfc.analyzers.intervals.difference` says. Energy is power times time: what of its error is
+    shared is taken to be as of time.
+
+    Args:
+        old: the old analysis, and those of its kernels that count.
+        new: the same of the new one.
+        metric: time or energy.
     """
-    down: dict[tuple[str, bool], float] = {}
-    up: dict[tuple[str, bool], float] = {}
-    moved = [p for p in pairs if not p.is_same]
-    for p in moved:
-        for is_new, side in ((False, p.old), (True, p.new)):
-            for t in side:
-                found = ends(t, metric)
-                if found is None:
-                    return None
-                key = (t.prediction.class_name, is_new)
-                value, low, high = found
-                below, above = value - low, high - value
-                if not is_new:
-                    below, above = above, below
-                down[key] = down.get(key, 0.0) + below
-                up[key] = up.get(key, 0.0) + above
-    if not moved:
-        return None
-    return math.hypot(*down.values()), math.hypot(*up.values())
+    sides: list[list[Uncertain]] = []
+    for report, kernels in (old, new):
+        found = [uncertain(t, metric, report.env) for t in kernels]
+        if any(k is None for k in found):
+            return None
+        sides.append([k for k in found if k is not None])
+    change = difference(*sides)
+    return None if change is None else (change.mid - change.low, change.high - change.mid)

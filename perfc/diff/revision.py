@@ -45,6 +45,16 @@ def is_revision(name: str, folder: str | None = None) -> bool:
     return not name.startswith("-") and git(asked, folder=folder).returncode == 0
 
 
+def last_commit(path: Path) -> str:
+    """The last commit that changed a file; "" where git knows none, or there is no git."""
+    asked = ["log", "-1", "--format=%H", "--", path.name]
+    try:
+        done = git(asked, folder=str(path.parent))
+    except ModelError:
+        return ""
+    return done.stdout.decode("ascii", "replace").strip() if done.returncode == 0 else ""
+
+
 def blob(spec: str, target: Path) -> None:
     """Write what git has under ``REVISION:PATH`` to a file.
 

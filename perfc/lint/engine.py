@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from perfc.ir.record import record
 
 from . import catalogue
 from .finding import Finding, Saves, Severity
-from .settings import FileIgnore, Settings, codes_of
+from .settings import LEAST_GAIN, FileIgnore, Settings, codes_of
 from .subject import Subject
 
 if TYPE_CHECKING:
@@ -33,8 +34,9 @@ class Linted:
         time_s: predicted time of one run, of which gains are shares.
         sustained_s: the same at measured rates.
         findings: those shown, largest gain first.
-        small: findings about time that gain less than asked for.
+        small: findings that gain less than asked for, or that nobody can tell the gain of.
         suppressed: findings that per-file ignores hide.
+        known: findings that the model had before, where only new ones are asked for.
     """
 
     path: str
@@ -44,6 +46,39 @@ class Linted:
     findings: tuple[Finding, ...]
     small: int = 0
     suppressed: int = 0
+    known: int = 0
+
+    def beyond(self, old: Linted, least: float) -> Linted:
+        """Only what ``old`` does not have, or what gains more than there by ``least`` of the run.
+
+        Findings are the same where rule and place are, or rule and words: names may change.
+        """
+        before: dict[object, list[Finding]] = {}
+        for f in old.findings:
+            before.setdefault(f.fingerprint, []).append(f)
+        unmatched = [f for f in self.findings if not _is_in(before, f.fingerprint, f, least)]
+        left: dict[object, list[Finding]] = {}
+        for f in (f for fs in before.values() for f in fs):
+            left.setdefault(_words(f), []).append(f)
+        new = [f for f in unmatched if not _is_in(left, _words(f), f, least)]
+        return replace(self, findings=tuple(new), known=len(self.findings) - len(new))
+
+
+def _words(finding: Finding) -> tuple[str, str]:
+    """What a finding says, without the names it says it of."""
+    return finding.code, re.sub(r"'[^']*'", "''", finding.message)
+
+
+def _is_in(before: dict[object, list[Finding]], key: object, f: Finding, least: float) -> bool:
+    """Whether a finding was there before; takes it out."""
+    same = before.get(key)
+    if not same:
+        return False
+    then, now = (g.share if g is not None else 0.0 for g in (same[-1].gain, f.gain))
+    if now >= then + max(least, LEAST_GAIN):
+        return False
+    same.pop()
+    return True
 
 
 @record
@@ -97,17 +132,28 @@ class Linter:
         # a rewrite that would cost time is none
         found = [f for f in found if f.gain is None or f.gain.time_s >= 0]
         kept, suppressed = self._unsuppressed(found, Path(path))
-        shown = [f for f in kept if not self._is_small(f)]
+        shown = [f for f in kept if not self._is_small(f, report)]
         total, sustained_s = report.prediction.total.time_s, report.roofline.time_s
         small = len(kept) - len(shown)
         name, ordered = report.machine.name, tuple(sorted(shown, key=_order))
         return Linted(path, name, total, sustained_s, ordered, small, suppressed)
 
-    def _is_small(self, finding: Finding) -> bool:
-        if finding.saves is not Saves.TIME or finding.gain is None:
-            return False
-        least = self.settings.min_gain if self.least is None else self.least
-        return finding.gain.share < least
+    @property
+    def least_share(self) -> float:
+        """Share of the run, or of its memory, below which findings are not shown."""
+        return self.settings.min_gain if self.least is None else self.least
+
+    def _is_small(self, finding: Finding, report: Report) -> bool:
+        """Whether a finding gains too little, or nobody can say what and no edit is at hand."""
+        least = self.least_share
+        match finding.saves:
+            case Saves.TIME if finding.gain is not None:
+                return finding.gain.share < least
+            case Saves.MEMORY if finding.saved_bytes is not None:
+                return finding.saved_bytes < least * _memory_bytes(report)
+            case Saves.CONFIGURATION:
+                return False
+        return least > 0 and not finding.is_fixable
 
     def _unsuppressed(self, found: list[Finding], path: Path) -> tuple[list[Finding], int]:
         root = self.settings.root
@@ -154,6 +200,14 @@ class Linter:
         done = tuple(files)
         where = near(self.settings.path) if self.settings.path else ""
         return Outcome(done, self.unused(), where, tuple(errors))
+
+
+def _memory_bytes(report: Report) -> float:
+    """Weights, and activations at their peak."""
+    from perfc.report import memory, summary
+
+    found = summary.collect(report, memory.collect(report))
+    return (found.weight_bytes.value or 0.0) + (found.peak_activation_bytes.value or 0.0)
 
 
 def near(path: Path) -> str:

@@ -35,6 +35,7 @@ class Basis(Enum):
     """Where a gain comes from."""
 
     REANALYSIS = "re-analysis of the rewritten module"
+    DEPLOYMENT = "analysis of the same model run otherwise"
     BOUNDS = "difference of bounds"
     COUNTED = "counted: runtimes do it while loading"
     MEMORY = "counted: memory, no time"
@@ -85,6 +86,7 @@ class Finding:
         gain: by the analysis; None where nobody can tell.
         saved_bytes: resident memory it saves; None where that is not the point.
         edits: a provably safe rewrite; empty where there is none.
+        is_whole: whether it is about the model as a whole, which has one such finding at most.
     """
 
     code: str
@@ -98,10 +100,13 @@ class Finding:
     gain: Gain | None = None
     saved_bytes: int | None = None
     edits: tuple[Edit, ...] = ()
+    is_whole: bool = False
 
     @property
     def place(self) -> str:
         """The node, else the tensor it is about; "" for the whole model."""
+        if self.is_whole:
+            return ""
         return self.nodes[0] if self.nodes else self.tensor
 
     @property
@@ -112,5 +117,6 @@ class Finding:
     @property
     def fingerprint(self) -> str:
         """Stays the same while rule and place do, whatever the numbers."""
-        parts = "\0".join((self.code, *self.nodes, self.tensor))
+        places = () if self.is_whole else self.nodes
+        parts = "\0".join((self.code, *places, self.tensor))
         return hashlib.sha256(parts.encode("utf-8", "replace")).hexdigest()[:32]

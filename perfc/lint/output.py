@@ -155,7 +155,10 @@ def closing(outcome: Outcome) -> Iterator[str]:
             yield f"[*] {fixable} fixable with --fix."
     small = sum(x.small for x in outcome.files)
     if small:
-        yield f"{small} below the least gain not shown (--min-gain 0)."
+        yield f"{small} of little or unknown gain not shown (--min-gain 0)."
+    known = sum(x.known for x in outcome.files)
+    if known:
+        yield f"{known} that were there before not shown (without --new)."
     suppressed = sum(x.suppressed for x in outcome.files)
     if suppressed:
         yield f"{suppressed} suppressed by per-file-ignores."
@@ -211,6 +214,7 @@ def json_form(outcome: Outcome) -> dict[str, Json]:
                 "findings": [finding_json(f) for f in x.findings],
                 "below_min_gain": x.small,
                 "suppressed": x.suppressed,
+                "known_before": x.known,
             }
             for x in outcome.files
         ],

@@ -48,6 +48,7 @@ class Rule(ABC):
         saved_bytes: int | None = None,
         edits: Sequence[Edit] = (),
         saves: Saves | None = None,
+        is_whole: bool = False,
     ) -> Finding:
         """A finding of this rule."""
         return Finding(
@@ -62,4 +63,5 @@ class Rule(ABC):
             gain,
             saved_bytes,
             tuple(edits),
+            is_whole,
         )

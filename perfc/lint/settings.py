@@ -15,6 +15,8 @@ from .catalogue import infos
 MAX_BYTES = 1 << 20
 MAX_LINE_BYTES = 4_000
 """A dotted key takes tomllib quadratic time in its parts."""
+LEAST_GAIN = 0.01
+"""Share of the run's time below which findings about time are not shown by default."""
 KEYS = ("select", "ignore", "extend-select", "per-file-ignores", "target", "runtime", "min-gain")
 
 
@@ -68,7 +70,7 @@ class Settings:
     file_ignores: tuple[FileIgnore, ...] = ()
     target: str = ""
     runtime: str = ""
-    min_gain: float = 0.001
+    min_gain: float = LEAST_GAIN
 
     @property
     def root(self) -> Path:
@@ -126,7 +128,7 @@ def read_settings(path: Path | None) -> Settings:
         reader.file_ignores(table.get("per-file-ignores", {})),
         reader.text(table, "target"),
         reader.text(table, "runtime"),
-        reader.share(table.get("min-gain", 0.001)),
+        reader.share(table.get("min-gain", LEAST_GAIN)),
     )
 
 

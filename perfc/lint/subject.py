@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from perfc.api import Report
+from perfc.api import Report, analyze
 from perfc.errors import PerfcError
 from perfc.ir.cost import Traffic, dim_sum, total_work
 from perfc.ir.dim import Dim
@@ -143,25 +143,54 @@ class Subject:
             return None  # types that no longer go together: the rewrite is not one
         return self.gain_of(roof, am.get(Fuse(runtime), module), module, Basis.REANALYSIS)
 
-    def fusing(self, indices: Sequence[int], alike: Hashable) -> Gain | None:
-        """What running some kernels as one would gain: launches, and bytes that stay inside.
+    def deployed(self, **changes: object) -> Gain | None:
+        """What running the same model otherwise gains, by analysing it so.
+
+        Args:
+            changes: fields of the deployment.
+        """
+        key = ("deployed", tuple(sorted(changes.items())))
+        if key not in self.memory.gains and not self.memory.is_full:
+            report = self.report
+            how = replace(report.deployment, **changes)  # type: ignore[arg-type]
+            try:
+                then = analyze(
+                    report.model, deployment=how, values=report.values, predictor=report.predictor
+                )
+                pair = then.prediction.total.time_s, then.roofline.floor_s
+                self.memory.gains[key] = Gain.of(self.now, pair, Basis.DEPLOYMENT)
+            except PerfcError:
+                # a precision or a runtime that this model cannot have
+                self.memory.gains[key] = None
+        return self.memory.gains.get(key)
+
+    def fusing(self, groups: Sequence[Sequence[int]], alike: Hashable) -> Gain | None:
+        """What running each group of kernels as one gains: launches, and bytes that stay inside.
 
         None where kernels of undecided branches make positions ambiguous.
+
+        Args:
+            groups: positions of kernels.
+            alike: equal for groups that gain the same.
         """
         if self.report.kernels.alternatives:
             return None
         key = ("fusing", alike)
         if key not in self.memory.gains and not self.memory.is_full:
-            chosen = set(indices)
-            merged = self.merged([self.kernels[i].kernel for i in indices], chosen)
-            last = max(chosen)
-            table = [
-                merged if i == last else k.kernel
-                for i, k in enumerate(self.kernels)
-                if i == last or i not in chosen
-            ]
-            self.memory.gains[key] = self._fused(table)
+            self.memory.gains[key] = self._fused(self.with_merged(groups))
         return self.memory.gains.get(key)
+
+    def with_merged(self, groups: Sequence[Sequence[int]]) -> list[Kernel]:
+        """The kernels of the run with each group as one."""
+        chosen = {i for group in groups for i in group}
+        ends = {max(group): group for group in groups}
+        table: list[Kernel] = []
+        for i, k in enumerate(self.kernels):
+            if i in ends:
+                table.append(self.merged([self.kernels[j].kernel for j in ends[i]], ends[i]))
+            elif i not in chosen:
+                table.append(k.kernel)
+        return table
 
     def merged(self, parts: Sequence[Kernel], indices: Iterable[int]) -> Kernel:
         """One kernel that does what ``parts`` do; what only they read stays inside."""

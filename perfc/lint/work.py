@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from perfc.deployment import Deployment
@@ -12,16 +13,25 @@ from perfc.ir.record import record
 
 from .engine import Linted, Linter, Outcome
 
+HEAD = "HEAD"
 SUFFIXES = (".onnx", ".onnx.gz")
 
 
 @record
 class Work:
-    """A linter and how models are run."""
+    """A linter and how models are run.
+
+    Args:
+        linter: with the rules that run.
+        deployment: how models are run.
+        values: contents of inputs.
+        revision: of git; what models had there is not shown. "" shows everything.
+    """
 
     linter: Linter
     deployment: Deployment
     values: Mapping[str, object]
+    revision: str = ""
 
     def lint(self, path: str, model: object = None) -> Linted:
         """What is found in the model at ``path``, or in ``model`` in its place.
@@ -44,10 +54,34 @@ class Work:
         errors: list[str] = []
         for path in paths:
             try:
-                done.append(self.lint(path))
+                now = self.lint(path)
+                old = self.before(path) if self.revision and now.findings else None
+                done.append(now.beyond(old, self.linter.least_share) if old else now)
             except PerfcError as error:
                 errors.append(named(error, path))
         return self.linter.outcome(done, errors)
+
+    def before(self, path: str) -> Linted | None:
+        """What was found in the model at the revision; None where git does not have it there.
+
+        Raises:
+            PerfcError: git has no such revision.
+        """
+        from perfc.diff.revision import is_revision, opened
+
+        place = Path(path).resolve()
+        if not is_revision(self.revision, str(place.parent)):
+            if self.revision == HEAD:
+                # nothing is committed yet, or this is no repository: everything is new
+                return None
+            raise ModelError(f"git knows no revision {self.revision!r} here", where=path)
+        # suppressions in use now are those of the model as it is
+        apart = replace(self, linter=Linter(self.linter.settings, self.linter.codes, 0.0))
+        try:
+            with opened(f"{self.revision}:{place}") as old:
+                return replace(apart.lint(path, Path(old).read_bytes()), path=path)
+        except PerfcError:
+            return None
 
 
 def named(error: PerfcError, path: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TextIO
 
 from perfc.plain_text import shielded
@@ -20,8 +21,20 @@ COLOURS = {
 }
 
 
-def write(document: Document, stream: TextIO, width: int | None = None) -> None:
-    """Print to a terminal; ``NO_COLOR`` and dumb terminals get plain text."""
+def write(
+    document: Document,
+    stream: TextIO,
+    width: int | None = None,
+    accents: Mapping[str, str] | None = None,
+) -> None:
+    """Print to a terminal; ``NO_COLOR`` and dumb terminals get plain text.
+
+    Args:
+        document: what is shown.
+        stream: the terminal.
+        width: in columns; that of the terminal by default.
+        accents: styles by regular expressions of what is to be seen first.
+    """
     from rich.console import Console
     from rich.text import Text
 
@@ -31,4 +44,6 @@ def write(document: Document, stream: TextIO, width: int | None = None) -> None:
         for span in line:
             text.append(shielded(span.text), COLOURS[span.style])
         text.rstrip()
+        for pattern, style in (accents or {}).items():
+            text.highlight_regex(pattern, style)
         console.print(text, no_wrap=True, crop=False)

@@ -57,7 +57,7 @@ class OversizedIntermediate(Rule):
                 if len(chain) < 2 or around is None or size <= RATIO * around:
                     continue
                 nodes = [n for j in chain for n in subject.kernels[j].kernel.nodes]
-                gain = subject.fusing(chain, (self.code, subject.shape_key(nodes)))
+                gain = subject.fusing([chain], (self.code, subject.shape_key(nodes)))
                 ratio = f"{size / around:.0f}x" if around else "more than"
                 message = (
                     f"{v.type} takes {quantity(size, Unit.BYTE)}, {ratio} what the "

@@ -19,8 +19,9 @@ class UnfusedElementwise(Rule):
 
     What it does:
         Finds runs of two or more elementwise kernels, as the runtime's fusion table leaves them,
-        each of which writes a tensor that the next kernel alone reads. The gain is that of one
-        kernel that reads what the run reads and writes what it writes.
+        each of which writes a tensor that the next kernel alone reads. They are one finding of
+        the model, since no edit of the file mends them. The gain is that of one kernel for each
+        run that reads what the run reads and writes what it writes.
 
     Why is this bad:
         Every kernel launches, writes its result to memory and has the next one read it back;
@@ -39,28 +40,33 @@ class UnfusedElementwise(Rule):
     code = "PF106"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """Maximal runs among the kernels."""
+        """All maximal runs among the kernels, as one finding: no edit of the file mends them."""
         taken: set[int] = set()
+        runs: list[list[int]] = []
         for start in range(len(subject.kernels)):
             if start in taken:
                 continue
             run = [start]
             while (after := following(subject, run[-1])) is not None and after not in taken:
                 run.append(after)
-            if len(run) < 2:
-                continue
-            taken.update(run)
-            nodes = [n for i in run for n in subject.kernels[i].kernel.nodes]
-            gain = subject.fusing(run, (self.code, subject.shape_key(nodes)))
-            labels = " → ".join(subject.kernels[i].kernel.label for i in run[:5])
-            more = " → …" if len(run) > 5 else ""
-            runtime = subject.report.kernels.runtime.name
-            yield self.finding(
-                f"{len(run)} elementwise kernels in a row under {runtime}: {labels}{more}",
-                f"use a fused operator, or a runtime that fuses them ({', '.join(fusing())})",
-                nodes=nodes,
-                gain=gain,
-            )
+            if len(run) > 1:
+                taken.update(run)
+                runs.append(run)
+        if not runs:
+            return
+        longest = max(runs, key=len)
+        labels = " → ".join(subject.kernels[i].kernel.label for i in longest[:5])
+        more = " → …" if len(longest) > 5 else ""
+        runtime = subject.report.kernels.runtime.name
+        count = f"{len(runs)} places, {len(taken)}" if len(runs) > 1 else f"{len(taken)}"
+        where = f", the longest at {subject.kernels[longest[0]].kernel.anchor.name}"
+        yield self.finding(
+            f"{count} elementwise kernels in a row under {runtime}{where}: {labels}{more}",
+            f"use a fused operator, or a runtime that fuses them ({', '.join(fusing())})",
+            nodes=[n for run in runs for i in run for n in subject.kernels[i].kernel.nodes],
+            gain=subject.fusing(runs, self.code),
+            is_whole=True,
+        )
 
 
 def fusing() -> Iterator[str]:

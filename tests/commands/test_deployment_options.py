@@ -214,7 +214,6 @@ def test_one_field_has_one_name_at_a_time(capsys: pytest.CaptureFixture[str]) ->
         ("measure", ["--runtime", "tensorrt"], "--runtime: tensorrt cannot be run here (eager"),
         ("roofline", ["h100", "-t", "a100"], "give TARGET or --target"),
         ("sweep", [], "give --dim NAME=RANGE"),
-        ("check", ["--isolated"], "budgets are in the file that --isolated leaves out"),
     ],
 )  # fmt: skip
 def test_what_does_not_go_together_is_one_line(

@@ -48,10 +48,11 @@ def found(
     runtime: str = "ort",
     min_gain: float = 0.0,
     dtype: str = "",
+    tf32: bool = True,
 ) -> list[Finding]:
     """Findings of some rules, or of all."""
     settings = Settings()
-    report = analyze(source, target, dims=dims, runtime=runtime, dtype=dtype)
+    report = analyze(source, target, dims=dims, runtime=runtime, dtype=dtype, tf32=tf32)
     linter = Linter(settings, selected(settings, codes), min_gain)
     return list(linter.check(report, "m.onnx").findings)
 

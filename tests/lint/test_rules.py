@@ -154,6 +154,98 @@ def test_elementwise_kernels_in_a_row_are_found_where_the_runtime_leaves_them() 
     assert found(m, "PF106", runtime="inductor") == []
 
 
+def test_chains_of_a_model_are_one_finding_with_the_gain_of_all() -> None:
+    names = ["Sin", "Abs"] * 2
+    m = model(
+        [
+            node("Sin", ["x"], ["a"], name="sin"),
+            node("Abs", ["a"], ["b"], name="abs"),
+            node("MatMul", ["b", "w"], ["c"], name="product"),
+            node("Sin", ["c"], ["d"], name="sin2"),
+            node("Abs", ["d"], ["y"], name="abs2"),
+        ],
+        {"x": [1024, 1024]},
+        {"y": [1024, 1024]},
+        {"w": rows(1024, 1024)},
+    )
+    (finding,) = found(m, "PF106")
+    assert "2 places, 4 elementwise kernels" in finding.message
+    assert len(finding.nodes) == len(names)
+    assert (finding.place, finding.is_whole) == ("", True)
+    alone = found(
+        model(
+            [node("Sin", ["x"], ["a"]), node("Abs", ["a"], ["y"])],
+            {"x": [1024, 1024]},
+            {"y": [1024, 1024]},
+        ),
+        "PF106",
+    )[0]
+    assert finding.gain is not None
+    assert alone.gain is not None
+    assert finding.gain.time_s == pytest.approx(2 * alone.gain.time_s, rel=0.3)
+
+
+def layers(count: int, width: int) -> object:
+    nodes = [
+        node("MatMul", [f"v{k}", "w"], [f"v{k + 1}"], name=f"product{k}") for k in range(count)
+    ]
+    return model(nodes, {"v0": [8, width]}, {f"v{count}": [8, width]}, {"w": rows(width, width)})
+
+
+def test_a_run_that_waits_for_launches_gains_by_a_graph() -> None:
+    (finding,) = found(layers(8, 64), "PF108", runtime="eager")
+    assert "8 launches" in finding.message
+    assert finding.gain is not None
+    assert finding.gain.basis is Basis.DEPLOYMENT
+    assert 0.5 < finding.gain.share < 1
+    (finding,) = found(layers(8, 64), "PF108")
+    assert finding.gain is not None
+    assert 0.1 < finding.gain.share < 1
+    assert found(layers(8, 64), "PF108", runtime="cudagraph") == [], "they are recorded"
+    assert found(layers(1, 64), "PF108") == [], "a graph of one launch is none"
+    assert found(layers(8, 64), "PF108", target="generic-x86-64", runtime="ort-cpu") == []
+    big = model(
+        [node("MatMul", ["x", "w"], ["a"]), node("MatMul", ["a", "w"], ["y"])],
+        {"x": [8192, 4096]},
+        {"y": [8192, 4096]},
+        {"w": rows(4096, 4096)},
+    )
+    assert found(big, "PF108") == []
+
+
+def test_f32_is_wide_where_16_bits_are_faster() -> None:
+    big = {"x": [4096, 4096]}, {"y": [4096, 4096]}, {"w": rows(4096, 4096)}
+    m = model([node("MatMul", ["x", "w"], ["y"])], *big)
+    (finding,) = found(m, "PF407")
+    assert finding.gain is not None
+    assert 0.2 < finding.gain.share < 1
+    assert 0 < finding.gain.floor_s <= finding.gain.time_s
+    assert found(m, "PF407", dtype="f16") == [], "a precision was asked for"
+    assert found(m, "PF407", target="generic-x86-64", runtime="ort-cpu") == []
+    half = model(
+        [node("MatMul", ["x", "w"], ["y"])],
+        big[0],
+        big[1],
+        {"w": np.ones((4096, 4096), np.float16)},
+        dtype=F16,
+    )
+    assert found(half, "PF407") == []
+
+
+def test_tf32_is_missed_only_where_it_is_off_and_there_is_some() -> None:
+    m = model(
+        [node("MatMul", ["x", "w"], ["y"])],
+        {"x": [4096, 4096]},
+        {"y": [4096, 4096]},
+        {"w": rows(4096, 4096)},
+    )
+    (finding,) = found(m, "PF408", tf32=False)
+    assert finding.gain is not None
+    assert finding.gain.share > 0.5
+    assert found(m, "PF408") == []
+    assert found(m, "PF408", target="v100", tf32=False) == [], "it has none"
+
+
 def test_what_others_read_too_is_no_chain() -> None:
     m = model(
         [node("Sin", ["x"], ["a"]), node("Abs", ["a"], ["y"]), node("Neg", ["a"], ["z"])],
@@ -163,7 +255,7 @@ def test_what_others_read_too_is_no_chain() -> None:
     assert found(m, "PF106") == []
 
 
-def test_a_batch_of_one_is_noted_and_one_of_eight_is_not() -> None:
+def test_a_small_batch_is_noted_and_one_that_fills_the_machine_is_not() -> None:
     m = model(
         [node("MatMul", ["x", "w"], ["y"])],
         {"x": ["n", 512]},
@@ -173,7 +265,9 @@ def test_a_batch_of_one_is_noted_and_one_of_eight_is_not() -> None:
     (finding,) = found(m, "PF107", dims={"n": 1})
     assert finding.gain is not None
     assert 0 < finding.gain.share < 1
-    assert found(m, "PF107", dims={"n": 8}) == []
+    (finding,) = found(m, "PF107", dims={"n": 8})
+    assert "n = 8; in a batch of 64" in finding.message
+    assert found(m, "PF107", dims={"n": 1 << 16}) == []
     assert found(m, "PF107") == [], "an extent that nobody stated is nobody's mistake"
 
 

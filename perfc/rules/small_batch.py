@@ -1,4 +1,4 @@
-"""PF107: a batch that may be larger runs with one item."""
+"""PF107: a batch that does not fill the machine."""
 
 from __future__ import annotations
 
@@ -13,20 +13,22 @@ from perfc.lint.subject import Subject
 from perfc.passes.roofline import bounds
 from perfc.report.units import share
 
-BATCH = 8
+TIMES = 8
+LEAST_SHARE = 0.2
+"""Of the time of an item that a larger batch must save; a machine that is full saves little."""
 
 
-class BatchOfOne(Rule):
-    """A symbolic first extent of the inputs that is 1.
+class SmallBatch(Rule):
+    """A stated batch whose items would be much cheaper in a larger one.
 
     What it does:
         Finds the symbol that is the first extent of every input that has one, where its value was
-        given as 1. Compares the time of one item with an eighth of the time of eight. A
-        batch that nobody stated is assumed to be 1, which is no fault of the model's.
+        given. Compares the time of one item with that in a batch eight times as large, and reports
+        it where a fifth is saved at least. A batch that nobody stated is no fault of the model's.
 
     Why is this bad:
-        With one item weights are fetched for a single use, matrix products have few rows, and
-        launches take longer than what they launch.
+        With few items weights are fetched for little use, matrix products have few rows, waves are
+        part full, and launches take longer than what they launch.
 
     Example:
         perfc lint model.onnx --dim batch=1
@@ -42,23 +44,27 @@ class BatchOfOne(Rule):
     severity = Severity.NOTE
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """The batch symbol of the module, if it is 1."""
+        """The batch symbol of the module, if it is small."""
         report = subject.report
         firsts = {_first(v.type) for v in subject.graph.inputs} - {None}
         if len(firsts) != 1:
             return
         name = firsts.pop()
         given = {symbol_key(k): n for k, n in report.given.items()}
-        if name is None or given.get(name) != 1:
+        if name is None or given.get(name, 0) < 1:
             return
-        env = {**report.env, name: BATCH}
+        size = given[name]
+        many_items = size * TIMES
+        env = {**report.env, name: many_items}
         many = bounds(report.kernels, report.machine, env, tf32=report.tf32)
         whole = subject.gain_of(many, report.kernels, report.module, Basis.BOUNDS)
         now_s, floor_s = subject.now
-        then = ((now_s - whole.time_s) / BATCH, many.floor_s / BATCH)
+        then = ((now_s - whole.time_s) / TIMES, many.floor_s / TIMES)
         gain = Gain.of((now_s, floor_s), then, Basis.BOUNDS)
+        if gain.share < LEAST_SHARE:
+            return
         part = share(1 - gain.share)
-        message = f"{name} = 1; in a batch of {BATCH} an item costs {part} of it"
+        message = f"{name} = {size}; in a batch of {many_items} an item costs {part} of it"
         yield self.finding(
             message, "gather requests into batches", tensor=_holder(subject, name), gain=gain
         )

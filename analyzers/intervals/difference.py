@@ -1,0 +1,234 @@
+"""The interval of a difference of two sums of kernels: what is wrong alike on both sides cancels.
+
+As in a sum (`summing`), classes of kernels are wrong apart. Within a class on one machine the error
+of a kernel has two parts. The level is wrong for all kernels of the class alike: it multiplies both
+sides. The rest is the kernel's own. Own errors of two kernels are the more alike the nearer their
+extents lie: the semivariogram of held-out errors says how far (Matheron 1963, "Principles of
+geostatistics"; the numbers are in ``difference.toml``). A kernel that is on both sides has the same
+error there, and cancels.
+
+The end of the interval is the worst point on the ellipse of nine in ten that level and own errors
+span, as first-order reliability methods have it (Hasofer & Lind 1974). Where everything is
+proportional to its error this is the variance of a sum; but a kernel that waits for its launch does
+not follow the level, and the point is looked for where that is seen.
+"""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from perfc.ir.record import record
+
+from ..estimate.interval import Interval
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+Place = tuple[tuple[str, float], ...]
+"""Coordinates by name; 1 is a factor of two."""
+FILE = Path(__file__).with_suffix(".toml")
+ANY = "any"
+NINE_IN_TEN = 1.645
+"""Standard deviations of a normal distribution on either side that hold nine in ten."""
+DIRECTIONS = 24
+"""Points of half an ellipse that are looked at."""
+DIGITS = 9
+"""Amounts that differ by rounding alone are equal."""
+LARGEST = 1000
+"""Different kernels of a class whose pairs are looked at; own errors of the smaller ones add up."""
+
+
+@record
+class Semivariogram:
+    """How unlike the own errors of two kernels of a class are, in logarithms of time.
+
+    ``γ(d)² = nugget² + (sill² − nugget²) (1 − exp(−d / reach))``
+
+    Args:
+        nugget: standard deviation of the own error that kernels of equal counts do not share.
+        sill: of the whole own error.
+        reach: distance over which the rest of it fades; 1 is a factor of two in one extent.
+    """
+
+    nugget: float
+    sill: float
+    reach: float
+
+    def alike(self, distance: Array) -> Array:
+        """Correlation of what kernels share of their own errors."""
+        import numpy as np
+
+        found: Array = np.exp(-distance / self.reach)
+        return found
+
+
+@record
+class Uncertain:
+    """An amount of one kernel, all launches together, as one side of a difference has it.
+
+    Args:
+        group: who predicts, and the class of kernels; different ones are wrong apart.
+        place: `coordinates` of what it is predicted by.
+        amount: seconds or joules.
+    """
+
+    group: tuple[str, str]
+    place: Place
+    amount: Interval
+
+
+def coordinates(parameters: Mapping[str, float]) -> Place:
+    """Where a kernel of these extents, or counts, stands among others of its class.
+
+    >>> coordinates({"n": 3.0, "k": 7.0})
+    (('k', 3.0), ('n', 2.0))
+    """
+    return tuple((n, math.log2(1.0 + max(v, 0.0))) for n, v in sorted(parameters.items()))
+
+
+@cache
+def semivariograms() -> Mapping[str, Semivariogram]:
+    """By ``predictor.class``, and for ``any``. Made by ``benchmarks/difference_spread.py``."""
+    data = tomllib.loads(FILE.read_text(encoding="utf-8"))
+    return {
+        name: Semivariogram(entry["nugget"], entry["sill"], entry["reach"])
+        for name, entry in data.items()
+        if isinstance(entry, dict)
+    }
+
+
+def semivariogram_of(group: tuple[str, str]) -> Semivariogram:
+    """That of a class, of all classes where nobody measured it."""
+    known = semivariograms()
+    return known.get(".".join(group), known[ANY])
+
+
+def difference(old: Iterable[Uncertain], new: Iterable[Uncertain]) -> Interval | None:
+    """New less old, with the interval that holds nine in ten; None where both are the same.
+
+    >>> place = coordinates({"elements": 1e6})
+    >>> def kernel(ms): return Uncertain(("learned", "x"), place, Interval(ms / 3, ms, ms * 3))
+    >>> difference([kernel(1.0)], [kernel(1.0)]) is None
+    True
+    >>> found = difference([kernel(1.0)], [kernel(4.0)])
+    >>> 0 < found.low < 3.0 == found.mid < found.high
+    True
+    """
+    net: Counter[Uncertain] = Counter()
+    for side, sign in ((new, 1), (old, -1)):
+        for kernel in side:
+            net[rounded(kernel)] += sign
+    groups: dict[tuple[str, str], list[tuple[Uncertain, int]]] = {}
+    for kernel, count in net.items():
+        if count:
+            groups.setdefault(kernel.group, []).append((kernel, count))
+    if not groups:
+        return None
+    parts = [of_group(semivariogram_of(group), members) for group, members in groups.items()]
+    mid = math.fsum(p.mid for p in parts)
+    below = math.hypot(*(p.mid - p.low for p in parts))
+    above = math.hypot(*(p.high - p.mid for p in parts))
+    return Interval(mid - below, mid, mid + above)
+
+
+def rounded(kernel: Uncertain) -> Uncertain:
+    """The kernel with an amount that sums in another order do not change."""
+    low, mid, high = (
+        float(f"{end:.{DIGITS}g}")
+        for end in (kernel.amount.low, kernel.amount.mid, kernel.amount.high)
+    )
+    return Uncertain(kernel.group, kernel.place, Interval(low, mid, high))
+
+
+def of_group(own: Semivariogram, members: Sequence[tuple[Uncertain, int]]) -> Interval:
+    """The difference within a class; counts are negative on the old side."""
+    import numpy as np
+
+    members = sorted(members, key=lambda m: -abs(m[1]) * m[0].amount.mid)
+    count = np.array([n for _, n in members], np.float64)
+    low, mid, high = (
+        np.array([getattr(k.amount, end) for k, _ in members], np.float64)
+        for end in ("low", "mid", "high")
+    )
+    low, high = np.minimum(low, mid), np.maximum(high, mid)
+    alike = likeness(own, [k.place for k, _ in members[:LARGEST]])
+    below, above = End.of(low, mid, own), End.of(high, mid, own)
+    grows = count > 0
+    # the lower end has new kernels below and old ones above
+    shared = [np.where(grows, a.shared, b.shared) for a, b in ((below, above), (above, below))]
+    total = float(count @ mid)
+    least, most = total, total
+    for k in range(DIRECTIONS + 1):
+        level, rest = math.cos(math.pi * k / DIRECTIONS), math.sin(math.pi * k / DIRECTIONS)
+        there = mid * np.exp((below if level < 0 else above).level * abs(level))
+        centre = float(count @ there)
+        down = there - np.maximum(there * np.exp(rest * below.own), np.minimum(low, there))
+        up = np.minimum(there * np.exp(rest * above.own), np.maximum(high, there)) - there
+        least = min(least, centre - joint(count * np.where(grows, down, up), shared[0], alike))
+        most = max(most, centre + joint(count * np.where(grows, up, down), shared[1], alike))
+    return Interval(least, total, most)
+
+
+def likeness(own: Semivariogram, places: Sequence[Place]) -> Array:
+    """Correlations of what kernels share of their own errors, a row and a column for each."""
+    import numpy as np
+
+    squares = np.zeros((len(places), len(places)))
+    at = [dict(place) for place in places]
+    for name in sorted({name for place in at for name in place}):
+        column = np.array([place.get(name, 0.0) for place in at])
+        squares += np.subtract.outer(column, column) ** 2
+    return own.alike(np.sqrt(squares))
+
+
+def joint(signed: Array, shared: Array, alike: Array) -> float:
+    """How far own errors take the difference.
+
+    Args:
+        signed: how far each kernel's takes it.
+        shared: share of the variance that is alike in kernels that are.
+        alike: correlation of that part, of the first kernels; that of the others adds up.
+    """
+    common = signed * shared**0.5
+    seen, rest = common[: len(alike)], common[len(alike) :]
+    together = math.sqrt(max(float(seen @ alike @ seen), 0.0)) + float(abs(rest).sum())
+    return math.hypot(together, math.sqrt(float((signed**2 * (1 - shared)).sum())))
+
+
+@record
+class End:
+    """One side of intervals of kernels, in logarithms.
+
+    Args:
+        level: as far as the class is wrong as a whole.
+        own: as far as each kernel is wrong of itself; both together are the interval.
+        shared: share of the variance of ``own`` that kernels have the more alike the nearer they
+            are.
+    """
+
+    level: Array
+    own: Array
+    shared: Array
+
+    @classmethod
+    def of(cls, end: Array, mid: Array, spread: Semivariogram) -> End:
+        """The parts of the way from ``mid`` to ``end``."""
+        import numpy as np
+
+        with np.errstate(divide="ignore", invalid="ignore"):
+            whole = np.where(mid > 0, np.log(end / mid), 0.0)
+        whole = np.clip(whole, -50.0, 50.0)
+        own = np.minimum(np.abs(whole), NINE_IN_TEN * spread.sill)
+        level = np.sqrt(np.maximum(whole**2 - own**2, 0.0))
+        alone = np.minimum(own, NINE_IN_TEN * spread.nugget)
+        shared = 1 - (alone / np.where(own > 0, own, 1.0)) ** 2
+        return cls(np.sign(whole) * level, np.sign(whole) * own, shared)

@@ -1,0 +1,333 @@
+"""How unlike the errors of two kernels of a class are, by how far apart their extents lie.
+
+    python -m benchmarks.difference_spread DATA datasets/cpu-epyc-2c/kernels.csv.gz
+
+Writes `analyzers/intervals/difference.toml`. Errors are of rows held out: of unseen shapes, and of
+unseen machines where `--machines` asks for those too, which takes an hour. The semivariogram of a
+distance is half the mean square of the difference of two errors, as logarithms, on one machine
+(Matheron 1963). It is taken in bins of distance, every machine counting alike, of the worse way of
+holding out, and fitted by `nugget² + (sill² − nugget²) (1 − exp(−d / reach))`. Processors' kernels
+are those of a roofline alone, whose counts stand for extents. DATA is the folder that
+`perfc data fetch` fills; `--keep` a folder that errors are kept in for the next time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from perfc.analyzers.estimate.interval import Interval
+from perfc.analyzers.features.table import class_of, complete
+from perfc.analyzers.intervals.difference import (
+    ANY,
+    FILE,
+    Uncertain,
+    coordinates,
+    difference,
+    semivariograms,
+)  # fmt: skip
+from perfc.analyzers.training.evaluate import Asked, Tested
+from perfc.analyzers.training.experiments import OperatorExperiment, experiments
+from perfc.analyzers.training.machines import Memory
+from perfc.analyzers.training.protocols import (
+    Holdout,
+    UnseenMachine,
+    UnseenShapes,
+    every_fold,
+    targets,
+)
+from perfc.ir.record import record
+
+Array = NDArray[np.float64]
+
+NAMES = ("convolution", "elementwise", "matmul", "matmul_f32", "normalization", "softmax")
+SLOW = frozenset({"matmul", "matmul_f32"})
+"""Trained as for machines left out, with fewer trees, and one fold: errors are larger."""
+EDGES = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
+"""Of distances; kernels that are further apart have nothing in common that an edit changes."""
+MOST_ROWS = 2500
+"""Of a machine; more are drawn from."""
+LEAST_PAIRS, LEAST_ROWS = 30, 20
+PAIRS = 600
+"""Of each machine, whose differences are looked for in their intervals."""
+MOST = 3.0
+"""Errors as logarithms; what is further off counts as that."""
+KINDS = (
+    "conv",
+    "elementwise",
+    "matmul",
+    "movement",
+    "normalization",
+    "pool",
+    "reduction",
+    "softmax",
+)
+COLUMNS = {"flop": None, "read_bytes": "read_bytes", "write_bytes": "write_bytes"}
+HEAD = 'schema = 1\ntitle = "own errors of kernels: standard deviations of logarithms"\n'
+
+
+@record
+class Errors:
+    """Kernels of one machine, timed and predicted alike.
+
+    Args:
+        place: a row a kernel, coordinates as `difference.coordinates` has them.
+        times_s: a row a kernel: measured, low, predicted, high.
+    """
+
+    place: Array
+    times_s: Array
+
+    @property
+    def error(self) -> Array:
+        """Logarithm of measured over predicted time."""
+        measured, _, mid, _ = self.times_s.T
+        found: Array = np.clip(np.log(measured / mid), -MOST, MOST)
+        return found
+
+    def drawn(self, rng: np.random.Generator) -> Errors:
+        """At most so many of them."""
+        if len(self.error) <= MOST_ROWS:
+            return self
+        which = rng.choice(len(self.error), MOST_ROWS, replace=False)
+        return Errors(self.place[which], self.times_s[which])
+
+
+@record
+class Fit:
+    """A fitted semivariogram, and the rows that it is of."""
+
+    nugget: float
+    sill: float
+    reach: float
+    rows: int
+
+
+def held_out(
+    experiment: OperatorExperiment, folder: Path, *, machines: bool, quick: bool
+) -> Iterator[list[Tested]]:
+    """Rows with predictions of models that did not see them, a list for each way of holding out."""
+    blocks = experiment.rows(folder)
+    if quick:
+        recipe = experiment.recipe.for_unseen_machine()
+        experiment = replace(experiment, recipe=recipe, every_fold=False)
+    shapes = (
+        every_fold(experiment.group) if experiment.every_fold else (UnseenShapes(experiment.group),)
+    )
+    ways: list[tuple[Holdout, ...]] = [shapes]
+    if machines:
+        ways.append(tuple(UnseenMachine(t) for t in targets(blocks)))
+    for holdouts in ways:
+        memory, found = Memory(), list[Tested]()
+        for holdout in holdouts:
+            kept = memory if isinstance(holdout, UnseenMachine) else None
+            found += experiment.tested(blocks, holdout, print, kept).get(Asked.EVERYTHING, [])
+        yield found
+
+
+def of_machines(name: str, tested: Sequence[Tested]) -> list[Errors]:
+    """Errors by machine, element type, protocol and framework."""
+    kind = class_of(name)
+    parts: dict[tuple[object, ...], list[Errors]] = {}
+    for t in tested:
+        columns = complete(kind, t.rows.columns)
+        place = np.stack([coordinates_of(column) for _, column in sorted(columns.items())], axis=1)
+        found = t.estimates
+        times_s = np.stack([t.rows.time_s, found.low_s, found.time_s, found.high_s], axis=1)
+        key = (t.rows.target, t.rows.dtype, t.rows.protocol, t.rows.framework)
+        parts.setdefault(key, []).append(Errors(place, times_s))
+    return [joined(p) for p in parts.values()]
+
+
+def coordinates_of(column: Array) -> Array:
+    """One extent of many kernels as a coordinate."""
+    unique, back = np.unique(column, return_inverse=True)
+    each = [coordinates({"": float(value)})[0][1] for value in unique]
+    return np.array(each)[back.reshape(-1)]
+
+
+def joined(parts: Sequence[Errors]) -> Errors:
+    """Several as one."""
+    return Errors(
+        np.concatenate([p.place for p in parts]), np.concatenate([p.times_s for p in parts])
+    )
+
+
+def processor(path: Path, kind: str) -> list[Errors]:
+    """Kernels of a processor over the sustained roofline, by threads; each kernel once."""
+    rows = pd.read_csv(path)
+    rows = rows[(rows.kind == kind) & (rows.time_s > rows.inserted_s) & (rows.sustained_s > 0)]
+    # the runtime merged the others
+    rows = rows[rows.part_s == rows.time_s]
+    rows = rows.assign(
+        ratio=(rows.time_s - rows.inserted_s) / rows.sustained_s,
+        flop=2 * rows.mac + rows.alu + rows.sfu,
+    )
+    names = sorted(COLUMNS)
+    found = []
+    for _, own in rows.groupby("threads"):
+        once = own.groupby(["op", *names], as_index=False)[["ratio", "sustained_s"]].median()
+        low, mid, high = once.ratio.quantile([0.05, 0.5, 0.95])
+        place = np.stack([coordinates_of(once[n].to_numpy(float)) for n in names], axis=1)
+        times_s = np.outer(once.sustained_s, [1.0, low, mid, high])
+        times_s[:, 0] *= once.ratio
+        found.append(Errors(place, times_s))
+    return found
+
+
+def bins(machines: Sequence[Errors]) -> tuple[Array, Array]:
+    """Root of the semivariogram in every bin of distance, and its mean distance."""
+    rng = np.random.default_rng(0)
+    squares: list[list[float]] = [[] for _ in EDGES[1:]]
+    centres: list[list[float]] = [[] for _ in EDGES[1:]]
+    for machine in (m.drawn(rng) for m in machines if len(m.error) >= LEAST_ROWS):
+        above = np.triu_indices(len(machine.error), 1)
+        squared = sum(np.subtract.outer(c, c)[above] ** 2 for c in machine.place.T)
+        apart = np.sqrt(squared)
+        half = np.subtract.outer(machine.error, machine.error)[above] ** 2 / 2
+        for k, (low, high) in enumerate(pairwise(EDGES)):
+            inside = (apart >= low) & (apart < high)
+            if inside.sum() >= LEAST_PAIRS:
+                squares[k].append(float(half[inside].mean()))
+                centres[k].append(float(apart[inside].mean()))
+    nan = float("nan")
+    values = np.array([np.sqrt(np.mean(s)) if s else nan for s in squares])
+    return np.array([np.mean(c) if c else nan for c in centres]), values
+
+
+def fitted(ways: Sequence[Sequence[Errors]]) -> Fit:
+    """The semivariogram of the worse way of holding out, bin by bin."""
+    each = [bins(machines) for machines in ways]
+    worst = max(range(len(each)), key=lambda k: float(np.nanmax(each[k][1])))
+    centre = each[worst][0]
+    value = np.fmax.reduce([v for _, v in each])
+    known = np.isfinite(centre) & np.isfinite(value)
+    centre, value = centre[known], value[known]
+    print("   ", " ".join(f"{c:.2g}: {v:.2f}" for c, v in zip(centre, value, strict=True)))
+    sill = float(value.max())
+    best = (float("inf"), sill, 1.0)
+    for nugget in np.linspace(0.1, 1.0, 91) * sill:
+        for reach in np.geomspace(0.25, 16, 49):
+            curve = np.sqrt(nugget**2 + (sill**2 - nugget**2) * (1 - np.exp(-centre / reach)))
+            off = np.log(curve / value)
+            # too narrow is worse than too wide
+            loss = float((np.where(off < 0, 3 * off, off) ** 2).sum())
+            best = min(best, (loss, float(nugget), float(reach)))
+    rows = sum(len(m.error) for machines in ways for m in machines)
+    return Fit(best[1], sill, best[2], rows)
+
+
+def coverage(group: str, machines: Sequence[Errors]) -> str:
+    """How many measured differences of two kernels lie in their interval, by distance."""
+    rng = np.random.default_rng(1)
+    inside: list[list[bool]] = [[] for _ in EDGES[1:]]
+    predictor, _, class_name = group.partition(".")
+    for machine in (m.drawn(rng) for m in machines if len(m.error) >= LEAST_ROWS):
+        ordered = np.argsort(machine.place @ rng.standard_normal(machine.place.shape[1]))
+        firsts = rng.integers(0, len(ordered), PAIRS)
+        # neighbours along a line, and any two
+        steps = np.where(
+            rng.random(PAIRS) < 0.7, rng.integers(1, 9, PAIRS), rng.integers(1, len(ordered), PAIRS)
+        )
+        for i, j in zip(ordered[firsts], ordered[(firsts + steps) % len(ordered)], strict=True):
+            apart = float(np.sqrt(((machine.place[i] - machine.place[j]) ** 2).sum()))
+            sides = [
+                Uncertain(
+                    (predictor, class_name),
+                    tuple((f"x{n}", float(x)) for n, x in enumerate(machine.place[k])),
+                    Interval(*map(float, machine.times_s[k, 1:])),
+                )
+                for k in (i, j)
+            ]
+            found = difference(sides[:1], sides[1:])
+            k = int(np.searchsorted(EDGES, apart, side="right")) - 1
+            if found is not None and k < len(inside):
+                true = float(machine.times_s[j, 0] - machine.times_s[i, 0])
+                inside[k].append(found.low <= true <= found.high)
+    parts = [
+        f"{e:g}: {100 * np.mean(x):.0f} %"
+        for e, x in zip(EDGES[1:], inside, strict=True)
+        if len(x) >= LEAST_PAIRS
+    ]
+    every = [x for part in inside for x in part]
+    whole = f"{group}: {100 * np.mean(every):.0f} % of {len(every)} inside"
+    return f"{whole}; up to distance {', '.join(parts)}"
+
+
+def stored(folder: Path, name: str) -> list[list[Errors]]:
+    """Errors that an earlier run kept, a list for each way of holding out."""
+    ways = []
+    for way in ("shapes", "machines"):
+        path = folder / f"{name}-{way}.npz"
+        if path.is_file():
+            with np.load(path) as data:
+                count = len(data.files) // 2
+                ways.append([Errors(data[f"place{k}"], data[f"times{k}"]) for k in range(count)])
+    return ways
+
+
+def keep(folder: Path, name: str, ways: Sequence[Sequence[Errors]]) -> None:
+    """Write them down for the next run."""
+    for way, machines in zip(("shapes", "machines"), ways, strict=False):
+        arrays = {f"place{k}": m.place for k, m in enumerate(machines)}
+        arrays |= {f"times{k}": m.times_s for k, m in enumerate(machines)}
+        np.savez_compressed(folder / f"{name}-{way}.npz", **arrays)  # type: ignore[arg-type]
+
+
+def table(name: str, fit: Fit) -> str:
+    """One entry of the file."""
+    numbers = f"nugget = {fit.nugget:.3g}\nsill = {fit.sill:.3g}\nreach = {fit.reach:.3g}\n"
+    return f'["{name}"]\n{numbers}rows = {fit.rows}\n'
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("data", type=Path)
+    parser.add_argument("processor", type=Path)
+    parser.add_argument("--machines", action="store_true")
+    parser.add_argument("--quick", action="store_true", help="small forests, one fold, wider")
+    parser.add_argument("--keep", type=Path, default=Path(tempfile.mkdtemp(prefix="perfc-")))
+    options = parser.parse_args()
+    errors: dict[str, list[list[Errors]]] = {}
+    found: dict[str, Fit] = {}
+    for name in NAMES:
+        ways = stored(options.keep, name)
+        if not ways:
+            experiment = experiments()[name]
+            assert isinstance(experiment, OperatorExperiment)
+            tested = held_out(
+                experiment,
+                options.data,
+                machines=options.machines,
+                quick=options.quick or name in SLOW,
+            )
+            ways = [of_machines(name, way) for way in tested]
+            keep(options.keep, name, ways)
+        errors[f"learned.{name}"] = ways
+    for kind in KINDS:
+        errors[f"roofline.{kind}"] = [processor(options.processor, kind)]
+    for group, ways in errors.items():
+        print(group)
+        found[group] = fitted(ways)
+    worst = max(found.values(), key=lambda fit: fit.sill)
+    nugget = max(fit.nugget for fit in found.values())
+    found[ANY] = Fit(nugget, worst.sill, worst.reach, sum(f.rows for f in found.values()))
+    text = "\n".join([HEAD, *(table(*entry) for entry in found.items())])
+    FILE.write_text(text, encoding="utf-8")
+    print(text)
+    semivariograms.cache_clear()
+    for group, ways in errors.items():
+        for machines in ways:
+            print(coverage(group, machines))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,52 @@
+"""The entry of `perfc check` in a project's ``.pre-commit-config.yaml``."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+FILE = ".pre-commit-config.yaml"
+LARGEST_BYTES = 1 << 20
+ENTRY = """\
+- repo: local
+  hooks:
+    - id: perfc-check
+      name: perfc check
+      entry: perfc check
+      language: system
+      files: \\.onnx(\\.gz)?$
+      require_serial: true
+"""
+"""With the perfc that is installed."""
+_REPOS = re.compile(r"^repos:[ \t]*(#.*)?$", re.MULTILINE)
+_FIRST = re.compile(r"^([ \t]*)- ", re.MULTILINE)
+_OWN = re.compile(r"\bperfc[ -]check\b")
+
+
+def entered(text: str) -> str | None:
+    r"""A configuration of pre-commit with the entry first; None where nobody can tell where.
+
+    >>> print(entered("repos:\n- repo: local\n").splitlines()[1:4])
+    ['- repo: local', '  hooks:', '    - id: perfc-check']
+    """
+    if _OWN.search(text):
+        return text
+    if not text.strip():
+        return "repos:\n" + indented("  ")
+    repos = _REPOS.search(text)
+    if repos is None:
+        return None
+    at = repos.end() + 1
+    first = _FIRST.search(text, repos.end())
+    head = text if text.endswith("\n") else f"{text}\n"
+    return head[:at] + indented(first[1] if first else "  ") + head[at:]
+
+
+def indented(margin: str) -> str:
+    """The entry, ``margin`` before every line."""
+    return "".join(f"{margin}{line}\n" for line in ENTRY.splitlines())
+
+
+def root_of(folder: Path) -> Path | None:
+    """The top of the repository of git around a folder; None where there is none."""
+    return next((f for f in (folder, *folder.parents) if (f / ".git").exists()), None)

@@ -1,0 +1,174 @@
+"""``perfc init``: budgets, a baseline and the hook for the models of a project."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from perfc.errors import ModelError, ParseError
+from perfc.plain_text import say
+
+from ._deployment import DeploymentOptions, deployment_options
+
+if TYPE_CHECKING:
+    from perfc.check.config import Config
+
+UNREADABLE = 2
+
+
+@click.command("init")
+@click.argument("files", nargs=-1, type=click.Path())
+@deployment_options
+@click.option("--force", is_flag=True, help="Write over a perfc.toml and a perfc.lock.")
+@click.option("--no-hook", is_flag=True, help="Leave .pre-commit-config.yaml as it is.")
+def command(options: DeploymentOptions, files: tuple[str, ...], force: bool, no_hook: bool) -> int:
+    """Write a commented perfc.toml, a baseline and the entry of pre-commit, here.
+
+    They are about FILES, or the models that are found below this folder. Options that say how
+    models are run are written down. Nothing is written where a model cannot be analysed.
+
+    \b
+    Examples:
+      perfc init
+      perfc init models/*.onnx -t h100 --dim batch=8
+    """  # noqa: D301
+    from perfc.check import built_in, digests, lock_file, run
+    from perfc.check.baseline import Baseline
+
+    here = Path.cwd()
+    refused(options, here, force=force)
+    models = below(files, here) if files else built_in.models_in(here)
+    if not models:
+        hint = "name models: perfc init FILES"
+        raise ModelError("no .onnx or .onnx.gz files below this folder", where=str(here), hint=hint)
+    text = built_in.file_text(models, options.typed(), options.deployment().target)
+    config = read_back(text, here)
+    entries, errors = run.renewed(config, Baseline(), ())
+    for line in errors:
+        say(f"error: {line}", is_error=True)
+    if errors:
+        say("nothing is written", is_error=True)
+        return UNREADABLE
+    lock = lock_file.to_text(digests.predictor(), entries)
+    changes = {config.path: text, config.lock: lock}
+    notes: list[str] = []
+    if not no_hook:
+        changes |= hook_of(here, notes)
+    store(changes)
+    for path in changes:
+        say(f"wrote {path.relative_to(here) if path.is_relative_to(here) else path}")
+    for note in (*notes, f"{len(entries)} in the baseline; commit these files, then: perfc check"):
+        say(note)
+    return 0
+
+
+def refused(options: DeploymentOptions, here: Path, *, force: bool) -> None:
+    """Refuse what would lose something.
+
+    Raises:
+        ParseError: a file is there already.
+    """
+    from perfc import project_file
+    from perfc.check.config import LOCK
+
+    if options.config is not None or options.values:
+        flag = "--config" if options.config is not None else "--value"
+        raise click.UsageError(f"perfc init writes a perfc.toml of its own and takes no {flag}")
+    for name in (project_file.NAME, LOCK):
+        if (here / name).exists() and not force:
+            hint = "--force writes it anew; perfc check uses it as it is"
+            raise ParseError("there already", where=name, hint=hint)
+    found = project_file.find(here)
+    if found is not None and found.name == project_file.PROJECT and found.parent == here:
+        hint = "write [[tool.perfc.budget]] there; a perfc.toml would hide it"
+        raise ParseError("[tool.perfc] is there already", where=found.name, hint=hint)
+
+
+def below(files: Sequence[str], here: Path) -> list[str]:
+    """Files as the budgets name them.
+
+    Raises:
+        ModelError: one is not below the folder, or no model by its name.
+    """
+    from perfc.check.built_in import is_model, models_in
+
+    found: list[str] = []
+    for file in files:
+        path = (here / file).resolve()
+        if not path.is_relative_to(here.resolve()):
+            raise ModelError("not below this folder", where=file, hint="run perfc init above it")
+        name = path.relative_to(here.resolve()).as_posix()
+        if path.is_dir():
+            found += [f"{name}/{m}" if name != "." else m for m in models_in(path)]
+        elif not is_model(path.name):
+            raise ModelError("neither .onnx nor .onnx.gz", where=file)
+        else:
+            found.append(name)
+    return sorted(dict.fromkeys(found))
+
+
+def read_back(text: str, here: Path) -> Config:
+    """The budgets in a text that is not yet a file."""
+    import tempfile
+    from dataclasses import replace
+
+    from perfc import project_file
+    from perfc.check import config as configs
+    from perfc.check.config import LOCK
+
+    with tempfile.TemporaryDirectory(prefix="perfc-") as folder:
+        path = Path(folder) / project_file.NAME
+        path.write_text(text, encoding="utf-8")
+        found = configs.load(path)
+    return replace(found, path=here / project_file.NAME, lock=here / LOCK)
+
+
+def hook_of(here: Path, notes: list[str]) -> dict[Path, str]:
+    """The configuration of pre-commit with the entry; why there is none goes to ``notes``."""
+    from perfc.check import hook
+    from perfc.toml_file import read_text
+
+    root = hook.root_of(here)
+    if root is None:
+        notes.append(f"no repository of git here: {hook.FILE} is not written")
+        return {}
+    path = root / hook.FILE
+    old = read_text(path) if path.is_file() else ""
+    new = hook.entered(old)
+    if new is None:
+        notes.append(f"{hook.FILE} is left as it is; its entry for perfc would be:")
+        notes += hook.ENTRY.splitlines()
+        return {}
+    if new == old:
+        notes.append(f"{hook.FILE} has perfc check already")
+        return {}
+    notes.append("the hook runs once pre-commit is installed here: pre-commit install")
+    return {path: new}
+
+
+def store(changes: dict[Path, str]) -> None:
+    """Write all files, or leave all as they were.
+
+    Raises:
+        ParseError: one cannot be written.
+    """
+    from perfc.whole_file import write_whole
+
+    before = {path: path.read_bytes() if path.is_file() else None for path in changes}
+    done: list[Path] = []
+    try:
+        for path, text in changes.items():
+            write_whole(path, text.encode())
+            done.append(path)
+    except OSError as error:
+        for written in done:
+            content = before[written]
+            if content is None:
+                written.unlink()
+            else:
+                write_whole(written, content)
+        what = f"cannot be written: {error.strerror or error}"
+        raise ParseError(what, where=path.name, hint="nothing is written") from None

@@ -1,0 +1,75 @@
+"""PF108: a run that waits for its launches."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from perfc.lint.finding import Basis, Finding, Gain
+from perfc.lint.rule import Rule
+from perfc.lint.subject import Subject
+from perfc.passes.roofline import GRAPH_GAP
+from perfc.passes.runtimes import Launch, recorded
+from perfc.report.units import plural, share
+
+LEAST_SHARE = 0.1
+"""Of the run that must wait for launches before it is said."""
+
+
+class LaunchBound(Rule):
+    """A run that waits for launches rather than for what they launch.
+
+    What it does:
+        Sums the time that kernels, or a framework's host, wait for launches, where these are not
+        recorded, and reports it above a tenth of the run. The gain is that of a run whose launches
+        are replayed from a recorded graph: analysed under the runtime that does so, or else with
+        the gaps that recorded launches have.
+
+    Why is this bad:
+        A launch takes microseconds however little it starts. The machine is idle meanwhile.
+
+    Example:
+        session = onnxruntime.InferenceSession(path)           # 150 launches of 5 µs each
+
+    Use instead:
+        options = {"enable_cuda_graph": "1"}                   # or torch.cuda.CUDAGraph; or
+        perfc lint model.onnx --dim batch=8                    # more work for each launch
+
+    Source:
+        NVIDIA, CUDA C++ Programming Guide, section on CUDA graphs; ONNX Runtime, documentation of
+        the CUDA execution provider, "Using CUDA Graphs".
+    """
+
+    code = "PF108"
+
+    def check(self, subject: Subject) -> Iterator[Finding]:
+        """The run, where launches hold it up."""
+        report = subject.report
+        runtime, total = report.kernels.runtime, report.prediction.kernels_total
+        waiting = total.wait_s / total.time_s if total.time_s else 0.0
+        if report.machine.kind == "cpu" or runtime.launch is Launch.GRAPH or waiting < LEAST_SHARE:
+            return
+        launches = round(math.fsum(b.launches for b in subject.kernels))
+        if launches < 2:
+            return
+        twin = recorded(runtime)
+        is_torch = twin is not None and runtime.is_dispatched
+        gain = subject.deployed(runtime=twin.name) if twin and is_torch else replayed(subject)
+        flag = f" (--runtime {twin.name})" if twin and is_torch else ""
+        yield self.finding(
+            f"{share(waiting)} of the run waits for {plural(launches, 'launch', 'launches')}",
+            f"record them in a CUDA graph{flag}, or give each more work with a larger batch",
+            gain=gain,
+        )
+
+
+def replayed(subject: Subject) -> Gain:
+    """The gain where launches leave the gaps that recorded ones do."""
+    table, overhead = subject.report.prediction, subject.report.machine.launch_overhead_s
+    gap_s = overhead.value * GRAPH_GAP if overhead is not None else 0.0
+    kernels_s = math.fsum(
+        max(k.time_s - k.wait_s, min(k.time_s, b.launches * gap_s))
+        for k, b in zip(table.kernels, subject.kernels, strict=True)
+    )
+    then_s = table.total_of(kernels_s, GRAPH_GAP)
+    return Gain.of(subject.now, (then_s, subject.now[1]), Basis.BOUNDS)

@@ -1,0 +1,71 @@
+"""PF407: f32 where 16 bits serve."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from perfc.ir.types import DType
+from perfc.lint.finding import Finding
+from perfc.lint.rule import Rule
+from perfc.lint.subject import Subject
+from perfc.passes.ceilings import KernelBound
+from perfc.report.units import share
+
+HALF = "f16"
+LEAST_SHARE = 0.5
+"""Of the run in f32 before it is said of the model."""
+
+
+class WideType(Rule):
+    """A model in f32 that would be faster in 16 bits.
+
+    What it does:
+        Sums the time of kernels that compute in f32, where no precision was asked for, and reports
+        it above half of the run. The gain is that of the same model with every floating-point
+        tensor in f16, as `perfc analyze --dtype f16` says.
+
+    Why is this bad:
+        Half the bytes, and matrix units that are twice to sixteen times as fast in 16 bits. Most
+        trained networks lose no quality.
+
+    Example:
+        model.to(torch.float32)
+
+    Use instead:
+        model.half()                  # or bfloat16, or torch.autocast; then check the quality
+
+    Source:
+        Micikevicius et al. 2018, arXiv:1710.03740; data sheets of the targets.
+    """
+
+    code = "PF407"
+
+    def check(self, subject: Subject) -> Iterator[Finding]:
+        """The model, where most of its time is f32."""
+        report = subject.report
+        if report.dtype or report.machine.kind == "cpu":
+            return
+        part = share_in(subject, is_wide)
+        if part < LEAST_SHARE:
+            return
+        gain = subject.deployed(dtype=HALF)
+        if gain is None or gain.time_s <= 0:
+            return
+        yield self.finding(
+            f"{share(part)} of the run computes in f32",
+            f"store and compute in {HALF} or bf16 (--dtype {HALF}); check the model's quality",
+            gain=gain,
+        )
+
+
+def is_wide(bound: KernelBound) -> bool:
+    """Whether a kernel computes in f32."""
+    return bound.dtype is DType.F32
+
+
+def share_in(subject: Subject, chosen: Callable[[KernelBound], bool]) -> float:
+    """Share of the kernels' time that some of them take."""
+    table = subject.report.prediction
+    whole = sum(k.time_s for k in table.kernels)
+    times = zip(table.kernels, subject.kernels, strict=True)
+    return sum(k.time_s for k, b in times if chosen(b)) / whole if whole else 0.0
