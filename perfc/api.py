@@ -91,23 +91,25 @@ class Report:
             deployment=self.deployment.at(dims),
         )
 
-    def under(self, **changed: Unpack[DeploymentKeywords]) -> Report:
+    def under(self, target: str | None = None, **changed: Unpack[DeploymentKeywords]) -> Report:
         """The same model deployed otherwise: a what-if, which shares what is proved of the model.
 
         Another precision than one that is a what-if already, and sizes at which the formulas do
         not hold, are analysed anew.
 
         Args:
-            changed: fields of the deployment.
+            target: name of another target, or path of its file.
+            changed: other fields of the deployment.
 
         Raises:
             PerfcError: as ``analyze``.
 
         >>> report = analyze("examples/models/resnet50.onnx.gz", "a100")
-        >>> report.under(target="h100").machine.name
+        >>> report.under("h100").machine.name
         'h100-sxm5-80gb'
         """
-        how = self.deployment.stated({**changed})
+        stated: dict[str, object] = {} if target is None else {"target": os.fspath(target)}
+        how = self.deployment.stated({**stated, **changed})
         base = self._sized(sizes_of(how.dims))
         if base is None or (self.dtype and how.dtype != self.dtype):
             return analyze(self.model, values=self.values, predictor=self.predictor, deployment=how)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from perfc.analyzers.estimate.estimate import Estimate, Predictor
 from perfc.ir.record import record
 
+from .names import runtime_title
+
 if TYPE_CHECKING:
     from perfc.analyzers.runs.prediction import PredictionTable
     from perfc.api import Report
@@ -125,8 +127,8 @@ def of_kernel(report: Report, index: int, estimate: Estimate) -> str:
         case Predictor.ROOFLINE:
             return f"no predictor knows {noun}s on {where}: rates alone speak"
         case Predictor.STEPS if not estimate.is_own:
-            how = report.kernels.runtime.title.partition(",")[0]
-            return f"no run by {how} was measured on {where} in this precision"
+            how = runtime_title(report.kernels.runtime)
+            return f"no {report.dtype or 'such'} run by {how} was measured on {where}"
         case Predictor.STEPS:
             return f"on {where} such kernels were timed in whole runs alone, not one by one"
         case _:

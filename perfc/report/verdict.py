@@ -18,6 +18,7 @@ from perfc.ir.types import DType, TensorType
 from .amounts import open_symbols
 from .confidence import Confidence, confidence
 from .limits import LimitShare, limits
+from .names import runtime_title
 
 if TYPE_CHECKING:
     from perfc.api import Report
@@ -88,6 +89,7 @@ class Verdict:
         model: the file's name; the graph's where the model was given in memory.
         target: name of the machine.
         machine: its product name.
+        runtime: whose kernels run, in words.
         expected: the time and the ends that hold nine in ten such runs. Without a prediction all
             three are the time at measured rates.
         is_predicted: whether it is a prediction.
@@ -104,6 +106,7 @@ class Verdict:
     model: str
     target: str
     machine: str
+    runtime: str
     expected: Interval
     is_predicted: bool
     floor_s: float
@@ -134,6 +137,7 @@ class Verdict:
             PurePath(report.path).name or report.source.name,
             report.machine.name,
             machine_title(report.machine),
+            runtime_title(report.kernels.runtime),
             time,
             table is not None,
             roof.floor_s,
