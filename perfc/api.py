@@ -118,7 +118,8 @@ class Report:
             from perfc.passes.mixed import what_if
 
             module = am.apply(what_if(how.dtype), module)
-        kernels, machine = am.get(Fuse(how.table_name), module), load_machine(how.target)
+        kernels = am.get(Fuse(how.table_name), module)
+        machine = self.machine if target is None else load_machine(how.target)
         return replace(
             base,
             module=module,

@@ -114,7 +114,9 @@ def may_record(report: Report) -> bool:
     """Whether the launches could be recorded, and no runtime with a name does that."""
     now = report.kernels.runtime
     has_gaps = report.machine.launch_overhead_s is not None and report.machine.kind != "cpu"
-    return has_gaps and now.launch is not Launch.GRAPH and recorded(now) is None
+    if not has_gaps or now.launch is Launch.GRAPH:
+        return False
+    return now.steps is None or recorded(now) is None
 
 
 def what_if_s(report: Report, changed: DeploymentKeywords, *, predict: bool) -> float | None:
