@@ -126,7 +126,7 @@ def collect(report: Report, *, predict: bool = False) -> tuple[KernelRow, ...]:
     for i, (bound, prediction, energy) in enumerate(zip(bounds, predicted, energies, strict=True)):
         names = tuple([n.name for n in bound.kernel.nodes])
         # most are told apart by numbers alone; what they look like in full is compared once
-        twin = (bound.kernel.alike, bound.device_bytes, bound.floor_s, id(prediction))
+        twin = (bound.kernel.alike, bound.device_bytes, id(bound.floor), id(prediction))
         if twin not in twins:
             same = (*identity(bound), prediction)
             if same not in firsts:
@@ -228,22 +228,24 @@ class Group:
     @property
     def time_s(self) -> float:
         """Time of all of them."""
-        return sum(r.time_s for r in self.rows)
+        return len(self.rows) * self.first.time_s
 
     @property
     def predicted_s(self) -> float:
         """What all of them will take; their time at measured rates where nothing is predicted."""
-        return sum(r.predicted.time_s if r.predicted else r.time_s for r in self.rows)
+        first = self.first
+        return len(self.rows) * (first.predicted.time_s if first.predicted else first.time_s)
 
     @property
     def predicted_share(self) -> float:
         """Their share of that."""
-        return sum(r.predicted.share if r.predicted else r.share for r in self.rows)
+        first = self.first
+        return len(self.rows) * (first.predicted.share if first.predicted else first.share)
 
     @property
     def share(self) -> float:
         """Their share of the run's time."""
-        return sum(r.share for r in self.rows)
+        return len(self.rows) * self.first.share
 
 
 def groups(rows: Sequence[KernelRow]) -> list[Group]:
