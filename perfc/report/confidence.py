@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from perfc.analyzers.estimate.estimate import Estimate, Predictor
 from perfc.ir.record import record
 
-from .names import runtime_title
+from .names import machine_title, runtime_title
 
 if TYPE_CHECKING:
     from perfc.analyzers.runs.prediction import PredictionTable
@@ -86,7 +86,7 @@ def known(report: Report, table: PredictionTable) -> str:
     """What a good prediction rests on."""
     if table.total.predictor:
         return f"by {table.whole}"
-    where = machine_of(report)
+    where = machine_title(report.machine)
     own_s = math.fsum(
         k.time_s for k in table.kernels if k.is_own or k.predictor is Predictor.FITTED
     )
@@ -119,7 +119,7 @@ def unknown(report: Report, table: PredictionTable) -> str:
 
 def of_kernel(report: Report, index: int, estimate: Estimate) -> str:
     """Why the prediction of one kernel is no better."""
-    where = machine_of(report)
+    where = machine_title(report.machine)
     noun = NOUNS.get(estimate.class_name, f"{estimate.class_name.replace('_', ' ')} kernel")
     match estimate.predictor:
         case Predictor.FITTED:
@@ -151,11 +151,3 @@ def learned(report: Report, index: int, estimate: Estimate, noun: str, where: st
     if estimate.is_extrapolating:
         return f"no {dtype} {noun} of such extents was measured on {where}"
     return f"{dtype} {noun}s that were measured on {where} spread as widely"
-
-
-def machine_of(report: Report) -> str:
-    """The machine as sentences call it."""
-    from .verdict import machine_title
-
-    title = machine_title(report.machine)
-    return f"a{title[1:]}" if title.startswith("A ") else title

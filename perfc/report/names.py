@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from perfc.ir.problem import Problem, Product, Window
 
 if TYPE_CHECKING:
+    from perfc.machine import Machine
     from perfc.passes.fuse import Kernel
     from perfc.passes.runtimes import Runtime
 
@@ -47,6 +48,12 @@ def runtime_title(runtime: Runtime) -> str:
     """A runtime's product where it is one, else the name that ``--runtime`` takes."""
     product = runtime.title.partition(",")[0]
     return product if product[:1].isupper() or "(" in product else runtime.name.partition(":")[0]
+
+
+def machine_title(machine: Machine) -> str:
+    """The product name of a machine, without its architecture."""
+    product = re.split(r" \(|[,:] ", machine.description, maxsplit=1)[0] or machine.name
+    return f"a{product[1:]}" if product.startswith("A ") else product
 
 
 def place(anchors: Sequence[str], op_type: str = "") -> str:

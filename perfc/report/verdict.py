@@ -18,12 +18,11 @@ from perfc.ir.types import DType, TensorType
 from .amounts import open_symbols
 from .confidence import Confidence, confidence
 from .limits import LimitShare, limits
-from .names import runtime_title
+from .names import machine_title, runtime_title
 
 if TYPE_CHECKING:
     from perfc.api import Report
     from perfc.ir.graph import Value
-    from perfc.machine import Machine
 
 COLOUR_CHANNELS = (1, 3, 4)
 """Channels of inputs that are images: grey, RGB, RGBA."""
@@ -147,11 +146,6 @@ class Verdict:
             None if table is None else confidence(report, table),
             limits(roof, table),
         )
-
-
-def machine_title(machine: Machine) -> str:
-    """The product name of a machine, without its architecture."""
-    return re.split(r" \(|[,:] ", machine.description, maxsplit=1)[0] or machine.name
 
 
 def memory_need(report: Report) -> MemoryNeed:
