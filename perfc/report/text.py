@@ -154,8 +154,8 @@ def table_lines(table: Table, width: int) -> Iterator[tuple[Span, ...]]:
     yield from legend_lines(table.columns, scales, width)
     if left_out:
         words = f"no room at this width: {', '.join(left_out)}"
-        for line in wrapped(words, min(width, WIDEST_TEXT) - len(INDENT), ""):
-            yield (Span(INDENT), Span(line, Style.FAINT))
+        for part in wrapped(words, min(width, WIDEST_TEXT) - len(INDENT), ""):
+            yield (Span(INDENT), Span(part, Style.FAINT))
     widths = fitted(table.columns, texts, width - len(INDENT))
     right = [is_numeric(table, i) for i in range(len(table.columns))]
     for number, row in enumerate(texts):
