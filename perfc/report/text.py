@@ -29,7 +29,7 @@ from .units import DASH, Scale, Unit, scale_of
 INDENT = "  "
 GAP = "  "
 LEVELS = "▁▂▃▄▅▆▇█"
-LEAST_NAME = 10
+LEAST_NAME = 8
 """Characters that a column of names keeps on a narrow page."""
 WIDEST_TEXT = 100
 """Sentences are not wider than this, however wide the page."""
@@ -131,7 +131,7 @@ def fact_lines(rows: Sequence[Fact], width: int) -> Iterator[tuple[Span, ...]]:
         number = padded(str(r.value) if r.value else "", values, align_right=True)
         start = (Span(INDENT), Span(f"{r.label:{labels}}{GAP}", Style.FAINT))
         head: tuple[Span, ...] = (*start, Span(f"{number}{GAP}" if values else "", Style.NUMBER))
-        for line in wrapped(words, max(width - margin, 4 * LEAST_NAME), indent=""):
+        for line in wrapped(words, max(width - margin, 3 * LEAST_NAME), indent=""):
             yield (*head, Span(line.replace(HARD_SPACE, " ")))
             head = (Span(" " * margin),)
 
