@@ -148,11 +148,12 @@ def test_a_model_without_kernels_has_a_screen() -> None:
     assert len(screen.render(views, 80).splitlines()) <= screen.MOST_LINES
 
 
-def test_views_number_no_columns() -> None:
+@pytest.mark.parametrize("name", list(SETTINGS))
+def test_views_number_no_columns_and_fit(name: str) -> None:
     from perfc.report import NAMES, document
 
-    for width in (60, 80, 120, 200):
-        shown = render_text(document(views_of("gpt2"), NAMES), width)
+    for width in WIDTHS:
+        shown = render_text(document(views_of(name), NAMES), width)
         assert max(map(columns_of, shown.splitlines())) <= width
         assert not re.search(r"\[\d\]", shown)
 
