@@ -72,6 +72,8 @@ def command(
     """
     from perfc.passes.manager import Timing
 
+    if quiet and form != "text":
+        raise click.UsageError("--quiet is one line of text: leave --output-format out")
     shown = parse_views(views, full=full, everything=all_views)
     limit = UNSET if top is None else parse_top(top)
     timing = Timing()

@@ -160,8 +160,8 @@ def help_lines(useful: Sequence[Remedy], verdict: Verdict, width: int) -> Iterat
 
 def fitting(remedy: Remedy, width: int) -> str:
     """A change and its option, or the one that says more where there is no room for both."""
-    both = f"{remedy.name} ({remedy.option or 'assumed gaps'})"
-    forms = (both, remedy.name, remedy.option or remedy.name)
+    option = printable(remedy.option)
+    forms = (f"{remedy.name} ({option or 'assumed gaps'})", remedy.name, option or remedy.name)
     return next((f for f in forms if columns_of(f) <= width), elided(forms[-1], width))
 
 

@@ -204,6 +204,11 @@ def test_quiet_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
         assert words in line
 
 
+def test_quiet_is_text_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["analyze", RESNET, "-q", "--output-format", "json"]) == 2
+    assert "--quiet" in capsys.readouterr().err
+
+
 def test_full_and_views_are_as_before(capsys: pytest.CaptureFixture[str]) -> None:
     from perfc.report import DEFAULT
 
