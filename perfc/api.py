@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -17,15 +17,16 @@ from perfc.ir.graph import Module, Value
 from perfc.ir.known import Known
 from perfc.ir.sizes import bound_type, sizes_of
 from perfc.ir.types import Type
-from perfc.machine import Machine
+from perfc.machine import Machine, load_machine
 from perfc.passes.canonicalize import Canonicalize
 from perfc.passes.cost import Cost, CostTable
 from perfc.passes.fuse import Fuse, KernelTable
 from perfc.passes.liveness import Liveness, LivenessTable
 from perfc.passes.manager import Analyses, Instrument
-from perfc.passes.roofline import Roofline, RooflineTable
+from perfc.passes.roofline import Roofline, RooflineTable, bounds
 from perfc.passes.shapes import Shapes
-from perfc.passes.sizes import Sizes, with_numbers
+from perfc.passes.sizes import Sizes, holds, settled, with_numbers
+from perfc.passes.sizing import Sizing
 
 if TYPE_CHECKING:
     from perfc.analyzers.estimators import Execution
@@ -47,6 +48,7 @@ class Report:
             ``kernels`` for none.
         model: what was analysed: a path, bytes or a message.
         values: contents of its inputs that were given.
+        analyses: what passes found of it, shared by what-ifs.
     """
 
     path: str
@@ -63,6 +65,7 @@ class Report:
     predictor: str = ""
     model: Any = field(default=None, repr=False)
     values: Mapping[str, Any] = field(default_factory=dict[str, Any], repr=False)
+    analyses: Analyses = field(default_factory=Analyses, repr=False, compare=False)
 
     @property
     def dtype(self) -> str:
@@ -87,6 +90,60 @@ class Report:
             predictor=self.predictor,
             deployment=self.deployment.at(dims),
         )
+
+    def under(self, target: str | None = None, **changed: Unpack[DeploymentKeywords]) -> Report:
+        """The same model deployed otherwise: a what-if, which shares what is proved of the model.
+
+        Another precision than one that is a what-if already, and sizes at which the formulas do
+        not hold, are analysed anew.
+
+        Args:
+            target: name of another target, or path of its file.
+            changed: other fields of the deployment.
+
+        Raises:
+            PerfcError: as ``analyze``.
+
+        >>> report = analyze("examples/models/resnet50.onnx.gz", "a100")
+        >>> report.under("h100").machine.name
+        'h100-sxm5-80gb'
+        """
+        stated: dict[str, object] = {} if target is None else {"target": os.fspath(target)}
+        how = self.deployment.stated({**stated, **changed})
+        base = self._sized(sizes_of(how.dims))
+        if base is None or (self.dtype and how.dtype != self.dtype):
+            return analyze(self.model, values=self.values, predictor=self.predictor, deployment=how)
+        am, module = replace(self.analyses, instruments=()), self.module
+        if how.dtype != self.dtype:
+            from perfc.passes.mixed import what_if
+
+            module = am.apply(what_if(how.dtype), module)
+        kernels = am.get(Fuse(how.table_name), module)
+        machine = self.machine if target is None else load_machine(how.target)
+        return replace(
+            base,
+            module=module,
+            machine=machine,
+            cost=am.get(Cost(), module),
+            kernels=kernels,
+            liveness=am.get(Liveness(), module),
+            roofline=bounds(kernels, machine, base.env, tf32=how.tf32),
+            deployment=how,
+        )
+
+    def _sized(self, given: Mapping[str, int]) -> Report | None:
+        """The report with other numbers of symbols; None where its formulas do not hold there."""
+        changed = {n for n in {*given, *self.given} if given.get(n) != self.given.get(n)}
+        if not changed:
+            return self
+        if any(s.is_bound for s in self.source.symbols):
+            return None
+        with located(self.model):
+            sizes = settled(Sizing(self.source, self.source), given)
+        if sizes.numeric is not None and not holds(self.source, sizes.numeric, sizes.env):
+            return None
+        source = replace(self.source, symbols=sizes.declared)
+        return replace(self, source=source, given=given, env=sizes.env)
 
     @cached_property
     def execution(self) -> Execution:
@@ -167,6 +224,7 @@ def analyze(
         predictor,
         model,
         dict(values or {}),
+        am,
     )
 
 

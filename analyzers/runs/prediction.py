@@ -75,6 +75,20 @@ class PredictionTable:
         """Part of that in which kernels wait for their launches."""
         return math.fsum([k.wait_s for k in self.kernels])
 
+    @property
+    def behind_s(self) -> float:
+        """What the run takes longer because its host launches too slowly.
+
+        Waits of single kernels for their launches are not in it.
+        """
+        behind_s = self.kernels_total.wait_s - self.wait_s
+        return behind_s if behind_s > HOST_BOUND_S else 0.0
+
+    @property
+    def host_s(self) -> float:
+        """What the host takes beside the kernels: its own nodes, and what it keeps them waiting."""
+        return self.kernels_total.host_s + self.behind_s
+
     def total_with(self, times_s: Mapping[int, float]) -> float:
         """Time of the run if some kernels took other times, in seconds.
 
@@ -96,9 +110,7 @@ class PredictionTable:
         """
         now = self.kernels_total
         alone_s = self.kernels_s + now.host_s
-        behind_s = now.wait_s - self.wait_s
-        if behind_s <= HOST_BOUND_S:
-            behind_s = 0.0
+        behind_s = self.behind_s
         device_s = now.time_s - behind_s
         then_s = device_s * ((kernels_s + now.host_s) / alone_s) if alone_s else 0.0
         return self.as_printed(max(then_s, now.time_s * launch_factor if behind_s else 0.0))
@@ -254,7 +266,6 @@ def notes(kernels: Sequence[Estimate], machine: Machine, runtime: str) -> Iterab
     if not kernels:
         return
     whole = math.fsum(k.time_s for k in kernels)
-    strange = math.fsum(k.time_s for k in kernels if k.is_extrapolating)
     unknown = (k for k in kernels if k.predictor is Predictor.ROOFLINE and not k.is_measured)
     bare = math.fsum(k.time_s for k in unknown)
     if not any(k.is_measured for k in kernels):
@@ -265,5 +276,3 @@ def notes(kernels: Sequence[Estimate], machine: Machine, runtime: str) -> Iterab
     elif bare > 0.1 * whole:
         part = f"{100 * bare / whole:.0f} %"
         yield f"{part} of the time is of kernels no predictor knows: wide intervals"
-    if strange > 0.1 * whole:
-        yield f"{100 * strange / whole:.0f} % of the time is extrapolated beyond what was measured"

@@ -50,6 +50,12 @@ class Style(Enum):
     WARNING = "warning"
     BAR = "bar"
     NUMBER = "number"
+    GOOD = "good"
+    FAIR = "fair"
+    POOR = "poor"
+    COMPUTE = "compute"
+    TRAFFIC = "traffic"
+    WAITING = "waiting"
 
 
 @record
@@ -68,7 +74,10 @@ def render(document: Document, width: int) -> str:
 
 def lines(document: Document, width: int) -> Iterator[tuple[Span, ...]]:
     """The document line by line."""
-    yield (Span("perfc: ", Style.FAINT), Span(printable(document.title), Style.TITLE))
+    start = Span("perfc: ", Style.FAINT)
+    for line in wrapped(printable(document.title), width - len(start.text), ""):
+        yield (start, Span(line, Style.TITLE))
+        start = Span(" " * len(start.text))
     for section in document.sections:
         yield ()
         yield from section_lines(section, width)
@@ -122,7 +131,7 @@ def fact_lines(rows: Sequence[Fact], width: int) -> Iterator[tuple[Span, ...]]:
         number = padded(str(r.value) if r.value else "", values, align_right=True)
         start = (Span(INDENT), Span(f"{r.label:{labels}}{GAP}", Style.FAINT))
         head: tuple[Span, ...] = (*start, Span(f"{number}{GAP}" if values else "", Style.NUMBER))
-        for line in wrapped(words, max(width - margin, 4 * LEAST_NAME), indent=""):
+        for line in wrapped(words, max(width - margin, 3 * LEAST_NAME), indent=""):
             yield (*head, Span(line.replace(HARD_SPACE, " ")))
             head = (Span(" " * margin),)
 
@@ -145,7 +154,8 @@ def table_lines(table: Table, width: int) -> Iterator[tuple[Span, ...]]:
     yield from legend_lines(table.columns, scales, width)
     if left_out:
         words = f"no room at this width: {', '.join(left_out)}"
-        yield (Span(INDENT), Span(words, Style.FAINT))
+        for part in wrapped(words, min(width, WIDEST_TEXT) - len(INDENT), ""):
+            yield (Span(INDENT), Span(part, Style.FAINT))
     widths = fitted(table.columns, texts, width - len(INDENT))
     right = [is_numeric(table, i) for i in range(len(table.columns))]
     for number, row in enumerate(texts):
@@ -166,7 +176,7 @@ def table_lines(table: Table, width: int) -> Iterator[tuple[Span, ...]]:
 
 def texts_of(table: Table, scales: Sequence[Scale]) -> list[list[str]]:
     """Header and rows as text."""
-    head = [label(i, c, s) for i, c, s in headed(table.columns, scales)]
+    head = [titled(c, s) for c, s in zip(table.columns, scales, strict=True)]
     rows = [
         [cell_text(cell, scale) for cell, scale in zip(row, scales, strict=True)]
         for row in table.rows
@@ -175,7 +185,10 @@ def texts_of(table: Table, scales: Sequence[Scale]) -> list[list[str]]:
 
 
 def narrowed(table: Table, width: int) -> tuple[Table, list[str]]:
-    """The table without spare columns that take the room of names, and their titles."""
+    """The table without spare columns that take the room of names, and their titles.
+
+    Where even that leaves no room, only the first column of names stays.
+    """
     if not any(c.is_spare for c in table.columns):
         return table, []
     texts = texts_of(table, scales_of(table))
@@ -187,8 +200,13 @@ def narrowed(table: Table, width: int) -> tuple[Table, list[str]]:
     for i in reversed(range(len(need))):
         if sum(need[k] + len(GAP) for k in kept) - len(GAP) <= width - len(INDENT):
             break
-        if table.columns[i].is_spare:
-            kept.remove(i)
+        column = table.columns[i]
+        if column.is_spare and i in kept:
+            kept = [k for k in kept if k != i and table.columns[k].name != column.pair]
+    names = [k for k in kept if table.columns[k].is_name and not table.columns[k].wraps]
+    rest = sum(need[k] + len(GAP) for k in kept if k not in names)
+    if len(names) > 1 and rest + len(names) * (LEAST_NAME + len(GAP)) > width:
+        kept.remove(names[-1])
     left_out = [c.title for i, c in enumerate(table.columns) if i not in kept]
     rows = tuple(tuple(row[i] for i in kept) for row in table.rows)
     return Table(tuple(table.columns[i] for i in kept), rows), left_out
@@ -234,23 +252,6 @@ def scales_of(table: Table) -> list[Scale]:
     return [scales[c.unit] for c in table.columns]
 
 
-def headed(
-    columns: Sequence[Column], scales: Sequence[Scale]
-) -> Iterator[tuple[int, Column, Scale]]:
-    """Columns with their number in the legend, 0 for those without one."""
-    number = 0
-    for column, scale in zip(columns, scales, strict=True):
-        number += bool(column.legend)
-        yield number if column.legend else 0, column, scale
-
-
-def label(number: int, column: Column, scale: Scale) -> str:
-    """What stands above a column."""
-    if number:
-        return f"[{number}]"
-    return titled(column, scale)
-
-
 def titled(column: Column, scale: Scale) -> str:
     """A title with the unit of the column's numbers."""
     unit = scale.symbol if column.unit is not Unit.SHARE else ""
@@ -262,19 +263,12 @@ def titled(column: Column, scale: Scale) -> str:
 def legend_lines(
     columns: Sequence[Column], scales: Sequence[Scale], width: int
 ) -> Iterator[tuple[Span, ...]]:
-    """``[1] time µs: what it means``, as many in a line as fit."""
-    entries = [
-        f"[{n}] {titled(c, s)}: {c.legend}" for n, c, s in headed(columns, scales) if c.legend
-    ]
-    if not entries:
-        return
-    row = ""
-    for entry in entries:
-        if row and len(INDENT) + len(row) + 3 + len(entry) > min(width, 2 * WIDEST_TEXT):
-            yield (Span(INDENT), Span(row, Style.FAINT))
-            row = ""
-        row = f"{row}   {entry}" if row else entry
-    yield (Span(INDENT), Span(row, Style.FAINT))
+    """``time µs: what it means``, for columns whose titles do not say it."""
+    pairs = zip(columns, scales, strict=True)
+    entries = [f"{titled(c, s)}: {c.legend}" for c, s in pairs if c.legend]
+    for line in wrapped("; ".join(entries), min(width, WIDEST_TEXT) - len(INDENT), ""):
+        if entries:
+            yield (Span(INDENT), Span(line, Style.FAINT))
 
 
 def numbers(table: Table, i: int) -> list[float]:
