@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack
 
 from perfc.deployment import Deployment, DeploymentKeywords
 from perfc.errors import ModelError, ParseError, PerfcError
+from perfc.extents import sized
 from perfc.frontend import load
 from perfc.frontend.collector import paused_collector
 from perfc.ir.graph import Module, Value
@@ -23,7 +24,7 @@ from perfc.passes.cost import Cost, CostTable
 from perfc.passes.fuse import Fuse, KernelTable
 from perfc.passes.liveness import Liveness, LivenessTable
 from perfc.passes.manager import Analyses, Instrument
-from perfc.passes.roofline import Roofline, RooflineTable
+from perfc.passes.roofline import Roofline, RooflineTable, bounds
 from perfc.passes.shapes import Shapes
 from perfc.passes.sizes import Sizes, with_numbers
 
@@ -88,6 +89,19 @@ class Report:
             deployment=self.deployment.at(dims),
         )
 
+    def on(self, machine: Machine) -> Report:
+        """The same model, run alike on another machine; nothing is read or inferred again."""
+        table = bounds(self.kernels, machine, self.env, tf32=self.tf32)
+        how = replace(self.deployment, target=str(machine.path))
+        return replace(self, machine=machine, roofline=table, deployment=how)
+
+    @property
+    def batch(self) -> int:
+        """Examples of a run: the first extent of the inputs, 1 where they have none."""
+        from perfc.extents import batch_of
+
+        return batch_of(self.source, self.env)
+
     @cached_property
     def execution(self) -> Execution:
         """Kernels, machine and runtime, as estimators are asked of them."""
@@ -133,6 +147,7 @@ def analyze(
         deployment: how the model is run, as one value.
         keywords: the fields of a ``Deployment``, over those of ``deployment``: ``runtime``,
             ``runtime_version``, ``dtype``, ``tf32``, ``layout``, ``streams``, ``mode``, ``dims``.
+            ``batch`` and ``seq`` are short for ``dims={"batch": …}`` and ``dims={"seq": …}``.
 
     Raises:
         PerfcError: the model cannot be read, contradicts itself, the target is not known, or the
@@ -145,7 +160,7 @@ def analyze(
     how = (deployment or Deployment()).stated({**stated, **keywords})
     how.require_inference()
     am = Analyses(tuple(instruments))
-    source = typed(model, how.dims, values, am)
+    source, given = typed_sizes(model, how.dims, values, am)
     module = am.apply(Canonicalize(), source)
     if how.dtype:
         from perfc.passes.mixed import what_if
@@ -156,7 +171,7 @@ def analyze(
         source.origin.path,
         source,
         module,
-        sizes_of(how.dims),
+        given,
         source.defaults(),
         roofline.machine,
         am.get(Cost(), module),
@@ -181,9 +196,23 @@ def typed(
     Raises:
         PerfcError: as ``analyze``.
     """
+    return typed_sizes(model, dims, values, am)[0]
+
+
+def typed_sizes(
+    model: Any,
+    dims: Mapping[str, int] | None = None,
+    values: Mapping[str, Any] | None = None,
+    am: Analyses | None = None,
+) -> tuple[Module, dict[str, int]]:
+    """The typed module of a model, and the sizes given by the keys of its symbols.
+
+    Raises:
+        PerfcError: as ``analyze``.
+    """
     with located(model):
         module, given = read(model, dims, values)
-        return (am or Analyses()).apply(Sizes(tuple(given)), module)
+        return (am or Analyses()).apply(Sizes(tuple(given)), module), given
 
 
 def read(
@@ -191,17 +220,17 @@ def read(
     dims: Mapping[str, int] | None = None,
     values: Mapping[str, Any] | None = None,
 ) -> tuple[Module, dict[str, int]]:
-    """The module of a model as it is read, and the sizes given by its symbols' names.
+    """The module of a model as it is read, and the sizes given by its symbols' keys.
+
+    ``batch`` and ``seq`` among ``dims`` are the first extent of the inputs and the second one of
+    token inputs, where no symbol is called so.
 
     Raises:
         PerfcError: it cannot be read, or a size or content is none of its own.
     """
-    given = sizes_of(dims or {})
-    module = load(serialized(model), given, {k: contents(v) for k, v in (values or {}).items()})
-    unknown = sorted(set(given) - {s.name for s in module.symbols})
-    if unknown:
-        names = ", ".join(s.name for s in module.symbols) or "none"
-        raise ParseError(f"no symbol {unknown[0]!r} in the model", hint=f"its symbols: {names}")
+    stated = sizes_of(dims or {})
+    module = load(serialized(model), stated, {k: contents(v) for k, v in (values or {}).items()})
+    module, given = sized(module, dims or {})
     inputs = [v.name for v in module.graph.inputs]
     strange = sorted(set(values or ()) - set(inputs))
     if strange:

@@ -85,6 +85,9 @@ def deployment_in(path: Path, known: tuple[str, ...]) -> StatedDeployment:
             hint = meant(key, written)
             raise ParseError(f"no key {key!r} in {TABLE}", where=place(key), hint=hint)
         values[name] = value
+    from perfc.deployment import with_axes
+
+    values = with_axes(values, place)
     target = values.get("target")
     if isinstance(target, str):
         values["target"] = target_of(target, path)

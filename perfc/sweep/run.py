@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 
 from perfc.api import Report, located
+from perfc.extents import stood_for
 from perfc.ir.dim import Dim
 from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Value
@@ -114,7 +115,7 @@ class Evaluator:
 
     def env(self, dims: Mapping[str, int]) -> dict[str, int]:
         """The values of all symbols where some are ``dims``, not checked."""
-        given = {**self.report.given, **sizes_of(dims)}
+        given = {**self.report.given, **self.sized(dims)}
         return self.report.source.defaults(given)
 
     def checked(self, dims: Mapping[str, int]) -> Mapping[str, int]:
@@ -124,7 +125,11 @@ class Evaluator:
             ShapeError: these contradict each other or the model.
         """
         with located(self.report.model):
-            return settled(self.sizing, {**self.report.given, **sizes_of(dims)}).env
+            return settled(self.sizing, {**self.report.given, **self.sized(dims)}).env
+
+    def sized(self, dims: Mapping[str, int]) -> dict[str, int]:
+        """Sizes by the keys of symbols; ``batch`` and ``seq`` may stand for several."""
+        return sizes_by_key(self.report, dims)
 
     @property
     def gap_s(self) -> float:
@@ -172,6 +177,14 @@ class Evaluator:
             report=report if self.predicts else None,
         )
         return point, bounds
+
+
+def sizes_by_key(report: Report, dims: Mapping[str, int]) -> dict[str, int]:
+    """Sizes by the keys of the symbols that names stand for in a model."""
+    axes = stood_for(report.source, dims)
+    named = {name: value for name, value in dims.items() if name not in axes}
+    stood = {key: dims[name] for name, keys in axes.items() for key in keys}
+    return {**stood, **sizes_of(named)}
 
 
 def _nbytes(v: Value) -> Dim:
@@ -230,7 +243,7 @@ def sweep(
     capacities: list[Capacity] = []
     along = next((a for a in axes if len(a.values) > 1), axes[0])
     others = [a for a in axes if a is not along]
-    swept = frozenset(sizes_of({a.name: 0 for a in axes}))
+    swept = frozenset(sizes_by_key(report, {a.name: 0 for a in axes}))
     sizing = Sizing(report.source, report.source)
     for machine in machines:
         evaluator = Evaluator(report, machine, sizing, swept, predict)
