@@ -16,15 +16,15 @@ from .fuse import Kernel
 class Ceiling(Enum):
     """What can bind a kernel."""
 
-    MATRIX = "matrix"
-    VECTOR = "vector"
-    SPECIAL = "special function"
-    INTEGER = "integer"
-    L1 = "L1"
-    L2 = "L2"
+    MATRIX = "matrix units"
+    VECTOR = "vector units"
+    SPECIAL = "special function units"
+    INTEGER = "integer units"
+    L1 = "L1 cache"
+    L2 = "L2 cache"
     DEVICE = "device memory"
-    WAVES = "wave quantisation"
-    LAUNCH = "launch"
+    WAVES = "part-full waves"
+    LAUNCH = "launches"
 
     __hash__ = object.__hash__
 

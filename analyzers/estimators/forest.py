@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perfc.ir.record import record
 from perfc.machine import Unit
 from perfc.passes.runtimes import Launch
 
@@ -89,14 +90,56 @@ def learned(
         row = rows_of[alike]
         if row is None:
             continue
-        choices = (computed(row, machine, tf32=tf32), row[:2])
-        own = next((choice for choice in choices if choice[0] in known), None)
+        own = weighted(row, machine, known, tf32=tf32)
         if own is not None:
             groups.setdefault(own, []).append((i, row))
     found: dict[int, Estimate] = {}
     for (class_name, dtype), rows in groups.items():
         found |= predicted(bounds, class_name, dtype, rows, launch, folder)
     return found
+
+
+@record
+class Basis:
+    """The measured rows that a learned estimate may rest on.
+
+    Args:
+        class_name: class of kernels.
+        dtype: element type that is computed in.
+        machines: that ran kernels of the class in that type.
+        is_timed_so: whether some kernels were timed as those of this runtime run.
+    """
+
+    class_name: str
+    dtype: str
+    machines: tuple[str, ...]
+    is_timed_so: bool
+
+
+def basis(execution: Execution, index: int) -> Basis | None:
+    """The rows behind the estimate of a kernel; None where no class with weights knows it.
+
+    Raises:
+        WeightsError: weights that are damaged or of another schema.
+    """
+    machine, folder = execution.machine, execution.folder
+    row = lower(execution.bounds.kernels[index], execution.bounds.env)
+    known = predictor.known_classes(folder)
+    own = None if row is None else weighted(row, machine, known, tf32=execution.tf32)
+    if own is None:
+        return None
+    card = predictor.select(*own, INSIDE, machine.name, folder).card
+    launch = execution.kernels.runtime.launch
+    machines = dict.fromkeys(target for target, dtype, _ in card.kin if dtype == own[1])
+    return Basis(*own, tuple(machines), inside(card, launch) in card.protocols)
+
+
+def weighted(
+    row: Lowered, machine: Machine, known: Collection[str], *, tf32: bool
+) -> tuple[str, str] | None:
+    """The class with weights that predicts a kernel, and the element type; None without one."""
+    choices = (computed(row, machine, tf32=tf32), row[:2])
+    return next((choice for choice in choices if choice[0] in known), None)
 
 
 def computed(row: Lowered, machine: Machine, *, tf32: bool) -> tuple[str, str]:

@@ -75,6 +75,20 @@ class PredictionTable:
         """Part of that in which kernels wait for their launches."""
         return math.fsum([k.wait_s for k in self.kernels])
 
+    @property
+    def behind_s(self) -> float:
+        """What the run takes longer because its host launches too slowly.
+
+        Waits of single kernels for their launches are not in it.
+        """
+        behind_s = self.kernels_total.wait_s - self.wait_s
+        return behind_s if behind_s > HOST_BOUND_S else 0.0
+
+    @property
+    def host_s(self) -> float:
+        """What the host takes beside the kernels: its own nodes, and what it keeps them waiting."""
+        return self.kernels_total.host_s + self.behind_s
+
     def total_with(self, times_s: Mapping[int, float]) -> float:
         """Time of the run if some kernels took other times, in seconds.
 
@@ -96,9 +110,7 @@ class PredictionTable:
         """
         now = self.kernels_total
         alone_s = self.kernels_s + now.host_s
-        behind_s = now.wait_s - self.wait_s
-        if behind_s <= HOST_BOUND_S:
-            behind_s = 0.0
+        behind_s = self.behind_s
         device_s = now.time_s - behind_s
         then_s = device_s * ((kernels_s + now.host_s) / alone_s) if alone_s else 0.0
         return self.as_printed(max(then_s, now.time_s * launch_factor if behind_s else 0.0))

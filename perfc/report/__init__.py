@@ -6,12 +6,32 @@ from collections.abc import Collection
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from .confidence import Confidence, Grade
+from .limits import LimitShare
+from .verdict import Item, MemoryNeed, Throughput, Verdict
 from .views import DEFAULT, NAMES, TOP, Views, collect, document
 
 if TYPE_CHECKING:
     from perfc.api import Report
 
-__all__ = ["DEFAULT", "NAMES", "TOP", "Format", "Views", "collect", "document", "render", "written"]
+__all__ = [
+    "DEFAULT",
+    "NAMES",
+    "TOP",
+    "Confidence",
+    "Format",
+    "Grade",
+    "Item",
+    "LimitShare",
+    "MemoryNeed",
+    "Throughput",
+    "Verdict",
+    "Views",
+    "collect",
+    "document",
+    "render",
+    "written",
+]
 
 
 class Format(Enum):

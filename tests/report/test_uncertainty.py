@@ -79,7 +79,7 @@ def test_an_uncertain_rate_that_binds_the_run_is_named(
     assert found[0].key == MATRIX
     assert found[0].time_share > 0.9
     shown = text(tmp_path, capsys)
-    assert shown.count("uncertain rates: matrix (") == 1
+    assert shown.count("uncertain rates: matrix units (") == 1
     assert told in shown
     # the vector unit was measured once, and binds next to nothing
     assert all(r.time_share < 0.05 for r in found[1:])

@@ -1,0 +1,159 @@
+"""How far an expected time is to be trusted: one grade, and the one reason that counts most."""
+
+from __future__ import annotations
+
+import math
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from perfc.analyzers.estimate.estimate import Estimate, Predictor
+from perfc.ir.record import record
+
+if TYPE_CHECKING:
+    from perfc.analyzers.runs.prediction import PredictionTable
+    from perfc.api import Report
+
+HIGH_RATIO = 2.0
+"""Upper over lower end of the range, up to which confidence is high."""
+MEDIUM_RATIO = 4.0
+"""The same, up to which it is medium."""
+LEAST_MEASURED = 0.5
+"""Share of the time in kinds of kernels measured on the machine or a near one, for a high grade."""
+
+NOUNS = {
+    "attention": "attention kernel",
+    "attention_decode": "attention kernel",
+    "attention_prefill": "attention kernel",
+    "conv": "convolution",
+    "convolution": "convolution",
+    "elementwise": "elementwise kernel",
+    "matmul": "matrix product",
+    "matmul_f32": "matrix product",
+    "movement": "copy",
+    "normalization": "normalization",
+    "pool": "pooling kernel",
+    "softmax": "softmax",
+}
+"""Classes and kinds of kernels as a sentence calls one of them; others keep their name."""
+
+
+class Grade(Enum):
+    """How far an expected time is to be trusted, the best first."""
+
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+
+
+@record
+class Confidence:
+    """A grade and why it is not better, or why it is the best.
+
+    Args:
+        grade: high, medium or low.
+        reason: what counts most, in words that begin no sentence.
+    """
+
+    grade: Grade
+    reason: str
+
+
+def confidence(report: Report, table: PredictionTable) -> Confidence:
+    """The grade of a prediction, and its reason.
+
+    High: the upper end of the range is at most twice the lower one, and half of the time is in
+    kinds of kernels that were measured on the machine or a near one. Medium: at most four times.
+    Low: wider, or part of the costs is not known.
+    """
+    if report.cost.is_bound:
+        return Confidence(Grade.LOW, "the cost of some nodes is not known (--view coverage)")
+    if not table.kernels:
+        return Confidence(Grade.HIGH, "nothing is launched")
+    total = table.total
+    spread = total.high_s / total.low_s if total.low_s > 0 else math.inf
+    whole_s = table.kernels_s
+    measured_s = math.fsum(k.time_s for k in table.kernels if k.is_measured)
+    is_measured = measured_s >= LEAST_MEASURED * whole_s
+    if spread <= HIGH_RATIO and is_measured:
+        return Confidence(Grade.HIGH, known(report, table))
+    grade = Grade.MEDIUM if spread <= MEDIUM_RATIO else Grade.LOW
+    return Confidence(grade, unknown(report, table))
+
+
+def known(report: Report, table: PredictionTable) -> str:
+    """What a good prediction rests on."""
+    if table.total.predictor:
+        return f"by {table.whole}"
+    where = machine_of(report)
+    own_s = math.fsum(
+        k.time_s for k in table.kernels if k.is_own or k.predictor is Predictor.FITTED
+    )
+    part = own_s / table.kernels_s if table.kernels_s else 0.0
+    if part >= LEAST_MEASURED:
+        return f"kernels of these kinds were measured on {where}"
+    return f"kernels of these kinds were measured on machines like {where}"
+
+
+def unknown(report: Report, table: PredictionTable) -> str:
+    """What makes the range wide: the host, a predictor of whole runs, or a class of kernels."""
+    if table.total.predictor:
+        outside = f"{table.total.predictor} extrapolates: "
+        said = (note.removeprefix(outside) for note in table.notes if note.startswith(outside))
+        return next(said, f"by {table.whole}")
+    if table.behind_s > 0:
+        return "the host sets the pace, and its time a launch is assumed, not measured"
+    alike: dict[tuple[object, ...], list[int]] = {}
+    for i, k in enumerate(table.kernels):
+        alike.setdefault((k.predictor, k.class_name, k.is_own, k.is_extrapolating), []).append(i)
+
+    def width_s(indices: list[int]) -> float:
+        return math.fsum(
+            table.kernels[i].summed.high - table.kernels[i].summed.low for i in indices
+        )
+
+    widest = max(alike.values(), key=width_s)[0]
+    return of_kernel(report, widest, table.kernels[widest])
+
+
+def of_kernel(report: Report, index: int, estimate: Estimate) -> str:
+    """Why the prediction of one kernel is no better."""
+    where = machine_of(report)
+    noun = NOUNS.get(estimate.class_name, f"{estimate.class_name.replace('_', ' ')} kernel")
+    match estimate.predictor:
+        case Predictor.FITTED:
+            return f"{noun}s spread widely around the rates fitted on {where}"
+        case Predictor.ROOFLINE:
+            return f"no predictor knows {noun}s on {where}: rates alone speak"
+        case Predictor.STEPS if not estimate.is_own:
+            how = report.kernels.runtime.title.partition(",")[0]
+            return f"no run by {how} was measured on {where} in this precision"
+        case Predictor.STEPS:
+            return f"on {where} such kernels were timed in whole runs alone, not one by one"
+        case _:
+            return learned(report, index, estimate, noun, where)
+
+
+def learned(report: Report, index: int, estimate: Estimate, noun: str, where: str) -> str:
+    """The same of a kernel that forests predict."""
+    from perfc.analyzers.estimators.forest import basis
+
+    found = basis(report.execution, index)
+    if found is None:
+        return f"no {noun} like these was measured"
+    dtype = "TF32" if found.dtype == "tf32" else found.dtype
+    if not estimate.is_own:
+        nowhere = not found.machines
+        return f"no {dtype} {noun} was measured on {'any machine' if nowhere else where}"
+    if not found.is_timed_so:
+        return f"on {where} every {dtype} {noun} was timed by itself, none within a run"
+    if estimate.is_extrapolating:
+        return f"no {dtype} {noun} of such extents was measured on {where}"
+    return f"{dtype} {noun}s that were measured on {where} spread as widely"
+
+
+def machine_of(report: Report) -> str:
+    """The machine as sentences call it."""
+    from .verdict import machine_title
+
+    title = machine_title(report.machine)
+    return f"a{title[1:]}" if title.startswith("A ") else title

@@ -1,0 +1,195 @@
+"""The answer in one value: how long, how sure, what limits it, what it needs."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from enum import Enum
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from perfc.analyzers.estimate.interval import Interval
+from perfc.ir.dim import Dim
+from perfc.ir.evaluate import evaluate
+from perfc.ir.record import record
+from perfc.ir.types import DType, TensorType
+
+from .amounts import open_symbols
+from .confidence import Confidence, confidence
+from .limits import LimitShare, limits
+
+if TYPE_CHECKING:
+    from perfc.api import Report
+    from perfc.ir.graph import Value
+    from perfc.machine import Machine
+
+COLOUR_CHANNELS = (1, 3, 4)
+"""Channels of inputs that are images: grey, RGB, RGBA."""
+TOKENS = re.compile(r"(^|_)(input_?ids|tokens?|token_ids|ids)([._]?\d+)?$")
+"""Names of inputs that hold one token an element."""
+
+
+class Item(Enum):
+    """What a run works through, as throughput counts it."""
+
+    IMAGE = "images"
+    TOKEN = "tokens"
+    RUN = "runs"
+
+
+@record
+class Throughput:
+    """How much gets done in a second.
+
+    Args:
+        item: what is counted.
+        per_run: how many one run works through.
+        per_s: how many a second, at the expected time.
+    """
+
+    item: Item
+    per_run: int
+    per_s: float
+
+
+@record
+class MemoryNeed:
+    """Device memory of one run against what the machine has.
+
+    Args:
+        weight_bytes: stored tensors.
+        activation_bytes: most that live at once, weights not counted.
+        capacity_bytes: of the machine; None where its target does not say.
+        is_bound: whether more may be needed, because something is not known.
+    """
+
+    weight_bytes: int
+    activation_bytes: int
+    capacity_bytes: int | None
+    is_bound: bool
+
+    @property
+    def total_bytes(self) -> int:
+        """Both together."""
+        return self.weight_bytes + self.activation_bytes
+
+    @property
+    def fits(self) -> bool | None:
+        """Whether the machine has that much; None where nobody knows what it has."""
+        return None if self.capacity_bytes is None else self.total_bytes <= self.capacity_bytes
+
+
+@record
+class Verdict:
+    """The headline of one report. Times are of one run, in seconds.
+
+    Args:
+        model: the file's name; the graph's where the model was given in memory.
+        target: name of the machine.
+        machine: its product name.
+        expected: the time and the ends that hold nine in ten such runs. Without a prediction all
+            three are the time at measured rates.
+        is_predicted: whether it is a prediction.
+        floor_s: no run on the machine is faster.
+        throughput: at the expected time.
+        memory: against the machine's.
+        energy: joules of the board in one run; None where nobody fitted the power of such a
+            machine.
+        confidence: how far the expected time is to be trusted; None without a prediction.
+        limits: what the expected time goes to, the most first; shares add up to 1. Empty where
+            nothing takes time.
+    """
+
+    model: str
+    target: str
+    machine: str
+    expected: Interval
+    is_predicted: bool
+    floor_s: float
+    throughput: Throughput
+    memory: MemoryNeed
+    energy: Interval | None
+    confidence: Confidence | None
+    limits: tuple[LimitShare, ...]
+
+    @property
+    def time_s(self) -> float:
+        """The expected time."""
+        return self.expected.mid
+
+    @classmethod
+    def of(cls, report: Report, *, predict: bool = True) -> Verdict:
+        """The headline of ``report``.
+
+        Args:
+            report: what ``perfc.analyze`` returned.
+            predict: the predicted time; else the time at measured rates.
+        """
+        table = report.prediction if predict else None
+        roof = report.roofline
+        time = table.total.time if table is not None else Interval.exactly(roof.time_s)
+        energy = None if table is None or table.energy is None else table.energy
+        return cls(
+            PurePath(report.path).name or report.source.name,
+            report.machine.name,
+            machine_title(report.machine),
+            time,
+            table is not None,
+            roof.floor_s,
+            throughput(report, time.mid),
+            memory_need(report),
+            None if energy is None else Interval(energy.low_j, energy.energy_j, energy.high_j),
+            None if table is None else confidence(report, table),
+            limits(roof, table),
+        )
+
+
+def machine_title(machine: Machine) -> str:
+    """The product name of a machine, without its architecture."""
+    return re.split(r" \(|[,:] ", machine.description, maxsplit=1)[0] or machine.name
+
+
+def memory_need(report: Report) -> MemoryNeed:
+    """Weights and the peak of activations."""
+    table, env, device = report.liveness, report.env, report.machine.level("device")
+    return MemoryNeed(
+        int(evaluate(table.weight_bytes, env)),
+        int(table.peak(env)[0]),
+        device.capacity_bytes if device is not None else None,
+        table.is_bound,
+    )
+
+
+def throughput(report: Report, time_s: float) -> Throughput:
+    """What a run works through: images or tokens where the inputs say so, else runs.
+
+    An input is images where it has four axes and 1, 3 or 4 channels, tokens where it has two axes,
+    integers, and a name such as ``input_ids``.
+    """
+    item, per_run = Item.RUN, 1
+    unset = open_symbols(report)
+    for value in report.source.graph.inputs:
+        counted = None if unset else items(value, report.env)
+        if counted is not None:
+            item, per_run = counted
+            break
+    return Throughput(item, per_run, per_run / time_s if time_s > 0 else 0.0)
+
+
+def items(value: Value, env: Mapping[str, int]) -> tuple[Item, int] | None:
+    """What an input holds and how many; None where neither shape nor name says."""
+    type_ = value.type
+    if not isinstance(type_, TensorType) or type_.shape is None:
+        return None
+    shape: tuple[Dim, ...] = type_.shape
+    is_pixel = type_.dtype.is_float or type_.dtype is DType.U8
+    match len(shape):
+        case 4 if is_pixel and (shape[1] in COLOUR_CHANNELS or shape[3] in COLOUR_CHANNELS):
+            counted, item = shape[:1], Item.IMAGE
+        case 2 if not type_.dtype.is_float and TOKENS.search(value.name.lower()):
+            counted, item = shape, Item.TOKEN
+        case _:
+            return None
+    count = math.prod(int(evaluate(d, env)) for d in counted)
+    return (item, count) if count > 0 else None

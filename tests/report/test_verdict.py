@@ -1,0 +1,103 @@
+"""The headline value: shares of one base, throughput by what the input is, grades that differ."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import pytest
+
+import perfc
+from perfc.report import Grade, Item, Verdict
+
+MODELS = "examples/models/{}.onnx.gz"
+
+
+def verdict(
+    name: str,
+    target: str,
+    dims: Mapping[str, int] | None = None,
+    *,
+    predict: bool = True,
+    **how: str,
+) -> Verdict:
+    report = perfc.analyze(MODELS.format(name), target, dims=dims or {}, **how)
+    return Verdict.of(report, predict=predict)
+
+
+@pytest.mark.parametrize("runtime", ["ort", "eager", "cudagraph"])
+@pytest.mark.parametrize("predict", [True, False])
+def test_limits_are_shares_of_one_whole(runtime: str, predict: bool) -> None:
+    found = verdict("gpt2", "a100", runtime=runtime, predict=predict)
+    assert math.fsum(one.share for one in found.limits) == pytest.approx(1)
+    assert len({one.key for one in found.limits}) == len(found.limits)
+    shares = [one.share for one in found.limits]
+    assert shares == sorted(shares, reverse=True)
+
+
+def test_what_a_run_waits_is_its_launches_and_its_host() -> None:
+    report = perfc.analyze(MODELS.format("gpt2"), "a100", runtime="eager")
+    table, found = report.prediction, Verdict.of(report)
+    waiting = {one.key: one.share for one in found.limits}
+    assert table.behind_s > 0
+    assert waiting["host"] == pytest.approx(table.behind_s / table.total.time_s)
+    assert waiting["launch"] == pytest.approx(table.wait_s / table.total.time_s)
+
+
+@pytest.mark.parametrize(
+    ("name", "dims", "item", "per_run"),
+    [
+        ("resnet50", {"batch": 8}, Item.IMAGE, 8),
+        ("gpt2", {"batch": 2, "seq": 64}, Item.TOKEN, 128),
+    ],
+)
+def test_throughput_counts_what_the_input_is(
+    name: str, dims: Mapping[str, int], item: Item, per_run: int
+) -> None:
+    found = verdict(name, "a100", dims)
+    assert (found.throughput.item, found.throughput.per_run) == (item, per_run)
+    assert found.throughput.per_s * found.time_s == pytest.approx(per_run)
+
+
+def test_without_a_prediction_nobody_is_confident() -> None:
+    found = verdict("resnet50", "a100", predict=False)
+    assert found.confidence is None
+    assert found.energy is None
+    assert found.expected.low == found.expected.high == found.time_s >= found.floor_s
+
+
+def test_grades_tell_settings_apart() -> None:
+    """A grade that is always the same says nothing; neither does a reason."""
+    found = [
+        verdict(name, target, dtype=dtype)
+        for name in ("resnet50", "vit-b16", "gpt2")
+        for target in ("a100", "t4", "l4", "h100", "generic-x86-64")
+        for dtype in ("", "f16")
+    ]
+    told = [v.confidence for v in found if v.confidence is not None]
+    assert len(told) == len(found)
+    counts = {g: sum(one.grade is g for one in told) for g in Grade}
+    assert all(2 <= count <= len(told) * 2 // 3 for count in counts.values()), counts
+    assert len({one.reason for one in told}) >= 5
+
+
+def test_a_grade_keeps_its_promise() -> None:
+    for target in ("a100", "t4", "h100"):
+        found = verdict("vit-b16", target)
+        assert found.confidence is not None
+        ratio = found.expected.high / found.expected.low
+        match found.confidence.grade:
+            case Grade.HIGH:
+                assert ratio <= 2
+            case Grade.MEDIUM:
+                assert ratio <= 4
+            case Grade.LOW:
+                assert ratio > 4
+
+
+def test_memory_is_weighed_against_the_machine() -> None:
+    small = verdict("resnet50", "t4", {"batch": 8}).memory
+    assert small.fits is True
+    assert small.total_bytes == small.weight_bytes + small.activation_bytes
+    large = verdict("resnet50", "t4", {"batch": 65536}).memory
+    assert large.fits is False
