@@ -95,13 +95,6 @@ class Report:
         how = replace(self.deployment, target=str(machine.path))
         return replace(self, machine=machine, roofline=table, deployment=how)
 
-    @property
-    def batch(self) -> int:
-        """Examples of a run: the first extent of the inputs, 1 where they have none."""
-        from perfc.extents import batch_of
-
-        return batch_of(self.source, self.env)
-
     @cached_property
     def execution(self) -> Execution:
         """Kernels, machine and runtime, as estimators are asked of them."""
@@ -138,7 +131,7 @@ def analyze(
     """Analyse a model on a target.
 
     Args:
-        model: a path, a serialized model, or an ``onnx.ModelProto``.
+        model: a path, a serialized model, an ``onnx.ModelProto`` or a module of the IR.
         target: name of a target or path of a target file; ``a100`` by default.
         values: contents of inputs that drive shapes, nested lists or arrays.
         predictor: of the whole run, by name or card; by default the best that knows such runs,
@@ -229,7 +222,8 @@ def read(
         PerfcError: it cannot be read, or a size or content is none of its own.
     """
     stated = sizes_of(dims or {})
-    module = load(serialized(model), stated, {k: contents(v) for k, v in (values or {}).items()})
+    known = {k: contents(v) for k, v in (values or {}).items()}
+    module = model if isinstance(model, Module) else load(serialized(model), stated, known)
     module, given = sized(module, dims or {})
     inputs = [v.name for v in module.graph.inputs]
     strange = sorted(set(values or ()) - set(inputs))

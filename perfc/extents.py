@@ -13,7 +13,6 @@ from difflib import get_close_matches
 from perfc.errors import ParseError, ShapeError
 from perfc.frontend.roles import Place, Roles
 from perfc.ir.dim import Dim, Poly, symbol, symbols
-from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Basis, Module, SymbolDecl, Value, walk
 from perfc.ir.names import symbol_name
 from perfc.ir.record import record
@@ -237,12 +236,6 @@ def _outputs(typed: Module) -> list[tuple[str, TensorType]]:
     env = typed.defaults()
     types = ((v.name, bound_type(v.type, env)) for v in typed.graph.outputs)
     return [(name, type_) for name, type_ in types if isinstance(type_, TensorType)]
-
-
-def batch_of(module: Module, env: Mapping[str, int]) -> int:
-    """Examples of a run: the first extent of the inputs at sizes ``env``, 1 where there is none."""
-    first = next((p for _, p in places_of(module) if is_batch(p)), None)
-    return 1 if first is None else max(evaluate(first.shape[0], env), 1)
 
 
 def no_symbol(module: Module, name: str) -> ParseError:

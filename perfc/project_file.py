@@ -14,7 +14,8 @@ from perfc.toml_file import line_of, parse, read_text
 NAME = "perfc.toml"
 PROJECT = "pyproject.toml"
 TABLE = "deployment"
-TABLES = ("budget", "deployment", "lint", "lock", "per-file-ignores")
+PRICES = "prices"
+TABLES = ("budget", "deployment", "lint", "lock", "per-file-ignores", PRICES)
 """What the file may hold at its top."""
 
 

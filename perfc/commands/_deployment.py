@@ -266,12 +266,19 @@ class DeploymentOptions:
             return (also_at or flag_of(field)) if is_also else self.place(field)
 
         found = (default or Deployment()).stated(values, place)
-        if not is_several and len(names_in(found.target)) > 1:
+        if not is_several and (len(names_in(found.target)) > 1 or found.target == EVERY):
             hint = f"`perfc compare MODEL -t {found.target}` shows several side by side"
             raise ParseError("one target at a time", where=place("target"), hint=hint)
         if not is_whole:
             found.require_inference(place("mode"))
         return found
+
+    @property
+    def has_several_targets(self) -> bool:
+        """Whether more than one target is named."""
+        stated = self.target or self.of_file.values.get("target")
+        names = names_in(stated) if isinstance(stated, str) else []
+        return len(names) > 1 or names == [EVERY]
 
     def machines(self, names: str) -> tuple[Machine, ...]:
         """The targets named, each once; ``all`` stands for every one there is.

@@ -59,9 +59,14 @@ def command(
     """Report what MODEL will take on a target, what bounds it, and why.
 
     MODEL is .onnx, .onnx.gz or ONNX text; of the weights only constants of a few KiB are read.
+    Several targets, as in -t a100,h100, give one row each, as `perfc compare` does.
     """
     from perfc.passes.manager import Timing
 
+    if options.has_several_targets:
+        if views or all_views or print_ir_after or predictor:
+            raise click.UsageError("views, predictors and the IR are of one target at a time")
+        return side_by_side(options, model, form, output, predict=not no_predict)
     shown = parse_views(views, everything=all_views)
     limit = parse_top(top)
     timing = Timing()
@@ -84,6 +89,22 @@ def command(
     if strict and not found.coverage.is_complete:
         say(f"incomplete: {found.coverage.line}", is_error=True)
         return INCOMPLETE
+    return 0
+
+
+def side_by_side(
+    options: DeploymentOptions, model: str, form: str, output: Path | None, *, predict: bool
+) -> int:
+    """The headlines of several targets, as `perfc compare` shows them.
+
+    Raises:
+        UsageError: a format that is of one report.
+    """
+    from . import compare
+
+    if form not in compare.FORMATS:
+        raise click.UsageError(f"{form} is of one target; several give one table")
+    compare.show(compare.compared(options, (model,), predict=predict), form, output)
     return 0
 
 
