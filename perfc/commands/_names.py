@@ -33,9 +33,9 @@ class Names(click.ParamType[str]):
 
 def targets() -> Iterable[str]:
     """The machines."""
-    from perfc.machine import list_machines
+    from perfc.machine import HOST, list_machines
 
-    return (listing.name for listing in list_machines())
+    return (HOST, *(listing.name for listing in list_machines()))
 
 
 def runtimes() -> Iterable[str]:
