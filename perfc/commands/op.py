@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from perfc.ir.record import record
+from perfc.single_kernel import KERNELS, Kernel, module_of
 
 from ._deployment import DeploymentOptions, deployment_options
 from ._document import show_document
+from ._options import parse_dims
 from ._output import emit, format_options
 
 if TYPE_CHECKING:
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
     from perfc.ir.graph import Module
     from perfc.passes.fuse import Kernel as FusedKernel
     from perfc.report.document import Document, Note
-    from perfc.single_kernel import Kernel
 
 SCHEMA = "perfc-op/1"
 FLAG = "--{}"
@@ -31,26 +32,17 @@ FLAG = "--{}"
 class Kinds(click.Group):
     """One subcommand for each kind of kernel, with its extents as options."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Names of the kinds."""
-        from perfc.single_kernel import KERNELS
-
-        return list(KERNELS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The subcommand of a kind."""
-        from perfc.single_kernel import KERNELS
-
-        return kind_command(cmd_name, KERNELS[cmd_name]) if cmd_name in KERNELS else None
-
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The kind that ``args`` name, or what there is."""
-        known = self.list_commands(ctx)
-        if args and not args[0].startswith("-") and args[0] not in known:
-            ctx.fail(f"no kernel {args[0]!r}; there are {', '.join(known)}")
+        if args and not args[0].startswith("-") and args[0] not in self.commands:
+            ctx.fail(f"no kernel {args[0]!r}; there are {', '.join(self.commands)}")
         return super().resolve_command(ctx, args)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The kinds, in the order of their table."""
+        return list(self.commands)
 
 
 @click.group("op", cls=Kinds)
@@ -70,7 +62,7 @@ def kind_command(name: str, kernel: Kernel) -> click.Command:
         ctx: click.Context, options: DeploymentOptions, /, form: str, output: Path | None,
         function: str = "", **extents: int | None,
     ) -> None:  # fmt: skip
-        module = module_of(name, options, function, extents)
+        module = asked(name, options, function, extents)
         how = deployment_of(module, options)
         show(Kernels.of(module, how), compared(module, how, options), form, output)
 
@@ -97,7 +89,7 @@ def extent_options(kernel: Kernel) -> Iterator[Callable[[Any], Any]]:
         yield click.option("--function", default="", metavar="NAME", help=words)
 
 
-def module_of(
+def asked(
     kind: str, options: DeploymentOptions, function: str, extents: Mapping[str, int | None]
 ) -> Module:
     """The model of one node.
@@ -105,13 +97,9 @@ def module_of(
     Raises:
         ParseError: an extent that is missing, none, or not the kind's.
     """
-    from perfc import single_kernel
-
-    from ._options import parse_dims
-
     if options.values:
         raise click.UsageError("--value is of a model's input")
-    return single_kernel.module_of(kind, {**extents, **parse_dims(options.sizes)}, function)
+    return module_of(kind, {**extents, **parse_dims(options.sizes)}, function)
 
 
 def deployment_of(module: Module, options: DeploymentOptions) -> Deployment:
@@ -215,3 +203,7 @@ def note_of(kernels: Kernels, row: Row) -> Note:
     text = f"{row.verdict.target}: {' and '.join(rates)} at the expected time"
     sure = row.verdict.confidence
     return Note(f"{text}; {sure.grade.value} confidence: {sure.reason}" if sure else text)
+
+
+for _name, _kernel in KERNELS.items():
+    command.add_command(kind_command(_name, _kernel))

@@ -115,9 +115,9 @@ def _show(drawn: Chart, form: str, output: Path | None, top: int | None) -> None
 
             deliver(svg(drawn), output)
         case "html":
-            from perfc.chart.drawing import page
+            from perfc.html.roofline_page import roofline_page
 
-            deliver(page(drawn), output)
+            deliver(roofline_page(drawn), output)
         case _:
             from perfc.chart.table import document
 

@@ -8,14 +8,14 @@ from pathlib import Path
 import click
 
 from ._deployment import DeploymentOptions, deployment_options
-from ._output import emit, format_options
+from ._output import deliver, emit, format_options
 
 
 @click.command("sweep")
 @click.argument("model", type=click.Path(dir_okay=False))
 @click.option("--top", default=5, show_default=True, help="Kernels whose bounds are followed.")
 @click.option("--no-predict", is_flag=True, help="Sustained times and floors, no prediction.")
-@format_options("text", "csv", "json")
+@format_options("text", "csv", "json", "html")
 @deployment_options
 def command(
     options: DeploymentOptions,
@@ -42,5 +42,10 @@ def command(
     machines = options.machines(how.target)
     report = options.report(model, replace(how, target=str(machines[0].path)))
     found = sweep(report, axes, machines, top=top, predict=not no_predict)
+    if form == "html":
+        from perfc.html.sweep_page import sweep_page
+
+        deliver(sweep_page(found), output)
+        return
     render = {"text": render_text, "csv": render_csv, "json": render_json}[form]
     emit(render(found), output)
