@@ -114,6 +114,7 @@ class Inference:
         default_factory=dict[tuple[Type, Type], tuple[Type, bool]]
     )
     bound: dict[Type, Type] = field(default_factory=dict[Type, Type])
+    equal: dict[Type, Type] = field(default_factory=dict[Type, Type])
     applications: list[Application] = field(default_factory=list[Application])
     steps: int = 0
     refused: Node | None = None
@@ -187,6 +188,8 @@ class Inference:
         before = issued()
         try:
             types, folded = applied(op, ins)
+            # one object for equal types: further down, they are compared by identity first
+            types = tuple([self.equal.setdefault(t, t) for t in types])
         except UNFORESEEN:
             self.applications.append(Application(op, ins, NOTHING))
             return NOTHING

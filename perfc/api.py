@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from perfc.deployment import Deployment, DeploymentKeywords
 from perfc.errors import ModelError, ParseError, PerfcError
-from perfc.extents import sized
+from perfc.extents import keyed, sized
 from perfc.frontend import load
 from perfc.frontend.collector import paused_collector
 from perfc.ir.graph import Module, Value
 from perfc.ir.known import Known
 from perfc.ir.sizes import bound_type, sizes_of
 from perfc.ir.types import Type
-from perfc.machine import Machine
+from perfc.machine import Machine, load_machine
 from perfc.passes.canonicalize import Canonicalize
 from perfc.passes.cost import Cost, CostTable
 from perfc.passes.fuse import Fuse, KernelTable
@@ -26,7 +26,8 @@ from perfc.passes.liveness import Liveness, LivenessTable
 from perfc.passes.manager import Analyses, Instrument
 from perfc.passes.roofline import Roofline, RooflineTable, bounds
 from perfc.passes.shapes import Shapes
-from perfc.passes.sizes import Sizes, with_numbers
+from perfc.passes.sizes import Sizes, holds, settled, with_numbers
+from perfc.passes.sizing import Sizing
 
 if TYPE_CHECKING:
     from perfc.analyzers.estimators import Execution
@@ -48,6 +49,7 @@ class Report:
             ``kernels`` for none.
         model: what was analysed: a path, bytes or a message.
         values: contents of its inputs that were given.
+        analyses: what passes found of it, shared by what-ifs.
     """
 
     path: str
@@ -64,6 +66,7 @@ class Report:
     predictor: str = ""
     model: Any = field(default=None, repr=False)
     values: Mapping[str, Any] = field(default_factory=dict[str, Any], repr=False)
+    analyses: Analyses = field(default_factory=Analyses, repr=False, compare=False)
 
     @property
     def dtype(self) -> str:
@@ -89,11 +92,60 @@ class Report:
             deployment=self.deployment.at(dims),
         )
 
-    def on(self, machine: Machine) -> Report:
-        """The same model, run alike on another machine; nothing is read or inferred again."""
-        table = bounds(self.kernels, machine, self.env, tf32=self.tf32)
-        how = replace(self.deployment, target=str(machine.path))
-        return replace(self, machine=machine, roofline=table, deployment=how)
+    def under(self, target: str | None = None, **changed: Unpack[DeploymentKeywords]) -> Report:
+        """The same model deployed otherwise: a what-if, which shares what is proved of the model.
+
+        Another precision than one that is a what-if already, and sizes at which the formulas do
+        not hold, are analysed anew.
+
+        Args:
+            target: name of another target, or path of its file.
+            changed: other fields of the deployment.
+
+        Raises:
+            PerfcError: as ``analyze``.
+
+        >>> report = analyze("examples/models/resnet50.onnx.gz", "a100")
+        >>> report.under("h100").machine.name
+        'h100-sxm5-80gb'
+        """
+        stated: dict[str, object] = {} if target is None else {"target": os.fspath(target)}
+        how = self.deployment.stated({**stated, **changed})
+        given = keyed(self.source, how.dims)
+        base = None if given is None else self._sized(given)
+        if base is None or (self.dtype and how.dtype != self.dtype):
+            return analyze(self.model, values=self.values, predictor=self.predictor, deployment=how)
+        am, module = replace(self.analyses, instruments=()), self.module
+        if how.dtype != self.dtype:
+            from perfc.passes.mixed import what_if
+
+            module = am.apply(what_if(how.dtype), module)
+        kernels = am.get(Fuse(how.table_name), module)
+        machine = self.machine if target is None else load_machine(how.target)
+        return replace(
+            base,
+            module=module,
+            machine=machine,
+            cost=am.get(Cost(), module),
+            kernels=kernels,
+            liveness=am.get(Liveness(), module),
+            roofline=bounds(kernels, machine, base.env, tf32=how.tf32),
+            deployment=how,
+        )
+
+    def _sized(self, given: Mapping[str, int]) -> Report | None:
+        """The report with other numbers of symbols; None where its formulas do not hold there."""
+        changed = {n for n in {*given, *self.given} if given.get(n) != self.given.get(n)}
+        if not changed:
+            return self
+        if any(s.is_bound for s in self.source.symbols):
+            return None
+        with located(self.model):
+            sizes = settled(Sizing(self.source, self.source), given)
+        if sizes.numeric is not None and not holds(self.source, sizes.numeric, sizes.env):
+            return None
+        source = replace(self.source, symbols=sizes.declared)
+        return replace(self, source=source, given=given, env=sizes.env)
 
     @cached_property
     def execution(self) -> Execution:
@@ -175,6 +227,7 @@ def analyze(
         predictor,
         model,
         dict(values or {}),
+        am,
     )
 
 

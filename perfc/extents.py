@@ -276,6 +276,19 @@ def named(module: Module) -> str:
     return ", ".join(found)
 
 
+def keyed(module: Module, dims: Mapping[str, object]) -> dict[str, int] | None:
+    """Sizes by the keys of the symbols that names stand for in a module.
+
+    None where a name stands for a number, which only another reading of the model changes.
+    """
+    axes = stood_for(module, dims)
+    if not all(axes.values()):
+        return None
+    given = sizes_of({name: size for name, size in dims.items() if name not in axes})
+    sizes = sizes_of({name: dims[name] for name in axes})
+    return {**{key: sizes[name] for name, keys in axes.items() for key in keys}, **given}
+
+
 def stood_for(module: Module, dims: Mapping[str, object]) -> dict[str, tuple[str, ...]]:
     """Names of ``AXES`` among ``dims`` that the model has extents for and no symbol is called by.
 

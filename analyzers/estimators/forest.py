@@ -173,11 +173,9 @@ def predicted(
     machine = bounds.machine
     weights = predictor.select(class_name, dtype, INSIDE, machine.name, folder)
     sheet = Sheet(machine)
-    firsts: dict[tuple[int, float], int] = {}
-    of = [
-        firsts.setdefault((bounds.kernels[i].kernel.alike, bounds.kernels[i].floor_s), len(firsts))
-        for i, _ in rows
-    ]
+    firsts: dict[tuple[int, int], int] = {}
+    each = [bounds.kernels[i] for i, _ in rows]
+    of = [firsts.setdefault((k.kernel.alike, id(k.floor)), len(firsts)) for k in each]
     distinct = list(dict(zip(of, rows, strict=True)).values())
     columns = columns_of([r.parameters for _, r in distinct])
     card = weights.card

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from perfc.ir.record import record
@@ -52,13 +52,16 @@ Sides = Mapping[Side, float]
 """Kernels and how often each runs; such of the same width are the same kernel."""
 
 
-def sides_of(kernels: Iterable[Estimate]) -> tuple[Counter[Side], Counter[Side]]:
+def sides_of(kernels: Sequence[Estimate]) -> tuple[Counter[Side], Counter[Side]]:
     """How far kernels may be below and above, as their sum counts them."""
     below: Counter[Side] = Counter()
     above: Counter[Side] = Counter()
-    for k in kernels:
-        below[Side(k.class_name, k.is_own, k.time_s - k.summed.low)] += 1
-        above[Side(k.class_name, k.is_own, k.summed.high - k.time_s)] += 1
+    # kernels that are alike share their estimate
+    each = {id(k): k for k in kernels}
+    for at, count in Counter(map(id, kernels)).items():
+        k = each[at]
+        below[Side(k.class_name, k.is_own, k.time_s - k.summed.low)] += count
+        above[Side(k.class_name, k.is_own, k.summed.high - k.time_s)] += count
     return below, above
 
 

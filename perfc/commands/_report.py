@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import click
 
 from perfc.errors import ParseError
 
@@ -43,6 +46,15 @@ def parse_values(bindings: tuple[str, ...]) -> dict[str, object]:
     return found
 
 
+class Unset(Enum):
+    """What nobody asked for."""
+
+    TOP = "top"
+
+
+UNSET = Unset.TOP
+
+
 def parse_top(text: str) -> int | None:
     """A number of kernels; None for ``all``.
 
@@ -56,8 +68,8 @@ def parse_top(text: str) -> int | None:
     return int(text)
 
 
-def parse_views(texts: tuple[str, ...], *, everything: bool) -> tuple[str, ...]:
-    """Names of views, the default ones where nothing is asked for.
+def parse_views(texts: tuple[str, ...], *, full: bool, everything: bool) -> tuple[str, ...]:
+    """Names of views; none where the first screen is asked for.
 
     Raises:
         ParseError: no such view.
@@ -71,25 +83,70 @@ def parse_views(texts: tuple[str, ...], *, everything: bool) -> tuple[str, ...]:
         if name not in NAMES:
             hint = f"there are {', '.join(NAMES)}"
             raise ParseError(f"no view {name!r}", where="--view", hint=hint)
-    return tuple(asked) or DEFAULT
+    return tuple(asked) or (DEFAULT if full else ())
+
+
+class Colour(Enum):
+    """When text has colour."""
+
+    AUTO = "auto"
+    """Where standard output is a terminal, unless ``NO_COLOR`` is set."""
+    ALWAYS = "always"
+    NEVER = "never"
+
+
+color_option = click.option(
+    "--color",
+    "colour",
+    type=click.Choice([c.value for c in Colour]),
+    default=Colour.AUTO.value,
+    show_default=True,
+    callback=lambda _context, _option, value: Colour(value),
+    help="When text has colour; auto is in terminals without NO_COLOR.",
+)
 
 
 def show(
-    views: Views, form: Format, shown: tuple[str, ...], top: int | None, output: Path | None
+    views: Views,
+    form: Format,
+    shown: tuple[str, ...],
+    top: int | Unset | None,
+    output: Path | None,
+    colour: Colour = Colour.AUTO,
 ) -> None:
-    """Write the report to ``output``, or to standard output as it can show it."""
-    from perfc.report import document, written
+    """Write the report of one model to ``output``, or to standard output as it can show it.
 
-    width = shutil.get_terminal_size((PIPED_WIDTH, 40)).columns
-    if output is None and form.value == "text" and is_colourful():
+    Args:
+        views: of the report.
+        form: of the text.
+        shown: names of views; text without any is the first screen, other forms have the usual.
+        top: kinds of kernels; ``UNSET`` for as many as the screen or the view usually has.
+        output: a file.
+        colour: when standard output has colour.
+    """
+    from perfc.report import DEFAULT, TOP, document, screen, written
+    from perfc.report.text import lines
+
+    is_screen = form.value == "text" and not shown
+    width = shutil.get_terminal_size((PIPED_WIDTH, 40)).columns if output is None else PIPED_WIDTH
+    kinds = screen.KINDS if isinstance(top, Unset) else top
+    rows = TOP if isinstance(top, Unset) else top
+    if output is None and form.value == "text" and is_colourful(colour):
         from perfc.report import terminal
 
-        terminal.write(document(views, shown, top), sys.stdout, width)
+        console = terminal.console_of(sys.stdout, width, is_forced=colour is Colour.ALWAYS)
+        document_lines = lines(document(views, shown, rows), width)
+        terminal.show(screen.lines(views, width, kinds) if is_screen else document_lines, console)
         return
-    emit(written(views, form, shown, top, width if output is None else PIPED_WIDTH), output)
+    if is_screen:
+        emit(screen.render(views, width, kinds), output)
+        return
+    emit(written(views, form, shown or DEFAULT, rows, width), output)
 
 
-def is_colourful() -> bool:
-    """Whether standard output is a terminal whose user has nothing against colour."""
+def is_colourful(colour: Colour = Colour.AUTO) -> bool:
+    """Whether standard output gets colour: a terminal whose user has nothing against it."""
+    if colour is not Colour.AUTO:
+        return colour is Colour.ALWAYS
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
     return sys.stdout.isatty() and not plain

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from perfc.errors import PassError, PerfcError, VerifyError
+from perfc.errors import ModelError, PassError, PerfcError, VerifyError
 from perfc.plain_text import say
 
 from ._deployment import DeploymentOptions, deployment_options
 from ._options import names_in
-from ._output import deliver, format_options
+from ._output import deliver, emit, format_options
 from ._progress import Progress
-from ._report import parse_top, parse_views, show
+from ._report import UNSET, Colour, color_option, parse_top, parse_views, show
 
 if TYPE_CHECKING:
     from perfc.api import Report
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 INCOMPLETE = 3
 FORMATS = ("text", "json", "markdown", "csv", "trace", "html")
+STANDARD_INPUT = "-"
+LONGEST_INPUT_BYTES = 2 << 30
+"""No protobuf message is longer."""
 HTML = "html"
 """The one format that shows the graph too, and so is made of more than the views."""
 
@@ -31,9 +34,12 @@ HTML = "html"
 @click.argument("model", type=click.Path())
 @deployment_options
 @format_options(*FORMATS, words="json holds every view, csv every kernel; trace is for Perfetto.")
-@click.option("--view", "views", multiple=True, metavar="NAMES", help="Only these views.")
+@click.option("--full", is_flag=True, help="The whole report in the place of the first screen.")
+@click.option("--view", "views", multiple=True, metavar="NAMES", help="Only these views of it.")
 @click.option("--all-views", is_flag=True, help="Every view: also coverage and ceilings.")
-@click.option("--top", default="20", show_default=True, help="Kernels shown by time, or 'all'.")
+@click.option("--top", metavar="N", help="Kinds of kernels shown by time, or 'all'.")
+@click.option("-q", "--quiet", is_flag=True, help="The answer in one line.")
+@color_option
 @click.option(
     "--predictor", metavar="NAME", default="",
     help="Of the whole run: weights that come with perfc, a card, or 'kernels' for their sum.",
@@ -47,9 +53,12 @@ def command(
     model: str,
     form: str,
     output: Path | None,
+    full: bool,
     views: tuple[str, ...],
     all_views: bool,
-    top: str,
+    top: str | None,
+    quiet: bool,
+    colour: Colour,
     predictor: str,
     no_predict: bool,
     strict: bool,
@@ -58,31 +67,35 @@ def command(
 ) -> int:
     """Report what MODEL will take on a target, what bounds it, and why.
 
-    MODEL is .onnx, .onnx.gz or ONNX text; of the weights only constants of a few KiB are read.
+    MODEL is .onnx, .onnx.gz or ONNX text, or - for standard input; of the weights only constants
+    of a few KiB are read. Text is one screen with the answer; --full has all that is known.
     Several targets, as in -t a100,h100, give one row each, as `perfc compare` does.
     """
     from perfc.passes.manager import Timing
 
     if options.has_several_targets:
-        if views or all_views or print_ir_after or predictor:
+        if views or full or all_views or print_ir_after or predictor:
             raise click.UsageError("views, predictors and the IR are of one target at a time")
         return side_by_side(options, model, form, output, predict=not no_predict)
-    shown = parse_views(views, everything=all_views)
-    limit = parse_top(top)
+    shown = parse_views(views, full=full, everything=all_views)
+    limit = UNSET if top is None else parse_top(top)
     timing = Timing()
     with Progress() as progress:
-        from perfc.report import Format, collect
+        from perfc.report import Format, collect, screen
 
         instruments: list[Instrument] = [timing, progress, *printing(print_ir_after)]
         try:
-            report = options.report(model, predictor=predictor, instruments=instruments)
+            source = standard_input() if model == STANDARD_INPUT else model
+            report = options.report(source, predictor=predictor, instruments=instruments)
         except PerfcError as error:
             raise located(error, model) from error
         found = collect(report, predict=not no_predict)
-    if form == HTML:
+    if quiet:
+        emit(f"{screen.verdict_line(found.verdict)}\n", output)
+    elif form == HTML:
         deliver_page(report, found, output)
     else:
-        show(found, Format(form), shown, limit, output)
+        show(found, Format(form), shown, limit, output, colour)
     if time_passes:
         for line in str(timing).splitlines():
             say(line, is_error=True)
@@ -90,6 +103,22 @@ def command(
         say(f"incomplete: {found.coverage.line}", is_error=True)
         return INCOMPLETE
     return 0
+
+
+def standard_input() -> bytes:
+    """A serialized model from standard input.
+
+    Raises:
+        ModelError: there is nothing, or more than any such model has.
+    """
+    import sys
+
+    found = sys.stdin.buffer.read(LONGEST_INPUT_BYTES + 1)
+    if not found:
+        raise ModelError("standard input is empty", hint="give a path, or write a model to it")
+    if len(found) > LONGEST_INPUT_BYTES:
+        raise ModelError("more than 2 GiB on standard input", hint="give the path of the file")
+    return found
 
 
 def side_by_side(
@@ -104,7 +133,8 @@ def side_by_side(
 
     if form not in compare.FORMATS:
         raise click.UsageError(f"{form} is of one target; several give one table")
-    compare.show(compare.compared(options, (model,), predict=predict), form, output)
+    source = standard_input() if model == STANDARD_INPUT else model
+    compare.show(compare.compared(options, (source,), predict=predict), form, output)
     return 0
 
 

@@ -57,7 +57,7 @@ def command(
 
 def compared(
     options: DeploymentOptions,
-    models: Sequence[str],
+    models: Sequence[str | bytes],
     *,
     sort: str = "time",
     slo: str | None = None,
@@ -97,7 +97,7 @@ def time_of(text: str) -> float:
     return limit.value
 
 
-def settings_of(options: DeploymentOptions, models: Sequence[str]) -> Iterator[Setting]:
+def settings_of(options: DeploymentOptions, models: Sequence[str | bytes]) -> Iterator[Setting]:
     """Each model under each runtime and precision that was named."""
     from perfc.comparison import Setting
 

@@ -190,7 +190,7 @@ def compare(
         first = analyze(setting.model, str(machines[0].path), deployment=setting.deployment,
                         values=setting.values)  # fmt: skip
         for i, machine in enumerate(machines):
-            report = first if i == 0 else first.on(machine)
+            report = first if i == 0 else first.under(str(machine.path))
             how = report.deployment
             row = Row(
                 Verdict.of(report, predict=predict), how.table_name, how.dtype, dict(report.env),

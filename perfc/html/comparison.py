@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from perfc.ir.record import record
 from perfc.report import Views
 from perfc.report.document import Cell, Column, Document, Name, Table
-from perfc.report.kernels import gathered
+from perfc.report.names import gathered
 from perfc.report.units import Unit
 
 from .payload import Json, number, table, time_s

@@ -41,6 +41,11 @@ def key(ceiling: Ceiling) -> str:
     return ceiling.name.lower()
 
 
+def title(key: str) -> str:
+    """The words for a ceiling's name in data formats."""
+    return Ceiling[key.upper()].value if key.upper() in Ceiling.__members__ else key
+
+
 def ratio(part: float, whole: float) -> float:
     """``part / whole``, 0 for nothing of nothing."""
     return part / whole if whole else 0.0

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from perfc.ir.record import record
-from perfc.ir.types import DType
-from perfc.machine import Machine
-from perfc.machine import Unit as Engine
 from perfc.passes.roofline import GRAPH_GAP, Ceiling, KernelBound
 from perfc.passes.runtimes import Launch
 
-from .amounts import key, ratio
+from . import remedies
+from .amounts import key, ratio, title
 from .document import Cell, Column, Note, Section, Table
+from .limits import LimitShare
 from .pressure import Repeated
+from .remedies import Remedy
 from .units import Unit, quantity, share
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Bottleneck:
     Args:
         ceiling: what binds.
         bound_kernels: kernels it binds.
-        bound_share: their share of the run's time.
+        bound_share: share of the run's time that it holds up.
         time_doubled_s: the run's time if this ceiling were twice as fast.
         time_lifted_s: the run's time if it cost nothing.
         saving_doubled_s: what the first saves.
@@ -49,23 +49,6 @@ class Bottleneck:
     saving_doubled_s: float
     saving_lifted_s: float
     remedy: str
-
-
-@record
-class Remedy:
-    """A change that can be made, re-evaluated on the tables of this run.
-
-    Args:
-        name: the change.
-        time_s: the run's time with it.
-        saving_s: what it saves.
-        basis: what the number rests on.
-    """
-
-    name: str
-    time_s: float
-    saving_s: float
-    basis: str
 
 
 @record
@@ -94,12 +77,20 @@ ADVICE = {
 }
 
 
-def collect(report: Report, kernels: Sequence[Repeated]) -> Bottlenecks:
+def collect(
+    report: Report, kernels: Sequence[Repeated], limits: Sequence[LimitShare]
+) -> Bottlenecks:
     """What lifting each ceiling of ``report`` would save.
 
     Of the predicted time where there is a prediction: a kernel's is taken to change as its
     sustained time does. Otherwise of the sustained time.
+
+    Args:
+        report: the run.
+        kernels: its distinct ones.
+        limits: what its time goes to.
     """
+    shares = {one.key: one.share for one in limits}
     roof, run = report.roofline, Run.of(report, kernels)
     found: list[Bottleneck] = []
     for c in Ceiling:
@@ -112,7 +103,7 @@ def collect(report: Report, kernels: Sequence[Repeated]) -> Bottlenecks:
             Bottleneck(
                 key(c),
                 sum(k.count for k in bound),
-                ratio(math.fsum(k.count * run.time_s(k) for k in bound), run.kernels_s),
+                shares.get(key(c), 0.0),
                 doubled,
                 lifted,
                 max(run.total_s - doubled, 0.0),
@@ -120,10 +111,14 @@ def collect(report: Report, kernels: Sequence[Repeated]) -> Bottlenecks:
                 ADVICE[c],
             )
         )
-    remedies = [r for r in changes(report, run) if r.saving_s > 0]
     return Bottlenecks(
         tuple(sorted(found, key=lambda b: (-b.saving_lifted_s, b.ceiling))),
-        tuple(sorted(remedies, key=lambda r: (-r.saving_s, r.name))),
+        remedies.collect(
+            report,
+            run.total_s,
+            lambda: run.retimed(scaled(Ceiling.LAUNCH, GRAPH_GAP)),
+            predict=run.table is not None,
+        ),
     )
 
 
@@ -202,78 +197,38 @@ class Run:
         return max(busy_s, min(waits_s, predicted.time_s))
 
 
-def changes(report: Report, run: Run) -> Iterator[Remedy]:
-    """Changes whose effect the tables of this run tell."""
-    total, gap_s, kernels = run.total_s, run.launch_s, run.kernels
-    if report.kernels.runtime.launch is not Launch.GRAPH and gap_s:
-        time = run.retimed(scaled(Ceiling.LAUNCH, GRAPH_GAP))
-        basis = f"gaps of {quantity(gap_s * GRAPH_GAP, Unit.SECOND)}, assumed"
-        yield Remedy("record the launches in a CUDA graph", time, total - time, basis)
-    if not report.dtype and any(k.kernel.dtype is DType.F32 for k in kernels):
-        time = run.retimed(narrowed(report.machine, DType.F16, report.tf32))
-        basis = "f16 rates and half the bytes of every f32 kernel; exactly: --dtype f16"
-        yield Remedy("f16 where the model has f32", time, total - time, basis)
-    if report.tf32 is False and any(
-        k.kernel.dtype is DType.F32 and k.kernel.counts.mac for k in kernels
-    ):
-        time = run.retimed(narrowed(report.machine, DType.TF32, False))
-        yield Remedy("TF32 for f32 products", time, total - time, "the TF32 rate")
-
-
-def narrowed(machine: Machine, dtype: DType, tf32: bool) -> Factor:
-    """Factors of running f32 kernels in ``dtype``."""
-    ratios: dict[Ceiling, float] = {}
-    engines = {
-        Ceiling.MATRIX: Engine.MATRIX,
-        Ceiling.VECTOR: Engine.VECTOR,
-        Ceiling.SPECIAL: Engine.SPECIAL,
-    }
-    for ceiling, engine in engines.items():
-        now = machine.entry(engine, DType.F32.code, allow_tf32=tf32)
-        then = machine.entry(engine, dtype.code)
-        ratios[ceiling] = min(
-            (now.sustained or now.nominal).value / (then.sustained or then.nominal).value, 1.0
-        )
-    ratios[Ceiling.WAVES] = ratios[Ceiling.MATRIX]
-    for ceiling in (Ceiling.L1, Ceiling.L2, Ceiling.DEVICE):
-        ratios[ceiling] = dtype.bits / DType.F32.bits
-    if dtype is DType.TF32:
-        ratios = {c: ratios[c] for c in (Ceiling.MATRIX, Ceiling.WAVES)}
-    return lambda k, c: ratios.get(c, 1.0) if k.dtype is DType.F32 else 1.0
-
-
-def section(view: Bottlenecks, total_s: float, *, is_predicted: bool) -> Section:
+def section(view: Bottlenecks, total_s: float) -> Section:
     """Ceilings with what lifting them saves; changes with what they save.
 
     Args:
         view: of a run.
         total_s: what the run takes.
-        is_predicted: whether that is the prediction; otherwise it is the sustained time.
     """
-    of_which = "the predicted time" if is_predicted else "the sustained time"
     columns = (
-        Column("ceiling", "ceiling"),
-        Column("bound_share", "% bound", Unit.SHARE, f"share of {of_which} it binds"),
-        Column("saving_doubled_s", "at 2x", Unit.SECOND, "saved if it were twice as fast"),
-        Column("saving_lifted_s", "lifted", Unit.SECOND, "saved if it cost nothing"),
-        Column("remedy", "what lifts it", is_name=True, wraps=True),
+        Column("ceiling", "limited by"),
+        Column("bound_share", "share", Unit.SHARE),
+        Column("saving_doubled_s", "twice as fast", Unit.SECOND),
+        Column("saving_lifted_s", "at no cost", Unit.SECOND),
+        Column("remedy", "what helps", is_name=True, wraps=True),
     )
     shown = [b for b in view.ceilings if ratio(b.saving_lifted_s, total_s) >= LEAST]
     cells: tuple[tuple[Cell, ...], ...] = tuple(
-        (b.ceiling, b.bound_share, -b.saving_doubled_s, -b.saving_lifted_s, b.remedy) for b in shown
+        (title(b.ceiling), b.bound_share, -b.saving_doubled_s, -b.saving_lifted_s, b.remedy)
+        for b in shown
     )
-    notes = [
-        Note(
-            f"{r.name}: -{quantity(r.saving_s, Unit.SECOND)} "
-            f"({share(ratio(r.saving_s, total_s))}) to {quantity(r.time_s, Unit.SECOND)}; {r.basis}"
-        )
-        for r in view.remedies
-        if ratio(r.saving_s, total_s) >= LEAST
-    ]
+    notes = [Note(words(r, total_s)) for r in view.remedies if ratio(r.saving_s, total_s) >= LEAST]
     if not shown:
         return Section(
             "bottlenecks",
             "bottlenecks",
-            (Note("no single ceiling: lifting one saves nothing"), *notes),
+            (Note("nothing alone: to lift one limit saves nothing"), *notes),
         )
     return Section("bottlenecks", "bottlenecks", (Table(columns, cells), *notes))
+
+
+def words(remedy: Remedy, total_s: float) -> str:
+    """A change in a sentence: what the run takes with it, and what that saves."""
+    saved = f"-{share(ratio(remedy.saving_s, total_s))}"
+    saved += "" if remedy.items == 1 else f" for each of {remedy.items} times as many"
+    how = remedy.option or remedy.basis
+    return f"{remedy.name} ({how}): {quantity(remedy.time_s, Unit.SECOND)}, {saved}"

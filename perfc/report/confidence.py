@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from perfc.analyzers.estimate.estimate import Estimate, Predictor
 from perfc.ir.record import record
 
+from .names import machine_title, runtime_title
+
 if TYPE_CHECKING:
     from perfc.analyzers.runs.prediction import PredictionTable
     from perfc.api import Report
@@ -84,7 +86,7 @@ def known(report: Report, table: PredictionTable) -> str:
     """What a good prediction rests on."""
     if table.total.predictor:
         return f"by {table.whole}"
-    where = machine_of(report)
+    where = machine_title(report.machine)
     own_s = math.fsum(
         k.time_s for k in table.kernels if k.is_own or k.predictor is Predictor.FITTED
     )
@@ -117,7 +119,7 @@ def unknown(report: Report, table: PredictionTable) -> str:
 
 def of_kernel(report: Report, index: int, estimate: Estimate) -> str:
     """Why the prediction of one kernel is no better."""
-    where = machine_of(report)
+    where = machine_title(report.machine)
     noun = NOUNS.get(estimate.class_name, f"{estimate.class_name.replace('_', ' ')} kernel")
     match estimate.predictor:
         case Predictor.FITTED:
@@ -125,8 +127,8 @@ def of_kernel(report: Report, index: int, estimate: Estimate) -> str:
         case Predictor.ROOFLINE:
             return f"no predictor knows {noun}s on {where}: rates alone speak"
         case Predictor.STEPS if not estimate.is_own:
-            how = report.kernels.runtime.title.partition(",")[0]
-            return f"no run by {how} was measured on {where} in this precision"
+            how = runtime_title(report.kernels.runtime)
+            return f"no {report.dtype or 'such'} run by {how} was measured on {where}"
         case Predictor.STEPS:
             return f"on {where} such kernels were timed in whole runs alone, not one by one"
         case _:
@@ -149,11 +151,3 @@ def learned(report: Report, index: int, estimate: Estimate, noun: str, where: st
     if estimate.is_extrapolating:
         return f"no {dtype} {noun} of such extents was measured on {where}"
     return f"{dtype} {noun}s that were measured on {where} spread as widely"
-
-
-def machine_of(report: Report) -> str:
-    """The machine as sentences call it."""
-    from .verdict import machine_title
-
-    title = machine_title(report.machine)
-    return f"a{title[1:]}" if title.startswith("A ") else title

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from perfc.ir.record import record
 
+from .amounts import title
 from .document import Column, Note, Section, Table
 from .kernels import Group, KernelRow, groups, title_of
 from .units import Unit, plural, quantity, share
@@ -21,7 +22,7 @@ class CriticalStep:
 
     Args:
         kernels: their indices, in execution order.
-        time_s: all of them together.
+        time_s: all of them together, predicted where there is a prediction.
         share: of the run's time.
         reason: what holds each of them up, and by how much.
     """
@@ -49,38 +50,31 @@ def collect(rows: Sequence[KernelRow], launch_s: float) -> Critical:
     """The fewest kinds of kernels that take ``CARRIED`` of the time."""
     chosen: list[Group] = []
     covered = 0.0
-    for g in groups(rows)[:MOST]:
-        if covered >= CARRIED or not g.time_s:
+    ordered = sorted(groups(rows), key=lambda g: (-g.predicted_s, g.first.index))
+    for g in ordered[:MOST]:
+        if covered >= CARRIED or not g.predicted_s:
             break
         chosen.append(g)
-        covered += g.share
+        covered += g.predicted_share
     steps = (
-        CriticalStep(tuple(r.index for r in g.rows), g.time_s, g.share, reason(g.first, launch_s))
+        CriticalStep(
+            tuple(r.index for r in g.rows),
+            g.predicted_s,
+            g.predicted_share,
+            reason(g.first, launch_s),
+        )
         for g in sorted(chosen, key=lambda g: g.first.index)
     )
     return Critical(tuple(steps), covered)
 
 
-WORDS = {
-    "matrix": "the matrix unit",
-    "vector": "the vector unit",
-    "special": "special functions",
-    "integer": "integer arithmetic",
-    "l1": "L1",
-    "l2": "L2",
-    "device": "device memory",
-    "waves": "the waves of the matrix unit",
-}
-"""Ceilings as sentences call them."""
-
-
 def reason(row: KernelRow, launch_s: float) -> str:
     """Why a kernel takes the time it takes."""
-    below = WORDS.get(row.next_bound, row.next_bound)
-    above = f", {row.margin:.1f}x above {below}" if row.margin and below else ""
-    held = row.ceilings.get(row.bound)
+    is_above = row.margin and row.next_bound and row.held_by == row.bound
+    above = f", {row.margin:.1f}x above {title(row.next_bound)}" if is_above else ""
+    held = row.ceilings.get(row.held_by)
     matrix = row.ceilings.get("matrix")
-    match row.bound:
+    match row.held_by:
         case "launch":
             what = "what is known of the kernel" if row.is_bound else "kernel"
             each = row.sustained_s / row.launches if row.launches else 0.0
@@ -92,19 +86,20 @@ def reason(row: KernelRow, launch_s: float) -> str:
             idle = 1 - matrix.sustained_s / held.sustained_s
             text = f"{share(idle)} of the tile slots of whole waves stay empty{above}"
         case "matrix":
-            text = f"{row.mac} of {row.dtype} on the matrix unit{above}"
+            text = f"{row.mac} of {row.dtype} on the matrix units{above}"
         case "device":
             text = f"{quantity(row.device_bytes, Unit.BYTE)} through device memory{above}"
         case "l1" | "l2":
             nbytes = (row.read_bytes.value or 0) + (row.write_bytes.value or 0)
-            text = f"{quantity(nbytes, Unit.BYTE)} through {row.bound.upper()}{above}"
+            text = f"{quantity(nbytes, Unit.BYTE)} through {title(row.held_by)}{above}"
         case "special":
             text = f"exp, log, sqrt or division bind{above}"
         case _:
-            text = f"{row.flop} on the {row.bound} unit{above}"
-    if row.bound != "launch" and row.launch_gap_s:
-        text += f"; launch adds {quantity(row.launch_gap_s, Unit.SECOND)}"
-    if row.is_bound and row.bound != "launch":
+            text = f"{row.flop} on the {title(row.held_by)}{above}"
+    waits_s = row.launch_gap_s if row.predicted is None else row.predicted.wait_s
+    if row.held_by != "launch" and waits_s:
+        text += f"; its launch adds {quantity(waits_s, Unit.SECOND)}"
+    if row.is_bound and row.held_by != "launch":
         text += "; more than shown, part of it is not known"
     return text
 
@@ -117,7 +112,7 @@ def section(view: Critical, rows: Sequence[KernelRow]) -> Section:
         Column("index", "#", Unit.COUNT),
         Column("count", "n", Unit.COUNT),
         Column("time_s", "time", Unit.SECOND),
-        Column("share", "% time", Unit.SHARE),
+        Column("share", "share", Unit.SHARE),
         Column("kernel", "kernel", is_name=True),
         Column("reason", "why it takes that long", is_name=True, wraps=True),
     )
@@ -133,5 +128,5 @@ def section(view: Critical, rows: Sequence[KernelRow]) -> Section:
         for s in view.steps
     )
     count = sum(len(s.kernels) for s in view.steps)
-    title = f"critical sequence: {plural(count, 'kernel')}, {share(view.share)} of the time"
-    return Section("critical", title, (Table(columns, cells),))
+    heading = f"critical sequence: {plural(count, 'kernel')}, {share(view.share)} of the time"
+    return Section("critical", heading, (Table(columns, cells),))

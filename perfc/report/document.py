@@ -63,7 +63,7 @@ class Column:
         name: as data formats write it, with the unit: ``time_s``.
         title: as people read it; the unit is added when the prefix is known.
         unit: of its plain numbers.
-        legend: what the number means, in words; such columns are numbered.
+        legend: what the number means, in words, where the title does not say it.
         is_name: takes the room that is left, and is shortened first.
         wraps: goes on in the next line instead of being shortened.
         is_spare: left out of text where a narrow page leaves names no room; the last goes first.

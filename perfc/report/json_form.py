@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import fields, is_dataclass
+from enum import Enum
 
 from perfc.version import __version__
 
@@ -56,6 +57,8 @@ def plain(value: object) -> object:
             return value if math.isfinite(value) else None
         case str() | int() | None:
             return value
+        case Enum():
+            return plain(value.value)
         case dict():
             return {str(k): plain(v) for k, v in value.items()}
         case tuple() | list():

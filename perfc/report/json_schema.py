@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import fields, is_dataclass
+from enum import Enum
 from inspect import cleandoc
 from types import NoneType, UnionType
 from typing import Union, get_args, get_origin, get_type_hints
@@ -95,6 +96,8 @@ def of(hint: object, definitions: dict[str, object]) -> dict[str, object]:
         if hint.__name__ not in definitions:
             shape(hint, definitions)
         return {"$ref": f"#/$defs/{hint.__name__}"}
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        return {"enum": [member.value for member in hint]}
     names = {str: "string", bool: "boolean", int: "integer", float: "number"}
     if isinstance(hint, type) and hint in names:
         return {"type": names[hint]}

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from perfc.ir.record import record
 from perfc.passes.roofline import Ceiling, KernelBound
 
-from .amounts import amount, key, ratio
+from . import names
+from .amounts import amount, key, ratio, title
 from .document import Amount, Cell, Column, Name, Note, Section, Table
 from .prediction import Forecast, forecast
 from .units import Unit, share
@@ -42,6 +43,8 @@ class KernelRow:
         alike: index of the first kernel that is equal to it in everything but its names.
         label: operators it executes.
         nodes: names of the ONNX nodes, in execution order.
+        anchor: name of its heaviest node.
+        title: what it is called where there is little room, ``Conv 3x3 + Relu``.
         kind: class of its heaviest operator.
         dtype: element type of its multiply-accumulates.
         tier: how well its cost is known.
@@ -69,6 +72,8 @@ class KernelRow:
     alike: int
     label: str
     nodes: tuple[str, ...]
+    anchor: str
+    title: str
     kind: str
     dtype: str
     tier: str
@@ -91,12 +96,17 @@ class KernelRow:
     predicted: Forecast | None
 
     @property
+    def held_by(self) -> str:
+        """What most of its time goes to, predicted where there is a prediction."""
+        return self.bound if self.predicted is None else self.predicted.bound
+
+    @property
     def is_bound(self) -> bool:
         """Whether its numbers are lower bounds."""
         return self.flop.is_bound or self.read_bytes.is_bound or self.write_bytes.is_bound
 
 
-SHARED = tuple([f.name for f in fields(KernelRow)][4:])
+SHARED = tuple([f.name for f in fields(KernelRow)][5:])
 """What equal kernels have in common: all but the index, whom they are like, label and names."""
 
 
@@ -116,16 +126,17 @@ def collect(report: Report, *, predict: bool = False) -> tuple[KernelRow, ...]:
     for i, (bound, prediction, energy) in enumerate(zip(bounds, predicted, energies, strict=True)):
         names = tuple([n.name for n in bound.kernel.nodes])
         # most are told apart by numbers alone; what they look like in full is compared once
-        twin = (bound.kernel.alike, bound.device_bytes, bound.floor_s, id(prediction))
+        twin = (bound.kernel.alike, bound.device_bytes, id(bound.floor), id(prediction))
         if twin not in twins:
             same = (*identity(bound), prediction)
             if same not in firsts:
-                view = None if prediction is None else forecast(prediction, energy, whole_s)
+                view = None if prediction is None else forecast(prediction, energy, whole_s, bound)
                 firsts[same] = row(i, bound, total, report.env, view)
             first = firsts[same]
             twins[twin] = first, tuple([getattr(first, name) for name in SHARED])
         first, shared = twins[twin]
-        rows.append(KernelRow(i, first.index, first.label, names, *shared))
+        anchor = bound.kernel.anchor.name
+        rows.append(KernelRow(i, first.index, first.label, names, anchor, *shared))
     return tuple(rows)
 
 
@@ -159,6 +170,8 @@ def row(
         index,
         kernel.label,
         tuple(n.name for n in kernel.nodes),
+        kernel.anchor.name,
+        names.title(kernel),
         kernel.kind.name.lower(),
         bound.dtype.code,
         kernel.tier.value,
@@ -215,22 +228,24 @@ class Group:
     @property
     def time_s(self) -> float:
         """Time of all of them."""
-        return sum(r.time_s for r in self.rows)
+        return len(self.rows) * self.first.time_s
 
     @property
     def predicted_s(self) -> float:
         """What all of them will take; their time at measured rates where nothing is predicted."""
-        return sum(r.predicted.time_s if r.predicted else r.time_s for r in self.rows)
+        first = self.first
+        return len(self.rows) * (first.predicted.time_s if first.predicted else first.time_s)
 
     @property
     def predicted_share(self) -> float:
         """Their share of that."""
-        return sum(r.predicted.share if r.predicted else r.share for r in self.rows)
+        first = self.first
+        return len(self.rows) * (first.predicted.share if first.predicted else first.share)
 
     @property
     def share(self) -> float:
         """Their share of the run's time."""
-        return sum(r.share for r in self.rows)
+        return len(self.rows) * self.first.share
 
 
 def groups(rows: Sequence[KernelRow]) -> list[Group]:
@@ -244,22 +259,21 @@ def groups(rows: Sequence[KernelRow]) -> list[Group]:
 
 COLUMNS = (
     Column("index", "#", Unit.COUNT),
-    Column("share", "% time", Unit.SHARE, "share of the run's time, of all n together"),
-    Column("count", "n", Unit.COUNT, "kernels equal in all but their names"),
-    Column("time_s", "time", Unit.SECOND, "of each at measured rates, with its launch gap"),
-    Column("floor_s", "floor", Unit.SECOND, "lower bound of the time of each"),
-    Column("predicted_s", "predicted", Unit.SECOND, "what each will take"),
-    Column("low_s", "low", Unit.SECOND, "nine of ten such kernels take more than this"),
-    Column("high_s", "high", Unit.SECOND, "and less than this"),
-    Column("bound", "bound", legend="ceiling that binds"),
-    Column(
-        "margin", "margin", Unit.RATIO, "times the binding ceiling exceeds the next", is_spare=True
-    ),
-    Column("intensity", "AI", Unit.FLOP_PER_BYTE, "flop per compulsory byte", is_spare=True),
-    Column("dtype", "type", legend="element type of the multiply-accumulates", is_spare=True),
+    Column("share", "share", Unit.SHARE),
+    Column("count", "n", Unit.COUNT),
+    Column("time_s", "each", Unit.SECOND),
+    Column("predicted_s", "each", Unit.SECOND),
+    Column("low_s", "from", Unit.SECOND),
+    Column("high_s", "to", Unit.SECOND),
+    Column("floor_s", "at best", Unit.SECOND),
+    Column("bound", "limited by"),
+    Column("margin", "margin", Unit.RATIO, is_spare=True),
+    Column("intensity", "flop/B", Unit.COUNT, is_spare=True),
+    Column("dtype", "type", is_spare=True),
     Column("kernel", "kernel", is_name=True),
     Column("nodes", "<- ONNX nodes", is_name=True),
 )
+"""What ``n`` equal kernels take together, each of them, and nine in ten such ones from and to."""
 
 PREDICTED = frozenset({"predicted_s", "low_s", "high_s"})
 """Columns of a report with predictions."""
@@ -271,14 +285,14 @@ def section(rows: Sequence[KernelRow], top: int | None) -> Section:
     """The kernels that take most time, equal ones in one row; or each, where ``top`` is None."""
     if top is None:
         shown = [Group((r,)) for r in rows]
-        title = f"kernels: all {len(rows)}, in execution order"
+        heading = f"kernels: all {len(rows)}, in execution order"
     else:
         ordered = sorted(groups(rows), key=lambda g: (-g.predicted_s, g.first.index))
         shown = ordered[:top]
         count = sum(len(g.rows) for g in shown)
         carried = share(sum(g.predicted_share for g in shown))
-        title = f"kernels: {count} of {len(rows)}, {carried} of the time"
-        title += "" if count == len(rows) else " (--top all)"
+        heading = f"kernels: {count} of {len(rows)}, {carried} of the time"
+        heading += "" if count == len(rows) else " (--top all)"
     is_predicted = any(g.first.predicted is not None for g in shown)
     left_out = BOUNDED if is_predicted else PREDICTED
     keep = [i for i, c in enumerate(COLUMNS) if c.name not in left_out]
@@ -289,7 +303,7 @@ def section(rows: Sequence[KernelRow], top: int | None) -> Section:
     parts: list[Table | Note] = [Table(columns, cells)]
     if any(g.first.is_bound for g in shown):
         parts.append(Note("≥ marks kernels of which something is not known: more than shown", True))
-    return Section("kernels", title, tuple(parts))
+    return Section("kernels", heading, tuple(parts))
 
 
 def cells_of(group: Group) -> tuple[Cell, ...]:
@@ -301,11 +315,11 @@ def cells_of(group: Group) -> tuple[Cell, ...]:
         group.predicted_share,
         len(group.rows),
         r.time_s,
-        r.floor_s,
         None if p is None else p.time_s,
         None if p is None else p.low_s,
         None if p is None else p.high_s,
-        r.bound,
+        r.floor_s,
+        title(r.held_by),
         r.margin,
         r.intensity_flop_per_byte,
         r.dtype,
@@ -318,23 +332,10 @@ def names_of(row: KernelRow) -> Name:
     """The nodes a kernel executes; where there is little room, the first and how many more."""
     more = f" +{len(row.nodes) - 1}" if len(row.nodes) > 1 else ""
     first = next(iter(row.nodes), "")
-    return Name(f"<- {gathered(row.nodes)}", f"<- {first}{more}", kept=3)
+    return Name(f"<- {names.gathered(row.nodes)}", f"<- {first}{more}", kept=3)
 
 
 def title_of(row: KernelRow) -> str:
     """A kernel's label, with its launches where there is not exactly one."""
-    text = row.label.replace("Normalization", "Norm")
-    text = f"≥ {text}" if row.is_bound else text
+    text = f"≥ {row.title}" if row.is_bound else row.title
     return text if row.launches == 1 else f"{text} x{row.launches:g}"
-
-
-def gathered(names: Sequence[str]) -> str:
-    """Node names with their common folder written once: ``/layer1/{conv/Conv, act/Relu}``."""
-    if len(names) < 2:
-        return "".join(names)
-    first, last = min(names), max(names)
-    same = next((i for i, c in enumerate(first) if last[i : i + 1] != c), len(first))
-    prefix = first[: first.rfind("/", 0, same) + 1]
-    if len(prefix) < 2:
-        return ", ".join(names)
-    return f"{prefix}{{{', '.join(n[len(prefix) :] for n in names)}}}"

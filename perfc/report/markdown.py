@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from perfc.plain_text import printable
 
 from .document import Bars, Document, Facts, Note, Part, Table
-from .text import cell_text, headed, is_numeric, scales_of, spark, titled
+from .text import cell_text, is_numeric, scales_of, spark, titled
 
 _SIGNS = re.compile(r"[\\`*_|#\[\]~$]")
 _LINKED = re.compile(r"@(?=\w)|#(?=\d)|:(?=//)|\.(?=\w)(?<=\bwww\.)", re.IGNORECASE)
@@ -45,9 +45,10 @@ def part_lines(part: Part) -> Iterator[str]:
 
 
 def table_lines(table: Table) -> Iterator[str]:
-    """A pipe table; what numbered columns mean stands above it."""
+    """A pipe table; what columns mean stands above it."""
     scales = scales_of(table)
-    legend = [(titled(c, s), c.legend) for _, c, s in headed(table.columns, scales) if c.legend]
+    pairs = zip(table.columns, scales, strict=True)
+    legend = [(titled(c, s), c.legend) for c, s in pairs if c.legend]
     if legend:
         yield "; ".join(f"{escaped(t)}: {escaped(words)}" for t, words in legend)
         yield ""

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from perfc.ir.record import record
 
-from .amounts import ratio
+from .amounts import key, ratio
 from .document import Amount, Column, Fact, Facts, Note, Section, Table
+from .limits import held_by
 from .units import Unit, quantity, share
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from perfc.analyzers.runs.energy import Energy
     from perfc.analyzers.runs.prediction import PredictionTable
     from perfc.api import Report
+    from perfc.passes.ceilings import KernelBound
 
 
 @record
@@ -27,6 +29,7 @@ class Forecast:
         low_s: lower end of the interval that holds nine of ten such kernels.
         high_s: upper end.
         wait_s: part of the time that only waits for the launch.
+        bound: what most of the time goes to: the ceiling that binds, or launches.
         predictor: fitted on this machine and runtime, learned from kernels of others or from whole
             steps, or a roofline.
         class_name: class of kernels whose measurements it rests on.
@@ -43,6 +46,7 @@ class Forecast:
     low_s: float
     high_s: float
     wait_s: float
+    bound: str
     predictor: str
     class_name: str
     is_extrapolating: bool
@@ -109,7 +113,9 @@ class Prediction:
     notes: tuple[str, ...]
 
 
-def forecast(found: Estimate, energy: Energy | None, total_s: float) -> Forecast:
+def forecast(
+    found: Estimate, energy: Energy | None, total_s: float, bound: KernelBound
+) -> Forecast:
     """The prediction of one kernel."""
     return Forecast(
         ratio(found.time_s, total_s),
@@ -117,6 +123,7 @@ def forecast(found: Estimate, energy: Energy | None, total_s: float) -> Forecast
         found.low_s,
         found.high_s,
         found.wait_s,
+        key(held_by(bound, found.time_s, found.wait_s)),
         found.predictor.value,
         found.class_name,
         found.is_extrapolating,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from perfc.ir.record import record
 from perfc.passes.roofline import Ceiling, KernelBound
 
-from .amounts import key, ratio
+from .amounts import key, ratio, title
 from .document import Column, Section, Table
 from .kernels import KernelRow, groups, title_of
 from .prediction import Forecast
@@ -18,6 +18,8 @@ from .units import Unit
 
 if TYPE_CHECKING:
     from perfc.api import Report
+
+    from .verdict import Verdict
 
 
 @record
@@ -28,11 +30,11 @@ class Pressure:
         ceiling: unit, memory level, whole waves or launch.
         title: its name in words.
         busy_s: time it alone would take at measured rates.
-        share: of the run's time.
+        share: of the run's time, predicted where there is a prediction.
         floor_s: time it alone would take at the best rates.
-        bound_kernels: kernels it binds.
-        bound_s: time of those kernels.
-        bound_share: their share of the run's time.
+        bound_kernels: kernels it holds up.
+        bound_s: time of the run that it holds up.
+        bound_share: that as a share.
     """
 
     ceiling: str
@@ -52,7 +54,7 @@ class Repeated:
     Args:
         kernel: one of them.
         count: how many there are.
-        binding: what binds each.
+        binding: what holds each up.
         time_s: sustained, launch included.
         predicted: what each will take; None where no prediction was asked for.
     """
@@ -68,14 +70,21 @@ def repeated(report: Report, rows: Sequence[KernelRow]) -> list[Repeated]:
     """The distinct kernels of ``report``: sums over a run need not visit the others."""
     kernels = report.roofline.kernels
     return [
-        Repeated(k := kernels[first], count, k.binding, k.time_s, rows[first].predicted)
+        Repeated(
+            kernels[first],
+            count,
+            Ceiling[rows[first].held_by.upper()],
+            kernels[first].time_s,
+            rows[first].predicted,
+        )
         for first, count in Counter(r.alike for r in rows).items()
     ]
 
 
-def collect(report: Report, kernels: Sequence[Repeated]) -> tuple[Pressure, ...]:
+def collect(report: Report, kernels: Sequence[Repeated], verdict: Verdict) -> tuple[Pressure, ...]:
     """Every ceiling that takes any time, in the order of the machine."""
-    total = report.roofline.time_s
+    total = verdict.time_s
+    shares = {one.key: one.share for one in verdict.limits}
     found: list[Pressure] = []
     for c in Ceiling:
         bound = [k for k in kernels if k.binding is c]
@@ -84,7 +93,7 @@ def collect(report: Report, kernels: Sequence[Repeated]) -> tuple[Pressure, ...]
             busy = report.roofline.launch_gap_s
         if not busy and not bound:
             continue
-        time = math.fsum(k.count * k.time_s for k in bound)
+        bound_share = shares.get(key(c), 0.0)
         found.append(
             Pressure(
                 key(c),
@@ -93,8 +102,8 @@ def collect(report: Report, kernels: Sequence[Repeated]) -> tuple[Pressure, ...]
                 ratio(busy, total),
                 math.fsum(k.count * k.kernel.floor.get(c, 0.0) for k in kernels),
                 sum(k.count for k in bound),
-                time,
-                ratio(time, total),
+                bound_share * total,
+                bound_share,
             )
         )
     return tuple(found)
@@ -103,12 +112,12 @@ def collect(report: Report, kernels: Sequence[Repeated]) -> tuple[Pressure, ...]
 def section(rows: Sequence[Pressure]) -> Section:
     """Ceilings with how long each is busy and what it binds."""
     columns = (
-        Column("ceiling", "ceiling"),
-        Column("busy_s", "busy", Unit.SECOND, "time it alone would take"),
-        Column("share", "% time", Unit.SHARE, "of the run's time; they overlap"),
-        Column("floor_s", "floor", Unit.SECOND, "that time at the best rates"),
-        Column("bound_kernels", "binds", Unit.COUNT, "kernels it binds"),
-        Column("bound_share", "% bound", Unit.SHARE, "share of time in those"),
+        Column("ceiling", "limit"),
+        Column("busy_s", "busy", Unit.SECOND),
+        Column("share", "busy", Unit.SHARE),
+        Column("floor_s", "at best", Unit.SECOND),
+        Column("bound_kernels", "kernels limited", Unit.COUNT),
+        Column("bound_share", "share limited", Unit.SHARE),
     )
     cells = tuple(
         (r.title, r.busy_s, r.share, r.floor_s or None, r.bound_kernels, r.bound_share)
@@ -123,7 +132,7 @@ def ceilings(rows: Sequence[KernelRow], used: Sequence[Pressure], top: int | Non
     shown = list(rows) if top is None else [g.first for g in groups(rows)[:top]]
     columns = (
         Column("index", "#", Unit.COUNT),
-        *(Column(n, n, Unit.SHARE) for n in names),
+        *(Column(n, title(n), Unit.SHARE) for n in names),
         Column("kernel", "kernel", is_name=True),
     )
     cells = tuple((r.index, *(busy(r, n) for n in names), title_of(r)) for r in shown)

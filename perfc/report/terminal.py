@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TextIO
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, TextIO
 
 from perfc.plain_text import shielded
 
 from .document import Document
-from .text import Style, lines
+from .text import Span, Style, lines
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 COLOURS = {
     Style.PLAIN: "",
@@ -17,16 +21,47 @@ COLOURS = {
     Style.WARNING: "yellow",
     Style.BAR: "green",
     Style.NUMBER: "bold",
+    Style.GOOD: "green",
+    Style.FAIR: "yellow",
+    Style.POOR: "bold red",
+    Style.COMPUTE: "green",
+    Style.TRAFFIC: "cyan",
+    Style.WAITING: "yellow",
 }
 
 
 def write(document: Document, stream: TextIO, width: int | None = None) -> None:
-    """Print to a terminal; ``NO_COLOR`` and dumb terminals get plain text."""
+    """Print a document to a terminal; dumb terminals get plain text."""
+    console = console_of(stream, width)
+    show(lines(document, console.width), console)
+
+
+def console_of(stream: TextIO, width: int | None, *, is_forced: bool = False) -> Console:
+    """A terminal that breaks no lines.
+
+    Args:
+        stream: where it writes.
+        width: its columns; what rich finds where None.
+        is_forced: whether it gets colour even where it is none.
+    """
     from rich.console import Console
+
+    return Console(
+        file=stream,
+        width=width,
+        highlight=False,
+        soft_wrap=True,
+        force_terminal=True if is_forced else None,
+        color_system="standard" if is_forced else "auto",
+        no_color=False if is_forced else None,
+    )
+
+
+def show(shown: Iterable[tuple[Span, ...]], console: Console) -> None:
+    """Print lines with their colours."""
     from rich.text import Text
 
-    console = Console(file=stream, width=width, highlight=False, soft_wrap=True)
-    for line in lines(document, console.width):
+    for line in shown:
         text = Text()
         for span in line:
             text.append(shielded(span.text), COLOURS[span.style])

@@ -50,6 +50,12 @@ class Style(Enum):
     WARNING = "warning"
     BAR = "bar"
     NUMBER = "number"
+    GOOD = "good"
+    FAIR = "fair"
+    POOR = "poor"
+    COMPUTE = "compute"
+    TRAFFIC = "traffic"
+    WAITING = "waiting"
 
 
 @record
@@ -166,7 +172,7 @@ def table_lines(table: Table, width: int) -> Iterator[tuple[Span, ...]]:
 
 def texts_of(table: Table, scales: Sequence[Scale]) -> list[list[str]]:
     """Header and rows as text."""
-    head = [label(i, c, s) for i, c, s in headed(table.columns, scales)]
+    head = [titled(c, s) for c, s in zip(table.columns, scales, strict=True)]
     rows = [
         [cell_text(cell, scale) for cell, scale in zip(row, scales, strict=True)]
         for row in table.rows
@@ -234,23 +240,6 @@ def scales_of(table: Table) -> list[Scale]:
     return [scales[c.unit] for c in table.columns]
 
 
-def headed(
-    columns: Sequence[Column], scales: Sequence[Scale]
-) -> Iterator[tuple[int, Column, Scale]]:
-    """Columns with their number in the legend, 0 for those without one."""
-    number = 0
-    for column, scale in zip(columns, scales, strict=True):
-        number += bool(column.legend)
-        yield number if column.legend else 0, column, scale
-
-
-def label(number: int, column: Column, scale: Scale) -> str:
-    """What stands above a column."""
-    if number:
-        return f"[{number}]"
-    return titled(column, scale)
-
-
 def titled(column: Column, scale: Scale) -> str:
     """A title with the unit of the column's numbers."""
     unit = scale.symbol if column.unit is not Unit.SHARE else ""
@@ -262,19 +251,12 @@ def titled(column: Column, scale: Scale) -> str:
 def legend_lines(
     columns: Sequence[Column], scales: Sequence[Scale], width: int
 ) -> Iterator[tuple[Span, ...]]:
-    """``[1] time µs: what it means``, as many in a line as fit."""
-    entries = [
-        f"[{n}] {titled(c, s)}: {c.legend}" for n, c, s in headed(columns, scales) if c.legend
-    ]
-    if not entries:
-        return
-    row = ""
-    for entry in entries:
-        if row and len(INDENT) + len(row) + 3 + len(entry) > min(width, 2 * WIDEST_TEXT):
-            yield (Span(INDENT), Span(row, Style.FAINT))
-            row = ""
-        row = f"{row}   {entry}" if row else entry
-    yield (Span(INDENT), Span(row, Style.FAINT))
+    """``time µs: what it means``, for columns whose titles do not say it."""
+    pairs = zip(columns, scales, strict=True)
+    entries = [f"{titled(c, s)}: {c.legend}" for c, s in pairs if c.legend]
+    for line in wrapped("; ".join(entries), min(width, WIDEST_TEXT) - len(INDENT), ""):
+        if entries:
+            yield (Span(INDENT), Span(line, Style.FAINT))
 
 
 def numbers(table: Table, i: int) -> list[float]:

@@ -128,6 +128,13 @@ def quantity(value: float | None, unit: Unit) -> str:
             return _prefixed_text(value, unit)
 
 
+def span(low: float, high: float, unit: Unit) -> str:
+    """Two ends, the unit once where it is the same: ``1.31 to 2.05 ms``."""
+    first, last = quantity(low, unit), quantity(high, unit)
+    number, _, symbol = first.rpartition(" ")
+    return f"{number if last.endswith(f' {symbol}') else first} to {last}"
+
+
 def share(value: float) -> str:
     """A percentage; small ones are not rounded to 0 %, nor almost all of it to 100 %."""
     if not math.isfinite(value):

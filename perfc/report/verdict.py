@@ -18,11 +18,11 @@ from perfc.ir.types import DType, TensorType
 from .amounts import open_symbols
 from .confidence import Confidence, confidence
 from .limits import LimitShare, limits
+from .names import machine_title, runtime_title
 
 if TYPE_CHECKING:
     from perfc.api import Report
     from perfc.ir.graph import Value
-    from perfc.machine import Machine
 
 COLOUR_CHANNELS = (1, 3, 4)
 """Channels of inputs that are images: grey, RGB, RGBA."""
@@ -88,6 +88,7 @@ class Verdict:
         model: the file's name; the graph's where the model was given in memory.
         target: name of the machine.
         machine: its product name.
+        runtime: whose kernels run, in words.
         expected: the time and the ends that hold nine in ten such runs. Without a prediction all
             three are the time at measured rates.
         is_predicted: whether it is a prediction.
@@ -104,6 +105,7 @@ class Verdict:
     model: str
     target: str
     machine: str
+    runtime: str
     expected: Interval
     is_predicted: bool
     floor_s: float
@@ -134,6 +136,7 @@ class Verdict:
             PurePath(report.path).name or report.source.name,
             report.machine.name,
             machine_title(report.machine),
+            runtime_title(report.kernels.runtime),
             time,
             table is not None,
             roof.floor_s,
@@ -143,11 +146,6 @@ class Verdict:
             None if table is None else confidence(report, table),
             limits(roof, table),
         )
-
-
-def machine_title(machine: Machine) -> str:
-    """The product name of a machine, without its architecture."""
-    return re.split(r" \(|[,:] ", machine.description, maxsplit=1)[0] or machine.name
 
 
 def memory_need(report: Report) -> MemoryNeed:

@@ -30,6 +30,7 @@ from .prediction import Prediction
 from .pressure import Pressure
 from .summary import Summary
 from .units import plural
+from .verdict import Verdict
 
 if TYPE_CHECKING:
     from perfc.api import Report
@@ -65,6 +66,7 @@ class Views:
     """What one analysis found, ready to show.
 
     Args:
+        verdict: the answer: time, range, confidence, limits, throughput, memory, energy.
         assumptions: what the numbers rest on.
         summary: the run in eight numbers.
         prediction: what the run will take; None where no prediction was asked for.
@@ -76,6 +78,7 @@ class Views:
         memory: live bytes over the run.
     """
 
+    verdict: Verdict
     assumptions: Assumptions
     summary: Summary
     prediction: Prediction | None
@@ -96,17 +99,19 @@ def collect(report: Report, *, predict: bool = True) -> Views:
     """
     rows = kernels.collect(report, predict=predict)
     distinct = pressure.repeated(report, rows)
+    verdict = Verdict.of(report, predict=predict)
     unset = open_symbols(report)
     live = memory.collect(report)
     return Views(
+        verdict,
         assumptions.collect(report, unset),
         summary.collect(report, live),
         prediction.collect(report) if predict else None,
         coverage.collect(report, tuple(unset)),
         rows,
-        pressure.collect(report, distinct),
+        pressure.collect(report, distinct, verdict),
         critical.collect(rows, bottlenecks.launch_s(report)),
-        bottlenecks.collect(report, distinct),
+        bottlenecks.collect(report, distinct, verdict.limits),
         live,
     )
 
@@ -153,9 +158,7 @@ def section(views: Views, name: str, top: int | None) -> Section:
         case "bottlenecks":
             predicted = views.prediction
             total_s = (predicted or views.summary).time_s.value or 0.0
-            return bottlenecks.section(
-                views.bottlenecks, total_s, is_predicted=predicted is not None
-            )
+            return bottlenecks.section(views.bottlenecks, total_s)
         case "memory":
             return memory.section(views.memory)
         case _:

@@ -8,11 +8,10 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 
 from perfc.api import Report, located
-from perfc.extents import stood_for
+from perfc.extents import keyed
 from perfc.ir.dim import Dim
 from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Value
-from perfc.ir.sizes import sizes_of
 from perfc.ir.types import TensorType
 from perfc.machine import Machine
 from perfc.passes.fuse import Kernel, KernelTable
@@ -129,7 +128,7 @@ class Evaluator:
 
     def sized(self, dims: Mapping[str, int]) -> dict[str, int]:
         """Sizes by the keys of symbols; ``batch`` and ``seq`` may stand for several."""
-        return sizes_by_key(self.report, dims)
+        return keyed(self.report.source, dims) or {}
 
     @property
     def gap_s(self) -> float:
@@ -177,14 +176,6 @@ class Evaluator:
             report=report if self.predicts else None,
         )
         return point, bounds
-
-
-def sizes_by_key(report: Report, dims: Mapping[str, int]) -> dict[str, int]:
-    """Sizes by the keys of the symbols that names stand for in a model."""
-    axes = stood_for(report.source, dims)
-    named = {name: value for name, value in dims.items() if name not in axes}
-    stood = {key: dims[name] for name, keys in axes.items() for key in keys}
-    return {**stood, **sizes_of(named)}
 
 
 def _nbytes(v: Value) -> Dim:
@@ -243,7 +234,7 @@ def sweep(
     capacities: list[Capacity] = []
     along = next((a for a in axes if len(a.values) > 1), axes[0])
     others = [a for a in axes if a is not along]
-    swept = frozenset(sizes_by_key(report, {a.name: 0 for a in axes}))
+    swept = frozenset(keyed(report.source, {a.name: 0 for a in axes}) or ())
     sizing = Sizing(report.source, report.source)
     for machine in machines:
         evaluator = Evaluator(report, machine, sizing, swept, predict)

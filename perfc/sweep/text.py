@@ -69,8 +69,9 @@ def _chart(s: Sweep, by_target: Mapping[str, Sequence[Point]]) -> Iterator[str]:
     """Times of every target along the points, all in one scale."""
     if len(next(iter(by_target.values()))) < 2:
         return
-    floors, times = ([of(p) for p in s.points] for of in (lambda p: p.floor_s, lambda p: p.time_s))
-    least, most = (math.log(max(t, 1e-12)) for t in (min([*times, *floors]), max(times)))
+    shortest_s = min(min(p.floor_s, p.time_s) for p in s.points)
+    longest_s = max(p.time_s for p in s.points)
+    least, most = (math.log(max(t, 1e-12)) for t in (shortest_s, longest_s))
     width = max(map(len, by_target))
     name = next((a.name for a in s.axes if len(a.values) > 1), s.axes[0].name)
     yield ""

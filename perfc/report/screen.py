@@ -1,0 +1,403 @@
+"""The first screen: the answer, what limits it, where the time goes, what would help."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from perfc.ir.record import record
+from perfc.plain_text import printable
+
+from .amounts import ratio, title
+from .confidence import Grade
+from .kernels import Group, groups, title_of
+from .limits import HOST, LimitShare
+from .names import place
+from .remedies import Remedy
+from .text import (
+    GAP,
+    HARD_SPACE,
+    INDENT,
+    ROOM_FOR_NAMES,
+    Span,
+    Style,
+    columns_of,
+    elided,
+    padded,
+    wrapped,
+)
+from .units import Unit, plural, quantity, share, span
+from .verdict import Verdict
+from .views import Views
+
+MOST_LINES = 24
+"""Lines of the screen."""
+KINDS = 5
+"""Kinds of kernels shown where nobody asks for more."""
+REMEDIES = 3
+"""Changes shown at most."""
+LEAST_KINDS = 3
+"""Kinds that leave room for changes."""
+MARGINS = 5
+"""Lines between sections, heads of tables, and what says where to look next."""
+LEAST_SAVING = 0.01
+"""Changes that save a smaller share are no help."""
+LEAST_PLACE = 14
+"""Columns that places in the model need to say anything."""
+WIDEST = 110
+"""The screen is not wider than this, however wide the page."""
+LIMITED_BY = "limited by"
+FULL = "\N{FULL BLOCK}"
+UNIT = re.compile(r"(\d) (\S{1,3}\b)")
+"""A number and its unit, which stay on one line."""
+
+GRADES = {Grade.HIGH: Style.GOOD, Grade.MEDIUM: Style.FAIR, Grade.LOW: Style.POOR}
+LIMITS = {
+    "matrix": Style.COMPUTE,
+    "vector": Style.COMPUTE,
+    "special": Style.COMPUTE,
+    "integer": Style.COMPUTE,
+    "l1": Style.TRAFFIC,
+    "l2": Style.TRAFFIC,
+    "device": Style.TRAFFIC,
+}
+"""Work is one colour, traffic another; what is left only waits."""
+
+Line = tuple[Span, ...]
+
+
+def lines(views: Views, width: int, top: int | None = KINDS) -> Iterator[Line]:
+    """The screen, no line longer than ``width``.
+
+    Args:
+        views: of one report.
+        width: columns of the page.
+        top: kinds of kernels shown, those that take most first; None for all.
+    """
+    room = max(min(width, WIDEST), 40)
+    first = [*titles(views, room), (), *facts(views.verdict, room)]
+    first += limit_lines(views.verdict.limits, room)
+    kinds = sorted(groups(views.kernels), key=lambda g: (-g.predicted_s, g.first.index))
+    left = MOST_LINES - len(first) - MARGINS
+    helping = useful(views)[: max(left - LEAST_KINDS - 1, 1)]
+    most = max(left - len(helping) - bool(helping), 1)
+    shown = kinds if top is None else kinds[: top if top > KINDS else min(top, most)]
+    yield from first
+    if shown:
+        yield ()
+        yield from kind_lines(shown, room)
+        yield from rest_lines(kinds[len(shown) :], views.verdict)
+    yield ()
+    yield from help_lines(helping, views.verdict, room)
+    yield from next_lines(views, room)
+
+
+def render(views: Views, width: int, top: int | None = KINDS) -> str:
+    """The screen as plain text."""
+    return "".join(f"{plain(line)}\n" for line in lines(views, width, top))
+
+
+def plain(line: Line) -> str:
+    """A line without its styles."""
+    return "".join(s.text for s in line).rstrip()
+
+
+def verdict_line(verdict: Verdict) -> str:
+    """The answer in one line, for ``--quiet``."""
+    v, memory = verdict, verdict.memory
+    parts = [f"{time_words(v)} a run"]
+    if v.is_predicted:
+        parts[0] += f" ({span(v.expected.low, v.expected.high, Unit.SECOND)})"
+    if v.time_s > 0:
+        parts.append(throughput_words(v))
+    if memory.capacity_bytes is not None:
+        needed = quantity(memory.total_bytes, Unit.BYTE)
+        fits = "fits in" if memory.fits else "does not fit in"
+        parts.append(f"{needed} {fits} {quantity(memory.capacity_bytes, Unit.BYTE)}")
+    if v.limits:
+        parts.append(f"limited by {v.limits[0].title}")
+    if v.confidence is not None:
+        parts.append(f"confidence {v.confidence.grade.value}")
+    return printable(f"{v.model} on {v.machine}: {', '.join(parts)}")
+
+
+def titles(views: Views, width: int) -> Iterator[Line]:
+    """Model, machine, sizes, runtime and precision; as many lines as that takes."""
+    a, v = views.assumptions, views.verdict
+    sizes = [f"{s.name} {s.value}" for s in a.symbols if s.origin != "data"]
+    shown = [*sizes[:3], f"{len(sizes) - 3} more sizes"] if len(sizes) > 4 else sizes
+    types = {k.dtype for k in views.kernels if (k.mac.value or 0) > 0}
+    own = ", ".join(sorted(types)) or "its own types"
+    precision = a.dtype or (f"{own} (TF32)" if a.tf32 and uses_tf32(views) else own)
+    parts = [v.machine, *shown, v.runtime, precision]
+    line, style = printable(elided(v.model, width - 4)), Style.TITLE
+    for separator, part in zip((" on ", *([" · "] * len(parts))), parts, strict=False):
+        words = printable(elided(part, width - 4))
+        if columns_of(line) + columns_of(separator + words) > width:
+            yield (Span(line, style),)
+            line = INDENT + separator.replace("·", "").strip() + " " * (separator == " on ") + words
+        else:
+            line += separator + words
+    yield (Span(line, style),)
+
+
+def uses_tf32(views: Views) -> bool:
+    """Whether products of f32 are done in TF32."""
+    rates = views.assumptions.rates
+    return any(r.ceiling == "matrix" and r.dtype == "f32" and ".tf32." in r.key for r in rates)
+
+
+def time_words(verdict: Verdict) -> str:
+    """The time of a run, or of more than is known."""
+    return quantity(verdict.time_s, Unit.SECOND)
+
+
+def throughput_words(verdict: Verdict) -> str:
+    """Three digits of what a second gets done."""
+    per_s = verdict.throughput.per_s
+    if per_s >= 1e6:
+        number = quantity(per_s, Unit.COUNT)
+    else:
+        digits = 0 if per_s >= 99.95 else 1 if per_s >= 9.995 else 2
+        step = 10 ** max(len(str(int(per_s))) - 3, 0)
+        number = f"{round(per_s / step) * step:,}" if not digits else f"{per_s:.{digits}f}"
+    return f"{number} {verdict.throughput.item.value}/s"
+
+
+def facts(v: Verdict, width: int) -> Iterator[Line]:
+    """Expected, confidence, at best, memory, energy: label, number, words."""
+    rows: list[tuple[str, str, str, Style]] = []
+    if v.is_predicted:
+        ends = span(v.expected.low, v.expected.high, Unit.SECOND)
+        words = f"{throughput_words(v)}, nine in ten runs: {ends}"
+        rows.append(("expected", time_words(v), words, Style.NUMBER))
+    else:
+        words = f"{throughput_words(v)}, at measured rates (--no-predict)"
+        rows.append(("time", time_words(v), words, Style.NUMBER))
+    if v.confidence is not None:
+        grade = v.confidence.grade
+        rows.append(("confidence", grade.value, v.confidence.reason, GRADES[grade]))
+    times = ratio(v.time_s, v.floor_s)
+    above = f"{times:.1f} times less, " if times >= 1.05 else ""
+    words = f"{above}no run is faster"
+    rows.append(("at best", quantity(v.floor_s, Unit.SECOND), words, Style.NUMBER))
+    rows.append(("memory", *memory_words(v)))
+    if v.energy is not None:
+        words = f"{span(v.energy.low, v.energy.high, Unit.JOULE)} a run, of the board"
+        rows.append(("energy", quantity(v.energy.mid, Unit.JOULE), words, Style.PLAIN))
+    yield from aligned(rows, width)
+
+
+def aligned(rows: Sequence[tuple[str, str, str, Style]], width: int) -> Iterator[Line]:
+    """Labels and numbers in columns; words that do not fit go on below themselves."""
+    labels = max(len(LIMITED_BY), *(columns_of(r[0]) for r in rows))
+    numbers = max(columns_of(r[1]) for r in rows)
+    margin = len(INDENT) + labels + numbers + 2 * len(GAP)
+    for label, number, words, style in rows:
+        head: Line = (
+            Span(f"{INDENT}{label:{labels}}{GAP}", Style.FAINT),
+            Span(padded(number, numbers, align_right=False) + GAP, style),
+        )
+        hard = UNIT.sub(rf"\1{HARD_SPACE}\2", printable(words))
+        for line in wrapped(hard, max(width - margin, 20), indent=""):
+            yield (*head, Span(line.replace(HARD_SPACE, " ")))
+            head = (Span(" " * margin),)
+
+
+def memory_words(v: Verdict) -> tuple[str, str, Style]:
+    """What a run needs of what the machine has."""
+    m = v.memory
+    more = "≥ " if m.is_bound else ""
+    needed = more + quantity(m.total_bytes, Unit.BYTE)
+    weights, live = quantity(m.weight_bytes, Unit.BYTE), quantity(m.activation_bytes, Unit.BYTE)
+    parts = f"weights {weights}, activations {live}"
+    if m.capacity_bytes is None:
+        return needed, parts, Style.PLAIN
+    room = quantity(m.capacity_bytes, Unit.BYTE)
+    if m.fits:
+        return needed, f"of {room}: {parts}", Style.PLAIN
+    return needed, f"does not fit in {room}: {parts}", Style.POOR
+
+
+def limit_lines(limits: Sequence[LimitShare], width: int) -> Iterator[Line]:
+    """What the expected time goes to, the most first: name, whole percent, a bar."""
+    label = f"{INDENT}{LIMITED_BY}{GAP}"
+    entries = [
+        (one, percent, f"{one.title} {percent} %")
+        for one, percent in zip(limits, percents(limits), strict=True)
+        if percent
+    ]
+    line: list[Span] = [Span(label, Style.FAINT)]
+    used = len(label)
+    for one, percent, words in entries:
+        bar = FULL * round(percent / 5)
+        size = len(words) + 1 + len(bar)
+        is_first = len(line) == 1
+        if not is_first and used + len(GAP) + size > width:
+            yield tuple(line)
+            line, used, is_first = [Span(" " * len(label))], len(label), True
+        gap = "" if is_first else GAP
+        style = LIMITS.get(one.key, Style.WAITING)
+        line += [Span(f"{gap}{words} "), Span(bar, style)]
+        used += len(gap) + size
+    if entries:
+        yield tuple(line)
+
+
+def percents(limits: Sequence[LimitShare]) -> list[int]:
+    """Shares as whole percents that add up to 100: the largest remainders are rounded up."""
+    exact = [100 * one.share for one in limits]
+    found = [int(x) for x in exact]
+    order = sorted(range(len(exact)), key=lambda i: found[i] - exact[i])
+    for i in order[: round(sum(exact)) - sum(found)]:
+        found[i] += 1
+    return found
+
+
+@record
+class Column:
+    """Cells of one column of the screen, its head first."""
+
+    cells: tuple[str, ...]
+    is_right: bool
+    styles: tuple[Style, ...] = ()
+
+    @property
+    def width(self) -> int:
+        """Columns of the page that it takes."""
+        return max(map(columns_of, self.cells))
+
+
+def kind_lines(kinds: Sequence[Group], width: int) -> Iterator[Line]:
+    """Kinds of kernels: what they are, share, how many, what each takes, and what limits it."""
+    each = [g.first.predicted.time_s if g.first.predicted else g.first.time_s for g in kinds]
+    limit = [title(g.first.held_by) for g in kinds]
+    styles = tuple(LIMITS.get(g.first.held_by, Style.WAITING) for g in kinds)
+    columns = [
+        Column(("share", *(share(g.predicted_share) for g in kinds)), True),
+        Column(("n", *(str(len(g.rows)) for g in kinds)), True),
+        Column(("each", *(quantity(t, Unit.SECOND) for t in each)), True),
+        Column(("at best", *(quantity(g.first.floor_s, Unit.SECOND) for g in kinds)), True),
+        Column((LIMITED_BY, *limit), False, (Style.FAINT, *styles)),
+    ]
+    room = width - len(INDENT) - sum(c.width + len(GAP) for c in columns)
+    if room < ROOM_FOR_NAMES:
+        dropped = columns.pop(3)
+        room += dropped.width + len(GAP)
+    names = name_column(kinds, room)
+    for i in range(len(kinds) + 1):
+        line = [Span(INDENT + padded(names.cells[i], names.width, align_right=False), head(i))]
+        for c in columns:
+            style = c.styles[i] if c.styles else head(i)
+            line.append(Span(GAP + padded(c.cells[i], c.width, align_right=c.is_right), style))
+        yield tuple(line)
+
+
+def head(row: int) -> Style:
+    """Style of the head, and of what is below it."""
+    return Style.PLAIN if row else Style.FAINT
+
+
+def name_column(kinds: Sequence[Group], room: int) -> Column:
+    """What kernels are called and where they are, as far as there is room."""
+    labels = [printable(title_of(g.first)) for g in kinds]
+    places = [printable(place([r.anchor for r in g.rows], operator(g))) for g in kinds]
+    longest = max(map(columns_of, labels))
+    left = room - longest - len(GAP)
+    if left < LEAST_PLACE:
+        longest = min(longest, max(room - LEAST_PLACE - len(GAP), room // 2))
+        left = room - longest - len(GAP)
+    cells = [
+        padded(cut(label, longest), longest, align_right=False) + GAP + elided(where, left, 0)
+        if left >= LEAST_PLACE // 2
+        else cut(label, room)
+        for label, where in zip(labels, places, strict=True)
+    ]
+    heading = "where the time goes" if room >= len("where the time goes") else "kernels"
+    return Column((heading, *cells), False)
+
+
+def cut(label: str, width: int) -> str:
+    """A label without its last operators, where there is no room for them."""
+    if columns_of(label) <= width:
+        return label
+    kept = label
+    while columns_of(f"{kept} …") > width and " + " in kept:
+        kept = kept.rpartition(" + ")[0]
+    return f"{kept} …" if columns_of(f"{kept} …") <= width else elided(kept, width)
+
+
+def operator(group: Group) -> str:
+    """The operator that names of nodes often end in: the first word of the kernel's title."""
+    return next((w for w in group.first.title.split() if f"/{w}" in group.first.anchor), "")
+
+
+def rest_lines(rest: Sequence[Group], verdict: Verdict) -> Iterator[Line]:
+    """How many kinds are left out and what they take, and what is of no kernel."""
+    parts: list[str] = []
+    if rest:
+        parts.append(f"{share(sum_of(rest))} in {plural(len(rest), 'more kind')} (--top all)")
+    parts += [f"{share(one.share)} the {HOST}" for one in verdict.limits if one.key == HOST]
+    if parts:
+        yield (Span(f"{INDENT}… {', '.join(parts)}", Style.FAINT),)
+
+
+def sum_of(kinds: Sequence[Group]) -> float:
+    """Share of the run's time that kinds of kernels take together."""
+    return sum(g.predicted_share for g in kinds)
+
+
+def useful(views: Views) -> list[Remedy]:
+    """Changes worth making, those that save most first."""
+    total_s, remedies = views.verdict.time_s, views.bottlenecks.remedies
+    return [r for r in remedies if ratio(r.saving_s, total_s) >= LEAST_SAVING][:REMEDIES]
+
+
+def help_lines(useful: Sequence[Remedy], verdict: Verdict, width: int) -> Iterator[Line]:
+    """Changes with the time that was worked out for each; nothing where nothing helps."""
+    if not useful:
+        return
+    rows = [remedy_cells(r, verdict) for r in useful]
+    is_batch = any(r.items > 1 for r in useful)
+    item = verdict.throughput.item.value.removesuffix("s") if is_batch else "run"
+    times = Column(("expected", *(r[0] for r in rows)), True)
+    gains = Column((f"each {item}", *(r[1] for r in rows)), True)
+    room = width - len(INDENT) - times.width - gains.width - 2 * len(GAP)
+    cells = (fitting(r, room) for r in useful)
+    names = Column((elided("what would help", room), *cells), False)
+    for i in range(len(rows) + 1):
+        name = padded(names.cells[i], names.width, align_right=False)
+        time = padded(times.cells[i], times.width, align_right=True)
+        gain = padded(gains.cells[i], gains.width, align_right=True)
+        yield (
+            Span(f"{INDENT}{name}{GAP}{time}{GAP}", head(i)),
+            Span(gain, Style.GOOD if i else Style.FAINT),
+        )
+
+
+def fitting(remedy: Remedy, width: int) -> str:
+    """A change and its option, or the one that says more where there is no room for both."""
+    both = f"{remedy.name} ({remedy.option or 'assumed gaps'})"
+    forms = (both, remedy.name, remedy.option or remedy.name)
+    return next((f for f in forms if columns_of(f) <= width), elided(forms[-1], width))
+
+
+def remedy_cells(remedy: Remedy, verdict: Verdict) -> tuple[str, str]:
+    """The run's time with a change, and what each item of the run saves."""
+    saved = ratio(remedy.saving_s, verdict.time_s)
+    return quantity(remedy.time_s, Unit.SECOND), f"-{100 * saved:.0f} %"
+
+
+def next_lines(views: Views, width: int) -> Iterator[Line]:
+    """Where to look next: the whole report, the page, and the kernel that takes most."""
+    parts = ["--full", "-o report.html", "perfc lint MODEL"]
+    kinds = groups(views.kernels)
+    if kinds:
+        largest = max(kinds, key=lambda g: g.predicted_s).first
+        parts.insert(2, f"perfc explain MODEL {largest.index}")
+    line = f"{INDENT}more: {parts[0]}"
+    for part in map(printable, parts[1:]):
+        if columns_of(f"{line}  ·  {part}") > width:
+            break
+        line += f"  ·  {part}"
+    yield (Span(line, Style.FAINT),)
