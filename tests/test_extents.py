@@ -79,7 +79,7 @@ def test_batch_and_sequence_of_symbols_with_any_name(
     assert dict(report.given) == {"s72": 8, "s70": 64}
     assert dict(perfc.analyze(model, dims={"batch": 8, "seq": 64}).env) == dict(report.env)
     _, out, _ = said(capsys, "analyze", model, "--batch", "8")
-    assert "batch s72 = 8, sequence s70 = 128" in out.splitlines()[0]
+    assert " · batch s72 8 · sequence s70 128 · " in out.splitlines()[0]
 
 
 def test_numbers_in_the_file_change_where_the_model_lets_them(
