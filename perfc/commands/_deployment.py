@@ -14,7 +14,7 @@ from perfc.errors import ParseError
 
 from . import _names
 from ._names import Names
-from ._options import dim_option, names_in, parse_dims
+from ._options import dim_option, names_in, names_of, parse_dims
 
 if TYPE_CHECKING:
     from perfc.api import Report
@@ -333,12 +333,17 @@ class DeploymentOptions:
 
         return parse_values(self.values)
 
+    @property
+    def has_named_axes(self) -> bool:
+        """Whether `--dim` says what `--batch` or `--seq` could."""
+        return not names_of(self.dims).isdisjoint(_AXES)
+
     def note_axes(self, module: Module) -> None:
         """Say what `--dim batch=8` means in a model that has no symbol of that name."""
         from perfc.extents import AXES, described, stood_for
         from perfc.plain_text import say
 
-        for name in stood_for(module, dict.fromkeys(_names_of(self.dims) & AXES.keys())):
+        for name in stood_for(module, dict.fromkeys(names_of(self.dims) & AXES.keys())):
             what = f"no symbol is called {name} in {described(module)}"
             say(f"note: {what}; --dim {name}=N is taken as --{name} N", is_error=True)
 
@@ -371,11 +376,6 @@ class DeploymentOptions:
                 if f"no symbol {name!r}" in error.message:
                     error.hint = f"{error.hint}; {self.of_file.place('dims')} gives it"
             raise
-
-
-def _names_of(bindings: Iterable[str]) -> set[str]:
-    """Names that sizes were given for."""
-    return {b.rpartition("=")[0].strip() for b in ",".join(bindings).split(",")}
 
 
 def deployment_options(

@@ -75,6 +75,11 @@ def compared(
     slo_s = None if slo is None else time_of(slo)
     settings = list(settings_of(options, models))
     machines = machines_of(options, settings)
+    if options.has_named_axes:
+        from perfc.api import read
+
+        for model in models:
+            options.note_axes(read(model, settings[0].deployment.dims, options.contents)[0])
     prices = Prices.read(options.file)
     return compare(settings, machines, order=order, slo_s=slo_s, prices=prices, predict=predict)
 

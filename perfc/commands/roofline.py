@@ -72,8 +72,8 @@ def command(
         marks += found.marks
         title = _title(report)
         notes += _model_notes(found.moving)
-    elif options.dims or options.values:
-        raise click.UsageError("--dim and --value need a --model")
+    elif options.sizes or options.values:
+        raise click.UsageError("sizes and --value need a --model")
     for path in measured:
         from perfc.chart.overlay import read
 
