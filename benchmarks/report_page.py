@@ -19,21 +19,27 @@ _COMMAND = re.compile(r"^perfc (analyze .*)$", re.MULTILINE)
 
 
 def printed(page: str) -> dict[str, str]:
-    """Sections of the report that the page's own command prints, by the first word of each."""
-    found = _COMMAND.search(page)
-    assert found is not None
-    done = subprocess.run(
-        [sys.executable, "-m", "perfc", *found[1].split()],
-        cwd=ROOT, env={"COLUMNS": "110", "PYTHONPATH": str(ROOT)}, capture_output=True, text=True,
-        check=True,
-    )  # fmt: skip
-    sections = done.stdout.rstrip("\n").split("\n\n")
-    return {heading(s): f"{s}\n" for s in sections}
+    """What the page's own commands print, by the first words of each block.
+
+    A first screen is one block, a whole report one for each section.
+    """
+    blocks: list[str] = []
+    for command in _COMMAND.findall(page):
+        is_full = "--full" in command
+        width = "110" if is_full else "80"
+        done = subprocess.run(
+            [sys.executable, "-m", "perfc", *command.split()],
+            cwd=ROOT, env={"COLUMNS": width, "PYTHONPATH": str(ROOT)}, capture_output=True,
+            text=True, check=True,
+        )  # fmt: skip
+        shown = done.stdout.rstrip("\n")
+        blocks += shown.split("\n\n") if is_full else [shown]
+    return {heading(block): f"{block}\n" for block in blocks}
 
 
 def heading(section: str) -> str:
-    """What a section begins with, up to a colon."""
-    return section.partition("\n")[0].partition(":")[0]
+    """What a section begins with, up to a colon; of a first screen the model and its machine."""
+    return section.partition("\n")[0].partition(":")[0].partition(" · ")[0]
 
 
 def renewed(page: str) -> str:

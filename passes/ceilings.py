@@ -18,7 +18,7 @@ class Ceiling(Enum):
 
     MATRIX = "matrix units"
     VECTOR = "vector units"
-    SPECIAL = "special function units"
+    SPECIAL = "special functions"
     INTEGER = "integer units"
     L1 = "L1 cache"
     L2 = "L2 cache"

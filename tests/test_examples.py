@@ -83,19 +83,21 @@ def test_the_commands_of_a_page_run(
         assert capsys.readouterr().out or "-o " in line or "--model-explorer" in line, line
 
 
-def printed(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> set[str]:
+def printed(
+    arguments: list[str], capsys: pytest.CaptureFixture[str], columns: int = 98
+) -> set[str]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("COLUMNS", "98")
+        patch.setenv("COLUMNS", str(columns))
         assert cli.run(arguments) == 0
     return set(capsys.readouterr().out.splitlines())
 
 
 def test_what_the_readme_shows_is_what_perfc_prints(capsys: pytest.CaptureFixture[str]) -> None:
     root = EXAMPLES.parent
-    shown = (root / "README.md").read_text(encoding="utf-8").partition("```\nsummary")[2]
+    shown = (root / "README.md").read_text(encoding="utf-8").partition("```\nresnet50")[2]
     model = str(EXAMPLES / "models" / "resnet50.onnx.gz")
-    found = printed(["analyze", model, "--target", "a100", "--dim", "batch=8"], capsys)
-    lines = [line for line in shown.partition("```")[0].splitlines() if line]
+    found = printed(["analyze", model, "--target", "a100", "--dim", "batch=8"], capsys, 80)
+    lines = [line for line in f"resnet50{shown}".partition("```")[0].splitlines() if line]
     assert len(lines) > 5
     assert not [line for line in lines if line not in found]
 

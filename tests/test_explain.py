@@ -72,7 +72,9 @@ def test_every_ceiling_has_amount_over_rate_and_a_source(resnet: Report) -> None
     bound = resnet.roofline.kernels[kernel.index]
     sustained = {t.ceiling: t.time_s for t in kernel.ceilings if t.line == "sustained"}
     assert sustained == {c.value: s for c, s in bound.sustained.items()}
-    matrix = next(t for t in kernel.ceilings if (t.line, t.ceiling) == ("sustained", "matrix units"))
+    matrix = next(
+        t for t in kernel.ceilings if (t.line, t.ceiling) == ("sustained", "matrix units")
+    )
     assert matrix.amount == pytest.approx(2 * 944111616)
     assert matrix.rate.key.startswith("compute.matrix.tf32")
     assert matrix.origin is Origin.VENDOR

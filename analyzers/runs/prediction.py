@@ -266,7 +266,6 @@ def notes(kernels: Sequence[Estimate], machine: Machine, runtime: str) -> Iterab
     if not kernels:
         return
     whole = math.fsum(k.time_s for k in kernels)
-    strange = math.fsum(k.time_s for k in kernels if k.is_extrapolating)
     unknown = (k for k in kernels if k.predictor is Predictor.ROOFLINE and not k.is_measured)
     bare = math.fsum(k.time_s for k in unknown)
     if not any(k.is_measured for k in kernels):
@@ -277,5 +276,3 @@ def notes(kernels: Sequence[Estimate], machine: Machine, runtime: str) -> Iterab
     elif bare > 0.1 * whole:
         part = f"{100 * bare / whole:.0f} %"
         yield f"{part} of the time is of kernels no predictor knows: wide intervals"
-    if strange > 0.1 * whole:
-        yield f"{100 * strange / whole:.0f} % of the time is extrapolated beyond what was measured"

@@ -14,6 +14,7 @@ from perfc.passes.roofline import GRAPH_GAP, TILE
 from perfc.passes.runtimes import Launch
 
 from . import uncertainty
+from .amounts import title
 from .document import Column, Fact, Facts, Section, Table
 from .uncertainty import UncertainRate
 from .units import DASH, Unit, quantity
@@ -143,12 +144,13 @@ MEMORY_MODEL = (
     (
         "floor",
         "best rates; device memory sees what L2 cannot hold, and weights beyond it every run; "
-        "Winograd filtering where it applies; masked attention pairs cost nothing",
+        "Winograd filtering where it applies; attention without what its mask leaves out",
     ),
     (
         "sustained",
-        "measured rates, rated where none; L2 holds what was touched within its capacity of "
-        f"traffic; tiles of {TILE} x {TILE} run in whole waves; a launch hides what is shorter",
+        "measured rates, else the vendor's; L2 holds the last of the traffic, up to its capacity; "
+        f"matrix units take tiles of {TILE} x {TILE}, one for each multiprocessor in a wave; "
+        "a kernel that is shorter than its launch waits for it",
     ),
     ("left out", "workspace, layout changes, bank conflicts, clocks below boost, host work"),
 )
@@ -296,17 +298,17 @@ def dated(sources: Sequence[SourceUsed]) -> str:
 def rate_table(rates: tuple[RateUsed, ...]) -> Table:
     """Best and sustained rate of each ceiling, with their origins."""
     columns = (
-        Column("ceiling", "ceiling"),
-        Column("dtype", "type"),
+        Column("ceiling", "limited by"),
+        Column("dtype", "type", is_spare=True),
         Column("floor_per_s", "best rate"),
-        Column("floor_origin", "origin"),
+        Column("floor_origin", "origin", is_spare=True),
         Column("sustained_per_s", "sustained"),
-        Column("sustained_origin", "origin"),
+        Column("sustained_origin", "origin", is_spare=True),
         Column("key", "entry of the target", is_name=True),
     )
     rows = tuple(
         (
-            r.ceiling,
+            title(r.ceiling),
             r.dtype or DASH,
             quantity(r.floor_per_s, unit_of(r)),
             r.floor_origin,

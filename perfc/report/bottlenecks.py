@@ -207,7 +207,7 @@ def section(view: Bottlenecks, total_s: float) -> Section:
     columns = (
         Column("ceiling", "limited by"),
         Column("bound_share", "share", Unit.SHARE),
-        Column("saving_doubled_s", "twice as fast", Unit.SECOND),
+        Column("saving_doubled_s", "twice as fast", Unit.SECOND, is_spare=True),
         Column("saving_lifted_s", "at no cost", Unit.SECOND),
         Column("remedy", "what helps", is_name=True, wraps=True),
     )

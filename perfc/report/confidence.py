@@ -76,7 +76,7 @@ def confidence(report: Report, table: PredictionTable) -> Confidence:
     whole_s = table.kernels_s
     measured_s = math.fsum(k.time_s for k in table.kernels if k.is_measured)
     is_measured = measured_s >= LEAST_MEASURED * whole_s
-    if spread <= HIGH_RATIO and is_measured:
+    if spread <= HIGH_RATIO and is_measured and not outside(table):
         return Confidence(Grade.HIGH, known(report, table))
     grade = Grade.MEDIUM if spread <= MEDIUM_RATIO else Grade.LOW
     return Confidence(grade, unknown(report, table))
@@ -85,7 +85,7 @@ def confidence(report: Report, table: PredictionTable) -> Confidence:
 def known(report: Report, table: PredictionTable) -> str:
     """What a good prediction rests on."""
     if table.total.predictor:
-        return f"by {table.whole}"
+        return "whole runs like it were measured"
     where = machine_title(report.machine)
     own_s = math.fsum(
         k.time_s for k in table.kernels if k.is_own or k.predictor is Predictor.FITTED
@@ -99,9 +99,7 @@ def known(report: Report, table: PredictionTable) -> str:
 def unknown(report: Report, table: PredictionTable) -> str:
     """What makes the range wide: the host, a predictor of whole runs, or a class of kernels."""
     if table.total.predictor:
-        outside = f"{table.total.predictor} extrapolates: "
-        said = (note.removeprefix(outside) for note in table.notes if note.startswith(outside))
-        return next(said, f"by {table.whole}")
+        return outside(table) or "whole runs like it were measured, and spread as widely"
     if table.behind_s > 0:
         return "the host sets the pace, and its time a launch is assumed, not measured"
     alike: dict[tuple[object, ...], list[int]] = {}
@@ -115,6 +113,12 @@ def unknown(report: Report, table: PredictionTable) -> str:
 
     widest = max(alike.values(), key=width_s)[0]
     return of_kernel(report, widest, table.kernels[widest])
+
+
+def outside(table: PredictionTable) -> str:
+    """What a predictor of whole runs does not know of this one; empty where it knows such runs."""
+    start = f"{table.total.predictor} extrapolates: "
+    return next((n.removeprefix(start) for n in table.notes if n.startswith(start)), "")
 
 
 def of_kernel(report: Report, index: int, estimate: Estimate) -> str:

@@ -67,6 +67,7 @@ class Column:
         is_name: takes the room that is left, and is shortened first.
         wraps: goes on in the next line instead of being shortened.
         is_spare: left out of text where a narrow page leaves names no room; the last goes first.
+        pair: name of the column before it that is left out with it.
     """
 
     name: str
@@ -76,6 +77,7 @@ class Column:
     is_name: bool = False
     wraps: bool = False
     is_spare: bool = False
+    pair: str = ""
 
 
 @record

@@ -264,7 +264,7 @@ COLUMNS = (
     Column("time_s", "each", Unit.SECOND),
     Column("predicted_s", "each", Unit.SECOND),
     Column("low_s", "from", Unit.SECOND),
-    Column("high_s", "to", Unit.SECOND),
+    Column("high_s", "to", Unit.SECOND, is_spare=True, pair="low_s"),
     Column("floor_s", "at best", Unit.SECOND),
     Column("bound", "limited by"),
     Column("margin", "margin", Unit.RATIO, is_spare=True),

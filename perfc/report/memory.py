@@ -101,7 +101,7 @@ def section(view: Memory) -> Section:
     )
     columns = (
         Column("nbytes", "at peak"),
-        Column("shared_by", "values", Unit.COUNT, "values that share the storage"),
+        Column("shared_by", "values in it", Unit.COUNT),
         Column("name", "value", is_name=True),
         Column("type", "type", is_name=True),
     )

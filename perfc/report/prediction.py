@@ -9,7 +9,7 @@ from perfc.ir.record import record
 from .amounts import key, ratio
 from .document import Amount, Column, Fact, Facts, Note, Section, Table
 from .limits import held_by
-from .units import Unit, quantity, share
+from .units import Unit, share, span
 
 if TYPE_CHECKING:
     from perfc.analyzers.estimate.estimate import Estimate
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from perfc.analyzers.runs.prediction import PredictionTable
     from perfc.api import Report
     from perfc.passes.ceilings import KernelBound
+
+    from .confidence import Confidence
 
 
 @record
@@ -187,14 +189,14 @@ def shares(table: PredictionTable) -> tuple[PredictorShare, ...]:
 COLUMNS = (
     Column("predictor", "predictor"),
     Column("kernels", "kernels", Unit.COUNT),
-    Column("share", "% time", Unit.SHARE),
+    Column("share", "share", Unit.SHARE),
     Column("classes", "classes of kernels", is_name=True),
 )
 
 
-def section(view: Prediction) -> Section:
-    """Floor, prediction, interval; then who says so."""
-    low, high = (quantity(a.value, Unit.SECOND) for a in (view.low_s, view.high_s))
+def section(view: Prediction, confidence: Confidence | None) -> Section:
+    """Floor, prediction, interval, how far to trust it; then who says so."""
+    ends = span(view.low_s.value or 0.0, view.high_s.value or 0.0, Unit.SECOND)
     tight = share(ratio(view.floor_s.value or 0, view.time_s.value or 0))
     parts = ["one by one, summed"] if view.whole else []
     if view.wait_s.value:
@@ -203,16 +205,20 @@ def section(view: Prediction) -> Section:
         parts.append(f"{view.host_s} in nodes that launch nothing")
     summed = "; ".join(parts) or "kernels and their launches"
     rows = [
-        Fact("floor", view.floor_s, f"no run is faster; {tight} of the prediction"),
-        Fact("prediction", view.time_s, view.whole or summed),
+        Fact("expected", view.time_s, view.whole or summed),
         *([Fact("kernels", view.kernels_s, summed)] if view.whole else []),
-        Fact("interval", None, f"{low} to {high}: nine of ten such runs"),
+        Fact("range", None, f"{ends}: nine in ten such runs"),
+        Fact("at best", view.floor_s, f"no run is faster; {tight} of the expected time"),
     ]
+    if confidence is not None:
+        words = f"{confidence.grade.value}: {confidence.reason}"
+        rows.insert(-1, Fact("confidence", None, words))
     if view.energy_j.value is not None:
-        ends = f"{view.energy_low_j} to {view.energy_high_j}"
+        ends = span(view.energy_low_j.value or 0.0, view.energy_high_j.value or 0.0, Unit.JOULE)
         words = f"{ends}; {view.power_w} on average, of the board alone"
         rows.append(Fact("energy", view.energy_j, words))
     cells = tuple((p.predictor, p.kernels, p.share, ", ".join(p.classes)) for p in view.predictors)
     table = (Table(COLUMNS, cells),) if cells else ()
-    notes = tuple(Note(text, is_warning=True) for text in view.notes)
+    said = "" if confidence is None else confidence.reason
+    notes = tuple(Note(n, is_warning=True) for n in view.notes if not said or said not in n)
     return Section("prediction", "prediction", (Facts(tuple(rows)), *table, *notes))

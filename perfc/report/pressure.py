@@ -112,15 +112,15 @@ def collect(report: Report, kernels: Sequence[Repeated], verdict: Verdict) -> tu
 def section(rows: Sequence[Pressure]) -> Section:
     """Ceilings with how long each is busy and what it binds."""
     columns = (
-        Column("ceiling", "limit"),
-        Column("busy_s", "busy", Unit.SECOND),
+        Column("ceiling", "limited by"),
+        Column("bound_share", "share", Unit.SHARE),
+        Column("bound_kernels", "kernels", Unit.COUNT),
         Column("share", "busy", Unit.SHARE),
-        Column("floor_s", "at best", Unit.SECOND),
-        Column("bound_kernels", "kernels limited", Unit.COUNT),
-        Column("bound_share", "share limited", Unit.SHARE),
+        Column("busy_s", "busy", Unit.SECOND),
+        Column("floor_s", "at best", Unit.SECOND, is_spare=True),
     )
     cells = tuple(
-        (r.title, r.busy_s, r.share, r.floor_s or None, r.bound_kernels, r.bound_share)
+        (r.title, r.bound_share, r.bound_kernels, r.share, r.busy_s, r.floor_s or None)
         for r in rows
     )
     return Section("pressure", "resource pressure", (Table(columns, cells),))
@@ -132,7 +132,7 @@ def ceilings(rows: Sequence[KernelRow], used: Sequence[Pressure], top: int | Non
     shown = list(rows) if top is None else [g.first for g in groups(rows)[:top]]
     columns = (
         Column("index", "#", Unit.COUNT),
-        *(Column(n, title(n), Unit.SHARE) for n in names),
+        *(Column(n, title(n), Unit.SHARE, is_spare=True) for n in names),
         Column("kernel", "kernel", is_name=True),
     )
     cells = tuple((r.index, *(busy(r, n) for n in names), title_of(r)) for r in shown)
@@ -141,7 +141,9 @@ def ceilings(rows: Sequence[KernelRow], used: Sequence[Pressure], top: int | Non
 
 def busy(row: KernelRow, ceiling: str) -> float | None:
     """Share of a kernel's time for which a ceiling is busy; None where it is not used."""
+    p = row.predicted
+    time_s, wait_s = (row.time_s, row.launch_gap_s) if p is None else (p.time_s, p.wait_s)
     if ceiling == key(Ceiling.LAUNCH):
-        return ratio(row.launch_gap_s, row.time_s) if row.launch_gap_s else None
+        return ratio(wait_s, time_s) if wait_s else None
     found = row.ceilings.get(ceiling)
-    return ratio(found.sustained_s, row.time_s) if found and found.sustained_s else None
+    return ratio(found.sustained_s, time_s) if found and found.sustained_s else None

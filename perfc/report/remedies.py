@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from perfc.errors import PerfcError
 from perfc.ir.record import record
-from perfc.ir.types import DType
+from perfc.ir.types import DType, TensorType
 from perfc.passes.roofline import GRAPH_GAP
 from perfc.passes.runtimes import Launch, Steps, of_steps, recorded, runtime
 
@@ -104,10 +104,11 @@ def runtimes(report: Report) -> Iterator[str]:
 
 
 def batch_symbol(report: Report) -> str | None:
-    """The symbol that leads the first input; None where a number does."""
-    from perfc.analyzers.whole_runs.whole_run import batch_symbol as leading
-
-    return leading(report.source)
+    """The symbol that leads the first input; None where a number or a formula does."""
+    first = next(iter(report.source.graph.inputs), None)
+    shape = first.type.shape if first is not None and isinstance(first.type, TensorType) else None
+    leading = str(shape[0]) if shape else ""
+    return leading if any(s.name == leading for s in report.source.symbols) else None
 
 
 def may_record(report: Report) -> bool:

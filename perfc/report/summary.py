@@ -10,13 +10,14 @@ from perfc.ir.record import record
 
 from .amounts import amount, ratio
 from .document import Amount, Fact, Facts, Note, Section
-from .units import Unit, quantity, share
+from .units import Unit, plural, quantity, share
 
 if TYPE_CHECKING:
     from perfc.api import Report
 
     from .coverage import Coverage
     from .memory import Memory
+    from .verdict import Verdict
 
 
 @record
@@ -109,29 +110,33 @@ def collect(report: Report, memory: Memory) -> Summary:
     )
 
 
-def section(view: Summary, coverage: Coverage) -> Section:
-    """Eight rows: value, what it means, and the formula where there is one."""
+def section(view: Summary, coverage: Coverage, verdict: Verdict) -> Section:
+    """Value, what it means, and the formula where there is one; shares are of the headline."""
     flop, mac = view.flop, view.mac
     masked = ratio(view.effective_mac.value or 0, mac.value or 0)
     also = f"; {share(masked)} of them unmasked" if 0 < masked < 1 else ""
     if view.executed_flop.value != flop.value:
         also += f"; kernels execute {view.executed_flop}"
     moved = total(view.read_bytes, view.write_bytes)
-    tight = share(ratio(view.floor_s.value or 0, view.time_s.value or 0))
+    tight = share(ratio(view.floor_s.value or 0, verdict.time_s))
+    headline = "the expected time" if verdict.is_predicted else "the time at measured rates"
+    launches = plural(round(view.launches), "launch", "launches")
     intensity = Amount(view.intensity_flop_per_byte, Unit.FLOP_PER_BYTE)
     rows = (
-        Fact("floor", view.floor_s, f"kernel time, at best; {tight} of the total"),
-        Fact("sustained", view.sustained_s, "kernel time at measured rates, rated where none"),
-        Fact("launch gaps", view.launch_gap_s, f"waiting for launches, {view.launches:.0f} in all"),
-        Fact("total", view.time_s, "sustained and launch gaps"),
-        Fact("work", flop, f"{mac}, each counted as two flop{also}", flop.symbolic),
+        Fact("at best", view.floor_s, f"kernel time that no run beats; {tight} of {headline}"),
+        Fact("sustained", view.sustained_s, "kernel time at measured rates, else the vendor's"),
+        Fact("launch gaps", view.launch_gap_s, f"what {launches} add to that"),
+        Fact(
+            "both", view.time_s, "the time at measured rates; what it will take is the prediction"
+        ),
+        Fact("work", flop, f"{mac}, two flop each{also}", flop.symbolic),
         Fact(
             "traffic",
             moved,
             f"compulsory: {view.read_bytes} read, {view.write_bytes} written",
             moved.symbolic,
         ),
-        Fact("intensity", intensity, f"{view.device_bytes} reach device memory, as sustained"),
+        Fact("intensity", intensity, f"{view.device_bytes} of traffic reach device memory"),
         Fact(
             "parameters",
             view.parameters,

@@ -74,7 +74,10 @@ def render(document: Document, width: int) -> str:
 
 def lines(document: Document, width: int) -> Iterator[tuple[Span, ...]]:
     """The document line by line."""
-    yield (Span("perfc: ", Style.FAINT), Span(printable(document.title), Style.TITLE))
+    start = Span("perfc: ", Style.FAINT)
+    for line in wrapped(printable(document.title), width - len(start.text), ""):
+        yield (start, Span(line, Style.TITLE))
+        start = Span(" " * len(start.text))
     for section in document.sections:
         yield ()
         yield from section_lines(section, width)
@@ -151,7 +154,8 @@ def table_lines(table: Table, width: int) -> Iterator[tuple[Span, ...]]:
     yield from legend_lines(table.columns, scales, width)
     if left_out:
         words = f"no room at this width: {', '.join(left_out)}"
-        yield (Span(INDENT), Span(words, Style.FAINT))
+        for part in wrapped(words, min(width, WIDEST_TEXT) - len(INDENT), ""):
+            yield (Span(INDENT), Span(part, Style.FAINT))
     widths = fitted(table.columns, texts, width - len(INDENT))
     right = [is_numeric(table, i) for i in range(len(table.columns))]
     for number, row in enumerate(texts):
@@ -193,8 +197,9 @@ def narrowed(table: Table, width: int) -> tuple[Table, list[str]]:
     for i in reversed(range(len(need))):
         if sum(need[k] + len(GAP) for k in kept) - len(GAP) <= width - len(INDENT):
             break
-        if table.columns[i].is_spare:
-            kept.remove(i)
+        column = table.columns[i]
+        if column.is_spare and i in kept:
+            kept = [k for k in kept if k != i and table.columns[k].name != column.pair]
     left_out = [c.title for i, c in enumerate(table.columns) if i not in kept]
     rows = tuple(tuple(row[i] for i in kept) for row in table.rows)
     return Table(tuple(table.columns[i] for i in kept), rows), left_out

@@ -142,9 +142,9 @@ def section(views: Views, name: str, top: int | None) -> Section:
                 work += f", {c.nodes_executed} of them executed"
             return assumptions.section(views.assumptions, work)
         case "summary":
-            return summary.section(views.summary, views.coverage)
+            return summary.section(views.summary, views.coverage, views.verdict)
         case "prediction" if views.prediction is not None:
-            return prediction.section(views.prediction)
+            return prediction.section(views.prediction, views.verdict.confidence)
         case "coverage":
             return coverage.section(views.coverage)
         case "kernels":

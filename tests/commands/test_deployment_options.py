@@ -104,15 +104,15 @@ def test_options_a_file_and_keywords_give_the_same_report(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "120")
-    typed = said(capsys, "analyze", str(RESNET), *arguments())
+    typed = said(capsys, "analyze", str(RESNET), *arguments(), "--full")
     file = [f"{k.replace('_', '-')} = {json.dumps(v)}\n" for k, v in ONE_WAY.items()]
     table = f"[deployment]\n{''.join(file)}dims = {{ batch = 64 }}\n"
     (tmp_path / "perfc.toml").write_text(table)
-    assert said(capsys, "analyze", str(RESNET)) == typed
+    assert said(capsys, "analyze", str(RESNET), "--full") == typed
     (tmp_path / "perfc.toml").unlink()
     project = table.replace("[deployment]", "[tool.perfc.deployment]")
     (tmp_path / "pyproject.toml").write_text(project)
-    assert said(capsys, "analyze", str(RESNET)) == typed
+    assert said(capsys, "analyze", str(RESNET), "--full") == typed
     (tmp_path / "pyproject.toml").unlink()
     report = perfc.analyze(RESNET, **ONE_WAY, dims={"batch": 64})  # type: ignore[arg-type]
     assert text.render(document(collect(report)), 120) == typed
@@ -267,7 +267,7 @@ def test_the_command_line_wins_over_the_file(
     (tmp_path / "perfc.toml").write_text(
         '[deployment]\ntarget = "h100"\nruntime = "eager"\ntf32 = false\ndims = { batch = 2 }\n'
     )
-    args = ("analyze", str(RESNET), "--no-predict")
+    args = ("analyze", str(RESNET), "--no-predict", "--full")
     assert "h100-sxm5-80gb, batch = 2, eager" in said(capsys, *args)
     shown = said(capsys, *args, "-t", "a100", "--runtime", "ort", "--tf32", "--dim", "batch=3")
     assert shown == said(capsys, *args, "--isolated", "-t", "a100", "--dim", "batch=3")
@@ -298,7 +298,7 @@ def test_a_target_of_the_file_lies_beside_it(
     (tmp_path / "mine.toml").write_bytes(target.read_bytes())
     (tmp_path / "perfc.toml").write_text('[deployment]\ntarget = "mine.toml"\n')
     monkeypatch.chdir(inside)
-    assert " on t4" in said(capsys, "analyze", str(RESNET), "--no-predict")
+    assert " on NVIDIA T4" in said(capsys, "analyze", str(RESNET), "--no-predict")
 
 
 def test_budgets_are_deployments_and_the_command_line_wins(

@@ -226,7 +226,7 @@ def test_command_writes_the_page_whole(tmp_path: Path, capfd: pytest.CaptureFixt
 
 @pytest.mark.parametrize(
     ("name", "start"),
-    [("r.html", "<!DOCTYPE"), ("r.json", "{"), ("r.md", "# "), ("r.txt", "perfc:")],
+    [("r.html", "<!DOCTYPE"), ("r.json", "{"), ("r.md", "# "), ("r.txt", "resnet50.onnx.gz on")],
 )
 def test_name_of_the_file_says_the_format(tmp_path: Path, name: str, start: str) -> None:
     out = tmp_path / name

@@ -153,6 +153,7 @@ def test_views_number_no_columns() -> None:
 
     for width in (60, 80, 120, 200):
         shown = render_text(document(views_of("gpt2"), NAMES), width)
+        assert max(map(columns_of, shown.splitlines())) <= width
         assert not re.search(r"\[\d\]", shown)
 
 

@@ -111,7 +111,7 @@ def test_critical_sequence_runs_forward_and_covers_what_it_says(views: Views) ->
     steps = views.critical.steps
     firsts = [s.kernels[0] for s in steps]
     assert firsts == sorted(firsts)
-    covered = math.fsum(views.kernels[i].share for s in steps for i in s.kernels)
+    covered = math.fsum(views.kernels[i].predicted.share for s in steps for i in s.kernels)
     assert covered == pytest.approx(views.critical.share)
     assert all(s.reason for s in steps)
 
