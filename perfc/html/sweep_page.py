@@ -25,14 +25,14 @@ def sweep_page(found: Sweep) -> str:
     hint = "Line: expected time. Band: nine in ten runs. Dashed: no run is faster."
     charts = [
         ChartBlock("times", "time of a run", hint, "Time of a run along the swept extent"),
-        ChartBlock("each", f"time for each of {along}", "Lower is a better use of the machine.",
+        ChartBlock("each", f"time for each of {text(along)}", "Lower is a better use of the machine.",
                    "Time of a run over the swept extent"),
     ]  # fmt: skip
     sections = [
         section_block(Section("points", "points", (table(found),))),
         section_block(Section("regimes", "regimes and memory", tuple(notes(found)))),
     ]
-    title = f"{text(PurePath(found.model).name or 'model')} along {along}"
+    title = f"{text(PurePath(found.model).name or 'model')} along {text(along)}"
     return chart_page(title, charts, sections, payload(found, along), SCRIPTS)
 
 
@@ -75,7 +75,7 @@ def table(found: Sweep) -> Table:
     names = [a.name for a in found.axes]
     columns = (
         Column("target", "target"),
-        *(Column(name, name, Unit.COUNT) for name in names),
+        *(Column(name, text(name), Unit.COUNT) for name in names),
         Column("time_s", "time"),
         Column("low_s", "low"),
         Column("high_s", "high"),
@@ -108,6 +108,6 @@ def notes(found: Sweep) -> Iterator[Note]:
 
     for c in found.crossovers:
         if c.what == "model":
-            yield Note(f"{c.target}: {in_words(c.spans, c.symbol)}")
+            yield Note(text(f"{c.target}: {in_words(c.spans, c.symbol)}"))
     for capacity in found.capacities:
-        yield Note(f"{capacity.target}: {capacity_in_words(capacity)}")
+        yield Note(text(f"{capacity.target}: {capacity_in_words(capacity)}"))
