@@ -14,10 +14,14 @@ from perfc.version import __version__
 
 if TYPE_CHECKING:
     from perfc.api import Report, analyze, infer_shapes
+    from perfc.comparison import compare_models as compare
     from perfc.errors import PerfcError
+    from perfc.single_kernel import op
     from perfc.whole import predict
 
-__all__ = ["PerfcError", "Report", "__version__", "analyze", "infer_shapes", "predict"]
+__all__ = [
+    "PerfcError", "Report", "__version__", "analyze", "compare", "infer_shapes", "op", "predict",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> object:
@@ -26,6 +30,14 @@ def __getattr__(name: str) -> object:
         from perfc import api
 
         return getattr(api, name)
+    if name == "compare":
+        from perfc.comparison import compare_models
+
+        return compare_models
+    if name == "op":
+        from perfc.single_kernel import op
+
+        return op
     if name == "predict":
         from perfc.whole import predict
 

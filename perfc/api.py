@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from perfc.deployment import Deployment, DeploymentKeywords
 from perfc.errors import ModelError, ParseError, PerfcError
+from perfc.extents import keyed, sized
 from perfc.frontend import load
 from perfc.frontend.collector import paused_collector
 from perfc.ir.graph import Module, Value
@@ -110,7 +111,8 @@ class Report:
         """
         stated: dict[str, object] = {} if target is None else {"target": os.fspath(target)}
         how = self.deployment.stated({**stated, **changed})
-        base = self._sized(sizes_of(how.dims))
+        given = keyed(self.source, how.dims)
+        base = None if given is None else self._sized(given)
         if base is None or (self.dtype and how.dtype != self.dtype):
             return analyze(self.model, values=self.values, predictor=self.predictor, deployment=how)
         am, module = replace(self.analyses, instruments=()), self.module
@@ -181,7 +183,7 @@ def analyze(
     """Analyse a model on a target.
 
     Args:
-        model: a path, a serialized model, or an ``onnx.ModelProto``.
+        model: a path, a serialized model, an ``onnx.ModelProto`` or a module of the IR.
         target: name of a target or path of a target file; ``a100`` by default.
         values: contents of inputs that drive shapes, nested lists or arrays.
         predictor: of the whole run, by name or card; by default the best that knows such runs,
@@ -190,6 +192,7 @@ def analyze(
         deployment: how the model is run, as one value.
         keywords: the fields of a ``Deployment``, over those of ``deployment``: ``runtime``,
             ``runtime_version``, ``dtype``, ``tf32``, ``layout``, ``streams``, ``mode``, ``dims``.
+            ``batch`` and ``seq`` are short for ``dims={"batch": …}`` and ``dims={"seq": …}``.
 
     Raises:
         PerfcError: the model cannot be read, contradicts itself, the target is not known, or the
@@ -202,7 +205,7 @@ def analyze(
     how = (deployment or Deployment()).stated({**stated, **keywords})
     how.require_inference()
     am = Analyses(tuple(instruments))
-    source = typed(model, how.dims, values, am)
+    source, given = typed_sizes(model, how.dims, values, am)
     module = am.apply(Canonicalize(), source)
     if how.dtype:
         from perfc.passes.mixed import what_if
@@ -213,7 +216,7 @@ def analyze(
         source.origin.path,
         source,
         module,
-        sizes_of(how.dims),
+        given,
         source.defaults(),
         roofline.machine,
         am.get(Cost(), module),
@@ -239,9 +242,23 @@ def typed(
     Raises:
         PerfcError: as ``analyze``.
     """
+    return typed_sizes(model, dims, values, am)[0]
+
+
+def typed_sizes(
+    model: Any,
+    dims: Mapping[str, int] | None = None,
+    values: Mapping[str, Any] | None = None,
+    am: Analyses | None = None,
+) -> tuple[Module, dict[str, int]]:
+    """The typed module of a model, and the sizes given by the keys of its symbols.
+
+    Raises:
+        PerfcError: as ``analyze``.
+    """
     with located(model):
         module, given = read(model, dims, values)
-        return (am or Analyses()).apply(Sizes(tuple(given)), module)
+        return (am or Analyses()).apply(Sizes(tuple(given)), module), given
 
 
 def read(
@@ -249,17 +266,18 @@ def read(
     dims: Mapping[str, int] | None = None,
     values: Mapping[str, Any] | None = None,
 ) -> tuple[Module, dict[str, int]]:
-    """The module of a model as it is read, and the sizes given by its symbols' names.
+    """The module of a model as it is read, and the sizes given by its symbols' keys.
+
+    ``batch`` and ``seq`` among ``dims`` are the first extent of the inputs and the second one of
+    token inputs, where no symbol is called so.
 
     Raises:
         PerfcError: it cannot be read, or a size or content is none of its own.
     """
-    given = sizes_of(dims or {})
-    module = load(serialized(model), given, {k: contents(v) for k, v in (values or {}).items()})
-    unknown = sorted(set(given) - {s.name for s in module.symbols})
-    if unknown:
-        names = ", ".join(s.name for s in module.symbols) or "none"
-        raise ParseError(f"no symbol {unknown[0]!r} in the model", hint=f"its symbols: {names}")
+    stated = sizes_of(dims or {})
+    known = {k: contents(v) for k, v in (values or {}).items()}
+    module = model if isinstance(model, Module) else load(serialized(model), stated, known)
+    module, given = sized(module, dims or {})
     inputs = [v.name for v in module.graph.inputs]
     strange = sorted(set(values or ()) - set(inputs))
     if strange:

@@ -51,7 +51,9 @@ class Deployment:
         layout: of feature maps.
         streams: that launch kernels.
         mode: what a run is.
-        dims: values of symbolic extents, the batch among them, by the names that models have.
+        dims: values of symbolic extents by the names that models have. ``batch`` is the first
+            extent of the inputs and ``seq`` the second of token inputs where no symbol is called
+            so.
     """
 
     target: str = "a100"
@@ -104,14 +106,16 @@ class Deployment:
 
         Args:
             values: by the name of the field, as typed or as the field has them; ``dims`` are added.
+                ``batch`` and ``seq`` are two of ``dims``.
             where: the place of a field, for messages.
 
         Raises:
             ParseError: no such field, a value that is none, or fields that do not go together.
         """
+        values = with_axes(values, where)
         for name in values:
             if name not in READERS:
-                raise ParseError(f"no {name!r}", hint=f"there are {', '.join(READERS)}")
+                raise ParseError(f"no {name!r}", hint=f"there are {', '.join(KEYS)}")
         fields: dict[str, Any] = {}
         for name, read in READERS.items():
             if name in values:
@@ -159,6 +163,8 @@ class DeploymentKeywords(TypedDict, total=False):
     streams: int
     mode: str | Mode
     dims: Mapping[str, int] | None
+    batch: int | None
+    seq: int | None
 
 
 def text_of(value: object, where: str) -> str:
@@ -250,3 +256,31 @@ READERS: Mapping[str, Callable[[object, str], dict[str, Any]]] = {
     "dims": _dims,
 }
 """Reads and checks each field; streams after a runtime that may have them in its name."""
+AXES = ("batch", "seq")
+"""Extents that every model may be given, whatever its symbols are called."""
+KEYS = (*READERS, *AXES)
+"""What files and programs may say."""
+
+
+def with_axes(values: Mapping[str, object], where: Callable[[str], str] = str) -> dict[str, object]:
+    """What is said of ``AXES`` among the extents.
+
+    Args:
+        values: of fields by name, and of ``AXES``; None says nothing.
+        where: the place of a key, for messages.
+
+    Raises:
+        ParseError: an extent of two sizes.
+    """
+    found = {name: value for name, value in values.items() if name not in AXES}
+    sizes = {name: values[name] for name in AXES if values.get(name) is not None}
+    if not sizes:
+        return found
+    stated = found.get("dims") or {}
+    if not isinstance(stated, Mapping):
+        return found
+    for name, value in sizes.items():
+        if stated.get(name, value) != value:
+            message = f"{name} is given as {value} and as {stated[name]}"
+            raise ParseError(message, where=where(name), hint="give one of them")
+    return {**found, "dims": {**stated, **sizes}}

@@ -20,12 +20,10 @@ class Former:
 
     Args:
         values: of fields, by name.
-        batch: of the one extent that ``dims`` leave open; None where it was not given.
         renamed: former names that were used, each with what says the same now, as name and value.
     """
 
     values: Mapping[str, object]
-    batch: int | None = None
     renamed: Mapping[str, tuple[tuple[str, object], ...]] = field(default_factory=dict)
 
     @classmethod
@@ -49,31 +47,25 @@ class Former:
                 message = f"{spelled(name)} is what {spelled(twice)} was called"
                 raise ParseError(message, hint="give one of them")
             renamed[name] = now
-        batch = used.get("batch")
-        for name, now in renamed.items():
-            if name != "batch":
-                values |= dict(now)
-        return cls(values, batch, renamed)
+        for now in renamed.values():
+            values |= dict(now)
+        return cls(values, renamed)
 
     def note(
         self,
         spelled: Callable[[str, object], str],
         former: Callable[[str], str],
-        extent: str | None = "batch",
     ) -> str:
         """What to say now, in one line; "" where no former name was used.
 
         Args:
             spelled: a field with a value, as it is typed.
             former: a former name, as it was typed.
-            extent: that the batch is; None where the model fixes it.
         """
         if not self.renamed:
             return ""
         old = ", ".join(map(former, self.renamed))
-        now = [item for name, now in self.renamed.items() if name != "batch" for item in now]
-        if self.batch is not None and extent is not None:
-            now.append(("dims", {extent: self.batch}))
+        now = [item for now in self.renamed.values() for item in now]
         new = " ".join(spelled(*item) for item in now) or "nothing in their place"
         return f"former names, gone with the next release: {old}; now {new}"
 
@@ -93,7 +85,6 @@ def _version(value: object, where: str) -> tuple[tuple[str, object], ...]:
 
 FORMER: Mapping[str, Callable[[Any, str], tuple[tuple[str, object], ...]]] = {
     "device": lambda value, where: (("target", value),),
-    "batch": lambda value, where: (("dims", {"batch": value}),),
     "precision": _precision,
     "compiled": lambda value, where: (("runtime", of_steps(Steps.COMPILED).name),),
     "channels_last": lambda value, where: (("layout", Layout.CHANNELS_LAST.value),),

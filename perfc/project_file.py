@@ -14,7 +14,8 @@ from perfc.toml_file import line_of, parse, read_text
 NAME = "perfc.toml"
 PROJECT = "pyproject.toml"
 TABLE = "deployment"
-TABLES = ("budget", "deployment", "lint", "lock", "per-file-ignores")
+PRICES = "prices"
+TABLES = ("budget", "deployment", "lint", "lock", "per-file-ignores", PRICES)
 """What the file may hold at its top."""
 
 
@@ -85,6 +86,9 @@ def deployment_in(path: Path, known: tuple[str, ...]) -> StatedDeployment:
             hint = meant(key, written)
             raise ParseError(f"no key {key!r} in {TABLE}", where=place(key), hint=hint)
         values[name] = value
+    from perfc.deployment import with_axes
+
+    values = with_axes(values, place)
     target = values.get("target")
     if isinstance(target, str):
         values["target"] = target_of(target, path)

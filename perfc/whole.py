@@ -20,12 +20,12 @@ from perfc.api import located, read
 from perfc.choice import member
 from perfc.deployment import Deployment, DeploymentKeywords, of_whole_runs
 from perfc.errors import MissingExtraError, ModelError
+from perfc.extents import sized
 from perfc.extras import install
 from perfc.former_names import Former
 from perfc.frontend import load
 from perfc.ir.graph import Module
 from perfc.ir.rewrite import with_defaults
-from perfc.ir.sizes import sizes_of
 from perfc.ir.types import TensorType
 
 EXAMPLES = 2
@@ -35,7 +35,6 @@ EXAMPLES = 2
 class PredictKeywords(DeploymentKeywords, total=False):
     """The fields of a deployment, and what some were called before the next release."""
 
-    batch: int | None
     precision: str
     compiled: bool
     channels_last: bool
@@ -71,7 +70,7 @@ def predict(
             autocast to f16.
         keywords: the fields of a ``Deployment``, over those of ``deployment``: ``runtime``,
             ``runtime_version``, ``dtype``, ``tf32``, ``layout``, ``streams``, ``mode``, ``dims``.
-            A module's batch is ``dims={"batch": 8}``.
+            ``batch`` and ``seq`` are short for ``dims={"batch": …}`` and ``dims={"seq": …}``.
 
     Raises:
         PerfcError: the model cannot be read, sizes contradict it, target or predictor is not known,
@@ -94,16 +93,14 @@ def predict(
         warnings.warn(note, DeprecationWarning, stacklevel=2)
     how = (deployment or of_whole_runs()).stated(former.values)
     return predict_as(
-        model, how, batch=former.batch, example=input, values=values, predictor=predictor,
-        quantity=quantity,
-    )  # fmt: skip
+        model, how, example=input, values=values, predictor=predictor, quantity=quantity
+    )
 
 
 def predict_as(
     model: Any,
     deployment: Deployment,
     *,
-    batch: int | None = None,
     example: Sequence[int] | None = None,
     values: Mapping[str, Any] | None = None,
     predictor: str = "",
@@ -114,7 +111,6 @@ def predict_as(
     Args:
         model: as of `predict`.
         deployment: how it is run.
-        batch: of the one extent that ``dims`` leave open; by default what ``dims`` say of it.
         example: extents of one example.
         values: contents of inputs that drive shapes.
         predictor: name of weights, or the card of others.
@@ -126,14 +122,12 @@ def predict_as(
     wanted = member(Quantity, quantity, "quantity")
     card = named(predictor, wanted) if predictor else None
     with located(model):
-        module = module_of(model, example, deployment.dims, values)
+        module, given = module_of(model, example, deployment.dims, values)
         setting = Setting.of(deployment, element(module))
         name = known_name(deployment.target)
         setting = newest(card, name, setting, wanted, deployment.version)
-        given = sizes_of(deployment.dims)
-        if batch is None:
-            symbol = batch_symbol(module)
-            batch = given.pop(symbol, None) if symbol is not None else None
+        symbol = batch_symbol(module)
+        batch = given.pop(symbol, None) if symbol is not None else None
         module = at_sizes(module, batch, given)
     return estimate(module, card, deployment.target, setting, batch, given, quantity=wanted)
 
@@ -143,23 +137,24 @@ def module_of(
     example: Sequence[int] | None,
     dims: Mapping[str, int],
     values: Mapping[str, Any] | None = None,
-) -> Module:
-    """The module of a model, exported first where it is PyTorch's.
+) -> tuple[Module, dict[str, int]]:
+    """The module of a model, exported first where it is PyTorch's, and the sizes of its symbols.
 
     Raises:
         ModelError: its input has other extents.
         ParseError: a size or a content is none of its own.
     """
     if isinstance(model, Module):
-        return model
+        return sized(model, dims)
     if hasattr(model, "named_parameters") and callable(model):
         if example is None:
             raise ModelError("a module says nothing of its input", hint="input=(3, 224, 224)")
-        return exported(model, example)
-    module = with_defaults(read(model, dims, values)[0], dims)
+        return sized(exported(model, example), dims)
+    module, given = read(model, dims, values)
+    module = with_defaults(module, given)
     if example is not None:
         check(module, example)
-    return module
+    return module, given
 
 
 def check(module: Module, example: Sequence[int]) -> None:

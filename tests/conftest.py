@@ -17,6 +17,7 @@ under every runtime, or the one-line error. ``tests/golden/**/*.txt`` begins wit
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from difflib import unified_diff
 from pathlib import Path
@@ -26,6 +27,7 @@ from hypothesis import settings
 
 pytest_plugins = ("pytester",)
 
+ROOT = Path(__file__).parents[1]
 SEPARATOR = "# ---- expect\n"
 MOST_DIFFERENCES = 20
 """Lines of a table that are shown."""
@@ -33,6 +35,12 @@ MOST_DIFFERENCES = 20
 # How long an example takes says something of the machine, nothing of the code.
 settings.register_profile("perfc", deadline=None)
 settings.load_profile("perfc")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def this_machine() -> None:
+    """No test probes the machine that it runs on: ``host`` is a file that is known."""
+    os.environ["PERFC_HOST"] = str(ROOT / "perfc/targets/generic-x86-64.toml")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

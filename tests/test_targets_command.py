@@ -93,7 +93,7 @@ def test_a_file_of_ones_own_is_added_and_shown(tmp_path: Path, user_folder: Path
     assert run("add", str(file)).exit_code == 0
     assert (user_folder / "mine.toml").read_text() == text
     assert "mine: " in run("show", "mine").output
-    assert run("list").output.startswith("mine ")
+    assert run("list").output.splitlines()[1].startswith("mine ")
 
 
 def test_validation_finds_what_is_wrong_and_says_so_in_its_exit_code(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfc.errors import ModelError
+from perfc.extents import described
 from perfc.ir.op import Kind
 from perfc.ir.ops import mnemonics, operator
 from perfc.ir.record import record
@@ -170,10 +171,9 @@ def batch_size(module: Module, batch: int | None, dims: Mapping[str, int]) -> in
         raise ModelError(f"a batch of {batch}", where=module.name, hint="1 or more")
     free = [s.name for s in module.symbols if s.name not in dims]
     if len(free) > 1:
-        raise ModelError(
-            f"{len(free)} symbols without a value: {', '.join(free)}",
-            where=module.name, hint="give all but the batch: --dim NAME=N",
-        )  # fmt: skip
+        hint = f"give all but the batch, by --seq N or --dim NAME=N, of {described(module)}"
+        what = f"{len(free)} symbols without a value: {', '.join(free)}"
+        raise ModelError(what, where=module.name, hint=hint)
     if free:
         return 1 if batch is None else batch
     shapes = [v.type.shape for v in module.graph.inputs if isinstance(v.type, TensorType)]

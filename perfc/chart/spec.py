@@ -26,13 +26,13 @@ LABEL_HEIGHT = 11
 LONGEST_NAME = 90
 
 
-def spec(chart: Chart, *, interactive: bool) -> Json:
-    """The specification; ``interactive`` adds panning and a legend that filters.
+def spec(chart: Chart) -> Json:
+    """The specification.
 
     Names come from files nobody vouches for: characters that XML cannot hold end the compiler's
     whole process, so none is left.
     """
-    return clean(_spec(chart, interactive))
+    return clean(_spec(chart))
 
 
 def clean(value: Json) -> Json:
@@ -48,11 +48,11 @@ def clean(value: Json) -> Json:
             return value
 
 
-def _spec(chart: Chart, interactive: bool) -> Json:
+def _spec(chart: Chart) -> Json:
     layers: list[Json] = [_lines(chart, sustained) for sustained in (False, True)]
     layers += [_roof_labels(chart), _slope_labels(chart)]
     if chart.points:
-        layers.append(_points(chart, interactive))
+        layers.append(_points(chart))
     return {
         "title": {
             "text": chart.title,
@@ -229,7 +229,7 @@ def _text(chart: Chart, rows: list[Json], mark: Mapping[str, Json]) -> Json:
 TIPS = ("kernel", "nodes", "phase", "bytes at", "intensity", "rate", "time", "of roofline", "bound")
 
 
-def _points(chart: Chart, interactive: bool) -> Json:
+def _points(chart: Chart) -> Json:
     total = {b: sum(m.time_s * m.count for m in chart.marks if m.basis is b) for b in Basis}
     rows: list[Json] = [row(p, total[p.mark.basis]) for p in chart.points]
     layer: dict[str, Json] = {
@@ -256,14 +256,6 @@ def _points(chart: Chart, interactive: bool) -> Json:
             "tooltip": [{"field": name, "type": "nominal"} for name in TIPS],
         },
     }
-    if interactive:
-        layer["params"] = [
-            {"name": "window", "select": "interval", "bind": "scales"},
-            {"name": "at", "select": {"type": "point", "fields": ["level"]}, "bind": "legend"},
-        ]
-        encoding = layer["encoding"]
-        assert isinstance(encoding, dict)
-        encoding["opacity"] = {"condition": {"param": "at", "value": 1}, "value": 0.06}
     return layer
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from perfc.report.document import Cell, Column, Document, Note, Part, Section, Table
-from perfc.report.text import cell_text, scales_of
 from perfc.report.units import Unit, plural, quantity
 
 from .chart import Chart
@@ -110,23 +109,3 @@ def row(chart: Chart, mark: Mark) -> tuple[Cell, ...]:
         f"{mark.dtype} {mark.unit.value}",
         mark.bound,
     )
-
-
-def header() -> list[str]:
-    """Titles of the columns with their units, for formats without a legend."""
-    return [c.title for c in columns()]
-
-
-def rows(chart: Chart) -> Iterator[tuple[Mark, list[str]]]:
-    """Kernels as text, one cell a column."""
-    table = Table(columns(), tuple(row(chart, m) for m in chart.marks))
-    scales = scales_of(table)
-    for mark, cells in zip(chart.marks, table.rows, strict=True):
-        texts = [cell_text(cell, scale) for cell, scale in zip(cells, scales, strict=True)]
-        yield (
-            mark,
-            [
-                f"{t} {s.symbol}" if s.symbol and isinstance(c, float) else t
-                for t, s, c in zip(texts, scales, cells, strict=True)
-            ],
-        )

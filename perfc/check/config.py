@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
 from perfc import project_file
-from perfc.deployment import READERS, Deployment
+from perfc.deployment import KEYS, Deployment, with_axes
 from perfc.diff.figures import BY_KEY, Metric
 from perfc.errors import ParseError
 from perfc.ir.record import record
@@ -135,7 +135,7 @@ def load(path: Path, typed: Mapping[str, object] | None = None) -> Config:
     is_project = path.name == project_file.PROJECT
     for key in ("tool", "perfc") if is_project else ():
         tree = tree.get(key, {}) if isinstance(tree, dict) else tree
-    stated = project_file.deployment_in(path, tuple(READERS))
+    stated = project_file.deployment_in(path, KEYS)
     reader = Reader(
         path, text, "tool.perfc.budget" if is_project else "budget", stated, typed or {}
     )
@@ -172,7 +172,7 @@ class Reader:
         """One ``[[budget]]`` table."""
         if not isinstance(entry, dict):
             raise self.fault("budget", "budget is not a table", index)
-        known = ("model", *(name.replace("_", "-") for name in READERS), *BY_KEY)
+        known = ("model", *(name.replace("_", "-") for name in KEYS), *BY_KEY)
         for key in entry:
             if key not in known:
                 raise self.fault(key, f"no key {key!r} in a budget", index, known=known)
@@ -190,7 +190,8 @@ class Reader:
 
     def deployment(self, entry: Mapping[str, object], index: int) -> Deployment:
         """What the command line says, else the budget, else ``[deployment]``."""
-        own = {n: entry[k] for n in READERS if (k := n.replace("_", "-")) in entry}
+        own = {n: entry[k] for n in KEYS if (k := n.replace("_", "-")) in entry}
+        own = with_axes(own, lambda name: f"{self.path}:{self.line(name, index)}")
         if isinstance(own.get("target"), str):
             own["target"] = project_file.target_of(str(own["target"]), self.path)
         dims: dict[str, int] = {}

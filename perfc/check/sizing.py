@@ -35,13 +35,15 @@ def fitting(path: Path, dims: Mapping[str, int], where: str) -> dict[str, int]:
     Raises:
         ModelError: it lacks one, and has another that nobody gave.
     """
+    from perfc.extents import stood_for
     from perfc.frontend import load
 
     module = load(path)
     declared = {s.name for s in module.symbols}
-    given = {name: value for name, value in dims.items() if symbol_key(name) in declared}
+    axes = stood_for(module, dims)
+    given = {n: v for n, v in dims.items() if symbol_key(n) in declared or n in axes}
     strange = [name for name in dims if name not in given]
-    keys = {symbol_key(name) for name in given}
+    keys = {symbol_key(name) for name in given}.union(*axes.values())
     left = [key for key in input_symbols(module) if key not in keys]
     if strange and left:
         shapes = [f"{v.name}{v.type}" for v in module.graph.inputs if symbols_in(v.type)]
@@ -59,10 +61,11 @@ def guess(name: str, known: Sequence[str]) -> str:
 
 def sizes_of(report: Report) -> tuple[tuple[str, int], ...]:
     """The symbols of the inputs, others that were given or put in, with the numbers used."""
-    given = {symbol_key(name) for name in report.given}
+    given = set(report.given)
     given |= {s.name for s in report.source.symbols if s.is_bound}
     names = {*input_symbols(report.source), *given} & report.env.keys()
-    return tuple((name, report.env[name]) for name in sorted(names))
+    stated = {symbol_key(name): value for name, value in report.deployment.dims.items()}
+    return tuple(sorted({**stated, **{name: report.env[name] for name in names}}.items()))
 
 
 def input_symbols(module: Module) -> list[str]:

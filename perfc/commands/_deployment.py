@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, wraps
 from pathlib import Path
@@ -12,40 +12,24 @@ import click
 
 from perfc.errors import ParseError
 
-from ._options import dim_option, parse_dims
+from . import _names
+from ._names import Names
+from ._options import dim_option, names_in, names_of, parse_dims
 
 if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
-
     from perfc.api import Report
     from perfc.check.config import Config
     from perfc.deployment import Deployment
+    from perfc.ir.graph import Module
+    from perfc.machine import Machine
     from perfc.passes.manager import Instrument
     from perfc.project_file import StatedDeployment
 
 P = ParamSpec("P")
 R = TypeVar("R")
+EVERY = "all"
+"""Stands for every target, where several may be named."""
 C = TypeVar("C", bound=Callable[..., Any])
-
-
-class Names(click.ParamType[str]):
-    """Names that the tables of perfc have, looked up when they are shown.
-
-    Whether one is known is said where the whole deployment is checked, with its place.
-    """
-
-    name = "name"
-
-    def __init__(self, known: Callable[[], Iterable[str]]) -> None:
-        self.known = known
-
-    def shell_complete(
-        self, ctx: click.Context, param: click.Parameter, incomplete: str
-    ) -> list[CompletionItem]:
-        """Those that begin so."""
-        from click.shell_completion import CompletionItem
-
-        return [CompletionItem(name) for name in self.known() if name.startswith(incomplete)]
 
 
 class DeploymentOption(click.Option):
@@ -78,43 +62,19 @@ def default_of(field: str) -> str:
     return f"{usual} by default" if usual == whole else f"{usual} by default (predict: {whole})"
 
 
-def _targets() -> Iterable[str]:
-    from perfc.machine import list_machines
-
-    return (listing.name for listing in list_machines())
-
-
-def _runtimes() -> Iterable[str]:
-    from perfc.passes.runtimes import runtimes
-
-    return runtimes()
-
-
-def _precisions() -> Iterable[str]:
-    from perfc.passes.retype import AUTOCAST, NARROW, WIDE
-
-    return (*WIDE, *NARROW, *AUTOCAST)
-
-
-def _layouts() -> Iterable[str]:
-    from perfc.passes.runtimes import Layout
-
-    return (layout.value for layout in Layout)
-
-
-def _modes() -> Iterable[str]:
-    from perfc.deployment import Mode
-
-    return (mode.value for mode in Mode)
+def _joined(ctx: click.Context, param: click.Parameter, value: Sequence[str]) -> str | None:
+    """Several values of an option as one, None where there are none."""
+    return ",".join(value) if value else None
 
 
 _FIELDS: Mapping[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     "target": (("-t", "--target"), {
-        "type": Names(_targets), "metavar": "NAME",
-        "words": "Name or file of a target, see `perfc targets`; {default}.",
+        "type": Names(_names.targets), "metavar": "NAME", "multiple": True, "callback": _joined,
+        "words": "Name or file of a target, see `perfc targets`; {default}. Commands that compare "
+        "take several, with commas or repeated, or `all`.",
     }),
     "runtime": (("--runtime",), {
-        "type": Names(_runtimes), "metavar": "NAME",
+        "type": Names(_names.runtimes), "metavar": "NAME",
         "words": "Whose kernels run: {names}; {default}.",
     }),
     "runtime_version": (("--runtime-version",), {
@@ -122,23 +82,28 @@ _FIELDS: Mapping[str, tuple[tuple[str, ...], dict[str, Any]]] = {
         "words": "Of the runtime's framework, e.g. 2.9; by default the newest that was measured.",
     }),
     "dtype": (("--dtype",), {
-        "type": Names(_precisions), "metavar": "NAME",
+        "type": Names(_names.precisions), "metavar": "NAME",
         "words": "Precision, autocast included: {names}; {default}.",
     }),
     "tf32": (("--tf32/--no-tf32",), {
         "words": "Whether f32 products may use TF32; by default they may.",
     }),
     "layout": (("--layout",), {
-        "type": Names(_layouts), "metavar": "NAME",
+        "type": Names(_names.layouts), "metavar": "NAME",
         "words": "Of feature maps: {names}; {default}.",
     }),
     "streams": (("--streams",), {"metavar": "N", "words": "That launch kernels; {default}."}),
     "mode": (("--mode",), {
-        "type": Names(_modes), "metavar": "NAME",
+        "type": Names(_names.modes), "metavar": "NAME",
         "words": "What a run is: {names} (a whole step); {default}.",
     }),
 }  # fmt: skip
 """Fields of a deployment beside its extents: flags, and what `click.option` takes."""
+_AXES: Mapping[str, str] = {
+    "batch": "First extent of the inputs, whatever the model calls it.",
+    "seq": "Tokens: second extent of token inputs, whatever the model calls it.",
+}
+"""Extents that every model may be given."""
 _value_option = click.option(
     "--value",
     "values",
@@ -155,6 +120,20 @@ config_option = click.option(
 _isolated_option = click.option(
     "--isolated", is_flag=True, help="Read no perfc.toml or pyproject.toml."
 )
+
+
+def _axis_text(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """A number, or what `sweep` takes for a range."""
+    if value is not None and (not value or set(value) - set("0123456789:*,")):
+        raise click.BadParameter(f"{value[:32]!r} is not a number, as in {param.opts[-1]} 8")
+    return value
+
+
+def _axis_options() -> list[Callable[[C], C]]:
+    return [
+        click.option(f"--{name}", name, default=None, metavar="N", help=words, callback=_axis_text)
+        for name, words in _AXES.items()
+    ]
 
 
 def flag_of(field: str) -> str:
@@ -182,6 +161,12 @@ def to_options(function: C) -> C:
             field=field,
             **{**more, "words": words},
         )(function)
+    for name in reversed(list(_AXES)):
+        option = click.option(
+            f"--to-{name}", f"to_{name}", type=click.IntRange(1), metavar="N",
+            help=f"Of the new side; see --{name}.",
+        )  # fmt: skip
+        function = option(function)
     return click.option(
         "--to-dim", "to_dims", multiple=True, metavar="NAME=N", help="Of the new side; see --dim."
     )(function)
@@ -199,6 +184,8 @@ class DeploymentOptions:
     layout: str | None
     streams: str | None
     mode: str | None
+    batch: str | None
+    seq: str | None
     dims: tuple[str, ...]
     values: tuple[str, ...]
     config: Path | None
@@ -218,12 +205,18 @@ class DeploymentOptions:
         Raises:
             ParseError: it is not as it should be.
         """
-        from perfc.deployment import READERS
+        from perfc.deployment import KEYS
         from perfc.project_file import StatedDeployment, deployment_in
 
         if self.file is None:
             return StatedDeployment({}, str)
-        return deployment_in(self.file, tuple(READERS))
+        return deployment_in(self.file, KEYS)
+
+    @cached_property
+    def sizes(self) -> tuple[str, ...]:
+        """Extents as `--dim` has them, those of `--batch` and `--seq` among them."""
+        axes = (f"{name}={value}" for name in _AXES if (value := getattr(self, name)) is not None)
+        return (*axes, *self.dims)
 
     def typed(self, dims: Mapping[str, int] | None = None) -> dict[str, object]:
         """Fields that the command line says, extents as ``dims`` have them where they are given.
@@ -234,7 +227,7 @@ class DeploymentOptions:
         found: dict[str, object] = {
             name: value for name in _FIELDS if (value := getattr(self, name)) is not None
         }
-        sizes = parse_dims(self.dims) if dims is None else dims
+        sizes = parse_dims(self.sizes) if dims is None else dims
         return {**found, **({"dims": sizes} if sizes else {})}
 
     def deployment(
@@ -245,6 +238,7 @@ class DeploymentOptions:
         also: Mapping[str, object] | None = None,
         also_at: str = "",
         is_whole: bool = False,
+        is_several: bool = False,
     ) -> Deployment:
         """What the command line says, else the file of the project, else ``default``.
 
@@ -254,6 +248,7 @@ class DeploymentOptions:
             also: fields that were said in other words, or elsewhere.
             also_at: where, for messages; on the command line by default.
             is_whole: whether it is of whole runs, training steps among them.
+            is_several: whether it may name several targets.
 
         Raises:
             ParseError: a value that is none, or fields that do not go together; says where.
@@ -271,13 +266,39 @@ class DeploymentOptions:
             return (also_at or flag_of(field)) if is_also else self.place(field)
 
         found = (default or Deployment()).stated(values, place)
+        if not is_several and (len(names_in(found.target)) > 1 or found.target == EVERY):
+            hint = f"`perfc compare MODEL -t {found.target}` shows several side by side"
+            raise ParseError("one target at a time", where=place("target"), hint=hint)
         if not is_whole:
             found.require_inference(place("mode"))
         return found
 
+    @property
+    def has_several_targets(self) -> bool:
+        """Whether more than one target is named."""
+        stated = self.target or self.of_file.values.get("target")
+        names = names_in(stated) if isinstance(stated, str) else []
+        return len(names) > 1 or names == [EVERY]
+
+    def machines(self, names: str) -> tuple[Machine, ...]:
+        """The targets named, each once; ``all`` stands for every one there is.
+
+        Raises:
+            PerfcError: none is named, or one is not known.
+        """
+        from perfc.machine import list_machines, load_machine
+
+        several = names_in(names)
+        every = [t.name for t in list_machines()] if EVERY in several else []
+        found = {m.path: m for m in (load_machine(n) for n in several if n != EVERY)}
+        found |= {m.path: m for m in map(load_machine, every) if m.path not in found}
+        if not found:
+            raise ParseError("names no target", where=self.place("target"), hint="-t a100,h100")
+        return tuple(found.values())
+
     def place(self, field: str) -> str:
         """Where a field is said: on the command line, or in the file of the project."""
-        given = getattr(self, field, None)
+        given = self.sizes if field == "dims" else getattr(self, field, None)
         is_typed = given is not None and given != ()
         if is_typed or field not in self.of_file.values:
             return flag_of(field)
@@ -309,6 +330,20 @@ class DeploymentOptions:
 
         return parse_values(self.values)
 
+    @property
+    def has_named_axes(self) -> bool:
+        """Whether `--dim` says what `--batch` or `--seq` could."""
+        return not names_of(self.dims).isdisjoint(_AXES)
+
+    def note_axes(self, module: Module) -> None:
+        """Say what `--dim batch=8` means in a model that has no symbol of that name."""
+        from perfc.extents import AXES, described, stood_for
+        from perfc.plain_text import say
+
+        for name in stood_for(module, dict.fromkeys(names_of(self.dims) & AXES.keys())):
+            what = f"no symbol is called {name} in {described(module)}"
+            say(f"note: {what}; --dim {name}=N is taken as --{name} N", is_error=True)
+
     def report(
         self,
         model: object,
@@ -326,10 +361,12 @@ class DeploymentOptions:
 
         how = deployment or self.deployment()
         try:
-            return analyze(
+            found = analyze(
                 model, deployment=how, values=self.contents, predictor=predictor,
                 instruments=instruments,
             )  # fmt: skip
+            self.note_axes(found.source)
+            return found
         except ParseError as error:
             of_file = self.of_file.values.get("dims")
             for name in of_file if isinstance(of_file, dict) else ():
@@ -349,7 +386,8 @@ def deployment_options(
         return function(DeploymentOptions(**taken), *args, **kwargs)  # type: ignore[arg-type]
 
     decorated: Callable[P, R] = wrapped
-    options = [*_field_options(), dim_option, _value_option, config_option, _isolated_option]
+    sizes = [*_axis_options(), dim_option]
+    options = [*_field_options(), *sizes, _value_option, config_option, _isolated_option]
     for option in reversed(options):
         decorated = option(decorated)
     return decorated

@@ -63,6 +63,11 @@ def parse_dims(bindings: Iterable[str]) -> dict[str, int]:
     return sizes
 
 
+def names_of(bindings: Iterable[str]) -> set[str]:
+    """Names that ``NAME=N`` or ``NAME=RANGE`` give sizes for."""
+    return {part.rpartition("=")[0].strip() for part in ",".join(bindings).split(",")}
+
+
 def names_in(text: str) -> list[str]:
     """Comma-separated names."""
     return [name.strip() for name in text.split(",") if name.strip()]

@@ -69,11 +69,16 @@ def command(
 
     MODEL is .onnx, .onnx.gz or ONNX text, or - for standard input; of the weights only constants
     of a few KiB are read. Text is one screen with the answer; --full has all that is known.
+    Several targets, as in -t a100,h100, give one row each, as `perfc compare` does.
     """
     from perfc.passes.manager import Timing
 
     if quiet and form != "text":
         raise click.UsageError("--quiet is one line of text: leave --output-format out")
+    if options.has_several_targets:
+        if views or full or all_views or print_ir_after or predictor:
+            raise click.UsageError("views, predictors and the IR are of one target at a time")
+        return side_by_side(options, model, form, output, predict=not no_predict)
     shown = parse_views(views, full=full, everything=all_views)
     limit = UNSET if top is None else parse_top(top)
     timing = Timing()
@@ -116,6 +121,23 @@ def standard_input() -> bytes:
     if len(found) > LONGEST_INPUT_BYTES:
         raise ModelError("more than 2 GiB on standard input", hint="give the path of the file")
     return found
+
+
+def side_by_side(
+    options: DeploymentOptions, model: str, form: str, output: Path | None, *, predict: bool
+) -> int:
+    """The headlines of several targets, as `perfc compare` shows them.
+
+    Raises:
+        UsageError: a format that is of one report.
+    """
+    from . import compare
+
+    if form not in compare.FORMATS:
+        raise click.UsageError(f"{form} is of one target; several give one table")
+    source = standard_input() if model == STANDARD_INPUT else model
+    compare.show(compare.compared(options, (source,), predict=predict), form, output)
+    return 0
 
 
 def deliver_page(report: Report, views: Views, output: Path | None) -> None:

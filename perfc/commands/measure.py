@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from perfc.errors import ParseError
+from perfc.errors import ParseError, PerfcError
+from perfc.machine import HOST, load_machine
 from perfc.plain_text import say
 
 from ._deployment import DeploymentOptions, deployment_options
@@ -63,7 +64,8 @@ def command(
 ) -> int:
     """Run MODEL for real and compare every kernel with its floor and its prediction on TARGET.
 
-    Without --target there is nothing to compare with, and only what was measured is shown.
+    Without --target it is `host` on a processor: this machine, measured once by a quick probe. Of
+    profiles made elsewhere, and of GPUs, only what was measured is shown then.
     Missing weights get random values. The runtime's fused kernels are traced back to the nodes of
     the model. Nothing is written before everything is measured.
     """
@@ -74,7 +76,7 @@ def command(
 
     limit_rows = parse_top(top)
     how = as_stored(options)
-    target = how.target if options.is_stated("target") else ""
+    target = how.target if options.is_stated("target") else usual_target(device, profiles)
     if dataset is not None:
         files.check_writable(dataset)
     if profiles:
@@ -94,6 +96,18 @@ def command(
         append(found, dataset)
     emit(text, output)
     return 0
+
+
+def usual_target(device: str, profiles: tuple[str, ...]) -> str:
+    """The machine that is measured, where it can be known; "" where there is nothing to compare."""
+    if profiles or not device.startswith("cpu"):
+        return ""
+    try:
+        load_machine(HOST)
+    except PerfcError as error:
+        say(f"note: this machine cannot be probed, so nothing is compared: {error}", is_error=True)
+        return ""
+    return HOST
 
 
 def as_stored(options: DeploymentOptions) -> Deployment:

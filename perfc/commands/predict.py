@@ -23,7 +23,6 @@ C = TypeVar("C", bound=Callable[..., Any])
 
 
 FORMER_FLAGS = {
-    "batch": "--batch",
     "precision": "--precision",
     "channels_last": "--channels-last",
     "compiled": "--compiled",
@@ -37,8 +36,7 @@ def former_options(function: C) -> C:
     """Add the former options, which no help shows."""
     for name, flag in FORMER_FLAGS.items():
         is_flag = name in ("channels_last", "compiled", "training")
-        kind = click.IntRange(1, 1_000_000) if name == "batch" else None
-        former = click.option(flag, name, hidden=True, is_flag=is_flag, default=None, type=kind)
+        former = click.option(flag, name, hidden=True, is_flag=is_flag, default=None)
         function = former(function)
     return function
 
@@ -79,7 +77,6 @@ def command(
     What lies outside of the rows trained on is called extrapolating, with a wider interval.
     """
     from perfc.analyzers.whole_runs.shipped import known_name
-    from perfc.analyzers.whole_runs.whole_run import batch_symbol
     from perfc.api import located
     from perfc.deployment import of_whole_runs
     from perfc.former_names import Former
@@ -97,12 +94,10 @@ def command(
     how = options.deployment(of_whole_runs(), also=before.values, is_whole=True)
     with located(model):
         module = read_model(model, dict(how.dims), options.contents)
-        if note := before.note(typed_as, former_flag, batch_symbol(module)):
+        if note := before.note(typed_as, former_flag):
             say(f"note: {note}", is_error=True)
-        result = predict_as(
-            module, how, batch=before.batch, predictor=str(weights or predictor),
-            quantity=wanted.value,
-        )  # fmt: skip
+        options.note_axes(module)
+        result = predict_as(module, how, predictor=str(weights or predictor), quantity=wanted.value)
     more = further(result, known_name(how.target), steps, hourly_price)
     if form == "json":
         numbers = {n: getattr(result, n) for n in ("value", "low", "high", "floor_s")}

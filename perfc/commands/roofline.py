@@ -72,8 +72,8 @@ def command(
         marks += found.marks
         title = _title(report)
         notes += _model_notes(found.moving)
-    elif options.dims or options.values:
-        raise click.UsageError("--dim and --value need a --model")
+    elif options.sizes or options.values:
+        raise click.UsageError("sizes and --value need a --model")
     for path in measured:
         from perfc.chart.overlay import read
 
@@ -115,9 +115,9 @@ def _show(drawn: Chart, form: str, output: Path | None, top: int | None) -> None
 
             deliver(svg(drawn), output)
         case "html":
-            from perfc.chart.drawing import page
+            from perfc.html.roofline_page import roofline_page
 
-            deliver(page(drawn), output)
+            deliver(roofline_page(drawn), output)
         case _:
             from perfc.chart.table import document
 

@@ -8,15 +8,14 @@ from pathlib import Path
 import click
 
 from ._deployment import DeploymentOptions, deployment_options
-from ._options import names_in
-from ._output import emit, format_options
+from ._output import deliver, emit, format_options
 
 
 @click.command("sweep")
 @click.argument("model", type=click.Path(dir_okay=False))
 @click.option("--top", default=5, show_default=True, help="Kernels whose bounds are followed.")
 @click.option("--no-predict", is_flag=True, help="Sustained times and floors, no prediction.")
-@format_options("text", "csv", "json")
+@format_options("text", "csv", "json", "html")
 @deployment_options
 def command(
     options: DeploymentOptions,
@@ -26,26 +25,27 @@ def command(
     form: str,
     output: Path | None,
 ) -> None:
-    """Sweep symbols of MODEL: `perfc sweep model.onnx --dim batch=1:256 --target a100,h100`.
+    """Sweep extents of MODEL: `perfc sweep model.onnx --batch 1:256 --target a100,h100`.
 
-    A range is 1:256, 1:256:8, 1:256:*2, 128,512,2048 or one number; repeat --dim for several
-    symbols. The analysis runs once; each point evaluates its formulas and predicts as `perfc
-    analyze` does. Several targets take commas between.
+    A range is 1:256, 1:256:8, 1:256:*2, 128,512,2048 or one number; --seq and --dim NAME=RANGE
+    take ranges too. The analysis runs once; each point evaluates its formulas and predicts as
+    `perfc analyze` does. Several targets take commas between.
     """
-    from perfc.machine import load_machine
     from perfc.sweep import sweep
     from perfc.sweep.axes import parse_axes
     from perfc.sweep.text import render_csv, render_json, render_text
 
-    if not options.dims:
-        raise click.UsageError("give --dim NAME=RANGE, as in --dim batch=1:256")
-    axes = parse_axes(options.dims)
-    how = options.deployment(dims={a.name: a.values[0] for a in axes})
-    names = names_in(how.target)
-    machines = [load_machine(name) for name in names]
-    if not machines:
-        raise click.UsageError("--target names no target")
-    report = options.report(model, replace(how, target=names[0]))
+    if not options.sizes:
+        raise click.UsageError("give a range: --batch 1:256, --seq 128,512 or --dim NAME=1:256")
+    axes = parse_axes(options.sizes)
+    how = options.deployment(dims={a.name: a.values[0] for a in axes}, is_several=True)
+    machines = options.machines(how.target)
+    report = options.report(model, replace(how, target=str(machines[0].path)))
     found = sweep(report, axes, machines, top=top, predict=not no_predict)
+    if form == "html":
+        from perfc.html.sweep_page import sweep_page
+
+        deliver(sweep_page(found), output)
+        return
     render = {"text": render_text, "csv": render_csv, "json": render_json}[form]
     emit(render(found), output)

@@ -8,6 +8,7 @@ import click
 
 from perfc.plain_text import say
 
+from ._options import names_in
 from ._output import emit, format_options
 
 formats = format_options("text", "json", "markdown")
@@ -21,7 +22,10 @@ def command() -> None:
 @command.command("list")
 @formats
 def list_(form: str, output: Path | None) -> None:
-    """List the targets; your own come first. Markdown gives the page docs/targets.md."""
+    """List the targets with their rates side by side; your own come first.
+
+    Rates are the maker's. Markdown gives the page docs/targets.md.
+    """
     from perfc.machine import list_machines, render_markdown
     from perfc.pages.targets import list_json, list_text
 
@@ -35,18 +39,20 @@ def list_(form: str, output: Path | None) -> None:
 
 
 @command.command("show")
-@click.argument("name")
+@click.argument("names", metavar="NAME...", nargs=-1, required=True)
 @formats
-def show(name: str, form: str, output: Path | None) -> None:
-    """Show the target NAME, or the file of that path: maker's figures beside measured ones."""
+def show(names: tuple[str, ...], form: str, output: Path | None) -> None:
+    """Show the targets NAME, or the files of such paths: maker's figures beside measured ones."""
     from perfc.machine import load_machine
     from perfc.pages.targets import show_json, show_text
 
-    machine = load_machine(name)
+    machines = [load_machine(n) for name in names for n in names_in(name)]
+    if not machines:
+        raise click.UsageError("give the name of a target")
     if form == "json":
-        emit(show_json(machine), output)
+        emit(show_json(machines), output)
     else:
-        emit(show_text(machine, markdown=form == "markdown"), output)
+        emit("\n".join(show_text(m, markdown=form == "markdown") for m in machines), output)
 
 
 @command.command("add")

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from perfc.api import analyze, read
 from perfc.deployment import Deployment
 from perfc.errors import ParseError, PerfcError
+from perfc.extents import stood_for
 from perfc.ir.dim import Poly
-from perfc.ir.names import symbol_key
+from perfc.ir.names import symbol_key, symbol_name
 from perfc.ir.types import TensorType
 
 from .revision import opened
@@ -56,7 +57,8 @@ class Setting:
             PerfcError: as ``perfc.analyze``, with the model as the user named it.
         """
         with self.named(path):
-            how = replace(self.deployment, dims=dims)
+            by_name = {symbol_name(key): size for key, size in dims.items()}
+            how = replace(self.deployment, dims=by_name)
             return analyze(path, deployment=how, values=self.values)
 
     @contextmanager
@@ -91,6 +93,8 @@ def both(old: Setting, new: Setting) -> tuple[Report, Report]:
         for_old = wanted(old.dims, modules[0], back)
         for_new = wanted(new.dims, modules[1], twins)
         declared = {s.name for m in modules for s in m.symbols}
+        for module, side in zip(modules, (old, new), strict=True):
+            declared |= stood_for(module, side.dims).keys()
         for name in sorted({*old.dims, *new.dims}):
             if symbol_key(name) not in declared:
                 names = ", ".join(sorted(declared))
@@ -114,6 +118,9 @@ def wanted(dims: Mapping[str, int], module: Module, names: Mapping[str, str]) ->
     own = {s.name for s in module.symbols}
     given = {symbol_key(name): value for name, value in dims.items()}
     found = {name: value for name, value in given.items() if name in own}
+    for name, keys in stood_for(module, dims).items():
+        found |= {key: given.pop(name) for key in keys[:1] or (name,)}
+        found |= dict.fromkeys(keys[1:], dims[name])
     for name, value in given.items():
         twin = names.get(name)
         if name not in own and twin in own and twin not in found:

@@ -112,5 +112,5 @@ class SymbolTable:
 
     def _declaration(self, atom: Atom, assumed: Assumption) -> SymbolDecl:
         if atom.key in self.given:
-            return SymbolDecl(atom.key, self.given[atom.key], atom.lo, atom.hi)
+            return SymbolDecl(atom.key, self.given[atom.key], atom.lo, atom.hi, assumed.basis)
         return SymbolDecl(atom.key, assumed.size, atom.lo, atom.hi, assumed.basis, assumed.tie)

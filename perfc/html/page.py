@@ -99,27 +99,76 @@ def rendered(
     data: Json,
 ) -> str:
     """The template filled in."""
-    from jinja2 import Environment, StrictUndefined
-    from markupsafe import Markup
-
-    scripts = (asset("echarts/echarts.min.js"), own_script())
-    environment = Environment(autoescape=True, undefined=StrictUndefined)
-    template = environment.from_string(asset("report.html.j2"))
     linked = [b.name for b in below if b.name in LINKED]
-    return template.render(
-        title=text(title),
-        version=__version__,
-        echarts=ECHARTS,
-        policy=policy(scripts),
-        style=Markup(asset("style.css")),
+    return filled(
+        "report.html.j2",
+        title,
+        data,
+        SCRIPTS,
         places=[*(b.name for b in above[:1]), *CHARTS, *linked],
         above=above,
         below=below,
         folded=FOLDED,
         tables=tables,
+    )
+
+
+@record
+class ChartBlock:
+    """A section that is one chart.
+
+    Args:
+        name: of the section; a script fills ``NAME-chart`` and may fill ``NAME-note``.
+        title: of the section.
+        hint: what is drawn, and what can be done with it.
+        label: said of the chart to those who cannot see it.
+    """
+
+    name: str
+    title: str
+    hint: str
+    label: str
+
+
+def chart_page(
+    title: str,
+    charts: Sequence[ChartBlock],
+    sections: Sequence[SectionBlock],
+    data: Json,
+    scripts: Sequence[str],
+) -> str:
+    """A document of charts with tables below them, which asks no server for anything.
+
+    Args:
+        title: of the page.
+        charts: drawn by ``scripts``.
+        sections: tables and notes.
+        data: for the scripts.
+        scripts: files of ``scripts/`` in the order in which they run.
+    """
+    return filled("charts.html.j2", title, data, scripts, charts=charts, sections=sections)
+
+
+def filled(name: str, title: str, data: Json, scripts: Sequence[str], **more: object) -> str:
+    """A template of this package with its style, scripts and data."""
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+    from markupsafe import Markup
+
+    every = (asset("echarts/echarts.min.js"), own_script(tuple(scripts)))
+    # names end in .j2, so that nothing but this would escape what files call their nodes
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, loader=FunctionLoader(asset)
+    )
+    return environment.get_template(name).render(
+        title=text(title),
+        version=__version__,
+        echarts=ECHARTS,
+        policy=policy(every),
+        style=Markup(asset("style.css")),
         data=Markup(inert(data)),
-        scripts=[Markup(s) for s in scripts],
+        scripts=[Markup(s) for s in every],
         notices=[asset("echarts/NOTICE"), asset("echarts/LICENSE-d3")],
+        **more,
     )
 
 
@@ -140,9 +189,9 @@ def policy(scripts: Sequence[str]) -> str:
 
 
 @cache
-def own_script() -> str:
-    """The scripts of ``scripts/`` in one scope."""
-    parts = "\n".join(asset(f"scripts/{name}.js") for name in SCRIPTS)
+def own_script(names: tuple[str, ...]) -> str:
+    """Scripts of ``scripts/`` in one scope."""
+    parts = "\n".join(asset(f"scripts/{name}.js") for name in names)
     return f'(() => {{\n"use strict";\n{parts}}})();\n'
 
 

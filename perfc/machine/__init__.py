@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .machine import (
+    HOST,
     UNCERTAIN,
     Listing,
     Machine,
@@ -20,6 +21,7 @@ from .machine import (
 )
 
 __all__ = [
+    "HOST",
     "UNCERTAIN",
     "Listing",
     "Machine",

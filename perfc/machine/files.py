@@ -8,13 +8,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 from perfc.errors import TargetError
 from perfc.toml_file import line_of
 from perfc.whole_file import write_whole
 
-from .machine import Listing, Machine, MemoryLevel, Peak, Rate, Unit
+from .machine import HOST, Listing, Machine, MemoryLevel, Peak, Rate, Unit
 from .schema import NAME, parse
 
 SHIPPED = Path(__file__).parents[1] / "targets"
@@ -123,9 +124,21 @@ def _find(name: str) -> Path | None:
     return next((t.path for f in folders for t in _scan(f) if name in (t.name, *t.aliases)), None)
 
 
+def host_path() -> Path:
+    """The file of this machine, measured first where there is none; see ``perfc.calibrate.host``.
+
+    What measures stands above what reads, so it is loaded by its name, and only when it is asked.
+    """
+    path = import_module("perfc.calibrate.host").host_file()
+    assert isinstance(path, Path)
+    return path
+
+
 def load(name: str | os.PathLike[str]) -> Machine:
-    """Read a target by name, alias or path."""
+    """Read a target by name, alias or path; ``host`` is this machine."""
     text = os.fspath(name)
+    if text == HOST:
+        return _read(host_path())[0]
     if not isinstance(name, str) or text.endswith(".toml") or "/" in text or os.sep in text:
         return _read(Path(text))[0]
     wanted = re.sub(r"[\s_-]+", "-", text.strip().lower()).removeprefix("nvidia-")

@@ -17,7 +17,10 @@ from pathlib import Path
 from perfc.ir.facts import Origin
 from perfc.ir.record import record
 
+HOST = "host"
+"""Name of the target that is this machine."""
 __all__ = [
+    "HOST",
     "Listing",
     "Machine",
     "MemoryLevel",

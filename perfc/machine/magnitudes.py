@@ -16,6 +16,7 @@ _PLAUSIBLE: Mapping[str, tuple[float, float, str]] = {
     r"_per_clock(_per_sm)?$": (1e-3, 1e9, "8192 operations, or bytes, a cycle"),
     r"_count$|_size$|_per_sm$|_per_block$|_per_sm_bytes$|_per_block_bytes$": (1, 1e9, "a count"),
     r"energy_per_\w+_j$": (1e-18, 1e-3, "1e-12 is 1 pJ"),
+    r"_per_hour$": (1e-4, 1e6, "1.5 an hour"),
     r"_m$": (1e-10, 1e-5, "4e-9 is 4 nm"),
 }
 """Ends of numbers, and an example, by the end of their name."""

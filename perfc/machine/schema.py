@@ -73,6 +73,8 @@ _LEVEL = (
 )
 _CACHE = (*_LEVEL, "bytes_per_clock", "bytes_per_clock_per_sm")
 _DRAM = (*_LEVEL, "pin_bandwidth_bytes_per_s")
+_PRICE = tuple(f"{code}_per_hour" for code in ("usd", "eur", "gbp", "chf", "cny", "jpy", "inr"))
+"""What a machine costs. No file of perfc states a price: prices change with place and day."""
 _LINK = (
     "bandwidth_bytes_per_s",
     "sustained_bandwidth_bytes_per_s",
@@ -94,6 +96,7 @@ FITTED: dict[str, tuple[str, ...]] = {"efficiency": EFFICIENCY, "adaptation": AD
 _MATRIX_TYPES = ["f64", "f32", "tf32", "f16", "bf16", "f8e4m3", "f8e5m2", "i8", "i4", "f4e2m1"]
 _SECTIONS: dict[str, tuple[str, ...]] = {
     "device": _DEVICE,
+    "price": _PRICE,
     **{f"compute.matrix.{d}": _FLOP for d in _MATRIX_TYPES},
     **{f"compute.vector.{d}": _FLOP for d in ["f64", "f32", "f16", "bf16", "i32", "i8"]},
     **{f"compute.special.{d}": _OP for d in ("f32", "f16")},
@@ -136,7 +139,7 @@ class _Reader:
                 continue
             if key in FITTED:
                 self._read_fitted(key, value)
-            elif key not in ("device", "compute", "memory", "link"):
+            elif key not in ("device", "price", "compute", "memory", "link"):
                 self.problems.append(f"{key}: unknown key")
             else:
                 self._read_section(key, value)

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from perfc.api import analyze
 from perfc.errors import ParseError
+from perfc.extents import AXES
+from perfc.frontend import load
 from perfc.ir.graph import walk
 from perfc.passes.runtimes import Framework, standing_for
 from perfc.report.units import Unit, quantity
@@ -88,6 +90,8 @@ def measure_cases(
     done = list(reports) or [
         analyze(model, machine, dims=b, runtime=table_of(protocol)) for b in bindings
     ]
+    for report in done:
+        check_stored(report)
     nodes = sum(1 for _ in walk(done[0].source.graph))
     check_installed(protocol.framework)
     allocator = allocator_of(protocol)
@@ -106,6 +110,20 @@ def measure_cases(
             together(report, case, profile, optimised, outcome, protocol, notes, bool(target))
             for report, case, profile in zip(done, outcome.cases, profiles, strict=False)
         ]
+
+
+def check_stored(report: Report) -> None:
+    """Refuse sizes that runtimes do not run, as the file has numbers in their place.
+
+    Raises:
+        ParseError: such a size.
+    """
+    asked = [name for name in AXES if name in report.deployment.dims]
+    stored = {s.name for s in load(report.model).symbols} if asked else set()
+    for name in asked:
+        if name in report.given and name not in stored:
+            hint = f"export it with a symbol as its {AXES[name][0]}"
+            raise ParseError("the file has a number there", where=f"--{name}", hint=hint)
 
 
 def default_target(device: str) -> str:

@@ -53,8 +53,8 @@ CLASS_COLUMNS = (
 COMPARED = frozenset({"floor_s", "prediction_s", "residual_s", "badge", "ratio"})
 """Columns that say something only of the machine that was measured."""
 NO_TARGET = (
-    "nothing to compare with: no --target says which machine this is; perfc calibrate -o my.toml "
-    "measures it, then --target my.toml shows floors and predictions beside these times"
+    "nothing to compare with: no --target says which machine this is; --target host is this "
+    "processor, and perfc calibrate -o my.toml measures another device"
 )
 
 GENERIC = "generic"

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 
+from perfc.errors import TargetError
 from perfc.ir.record import record
-from perfc.machine import Listing, Machine, Rate
+from perfc.machine import Listing, Machine, Rate, load_machine
 from perfc.machine import Unit as Part
 from perfc.report.units import Unit, quantity
 
 SCHEMA = "perfc.target/1"
+SCHEMAS = "perfc.targets/1"
 
 
 @record
@@ -59,15 +61,61 @@ def rows(machine: Machine) -> Iterator[Row]:
         )
 
 
+LISTED = ("f32", "f16", "i8")
+"""Element types whose matrix rates the list shows."""
+
+
+@record
+class Listed:
+    """A target in the list, with the maker's figures; None where it has no such number.
+
+    Args:
+        listing: its name and where it is from.
+        memory_bytes: of the device.
+        bandwidth_bytes_per_s: of the device's memory.
+        matrix_per_s: operations a second in each of ``LISTED``, the fastest way of doing them.
+        problem: why the file cannot be read, empty where it can.
+    """
+
+    listing: Listing
+    memory_bytes: int | None = None
+    bandwidth_bytes_per_s: float | None = None
+    matrix_per_s: tuple[float, ...] = ()
+    problem: str = ""
+
+    @classmethod
+    def of(cls, listing: Listing) -> Listed:
+        """The figures of a target; what is wrong with its file is said in their place."""
+        try:
+            machine = load_machine(listing.path)
+        except TargetError as error:
+            return cls(listing, problem=error.message)
+        device = machine.level("device")
+        rates = (machine.entry(Part.MATRIX, dtype).nominal.value for dtype in LISTED)
+        return cls(
+            listing,
+            device.capacity_bytes if device else None,
+            device.nominal.value if device else None,
+            tuple(rates),
+        )
+
+
 def list_text(found: tuple[Listing, ...]) -> str:
-    """The targets, one a line."""
-    width = max((len(t.name) for t in found), default=0)
-    lines = []
-    for t in found:
-        own = "" if t.shipped else f"  [{t.path}]"
-        also = f"; also {', '.join(t.aliases)}" if t.aliases else ""
-        lines.append(f"{t.name:{width}}  {t.description}{also}{own}")
-    return "\n".join(lines) + "\n"
+    """The targets, one a line, with their rates side by side."""
+    head = ("target", "memory", "bandwidth", *(f"matrix {d}" for d in LISTED), "machine")
+    table = [head, *(_listed(Listed.of(t)) for t in found)]
+    note = "matrix: the fastest way to multiply such numbers, TF32 for f32; `targets show` has all"
+    return "\n".join([*_columns(table), "", note]) + "\n"
+
+
+def _listed(t: Listed) -> tuple[str, ...]:
+    own = "" if t.listing.shipped else f"  [{t.listing.path}]"
+    also = f"; also {', '.join(t.listing.aliases)}" if t.listing.aliases else ""
+    rates = [quantity(rate, Unit.OP_PER_S) for rate in t.matrix_per_s] or [""] * len(LISTED)
+    memory = quantity(t.memory_bytes, Unit.BYTE) if t.memory_bytes else ""
+    bandwidth = quantity(t.bandwidth_bytes_per_s, Unit.BYTE_PER_S) if t.memory_bytes else ""
+    about = f"cannot be read: {t.problem}" if t.problem else f"{t.listing.description}{also}"
+    return t.listing.name, memory, bandwidth, *rates, f"{about}{own}"
 
 
 def list_json(found: tuple[Listing, ...]) -> str:
@@ -76,15 +124,18 @@ def list_json(found: tuple[Listing, ...]) -> str:
 
     data = [
         {
-            "name": t.name,
-            "aliases": list(t.aliases),
-            "kind": t.kind,
-            "description": t.description,
-            "shipped": t.shipped,
+            "name": t.listing.name,
+            "aliases": list(t.listing.aliases),
+            "kind": t.listing.kind,
+            "description": t.listing.description,
+            "shipped": t.listing.shipped,
+            "memory_bytes": t.memory_bytes,
+            "bandwidth_bytes_per_s": t.bandwidth_bytes_per_s,
+            "matrix_op_per_s": dict(zip(LISTED, t.matrix_per_s, strict=False)),
         }
-        for t in found
+        for t in map(Listed.of, found)
     ]
-    return json.dumps({"schema": "perfc.targets/1", "targets": data}, indent=2) + "\n"
+    return json.dumps({"schema": SCHEMAS, "targets": data}, indent=2) + "\n"
 
 
 HEAD = ("rate", "best (floor)", "maker", "measured", "reached", "capacity", "from")
@@ -171,9 +222,17 @@ def _markdown(table: Sequence[tuple[str, ...]]) -> Iterator[str]:
         yield f"| {' | '.join(row)} |"
 
 
-def show_json(machine: Machine) -> str:
-    """The same as data, with the sources' own words."""
+def show_json(machines: Sequence[Machine]) -> str:
+    """The same as data; of several targets a list."""
     import json
+
+    found = [shown(machine) for machine in machines]
+    tree = found[0] if len(found) == 1 else {"schema": SCHEMAS, "targets": found}
+    return json.dumps(tree, indent=2) + "\n"
+
+
+def shown(machine: Machine) -> dict[str, object]:
+    """One target as data, with the sources' own words."""
 
     def rate(r: Rate | None) -> dict[str, object] | None:
         if r is None:
@@ -188,7 +247,7 @@ def show_json(machine: Machine) -> str:
             **rounds,
         }
 
-    data = {
+    return {
         "schema": SCHEMA,
         "name": machine.name,
         "aliases": list(machine.aliases),
@@ -212,4 +271,3 @@ def show_json(machine: Machine) -> str:
             name: {**asdict(s), "origin": str(s.origin)} for name, s in machine.sources.items()
         },
     }
-    return json.dumps(data, indent=2) + "\n"

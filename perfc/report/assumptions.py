@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from perfc.ir.graph import Basis
 from perfc.ir.record import record
 from perfc.ir.types import DType
 from perfc.machine import Rate
@@ -30,7 +31,7 @@ class SymbolValue:
         name: as the model calls it.
         value: the number used.
         origin: given by the caller, a default, or the lower limit of what depends on the data.
-        basis: what a default rests on: what the symbol stands for, or ``= past + seq``.
+        basis: what the symbol stands for, or the formula that a default rests on, ``= past + seq``.
         is_bound: whether formulas have its number in its place, so that they hold there alone.
     """
 
@@ -39,6 +40,13 @@ class SymbolValue:
     origin: str
     basis: str
     is_bound: bool
+
+    @property
+    def label(self) -> str:
+        """The name, behind what it stands for where it does not say so itself: ``batch s72``."""
+        is_axis = self.basis in (Basis.BATCH.value, Basis.SEQUENCE.value)
+        says_so = self.basis[:3] in self.name.lower()
+        return f"{self.basis} {self.name}" if is_axis and not says_so else self.name
 
 
 @record
@@ -188,7 +196,8 @@ def symbol_values(report: Report, unset: Mapping[str, int]) -> Iterator[SymbolVa
     for s in report.source.symbols:
         value = report.env[s.name]
         if s.name in report.given:
-            yield SymbolValue(s.name, value, "given", "", s.is_bound)
+            stands_for = "" if s.basis is Basis.NOTHING else s.basis.value
+            yield SymbolValue(s.name, value, "given", stands_for, s.is_bound)
         else:
             basis = s.basis.value if s.tie is None else f"= {s.tie}"
             yield SymbolValue(s.name, value, "default", basis, s.is_bound)
@@ -198,7 +207,7 @@ def symbol_values(report: Report, unset: Mapping[str, int]) -> Iterator[SymbolVa
 
 def symbols_in_words(symbols: Sequence[SymbolValue]) -> str:
     """The numbers used for symbols, by where they are from."""
-    given = ", ".join(f"{s.name} = {s.value}" for s in symbols if s.origin == "given")
+    given = ", ".join(f"{s.label} = {s.value}" for s in symbols if s.origin == "given")
     assumed = ", ".join(
         f"{s.name} = {s.value} ({s.basis})" for s in symbols if s.origin == "default"
     )

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from perfc.ir.problem import Problem, Product, Window
+from perfc.machine import HOST
 
 if TYPE_CHECKING:
     from perfc.machine import Machine
@@ -53,7 +54,8 @@ def runtime_title(runtime: Runtime) -> str:
 def machine_title(machine: Machine) -> str:
     """The product name of a machine, without its architecture."""
     product = re.split(r" \(|[,:] ", machine.description, maxsplit=1)[0] or machine.name
-    return f"a{product[1:]}" if product.startswith("A ") else product
+    title = f"a{product[1:]}" if product.startswith("A ") else product
+    return f"{title} (this machine, as probed)" if machine.name == HOST else title
 
 
 def place(anchors: Sequence[str], op_type: str = "") -> str:

@@ -100,7 +100,7 @@ def verdict_line(verdict: Verdict) -> str:
 def titles(views: Views, width: int) -> Iterator[Line]:
     """Model, machine, sizes, runtime and precision; as many lines as that takes."""
     a, v = views.assumptions, views.verdict
-    sizes = [f"{s.name} {s.value}" for s in a.symbols if s.origin != "data"]
+    sizes = [f"{s.label} {s.value}" for s in a.symbols if s.origin != "data"]
     shown = [*sizes[:3], f"{len(sizes) - 3} more sizes"] if len(sizes) > 4 else sizes
     types = {k.dtype for k in views.kernels if (k.mac.value or 0) > 0}
     own = ", ".join(sorted(types)) or "its own types"

@@ -126,7 +126,7 @@ def document(views: Views, shown: Collection[str] = DEFAULT, top: int | None = T
 def headline(views: Views) -> str:
     """Model, target and symbols in one line."""
     a = views.assumptions
-    symbols = "".join(f", {s.name} = {s.value}" for s in a.symbols if s.origin != "data")
+    symbols = "".join(f", {s.label} = {s.value}" for s in a.symbols if s.origin != "data")
     precision = f", {a.dtype}" if a.dtype else ""
     return f"{a.path or a.graph} on {a.target}{symbols}, {a.runtime}{precision}"
 

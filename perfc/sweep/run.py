@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 
 from perfc.api import Report, located
+from perfc.extents import keyed
 from perfc.ir.dim import Dim
 from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Value
-from perfc.ir.sizes import sizes_of
 from perfc.ir.types import TensorType
 from perfc.machine import Machine
 from perfc.passes.fuse import Kernel, KernelTable
@@ -114,7 +114,7 @@ class Evaluator:
 
     def env(self, dims: Mapping[str, int]) -> dict[str, int]:
         """The values of all symbols where some are ``dims``, not checked."""
-        given = {**self.report.given, **sizes_of(dims)}
+        given = {**self.report.given, **self.sized(dims)}
         return self.report.source.defaults(given)
 
     def checked(self, dims: Mapping[str, int]) -> Mapping[str, int]:
@@ -124,7 +124,11 @@ class Evaluator:
             ShapeError: these contradict each other or the model.
         """
         with located(self.report.model):
-            return settled(self.sizing, {**self.report.given, **sizes_of(dims)}).env
+            return settled(self.sizing, {**self.report.given, **self.sized(dims)}).env
+
+    def sized(self, dims: Mapping[str, int]) -> dict[str, int]:
+        """Sizes by the keys of symbols; ``batch`` and ``seq`` may stand for several."""
+        return keyed(self.report.source, dims) or {}
 
     @property
     def gap_s(self) -> float:
@@ -230,7 +234,7 @@ def sweep(
     capacities: list[Capacity] = []
     along = next((a for a in axes if len(a.values) > 1), axes[0])
     others = [a for a in axes if a is not along]
-    swept = frozenset(sizes_of({a.name: 0 for a in axes}))
+    swept = frozenset(keyed(report.source, {a.name: 0 for a in axes}) or ())
     sizing = Sizing(report.source, report.source)
     for machine in machines:
         evaluator = Evaluator(report, machine, sizing, swept, predict)

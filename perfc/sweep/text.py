@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from perfc.report import comma
 from perfc.report.json_form import strict
+from perfc.report.text import LEVELS
 from perfc.report.units import Unit, plural, quantity
 
 from .results import Capacity, Crossover, Point, Span, Sweep
@@ -13,6 +15,8 @@ from .results import Capacity, Crossover, Point, Span, Sweep
 SCHEMA = "perfc.sweep/1"
 MAX_ROWS = 24
 MAX_SPANS = 4
+CHART = 60
+"""Points that a line of the chart has at most."""
 COLUMNS = (
     "time_s",
     "low_s",
@@ -42,20 +46,49 @@ def _lines(s: Sweep) -> Iterator[str]:
         yield "time is predicted; bound is what most of the sustained time goes to"
     if s.assumed:
         yield "assumed: " + ", ".join(f"{n} = {v}" for n, v in s.assumed.items())
-    for target in dict.fromkeys(p.target for p in s.points):
-        points = [p for p in s.points if p.target == target]
-        shown = _thinned(points, s)
+    targets = list(dict.fromkeys(p.target for p in s.points))
+    by_target = {t: [p for p in s.points if p.target == t] for t in targets}
+    shown = [p for points in by_target.values() for p in _thinned(points, s)]
+    order = {tuple(p.dims.items()): i for i, p in enumerate(by_target[targets[0]])}
+    yield ""
+    yield from _table(sorted(shown, key=lambda p: order[tuple(p.dims.items())]))
+    if len(shown) < len(s.points):
+        yield f"{len(shown)} of {len(s.points)} points; --output-format csv has all"
+    yield from _chart(s, by_target)
+    for target in targets:
         yield ""
-        yield f"{target}"
-        yield from _table(shown)
-        if len(shown) < len(points):
-            yield f"{len(shown)} of {len(points)} points; --output-format csv has all"
+        yield target
         for c in s.crossovers:
             if c.target == target and c.what == "model":
-                yield ""
                 yield f"model{_given(c.fixed)}: {in_words(c.spans, c.symbol)}"
                 yield from _capacity(s, c)
                 yield from _kernels(s, c)
+
+
+def _chart(s: Sweep, by_target: Mapping[str, Sequence[Point]]) -> Iterator[str]:
+    """Times of every target along the points, all in one scale."""
+    if len(next(iter(by_target.values()))) < 2:
+        return
+    shortest_s = min(min(p.floor_s, p.time_s) for p in s.points)
+    longest_s = max(p.time_s for p in s.points)
+    least, most = (math.log(max(t, 1e-12)) for t in (shortest_s, longest_s))
+    width = max(map(len, by_target))
+    name = next((a.name for a in s.axes if len(a.values) > 1), s.axes[0].name)
+    yield ""
+    first, last = next(iter(by_target.values()))[0], next(iter(by_target.values()))[-1]
+    ends = f"{name} {first.dims[name]} to {last.dims[name]}"
+    yield f"time, {ends}, from {quantity(math.exp(least), Unit.SECOND)} (logarithm)"
+    for target, points in by_target.items():
+        kept = points[:: max(1, -(-len(points) // CHART))]
+        marks = "".join(_level(p.time_s, least, most) for p in kept)
+        low, high = (quantity(points[i].time_s, Unit.SECOND) for i in (0, -1))
+        yield f"  {target:{width}}  {marks}  {low} to {high}"
+
+
+def _level(time_s: float, least: float, most: float) -> str:
+    """A time as one character, by its logarithm between two others."""
+    share = (math.log(max(time_s, 1e-12)) - least) / (most - least) if most > least else 1.0
+    return LEVELS[min(int(share * len(LEVELS)), len(LEVELS) - 1)]
 
 
 def _thinned(points: Sequence[Point], s: Sweep) -> list[Point]:
@@ -77,8 +110,10 @@ def _thinned(points: Sequence[Point], s: Sweep) -> list[Point]:
 
 def _table(points: Sequence[Point]) -> Iterator[str]:
     names = list(points[0].dims)
+    is_several = len({p.target for p in points}) > 1
     head = [
         *names,
+        *(["target"] if is_several else []),
         "time",
         "nine in ten",
         "floor",
@@ -90,6 +125,7 @@ def _table(points: Sequence[Point]) -> Iterator[str]:
     rows = [
         [
             *(str(p.dims[n]) for n in names),
+            *([p.target] if is_several else []),
             quantity(p.time_s, Unit.SECOND),
             _range(p),
             quantity(p.floor_s, Unit.SECOND),

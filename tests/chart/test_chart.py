@@ -128,7 +128,7 @@ def test_words_of_the_chart_say_how_times_are_known(
     resnet: Chart, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert "predicted" not in render(document(resnet, 3), 160)
-    assert "open: sustained times" in json.dumps(spec(resnet, interactive=False))
+    assert "open: sustained times" in json.dumps(spec(resnet))
     assert cli.run(["roofline", "a100", "--model", str(MODEL)]) == 0
     text = capsys.readouterr().out
     assert "predicted" in text
@@ -177,7 +177,7 @@ def test_labels_do_not_cover_each_other(resnet: Chart) -> None:
 
 
 def test_peaks_are_dashed_and_measured_ceilings_solid(resnet: Chart) -> None:
-    tree = json.loads(json.dumps(spec(resnet, interactive=False)))
+    tree = json.loads(json.dumps(spec(resnet)))
     layers = tree["layer"]
     marks = [layer["mark"] for layer in layers if layer["mark"]["type"] == "line"]
     assert "strokeDash" in marks[0]

@@ -23,11 +23,11 @@ def test_a_size_that_leaves_a_symbol_open_is_an_error(
         more = ()  # type: ignore[assignment]
     for name in "ab":
         put(project, name, 16, batch="s72")
-    sizes(project, "{ batch = 8 }")
+    sizes(project, "{ rows = 8 }")
     code, out, err = said(capsys, *command, *more)
     assert code == 2, out
     for line in err.splitlines()[: 1 if more else 2]:
-        assert "dims.batch of perfc.toml:4 is no symbol of the model, whose s72 is open" in line
+        assert "dims.rows of perfc.toml:4 is no symbol of the model, whose s72 is open" in line
         assert "x" in line
         assert "models/" in line
     assert not (project / "perfc.lock").exists()

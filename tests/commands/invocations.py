@@ -40,6 +40,13 @@ CALLS: Mapping[str, str] = {
     "rule": "",
     "schema": "",
     "sweep": "model.onnx --dim n=1:4",
+    "compare": "model.onnx -t a100,t4",
+    "op matmul": "--m 4 --n 4 --k 4",
+    "op conv": "--channels 4 --filters 4 --height 4 --width 4",
+    "op attention": "--heads 2 --seq 8",
+    "op softmax": "--rows 4 --columns 4",
+    "op norm": "--rows 4 --columns 4",
+    "op elementwise": "--elements 64",
     "targets list": "",
     "targets show": "a100",
 }

@@ -13,7 +13,7 @@ import pytest
 import perfc
 from perfc import cli
 from perfc.commands.predict import FORMER_FLAGS
-from perfc.deployment import READERS, Deployment
+from perfc.deployment import KEYS, READERS, Deployment
 from perfc.former_names import Former
 from perfc.passes.runtimes import runtimes
 from perfc.report import collect, document, text
@@ -25,7 +25,7 @@ COMMANDS = (
 )  # fmt: skip
 OPTIONS = {
     "--target", "--runtime", "--runtime-version", "--dtype", "--tf32", "--layout", "--streams",
-    "--mode", "--dim", "--value", "--config", "--isolated",
+    "--mode", "--batch", "--seq", "--dim", "--value", "--config", "--isolated",
 }  # fmt: skip
 ONE_WAY = {
     "target": "rtx4090", "runtime": "inductor", "runtime_version": "2.4", "dtype": "amp-bf16",
@@ -82,7 +82,7 @@ def test_the_help_names_what_the_tables_have(capsys: pytest.CaptureFixture[str])
 
 
 def test_every_field_is_an_option_and_the_other_way_round() -> None:
-    flags = {"--dim" if name == "dims" else f"--{name.replace('_', '-')}" for name in READERS}
+    flags = {"--dim" if name == "dims" else f"--{name.replace('_', '-')}" for name in KEYS}
     assert flags | {"--value", "--config", "--isolated"} == OPTIONS
     assert set(READERS) == set(Deployment.__dataclass_fields__)
 
@@ -144,8 +144,7 @@ def test_a_whole_run_is_said_alike_too(
 
 
 FORMER = (
-    (["--batch", "8"], ["--dim", "batch=8"]),
-    (["--compiled", "--batch", "64"], ["--runtime", "inductor", "--dim", "batch=64"]),
+    (["--compiled"], ["--runtime", "inductor"]),
     (["--precision", "amp bf16"], ["--dtype", "amp-bf16"]),
     (["--precision", "f32"], ["--dtype", "f32", "--no-tf32"]),
     (["--precision", "tf32"], ["--dtype", "tf32"]),
@@ -166,8 +165,7 @@ def test_former_names_are_noted_and_mean_the_same(
     assert shown.err.count("\n") == 1
     assert all(word in shown.err for word in now)
     old, new = numbers(shown.out), numbers(said(capsys, *base, *now))
-    # --batch stands for the extent that dims leave open, and dims stay as they were given
-    assert {**old, "deployment": 0} == {**new, "deployment": 0}
+    assert old == new
 
 
 def test_former_keywords_are_noted_and_mean_the_same() -> None:
@@ -213,7 +211,7 @@ def test_one_field_has_one_name_at_a_time(capsys: pytest.CaptureFixture[str]) ->
         ("measure", ["--dtype", "f16"], "--dtype: a model is measured as it is stored"),
         ("measure", ["--runtime", "tensorrt"], "--runtime: tensorrt cannot be run here (eager"),
         ("roofline", ["h100", "-t", "a100"], "give TARGET or --target"),
-        ("sweep", [], "give --dim NAME=RANGE"),
+        ("sweep", [], "give a range: --batch 1:256"),
     ],
 )  # fmt: skip
 def test_what_does_not_go_together_is_one_line(
@@ -323,6 +321,6 @@ def test_the_page_has_every_field() -> None:
     page = (Path(__file__).parents[2] / "docs/deployment.md").read_text(encoding="utf-8")
     rows = [line.split(" | ") for line in page.splitlines() if line.startswith("| `-")]
     shown = {row[2].strip("` "): row[1].strip("` ") for row in rows if len(row) == 5}
-    assert shown == {name: name.replace("_", "-") for name in READERS}
+    assert shown == {name: name.replace("_", "-") for name in KEYS}
     former = " ".join(line for line in page.splitlines() if line.startswith("| `"))
     assert all(flag in former for flag in FORMER_FLAGS.values())

@@ -152,7 +152,10 @@ def test_command_prints_and_appends_rows(residual: str, tmp_path: Path) -> None:
 SHORT = ("--threads", "1", "--repeat", "3", "--min-time", "0")
 
 
-def test_without_a_target_nothing_is_compared_and_the_reader_is_told(residual: str) -> None:
+def test_without_any_target_nothing_is_compared_and_the_reader_is_told(
+    residual: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PERFC_HOST", "no/such.toml")
     text = invoke(residual, *SHORT).output
     assert "perfc calibrate -o my.toml" in text
     for word in ("floor ", "predicted", "residual  ", "generic", "badge"):

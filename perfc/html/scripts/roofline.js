@@ -165,8 +165,9 @@ byId("roofline-chart").addEventListener("keydown", (e) => {
     e.preventDefault();
   } else if (e.key === "Enter" && step >= 0) {
     select(steps[step], "roofline");
-    grid.focus();
+    // a page of the roofline alone has no grid of kernels
+    if (byId("table")) byId("table").focus();
   }
 });
-byId("roofline-note").textContent = (before ? "Hollow: the old one. " : "") + (shown.roofline.moving
+byId("roofline-note").textContent = (before ? `${data.hollow || "Hollow: the old one."} ` : "") + (shown.roofline.moving
   ? `Without a place here, as they only move bytes: ${shown.roofline.moving} of the kernels.` : "");

@@ -1,0 +1,142 @@
+"""``perfc compare``: machines, runtimes and precisions side by side, one row each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from perfc.errors import ParseError
+
+from ._deployment import DeploymentOptions, deployment_options
+from ._document import show_document
+from ._options import names_in
+from ._output import deliver, emit, format_options
+
+if TYPE_CHECKING:
+    from perfc.comparison import Comparison, Setting
+    from perfc.machine import Machine
+
+FINDINGS = 1
+USUAL = ("a100", "h100", "l4", "t4")
+"""Targets where nobody names any."""
+FORMATS = ("text", "json", "csv", "markdown", "html")
+
+
+@click.command("compare")
+@click.argument("models", metavar="MODEL...", nargs=-1, required=True, type=click.Path())
+@deployment_options
+@click.option("--sort", default="time", show_default=True, metavar="KEY",
+              help="time, floor, throughput, energy, memory, price, target, or given.")  # fmt: skip
+@click.option("--slo", metavar="TIME", help="Time that a run may take, e.g. 10ms; marks the rows.")
+@click.option("--no-predict", is_flag=True, help="Times at measured rates, no prediction.")
+@format_options(*FORMATS)
+def command(
+    options: DeploymentOptions,
+    models: tuple[str, ...],
+    sort: str,
+    slo: str | None,
+    no_predict: bool,
+    form: str,
+    output: Path | None,
+) -> int:
+    """Compare machines for MODELs: `perfc compare model.onnx -t a100,h100,l4,t4 --batch 8`.
+
+    One row each for a machine, with the expected time, its range, throughput, energy and whether
+    memory holds it. --runtime and --dtype take several names with commas too, and `-t all` is every
+    target. With --slo the exit code is 1 if no row is expected to be in time. Prices are those that
+    perfc.toml ([prices]) or a target file ([price]) states.
+    """
+    found = compared(options, models, sort=sort, slo=slo, predict=not no_predict)
+    show(found, form, output)
+    return 0 if found.holds else FINDINGS
+
+
+def compared(
+    options: DeploymentOptions,
+    models: Sequence[str | bytes],
+    *,
+    sort: str = "time",
+    slo: str | None = None,
+    predict: bool = True,
+) -> Comparison:
+    """The comparison that the options ask for.
+
+    Raises:
+        PerfcError: a model cannot be read, an option is none, or a target is not known.
+    """
+    from perfc.choice import member
+    from perfc.comparison import Order, Prices, compare
+
+    order: Order = member(Order, sort, "--sort")
+    slo_s = None if slo is None else time_of(slo)
+    settings = list(settings_of(options, models))
+    machines = machines_of(options, settings)
+    if options.has_named_axes:
+        from perfc.api import read
+
+        for model in models:
+            options.note_axes(read(model, settings[0].deployment.dims, options.contents)[0])
+    prices = Prices.read(options.file)
+    return compare(settings, machines, order=order, slo_s=slo_s, prices=prices, predict=predict)
+
+
+def time_of(text: str) -> float:
+    """Seconds, as in ``10ms``.
+
+    Raises:
+        ParseError: no time with a unit.
+    """
+    from perfc.check.limits import parse_limit
+    from perfc.report.units import Unit
+
+    try:
+        limit = parse_limit(text, Unit.SECOND)
+    except ValueError as error:
+        raise ParseError(str(error), where="--slo") from None
+    if limit.is_relative or limit.value <= 0:
+        raise ParseError(f"{text!r} is no time", where="--slo", hint="as in 10ms")
+    return limit.value
+
+
+def settings_of(options: DeploymentOptions, models: Sequence[str | bytes]) -> Iterator[Setting]:
+    """Each model under each runtime and precision that was named."""
+    from perfc.comparison import Setting
+
+    contents = options.contents
+    for model in models:
+        for runtime in several(options.runtime):
+            for dtype in several(options.dtype):
+                typed = replace(options, runtime=runtime, dtype=dtype)
+                yield Setting(model, typed.deployment(is_several=True), contents)
+
+
+def several(text: str | None) -> Sequence[str | None]:
+    """Values of an option that takes several with commas; None where it was not given."""
+    return [None] if text is None else names_in(text) or [text]
+
+
+def machines_of(options: DeploymentOptions, settings: Sequence[Setting]) -> tuple[Machine, ...]:
+    """The targets named, or the usual ones."""
+    named = settings[0].deployment.target if options.is_stated("target") else ",".join(USUAL)
+    return options.machines(named)
+
+
+def show(found: Comparison, form: str, output: Path | None) -> None:
+    """Write a comparison in a format."""
+    from perfc.comparison import document, to_csv, to_json
+
+    match form:
+        case "json":
+            emit(to_json(found), output)
+        case "csv":
+            emit(to_csv(found), output)
+        case "html":
+            from perfc.html.compare_page import compare_page
+
+            deliver(compare_page(found), output)
+        case _:
+            show_document(document(found, has_bars=form == "text"), form, output)

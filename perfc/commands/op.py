@@ -1,0 +1,209 @@
+"""``perfc op``: one kernel by its extents: at best, expected, and what limits it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from perfc.ir.record import record
+from perfc.single_kernel import KERNELS, Kernel, module_of
+
+from ._deployment import DeploymentOptions, deployment_options
+from ._document import show_document
+from ._options import parse_dims
+from ._output import emit, format_options
+
+if TYPE_CHECKING:
+    from perfc.comparison import Comparison, Row
+    from perfc.deployment import Deployment
+    from perfc.ir.dim import Dim
+    from perfc.ir.graph import Module
+    from perfc.passes.fuse import Kernel as FusedKernel
+    from perfc.report.document import Document, Note
+
+SCHEMA = "perfc-op/1"
+FLAG = "--{}"
+
+
+class Kinds(click.Group):
+    """One subcommand for each kind of kernel, with its extents as options."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The kind that ``args`` name, or what there is."""
+        if args and not args[0].startswith("-") and args[0] not in self.commands:
+            ctx.fail(f"no kernel {args[0]!r}; there are {', '.join(self.commands)}")
+        return super().resolve_command(ctx, args)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The kinds, in the order of their table."""
+        return list(self.commands)
+
+
+@click.group("op", cls=Kinds)
+def command() -> None:
+    """Predict one kernel: `perfc op matmul --m 4096 --n 4096 --k 4096 --dtype bf16 -t h100`.
+
+    The kernel goes through the same analysis as a model of one node. Several targets give one row
+    each. Numbers are f32 unless --dtype says otherwise.
+    """
+
+
+def kind_command(name: str, kernel: Kernel) -> click.Command:
+    """The subcommand of one kind."""
+
+    @click.pass_context
+    def run(
+        ctx: click.Context, options: DeploymentOptions, /, form: str, output: Path | None,
+        function: str = "", **extents: int | None,
+    ) -> None:  # fmt: skip
+        module = asked(name, options, function, extents)
+        how = deployment_of(module, options)
+        show(Kernels.of(module, how), compared(module, how, options), form, output)
+
+    formats = format_options("text", "json", "csv", "markdown")
+    made: Callable[..., Any] = deployment_options(formats(run))
+    for option in reversed(list(extent_options(kernel))):
+        made = option(made)
+    made.__doc__ = f"{kernel.title[:1].upper()}{kernel.title[1:]}."
+    return click.command(name)(made)
+
+
+def extent_options(kernel: Kernel) -> Iterator[Callable[[Any], Any]]:
+    """An option for each extent that is none of every command, and for the functions."""
+    for name, extent in kernel.extents.items():
+        if name in ("batch", "seq"):
+            continue
+        usual = f"; {extent.default} by default" if extent.default else ""
+        words = f"{extent.words[:1].upper()}{extent.words[1:]}{usual}."
+        flag = FLAG.format(name.replace("_", "-"))
+        yield click.option(flag, name, type=int, metavar="N", help=words)
+    if kernel.functions:
+        usual, *others = kernel.functions
+        words = f"{usual} by default, or {', '.join(others)}."
+        yield click.option("--function", default="", metavar="NAME", help=words)
+
+
+def asked(
+    kind: str, options: DeploymentOptions, function: str, extents: Mapping[str, int | None]
+) -> Module:
+    """The model of one node.
+
+    Raises:
+        ParseError: an extent that is missing, none, or not the kind's.
+    """
+    if options.values:
+        raise click.UsageError("--value is of a model's input")
+    return module_of(kind, {**extents, **parse_dims(options.sizes)}, function)
+
+
+def deployment_of(module: Module, options: DeploymentOptions) -> Deployment:
+    """How the kernel is run; extents of the project's file are those of its models."""
+    how = options.deployment(dims={}, is_several=True)
+    return replace(how, dims=module.defaults())
+
+
+def compared(module: Module, how: Deployment, options: DeploymentOptions) -> Comparison:
+    """The headline on every target that is named."""
+    from perfc.comparison import Order, Setting, compare
+
+    return compare([Setting(module, how)], options.machines(how.target), order=Order.GIVEN)
+
+
+@record
+class Kernels:
+    """What the kernels of one run do, in the precision it is run in.
+
+    Args:
+        flop: operations.
+        mac: multiply-accumulates.
+        read_bytes: compulsory.
+        write_bytes: compulsory.
+        count: of kernels; more than one where the runtime has no single one for it.
+    """
+
+    flop: int
+    mac: int
+    read_bytes: int
+    write_bytes: int
+    count: int
+
+    @classmethod
+    def of(cls, module: Module, how: Deployment) -> Kernels:
+        """Counted in the model of one node, which no target changes."""
+        from perfc.api import analyze
+        from perfc.ir.evaluate import evaluate
+
+        report = analyze(module, "a100", deployment=how)
+        kernels, env = report.kernels.kernels, report.env
+
+        def total(of: Callable[[FusedKernel], Dim]) -> int:
+            return sum(int(evaluate(of(k) * k.repeat, env)) for k in kernels)
+
+        return cls(
+            total(lambda k: k.work.flop), total(lambda k: k.work.mac),
+            total(lambda k: k.traffic.read_bytes), total(lambda k: k.traffic.write_bytes),
+            len(kernels),
+        )  # fmt: skip
+
+    @property
+    def bytes(self) -> int:
+        """Read and written."""
+        return self.read_bytes + self.write_bytes
+
+
+def show(kernels: Kernels, found: Comparison, form: str, output: Path | None) -> None:
+    """Write the kernel in a format."""
+    from perfc.comparison import to_csv
+    from perfc.comparison.views import tree
+    from perfc.report.json_form import strict
+
+    match form:
+        case "json":
+            counted = {"work": asdict(kernels), **tree(found), "schema": SCHEMA}
+            emit(strict(counted, indent=2) + "\n", output)
+        case "csv":
+            emit(to_csv(found), output)
+        case _:
+            show_document(document(kernels, found), form, output)
+
+
+def document(kernels: Kernels, found: Comparison) -> Document:
+    """What the kernel computes, and its row on every target."""
+    from perfc.comparison import document as side_by_side
+    from perfc.report.document import Amount, Fact, Facts, Section
+    from perfc.report.units import Unit, plural, quantity
+
+    reads, writes = (quantity(b, Unit.BYTE) for b in (kernels.read_bytes, kernels.write_bytes))
+    mac = quantity(kernels.mac, Unit.MAC)
+    several = f"; {plural(kernels.count, 'kernel')}" if kernels.count > 1 else ""
+    facts = (
+        Fact("work", Amount(kernels.flop, Unit.FLOP), f"{mac}, each counted as two flop{several}"),
+        Fact("traffic", Amount(kernels.bytes, Unit.BYTE), f"{reads} read, {writes} written"),
+    )
+    rows = side_by_side(found)
+    section = rows.sections[0]
+    notes = tuple(note_of(kernels, row) for row in found.rows)
+    work = Section("kernel", "kernel", (Facts(facts),))
+    return replace(rows, sections=(work, replace(section, parts=(*section.parts, *notes))))
+
+
+def note_of(kernels: Kernels, row: Row) -> Note:
+    """The rates that the expected time means, and why it is to be trusted or not."""
+    from perfc.report.document import Note
+    from perfc.report.units import Unit, quantity
+
+    counts = ((kernels.flop, Unit.FLOP_PER_S), (kernels.bytes, Unit.BYTE_PER_S))
+    rates = [quantity(n / row.time_s, unit) for n, unit in counts if n and row.time_s]
+    text = f"{row.verdict.target}: {' and '.join(rates)} at the expected time"
+    sure = row.verdict.confidence
+    return Note(f"{text}; {sure.grade.value} confidence: {sure.reason}" if sure else text)
+
+
+for _name, _kernel in KERNELS.items():
+    command.add_command(kind_command(_name, _kernel))

@@ -1,0 +1,22 @@
+"""Machines, runtimes and precisions side by side, for the same models."""
+
+from __future__ import annotations
+
+from .prices import HourlyPrice, Prices
+from .rows import Comparison, Order, Row, Setting, Standing, compare, compare_models
+from .views import document, to_csv, to_json
+
+__all__ = [
+    "Comparison",
+    "HourlyPrice",
+    "Order",
+    "Prices",
+    "Row",
+    "Setting",
+    "Standing",
+    "compare",
+    "compare_models",
+    "document",
+    "to_csv",
+    "to_json",
+]

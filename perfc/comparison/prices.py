@@ -1,0 +1,128 @@
+"""What a machine costs an hour: what a target file or the file of a project says, never a guess."""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Mapping
+from dataclasses import field
+from pathlib import Path
+
+from perfc.errors import ParseError, TargetError
+from perfc.ir.record import record
+from perfc.machine import Machine, load_machine
+from perfc.project_file import PRICES, PROJECT, check_top
+from perfc.toml_file import line_of, parse, read_text
+
+HOUR_S = 3600.0
+LARGEST = 1e6
+"""An hour of no machine costs more, in any currency that is meant."""
+_SUFFIX = "_per_hour"
+_ABOUT = ("currency", "source", "date")
+
+
+@record
+class HourlyPrice:
+    """What a machine costs.
+
+    Args:
+        per_hour: amount.
+        currency: three letters, as ``USD``.
+        source: who says so.
+        date: of that.
+    """
+
+    per_hour: float
+    currency: str
+    source: str
+    date: str
+
+    def of(self, time_s: float) -> float:
+        """What so many seconds cost."""
+        return self.per_hour * time_s / HOUR_S
+
+
+@record
+class Prices:
+    """Prices that a project states, which win over those of target files.
+
+    Args:
+        by_target: name of a target to its price.
+    """
+
+    by_target: Mapping[str, HourlyPrice] = field(default_factory=dict[str, HourlyPrice])
+
+    def of(self, machine: Machine) -> HourlyPrice | None:
+        """The price of a machine; None where nobody states one."""
+        return self.by_target.get(machine.name) or stated_by(machine)
+
+    @classmethod
+    def read(cls, path: Path | None) -> Prices:
+        """The table ``[prices]`` of a project's file; none where there is no file or table.
+
+        Raises:
+            ParseError: a key or value that is none; names its line.
+        """
+        if path is None:
+            return cls()
+        text = read_text(path)
+        tree: object = parse(text, path)
+        header = f"tool.perfc.{PRICES}" if path.name == PROJECT else PRICES
+        for key in ("tool", "perfc") if path.name == PROJECT else ():
+            tree = tree.get(key, {}) if isinstance(tree, dict) else {}
+        if not isinstance(tree, dict) or PRICES not in tree:
+            return cls()
+        check_top(tree, path, text)
+        return cls(_read(tree[PRICES], lambda key: f"{path}:{line_of(text, f'{header}.{key}')}"))
+
+
+def _read(table: object, place: object) -> dict[str, HourlyPrice]:
+    """The prices of a table.
+
+    Args:
+        table: as it was parsed.
+        place: of a key, for messages.
+
+    Raises:
+        ParseError: as `Prices.read`.
+    """
+    assert callable(place)
+    if not isinstance(table, dict):
+        raise ParseError("prices is not a table", where=place(""), hint="write [prices]")
+    about = {key: _about(table.get(key), key, place(key)) for key in _ABOUT}
+    found: dict[str, HourlyPrice] = {}
+    for name, value in table.items():
+        if name in _ABOUT:
+            continue
+        try:
+            machine = load_machine(name)
+        except TargetError as error:
+            error.where = place(name)
+            raise
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not is_number or not math.isfinite(value) or not 0 < value <= LARGEST:
+            hint = f"an amount of {about['currency']} an hour, as in {name} = 1.5"
+            raise ParseError(f"{name} = {value!r} is no price", where=place(name), hint=hint)
+        found[machine.name] = HourlyPrice(float(value), **about)
+    return found
+
+
+def _about(value: object, key: str, where: str) -> str:
+    """One of ``currency``, ``source`` and ``date``: a price without them says nothing."""
+    text = value.isoformat() if isinstance(value, datetime.date) else value
+    if not isinstance(text, str) or not text.strip() or len(text) > 200 or not text.isprintable():
+        hint = 'prices say currency = "USD", source = "…" and date = 2026-01-31'
+        raise ParseError(f"prices.{key} is missing, or no text of one line", where=where, hint=hint)
+    if key == "currency" and not (len(text) == 3 and text.isascii() and text.isalpha()):
+        raise ParseError(f"{text!r} is no currency", where=where, hint='three letters, as "USD"')
+    return text.upper() if key == "currency" else text
+
+
+def stated_by(machine: Machine) -> HourlyPrice | None:
+    """The price in a target's own file; None where it states none."""
+    for key, rate in machine.facts.items():
+        if key.startswith("price.") and key.endswith(_SUFFIX):
+            currency = key.removeprefix("price.").removesuffix(_SUFFIX).upper()
+            source = machine.sources[rate.source]
+            return HourlyPrice(rate.value, currency, source.title, source.date)
+    return None

@@ -1,0 +1,249 @@
+"""A comparison as a document, CSV and JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from perfc.ir.record import record
+from perfc.report import comma
+from perfc.report.document import Amount, Cell, Column, Document, Note, Part, Section, Table
+from perfc.report.json_form import strict
+from perfc.report.units import Unit, plural, quantity
+from perfc.version import __version__
+
+from .rows import Comparison, Order, Row, Standing
+
+SCHEMA = "perfc-compare/1"
+BAR = 16
+"""Characters of the longest bar."""
+EIGHTHS = "▏▎▍▌▋▊▉█"
+
+
+@record
+class Field:
+    """One figure of a row.
+
+    Args:
+        name: as data formats write it.
+        value: of a row; None where nobody knows.
+    """
+
+    name: str
+    value: Callable[[Row], comma.Field]
+
+
+FIELDS = (
+    Field("model", lambda r: r.verdict.model),
+    Field("target", lambda r: r.verdict.target),
+    Field("machine", lambda r: r.verdict.machine),
+    Field("runtime", lambda r: r.runtime),
+    Field("dtype", lambda r: r.dtype),
+    Field("time_s", lambda r: r.time_s),
+    Field("low_s", lambda r: r.verdict.expected.low),
+    Field("high_s", lambda r: r.verdict.expected.high),
+    Field("floor_s", lambda r: r.verdict.floor_s),
+    Field("items", lambda r: r.verdict.throughput.item.value),
+    Field("items_per_run", lambda r: r.verdict.throughput.per_run),
+    Field("items_per_s", lambda r: r.verdict.throughput.per_s),
+    Field("energy_j", lambda r: r.energy_j),
+    Field("energy_low_j", lambda r: None if r.verdict.energy is None else r.verdict.energy.low),
+    Field("energy_high_j", lambda r: None if r.verdict.energy is None else r.verdict.energy.high),
+    Field("memory_bytes", lambda r: r.verdict.memory.total_bytes),
+    Field("capacity_bytes", lambda r: r.verdict.memory.capacity_bytes),
+    Field("fits", lambda r: r.verdict.memory.fits),
+    Field("price_per_hour", lambda r: None if r.price is None else r.price.per_hour),
+    Field("price_per_million", lambda r: r.price_per_million),
+    Field("currency", lambda r: None if r.price is None else r.price.currency),
+    Field("price_source", lambda r: None if r.price is None else r.price.source),
+    Field("price_date", lambda r: None if r.price is None else r.price.date),
+    Field("confidence", lambda r: _grade(r) or None),
+    Field("confidence_reason", lambda r: _reason(r) or None),
+    Field("limited_by", lambda r: _limit(r) or None),
+)
+"""What CSV and JSON say of a row."""
+
+
+def _grade(row: Row) -> str:
+    return row.verdict.confidence.grade.value if row.verdict.confidence else ""
+
+
+def _reason(row: Row) -> str:
+    return row.verdict.confidence.reason if row.verdict.confidence else ""
+
+
+def _limit(row: Row) -> str:
+    return row.verdict.limits[0].title if row.verdict.limits else ""
+
+
+def _standing(found: Comparison, row: Row) -> str:
+    return "" if found.slo_s is None else row.standing(found.slo_s).value
+
+
+def to_csv(found: Comparison) -> str:
+    """One line a row."""
+    header = [f.name for f in FIELDS] + ["in_time"]
+    rows = ([*(f.value(r) for f in FIELDS), _standing(found, r) or None] for r in found.rows)
+    return comma.records(header, rows)
+
+
+def to_json(found: Comparison) -> str:
+    """Everything, sizes of symbols included."""
+    return strict(tree(found), indent=2) + "\n"
+
+
+def tree(found: Comparison) -> dict[str, object]:
+    """A comparison as dicts and lists."""
+    return {
+        "schema": SCHEMA,
+        "perfc": __version__,
+        "order": found.order.value,
+        "slo_s": found.slo_s,
+        "holds": found.holds if found.slo_s is not None else None,
+        "is_predicted": found.is_predicted,
+        "rows": [
+            {
+                **{f.name: f.value(r) for f in FIELDS},
+                "sizes": dict(r.sizes),
+                "assumed": sorted(r.sizes.keys() - r.given),
+                "in_time": _standing(found, r) or None,
+                "limits": {limit.key: limit.share for limit in r.verdict.limits},
+            }
+            for r in found.rows
+        ],
+    }
+
+
+def document(found: Comparison, *, has_bars: bool = False) -> Document:
+    """The rows as a table, and what is to be said of them.
+
+    Args:
+        found: the comparison.
+        has_bars: whether times are drawn as bars too, for text.
+    """
+    parts: list[Part] = [table(found, has_bars=has_bars)]
+    parts += [Note(text, is_warning) for text, is_warning in notes(found)]
+    return Document(title(found), (Section("compare", "machines side by side", tuple(parts)),))
+
+
+def title(found: Comparison) -> str:
+    """What is compared, in one line."""
+    first = found.rows[0]
+    models = list(dict.fromkeys(r.verdict.model for r in found.rows))
+    targets = len({r.verdict.target for r in found.rows})
+    ways = list(dict.fromkeys(way(r) for r in found.rows))
+    sizes = "".join(f", {name} = {size}" for name, size in first.sizes.items())
+    if len(models) > 1:
+        sizes = ""
+    how = ways[0] if len(ways) == 1 else f"{len(ways)} ways of running"
+    what = models[0] if len(models) == 1 else plural(len(models), "model")
+    return f"{what} on {plural(targets, 'machine')}{sizes}, {how}"
+
+
+def way(row: Row) -> str:
+    """Runtime and precision."""
+    return f"{row.runtime}, {row.dtype}" if row.dtype else row.runtime
+
+
+def table(found: Comparison, *, has_bars: bool = False) -> Table:
+    """One line a row; what is the same in all of them, or known of none, is left out."""
+    shown = list(columns(found, has_bars=has_bars))
+    return Table(
+        tuple(c for c, _ in shown), tuple(tuple(cell(r) for _, cell in shown) for r in found.rows)
+    )
+
+
+def columns(found: Comparison, *, has_bars: bool) -> Iterator[tuple[Column, Callable[[Row], Cell]]]:
+    """Each column with the cell of a row."""
+    rows = found.rows
+    longest_s = max((r.time_s for r in rows), default=0.0)
+    if _differ(rows, lambda r: r.verdict.model):
+        yield Column("model", "model", is_name=True), lambda r: r.verdict.model
+    yield Column("target", "target"), lambda r: r.verdict.target
+    if _differ(rows, lambda r: r.runtime):
+        yield Column("runtime", "runtime"), lambda r: r.runtime
+    if _differ(rows, lambda r: r.dtype):
+        yield Column("dtype", "type"), lambda r: r.dtype or "as stored"
+    time = "expected" if found.is_predicted else "sustained"
+    yield Column("time_s", time), lambda r: Amount(r.time_s, Unit.SECOND)
+    if has_bars:
+        yield Column("bar", ""), lambda r: bar(r.time_s, longest_s)
+    if found.is_predicted:
+        yield Column("interval", "nine in ten", is_spare=True), interval
+    yield (
+        Column("floor_s", "at best", is_spare=True),
+        lambda r: Amount(r.verdict.floor_s, Unit.SECOND),
+    )
+    items = {r.verdict.throughput.item.value for r in rows}
+    per_s = f"{items.pop()}/s" if len(items) == 1 else "items/s"
+    yield Column("items_per_s", per_s), lambda r: Amount(r.verdict.throughput.per_s, Unit.COUNT)
+    if any(r.energy_j is not None for r in rows):
+        yield Column("energy_j", "energy"), lambda r: Amount(r.energy_j, Unit.JOULE)
+    yield Column("memory_bytes", "memory", is_spare=True), memory
+    if found.slo_s is not None:
+        limit_s = found.slo_s
+        name = f"in {quantity(limit_s, Unit.SECOND)}"
+        yield Column("in_time", name), lambda r: r.standing(limit_s).value
+    if any(r.price is not None for r in rows):
+        yield Column("price", f"{found.currency or 'price'}/million".strip()), price
+    if found.is_predicted:
+        yield Column("confidence", "confidence", is_spare=True), _grade
+    yield Column("limited_by", "limited by", is_spare=True), _limit
+
+
+def _differ(rows: Sequence[Row], of: Callable[[Row], object]) -> bool:
+    return len({of(r) for r in rows}) > 1
+
+
+def interval(row: Row) -> str:
+    """The ends of nine in ten runs."""
+    time = row.verdict.expected
+    low, high = quantity(time.low, Unit.SECOND), quantity(time.high, Unit.SECOND)
+    number, _, unit = low.partition(" ")
+    return f"{number}–{high}" if high.endswith(f" {unit}") else f"{low}–{high}"
+
+
+def memory(row: Row) -> str:
+    """What a run needs; what does not fit is marked."""
+    need = row.verdict.memory
+    text = ("≥ " if need.is_bound else "") + quantity(need.total_bytes, Unit.BYTE)
+    return text if row.fits else f"{text}, too much"
+
+
+def price(row: Row) -> str:
+    """What a million items cost."""
+    amount = row.price_per_million
+    if amount is None or row.price is None:
+        return "—"
+    return f"{amount:.3g} {row.price.currency}"
+
+
+def bar(value: float, longest: float) -> str:
+    """A number as a bar of characters."""
+    eighths = round(8 * BAR * value / longest) if longest else 0
+    whole, part = divmod(max(eighths, 1), 8)
+    return "█" * whole + (EIGHTHS[part - 1] if part else "")
+
+
+def notes(found: Comparison) -> Iterator[tuple[str, bool]]:
+    """What must be said beside the table, and whether it must not be missed."""
+    assumed = {n: s for r in found.rows for n, s in r.sizes.items() if n not in r.given}
+    if assumed:
+        sizes = ", ".join(f"{name} = {size}" for name, size in assumed.items())
+        yield f"assumed, set with --batch, --seq and --dim: {sizes}", False
+    if found.slo_s is not None:
+        limit = quantity(found.slo_s, Unit.SECOND)
+        if not found.holds:
+            yield f"no row is expected to take {limit} or less", True
+        elif any(r.standing(found.slo_s) is Standing.LIKELY for r in found.rows):
+            words = f"the expected time is within {limit}, the slowest of nine in ten is not"
+            yield f"likely: {words}", False
+    priced = {r.verdict.target: r.price for r in found.rows if r.price is not None}
+    for p in dict.fromkeys(priced.values()):
+        targets = ", ".join(t for t, other in priced.items() if other == p)
+        yield f"{p.per_hour:g} {p.currency} an hour for {targets}: {p.source}, {p.date}", False
+    if priced:
+        items = found.rows[0].verdict.throughput.item.value
+        yield f"the price is of a million {items} on a machine that is never idle", False
+    if found.order is Order.GIVEN or len(found.rows) < 2:
+        return
+    yield f"sorted by {found.order.value}; what does not fit comes last", False

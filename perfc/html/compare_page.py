@@ -1,0 +1,70 @@
+"""A comparison of machines in one page: times with ranges, and time against cost or energy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .blocks import section_block
+from .page import ChartBlock, chart_page
+from .payload import Json, number, text
+
+if TYPE_CHECKING:
+    from perfc.comparison import Comparison, Row
+
+SCRIPTS = ("format", "theme", "canvas", "compare", "ready")
+TIMES = ChartBlock(
+    "times",
+    "time of a run",
+    "Dot: expected time. Line: nine in ten runs. Mark: no run is faster. Dashed: time asked for.",
+    "Expected time of every row with its range",
+)
+
+
+def compare_page(found: Comparison) -> str:
+    """The comparison as an HTML document without any reference to the outside."""
+    from perfc.comparison import document
+
+    shown = document(found)
+    charts = [TIMES]
+    if axis := cost_axis(found):
+        hint = "Nothing is both faster and cheaper than what the line joins."
+        charts.append(ChartBlock("cost", f"time and {axis}", hint, f"Time against {axis}"))
+    sections = [section_block(s) for s in shown.sections]
+    return chart_page(shown.title, charts, sections, payload(found, axis), SCRIPTS)
+
+
+def cost_axis(found: Comparison) -> str:
+    """What times are set against: price where one is known of several rows, else energy."""
+    priced = sum(r.price_per_million is not None for r in found.rows)
+    if found.currency and priced > 1:
+        return f"{found.currency} a million {found.rows[0].verdict.throughput.item.value}"
+    return "energy" if sum(r.energy_j is not None for r in found.rows) > 1 else ""
+
+
+def payload(found: Comparison, axis: str) -> Json:
+    """What the scripts draw."""
+    several = {r.verdict.model for r in found.rows}
+    return {
+        "reports": [],
+        "slo_s": found.slo_s,
+        "cost": axis,
+        "cost_unit": "J" if axis == "energy" else "",
+        "rows": [row(r, axis, has_model=len(several) > 1) for r in found.rows],
+    }
+
+
+def row(r: Row, axis: str, *, has_model: bool) -> Json:
+    """One row; ``label`` says what differs."""
+    from perfc.comparison.views import way
+
+    label = f"{r.verdict.target} · {way(r)}"
+    return {
+        "target": text(r.verdict.target),
+        "label": text(f"{r.verdict.model} · {label}" if has_model else label),
+        "time_s": number(r.time_s),
+        "low_s": number(r.verdict.expected.low),
+        "high_s": number(r.verdict.expected.high),
+        "floor_s": number(r.verdict.floor_s),
+        "cost": number(r.energy_j if axis == "energy" else r.price_per_million),
+        "fits": r.fits,
+    }

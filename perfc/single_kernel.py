@@ -1,0 +1,246 @@
+"""One operator by its extents, as a model of one node: the same analysis as of any other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import field
+from typing import TYPE_CHECKING, Any
+
+from perfc.deployment import Deployment, DeploymentKeywords
+from perfc.errors import ParseError
+from perfc.ir.dim import symbol
+from perfc.ir.graph import Graph, Loc, Module, Node, SymbolDecl, Value
+from perfc.ir.op import Op
+from perfc.ir.ops import operator
+from perfc.ir.record import record
+from perfc.ir.types import UNKNOWN, DType, TensorType
+
+if TYPE_CHECKING:
+    from perfc.api import Report
+
+Extents = Mapping[str, int]
+Shapes = tuple[tuple[str | int, ...], ...]
+
+
+@record
+class Extent:
+    """One extent that a kernel is asked for by.
+
+    Args:
+        words: what it is.
+        default: where it is not said; None where it must be.
+    """
+
+    words: str
+    default: int | None = None
+
+
+@record
+class Kernel:
+    """A kind of kernel.
+
+    Args:
+        title: what it computes.
+        extents: by name.
+        make: the operator for the extents and the function named.
+        shapes: of its operands for the extents, of names and numbers.
+        functions: names that ``function`` takes, the usual one first; empty where there is one.
+    """
+
+    title: str
+    extents: Mapping[str, Extent]
+    make: Callable[[Extents, str], Op]
+    shapes: Callable[[Extents, str], Shapes]
+    functions: tuple[str, ...] = field(default=())
+
+
+def _matmul(e: Extents, function: str) -> Shapes:
+    if e["batch"] == 1:
+        return ("m", "k"), ("k", "n")
+    return ("batch", "m", "k"), ("batch", "k", "n")
+
+
+def _conv(e: Extents, function: str) -> Shapes:
+    per_group = e["channels"] // e["groups"]
+    if e["channels"] % e["groups"] or e["filters"] % e["groups"]:
+        what = f"{e['channels']} channels and {e['filters']} filters"
+        raise ParseError(f"{what} do not divide into {e['groups']} groups", where="--groups")
+    return (
+        ("batch", e["channels"], "height", "width"),
+        (e["filters"], per_group, e["kernel"], e["kernel"]),
+    )
+
+
+def _make_conv(e: Extents, function: str) -> Op:
+    pad, size = e["kernel"] // 2, e["kernel"]
+    return operator("conv")(
+        group=e["groups"], kernel_shape=(size, size), strides=(e["stride"],) * 2, pads=(pad,) * 4
+    )  # type: ignore[call-arg]
+
+
+def _attention(e: Extents, function: str) -> Shapes:
+    kv_heads = e["kv_heads"] or e["heads"]
+    if e["heads"] % kv_heads:
+        raise ParseError(f"{e['heads']} heads do not share {kv_heads} keys", where="--kv-heads")
+    keys: tuple[str | int, ...] = ("batch", kv_heads, "keys" if e["keys"] else "seq", e["head_dim"])
+    return ("batch", e["heads"], "seq", e["head_dim"]), keys, keys
+
+
+def _norm(e: Extents, function: str) -> Shapes:
+    scale: Shapes = (("columns",),) if function == "rms_norm" else (("columns",), ("columns",))
+    return ("rows", "columns"), *scale
+
+
+BINARY = ("add", "mul", "sub", "div")
+UNARY = ("relu", "gelu", "sigmoid", "tanh", "exp")
+_ROWS = {"rows": Extent("rows that are worked on apart"), "columns": Extent("elements of a row")}
+KERNELS: Mapping[str, Kernel] = {
+    "matmul": Kernel(
+        "product of two matrices, [m, k] by [k, n]",
+        {"m": Extent("rows of the first and of the result"), "n": Extent("columns of the result"),
+         "k": Extent("extent that is summed over"), "batch": Extent("such products", 1)},
+        lambda e, f: operator("matmul")(),
+        _matmul,
+    ),
+    "conv": Kernel(
+        "convolution of images with square filters, padded to keep their extent",
+        {"batch": Extent("images", 1), "channels": Extent("of the images"),
+         "filters": Extent("channels of the result"), "height": Extent("of the images"),
+         "width": Extent("of the images"), "kernel": Extent("height and width of a filter", 3),
+         "stride": Extent("positions from one result to the next", 1),
+         "groups": Extent("of channels; as many as there are for a depthwise one", 1)},
+        _make_conv,
+        _conv,
+    ),
+    "attention": Kernel(
+        "attention of queries over keys and values",
+        {"batch": Extent("sequences", 1), "heads": Extent("of the queries"),
+         "seq": Extent("queries"), "head_dim": Extent("elements of a query", 64),
+         "keys": Extent("keys and values, where there are not as many as queries", 0),
+         "kv_heads": Extent("heads of keys and values, where queries share them", 0)},
+        lambda e, f: operator("attention")(is_causal=int(f == "causal")),  # type: ignore[call-arg]
+        _attention,
+        ("full", "causal"),
+    ),
+    "softmax": Kernel(
+        "softmax of each row", _ROWS,
+        lambda e, f: operator("softmax")(axis=-1),  # type: ignore[call-arg]
+        lambda e, f: (("rows", "columns"),),
+    ),
+    "norm": Kernel(
+        "normalisation of each row, scaled", _ROWS,
+        lambda e, f: operator(f)(axis=-1),  # type: ignore[call-arg]
+        _norm,
+        ("layer_norm", "rms_norm"),
+    ),
+    "elementwise": Kernel(
+        "one function of each element, or of two", {"elements": Extent("of the result")},
+        lambda e, f: operator(f)(),
+        lambda e, f: (("elements",),) * (2 if f in BINARY else 1),
+        (*UNARY, *BINARY),
+    ),
+}  # fmt: skip
+"""Kinds of kernels by name. Collectives are left out: no model has an operator for them."""
+LARGEST = 1 << 40
+"""An extent beyond this is a slip."""
+
+
+def module_of(kind: str, extents: Mapping[str, int | None], function: str = "") -> Module:
+    """A model of one node; its extents are symbols where formulas may have them.
+
+    Args:
+        kind: one of ``KERNELS``.
+        extents: by name; None where nothing is said.
+        function: one of the kind's functions; "" for the usual one.
+
+    Raises:
+        ParseError: no such kind, function or extent, or one that is missing or none.
+    """
+    kernel = KERNELS.get(kind)
+    if kernel is None:
+        raise ParseError(f"no kernel {kind[:32]!r}", hint=f"there are {', '.join(KERNELS)}")
+    named = function or (kernel.functions[0] if kernel.functions else "")
+    if named and named not in kernel.functions:
+        known = ", ".join(kernel.functions) or "none"
+        raise ParseError(f"no function {named[:32]!r} of {kind}", hint=f"there are {known}")
+    e = checked(kind, kernel, extents)
+    names: dict[str, SymbolDecl] = {}
+    inputs: list[Value] = []
+    shapes = kernel.shapes(e, named)
+    operands = operator_names(kernel.make(e, named), len(shapes))
+    for name, shape in zip(operands, shapes, strict=True):
+        for extent in shape:
+            if isinstance(extent, str):
+                names.setdefault(extent, SymbolDecl(extent, e[extent], 1))
+        dims = tuple(symbol(d, 1) if isinstance(d, str) else d for d in shape)
+        inputs.append(Value(name, TensorType(DType.F32, dims)))
+    title = named if kernel.functions and kind != "attention" else kind
+    result = Value("Y", UNKNOWN)
+    op = kernel.make(e, named)
+    node = Node(op, tuple(inputs), (result,), loc=Loc(title, title))
+    return Module(Graph(title, tuple(inputs), (result,), (node,)), tuple(names.values()))
+
+
+def operator_names(op: Op, count: int) -> list[str]:
+    """Names of the first operands."""
+    return [name.rstrip("?*+") for name in op.operands[:count]]
+
+
+def checked(kind: str, kernel: Kernel, extents: Mapping[str, int | None]) -> dict[str, int]:
+    """Every extent of a kind, defaults filled in.
+
+    Raises:
+        ParseError: as ``module_of``.
+    """
+    for name in extents:
+        if name not in kernel.extents:
+            known = ", ".join(kernel.extents)
+            raise ParseError(f"{kind} has no extent {name[:32]!r}", hint=f"it has {known}")
+    found: dict[str, int] = {}
+    for name, extent in kernel.extents.items():
+        value = extents.get(name)
+        where = f"--{name.replace('_', '-')}"
+        if value is None and extent.default is None:
+            raise ParseError(f"{kind} needs its {name}: {extent.words}", where=where)
+        size = extent.default if value is None else value
+        if isinstance(size, bool) or not isinstance(size, int):
+            raise ParseError(f"{size!r} is no whole number", where=where)
+        if not (1 if value is not None else 0) <= size <= LARGEST:
+            raise ParseError(f"{name} = {size} is no extent", where=where, hint="1 to 2^40")
+        found[name] = size
+    return found
+
+
+def op(
+    kind: str,
+    target: str | None = None,
+    *,
+    function: str = "",
+    deployment: Deployment | None = None,
+    extents: Mapping[str, int] | None = None,
+    **keywords: Any,
+) -> Report:
+    """Analyse one kernel: ``perfc.op("matmul", "h100", m=4096, n=4096, k=4096, dtype="bf16")``.
+
+    Args:
+        kind: ``matmul``, ``conv``, ``attention``, ``softmax``, ``norm`` or ``elementwise``.
+        target: name or file of the machine; ``a100`` by default.
+        function: where a kind has several, as ``rms_norm`` of ``norm`` or ``causal``.
+        deployment: how it is run, as one value.
+        extents: by name, beside those among the keywords.
+        keywords: extents, and the fields of a ``Deployment`` as ``perfc.analyze`` takes them;
+            numbers are f32 unless ``dtype`` says otherwise.
+
+    Raises:
+        PerfcError: no such kernel or extent; else as ``perfc.analyze``.
+
+    >>> op("matmul", "h100", m=4096, n=4096, k=4096, dtype="bf16").cost.work.mac
+    k*m*n
+    """
+    from perfc.api import analyze
+
+    of_run = {*DeploymentKeywords.__optional_keys__} - {"batch", "seq"}
+    how: Any = {name: value for name, value in keywords.items() if name in of_run}
+    rest = {name: value for name, value in keywords.items() if name not in of_run}
+    module = module_of(kind, {**(extents or {}), **rest}, function)
+    return analyze(module, target, deployment=deployment, **how)

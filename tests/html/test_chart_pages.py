@@ -1,0 +1,70 @@
+"""Pages of charts alone: a comparison, a roofline, a sweep; no network, no errors, phone, dark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from perfc import cli
+
+from .conftest import Opener
+
+RESNET = str(Path(__file__).parents[2] / "examples/models/resnet50.onnx.gz")
+CALLS: dict[str, tuple[list[str], list[str]]] = {
+    "compare": (["compare", RESNET, "-t", "a100,h100,t4", "--slo", "1ms"], ["times", "cost"]),
+    "roofline": (["roofline", "a100", "--model", RESNET, "--batch", "8"], ["roofline"]),
+    "ceilings": (["roofline", "t4"], ["roofline"]),
+    "sweep": (["sweep", RESNET, "--batch", "1,8,64", "-t", "a100,t4"], ["times", "each"]),
+}
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], str]:
+    """Pages by name, each written once by the command line."""
+    folder, pages = tmp_path_factory.mktemp("pages"), {}
+
+    def text(name: str) -> str:
+        if name not in pages:
+            path = folder / f"{name}.html"
+            assert cli.run([*CALLS[name][0], "--isolated", "-o", str(path)]) == 0
+            pages[name] = path.read_text(encoding="utf-8")
+        return pages[name]
+
+    return text
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("name", CALLS)
+def test_every_chart_is_drawn_and_nothing_is_asked_for(
+    name: str, width: int, scheme: str, written: Callable[[str], str], opened: Opener
+) -> None:
+    found = opened(written(name), scheme=scheme, width=width)
+    for section in CALLS[name][1]:
+        found.show(section)
+    assert found.errors == []
+    assert all(url.startswith("file:") for url in found.requests)
+    assert found.tab.evaluate("document.documentElement.scrollWidth") <= width
+    ink = found.tab.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert (ink == "rgb(18, 21, 26)") == (scheme == "dark")
+
+
+def test_points_of_the_roofline_are_predictions_below_the_roof(
+    written: Callable[[str], str], opened: Opener
+) -> None:
+    found = opened(written("roofline"))
+    points = found.tab.evaluate(
+        "JSON.parse(document.getElementById('data').textContent).reports[0].roofline.points"
+    )
+    shares = [p[4] for p in points if p[4] is not None]
+    assert len(points) > 50
+    assert max(shares) < 1
+    assert min(shares) < 0.5
+
+
+def test_pages_have_their_tables_without_scripts(written: Callable[[str], str]) -> None:
+    assert "h100-sxm5-80gb" in written("compare").partition("<script")[0]
+    assert "Conv + BatchNormalization + Relu" in written("roofline").partition("<script")[0]
+    assert "does not fit in 80.0 GiB" in written("sweep").partition("<script")[0]

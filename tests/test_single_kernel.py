@@ -1,0 +1,127 @@
+"""``perfc op``: one kernel by its extents goes through the analysis of every model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import perfc
+from perfc import cli
+from perfc.errors import ParseError
+from perfc.ir.evaluate import evaluate
+from perfc.report import Verdict
+from perfc.single_kernel import KERNELS
+
+SIZES: dict[str, dict[str, int]] = {
+    "matmul": {"m": 512, "n": 256, "k": 128},
+    "conv": {"channels": 16, "filters": 32, "height": 14, "width": 28},
+    "attention": {"heads": 8, "seq": 128},
+    "softmax": {"rows": 64, "columns": 512},
+    "norm": {"rows": 64, "columns": 512},
+    "elementwise": {"elements": 100_000},
+}
+
+
+def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    code = cli.run(["op", *words])
+    return code, *capsys.readouterr()
+
+
+def words_of(kind: str) -> list[str]:
+    return [w for n, v in SIZES[kind].items() for w in (f"--{n.replace('_', '-')}", str(v))]
+
+
+@pytest.mark.parametrize("kind", KERNELS)
+def test_every_kind_is_one_kernel_with_floor_prediction_and_range(
+    kind: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert SIZES.keys() == KERNELS.keys()
+    code, out, err = said(capsys, kind, *words_of(kind), "-t", "h100", "--output-format", "json")
+    assert code == 0, err
+    tree = json.loads(out)
+    assert (tree["schema"], tree["work"]["count"]) == ("perfc-op/1", 1)
+    row = tree["rows"][0]
+    assert 0 < row["floor_s"] <= row["low_s"] <= row["time_s"] <= row["high_s"]
+    verdict = Verdict.of(perfc.op(kind, "h100", **SIZES[kind]))
+    assert (row["time_s"], row["floor_s"]) == (verdict.time_s, verdict.floor_s)
+
+
+def test_counts_are_those_of_the_problem() -> None:
+    assert str(perfc.op("matmul", m=5, n=7, k=11).cost.work.mac) == "k*m*n"
+    report = perfc.op("matmul", m=5, n=7, k=11, batch=3)
+    assert report.roofline.kernels[0].counts.mac == 3 * 5 * 7 * 11
+    conv = perfc.op("conv", batch=2, channels=8, filters=16, height=6, width=9, kernel=5, stride=2)
+    assert conv.roofline.kernels[0].counts.mac == 2 * 16 * 3 * 5 * 8 * 25
+    full, causal = (perfc.op("attention", heads=4, seq=64, function=f) for f in ("full", "causal"))
+    assert full.roofline.kernels[0].counts.mac == 2 * 4 * 64 * 64 * 64
+    assert causal.roofline.floor_s <= full.roofline.floor_s
+    shared = perfc.op("attention", heads=8, kv_heads=2, seq=1, keys=512)
+    read_bytes = evaluate(shared.kernels.kernels[0].traffic.read_bytes, shared.env)
+    assert read_bytes == 4 * 64 * (8 + 2 * 2 * 512)
+
+
+def test_the_same_product_in_a_file_takes_the_same(tmp_path: Path) -> None:
+    path = tmp_path / "m.onnxtxt"
+    path.write_text(
+        '<ir_version: 9, opset_import: ["" : 18]>\n'
+        "g (float[512,128] a, float[128,256] b) => (float[512,256] y) { y = MatMul (a, b) }"
+    )
+    for way in ({}, {"dtype": "f16"}, {"runtime": "eager", "tf32": False}):
+        alone = perfc.op("matmul", "a100", **SIZES["matmul"], **way)
+        assert Verdict.of(alone).expected == Verdict.of(perfc.analyze(path, "a100", **way)).expected
+
+
+def test_several_targets_give_a_row_each(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = said(capsys, "matmul", *words_of("matmul"), "-t", "h100,t4", "--dtype", "f16")
+    assert code == 0
+    assert out.splitlines()[0] == "perfc: matmul on 2 machines, m = 512, k = 128, n = 256, ort, f16"
+    for part in ("33.6 Mflop", "448 KiB", "h100-sxm5-80gb", "limited by", "confidence: "):
+        assert part in out
+    code, out, _ = said(capsys, "norm", *words_of("norm"), "--function", "rms_norm")
+    assert code == 0
+    assert out.startswith("perfc: rms_norm on 1 machine")
+
+
+def test_sizes_of_the_project_are_those_of_its_models(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "perfc.toml").write_text('[deployment]\nbatch = 8\nseq = 9\ntarget = "t4"\n')
+    code, out, err = said(capsys, "matmul", *words_of("matmul"), "--output-format", "json")
+    assert code == 0, err
+    assert json.loads(out)["rows"][0]["target"] == "t4"
+    assert json.loads(out)["work"]["mac"] == 512 * 256 * 128
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("matmul --m 4", "--n: matmul needs its n: columns of the result"),
+        ("matmul --m 4 --n 4 --k 0", "--k: k = 0 is no extent"),
+        ("matmul --m x", "'x' is not a valid integer"),
+        ("matmull --m 1", "no kernel 'matmull'; there are matmul, conv"),
+        ("conv --channels 3 --filters 8 --height 8 --width 8 --groups 2", "do not divide into 2"),
+        ("attention --heads 3 --seq 8 --kv-heads 2", "3 heads do not share 2 keys"),
+        ("norm --rows 1 --columns 4 --function foo", "no function 'foo' of norm"),
+        ("softmax --rows 2 --columns 3 --seq 4", "softmax has no extent 'seq'"),
+        ("softmax --rows 99999999999999 --columns 3", "is no extent (1 to 2^40)"),
+        ("softmax --rows 2 --columns 3 --value x=1", "--value is of a model's input"),
+        ("matmul --m 4 --n 4 --k 4 -t h1000", "no such target 'h1000'"),
+        ("matmul --m 4 --n 4 --k 4 -o x.pdf", "is not named as any format"),
+    ],
+)
+def test_wrong_input_is_one_line(
+    capsys: pytest.CaptureFixture[str], words: str, expected: str
+) -> None:
+    code, out, err = said(capsys, *words.split())
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert expected in err
+
+
+def test_python_says_the_same() -> None:
+    with pytest.raises(ParseError, match="no kernel 'gemm'"):
+        perfc.op("gemm", m=1)
+    with pytest.raises(ParseError, match="no whole number"):
+        perfc.op("softmax", rows=1.5, columns=2)
