@@ -25,13 +25,13 @@ from perfc.errors import PerfcError
 from ..artefacts.forest import ARRAYS, Forest
 from ..graph.predictor import Budget, GraphEstimates, GraphPredictor, Say
 from ..graph.rows import Measurements, Quantity
-from ..intervals.conformal import LEAST_SPREAD, Band, band, excess
+from ..intervals.conformal import LEAST_SPREAD, Band, Unseen, band, excess
 from ..tables.architectures import FAMILY_PARTS, Part, families_in_turn
 from ..training.sums import SumRecipe
 from .few_rows import Shift, design, deviations
 from .kernel_sums import KINDS, KindRates, kin_of
 from .kinship import KIN, Kinship
-from .machine_bands import Bands, LeftOut, Unseen, from_few, unseen
+from .machine_bands import LeftOut, RunBands, from_few, unseen
 from .memory import Memory
 from .pooled import pooled_schema
 from .residual_fit import RECIPE, Learned, Trees, fitted
@@ -106,7 +106,7 @@ class PhysicsResidual(GraphPredictor):
     def __init__(self, variant: str = "", quantity: Quantity = Quantity.TIME) -> None:
         super().__init__(variant, quantity)
         self.learned: Learned | None = None
-        self.bands = Bands()
+        self.bands = RunBands()
         self.shift: Shift | None = None
         self.moved: frozenset[str] = frozenset()
         self.calibrated: Scores | None = None
@@ -115,7 +115,7 @@ class PhysicsResidual(GraphPredictor):
         """Multipliers, factors by parts, then the residual; stops by the validation rows."""
         self.learned = fitted(train, validation, self.quantity, budget, RECIPE, say)
         self.shift, self.moved = None, frozenset()
-        self.bands = Bands()
+        self.bands = RunBands()
         if len(train.targets) > 1:
             self.bands.unseen = _apart(train, self.quantity, budget, say)
 
@@ -332,18 +332,22 @@ def _families_apart(
     return Scores(np.concatenate(score), np.concatenate(apart))
 
 
-def bands_of(numbers: Mapping[str, Mapping[str, float]]) -> Bands:
+def bands_of(numbers: Mapping[str, Mapping[str, Any]]) -> RunBands:
     """Bands as a card states them."""
 
-    def of(name: str) -> dict[str, float]:
-        return {key: float(value) for key, value in numbers[name].items()}
+    def of(name: str) -> Band | None:
+        return read_band(numbers[name]) if name in numbers else None
 
-    return Bands(
-        Band(**of("seen")),
-        Unseen(**of("unseen")) if "unseen" in numbers else None,
-        Band(**of("adapted")) if "adapted" in numbers else None,
-        Band(**of("kinless")) if "kinless" in numbers else None,
-    )
+    found = RunBands(read_band(numbers["seen"]), None, of("adapted"), of("kinless"))
+    if "unseen" in numbers:
+        far = numbers["unseen"]
+        found.unseen = Unseen(float(far["error"]), read_band(far["band"]))
+    return found
+
+
+def read_band(numbers: Mapping[str, Any]) -> Band:
+    """A band as a card states it."""
+    return Band(float(numbers["low"]), float(numbers["high"]))
 
 
 PREDICTOR = PhysicsResidual
