@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..intervals.conformal import COVERAGE, LEAST_SPREAD, Band, Bands, Unseen, around_zero
+from ..intervals.unseen import LeftOut
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,21 +27,6 @@ AT_ONCE = 1.0
 GAUSSIAN = 1.645
 """Deviations that hold nine in ten. Student's quantile would be right for so few machines, but
 those left out were estimated by models that had seen one machine fewer, which errs as far."""
-
-
-@dataclass(frozen=True, eq=False)
-class LeftOut:
-    """Rows of one machine as others estimate them.
-
-    Args:
-        wrong: ``log(measured / estimated)``, ``[rows]``.
-        width: expected spread, ``[rows]``.
-        ways: how each was run.
-    """
-
-    wrong: Array
-    width: Array
-    ways: Sequence[str]
 
 
 @dataclass(eq=False)
@@ -87,23 +73,23 @@ class RunBands:
 
 
 def unseen(machines: Sequence[LeftOut]) -> Unseen:
-    """From machines left out in turn, each counting the same, and each way of running in it."""
+    """From machines left out in turn, each counting the same, and each way of running in it.
+
+    Args:
+        machines: categories of their rows are ways of running.
+    """
     squares, scores, weights = [], [], []
     for one in machines:
-        ways = np.array(one.ways)
-        offsets = []
-        for way in np.unique(ways):
-            own = ways == way
-            offset = float(np.median(one.wrong[own]))
-            offsets.append(offset)
-            scores.append(np.abs(one.wrong[own] - offset) / one.width[own])
-            weights.append(np.full(int(own.sum()), 1 / len(ways)))
-        squares.append(float(np.mean(np.square(offsets))))
+        ways = [one.of(way) for way in np.unique(one.category).tolist()]
+        for way in ways:
+            left = way.residual - way.shared
+            scores.append(np.abs(left) / way.spread)
+            weights.append(np.full(len(left), 1 / len(one.residual)))
+        squares.append(float(np.mean([way.shared**2 for way in ways])))
     flat, weight = np.concatenate(scores), np.concatenate(weights)
     order = np.argsort(flat)
     at = int(np.searchsorted(np.cumsum(weight[order]), COVERAGE * weight.sum()))
-    within = float(flat[order[min(at, len(order) - 1)]])
-    within = max(within, LEAST_SPREAD)
+    within = max(float(flat[order[min(at, len(order) - 1)]]), LEAST_SPREAD)
     return Unseen(GAUSSIAN * float(np.sqrt(np.mean(squares))) / within, Band(-within, within))
 
 

@@ -26,12 +26,13 @@ from ..artefacts.forest import ARRAYS, Forest
 from ..graph.predictor import Budget, GraphEstimates, GraphPredictor, Say
 from ..graph.rows import Measurements, Quantity
 from ..intervals.conformal import LEAST_SPREAD, Band, Unseen, band, excess
+from ..intervals.unseen import LeftOut
 from ..tables.architectures import FAMILY_PARTS, Part, families_in_turn
 from ..training.sums import SumRecipe
 from .few_rows import Shift, design, deviations
 from .kernel_sums import KINDS, KindRates, kin_of
 from .kinship import KIN, Kinship
-from .machine_bands import LeftOut, RunBands, from_few, unseen
+from .machine_bands import AT_ONCE, RunBands, from_few, unseen
 from .memory import Memory
 from .pooled import pooled_schema
 from .residual_fit import RECIPE, Learned, Trees, fitted
@@ -304,7 +305,8 @@ def _apart(train: Measurements, quantity: Quantity, budget: Budget, say: Say) ->
         one.learned = fitted(others, train.of(()), quantity, budget, APART, lambda _: None, 2)
         found = one.detail(mine)
         wrong = np.log(mine.values(quantity) / found.value)
-        machines.append(LeftOut(wrong, found.width, [kin_of(r)[2] for r in mine.rows]))
+        ways = np.unique([kin_of(r)[2] for r in mine.rows], return_inverse=True)[1]
+        machines.append(LeftOut(AT_ONCE, wrong, found.width, ways))
         say(f"without {target}: {np.abs(np.expm1(-wrong)).mean():.1%}")
     return unseen(machines)
 

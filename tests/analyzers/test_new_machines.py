@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from perfc.analyzers.graph.rows import GraphRow, Measurements
-from perfc.analyzers.intervals.conformal import Band
+from perfc.analyzers.intervals.conformal import LEAST_SPREAD, Band, Unseen
+from perfc.analyzers.intervals.unseen import LeftOut
 from perfc.analyzers.steps.setting import Mode, Precision, Setting
 from perfc.analyzers.whole_runs.few_rows import (
     KIND,
@@ -24,9 +25,7 @@ from perfc.analyzers.whole_runs.few_rows import (
 from perfc.analyzers.whole_runs.kernel_sums import KINDS
 from perfc.analyzers.whole_runs.machine_bands import (
     GAUSSIAN,
-    Bands,
-    LeftOut,
-    Unseen,
+    RunBands,
     from_few,
     unseen,
 )
@@ -122,16 +121,21 @@ YES, NO = np.array([True]), np.array([False])
 WIDTH = np.array([0.5])
 
 
-def ends(bands: Bands, trained: bool, moved: bool = False, kinless: bool = False) -> list[float]:
+def ends(bands: RunBands, trained: bool, moved: bool = False, kinless: bool = False) -> list[float]:
     flags = (np.array([flag]) for flag in (trained, moved, kinless))
     return [float(end[0]) for end in bands.ends(WIDTH, *flags)]
 
 
 def test_a_band_is_of_how_much_is_known_of_the_machine() -> None:
-    """Half a unit of spread times the band; of others the root of 0.3² and (0.5 · 0.8)²."""
-    bands = Bands(Band(-1, 2), Unseen(0.3, 0.8), Band(-1.5, 1.2), Band(-3, 1))
+    """Half a unit of spread times the band; of others the root of 0.3² and (0.5 · 0.8)².
+
+    It is no narrower than on machines trained on.
+    """
+    bands = RunBands(Band(-1, 2), Unseen(0.3 / 0.8, Band(-0.8, 0.8)), Band(-1.5, 1.2), Band(-3, 1))
     assert ends(bands, True) == [-0.5, 1.0]
-    assert ends(bands, False) == pytest.approx([-0.5, 0.5])
+    assert ends(bands, False) == pytest.approx([-0.5, 1.0])
+    far = RunBands(Band(-1, 2), Unseen(1.0, Band(-0.8, 3.0)))
+    assert ends(far, False) == pytest.approx([-0.8 * math.hypot(1, 0.5), 3 * math.hypot(1, 0.5)])
     assert ends(bands, False, moved=True) == [-0.75, 0.6]
     assert ends(bands, True, moved=True) == [-0.75, 0.6]
     # without kin as far as that says, and no nearer than with
@@ -140,12 +144,12 @@ def test_a_band_is_of_how_much_is_known_of_the_machine() -> None:
 
 
 def test_without_machines_left_out_bands_are_doubled() -> None:
-    bare = Bands(Band(-1, 2))
+    bare = RunBands(Band(-1, 2))
     assert ends(bare, False) == [-1.0, 2.0]
     assert ends(bare, False, moved=True) == [-1.0, 2.0]
     assert ends(bare, True, kinless=True) == [-0.5, 1.0]
-    assert ends(Bands(Band(0.5, 2)), True) == [0, 1]
-    assert ends(Bands(Band(-2, -0.5)), True) == [-1, 0]
+    assert ends(RunBands(Band(0.5, 2)), True) == [0, 1]
+    assert ends(RunBands(Band(-2, -0.5)), True) == [-1, 0]
 
 
 def test_machines_left_out_say_offsets_of_ways_and_what_is_left_within() -> None:
@@ -153,14 +157,16 @@ def test_machines_left_out_say_offsets_of_ways_and_what_is_left_within() -> None
 
     What is left within is 0 or 0.2, 0.1 of spread apart: 0 or 2, of which nine tenths are 2.
     """
-    one = LeftOut(np.array([0.3, 0.3, 0.3, 0.5]), np.full(4, 0.1), ["a", "a", "a", "b"])
-    other = LeftOut(np.array([0.1, 0.1, 0.3]), np.full(3, 0.1), ["a"] * 3)
+    ways = np.array([0, 0, 0, 1])
+    one = LeftOut(1.0, np.array([0.3, 0.3, 0.3, 0.5]), np.full(4, 0.1), ways)
+    other = LeftOut(1.0, np.array([0.1, 0.1, 0.3]), np.full(3, 0.1), np.zeros(3, np.intp))
     found = unseen([one, other])
     offsets = ((0.3**2 + 0.5**2) / 2 + 0.1**2) / 2
-    assert found.offset == pytest.approx(GAUSSIAN * math.sqrt(offsets))
-    assert found.within == pytest.approx(2)
+    assert found.error * 2 == pytest.approx(GAUSSIAN * math.sqrt(offsets))
+    assert (found.band.low, found.band.high) == pytest.approx((-2, 2))
     # four rows of five are exact, so that nine tenths of them reach the fifth, eight tenths do not
-    assert unseen([LeftOut(np.zeros(20), np.ones(20), ["a"] * 20)]).within == 0
+    exact = LeftOut(1.0, np.zeros(20), np.ones(20), np.zeros(20, np.intp))
+    assert unseen([exact]).band.high == LEAST_SPREAD
 
 
 def test_a_band_of_few_rows_is_their_largest_but_for_a_tenth() -> None:
