@@ -90,6 +90,10 @@ class Op:
     """Whether types tell what it computes; else its work is None."""
     macs_in: ClassVar[DType | None] = None
     """Element type of the macs where it is always another than that of the first operand."""
+    typed_by: ClassVar[tuple[int, ...]] = (0,)
+    """Operands that tell the element type of the result, the best first."""
+    result: ClassVar[DType | None] = None
+    """Element type of the result where it is always the same."""
 
     def __init_subclass__(cls) -> None:
         """Read the marks of its operands, complete the docstring and register the class.
@@ -129,6 +133,10 @@ class Op:
             ShapeError: the operands cannot go together.
         """
         raise NotImplementedError(f"{type(self).__name__}.infer")
+
+    def result_dtype(self, ins: Inputs) -> DType:
+        """Element type of the result, by default as ``result`` and ``typed_by`` say."""
+        return self.result or first_dtype(ins, *self.typed_by)
 
     def fold(self, ins: Inputs, outs: Types) -> Folded:
         """Contents of the outputs where they follow from known contents or from shapes."""
@@ -215,6 +223,12 @@ def tensor(ins: Inputs, index: int) -> TensorType:
     if value is not None and isinstance(value.type, TensorType):
         return value.type
     return UNRANKED
+
+
+def first_dtype(ins: Inputs, *indices: int) -> DType:
+    """The first element type that is known among these inputs."""
+    types = (tensor(ins, i).dtype for i in indices)
+    return next((d for d in types if d is not DType.UNKNOWN), DType.UNKNOWN)
 
 
 def known(ins: Inputs, index: int) -> Known | None:

@@ -25,7 +25,6 @@ class Rewriter:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self._uses: dict[Value, Value] = {}
-        self._definitions: dict[Value, Value] = {}
         self._nodes: dict[Node, tuple[Node, ...]] = {}
         self._weights: list[Value] = []
         self._dropped: set[Value] = set()
@@ -33,12 +32,6 @@ class Rewriter:
     def replace_uses(self, old: Value, new: Value) -> None:
         """Everything that reads ``old`` reads ``new``; ``old`` stays defined where it is."""
         if old is not new:
-            self._uses[old] = new
-
-    def redefine(self, old: Value, new: Value) -> None:
-        """``new`` is defined where ``old`` was, and read in its place: another type or content."""
-        if old is not new:
-            self._definitions[old] = new
             self._uses[old] = new
 
     def replace_node(self, node: Node, *others: Node) -> None:
@@ -84,35 +77,30 @@ class Rewriter:
         nodes: list[Node] = []
         for node in graph.nodes:
             nodes.extend(self._node(n) for n in self._nodes.get(node, (node,)))
-        inputs = self._defined(graph.inputs)
-        weights = self._defined(tuple(w for w in graph.weights if w not in self._dropped))
+        weights = tuple(w for w in graph.weights if w not in self._dropped)
         outputs = tuple(self.value(v) for v in graph.outputs)
         unchanged = (
-            inputs == graph.inputs
-            and weights == graph.weights
+            weights == graph.weights
             and outputs == graph.outputs
             and len(nodes) == len(graph.nodes)
             and all(a is b for a, b in zip(nodes, graph.nodes, strict=True))
         )
-        return graph if unchanged else Graph(graph.name, inputs, outputs, tuple(nodes), weights)
+        return (
+            graph if unchanged else Graph(graph.name, graph.inputs, outputs, tuple(nodes), weights)
+        )
 
     def _node(self, node: Node) -> Node:
         uses = self._uses
-        inputs, outputs, regions = node.inputs, node.outputs, node.regions
+        inputs, regions = node.inputs, node.regions
         if any(v in uses for v in inputs):
             inputs = tuple(None if v is None else self.value(v) for v in inputs)
-        if any(v in self._definitions for v in outputs):
-            outputs = tuple(None if v is None else self._definitions.get(v, v) for v in outputs)
         if regions:
             made = tuple(self._graph(r) for r in regions)
             if any(a is not b for a, b in zip(made, regions, strict=True)):
                 regions = made
-        if inputs is node.inputs and outputs is node.outputs and regions is node.regions:
+        if inputs is node.inputs and regions is node.regions:
             return node
-        return Node(node.op, inputs, outputs, regions, node.loc)
-
-    def _defined(self, values: tuple[Value, ...]) -> tuple[Value, ...]:
-        return tuple(self._definitions.get(v, v) for v in values)
+        return Node(node.op, inputs, node.outputs, regions, node.loc)
 
 
 def with_graph(module: Module, graph: Graph) -> Module:

@@ -10,7 +10,7 @@ from perfc.errors import ParseError
 from .dim import Poly, substitute
 from .known import Item, Known, Quotient
 from .names import symbol_key
-from .types import OptionalType, SequenceType, TensorType, Type
+from .types import TensorType, Type, with_tensors
 
 MAX_EXTENT = (1 << 63) - 1
 """Largest extent, and most elements of a tensor: ONNX and every runtime count in 64 bits."""
@@ -46,19 +46,13 @@ def sizes_of(dims: Mapping[str, object], where: str = "--dim") -> dict[str, int]
 
 def bound_type(type_: Type, env: Mapping[str, int]) -> Type:
     """``type_`` with symbols replaced by numbers."""
-    match type_:
-        case TensorType(dtype, shape) if shape is not None:
-            if not any(isinstance(d, Poly) for d in shape):
-                return type_
-            return TensorType(dtype, tuple([substitute(d, env) for d in shape]))
-        case SequenceType(elem, length, items):
-            length = substitute(length, env) if isinstance(length, Poly) else length
-            each = None if items is None else tuple(bound_type(t, env) for t in items)
-            return SequenceType(bound_type(elem, env), length, each)
-        case OptionalType(elem):
-            return OptionalType(bound_type(elem, env))
-        case _:
-            return type_
+
+    def bound(t: TensorType) -> TensorType:
+        if t.shape is None or not any(isinstance(d, Poly) for d in t.shape):
+            return t
+        return TensorType(t.dtype, tuple([substitute(d, env) for d in t.shape]))
+
+    return with_tensors(type_, bound, lambda n: substitute(n, env) if isinstance(n, Poly) else n)
 
 
 def bound_known(known: Known | None, env: Mapping[str, int]) -> Known | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import field
 from enum import Enum
 from functools import cache, lru_cache
@@ -261,3 +262,27 @@ class UnknownType:
 
 Type: TypeAlias = "TensorType | SequenceType | OptionalType | MapType | UnknownType"
 UNKNOWN = UnknownType()
+
+
+def with_tensors(
+    type_: Type,
+    change: Callable[[TensorType], TensorType],
+    length: Callable[[Dim | None], Dim | None] = lambda n: n,
+) -> Type:
+    """``type_`` with the tensors in it changed, those in sequences and optionals too.
+
+    Args:
+        type_: any type.
+        change: of a tensor.
+        length: of a sequence, by its length; as it is by default.
+    """
+    match type_:
+        case TensorType():
+            return change(type_)
+        case SequenceType(elem, held, items):
+            each = None if items is None else tuple(with_tensors(t, change, length) for t in items)
+            return SequenceType(with_tensors(elem, change, length), length(held), each)
+        case OptionalType(elem):
+            return OptionalType(with_tensors(elem, change, length))
+        case _:
+            return type_

@@ -18,6 +18,7 @@ from perfc.ir.types import (
     TensorType,
     Type,
     dtype_named,
+    with_tensors,
 )
 
 from . import Transform
@@ -207,16 +208,12 @@ def is_wide_float(dtype: DType) -> bool:
 
 def retyped(type_: Type, dtype: DType) -> Type:
     """``type_`` with floats of 16 bits or more replaced by ``dtype``."""
-    match type_:
-        case TensorType(old, shape) if is_wide_float(old) and old is not dtype:
-            return TensorType(dtype, shape)
-        case SequenceType(elem, length, items):
-            each = None if items is None else tuple(retyped(t, dtype) for t in items)
-            return SequenceType(retyped(elem, dtype), length, each)
-        case OptionalType(elem):
-            return OptionalType(retyped(elem, dtype))
-        case _:
-            return type_
+
+    def narrowed(t: TensorType) -> TensorType:
+        is_kept = t.dtype is dtype or not is_wide_float(t.dtype)
+        return t if is_kept else TensorType(dtype, t.shape)
+
+    return with_tensors(type_, narrowed)
 
 
 def operand_positions(node: Node) -> tuple[int, ...]:
@@ -258,16 +255,7 @@ def of_elements(type_: Type, dtype: DType) -> Type:
     """``type_`` with ``dtype`` for the type of its elements; as it is where that is UNKNOWN."""
     if dtype is DType.UNKNOWN:
         return type_
-    match type_:
-        case TensorType(_, shape):
-            return TensorType(dtype, shape)
-        case SequenceType(elem, length, items):
-            each = None if items is None else tuple(of_elements(t, dtype) for t in items)
-            return SequenceType(of_elements(elem, dtype), length, each)
-        case OptionalType(elem):
-            return OptionalType(of_elements(elem, dtype))
-        case _:
-            return type_
+    return with_tensors(type_, lambda t: TensorType(dtype, t.shape))
 
 
 @record

@@ -19,7 +19,8 @@ def modules(package: str) -> Iterator[ModuleType]:
 
 
 def instances(package: str, of: type[T]) -> Iterator[T]:
-    """One of every kind of ``of`` that a module of ``package`` defines; imports are left out."""
+    """One of every kind of ``of`` that a module of ``package`` defines, if it is not abstract."""
     for module in modules(package):
         here = (t for t in vars(module).values() if getattr(t, "__module__", "") == module.__name__)
-        yield from (t() for t in here if isinstance(t, type) and issubclass(t, of))
+        kinds = (t for t in here if isinstance(t, type) and issubclass(t, of))
+        yield from (t() for t in kinds if not getattr(t, "__abstractmethods__", None))

@@ -144,7 +144,7 @@ def read_card(path: Path, *, metrics: bool = True) -> Card:
     Raises:
         WeightsError: it cannot be read, or is no card.
     """
-    content = _content(path, MAX_CARD_BYTES)
+    content = bounded_content(path, MAX_CARD_BYTES)
     try:
         return parse_card(content.decode(), metrics=metrics)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -167,7 +167,7 @@ def class_of(path: Path) -> str:
     Raises:
         WeightsError: it cannot be read, or is no card.
     """
-    start = _content(path, MAX_CARD_BYTES)[:HEAD_BYTES].decode(errors="replace")
+    start = bounded_content(path, MAX_CARD_BYTES)[:HEAD_BYTES].decode(errors="replace")
     found = re.search(r'^class = "(\w+)"$', start, re.MULTILINE)
     return found[1] if found else read_card(path).class_name
 
@@ -191,11 +191,12 @@ def load(path: Path, *, cells: bool = False, card: Card | None = None) -> Artefa
             hint="train them anew with `perfc train op`", where=str(path),
         )  # fmt: skip
     arrays_path = path.with_suffix(".npz")
-    content = _content(arrays_path, MAX_ARRAYS_BYTES)
-    if hashlib.sha256(content).hexdigest() != card.arrays_sha256:
-        raise WeightsError("not the arrays that the card speaks of", where=str(arrays_path))
+    arrays = arrays_of(
+        arrays_path, card.arrays_sha256, MAX_ARRAYS_BYTES,
+        lambda name: cells or not name.startswith("cells_"),
+    )  # fmt: skip
     try:
-        return _assemble(card, unpacked(content, lambda n: cells or not n.startswith("cells_")))
+        return _assemble(card, arrays)
     except (ValueError, KeyError) as error:
         raise WeightsError(f"damaged weights: {error}", where=str(arrays_path)) from None
 
@@ -231,7 +232,35 @@ def _assemble(card: Card, arrays: Mapping[str, Any]) -> Artefact:
     return Artefact(card, forests["factor"], forests["spread"], low, high, middle, cells, more)
 
 
-def _content(path: Path, limit: int) -> bytes:
+def arrays_of(
+    path: Path, sha256: str, limit: int, wanted: Callable[[str], bool] = lambda name: True
+) -> dict[str, Any]:
+    """The arrays of a file that a card speaks of.
+
+    Args:
+        path: of the file.
+        sha256: its digest, as the card states it.
+        limit: most bytes that such a file has.
+        wanted: whether an array of that name is read.
+
+    Raises:
+        WeightsError: it cannot be read, is too large, damaged, or another.
+    """
+    content = bounded_content(path, limit)
+    if hashlib.sha256(content).hexdigest() != sha256:
+        raise WeightsError("not the arrays that the card speaks of", where=str(path))
+    try:
+        return unpacked(content, wanted)
+    except ValueError as error:
+        raise WeightsError(f"damaged weights: {error}", where=str(path)) from None
+
+
+def bounded_content(path: Path, limit: int) -> bytes:
+    """What a file holds.
+
+    Raises:
+        WeightsError: it cannot be read, or is larger than ``limit`` bytes.
+    """
     try:
         with path.open("rb") as stream:
             content = stream.read(limit + 1)

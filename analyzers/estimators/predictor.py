@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -68,12 +67,6 @@ class Estimates:
 def known_classes(folder: Path = artefact.SHIPPED) -> frozenset[str]:
     """The classes of kernels that weights in a folder are of."""
     return frozenset(_class(path, _stamp(path)) for path in folder.glob("*.toml"))
-
-
-def available(folder: Path = artefact.SHIPPED) -> Mapping[str, tuple[Card, ...]]:
-    """The cards of the weights in a folder, by class of kernels."""
-    names = sorted(known_classes(folder))
-    return {name: tuple(card for card, _ in _cards(folder, name)) for name in names}
 
 
 def select(

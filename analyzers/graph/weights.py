@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import asdict, field
 from pathlib import Path
@@ -14,14 +13,13 @@ import numpy as np
 
 from perfc.ir.record import record
 
-from ..artefacts.arrays import packed, unpacked
-from ..artefacts.artefact import WeightsError
+from ..artefacts.arrays import packed
+from ..artefacts.artefact import WeightsError, arrays_of, bounded_content
 from .predictor import GraphPredictor, predictor
 from .rows import Measurements, Quantity
 from .store import write_file
 
 if TYPE_CHECKING:
-    from ..features.classes import Array
     from ..steps.setting import Setting
 
 FORMAT = 2
@@ -185,7 +183,7 @@ def read_card(path: Path) -> GraphCard:
         WeightsError: it cannot be read, or is no card.
     """
     try:
-        found = json.loads(_content(path, MAX_CARD_BYTES))
+        found = json.loads(bounded_content(path, MAX_CARD_BYTES))
         for name in ("targets", "modes", "factor", "operators"):
             found[name] = tuple(found.get(name, ()))
         found["small_peaks"] = tuple(map(float, found.get("small_peaks", ())))
@@ -210,7 +208,7 @@ def load(path: Path) -> tuple[GraphPredictor, GraphCard]:
         WeightsError: damaged, of another schema, or not belonging together.
     """
     card = read_card(path)
-    arrays = _arrays(path.with_suffix(".npz"), card)
+    arrays = arrays_of(path.with_suffix(".npz"), card.arrays_sha256, MAX_ARRAYS_BYTES)
     try:
         made = predictor(card.predictor, Quantity(card.quantity))
         made.restore(arrays, card.meta)
@@ -226,24 +224,3 @@ def load(path: Path) -> tuple[GraphPredictor, GraphCard]:
         raise WeightsError(f"weights of another schema: {error}", where=str(path)) from None
     made.factor = (middle, low, high)
     return made, card
-
-
-def _arrays(path: Path, card: GraphCard) -> Mapping[str, Array]:
-    content = _content(path, MAX_ARRAYS_BYTES)
-    if hashlib.sha256(content).hexdigest() != card.arrays_sha256:
-        raise WeightsError("not the arrays that the card speaks of", where=os.fspath(path))
-    try:
-        return unpacked(content)
-    except ValueError as error:
-        raise WeightsError(f"damaged weights: {error}", where=os.fspath(path)) from None
-
-
-def _content(path: Path, limit: int) -> bytes:
-    try:
-        with path.open("rb") as stream:
-            content = stream.read(limit + 1)
-    except OSError as error:
-        raise WeightsError(f"cannot read: {error.strerror}", where=os.fspath(path)) from None
-    if len(content) > limit:
-        raise WeightsError(f"such files end at {limit} bytes", where=os.fspath(path))
-    return content

@@ -17,16 +17,14 @@ from ..graph.model_graph import ModelGraph
 from ..graph.rows import Quantity
 from ..graph.schema import Schema
 from . import perf_graph, pmgns, trappm
-from .networks.batches import Batch
+from .networks.batches import Batch, GraphTensors
 from .networks.message_passing import Gcn
 from .networks.network_predictor import NetworkPredictor
-from .networks.node_features import indicators, one_hot
+from .networks.node_features import Encoding, indicators, one_hot
 from .networks.row_features import ROW
 from .networks.train import TrainRecipe
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ..features.classes import Array
 
 LAYERS = 4
@@ -40,10 +38,10 @@ def _operators(graph: ModelGraph, batch: float) -> Array:
     return one_hot(graph.ops.ops, trappm.VOCABULARY)
 
 
-TABLES: dict[str, tuple[Schema, Callable[[ModelGraph, float], Array]]] = {
-    "": (perf_graph.NODES, perf_graph.node_table),
-    PMGNS: (pmgns.NODES, pmgns.node_table),
-    ONE_HOT: (OPERATORS, _operators),
+ENCODINGS: dict[str, Encoding] = {
+    "": Encoding(perf_graph.NODES, perf_graph.node_table),
+    PMGNS: Encoding(pmgns.NODES, pmgns.node_table),
+    ONE_HOT: Encoding(OPERATORS, _operators),
 }
 
 
@@ -100,15 +98,15 @@ class BrpNas(NetworkPredictor):
 
     def __init__(self, variant: str = "", quantity: Quantity = Quantity.TIME) -> None:
         super().__init__(variant, quantity)
-        self.nodes, self.table = TABLES[variant]
+        self.encoding = ENCODINGS[variant]
 
-    def node_table(self, graph: ModelGraph, batch: float) -> Array:
+    def raw(self, graph: ModelGraph, batch: float) -> GraphTensors:
         if not len(graph.ops):
             raise PerfcError(f"{graph.name} has no operator", hint="nothing of it is computed")
-        return self.table(graph, batch)
+        return super().raw(graph, batch)
 
     def network(self) -> nn.Module:
-        return EagleNetwork(len(self.nodes), self.width)
+        return EagleNetwork(len(self.encoding.nodes), self.width)
 
 
 PREDICTOR = BrpNas

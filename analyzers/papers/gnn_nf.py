@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -15,6 +16,15 @@ if TYPE_CHECKING:
     from ..features.classes import Array
 
 COUNTS = ("flop", "mac", "parameters")
+NODES = Schema("GNN-NF nodes", (*nnlqp.NODES.columns, *COUNTS))
+
+
+def node_table(graph: ModelGraph, batch: float) -> Array:
+    """``[nodes, 47]``."""
+    facts = graph.ops.at(batch)
+    flop = 2 * facts["mac"] + facts["alu"] + facts["sfu"]
+    counts = {"flop": flop, "mac": facts["mac"], "parameters": facts["weight_elements"]}
+    return np.concatenate([nnlqp.node_table(graph, batch), logs(counts, COUNTS)], axis=1)
 
 
 class GnnNf(nnlqp.Nnlqp):
@@ -22,13 +32,7 @@ class GnnNf(nnlqp.Nnlqp):
 
     name: ClassVar[str] = "gnn-nf"
     title: ClassVar[str] = "GNN-NF (NNLQP with FLOP, MACs and parameters of each node)"
-    nodes = Schema("GNN-NF nodes", (*nnlqp.NODES.columns, *COUNTS))
-
-    def node_table(self, graph: ModelGraph, batch: float) -> Array:
-        facts = graph.ops.at(batch)
-        flop = 2 * facts["mac"] + facts["alu"] + facts["sfu"]
-        counts = {"flop": flop, "mac": facts["mac"], "parameters": facts["weight_elements"]}
-        return np.concatenate([nnlqp.node_table(graph, batch), logs(counts, COUNTS)], axis=1)
+    encoding = replace(nnlqp.ENCODING, nodes=NODES, node_table=node_table)
 
 
 PREDICTOR = GnnNf

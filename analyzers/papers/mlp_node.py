@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 
-from ..graph.model_graph import ModelGraph
 from . import perf_graph
 from .networks.batches import Batch
 from .networks.network_predictor import NetworkPredictor, head, squared
+from .networks.node_features import Encoding
 from .networks.row_features import ROW
 from .networks.train import Loss, TrainRecipe
-
-if TYPE_CHECKING:
-    from ..features.classes import Array
 
 MOST_NODES = 512
 """Longer graphs are cut off, shorter ones padded with zeros; the paper does not state its size."""
@@ -62,17 +58,12 @@ class MlpNode(NetworkPredictor):
     )
     short: ClassVar[TrainRecipe | None] = TrainRecipe(learning_rate=1e-3, patience=200)
     loss: ClassVar[Loss] = staticmethod(squared)
-    nodes = perf_graph.NODES
-    whole = perf_graph.GRAPH
-
-    def node_table(self, graph: ModelGraph, batch: float) -> Array:
-        return perf_graph.node_table(graph, batch)
-
-    def graph_vector(self, graph: ModelGraph, batch: float) -> Sequence[float]:
-        return perf_graph.graph_vector(graph, batch)
+    encoding = Encoding(
+        perf_graph.NODES, perf_graph.node_table, perf_graph.GRAPH, perf_graph.graph_vector
+    )
 
     def network(self) -> nn.Module:
-        return MlpNodeNetwork(len(self.nodes), len(self.whole), self.width)
+        return MlpNodeNetwork(len(perf_graph.NODES), len(perf_graph.GRAPH), self.width)
 
 
 PREDICTOR = MlpNode

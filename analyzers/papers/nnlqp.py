@@ -5,21 +5,18 @@ Liu et al., "NNLQP: A Multi-Platform Neural Network Latency Query and Prediction
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import log2
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-import torch
-from torch import Tensor, nn
+from torch import nn
 
 from ..graph.model_graph import ModelGraph
 from ..graph.schema import Schema
-from .networks.batches import Batch
-from .networks.message_passing import Sage, pooled
-from .networks.network_predictor import NetworkPredictor, head, squared
-from .networks.node_features import OTHER, indicators, logs, one_hot
-from .networks.row_features import ROW
+from .networks.message_passing import Sage
+from .networks.network_predictor import NetworkPredictor, squared
+from .networks.node_features import OTHER, Encoding, indicators, logs, one_hot
+from .networks.summed import SummedNetwork
 from .networks.train import Loss, TrainRecipe
 
 if TYPE_CHECKING:
@@ -38,9 +35,6 @@ SHAPE = ("out_0", "out_1", "out_2", "out_3")
 NODES = Schema("NNLQP nodes", (*indicators(VOCABULARY), *ATTRIBUTES, *SHAPE))
 """Operator, attributes, output shape: 32 + 8 + 4 numbers."""
 STATIC = Schema("NNLQP static", ("flop", "parameters", "access_bytes", "batch"))
-PER = 100.0
-"""Node embeddings are summed in hundreds."""
-DROPOUT = 0.05
 
 
 def node_table(graph: ModelGraph, batch: float) -> Array:
@@ -61,29 +55,13 @@ def static_features(graph: ModelGraph, batch: float) -> list[float]:
     return [log2(1 + n) for n in numbers]
 
 
-class NnlqpNetwork(nn.Module):
-    """Two normalised SAGE layers, a sum over nodes beside the static features, two layers.
+ENCODING = Encoding(NODES, node_table, STATIC, static_features)
 
-    Args:
-        node: features of a node.
-        width: 512 in the paper.
-    """
 
-    def __init__(self, node: int, width: int) -> None:
-        super().__init__()
-        self.first = Sage(node, width, is_normalised=True)
-        self.second = Sage(width, width, is_normalised=True)
-        self.dropout = nn.Dropout(DROPOUT)
-        self.head = head(width + len(STATIC) + len(ROW), width, DROPOUT)
-
-    def forward(self, batch: Batch) -> Tensor:
-        assert batch.u is not None
-        x = self.dropout(torch.relu(self.first(batch.x, batch.edge_index)))
-        x = self.dropout(torch.relu(self.second(x, batch.edge_index)))
-        own = pooled(x, batch.graph_of_node, batch.graphs, "sum", batch.count) / PER
-        embedding = torch.cat([own, batch.u], dim=1)[batch.graph_of_row]
-        out: Tensor = self.head(torch.cat([embedding, batch.row], dim=1))
-        return out.squeeze(1)
+def two_sage_layers(nodes: int, whole: int, width: int) -> SummedNetwork:
+    """Two normalised SAGE layers, a sum over nodes beside the static features, two layers."""
+    widths = ((nodes, width), (width, width))
+    return SummedNetwork([Sage(a, b, is_normalised=True) for a, b in widths], whole, width)
 
 
 class Nnlqp(NetworkPredictor):
@@ -99,18 +77,11 @@ class Nnlqp(NetworkPredictor):
         epochs=100, learning_rate=1e-3, patience=100, has_short_products=True
     )
     loss: ClassVar[Loss] = staticmethod(squared)
-    nodes = NODES
+    encoding = ENCODING
     layers = 2
-    whole = STATIC
-
-    def node_table(self, graph: ModelGraph, batch: float) -> Array:
-        return node_table(graph, batch)
-
-    def graph_vector(self, graph: ModelGraph, batch: float) -> Sequence[float]:
-        return static_features(graph, batch)
 
     def network(self) -> nn.Module:
-        return NnlqpNetwork(len(self.nodes), self.width)
+        return two_sage_layers(len(self.encoding.nodes), len(STATIC), self.width)
 
 
 PREDICTOR = Nnlqp

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..graph.model_graph import ModelGraph
 from ..graph.schema import Schema
-from .networks.node_features import logs
+from .networks.node_features import Encoding, logs
 
 if TYPE_CHECKING:
     from ..features.classes import Array
@@ -83,3 +83,6 @@ def graph_vector(graph: ModelGraph, batch: float) -> list[float]:
     scaled: list[float] = np.log2(1 + np.array(numbers)).tolist()
     scaled[2] = log2(1 + PARTS * numbers[2])
     return scaled
+
+
+ENCODING = Encoding(NODES, node_table, GRAPH, graph_vector, EDGES, edge_table)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from itertools import pairwise
 from math import log2
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-import torch
-from torch import Tensor, nn
+from torch import nn
 
 from perfc.errors import PerfcError
 
@@ -17,11 +16,10 @@ from ..graph.model_graph import ModelGraph
 from ..graph.rows import Measurements, Quantity
 from ..graph.schema import Schema
 from .mig import MigProfile, mig_profile
-from .networks.batches import Batch
-from .networks.message_passing import Gat, Gcn, Gin, Sage, pooled
-from .networks.network_predictor import NetworkPredictor, head
-from .networks.node_features import indicators, logs, one_hot
-from .networks.row_features import ROW
+from .networks.message_passing import Gat, Gcn, Gin, Sage
+from .networks.network_predictor import NetworkPredictor
+from .networks.node_features import Encoding, indicators, logs, one_hot
+from .networks.summed import SummedNetwork
 from .networks.train import TrainRecipe
 
 if TYPE_CHECKING:
@@ -44,9 +42,6 @@ bias additions are no nodes of a canonical graph: ReLU and batch normalisation h
 """
 STATIC = Schema("PMGNS static", ("mac", "batch", "convolutions", "dense", "relu"))
 """``F_s`` of Eq. 4.1."""
-PER = 100.0
-"""Node embeddings are summed in hundreds, so that the sum of a usual graph is near 1."""
-DROPOUT = 0.05
 CONVOLUTIONS: Mapping[str, Callable[[int, int], nn.Module]] = {
     "": lambda a, b: Sage(a, b, is_normalised=True),
     "gcn": Gcn,
@@ -54,6 +49,8 @@ CONVOLUTIONS: Mapping[str, Callable[[int, int], nn.Module]] = {
     "gin": Gin,
 }
 MLP = "mlp"
+BLOCKS = 3
+"""Layers of messages, and as many fully connected ones."""
 
 
 def relay_names(graph: ModelGraph) -> list[str]:
@@ -89,35 +86,7 @@ def static_features(graph: ModelGraph, batch: float) -> list[float]:
     return [log2(1 + mac), log2(batch), *(log2(1 + c) for c in counts)]
 
 
-class PmgnsNetwork(nn.Module):
-    """Three graph blocks, a sum over nodes beside ``F_s``, three fully connected blocks.
-
-    Args:
-        convolution: of a block, by widths; None for the ablation without a graph.
-        width: 512 in the paper.
-    """
-
-    def __init__(self, convolution: Callable[[int, int], nn.Module] | None, width: int) -> None:
-        super().__init__()
-        widths = (len(NODES), width, width, width)
-        self.blocks = nn.ModuleList()
-        if convolution is not None:
-            self.blocks.extend(convolution(a, b) for a, b in pairwise(widths))
-        self.dropout = nn.Dropout(DROPOUT)
-        read = (width if convolution else 0) + len(STATIC) + len(ROW)
-        self.head = head(read, width, DROPOUT, layers=3)
-
-    def forward(self, batch: Batch) -> Tensor:
-        assert batch.u is not None
-        parts = [batch.u]
-        if len(self.blocks):
-            x = batch.x
-            for block in self.blocks:
-                x = self.dropout(torch.relu(block(x, batch.edge_index)))
-            parts.append(pooled(x, batch.graph_of_node, batch.graphs, "sum", batch.count) / PER)
-        embedding = torch.cat(parts, dim=1)[batch.graph_of_row]
-        out: Tensor = self.head(torch.cat([embedding, batch.row], dim=1))
-        return out.squeeze(1)
+ENCODING = Encoding(NODES, node_table, STATIC, static_features)
 
 
 class Pmgns(NetworkPredictor):
@@ -138,23 +107,18 @@ class Pmgns(NetworkPredictor):
     short: ClassVar[TrainRecipe | None] = TrainRecipe(
         learning_rate=1e-3, patience=200, has_short_products=True
     )
-    nodes = NODES
-    whole = STATIC
+    encoding = ENCODING
 
     def __init__(self, variant: str = "", quantity: Quantity = Quantity.TIME) -> None:
         super().__init__(variant, quantity)
         # GCN reads how many edges end at the sources of the first layer's messages
         self.layers = 4 if variant == "gcn" else 3
 
-    def node_table(self, graph: ModelGraph, batch: float) -> Array:
-        return node_table(graph, batch)
-
-    def graph_vector(self, graph: ModelGraph, batch: float) -> Sequence[float]:
-        return static_features(graph, batch)
-
     def network(self) -> nn.Module:
-        chosen = None if self.variant == MLP else CONVOLUTIONS[self.variant]
-        return PmgnsNetwork(chosen, self.width)
+        chosen = () if self.variant == MLP else (CONVOLUTIONS[self.variant],) * BLOCKS
+        widths = pairwise((len(NODES), *[self.width] * BLOCKS))
+        blocks = [block(a, b) for block, (a, b) in zip(chosen, widths, strict=False)]
+        return SummedNetwork(blocks, len(STATIC), self.width, layers=BLOCKS)
 
     def mig_profiles(self, data: Measurements) -> list[MigProfile | None]:
         """The slice of an A100 that each row needs, from its predicted memory (Eq. 4.2).

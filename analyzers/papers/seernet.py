@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import replace
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 
-from ..graph.model_graph import ModelGraph
+from ..graph.rows import Quantity
 from . import perf_graph
 from .networks.batches import Batch
 from .networks.network_predictor import NetworkPredictor, head, squared
 from .networks.row_features import ROW
 from .networks.train import Loss, TrainRecipe
 from .seer_block import SeerBlock
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ..features.classes import Array
 
 MEAN, NO_GLOBAL_NODE, PLAIN, NO_EDGES, NO_GRAPH = (
     "mean", "no-global-node", "plain", "no-edge-features", "no-graph-features"
@@ -62,26 +58,23 @@ class SeerNet(NetworkPredictor):
     )
     short: ClassVar[TrainRecipe | None] = TrainRecipe(learning_rate=1e-3, patience=200)
     loss: ClassVar[Loss] = staticmethod(squared)
-    nodes = perf_graph.NODES
     layers = 1
-    edges = perf_graph.EDGES
-    whole = perf_graph.GRAPH
 
-    def node_table(self, graph: ModelGraph, batch: float) -> Array:
-        return perf_graph.node_table(graph, batch)
-
-    def edge_table(self, graph: ModelGraph, batch: float) -> Array | None:
-        return None if self.variant == NO_EDGES else perf_graph.edge_table(graph, batch)
-
-    def graph_vector(self, graph: ModelGraph, batch: float) -> Sequence[float]:
-        return () if self.variant == NO_GRAPH else perf_graph.graph_vector(graph, batch)
+    def __init__(self, variant: str = "", quantity: Quantity = Quantity.TIME) -> None:
+        super().__init__(variant, quantity)
+        self.encoding = perf_graph.ENCODING
+        if variant == NO_EDGES:
+            self.encoding = replace(self.encoding, edge_table=None)
+        elif variant == NO_GRAPH:
+            self.encoding = replace(self.encoding, graph_vector=None)
 
     def block(self) -> SeerBlock:
         """A fresh one, of the variant."""
+        read = self.encoding
         return SeerBlock(
-            len(self.nodes),
-            0 if self.variant == NO_EDGES else len(self.edges),
-            0 if self.variant == NO_GRAPH else len(self.whole),
+            len(read.nodes),
+            0 if read.edge_table is None else len(read.edges),
+            0 if read.graph_vector is None else len(read.whole),
             self.width,
             has_syn_mm=self.variant not in (MEAN, PLAIN),
             has_global_node=self.variant not in (NO_GLOBAL_NODE, PLAIN),

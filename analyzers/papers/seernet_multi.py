@@ -11,11 +11,11 @@ from torch import Tensor, nn
 
 from ..graph.predictor import Budget, Say
 from ..graph.rows import GraphRow, Measurements, Quantity
-from .networks.batches import Batch, LogScale, RowBatches
+from .networks.batches import Batch, LogScale
 from .networks.gradient_surgery import assign, surgery, task_gradients
 from .networks.network_predictor import head
 from .networks.row_features import ROW
-from .networks.train import Trained, TrainRecipe, fit_network
+from .networks.train import Step, TrainRecipe
 from .seer_block import SeerBlock
 from .seernet import SeerNet
 
@@ -110,23 +110,14 @@ class SeerNetMulti(SeerNet):
                     found[i, self.tasks.index(name)] = scale.scaled(value)
         return found
 
-    def train_network(
-        self,
-        network: nn.Module,
-        train: RowBatches,
-        validation: RowBatches,
-        recipe: TrainRecipe,
-        budget: Budget,
-        say: Say,
-    ) -> Trained:
+    def step(self, train: Measurements, recipe: TrainRecipe, seed: int) -> Step | None:
         """One update a mini-batch, from the gradients of every task in it."""
-        assert isinstance(network, SeerMultiNetwork)
-        targets = self.targets(train.data)
-        generator = random.Random(budget.seed)
-        parameters = list(network.parameters())
+        targets = self.targets(train)
+        generator = random.Random(seed)
 
         def step(module: nn.Module, optimiser: torch.optim.Optimizer, batch: Batch) -> float:
             assert isinstance(module, SeerMultiNetwork)
+            parameters = list(module.parameters())
             wanted = targets[batch.index].to(batch.y.device)
             known = torch.isfinite(wanted)
             # NaN times a gradient of nought is NaN, so none may enter the difference
@@ -146,7 +137,7 @@ class SeerNetMulti(SeerNet):
             optimiser.step()
             return float(torch.stack(losses).detach().mean())
 
-        return fit_network(network, train, validation, recipe, budget, say, step=step)
+        return step
 
     def meta(self) -> Mapping[str, Any]:
         """And its tasks."""

@@ -8,27 +8,27 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from math import log2
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from ..graph.model_graph import ModelGraph
 from ..graph.predictor import Budget, Say
 from ..graph.rows import Measurements, Quantity
 from ..graph.schema import Schema
 from .graph_autoencoder import GraphEncoder, pretrain
-from .networks.batches import Batch, GraphTensors
-from .networks.message_passing import Sage, pooled
-from .networks.network_predictor import NetworkPredictor, head, squared
-from .networks.node_features import OTHER, indicators, logs, one_hot
-from .networks.row_features import ROW
+from .networks.batches import GraphTensors
+from .networks.network_predictor import NetworkPredictor, squared
+from .networks.node_features import OTHER, Encoding, indicators, logs, one_hot
+from .networks.summed import PER
 from .networks.tensors import read_tensors, write_tensors
 from .networks.train import Loss, TrainRecipe
+from .nnlqp import two_sage_layers
 
 if TYPE_CHECKING:
     from ..features.classes import Array
@@ -54,9 +54,6 @@ NODES = Schema("TraPPM nodes", (*indicators(VOCABULARY), *SHAPES, "mac", "parame
 """``[E_O, I, O, Mac, P, M]``, 98 + 6 + 6 + 1 + 1 + 1 = 113 numbers (Figure 5.1)."""
 STATIC = Schema("TraPPM static", ("batch", "nodes", "edges", "mac", "parameters", "memory"))
 """``F_s`` of Section 5.4.3."""
-PER = 100.0
-"""Embeddings are summed in hundreds of nodes."""
-DROPOUT = 0.05
 PRETRAINING_SHARE = 0.35
 """Of the time; the paper's took 25.6 hours against 1.3 hours a fold."""
 FINE_TUNING_PASSES = 60
@@ -84,31 +81,6 @@ def static_features(graph: ModelGraph, batch: float) -> list[float]:
     return [log2(1 + n) for n in numbers]
 
 
-class TrappmNetwork(nn.Module):
-    """Two SAGE layers, their sum beside what the batch's ``u`` holds, two fully connected layers.
-
-    Args:
-        whole: numbers of ``u``: ``E_GAE ⊕ F_s``.
-        width: 512 in the paper.
-    """
-
-    def __init__(self, whole: int, width: int) -> None:
-        super().__init__()
-        self.first = Sage(len(NODES), width, is_normalised=True)
-        self.second = Sage(width, width, is_normalised=True)
-        self.dropout = nn.Dropout(DROPOUT)
-        self.head = head(width + whole + len(ROW), width, DROPOUT)
-
-    def forward(self, batch: Batch) -> Tensor:
-        assert batch.u is not None
-        x = self.dropout(torch.relu(self.first(batch.x, batch.edge_index)))
-        x = self.dropout(torch.relu(self.second(x, batch.edge_index)))
-        own = pooled(x, batch.graph_of_node, batch.graphs, "sum", batch.count) / PER
-        embedding = torch.cat([own, batch.u], dim=1)[batch.graph_of_row]
-        out: Tensor = self.head(torch.cat([embedding, batch.row], dim=1))
-        return out.squeeze(1)
-
-
 class Trappm(NetworkPredictor):
     """``V = E_GAE ⊕ E_GNN ⊕ F_s`` (Section 5.4.3); Adam at 10⁻³, squared error, 100 epochs.
 
@@ -125,19 +97,12 @@ class Trappm(NetworkPredictor):
         epochs=100, learning_rate=1e-3, patience=100, has_short_products=True
     )
     loss: ClassVar[Loss] = staticmethod(squared)
-    nodes = NODES
+    encoding = Encoding(NODES, node_table, STATIC, static_features)
     layers = 2
-    whole = STATIC
 
     def __init__(self, variant: str = "", quantity: Quantity = Quantity.TIME) -> None:
         super().__init__(variant, quantity)
         self.encoder: GraphEncoder | None = None
-
-    def node_table(self, graph: ModelGraph, batch: float) -> Array:
-        return node_table(graph, batch)
-
-    def graph_vector(self, graph: ModelGraph, batch: float) -> Sequence[float]:
-        return static_features(graph, batch)
 
     def prepare(self, graphs: Mapping[str, ModelGraph], budget: Budget, say: Say) -> Budget:
         """Phase 1: the auto-encoder, on graphs alone; that of an interrupted training is kept."""
@@ -184,7 +149,7 @@ class Trappm(NetworkPredictor):
 
     def network(self) -> nn.Module:
         whole = len(STATIC) + (0 if self.variant == WITHOUT else self.width)
-        return TrappmNetwork(whole, self.width)
+        return two_sage_layers(len(NODES), whole, self.width)
 
     def modules(self) -> Mapping[str, nn.Module]:
         """The regressor and the encoder."""

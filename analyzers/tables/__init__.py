@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from perfc.declared import instances
 from perfc.errors import MissingExtraError
@@ -38,11 +38,8 @@ class Source(ABC):
         """SHA-256 of every file."""
         found: dict[str, str] = {}
         for name in self.files:
-            digest = hashlib.sha256()
             with existing(folder / name).open("rb") as stream:
-                while chunk := stream.read(1 << 20):
-                    digest.update(chunk)
-            found[name] = digest.hexdigest()
+                found[name] = hashlib.file_digest(stream, "sha256").hexdigest()
         return found
 
 
@@ -93,3 +90,31 @@ def read_parquet(path: Path, columns: list[str] | None = None) -> pd.DataFrame:
     except (ValueError, OSError, KeyError, pyarrow.ArrowException) as error:
         line = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise DataError(f"not the table expected: {line}", where=str(path)) from None
+
+
+class Block(NamedTuple):
+    """Rows of one device, framework, version and type; ``label`` names framework and version."""
+
+    device: str
+    framework: str
+    label: str
+    dtype: str
+    rows: pd.DataFrame
+
+
+def versioned(frame: pd.DataFrame, dtype: str) -> Iterator[Block]:
+    """Blocks of a table; a framework keeps its plain name for its newest version on a device.
+
+    Args:
+        frame: with the columns ``device``, ``framework`` and ``version``.
+        dtype: name of the column of types.
+    """
+    keys = ["device", "framework", "version", dtype]
+    blocks = list(frame.groupby(keys, observed=True, sort=True))
+    newest: dict[tuple[str, str], str] = {}
+    for (device, framework, version, _), _ in blocks:
+        newest[device, framework] = max(newest.get((device, framework), ""), version)
+    for (device, framework, version, kind), rows in blocks:
+        superseded = version != newest[device, framework]
+        label = f"{framework}-{version}" if superseded else framework
+        yield Block(device, framework, label, str(kind), rows)

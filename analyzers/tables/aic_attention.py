@@ -14,7 +14,7 @@ from perfc.machine import load_machine
 from ..features.classes.attention import AttentionKernel
 from ..features.rows import Protocol, Rows
 from ..features.sheet import Sheet
-from . import Source, read_parquet, target_of
+from . import Source, read_parquet, target_of, versioned
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,21 +68,14 @@ class AicAttention(Source):
             frame = read_parquet(folder / file)
             if "suspect" in frame:
                 frame = frame[~frame["suspect"]]
-            keys = ["device", "framework", "version", "attn_dtype"]
-            blocks = list(frame.groupby(keys, observed=True, sort=True))
-            newest: dict[tuple[str, str], str] = {}
-            for (device, framework, version, _), _ in blocks:
-                key = (device, framework)
-                newest[key] = max(newest.get(key, ""), version)
-            for (device, framework, version, dtype), block in blocks:
+            for device, framework, label, dtype, block in versioned(frame, "attn_dtype"):
                 machine = load_machine(target_of(device))
-                superseded = version != newest[device, framework]
                 yield Rows(
                     "attention_decode" if file == GENERATION else "attention_prefill",
                     machine.name,
-                    dtype_named(str(dtype)).code,
+                    dtype_named(dtype).code,
                     Protocol.GRAPH,
-                    f"{framework}-{version}" if superseded else framework,
+                    label,
                     columns(file, block, framework, Sheet(machine)),
                     block["latency_us"].to_numpy(np.float64) * 1e-6,
                     block["power_w"].to_numpy(np.float64),

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..features.rows import Protocol, Rows
-from . import Source, read_parquet, target_of
+from . import Source, read_parquet, target_of, versioned
 
 PARAMETERS: dict[str, tuple[str, dict[str, float]]] = {
     "bfloat16": ("bf16", {}),
@@ -37,24 +37,17 @@ class AicGemm(Source):
         """Blocks by device, type, framework and version."""
         frame = read_parquet(folder / self.files[0])
         frame = frame[~frame["host_bound"]]
-        newest: dict[tuple[str, str], str] = {}
-        keys = ["device", "framework", "version", "dtype"]
-        blocks = list(frame.groupby(keys, observed=True, sort=True))
-        for (device, framework, version, _), _ in blocks:
-            key = (device, framework)
-            newest[key] = max(newest.get(key, ""), version)
-        for (device, framework, version, dtype), block in blocks:
+        for device, _, label, dtype, block in versioned(frame, "dtype"):
             computed, constants = PARAMETERS[dtype]
             columns = {n: block[n].to_numpy(np.float64) for n in ("m", "n", "k")}
             for name, value in constants.items():
                 columns[name] = np.full(len(block), float(value))
-            superseded = version != newest[device, framework]
             yield Rows(
                 "matmul",
                 target_of(device),
                 computed,
                 Protocol.GRAPH,
-                f"{framework}-{version}" if superseded else framework,
+                label,
                 columns,
                 block["latency_us"].to_numpy(np.float64) * 1e-6,
                 block["power_w"].to_numpy(np.float64),

@@ -15,7 +15,7 @@ from ..steps.columns import LinearColumns, linear
 from ..steps.launches import launches
 from ..steps.setting import Precision, Setting
 from . import existing, read_parquet
-from .timm_variants import forms, parameters, variants
+from .timm_variants import forms, parameters, read_variants
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -187,16 +187,9 @@ def lower(path: Path, rows: Sequence[Measured]) -> list[LinearColumns]:
     Raises:
         PerfcError: the graph cannot be read, or contradicts itself.
     """
-    from perfc.frontend import load
-    from perfc.passes.canonicalize import Canonicalize
-    from perfc.passes.manager import Analyses
-    from perfc.passes.shapes import Shapes
-
-    am = Analyses()
-    module = am.apply(Canonicalize(), am.apply(Shapes(), load(path)))
-    made = variants(module, am)
+    made, am = read_variants(path)
     run = forms([parameters(one) for one in made], [row.parameters for row in rows])
-    envs = [{s.name: batch for s in module.symbols} for batch in BATCHES]
+    envs = [{s.name: batch for s in made[0].symbols} for batch in BATCHES]
     known: dict[Key, LinearColumns] = {}
     found: list[LinearColumns] = []
     for row, form in zip(rows, run, strict=True):

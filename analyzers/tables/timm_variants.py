@@ -8,6 +8,7 @@ model had that was run, and no two forms of one graph have the same number.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfc.ir.types import TensorType
@@ -22,6 +23,23 @@ NEARER = 0.5
 """Part of the distance of the graph as it is that a folded form is off at most."""
 LEARNED_OF_NORM = 3
 """Operands of a normalisation before its statistics, which no optimiser changes."""
+
+
+def read_variants(path: Path) -> tuple[list[Module], Analyses]:
+    """Every form of a model file, and the analyses that made them.
+
+    Raises:
+        PerfcError: the file cannot be read, or contradicts itself.
+    """
+    from perfc.frontend import load
+    from perfc.frontend.collector import paused_collector
+    from perfc.passes.canonicalize import Canonicalize
+    from perfc.passes.manager import Analyses
+    from perfc.passes.shapes import Shapes
+
+    with paused_collector():
+        am = Analyses()
+        return variants(am.apply(Canonicalize(), am.apply(Shapes(), load(path))), am), am
 
 
 def variants(module: Module, am: Analyses) -> list[Module]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from perfc.vegalite import svg
@@ -21,6 +21,8 @@ COLUMNS = (
     "the share that took no less than their floor."
 )
 HEAD = ("held out", "rows of", "n", "MAPE", "median", "goal", "in 90 %", "floor holds", "anchor")
+WORDS = (0, 1, 8)
+"""Columns that begin at the left."""
 
 
 def written(board: Board, form: str, origin: str = "") -> str:
@@ -61,33 +63,39 @@ def page(board: Board, origin: str) -> str:
     if len(board) == 1:
         ((experiment, figures),) = board.items()
         parts = [f"# Accuracy: {experiment.title}", experiment.held_out, COLUMNS, origin]
-        parts.append(table(figures))
+        parts.append(table(HEAD, map(_cells, figures), WORDS))
     else:
         parts = ["# Accuracy on held-out rows", COLUMNS, origin]
         for experiment, figures in board.items():
-            parts += [f"## {experiment.title}", experiment.held_out, table(figures)]
+            shown = table(HEAD, map(_cells, figures), WORDS)
+            parts += [f"## {experiment.title}", experiment.held_out, shown]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def table(figures: Sequence[Figure]) -> str:
-    """Figures as a table of Markdown."""
-    lines = [f"| {' | '.join(HEAD)} |"]
-    lines.append("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | --- |")
-    lines += [f"| {' | '.join(_cells(figure))} |" for figure in figures]
-    return "\n".join(lines)
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], words: Container[int]) -> str:
+    """A table of Markdown; columns that are no ``words`` end at the right."""
+    rule = ["---" if index in words else "---:" for index in range(len(head))]
+    return "\n".join(f"| {' | '.join(row)} |" for row in (head, rule, *rows))
+
+
+def aligned(
+    head: Sequence[str], rows: Iterable[Sequence[str]], words: Container[int]
+) -> Iterator[str]:
+    """The same as lines of plain text."""
+    table = [head, *rows]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    for row in table:
+        cells = (
+            cell.ljust(width) if index in words else cell.rjust(width)
+            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        yield "  ".join(cells).rstrip()
 
 
 def _text(board: Board) -> Iterator[str]:
     for experiment, figures in board.items():
         yield experiment.title
-        table = [HEAD, *map(_cells, figures)]
-        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-        for row in table:
-            cells = (
-                cell.ljust(width) if index in (0, 1, 8) else cell.rjust(width)
-                for index, (cell, width) in enumerate(zip(row, widths, strict=True))
-            )
-            yield "  " + "  ".join(cells).rstrip()
+        yield from (f"  {line}" for line in aligned(HEAD, map(_cells, figures), WORDS))
         yield ""
 
 

@@ -10,10 +10,10 @@ from ..broadcast import broadcast
 from ..dim import Dim
 from ..graph import Inputs
 from ..known import Item
-from ..op import Types, count, has, tensor
+from ..op import Types, count, first_dtype, has, tensor
 from ..types import TensorType
 from . import exact
-from .elementwise import Elementwise, first_dtype, pointwise
+from .elementwise import Elementwise, pointwise
 
 
 def _relu(x: Item) -> Item:

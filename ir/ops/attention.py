@@ -12,11 +12,10 @@ from ..definition import Positive
 from ..dim import Dim, at_most, dim_min, same
 from ..fresh import data_extent
 from ..graph import Inputs
-from ..op import ABSENT, Kind, Op, Types, each_once, has, known, tensor
+from ..op import ABSENT, Kind, Op, Types, each_once, first_dtype, has, known, tensor
 from ..problem import Attention as Problem
 from ..record import record
 from ..types import DType, Shape, TensorType, element_count, storage_bytes
-from .matmul import first_dtype
 from .score_pairs import unmasked_pairs
 
 SOFTMAX_ALU = 4

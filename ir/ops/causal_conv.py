@@ -9,13 +9,12 @@ from typing import ClassVar
 from ..definition import Natural, Positive
 from ..dim import Dim
 from ..graph import Inputs
-from ..op import Kind, Op, Types, has, tensor
+from ..op import Kind, Op, Types, first_dtype, has, tensor
 from ..problem import Window
 from ..types import Shape, TensorType
 from .attention import axis, either
 from .conv import channels_first
 from .epilogue import activation_cost
-from .matmul import first_dtype
 from .window import product, result_shape
 
 

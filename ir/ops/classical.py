@@ -44,11 +44,10 @@ class PerFeature(Op):
     operands: ClassVar[tuple[str, ...]] = ("X",)
     formulas: ClassVar[Mapping[str, str]] = {"alu": "a*e"}
     alu: ClassVar[int] = 1
-    result: ClassVar[DType | None] = None
 
     def infer(self, ins: Inputs) -> Types:
         x = tensor(ins, 0)
-        return (TensorType(self.result or x.dtype, x.shape),)
+        return (TensorType(self.result_dtype(ins), x.shape),)
 
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         return {"e": count(outs[0]), "a": self.alu}

@@ -12,7 +12,7 @@ from ..definition import Natural, Positive, Positives
 from ..dim import Dim
 from ..fresh import data_extent
 from ..graph import Inputs
-from ..op import Types, each_once, has, known, tensor
+from ..op import Types, each_once, first_dtype, has, known, tensor
 from ..record import record
 from ..types import DType, TensorType
 from .attention import (
@@ -25,7 +25,6 @@ from .attention import (
     either,
     ranked,
 )
-from .matmul import first_dtype
 from .score_pairs import unmasked_pairs
 
 
@@ -76,6 +75,9 @@ class ProjectedAttention(AttentionLike):
         "past_sequence_length?",
     )
     formulas: ClassVar[Mapping[str, str]] = PROJECTED_SCORES
+    typed_by: ClassVar[tuple[int, ...]] = (0, 1)
+    weights_at: ClassVar[tuple[int, ...]] = (1,)
+    """Positions of the weights that project, among the operands."""
 
     num_heads: Positive = 1
     do_rotary: int = 0
@@ -86,14 +88,14 @@ class ProjectedAttention(AttentionLike):
     scale: float | None = None
     unidirectional: int = 0
 
-    def result_dtype(self, ins: Inputs) -> DType:
-        """Element type of the result."""
-        return first_dtype(ins, 0, 1)
-
     def given(self, ins: Inputs, name: str) -> int | None:
         """Position of an optional operand of this variant, None where it is not given."""
         index = self.operands.index(name) if name in self.operands else None
         return index if index is not None and has(ins, index) else None
+
+    def has_bias(self, ins: Inputs) -> bool:
+        """Whether something is added to queries, keys and values."""
+        return self.given(ins, "bias") is not None
 
     def per_score(self, ins: Inputs) -> int:
         """Vector operations a score: softmax, mask and bias."""
@@ -134,8 +136,8 @@ class ProjectedAttention(AttentionLike):
         return out, TensorType(dtype, state)
 
     def scores(self, ins: Inputs) -> Scores | None:
-        x, w = ranked(ins, 0, 3), ranked(ins, 1, 2)
-        if x is None or w is None:
+        x, weights = ranked(ins, 0, 3), [ranked(ins, i, 2) for i in self.weights_at]
+        if x is None or None in weights:
             return None
         q, v, together = self.widths(ins)
         b, s, i = x
@@ -144,7 +146,7 @@ class ProjectedAttention(AttentionLike):
         past = self._past(ins)
         h, t = self.num_heads, past.least + s
         u = unmasked_pairs(s, t, past.least, None, 0 if self.unidirectional else None)
-        bias = 0 if self.given(ins, "bias") is None else together
+        bias = together if self.has_bias(ins) else 0
         x_ops, is_bound = self.per_score(ins), past.used is None
         return Scores(b, h, s, t, q // h, v // h, u, x_ops, 1, bias, i, together, is_bound)
 
@@ -188,9 +190,7 @@ class QAttention(ProjectedAttention):
         *("input_zero_point?", "weight_zero_point?", "past?"),
     )
     macs_in = DType.I8
-
-    def result_dtype(self, ins: Inputs) -> DType:
-        return first_dtype(ins, 2, 3)
+    typed_by = (2, 3)
 
 
 @dataclass(frozen=True)
@@ -213,9 +213,14 @@ class QOrderedAttention(ProjectedAttention):
         *("mask_index?", "past?", "attention_bias?"),
     )
 
+    weights_at = (5, 6, 7)
+
     order_input: int = 0
     order_output: int = 0
     order_weight: int = 0
+
+    def has_bias(self, ins: Inputs) -> bool:
+        return True
 
     def widths(self, ins: Inputs) -> tuple[Dim, Dim, Dim | None]:
         q, k, v = (either(axis(ranked(ins, i, 2), 1)) for i in (5, 6, 7))
@@ -223,19 +228,6 @@ class QOrderedAttention(ProjectedAttention):
 
     def infer(self, ins: Inputs) -> Types:
         return super().infer(ins)[:1]
-
-    def scores(self, ins: Inputs) -> Scores | None:
-        x = ranked(ins, 0, 3)
-        if x is None or any(tensor(ins, i).shape is None for i in (5, 6, 7)):
-            return None
-        q, v, together = self.widths(ins)
-        b, s, i = x
-        h, past = self.num_heads, self._past(ins)
-        t = past.least + s
-        u = unmasked_pairs(s, t, past.least, None, 0 if self.unidirectional else None)
-        joint = 0 if together is None else together
-        x_ops, is_bound = self.per_score(ins), past.used is None
-        return Scores(b, h, s, t, q // h, v // h, u, x_ops, 1, joint, i, joint, is_bound)
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,10 @@ from ..cost import Work
 from ..definition import Positive
 from ..dim import Dim
 from ..graph import Inputs
-from ..op import Kind, Op, Types, count, has, tensor
+from ..op import Kind, Op, Types, count, first_dtype, has, tensor
 from ..problem import Product
 from ..types import DType, Shape, TensorType, element_count
-from .elementwise import Elementwise, first_dtype, pointwise
+from .elementwise import Elementwise, pointwise
 from .exact import checked
 from .reduce import reduced_axes, reduced_shape
 from .signal import log2_floor

@@ -14,9 +14,8 @@ from ..fresh import data_extent
 from ..graph import Inputs
 from ..op import Kind, Op, Types, each_once, has, tensor
 from ..problem import Window
-from ..types import DType, Shape, TensorType, storage_bytes
-from .epilogue import activation_cost
-from .matmul import first_dtype
+from ..types import Shape, TensorType, storage_bytes
+from .epilogue import Epilogue, activation_cost
 from .window import (
     kernel_extents,
     output_extent,
@@ -43,13 +42,25 @@ def in_layout(shape: Shape, channels_last: int) -> Shape:
     return (shape[0], *shape[2:], shape[1]) if channels_last else shape
 
 
+@dataclass(frozen=True)
+class InLayout(Op):
+    """An operator on feature maps whose channels are the second or the last axis."""
+
+    is_nhwc: ClassVar[bool] = False
+    """Whether channels are always the last axis."""
+
+    def layout(self) -> int:
+        """Whether channels are the last axis of the feature maps."""
+        return self.is_nhwc
+
+
 def folded(extents: Shape) -> tuple[Dim, Dim]:
     """Extents as two: the last one, and the product of those before it."""
     return product(extents[:-1]), product(extents[-1:])
 
 
 @dataclass(frozen=True)
-class Conv(Op):
+class Conv(Epilogue, InLayout):
     """Convolution (cross-correlation) of feature maps with filters.
 
     Shapes:  X[n, c, h, w], W[k, c//g, r, s], B[k] -> Y[n, k, p, q] with
@@ -73,6 +84,8 @@ class Conv(Op):
     }
     at: ClassVar[tuple[int, int]] = (0, 1)
     """Positions of the feature maps and of the filters among the operands."""
+    typed_by: ClassVar[tuple[int, ...]] = (0, 1)
+    added_at: ClassVar[tuple[int, ...]] = (2,)
 
     auto_pad: str = "NOTSET"
     dilations: Positives = ()
@@ -80,18 +93,6 @@ class Conv(Op):
     kernel_shape: Positives = ()
     pads: Naturals = ()
     strides: Positives = ()
-
-    def layout(self) -> int:
-        """Whether channels are the last axis of the feature maps."""
-        return 0
-
-    def result_dtype(self, ins: Inputs) -> DType:
-        """Element type of the result."""
-        return first_dtype(ins, *self.at)
-
-    def epilogue(self, ins: Inputs) -> tuple[int, int]:
-        """Operations on each element of the result, on the vector and special unit."""
-        return int(has(ins, 2)), 0
 
     def maps(self, ins: Inputs) -> Shape | None:
         """Shape of the feature maps as N, C, spatial."""
@@ -212,13 +213,14 @@ class FusedConv(Conv):
     mnemonic = "fused_conv"
     onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::FusedConv",)
     operands = ("X", "W", "B?", "Z?")
+    added_at = (2, 3)
 
     activation: str = ""
     activation_params: tuple[float, ...] = ()
 
     def epilogue(self, ins: Inputs) -> tuple[int, int]:
         alu, sfu = activation_cost(self.activation)
-        return int(has(ins, 2)) + int(has(ins, 3)) + alu, sfu
+        return super().epilogue(ins)[0] + alu, sfu
 
 
 class NhwcConv(Conv):
@@ -229,9 +231,7 @@ class NhwcConv(Conv):
 
     mnemonic = "nhwc_conv"
     onnx = ("com.microsoft::NhwcConv",)
-
-    def layout(self) -> int:
-        return 1
+    is_nhwc = True
 
 
 class NhwcFusedConv(FusedConv):
@@ -242,9 +242,7 @@ class NhwcFusedConv(FusedConv):
 
     mnemonic = "nhwc_fused_conv"
     onnx = ("com.microsoft::NhwcFusedConv", "com.ms.internal.nhwc::Conv")
-
-    def layout(self) -> int:
-        return 1
+    is_nhwc = True
 
 
 @dataclass(frozen=True)

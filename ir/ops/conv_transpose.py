@@ -11,12 +11,12 @@ from ..definition import Naturals, Positive, Positives
 from ..dim import Dim, dim_max, same
 from ..fresh import data_extent
 from ..graph import Inputs
-from ..op import Kind, Op, Types, has, known, tensor
+from ..op import Kind, Types, has, known, tensor
 from ..problem import Window
 from ..problem.window import Form
-from ..types import DType, Shape, TensorType
-from .conv import channels_first, folded, in_layout
-from .matmul import first_dtype
+from ..types import Shape, TensorType
+from .conv import InLayout, channels_first, folded, in_layout
+from .epilogue import Epilogue
 from .window import (
     kernel_extents,
     pad_pairs,
@@ -28,7 +28,7 @@ from .window import (
 
 
 @dataclass(frozen=True)
-class ConvTranspose(Op):
+class ConvTranspose(Epilogue, InLayout):
     """Transposed (fractionally strided) convolution.
 
     Shapes:  X[n, c, h, w], W[c, k//g, r, s], B[k] -> Y[n, k, p, q] with
@@ -48,6 +48,8 @@ class ConvTranspose(Op):
     formulas = {"mac": "n*c*h*w*(k//g)*r*s", "alu": "n*k*p*q*x"}
     at: ClassVar[tuple[int, int]] = (0, 1)
     """Positions of the feature maps and of the filters among the operands."""
+    typed_by: ClassVar[tuple[int, ...]] = (0, 1)
+    added_at: ClassVar[tuple[int, ...]] = (2,)
 
     auto_pad: str = "NOTSET"
     dilations: Positives = ()
@@ -57,18 +59,6 @@ class ConvTranspose(Op):
     output_shape: tuple[int, ...] = ()
     pads: Naturals = ()
     strides: Positives = ()
-
-    def layout(self) -> int:
-        """Whether channels are the last axis of the feature maps."""
-        return 0
-
-    def result_dtype(self, ins: Inputs) -> DType:
-        """Element type of the result."""
-        return first_dtype(ins, *self.at)
-
-    def epilogue(self, ins: Inputs) -> tuple[int, int]:
-        """Operations on each element of the result, on the vector and special unit."""
-        return int(has(ins, 2)), 0
 
     def pad_totals(self, ins: Inputs, rank: int) -> tuple[Dim, ...] | None:
         """Pads of both sides together, None where they are not known."""
@@ -163,9 +153,7 @@ class NhwcConvTranspose(ConvTranspose):
 
     mnemonic = "nhwc_conv_transpose"
     onnx = ("com.ms.internal.nhwc::ConvTranspose",)
-
-    def layout(self) -> int:
-        return 1
+    is_nhwc = True
 
 
 class ConvTransposeWithDynamicPads(ConvTranspose):
@@ -180,9 +168,7 @@ class ConvTransposeWithDynamicPads(ConvTranspose):
     mnemonic = "conv_transpose_with_dynamic_pads"
     onnx = ("com.microsoft::ConvTransposeWithDynamicPads",)
     operands = ("X", "W", "Pads?", "B?")
-
-    def epilogue(self, ins: Inputs) -> tuple[int, int]:
-        return int(has(ins, 3)), 0
+    added_at = (3,)
 
     def pad_totals(self, ins: Inputs, rank: int) -> tuple[Dim, ...] | None:
         if not has(ins, 2):

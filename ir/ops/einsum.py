@@ -9,9 +9,8 @@ from ...errors import ShapeError
 from ..broadcast import broadcast_extent
 from ..dim import Dim
 from ..graph import Inputs
-from ..op import Kind, Op, Types, tensor
+from ..op import Kind, Op, Types, first_dtype, tensor
 from ..types import Shape, TensorType
-from .matmul import first_dtype
 from .window import product
 
 ELLIPSIS = "..."

@@ -14,7 +14,7 @@ from ..broadcast import broadcast
 from ..dim import Dim
 from ..graph import Inputs
 from ..known import Item, Known, elementwise
-from ..op import UNRANKED, Folded, Op, Types, count, known, tensor
+from ..op import UNRANKED, Folded, Op, Types, count, first_dtype, known, tensor
 from ..types import DType, TensorType
 from . import exact
 
@@ -22,12 +22,6 @@ from . import exact
 def is_integral(dtype: DType) -> bool:
     """Whether arithmetic on ``dtype`` is done by integer units; unknown types count as floats."""
     return dtype.is_integer or dtype is DType.BOOL or dtype is DType.STR
-
-
-def first_dtype(ins: Inputs, *indices: int) -> DType:
-    """The first element type that is known among these inputs."""
-    types = (tensor(ins, i).dtype for i in indices)
-    return next((d for d in types if d is not DType.UNKNOWN), DType.UNKNOWN)
 
 
 def _product(times: int, letter: str) -> str:
@@ -56,8 +50,6 @@ class Elementwise(Op):
     alu_per_element: ClassVar[int] = 1
     sfu_per_element: ClassVar[int] = 0
     variadic: ClassVar[bool] = False
-    result: ClassVar[DType | None] = None
-    """Element type of the result; None takes that of the operands."""
     function: ClassVar[Callable[..., Item] | None] = None
     """Evaluates known elements, symbolic ones included."""
 

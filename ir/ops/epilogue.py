@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..graph import Inputs
+from ..op import Op, has
+
 PerElement = tuple[int, int]
 """Operations an element on the vector and on the special-function unit."""
 
@@ -30,6 +36,20 @@ ACTIVATIONS: dict[str, PerElement] = {
 }
 """Counted from the definitions in ONNX RNN-22, HardSwish-22, Gelu-20 and ONNX Runtime's contrib
 operators; an exponential, tanh, erf, logarithm or quotient is one special function."""
+
+
+@dataclass(frozen=True)
+class Epilogue(Op):
+    """An operator that may do more with each element of its result, as it writes it."""
+
+    fused_alu: ClassVar[int] = 0
+    """Operations on each element, whichever operands are given."""
+    added_at: ClassVar[tuple[int, ...]] = ()
+    """Positions of operands that each cost an operation an element where they are given."""
+
+    def epilogue(self, ins: Inputs) -> tuple[int, int]:
+        """Operations on each element of the result, on the vector and special unit."""
+        return self.fused_alu + sum(has(ins, i) for i in self.added_at), 0
 
 
 def activation_cost(name: str) -> PerElement:

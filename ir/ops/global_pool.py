@@ -8,15 +8,15 @@ from typing import ClassVar
 
 from ..dim import Dim, dim_max
 from ..graph import Inputs
-from ..op import Kind, Op, Types, tensor
+from ..op import Kind, Types, tensor
 from ..types import Shape, TensorType
-from .conv import channels_first, in_layout
+from .conv import InLayout, channels_first, in_layout
 from .quantized_matmul import REQUANTIZE
 from .window import product
 
 
 @dataclass(frozen=True)
-class GlobalPool(Op):
+class GlobalPool(InLayout):
     """A reduction of all spatial positions of each channel to one element.
 
     Shapes:  X[n, c, spatial] -> Y[n, c, 1, ...].
@@ -28,10 +28,6 @@ class GlobalPool(Op):
     kind = Kind.POOL
     operands: ClassVar[tuple[str, ...]] = ("X",)
     formulas: ClassVar[Mapping[str, str]] = {"alu": "n*c*(t*x + y)", "sfu": "n*c*(t*z + v)"}
-
-    def layout(self) -> int:
-        """Whether channels are the last axis."""
-        return 0
 
     def per_channel(self) -> tuple[int, int, int, int]:
         """Letters x, y, z, v of the formulas."""
@@ -77,9 +73,7 @@ class NhwcGlobalAveragePool(GlobalAveragePool):
 
     mnemonic = "nhwc_global_average_pool"
     onnx = ("com.ms.internal.nhwc::GlobalAveragePool",)
-
-    def layout(self) -> int:
-        return 1
+    is_nhwc = True
 
 
 class GlobalMaxPool(GlobalPool):
@@ -104,9 +98,7 @@ class NhwcGlobalMaxPool(GlobalMaxPool):
 
     mnemonic = "nhwc_global_max_pool"
     onnx = ("com.ms.internal.nhwc::GlobalMaxPool",)
-
-    def layout(self) -> int:
-        return 1
+    is_nhwc = True
 
 
 @dataclass(frozen=True)

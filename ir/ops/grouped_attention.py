@@ -10,7 +10,7 @@ from ..definition import Natural, Positive
 from ..dim import Dim, dim_max, interval
 from ..fresh import data_extent
 from ..graph import Inputs
-from ..op import Types, each_once, has, tensor
+from ..op import Types, each_once, first_dtype, has, tensor
 from ..types import DType, Shape, TensorType, storage_bytes
 from .attention import (
     SOFTMAX_ALU,
@@ -22,7 +22,6 @@ from .attention import (
     ranked,
 )
 from .contrib_attention import known_extent
-from .matmul import first_dtype
 from .score_pairs import unmasked_pairs
 
 ROTARY_ALU = 3
@@ -164,7 +163,24 @@ class GroupQueryAttention(AttentionLike):
 
 
 @dataclass(frozen=True)
-class SparseAttention(GroupQueryAttention):
+class SelectedKeys(GroupQueryAttention):
+    """Grouped attention that visits only some keys; which ones is content of an operand."""
+
+    cache_at = None
+
+    def scores(self, ins: Inputs) -> Scores | None:
+        q = ranked(ins, 0, 3)
+        return None if q is None else self.one_key(q, self.head_size(ins))
+
+    def infer(self, ins: Inputs) -> Types:
+        return super().infer(ins)[:3]
+
+    def _old_and_new(self, ins: Inputs) -> tuple[Dim | None, Dim]:
+        return None, super()._old_and_new(ins)[1]
+
+
+@dataclass(frozen=True)
+class SparseAttention(SelectedKeys):
     """Causal grouped attention that visits only the blocks a mask names.
 
     Shapes:  as GroupQueryAttention; the present state keeps the extent of the cache.
@@ -182,26 +198,15 @@ class SparseAttention(GroupQueryAttention):
         *("cos_cache?", "sin_cache?"),
     )
     total_at = 7
-    cache_at = None
 
     sparse_block_size: Positive = 64
 
     def present(self, ins: Inputs, s: Dim) -> Dim:
         return self.past(ins)
 
-    def scores(self, ins: Inputs) -> Scores | None:
-        q = ranked(ins, 0, 3)
-        return None if q is None else self.one_key(q, self.head_size(ins))
-
-    def infer(self, ins: Inputs) -> Types:
-        return super().infer(ins)[:3]
-
-    def _old_and_new(self, ins: Inputs) -> tuple[Dim | None, Dim]:
-        return None, super()._old_and_new(ins)[1]
-
 
 @dataclass(frozen=True)
-class DynamicSparseAttention(GroupQueryAttention):
+class DynamicSparseAttention(SelectedKeys):
     """Causal grouped attention that visits the keys another operator selected.
 
     Shapes:  as GroupQueryAttention; selected_indices[b*s, m].
@@ -219,23 +224,12 @@ class DynamicSparseAttention(GroupQueryAttention):
         *("q_norm_weight?", "k_norm_weight?", "head_sink?"),
     )
     total_at = 10
-    cache_at = None
 
     attention_mode: str = "selected_only"
     auxiliary_kv_shared: int = 0
     is_causal: int = 1
     rotary_offset: int = 0
     selected_kv_source: str = "main"
-
-    def scores(self, ins: Inputs) -> Scores | None:
-        q = ranked(ins, 0, 3)
-        return None if q is None else self.one_key(q, self.head_size(ins))
-
-    def infer(self, ins: Inputs) -> Types:
-        return super().infer(ins)[:3]
-
-    def _old_and_new(self, ins: Inputs) -> tuple[Dim | None, Dim]:
-        return None, super()._old_and_new(ins)[1]
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,9 @@ from typing import ClassVar
 from ..definition import Natural, Positive
 from ..dim import Dim, dim_max
 from ..graph import Inputs
-from ..op import Kind, Op, Types, count, has, tensor
+from ..op import Kind, Op, Types, count, first_dtype, has, tensor
 from ..types import TensorType
 from .attention import axis, either, ranked
-from .matmul import first_dtype
 
 FORMULAS = {
     "mac": "b*t*d*v*(g*r + h)",

@@ -11,10 +11,10 @@ from functools import partial
 from ..broadcast import broadcast
 from ..graph import Inputs
 from ..known import MAX_ELEMENTS, Item, Known, broadcast_to
-from ..op import Folded, Types, known, tensor
+from ..op import Folded, Types, first_dtype, known, tensor
 from ..types import DType, TensorType
 from . import exact
-from .elementwise import Elementwise, first_dtype, pointwise
+from .elementwise import Elementwise, pointwise
 
 predicate = partial(pointwise, result=DType.BOOL)
 """A row whose result is true or false."""

@@ -13,8 +13,8 @@ from ..fresh import data_extent
 from ..graph import Inputs
 from ..op import Kind, Op, Types, has, tensor
 from ..problem import Product
-from ..types import DType, Shape, TensorType
-from .epilogue import activation_cost
+from ..types import Shape, TensorType
+from .epilogue import Epilogue, activation_cost
 from .window import product
 
 
@@ -44,15 +44,6 @@ def matmul_shape(a: Shape, b: Shape) -> tuple[Shape, Dim]:
     return (*batch, *rows, *columns), k
 
 
-def first_dtype(ins: Inputs, *indices: int) -> DType:
-    """Element type of the first of these operands that has a known one."""
-    for index in indices:
-        dtype = tensor(ins, index).dtype
-        if dtype is not DType.UNKNOWN:
-            return dtype
-    return DType.UNKNOWN
-
-
 def transposed(shape: Shape | None, swap_last: int, rotate_batch: int = 0) -> Shape | None:
     """``shape`` with its first axis moved before the last, then the last two exchanged."""
     if shape is None:
@@ -65,7 +56,7 @@ def transposed(shape: Shape | None, swap_last: int, rotate_batch: int = 0) -> Sh
 
 
 @dataclass(frozen=True)
-class MatMul(Op):
+class MatMul(Epilogue):
     """Matrix product, batched over the leading axes.
 
     Shapes:  A[b, m, k], B[b, k, n] -> Y[b, m, n]; vectors drop their axis; b broadcasts and stands
@@ -80,18 +71,14 @@ class MatMul(Op):
     operands: ClassVar[tuple[str, ...]] = ("A", "B")
     kind = Kind.MATMUL
     formulas = {"mac": "b*m*n*k", "alu": "b*m*n*x", "sfu": "b*m*n*y"}
+    at: ClassVar[tuple[int, int]] = (0, 1)
+    """Positions of the factors among the operands."""
+    typed_by: ClassVar[tuple[int, ...]] = (0, 1)
 
     def factors(self, ins: Inputs) -> tuple[Shape | None, Shape | None]:
         """Shapes of the factors as they are multiplied."""
-        return tensor(ins, 0).shape, tensor(ins, 1).shape
-
-    def result_dtype(self, ins: Inputs) -> DType:
-        """Element type of the product."""
-        return first_dtype(ins, 0, 1)
-
-    def epilogue(self, ins: Inputs) -> tuple[int, int]:
-        """Operations fused to each element of the product, on the vector and special unit."""
-        return 0, 0
+        left, right = self.at
+        return tensor(ins, left).shape, tensor(ins, right).shape
 
     def infer(self, ins: Inputs) -> Types:
         a, b = self.factors(ins)
@@ -169,7 +156,7 @@ class FusedMatMulActivation(FusedMatMul):
 
     def epilogue(self, ins: Inputs) -> tuple[int, int]:
         alu, sfu = activation_cost(self.activation)
-        return alu + int(self.alpha != 1.0), sfu
+        return super().epilogue(ins)[0] + alu, sfu
 
 
 class GemmFastGelu(MatMul):
@@ -184,10 +171,11 @@ class GemmFastGelu(MatMul):
     mnemonic = "gemm_fast_gelu"
     onnx = ("com.microsoft::GemmFastGelu",)
     operands = ("X", "W", "bias?")
+    added_at: ClassVar[tuple[int, ...]] = (2,)
 
     def epilogue(self, ins: Inputs) -> tuple[int, int]:
         alu, sfu = activation_cost("fastgelu")
-        return alu + int(has(ins, 2)), sfu
+        return super().epilogue(ins)[0] + alu, sfu
 
 
 @dataclass(frozen=True)
@@ -206,24 +194,19 @@ class Gemm(Op):
     operands: ClassVar[tuple[str, ...]] = ("A", "B", "C?")
     kind = Kind.MATMUL
     formulas = {"mac": "m*n*k", "alu": "m*n*x", "sfu": "m*n*y"}
+    at: ClassVar[tuple[int, int]] = (0, 1)
+    """Positions of A and B among the operands."""
+    typed_by: ClassVar[tuple[int, ...]] = (0, 1, 2)
 
     alpha: float = 1.0
     beta: float = 1.0
     transA: int = 0  # noqa: N815
     transB: int = 0  # noqa: N815
 
-    def result_dtype(self, ins: Inputs) -> DType:
-        """Element type of the product."""
-        return first_dtype(ins, 0, 1, 2)
-
     def epilogue(self, ins: Inputs) -> tuple[int, int]:
         """Operations on each element of the product, on the vector and special unit."""
         added = int(has(ins, 2)) * (1 + int(self.beta != 1.0)) if self.beta else 0
         return added + int(self.alpha != 1.0), 0
-
-    def matrices(self, ins: Inputs) -> tuple[int, int]:
-        """Positions of A and B among the operands."""
-        return 0, 1
 
     def mnk(self, ins: Inputs) -> tuple[Dim | None, Dim | None, Dim | None]:
         """Rows, columns and the contracted extent; None where no operand tells.
@@ -231,7 +214,7 @@ class Gemm(Op):
         Raises:
             ShapeError: an operand is not a matrix, or the contracted extents differ.
         """
-        first, second = self.matrices(ins)
+        first, second = self.at
         a = transposed(tensor(ins, first).shape, self.transA)
         b = transposed(tensor(ins, second).shape, self.transB)
         for s in (a, b):

@@ -10,11 +10,10 @@ from ..definition import Positive
 from ..dim import Dim
 from ..fresh import data_extent
 from ..graph import Inputs
-from ..op import Kind, Op, Types, count, has, normal_axis, tensor
+from ..op import Kind, Op, Types, count, first_dtype, has, normal_axis, tensor
 from ..problem.rows import Rows, Span
 from ..types import Shape, TensorType, element_count
 from .cast import dtype_of
-from .elementwise import first_dtype
 
 STATISTICS_ALU = 4
 """An element's part in mean and variance: addition; difference, product, addition."""
@@ -68,11 +67,11 @@ class Normalization(Op):
 
     def alu(self, ins: Inputs) -> int:
         """Vector operations an element."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__}.alu")
 
     def rows(self, shape: Shape | None) -> Dim:
         """Rows with statistics of their own."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__}.rows")
 
 
 @dataclass(frozen=True)

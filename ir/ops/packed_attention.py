@@ -9,7 +9,7 @@ from typing import ClassVar
 from ..definition import Positive, Positives
 from ..dim import Dim
 from ..graph import Inputs
-from ..op import Types, has, tensor
+from ..op import Types, first_dtype, has, tensor
 from ..types import DType, TensorType
 from .attention import (
     PROJECTED_SCORES,
@@ -21,7 +21,6 @@ from .attention import (
     either,
     ranked,
 )
-from .matmul import first_dtype
 from .score_pairs import unmasked_pairs
 
 

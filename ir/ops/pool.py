@@ -12,12 +12,11 @@ from ..definition import Naturals, Positives
 from ..dim import Dim, ceil_div
 from ..fresh import data_extent
 from ..graph import Inputs
-from ..op import Kind, Op, Types, each_once, has, known, tensor
+from ..op import Kind, Op, Types, each_once, first_dtype, has, known, tensor
 from ..problem import Window
 from ..problem.window import Form
 from ..types import DType, Shape, TensorType, storage_bytes
-from .conv import channels_first, in_layout
-from .matmul import first_dtype
+from .conv import InLayout, channels_first, in_layout
 from .quantized_matmul import REQUANTIZE
 from .window import (
     output_extent,
@@ -49,7 +48,7 @@ def _either_extent(
 
 
 @dataclass(frozen=True)
-class Pool(Op):
+class Pool(InLayout):
     """A reduction of each window of each channel to one element.
 
     Shapes:  X[n, c, h, w] -> Y[n, c, p, q] with p = (h + pads - dilation*(r - 1) - 1)//stride + 1;
@@ -72,17 +71,9 @@ class Pool(Op):
     pads: Naturals = ()
     strides: Positives = ()
 
-    def layout(self) -> int:
-        """Whether channels are the last axis."""
-        return 0
-
     def per_window(self, ins: Inputs) -> tuple[int, int, int, int]:
         """Letters x, y, z, v of the formulas."""
         raise NotImplementedError(f"{type(self).__name__}.per_window")
-
-    def result_dtype(self, ins: Inputs) -> DType:
-        """Element type of the result."""
-        return tensor(ins, 0).dtype
 
     def _axes(self, rank: int) -> list[tuple[int, int, int, tuple[int, int]]]:
         """Kernel, stride, dilation and pads of each spatial axis."""
@@ -183,9 +174,7 @@ class NhwcMaxPool(MaxPool):
     mnemonic = "nhwc_max_pool"
     onnx = ("com.microsoft::NhwcMaxPool", "com.ms.internal.nhwc::MaxPool")
     operands = ("x",)
-
-    def layout(self) -> int:
-        return 1
+    is_nhwc = True
 
 
 class MaxpoolWithMask(MaxPool):
@@ -232,9 +221,7 @@ class NhwcAveragePool(AveragePool):
 
     mnemonic = "nhwc_average_pool"
     onnx = ("com.ms.internal.nhwc::AveragePool",)
-
-    def layout(self) -> int:
-        return 1
+    is_nhwc = True
 
 
 @dataclass(frozen=True)

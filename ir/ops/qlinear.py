@@ -11,10 +11,9 @@ from ..broadcast import broadcast
 from ..cost import dim_sum
 from ..dim import Dim, Poly
 from ..graph import Inputs
-from ..op import Kind, Op, Types, count, normal_axis, tensor
+from ..op import Kind, Op, Types, count, first_dtype, normal_axis, tensor
 from ..problem import Rows
 from ..types import Shape, TensorType, element_count
-from .elementwise import first_dtype
 from .quantize import QUANTIZE_ALU
 from .reduce import reduced_axes, reduced_shape
 

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..graph import Inputs
-from ..op import has
 from ..types import DType
 from .conv import Conv
 from .conv_transpose import ConvTranspose
-from .matmul import first_dtype
 from .quantized_matmul import REQUANTIZE
 
 QLINEAR_OPERANDS = (
@@ -31,12 +28,8 @@ class ConvInteger(Conv):
     onnx = ("ConvInteger",)
     operands = ("x", "w", "x_zero_point?", "w_zero_point?")
     macs_in = DType.I8
-
-    def result_dtype(self, ins: Inputs) -> DType:
-        return DType.I32
-
-    def epilogue(self, ins: Inputs) -> tuple[int, int]:
-        return 0, 0
+    result = DType.I32
+    added_at = ()
 
 
 @dataclass(frozen=True)
@@ -54,18 +47,14 @@ class QLinearConv(Conv):
     onnx = ("QLinearConv", "com.microsoft::QLinearConv", "com.ms.internal.nhwc::QLinearConv")
     operands = QLINEAR_OPERANDS
     at = (0, 3)
+    typed_by = (7, 0)
+    fused_alu, added_at = REQUANTIZE, (8,)
     macs_in = DType.I8
 
     channels_last: int = 0
 
     def layout(self) -> int:
         return self.channels_last
-
-    def result_dtype(self, ins: Inputs) -> DType:
-        return first_dtype(ins, 7, 0)
-
-    def epilogue(self, ins: Inputs) -> tuple[int, int]:
-        return REQUANTIZE + int(has(ins, 8)), 0
 
 
 class QLinearConvTranspose(ConvTranspose):
@@ -81,13 +70,7 @@ class QLinearConvTranspose(ConvTranspose):
     onnx = ("com.ms.internal.nhwc::QLinearConvTranspose",)
     operands = QLINEAR_OPERANDS
     at = (0, 3)
+    typed_by = (7, 0)
+    fused_alu, added_at = REQUANTIZE, (8,)
     macs_in = DType.I8
-
-    def layout(self) -> int:
-        return 1
-
-    def result_dtype(self, ins: Inputs) -> DType:
-        return first_dtype(ins, 7, 0)
-
-    def epilogue(self, ins: Inputs) -> tuple[int, int]:
-        return REQUANTIZE + int(has(ins, 8)), 0
+    is_nhwc = True

@@ -7,10 +7,10 @@ from typing import ClassVar
 
 from ...errors import ShapeError
 from ..graph import Inputs
-from ..op import Types, has, tensor
-from ..types import BY_ONNX, DType, Shape, TensorType
+from ..op import Types, first_dtype, has, tensor
+from ..types import BY_ONNX, DType, TensorType
 from .epilogue import activation_cost
-from .matmul import Gemm, MatMul, first_dtype
+from .matmul import Gemm, MatMul
 
 REQUANTIZE = 4
 """Scale, round, add the zero point, clamp (ONNX QuantizeLinear-21)."""
@@ -29,9 +29,7 @@ class MatMulInteger(MatMul):
     onnx = ("MatMulInteger",)
     operands = ("A", "B", "a_zero_point?", "b_zero_point?")
     macs_in = DType.I8
-
-    def result_dtype(self, ins: Inputs) -> DType:
-        return DType.I32
+    result = DType.I32
 
 
 class MatMulInteger16(MatMul):
@@ -65,19 +63,13 @@ class QLinearMatMul(MatMul):
         *("a", "a_scale", "a_zero_point", "b", "b_scale", "b_zero_point", "y_scale"),
         "y_zero_point",
     )
-
-    def factors(self, ins: Inputs) -> tuple[Shape | None, Shape | None]:
-        return tensor(ins, 0).shape, tensor(ins, 3).shape
-
-    def result_dtype(self, ins: Inputs) -> DType:
-        return first_dtype(ins, 7, 0)
+    at = (0, 3)
+    typed_by = (7, 0)
+    fused_alu = REQUANTIZE
 
     def mac_dtype(self, ins: Inputs) -> DType | None:
         # opset 21 allows 8-bit floats here too
         return tensor(ins, 0).dtype if tensor(ins, 0).dtype.is_float else DType.I8
-
-    def epilogue(self, ins: Inputs) -> tuple[int, int]:
-        return REQUANTIZE, 0
 
 
 class MatMulIntegerToFloat(MatMul):
@@ -93,13 +85,9 @@ class MatMulIntegerToFloat(MatMul):
     mnemonic = "matmul_integer_to_float"
     onnx = ("com.microsoft::MatMulIntegerToFloat",)
     operands = ("A", "B", "a_scale", "b_scale", "a_zero_point?", "b_zero_point?", "bias?")
+    typed_by = (2, 3, 6)
+    fused_alu, added_at = 1, (6,)
     macs_in = DType.I8
-
-    def result_dtype(self, ins: Inputs) -> DType:
-        return first_dtype(ins, 2, 3, 6)
-
-    def epilogue(self, ins: Inputs) -> tuple[int, int]:
-        return 1 + int(has(ins, 6)), 0
 
 
 class DynamicQuantizeMatMul(MatMul):
@@ -115,13 +103,9 @@ class DynamicQuantizeMatMul(MatMul):
     mnemonic = "dynamic_quantize_matmul"
     onnx = ("com.microsoft::DynamicQuantizeMatMul",)
     operands = ("A", "B", "b_scale", "b_zero_point?", "bias?")
+    typed_by = (0, 2)
+    fused_alu, added_at = 1, (4,)
     macs_in = DType.I8
-
-    def result_dtype(self, ins: Inputs) -> DType:
-        return first_dtype(ins, 0, 2)
-
-    def epilogue(self, ins: Inputs) -> tuple[int, int]:
-        return 1 + int(has(ins, 4)), 0
 
 
 @dataclass(frozen=True)
@@ -137,16 +121,12 @@ class QOrderedMatMul(MatMul):
     mnemonic = "qordered_matmul"
     onnx = ("com.microsoft::QOrderedMatMul",)
     operands = ("A", "scale_A", "B", "scale_B", "scale_Y", "bias?", "C?", "scale_C?")
+    at = (0, 2)
+    fused_alu, added_at = REQUANTIZE, (5, 6, 6)
 
     order_A: int = 0  # noqa: N815
     order_B: int = 0  # noqa: N815
     order_Y: int = 0  # noqa: N815
-
-    def factors(self, ins: Inputs) -> tuple[Shape | None, Shape | None]:
-        return tensor(ins, 0).shape, tensor(ins, 2).shape
-
-    def epilogue(self, ins: Inputs) -> tuple[int, int]:
-        return REQUANTIZE + int(has(ins, 5)) + 2 * int(has(ins, 6)), 0
 
 
 @dataclass(frozen=True)
@@ -165,10 +145,8 @@ class QGemm(Gemm):
         *("A", "a_scale", "a_zero_point", "B", "b_scale", "b_zero_point", "C?", "y_scale?"),
         "y_zero_point?",
     )
+    at = (0, 3)
     macs_in = DType.I8
-
-    def matrices(self, ins: Inputs) -> tuple[int, int]:
-        return 0, 3
 
     def result_dtype(self, ins: Inputs) -> DType:
         return tensor(ins, 8).dtype if has(ins, 8) else first_dtype(ins, 1, 4)

@@ -10,12 +10,11 @@ from ..cost import Work, dim_sum, work_of
 from ..definition import Positive
 from ..dim import Dim
 from ..graph import Inputs
-from ..op import Kind, Op, Types, has, known, tensor
+from ..op import Kind, Op, Types, first_dtype, has, known, tensor
 from ..problem import Recurrence
 from ..types import DType, Shape, TensorType
 from .attention import axis, either, ranked
 from .epilogue import activation_cost
-from .matmul import first_dtype
 
 
 @dataclass(frozen=True)

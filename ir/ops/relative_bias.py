@@ -9,11 +9,10 @@ from ..cost import Traffic, dim_sum
 from ..definition import Natural, Positive
 from ..dim import Dim, dim_min
 from ..graph import Inputs
-from ..op import Kind, Op, Types, has, tensor
+from ..op import Kind, Op, Types, first_dtype, has, tensor
 from ..types import TensorType
 from .attention import axis, either, ranked
 from .contrib_attention import known_extent
-from .matmul import first_dtype
 from .window import result_shape
 
 

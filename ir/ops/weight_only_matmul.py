@@ -9,11 +9,11 @@ from ..definition import Positive
 from ..dim import Dim
 from ..graph import Inputs
 from ..known import Known
-from ..op import Kind, Op, Types, has, known, tensor
+from ..op import Kind, Op, Types, first_dtype, has, known, tensor
 from ..problem import Product
 from ..types import DType, Shape, TensorType
 from .epilogue import activation_cost
-from .matmul import contract, first_dtype
+from .matmul import contract
 from .window import product
 
 

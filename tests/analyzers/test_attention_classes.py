@@ -150,7 +150,7 @@ def test_profiles_of_steps_give_prompts_after_cached_tokens_and_no_mixed_steps(
 ) -> None:
     pd = pytest.importorskip("pandas")
     pytest.importorskip("pyarrow")
-    from perfc.analyzers.tables.llmservingsim_attention import LlmServingSimAttention
+    from perfc.analyzers.tables.llmservingsim import LlmServingSimAttention
 
     new = {
         "device": "RTX4090", "model": "meta-llama/Llama-3.1-8B", "tensor_parallel": 2,

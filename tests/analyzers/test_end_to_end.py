@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from perfc.analyzers.estimators import predictor
 from perfc.analyzers.features.lowering import Lowered, lower
 from perfc.analyzers.intervals.summing import Side
 from perfc.analyzers.runs.backward import backward
@@ -47,14 +46,12 @@ def test_every_row_of_a_backward_pass_has_elements_to_work_on(plan: Plan) -> Non
             assert row.parameters.get("elements", 1) > 0
 
 
-@pytest.mark.skipif(not predictor.available(), reason="no weights")
 def test_training_takes_about_three_times_what_inference_does(plan: Plan) -> None:
     forward, whole = inference(plan).whole, training(plan).whole
     assert 2.2 < whole.time_s / forward.time_s < 4.0
     assert whole.low_s <= whole.time_s <= whole.high_s
 
 
-@pytest.mark.skipif(not predictor.available(), reason="no weights")
 def test_a_faster_machine_takes_less(plan: Plan) -> None:
     slow = Plan.of(GPT2, "p4", {}, "eager-literal", tf32=False)
     assert inference(slow).whole.time_s > 1.5 * inference(plan).whole.time_s

@@ -25,8 +25,8 @@ NAMES = (
 def chain_of_blocks(made: NetworkPredictor) -> GraphTensors:
     """Equal blocks of three nodes with a shortcut, one after another."""
     generator = torch.Generator().manual_seed(0)
-    kinds = torch.randn(3, len(made.nodes), generator=generator)
-    wires = torch.randn(4, max(len(made.edges), 1), generator=generator)
+    kinds = torch.randn(3, len(made.encoding.nodes), generator=generator)
+    wires = torch.randn(4, max(len(made.encoding.edges), 1), generator=generator)
     edges, which = [], []
     for block in range(BLOCKS):
         start = 3 * block
@@ -38,8 +38,8 @@ def chain_of_blocks(made: NetworkPredictor) -> GraphTensors:
     return GraphTensors(
         kinds.repeat(BLOCKS, 1),
         torch.tensor(edges).T.contiguous(),
-        wires[which] if len(made.edges) and made.variant != "no-edge-features" else None,
-        torch.randn(len(made.whole), generator=generator),
+        wires[which] if len(made.encoding.edges) and made.variant != "no-edge-features" else None,
+        torch.randn(len(made.encoding.whole), generator=generator),
     )
 
 

@@ -12,7 +12,6 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 import perfc
-from perfc.analyzers.estimators import predictor
 from perfc.analyzers.estimators.forest import learned
 from perfc.analyzers.features import physics
 from perfc.analyzers.features.classes import Amounts, KernelClass, classes
@@ -268,7 +267,6 @@ def test_a_whole_run_has_no_higher_floor_than_its_kernels(name: str, dtype: str)
     assert run.floor_s <= analysed.roofline.floor_s * SLACK
 
 
-@pytest.mark.skipif(not predictor.available(), reason="no weights")
 @pytest.mark.parametrize("target", ["t4", "rtx3090", "a100"])
 def test_an_analysis_takes_its_own_floor_for_that_of_a_class(
     target: str, monkeypatch: pytest.MonkeyPatch

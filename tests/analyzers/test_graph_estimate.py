@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import perfc
-from perfc.analyzers.estimators import predictor
 from perfc.analyzers.graph.predictor import Budget, GraphEstimates, GraphPredictor, Say
 from perfc.analyzers.graph.rows import Measurements, Quantity
 from perfc.analyzers.graph.weights import SMALL, GraphCard, small_peaks
@@ -157,7 +156,6 @@ def test_small_runs_are_those_that_a_twentieth_is_below() -> None:
         assert sum(one <= least for one in mine) >= SMALL * len(mine)
 
 
-@pytest.mark.skipif(not predictor.available(), reason="no weights")
 @pytest.mark.parametrize("precision", ["f16", "amp f16"])
 @pytest.mark.parametrize("batch", [1, 8])
 def test_a_small_batch_is_no_surer_in_a_precision_that_was_not_run(
@@ -170,14 +168,12 @@ def test_a_small_batch_is_no_surer_in_a_precision_that_was_not_run(
     assert found.high > 1.5 * found.low
 
 
-@pytest.mark.skipif(not predictor.available(), reason="no weights")
 def test_a_batch_like_those_measured_is_as_sure_as_before() -> None:
     found = perfc.predict(MODEL, "rtx4090", dims={"batch": 256}, dtype="f16")
     assert not found.outside
     assert found.high < 1.5 * found.low
 
 
-@pytest.mark.skipif(not predictor.available(), reason="no weights")
 def test_an_analysis_warns_of_a_batch_of_one() -> None:
     path = MODEL.with_name("vit-b16.onnx.gz")
     table = perfc.analyze(path, "rtx4090", runtime="eager", dtype="f16").prediction

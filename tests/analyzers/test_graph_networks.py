@@ -81,7 +81,7 @@ def test_static_features_have_the_length_of_their_papers() -> None:
     assert len(pmgns.static_features(graph, 8)) == len(pmgns.STATIC) == 5
     assert len(trappm.static_features(graph, 8)) == len(trappm.STATIC) == 6
     assert len(perf_graph.graph_vector(graph, 8)) == len(perf_graph.GRAPH) == 18
-    assert len(GnnNf.nodes) == len(nnlqp.NODES) + 3
+    assert len(GnnNf.encoding.nodes) == len(nnlqp.NODES) + 3
 
 
 def test_shares_of_a_perf_graph_sum_to_one() -> None:

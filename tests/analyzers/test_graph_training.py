@@ -43,11 +43,9 @@ def row_features(data: Measurements, row: GraphRow) -> list[float]:
     return [float(row.batch > 1), *(float(row.target == t) for t in TARGETS)]
 
 
-def batches(data: Measurements, nodes: int = 1000, by_batch: bool = False) -> RowBatches:
+def batches(data: Measurements, nodes: int = 1000) -> RowBatches:
     scale = LogScale.of([r.time_s for r in measurements().rows])
-    return RowBatches(
-        data, Quantity.TIME, graph_features, row_features, scale, nodes=nodes, by_batch=by_batch
-    )
+    return RowBatches(data, Quantity.TIME, graph_features, row_features, scale, nodes=nodes)
 
 
 class Network(torch.nn.Module):  # type: ignore[misc, name-defined]
@@ -63,12 +61,11 @@ class Network(torch.nn.Module):  # type: ignore[misc, name-defined]
         return self.head(joined).squeeze(1)
 
 
-@pytest.mark.parametrize("by_batch", [False, True])
-def test_an_epoch_has_every_row_once(by_batch: bool) -> None:
-    found = batches(measurements(), by_batch=by_batch)
+def test_an_epoch_has_every_row_once() -> None:
+    found = batches(measurements())
     index = [i for b in found.epoch(random.Random(0)) for i in b.index.tolist()]
     assert sorted(index) == list(range(len(measurements())))
-    assert len(found.members) == (48 if by_batch else 24)
+    assert len(found.members) == 24
 
 
 def test_a_batch_keeps_graphs_apart() -> None:

@@ -14,7 +14,7 @@ from perfc.analyzers.estimators.forest import computed, inside
 from perfc.analyzers.features.lowering import Lowered
 from perfc.analyzers.features.rows import Protocol
 from perfc.analyzers.tables import sources
-from perfc.analyzers.tables.llmservingsim_layers import MODELS, width_and_depth
+from perfc.analyzers.tables.llmservingsim import MODELS, width_and_depth
 from perfc.machine import load_machine
 from perfc.passes.runtimes import Launch
 

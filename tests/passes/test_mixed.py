@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 
 import perfc
-from perfc.analyzers.estimators import predictor
 from perfc.analyzers.steps.kernels import Autocasting, kernel_times
 from perfc.analyzers.steps.predict import predict_module
 from perfc.analyzers.steps.setting import Precision, Setting
@@ -65,7 +64,6 @@ def test_kernels_are_those_of_the_wide_model(name: str, runtime: str) -> None:
     assert pairs == [(k.kind, k.pattern, k.anchor.loc, len(k.nodes)) for k in both[1]]
 
 
-@pytest.mark.skipif(not predictor.available(), reason="no weights")
 @pytest.mark.parametrize("runtime", ["eager", "inductor"])
 @pytest.mark.parametrize("name", ["resnet50", "vit-b16"])
 def test_kernels_add_up_to_the_step(name: str, runtime: str) -> None:
@@ -82,7 +80,6 @@ def test_kernels_add_up_to_the_step(name: str, runtime: str) -> None:
     assert sum(t.time_s for t in times.values()) == pytest.approx(step.time_s, rel=1e-6)
 
 
-@pytest.mark.skipif(not predictor.available(), reason="no weights")
 def test_casts_cost_what_one_precision_throughout_does_not() -> None:
     def total_s(dtype: str) -> float:
         report = perfc.analyze(

@@ -146,7 +146,6 @@ def _matmul(s: Subject) -> Class:
     if a is None or b is None or y is None or not y.shape or not a.numel or not y.numel:
         return Class(("gemm",), {Term.MAC: s.mac, **traffic(s.nbytes)})
     columns = y.shape[-1]
-    depth = s.mac * max(s.launches, 1) / y.numel if s.launches else 0.0
     depth = s.mac / y.numel
     is_stored = b.is_stored
     batch = 1 if is_stored else max(math.prod(y.shape[:-2]), 1)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
 from perfc.ir.types import bits_of
 
+from .. import physics
+from . import KernelClass
+
 if TYPE_CHECKING:
+    from ..rows import Protocol
     from ..sheet import Sheet
     from . import Array, Columns
 
@@ -32,6 +36,34 @@ class AttentionKernel(IntEnum):
     """Written in Triton."""
     ONE_API = 7
     """Intel's."""
+
+
+class Balance(NamedTuple):
+    """What bounds an attention."""
+
+    mac: Array
+    compute_s: Array
+    device_s: Array
+    nbytes: Array
+
+
+class FusedAttention(KernelClass):
+    """``softmax(q·kᵀ)·v`` in one kernel, over keys and values of which some may be cached."""
+
+    by_framework: ClassVar[tuple[str, ...]] = ("kernel",)
+
+    def balance(self, rows: Columns, dtype: str, sheet: Sheet) -> Balance:
+        """Products and traffic at the rates of the data sheet."""
+        amounts = self.amounts(rows, dtype)
+        nbytes = amounts.read_bytes + amounts.write_bytes
+        compute_s = 2 * amounts.mac / physics.matrix_flop_per_s(dtype, sheet)
+        return Balance(amounts.mac, compute_s, nbytes / sheet.device_bytes_per_s, nbytes)
+
+    def scale_s(self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol) -> Array:
+        """Products or traffic, whichever takes longer, and a launch."""
+        _, compute_s, _, nbytes = self.balance(rows, dtype, sheet)
+        longest = np.maximum(compute_s, memory_s(nbytes, sheet))
+        return longest + physics.latency_s(protocol, sheet)
 
 
 def cache_bytes(rows: Columns, dtype: str) -> Array:

@@ -9,9 +9,9 @@ import numpy as np
 
 from perfc.ir.types import bits_of
 
-from .. import physics
-from . import Amounts, KernelClass
+from . import Amounts
 from .attention import (
+    FusedAttention,
     cache_bytes,
     kernel_features,
     least_mac,
@@ -22,7 +22,6 @@ from .attention import (
 )
 
 if TYPE_CHECKING:
-    from ..rows import Protocol
     from ..sheet import Sheet
     from . import Array, Columns
 
@@ -30,7 +29,7 @@ ROWS_OF_PRODUCT = 16
 """Queries that the smallest matrix instruction multiplies at once."""
 
 
-class AttentionDecode(KernelClass):
+class AttentionDecode(FusedAttention):
     """``softmax(q·kᵀ)·v`` of one query a head in each of ``batch`` sequences.
 
     ``cached_len`` tokens lie in the cache, the new one comes on top. The other columns are those
@@ -44,7 +43,6 @@ class AttentionDecode(KernelClass):
     optional: ClassVar[Mapping[str, float]] = {
         "value_dim": 0, "window": 0, "cache_bits": 0, "kernel": 0,
     }  # fmt: skip
-    by_framework: ClassVar[tuple[str, ...]] = ("kernel",)
     chosen_by: ClassVar[tuple[str, ...]] = ("head_dim",)
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
@@ -69,10 +67,7 @@ class AttentionDecode(KernelClass):
     def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
         """Traffic against caches, blocks against multiprocessors, how far sequences split."""
         log = np.log2
-        amounts = self.amounts(rows, dtype)
-        nbytes = amounts.read_bytes + amounts.write_bytes
-        compute_s = 2 * amounts.mac / physics.matrix_flop_per_s(dtype, sheet)
-        device_s = nbytes / sheet.device_bytes_per_s
+        _, compute_s, device_s, nbytes = self.balance(rows, dtype, sheet)
         seen = length_of(rows)
         cached = cache_bytes(rows, dtype)
         width = rows["head_dim"] + value_dim(rows)
@@ -107,13 +102,6 @@ class AttentionDecode(KernelClass):
         found |= wave_features("split_64", blocks * np.ceil(seen / 64), sheet)
         found |= wave_features("split_128", blocks * np.ceil(seen / 128), sheet)
         return found | kernel_features(rows)
-
-    def scale_s(self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol) -> Array:
-        """Products or traffic, whichever takes longer, and a launch."""
-        amounts = self.amounts(rows, dtype)
-        compute_s = 2 * amounts.mac / physics.matrix_flop_per_s(dtype, sheet)
-        traffic_s = memory_s(amounts.read_bytes + amounts.write_bytes, sheet)
-        return np.maximum(compute_s, traffic_s) + physics.latency_s(protocol, sheet)
 
 
 def length_of(rows: Columns) -> Array:

@@ -10,12 +10,12 @@ import numpy as np
 from perfc.ir.types import bits_of
 
 from .. import physics
-from . import Amounts, KernelClass
+from . import Amounts
 from .attention import (
+    FusedAttention,
     cache_bytes,
     kernel_features,
     least_mac,
-    memory_s,
     reach,
     value_dim,
     wave_features,
@@ -30,7 +30,7 @@ TILE = 128
 """Queries of one thread block, in most kernels."""
 
 
-class AttentionPrefill(KernelClass):
+class AttentionPrefill(FusedAttention):
     """``softmax(q·kᵀ)·v`` fused, ``query_len`` tokens that see ``kv_len``.
 
     ``causal`` is 1 where a query sees the tokens up to its own, which the last ``query_len`` of
@@ -53,7 +53,6 @@ class AttentionPrefill(KernelClass):
     optional: ClassVar[Mapping[str, float]] = {
         "value_dim": 0, "window": 0, "causal": 1, "cache_bits": 0, "kernel": 0,
     }  # fmt: skip
-    by_framework: ClassVar[tuple[str, ...]] = ("kernel",)
     chosen_by: ClassVar[tuple[str, ...]] = ("causal", "head_dim")
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
@@ -80,10 +79,7 @@ class AttentionPrefill(KernelClass):
     def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
         """Balance of products, exponentials and traffic; tiles, waves, and the longest chain."""
         log = np.log2
-        amounts = self.amounts(rows, dtype)
-        nbytes = amounts.read_bytes + amounts.write_bytes
-        compute_s = 2 * amounts.mac / physics.matrix_flop_per_s(dtype, sheet)
-        device_s = nbytes / sheet.device_bytes_per_s
+        mac, compute_s, device_s, nbytes = self.balance(rows, dtype, sheet)
         count = pairs(rows)
         exponentials_s = rows["batch"] * rows["heads"] * count / sheet.special_op_per_s("f32")
         walk_s = chain_s(rows, dtype, sheet)
@@ -92,7 +88,7 @@ class AttentionPrefill(KernelClass):
         found = {
             "log_bound_s": log(np.maximum(compute_s, device_s)),
             "log_intensity": log(compute_s / device_s),
-            "log_mac": log(amounts.mac),
+            "log_mac": log(mac),
             "log_exponentials": log(exponentials_s / compute_s),
             "log_chain_s": log(walk_s),
             "log_chain_share": log(walk_s / compute_s),
@@ -121,11 +117,8 @@ class AttentionPrefill(KernelClass):
 
     def scale_s(self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol) -> Array:
         """Products, traffic or the longest walk, whichever takes longest, and a launch."""
-        amounts = self.amounts(rows, dtype)
-        compute_s = 2 * amounts.mac / physics.matrix_flop_per_s(dtype, sheet)
-        traffic_s = memory_s(amounts.read_bytes + amounts.write_bytes, sheet)
-        longest = np.maximum(compute_s, chain_s(rows, dtype, sheet))
-        return np.maximum(longest, traffic_s) + physics.latency_s(protocol, sheet)
+        walk_s = chain_s(rows, dtype, sheet) + physics.latency_s(protocol, sheet)
+        return np.maximum(super().scale_s(rows, dtype, sheet, protocol), walk_s)
 
 
 def cached_len(rows: Columns) -> Array:

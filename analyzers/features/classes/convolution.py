@@ -11,7 +11,8 @@ from perfc.ir.types import bits_of
 
 from .. import reach
 from ..rows import Protocol
-from . import Amounts, KernelClass
+from . import Amounts
+from .called import Called
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,10 +20,8 @@ if TYPE_CHECKING:
     from ..sheet import Sheet
     from . import Array, Columns
 
-EAGER_S = 75e-6
 
-
-class Convolution(KernelClass):
+class Convolution(Called):
     """``out_h`` × ``out_w`` results of ``out_channels`` from a window of ``in_channels``.
 
     Stride-one windows may use minimal filtering, which cuts the products of the direct count by
@@ -34,6 +33,7 @@ class Convolution(KernelClass):
     """
 
     name: ClassVar[str] = "convolution"
+    eager_s: ClassVar[float] = 75e-6
     parameters: ClassVar[tuple[str, ...]] = (
         "batch", "in_channels", "out_channels", "in_h", "in_w", "out_h", "out_w",
         "kernel_h", "kernel_w",
@@ -73,13 +73,13 @@ class Convolution(KernelClass):
         """The product a convolution is: rows of positions, columns of channels."""
         compute, traffic = self.compute_s(rows, dtype, sheet), self.traffic_s(rows, dtype, sheet)
         body = compute + traffic
-        large = body > EAGER_S / 3
+        large = body > self.eager_s / 3
         positions = rows["batch"] * rows["out_h"] * rows["out_w"]
         channels = rows["out_channels"] / rows["groups"]
         amounts = self.amounts(rows, dtype)
         nbytes = amounts.read_bytes + amounts.write_bytes
         found = {
-            "log_body": np.log(body / EAGER_S),
+            "log_body": np.log(body / self.eager_s),
             "log_intensity": np.log(compute / traffic) * large,
             "log_positions": np.log2(positions),
             "log_in": np.log2(rows["in_channels"] / rows["groups"]),
@@ -105,11 +105,9 @@ class Convolution(KernelClass):
         found["log_tiles"] = np.log2(tiles * np.ceil(channels / 32) / sheet.sm_count)
         return found
 
-    def scale_s(self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol) -> Array:
-        """Direct products, bytes, and the call."""
-        call = reach.call_s(protocol, sheet, EAGER_S)
-        body = self.compute_s(rows, dtype, sheet) + self.traffic_s(rows, dtype, sheet)
-        return reach.joined_s(call, body)
+    def body_s(self, rows: Columns, dtype: str, sheet: Sheet) -> Array:
+        """Direct products, and bytes."""
+        return self.compute_s(rows, dtype, sheet) + self.traffic_s(rows, dtype, sheet)
 
     def compute_s(self, rows: Columns, dtype: str, sheet: Sheet) -> Array:
         """Direct products at the rate of the element type."""

@@ -8,19 +8,15 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from .. import reach
-from . import Amounts, KernelClass
+from . import Amounts
+from .called import Called
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from ..rows import Protocol
     from ..sheet import Sheet
     from . import Array, Columns
 
-EAGER_S = 28e-6
 
-
-class Elementwise(KernelClass):
+class Elementwise(Called):
     """``elements`` results, each from as many operands.
 
     ``operands`` counts tensors and scalars read, ``tensor_operands`` those of full size; ``alu``
@@ -28,11 +24,11 @@ class Elementwise(KernelClass):
     """
 
     name: ClassVar[str] = "elementwise"
+    eager_s: ClassVar[float] = 28e-6
     parameters: ClassVar[tuple[str, ...]] = ("elements", "read_bytes", "write_bytes")
     optional: ClassVar[Mapping[str, float]] = {
         "alu": 0, "sfu": 0, "operands": 1, "tensor_operands": 1,
     }  # fmt: skip
-    categories: ClassVar[tuple[str, ...]] = reach.CATEGORIES
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
         """As counted in the IR."""
@@ -46,13 +42,13 @@ class Elementwise(KernelClass):
 
         Nothing else of the machine: hosts differ more than machines.
         """
-        body = self.body_s(rows, sheet)
-        large = body > EAGER_S / 2
+        body = self.body_s(rows, dtype, sheet)
+        large = body > self.eager_s / 2
         nbytes = rows["read_bytes"] + rows["write_bytes"]
         special = rows["sfu"] / np.maximum(rows["elements"], 1)
         special_s = rows["sfu"] / sheet.special_op_per_s("f32")
         return {
-            "log_body": np.log(body / EAGER_S),
+            "log_body": np.log(body / self.eager_s),
             "log_beyond_l2": np.clip(np.log(nbytes / max(sheet.l2_bytes, 1.0)), -3, 3) * large,
             "special": special,
             "special_share": special_s / body * large,
@@ -60,18 +56,8 @@ class Elementwise(KernelClass):
             "scalar_operands": rows["operands"] - rows["tensor_operands"],
         }
 
-    def category(
-        self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol
-    ) -> NDArray[np.intp]:
-        """Whether the launch or the body takes longest."""
-        return reach.category(self.body_s(rows, sheet), EAGER_S)
-
-    def scale_s(self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol) -> Array:
-        """Bytes at the bandwidth that kernels reach, and the call."""
-        return reach.joined_s(reach.call_s(protocol, sheet, EAGER_S), self.body_s(rows, sheet))
-
-    def body_s(self, rows: Columns, sheet: Sheet) -> Array:
-        """The kernel alone."""
+    def body_s(self, rows: Columns, dtype: str, sheet: Sheet) -> Array:
+        """Bytes at the bandwidth that kernels reach."""
         nbytes = np.maximum(rows["read_bytes"] + rows["write_bytes"], 1.0)
         body: Array = nbytes / reach.memory_bytes_per_s(sheet)
         return body

@@ -10,7 +10,8 @@ import numpy as np
 from .. import lanes, reach
 from ..lanes import ITEM
 from ..rows import Protocol
-from . import Amounts, KernelClass
+from . import Amounts
+from .called import Called
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -18,20 +19,20 @@ if TYPE_CHECKING:
     from ..sheet import Sheet
     from . import Array, Columns
 
-EAGER_S = 38e-6
 OVERLAP = 2.5
 """Order of the norm that joins arithmetic and traffic: loads run well ahead of their use."""
 FILLS = ((128, 128), (128, 64), (64, 64), (32, 128), (128, 32))
 """Rows and columns of tiles whose filling is a feature."""
 
 
-class MatmulF32(KernelClass):
+class MatmulF32(Called):
     """``y[batch, m, n] = x[batch, m, k] · w[batch, k, n]`` in FP32 throughout.
 
     ``transposed`` is 1 where ``w`` is stored as ``[n, k]``, as the weights of linear layers are.
     """
 
     name: ClassVar[str] = "matmul_f32"
+    eager_s: ClassVar[float] = 38e-6
     parameters: ClassVar[tuple[str, ...]] = ("m", "n", "k")
     optional: ClassVar[Mapping[str, float]] = {"batch": 1, "transposed": 0}
     categories: ClassVar[tuple[str, ...]] = ("batched", "single", "back to back")
@@ -58,11 +59,11 @@ class MatmulF32(KernelClass):
         """Tiles and waves, alignment, and the balance of arithmetic and traffic."""
         m, n, k, batch = rows["m"], rows["n"], rows["k"], rows["batch"]
         compute, traffic = self.compute_s(rows, sheet), self.traffic_s(rows, sheet)
-        body = self.body_s(rows, sheet)
-        large = body > EAGER_S / 3
+        body = self.body_s(rows, dtype, sheet)
+        large = body > self.eager_s / 3
         nbytes = ITEM * batch * (m * k + k * n + m * n)
         found = {
-            "log_body": np.log(body / EAGER_S),
+            "log_body": np.log(body / self.eager_s),
             "log_intensity": np.log(compute / traffic) * large,
             "log_m": np.log2(m),
             "log_n": np.log2(n),
@@ -84,13 +85,8 @@ class MatmulF32(KernelClass):
             found[f"waves_{height}x{width}"] = np.clip(np.log2(tiles / sheet.sm_count), -6, 6)
         return found
 
-    def scale_s(self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol) -> Array:
-        """The best of the tile shapes in whole waves, operands once, and the call."""
-        call = reach.call_s(protocol, sheet, EAGER_S)
-        return reach.joined_s(call, self.body_s(rows, sheet))
-
-    def body_s(self, rows: Columns, sheet: Sheet) -> Array:
-        """The kernel alone: arithmetic and traffic that overlap in part."""
+    def body_s(self, rows: Columns, dtype: str, sheet: Sheet) -> Array:
+        """The best of the tile shapes in whole waves, and operands once, which overlap in part."""
         compute, traffic = self.compute_s(rows, sheet), self.traffic_s(rows, sheet)
         body: Array = (compute**OVERLAP + traffic**OVERLAP) ** (1 / OVERLAP)
         return body

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from abc import abstractmethod
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from perfc.ir.types import bits_of
 
 from .. import reach
+from .called import Called
 
 if TYPE_CHECKING:
     from ..sheet import Sheet
@@ -29,38 +31,40 @@ def pressure(rows: Columns, threads: Array, dtype: str, sheet: Sheet) -> Array:
     return found
 
 
-def passes(
-    rows: Columns, once: float, again: Array, threads: Array, dtype: str, sheet: Sheet
-) -> Array:
-    """How often the tensor passes device memory.
+class Rowwise(Called):
+    """``rows`` of ``cols`` elements, each row worked on by one block."""
 
-    Args:
-        rows: ``rows`` and ``cols``.
-        once: passes whatever the caches hold.
-        again: further passes where they hold nothing.
-        threads: of a block, which works on one row.
-        dtype: element type.
-        sheet: of the machine.
-    """
-    lost = 1 / (1 + np.exp(-STEEPNESS * pressure(rows, threads, dtype, sheet)))
-    times: Array = once + again * lost
-    return times
+    parameters: ClassVar[tuple[str, ...]] = ("rows", "cols")
 
+    @abstractmethod
+    def threads(self, rows: Columns) -> Array:
+        """Of a block."""
 
-def features(
-    rows: Columns, body: Array, call: float, threads: Array, dtype: str, sheet: Sheet
-) -> dict[str, Array]:
-    """Body against call, waves of blocks, and how caches are filled; see `passes`."""
-    large = body > call / 2
-    waves = rows["rows"] / (sheet.sm_count * sheet.threads_per_sm / threads)
-    flop_s = rows["rows"] * rows["cols"] / sheet.vector_flop_per_s("f32")
-    return {
-        "log_body": np.log(body / call),
-        "log_cols": np.log2(rows["cols"]),
-        "waves": np.clip(np.log2(waves), -4, 4),
-        "tail": (np.ceil(waves) / waves - 1) * (large & (waves < 20)),
-        "pressure": np.clip(pressure(rows, threads, dtype, sheet), -3, 3) * large,
-        "aligned": (rows["cols"] % 4 == 0).astype(float),
-        "log_flop": np.log(flop_s / body) * large,
-        "iterations": np.ceil(rows["cols"] / 4 / threads),
-    }
+    @abstractmethod
+    def again(self, rows: Columns) -> Array:
+        """Passes over device memory, besides a read and a write, where caches hold nothing."""
+
+    def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
+        """Body against call, waves of blocks, and how caches are filled."""
+        threads, body = self.threads(rows), self.body_s(rows, dtype, sheet)
+        large = body > self.eager_s / 2
+        waves = rows["rows"] / (sheet.sm_count * sheet.threads_per_sm / threads)
+        flop_s = rows["rows"] * rows["cols"] / sheet.vector_flop_per_s("f32")
+        return {
+            "log_body": np.log(body / self.eager_s),
+            "log_cols": np.log2(rows["cols"]),
+            "waves": np.clip(np.log2(waves), -4, 4),
+            "tail": (np.ceil(waves) / waves - 1) * (large & (waves < 20)),
+            "pressure": np.clip(pressure(rows, threads, dtype, sheet), -3, 3) * large,
+            "aligned": (rows["cols"] % 4 == 0).astype(float),
+            "log_flop": np.log(flop_s / body) * large,
+            "iterations": np.ceil(rows["cols"] / 4 / threads),
+        }
+
+    def body_s(self, rows: Columns, dtype: str, sheet: Sheet) -> Array:
+        """Traffic of the passes at the bandwidth that kernels reach."""
+        nbytes = rows["rows"] * rows["cols"] * bits_of(dtype) / 8
+        log_pressure = pressure(rows, self.threads(rows), dtype, sheet)
+        lost = 1 / (1 + np.exp(-STEEPNESS * log_pressure))
+        body: Array = nbytes * (2.0 + self.again(rows) * lost) / reach.memory_bytes_per_s(sheet)
+        return body

@@ -9,16 +9,13 @@ from typing import TYPE_CHECKING, ClassVar
 from perfc.errors import PerfcError
 
 from ...tables.timm import TABLE, Measured, graph_folder, measured
-from ...tables.timm_variants import forms, parameters, variants
+from ...tables.timm_variants import forms, parameters, read_variants
 from ..encode import encode, encode_module
 from ..model_graph import ModelGraph
 from ..rows import GraphRow
 from . import GraphDataset
 
 if TYPE_CHECKING:
-    from perfc.ir.graph import Module
-    from perfc.passes.manager import Analyses
-
     from ...steps.setting import Setting
 
 FOLDED = "--folded-"
@@ -55,7 +52,7 @@ class Timm(GraphDataset):
             return None
         if not form:
             return encoded_file(graph, path, settings)
-        made, am = _read(path)
+        made, am = read_variants(path)
         return encode(graph, made[int(form)], am, settings)
 
 
@@ -63,26 +60,12 @@ def _forms(path: Path, rows: Sequence[Measured]) -> Iterator[str]:
     """Name of the graph that each row of a file was run on."""
     stated = [row.parameters for row in rows]
     try:
-        found = forms([parameters(one) for one in _read(path)[0]], stated)
+        found = forms([parameters(one) for one in read_variants(path)[0]], stated)
     except PerfcError:
         # what cannot be read is said when it is encoded
         found = [0] * len(rows)
     for row, form in zip(rows, found, strict=True):
         yield f"{row.file}{FOLDED}{form}" if form else row.file
-
-
-def _read(path: Path) -> tuple[list[Module], Analyses]:
-    """Every form of a model file, and the analyses that made them."""
-    from perfc.frontend import load
-    from perfc.frontend.collector import paused_collector
-    from perfc.passes.canonicalize import Canonicalize
-    from perfc.passes.manager import Analyses
-    from perfc.passes.shapes import Shapes
-
-    with paused_collector():
-        am = Analyses()
-        module = am.apply(Canonicalize(), am.apply(Shapes(), load(path)))
-        return variants(module, am), am
 
 
 def encoded_file(graph: str, path: Path, settings: Iterable[Setting]) -> ModelGraph:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import exp, log
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -77,19 +77,9 @@ class Batch:
 
     def to(self, device: torch.device) -> Batch:
         """On a device."""
-        return Batch(
-            self.x.to(device),
-            self.edge_index.to(device),
-            None if self.edge_attr is None else self.edge_attr.to(device),
-            None if self.u is None else self.u.to(device),
-            self.graph_of_node.to(device),
-            self.graph_of_row.to(device),
-            self.row.to(device),
-            self.y.to(device),
-            self.index,
-            self.graphs,
-            None if self.count is None else self.count.to(device),
-        )
+        tensors = {n: t for n, t in vars(self).items() if isinstance(t, Tensor) and n != "index"}
+        moved: dict[str, Any] = {n: t.to(device) for n, t in tensors.items()}
+        return replace(self, **moved)
 
 
 @dataclass(frozen=True)
@@ -153,11 +143,9 @@ class RowBatches:
     Args:
         data: rows and graphs.
         quantity: what is learned.
-        graph_encoder: features of a graph; called once a graph, or once a graph and batch.
+        graph_encoder: features of a graph; called once a graph, at batch 1.
         row_encoder: features of a row that its graph does not have.
         scale: of ``y``.
-        by_batch: whether a graph is encoded at each batch it was measured with, as another graph;
-            otherwise once, at batch 1.
         nodes: of a mini-batch, about; equal ones count as often as they occur.
         cache: encoded graphs, shared between training and validation.
     """
@@ -170,18 +158,16 @@ class RowBatches:
         row_encoder: RowEncoder,
         scale: LogScale,
         *,
-        by_batch: bool = False,
         nodes: int = NODES_PER_BATCH,
-        cache: dict[tuple[str, int], GraphTensors] | None = None,
+        cache: dict[str, GraphTensors] | None = None,
     ) -> None:
         self.data, self.quantity, self.scale, self.nodes = data, quantity, scale, nodes
         self.graphs = {} if cache is None else cache
-        self.members: dict[tuple[str, int], list[int]] = {}
+        self.members: dict[str, list[int]] = {}
         for i, row in enumerate(data.rows):
-            key = (row.graph, row.batch if by_batch else 1)
-            self.members.setdefault(key, []).append(i)
-            if key not in self.graphs:
-                self.graphs[key] = graph_encoder(data.graph(row), float(key[1]))
+            self.members.setdefault(row.graph, []).append(i)
+            if row.graph not in self.graphs:
+                self.graphs[row.graph] = graph_encoder(data.graph(row), 1.0)
         self.sizes = {key: self.graphs[key].operators for key in self.members}
         encoded = [list(map(float, row_encoder(data, row))) for row in data.rows]
         width = len(encoded[0]) if encoded else 0
@@ -196,7 +182,7 @@ class RowBatches:
     def epoch(self, generator: random.Random | None = None) -> Iterator[Batch]:
         """Every row once; shuffled, graphs of about a size together, if a generator is given."""
         keys = sorted(self.members, key=lambda k: (self.sizes[k], k))
-        chunks: list[list[tuple[str, int]]] = []
+        chunks: list[list[str]] = []
         if generator is not None:
             jitter = {k: self.sizes[k] * generator.uniform(0.5, 2.0) for k in keys}
             keys.sort(key=jitter.__getitem__)
@@ -213,7 +199,7 @@ class RowBatches:
         for chunk in chunks:
             yield self.collated(chunk)
 
-    def collated(self, keys: Sequence[tuple[str, int]]) -> Batch:
+    def collated(self, keys: Sequence[str]) -> Batch:
         """Graphs and all their rows as one batch."""
         graphs = [self.graphs[k] for k in keys]
         sizes = torch.tensor([len(g.x) for g in graphs])

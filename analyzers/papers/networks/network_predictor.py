@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
@@ -17,8 +17,9 @@ from ...graph.rows import GraphRow, Measurements, Quantity
 from ...graph.schema import Schema
 from .batches import Batch, GraphTensors, LogScale, RowBatches, Standard
 from .equal_nodes import merged
+from .node_features import Encoding
 from .row_features import ROW, row_features
-from .train import Loss, Trained, TrainRecipe, fit_network, huber, predicted, seeded
+from .train import Loss, Step, Trained, TrainRecipe, fit_network, huber, predicted, seeded
 
 if TYPE_CHECKING:
     from ...features.classes import Array
@@ -39,21 +40,17 @@ class NetworkPredictor(GraphPredictor):
     of the row, as every count that grows with it grows linearly.
 
     Attributes:
-        nodes: columns of the node table.
+        encoding: what is read of a graph.
         layers: how often messages are passed, so that operators that are equal to that depth are
             passed once; 0 to pass every one.
-        edges: columns of the edge table; empty for networks that read none.
-        whole: columns of the graph's vector; empty for none.
         hidden: width in the paper.
         recipe: of the training, as in the paper.
         short: recipe of runs with less than the paper's time and width; None keeps the paper's.
         loss: of a batch.
     """
 
-    nodes: Schema
+    encoding: Encoding
     layers: int = 0
-    edges: Schema = Schema("no edges", ())
-    whole: Schema = Schema("no graph", ())
     hidden: ClassVar[int]
     recipe: ClassVar[TrainRecipe]
     short: ClassVar[TrainRecipe | None] = None
@@ -66,20 +63,6 @@ class NetworkPredictor(GraphPredictor):
         self.scale = LogScale(0.0, 1.0)
         self.made: nn.Module | None = None
         self.trained: Trained | None = None
-
-    @abstractmethod
-    def node_table(self, graph: ModelGraph, batch: float) -> Array:
-        """``[nodes, len(self.nodes)]``."""
-
-    def edge_table(self, graph: ModelGraph, batch: float) -> Array | None:
-        """``[edges, len(self.edges)]``; None where the network reads none."""
-        del graph, batch
-        return None
-
-    def graph_vector(self, graph: ModelGraph, batch: float) -> Sequence[float]:
-        """``[len(self.whole)]``."""
-        del graph, batch
-        return ()
 
     @abstractmethod
     def network(self) -> nn.Module:
@@ -99,29 +82,18 @@ class NetworkPredictor(GraphPredictor):
         used = {r.graph for r in (*train.rows, *validation.rows)}
         rest = self.prepare({n: train.graphs[n] for n in sorted(used)}, budget, say)
         self.made = self.network()
-        cache: dict[tuple[str, int], GraphTensors] = {}
+        cache: dict[str, GraphTensors] = {}
         is_short = budget.is_short or budget.scale < 1
         recipe = self.short if is_short and self.short is not None else self.recipe
-        self.trained = self.train_network(
-            self.made,
-            self.batches(train, cache),
-            self.batches(validation, cache),
-            recipe,
-            rest,
-            say,
-        )
+        self.trained = fit_network(
+            self.made, self.batches(train, cache), self.batches(validation, cache), recipe, rest,
+            say, loss=type(self).loss, step=self.step(train, recipe, budget.seed),
+        )  # fmt: skip
 
-    def train_network(
-        self,
-        network: nn.Module,
-        train: RowBatches,
-        validation: RowBatches,
-        recipe: TrainRecipe,
-        budget: Budget,
-        say: Say,
-    ) -> Trained:
-        """The supervised training."""
-        return fit_network(network, train, validation, recipe, budget, say, loss=type(self).loss)
+    def step(self, train: Measurements, recipe: TrainRecipe, seed: int) -> Step | None:
+        """One update of the supervised training; None for that by ``loss``."""
+        del train, recipe, seed
+        return None
 
     def predict(self, data: Measurements) -> Array:
         """The quantity of every row."""
@@ -129,7 +101,7 @@ class NetworkPredictor(GraphPredictor):
             raise PerfcError(f"{self.name} is not trained", hint="call fit first")
         return predicted(self.made, self.batches(data, {}))
 
-    def batches(self, data: Measurements, cache: dict[tuple[str, int], GraphTensors]) -> RowBatches:
+    def batches(self, data: Measurements, cache: dict[str, GraphTensors]) -> RowBatches:
         """Rows as mini-batches of standardised graphs."""
         return RowBatches(
             data, self.quantity, self.passed, self._row, self.scale, cache=cache
@@ -149,13 +121,13 @@ class NetworkPredictor(GraphPredictor):
 
     def raw(self, graph: ModelGraph, batch: float) -> GraphTensors:
         """One graph as its tables are."""
-        edges = self.edge_table(graph, batch)
-        vector = self.graph_vector(graph, batch)
+        tables, vector = self.encoding, self.encoding.graph_vector
+        edges = None if tables.edge_table is None else tables.edge_table(graph, batch)
         return GraphTensors(
-            torch.from_numpy(self.node_table(graph, batch)).float(),
+            torch.from_numpy(tables.node_table(graph, batch)).float(),
             torch.from_numpy(graph.ops.edges),
             None if edges is None else torch.from_numpy(edges).float(),
-            torch.tensor(vector, dtype=torch.float32) if len(vector) else None,
+            None if vector is None else torch.tensor(vector(graph, batch), dtype=torch.float32),
         )
 
     def _row(self, data: Measurements, row: GraphRow) -> list[float]:
@@ -167,7 +139,7 @@ class NetworkPredictor(GraphPredictor):
         raw = [self.raw(train.graphs[n], 1.0) for n in sorted({r.graph for r in train.rows})]
         rows = torch.tensor([row_features(train, r) for r in train.rows], dtype=torch.float32)
         self.standards = {
-            NODE: plain_indicators(Standard.of([g.x for g in raw]), self.nodes),
+            NODE: plain_indicators(Standard.of([g.x for g in raw]), self.encoding.nodes),
             ROWS: plain_indicators(Standard.of([rows]), ROW),
         }
         edges = [g.edge_attr for g in raw if g.edge_attr is not None]
@@ -207,7 +179,8 @@ class NetworkPredictor(GraphPredictor):
 
     def digests(self) -> list[str]:
         """Of everything the network reads."""
-        return [s.digest for s in (self.nodes, self.edges, self.whole, ROW)]
+        read = self.encoding
+        return [s.digest for s in (read.nodes, read.edges, read.whole, ROW)]
 
     def restore(self, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> None:
         """Weights of the same features.

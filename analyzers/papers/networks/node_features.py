@@ -1,16 +1,45 @@
-"""Pieces that the papers' node vectors are made of."""
+"""What networks read of a graph, and the pieces that the papers' vectors are made of."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from ...graph.model_graph import ModelGraph
+from ...graph.schema import Schema
 
 if TYPE_CHECKING:
     from ...features.classes import Array
 
 OTHER = "other"
+
+GraphTable = Callable[[ModelGraph, float], "Array"]
+"""Features of a graph at a batch."""
+NO_GRAPH, NO_EDGES = Schema("no graph", ()), Schema("no edges", ())
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """What a network reads of a graph.
+
+    Args:
+        nodes: columns of the node table.
+        node_table: ``[nodes, len(nodes)]``.
+        whole: columns of the graph's vector; empty for none.
+        graph_vector: ``[len(whole)]``; None where the network reads none.
+        edges: columns of the edge table; empty for none.
+        edge_table: ``[edges, len(edges)]``; None where the network reads none.
+    """
+
+    nodes: Schema
+    node_table: GraphTable
+    whole: Schema = NO_GRAPH
+    graph_vector: Callable[[ModelGraph, float], Sequence[float]] | None = None
+    edges: Schema = NO_EDGES
+    edge_table: GraphTable | None = None
 
 
 def one_hot(names: Sequence[str], vocabulary: Sequence[str]) -> Array:

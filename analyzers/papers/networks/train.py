@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from ...features.classes import Array
 
 Loss = Callable[[nn.Module, Batch], Tensor]
+Step = Callable[[nn.Module, torch.optim.Optimizer, Batch], float]
+"""One update from a mini-batch; gives the loss."""
 CHECKPOINT, STATE, LOG = "checkpoint.safetensors", "state.json", "log.csv"
 FIELDS = ("epoch", "seconds", "loss", "validation_mape", "learning_rate")
 
@@ -144,7 +146,7 @@ def fit_network(
     say: Say,
     *,
     loss: Loss = huber,
-    step: Callable[[nn.Module, torch.optim.Optimizer, Batch], float] | None = None,
+    step: Step | None = None,
 ) -> Trained:
     """Train in place; the network ends with the weights that were best on validation.
 
@@ -156,7 +158,7 @@ def fit_network(
         budget: seed, time, folder of checkpoints.
         say: is told every tenth epoch.
         loss: of a batch.
-        step: one update, in place of that by ``loss``; gives the loss.
+        step: in place of that by ``loss``.
     """
     place = device()
     network.to(place)

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import isfinite
 from pathlib import Path
 
 from perfc.vegalite import svg
 
 from ...graph.store import write_file
+from ..scoreboard import aligned, table
 from .bench import GraphFigure
 
 HEAD = (
     "predictor", "held out", "rows of", "n", "MAPE", "± folds", "median", "RMSE", "within 5 %",
     "within 10 %", "τ", "in 90 %", "trained in s", "row in ms",
 )  # fmt: skip
-TEXT_COLUMNS = 3
+WORDS = range(3)
 COLUMNS = (
     "Tested rows are of architectures, families or machines that were not trained on.\n"
     "*MAPE* is the mean of |predicted / measured − 1|, *τ* Kendall's rank correlation, *in 90 %* "
@@ -41,17 +42,15 @@ def written(figures: Sequence[GraphFigure], form: str, origin: str = "") -> str:
         case "markdown":
             return page(figures, origin)
         case _:
-            return "\n".join(_text(figures)) + "\n"
+            return "\n".join(aligned(HEAD, map(_cells, figures), WORDS)) + "\n"
 
 
 def page(figures: Sequence[GraphFigure], origin: str) -> str:
     """A page of Markdown: what the columns are, what wrote it, and the table."""
     datasets = ", ".join(dict.fromkeys(f.dataset for f in figures))
-    lines = [f"| {' | '.join(HEAD)} |"]
-    lines.append("|" + " --- |" * TEXT_COLUMNS + " ---: |" * (len(HEAD) - TEXT_COLUMNS))
-    lines += [f"| {' | '.join(_cells(f))} |" for f in figures]
     title = f"# Accuracy: whole models from their graphs{datasets and f', {datasets}'}"
-    return "\n\n".join(part for part in (title, COLUMNS, origin, "\n".join(lines)) if part) + "\n"
+    parts = (title, COLUMNS, origin, table(HEAD, map(_cells, figures), WORDS))
+    return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def plain(figure: GraphFigure) -> Mapping[str, object]:
@@ -72,17 +71,6 @@ def _cells(f: GraphFigure) -> tuple[str, ...]:
         f"{f.tau:.3f}" if isfinite(f.tau) else "–", _share(f.coverage), f"{f.fit_s:.0f}",
         f"{f.row_s * 1e3:.2f}",
     )  # fmt: skip
-
-
-def _text(figures: Sequence[GraphFigure]) -> Iterator[str]:
-    table = [HEAD, *map(_cells, figures)]
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    for row in table:
-        cells = (
-            cell.ljust(width) if index < TEXT_COLUMNS else cell.rjust(width)
-            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        yield "  ".join(cells).rstrip()
 
 
 def write_plots(figures: Sequence[GraphFigure], folder: Path) -> list[Path]:

@@ -1,18 +1,28 @@
-"""Linear layers of LLMServingSim's profiles: matrix products that vLLM calls, by a profiler."""
+"""LLMServingSim's profiles of vLLM: attention, and the matrix products of linear layers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from ..features.classes.attention import AttentionKernel
 from ..features.rows import Protocol, Rows
 from . import Source, read_parquet, target_of
-from .llmservingsim_attention import HEAD_DIM, TARGETS
 from .vidur_mlp import COMPUTED
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ..features.classes import Array
+
+HEAD_DIM = 128.0
+TARGETS = {"A6000": "rtx-a6000"}
+"""Devices whose names are no target's."""
+OLD = "v0_torch_profiler"
 
 
 @dataclass(frozen=True)
@@ -35,9 +45,64 @@ MODELS: Mapping[str, Extents] = {
     "Qwen/Qwen3-32B": Extents(5120, 25600, 64, 8, 151936),
 }
 """From the models' published configurations."""
+NO_ATTENTION = frozenset({"Qwen/Qwen3-32B"})
+"""Models of which the layers are taken alone."""
 DENSE, STEP = 64, 16
 """Lengths up to the first are all kept, above only those at and behind multiples of the second:
 two lengths side by side differ by noise, and the older profiler has every one up to 2048."""
+
+
+class LlmServingSimAttention(Source):
+    """``llmservingsim_attention.parquet``: vLLM's attention kernels, MIT.
+
+    Steps that mix prompts with single tokens are no row of a class. The older profiler states
+    tokens of a cache in a way that fits neither one sequence nor all, so that its single tokens
+    are left out; of its prompts ``kv_prefill`` counts the new tokens, of the newer one's not.
+    """
+
+    name: ClassVar[str] = "llmservingsim_attention"
+    files: ClassVar[tuple[str, ...]] = ("llmservingsim_attention.parquet",)
+
+    def rows(self, folder: Path) -> Iterator[Rows]:
+        """Blocks by device, profiler, model and its shards."""
+        frame = read_parquet(folder / self.files[0]).fillna({"n_decode": 0})
+        frame = frame[frame["model"].isin(sorted(MODELS.keys() - NO_ATTENTION))]
+        keys = ["device", "profiler", "model", "tensor_parallel"]
+        for (device, profiler, model, shards), block in frame.groupby(keys, observed=True):
+            prompts = block[(block["prefill_chunk"] > 0) & (block["n_decode"] == 0)]
+            tokens = block[(block["prefill_chunk"] == 0) & (block["n_decode"] > 0)]
+            extents = MODELS[str(model)]
+            heads = [n / float(str(shards)) for n in (extents.heads, extents.kv_heads)]
+            for name, part in (("attention_prefill", prompts), ("attention_decode", tokens)):
+                if not len(part) or (part is tokens and profiler == OLD):
+                    continue
+                shape = {"heads": heads[0], "kv_heads": heads[1], "head_dim": HEAD_DIM}
+                kernel = AttentionKernel.UNKNOWN if profiler == OLD else AttentionKernel.FLASH_2
+                constant = {n: np.full(len(part), v) for n, v in shape.items()}
+                constant["kernel"] = np.full(len(part), float(kernel))
+                yield Rows(
+                    name,
+                    target_of(TARGETS.get(str(device), str(device))),
+                    "bf16",
+                    Protocol.KERNELS,
+                    "vllm",
+                    constant | lengths(part, old=profiler == OLD),
+                    part["latency_us"].to_numpy(np.float64) * 1e-6,
+                )
+
+
+def lengths(part: pd.DataFrame, *, old: bool) -> dict[str, Array]:
+    """Batch, new tokens and those that they see."""
+
+    def column(name: str) -> Array:
+        found: Array = part[name].to_numpy(np.float64)
+        return found
+
+    chunk = column("prefill_chunk")
+    if chunk[0] == 0:
+        return {"batch": column("n_decode"), "cached_len": column("kv_decode")}
+    seen = column("kv_prefill") + (0 if old else chunk)
+    return {"batch": np.ones(len(part)), "query_len": chunk, "kv_len": seen}
 
 
 class LlmServingSimLayers(Source):

@@ -1,0 +1,40 @@
+"""What classes share whose rows are eager calls: a body, and a call that overlaps it."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, ClassVar
+
+from .. import reach
+from . import KernelClass
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from ..rows import Protocol
+    from ..sheet import Sheet
+    from . import Array, Columns
+
+
+class Called(KernelClass):
+    """A kernel and the eager call that launches it, which overlap a little."""
+
+    eager_s: ClassVar[float]
+    """Of one eager call on the hosts that were measured."""
+    categories: ClassVar[tuple[str, ...]] = reach.CATEGORIES
+
+    @abstractmethod
+    def body_s(self, rows: Columns, dtype: str, sheet: Sheet) -> Array:
+        """The kernel alone."""
+
+    def category(
+        self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol
+    ) -> NDArray[np.intp]:
+        """Whether the launch or the body takes longest."""
+        return reach.category(self.body_s(rows, dtype, sheet), self.eager_s)
+
+    def scale_s(self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol) -> Array:
+        """The body at rates that kernels reach, and the call."""
+        call = reach.call_s(protocol, sheet, self.eager_s)
+        return reach.joined_s(call, self.body_s(rows, dtype, sheet))
