@@ -26,10 +26,11 @@ from ..artefacts.forest import ARRAYS, Forest
 from ..graph.predictor import Budget, GraphEstimates, GraphPredictor, Say
 from ..graph.rows import Measurements, Quantity
 from ..intervals.conformal import LEAST_SPREAD, Band, Unseen, band, excess
+from ..intervals.offsets import Offsets
 from ..intervals.unseen import LeftOut
 from ..tables.architectures import FAMILY_PARTS, Part, families_in_turn
 from ..training.sums import SumRecipe
-from .few_rows import Shift, design, deviations
+from .few_rows import design, deviations
 from .kernel_sums import KINDS, KindRates, kin_of
 from .kinship import KIN, Kinship
 from .machine_bands import AT_ONCE, RunBands, from_few, unseen
@@ -108,7 +109,7 @@ class PhysicsResidual(GraphPredictor):
         super().__init__(variant, quantity)
         self.learned: Learned | None = None
         self.bands = RunBands()
-        self.shift: Shift | None = None
+        self.shift: Array | None = None
         self.moved: frozenset[str] = frozenset()
         self.calibrated: Scores | None = None
 
@@ -173,7 +174,7 @@ class PhysicsResidual(GraphPredictor):
         if self.shift is None:
             return found.value
         mine = np.array([r.target in self.moved for r in data.rows], np.bool_)
-        shift = self.shift(design(data, found.features))
+        shift = design(data, found.features) @ self.shift
         return np.asarray(found.value * np.exp(np.where(mine, shift, 0.0)))
 
     def adapt(self, few: Measurements) -> None:
@@ -183,8 +184,9 @@ class PhysicsResidual(GraphPredictor):
         table = design(few, found.features)
         self.moved = frozenset(few.targets)
         residual = np.log(few.values(self.quantity) / found.value)
-        self.shift, left = Shift.learned(table, residual, deviations(self.learned.modes))
-        self.bands.adapted = from_few(left / found.width)
+        offsets = Offsets.learned(table, residual, deviations(self.learned.modes))
+        self.shift = offsets.mean
+        self.bands.adapted = from_few(offsets.left / found.width)
 
     def calibrate(self, validation: Measurements) -> None:
         """The band of machines trained on."""
@@ -226,7 +228,7 @@ class PhysicsResidual(GraphPredictor):
             **{f"kinship.{n}": a for n, a in self.learned.kinship.arrays().items()},
         }  # fmt: skip
         if self.shift is not None:
-            found["shift"] = self.shift.offsets
+            found["shift"] = self.shift
         for name, trees in self._forests(self.learned).items():
             found |= {f"{name}.{n}": a for n, a in trees.forest.arrays().items()}
         return {n: np.asarray(a) for n, a in found.items()}
@@ -292,7 +294,7 @@ class PhysicsResidual(GraphPredictor):
         self.bands = bands_of(meta["bands"])
         self.moved = frozenset(map(str, meta["moved"]))
         if "shift" in arrays:
-            self.shift = Shift(shift)
+            self.shift = shift
 
 
 def _apart(train: Measurements, quantity: Quantity, budget: Budget, say: Say) -> Unseen:
