@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
@@ -167,7 +168,7 @@ def _bands(found: Mapping[str, Any]) -> Bands:
     unseen = None
     if found["unseen"]:
         error, low, high = map(float, found["unseen"])
-        if not (error >= 0 and low <= high):
+        if not (0 <= error < math.inf and low <= high):
             raise ValueError("errors of unseen machines that are none")
         unseen = Unseen(error, Band(low, high))
     return Bands(Band(*map(float, found["seen"])), unseen, levels)

@@ -183,7 +183,7 @@ class Calibration:
             category: index into ``names`` of each row; none by default.
             names: of the categories.
         """
-        if category is None:
+        if category is None or not names:
             return self.bands.ends(spread, distance, measured=measured)
         low, high = np.zeros(len(spread)), np.zeros(len(spread))
         for index in np.unique(category).tolist():

@@ -9,6 +9,7 @@ import pytest
 
 from perfc.analyzers.graph.rows import GraphRow, Measurements
 from perfc.analyzers.intervals.conformal import LEAST_SPREAD, Band, Unseen
+from perfc.analyzers.intervals.offsets import NOISES, TAIL, Offsets, noise_prior, regressed
 from perfc.analyzers.intervals.unseen import LeftOut
 from perfc.analyzers.steps.setting import Mode, Precision, Setting
 from perfc.analyzers.whole_runs.few_rows import (
@@ -16,11 +17,8 @@ from perfc.analyzers.whole_runs.few_rows import (
     MACHINE,
     UNTRAINED,
     WAY,
-    Shift,
-    averaged,
     design,
     deviations,
-    regressed,
 )
 from perfc.analyzers.whole_runs.kernel_sums import KINDS
 from perfc.analyzers.whole_runs.machine_bands import (
@@ -38,7 +36,8 @@ def test_one_offset_is_drawn_to_the_mean_as_its_prior_allows() -> None:
     Left out, the first is 1 − 3 / 2 = −0.5 and the second 3 − 1 / 2.
     """
     table, residual = np.ones((2, 1)), np.array([1.0, 3.0])
-    offsets, left, evidence = regressed(table, residual, 1.0)
+    offsets, covariance, left, evidence = regressed(table, residual, 1.0)
+    assert covariance.tolist() == [[pytest.approx(1 / 3)]]
     assert offsets.tolist() == pytest.approx([4 / 3])
     assert left.tolist() == pytest.approx([-0.5, 2.5])
     # of two numbers of variance 2 and covariance 1: xᵀ C⁻¹ x = (2·1 − 2·3 + 2·9) / 3, |C| = 3
@@ -52,35 +51,65 @@ def test_evidence_is_the_gaussian_density_up_to_a_constant() -> None:
     expected = -0.5 * (
         residual @ np.linalg.solve(covariance, residual) + np.linalg.slogdet(covariance)[1]
     )
-    offsets, left, evidence = regressed(table, residual, noise)
+    offsets, spread, left, evidence = regressed(table, residual, noise)
     assert evidence == pytest.approx(expected)
     precision = table.T @ table + noise**2 * np.eye(2)
     assert offsets == pytest.approx(np.linalg.solve(precision, table.T @ residual))
+    assert spread == pytest.approx(noise**2 * np.linalg.inv(precision))
     for i in range(6):
         others = np.arange(6) != i
-        without, _, _ = regressed(table[others], residual[others], noise)
+        without = regressed(table[others], residual[others], noise).mean
         assert left[i] == pytest.approx(residual[i] - table[i] @ without)
 
 
 def test_noises_are_weighed_by_their_evidence() -> None:
     """Rows that agree to a thousandth are hardly drawn to zero; rows that scatter are."""
-    table = np.ones((8, 1))
-    close, _ = averaged(table, 0.2 + 0.001 * np.tile([1.0, -1.0], 4))
-    wide, _ = averaged(table, 0.2 + 0.25 * np.tile([1.0, -1.0], 4))
-    assert close[0] == pytest.approx(0.2 * 8 / (8 + 0.03**2), rel=1e-3)
-    assert wide[0] == pytest.approx(0.2 * 8 / (8 + 0.25**2), rel=5e-3)
-    assert wide[0] < close[0]
+    table, prior = np.ones((8, 1)), np.ones(1)
+    close = Offsets.learned(table, 0.2 + 0.001 * np.tile([1.0, -1.0], 4), prior)
+    wide = Offsets.learned(table, 0.2 + 0.25 * np.tile([1.0, -1.0], 4), prior)
+    assert close.mean[0] == pytest.approx(0.2 * 8 / (8 + 0.03**2), rel=1e-3)
+    assert wide.mean[0] == pytest.approx(0.2 * 8 / (8 + 0.25**2), rel=5e-3)
+    assert wide.mean[0] < close.mean[0]
+    assert close.noise == pytest.approx(TAIL * 0.03, rel=0.15)
+    assert TAIL * 0.25 < wide.noise < TAIL * 0.35
+    # a further row: what is not known of the offset, a hundredth of its prior, and noise
+    expected = math.sqrt(close.covariance[0, 0] + close.noise**2)
+    assert close.deviation(np.ones((1, 1)))[0] == pytest.approx(expected)
+
+
+def test_without_rows_noise_is_what_is_usual() -> None:
+    found = Offsets.learned(np.zeros((0, 1)), np.zeros(0), np.array([0.2]), 0.3)
+    assert found.mean.tolist() == [0]
+    assert found.covariance[0, 0] == pytest.approx(0.04)
+    weights = np.exp(noise_prior(0.3))
+    mean_square = float(weights @ np.square(NOISES) / weights.sum())
+    assert found.noise == pytest.approx(TAIL * math.sqrt(mean_square))
+    assert noise_prior(None).tolist() == [0] * len(NOISES)
+
+
+@pytest.mark.parametrize("rows", [2, 8, 32])
+def test_nine_of_ten_further_rows_lie_within_the_deviations(rows: int) -> None:
+    rng = np.random.default_rng(rows)
+    inside = []
+    for _ in range(200):
+        offset = 0.2 * rng.standard_normal()
+        residual = offset + 0.2 * rng.standard_normal(rows)
+        found = Offsets.learned(np.ones((rows, 1)), residual, np.array([0.2]), 0.3)
+        further = offset + 0.2 * rng.standard_normal(50)
+        reach = 1.645 * found.deviation(np.ones((1, 1)))[0]
+        inside.append(np.mean(np.abs(further - found.mean[0]) <= reach))
+    # two rows leave the noise to what is usual, which is half more here
+    assert 0.87 < np.mean(inside) < (0.97 if rows > 2 else 1)
 
 
 def test_a_row_that_strays_moves_an_offset_little() -> None:
     table, prior = np.ones((9, 1)), np.array([1.0])
-    plain, _ = Shift.learned(table, np.full(9, 0.5), prior)
-    residual = np.array([0.5] * 8 + [5.0])
-    strayed, left = Shift.learned(table, residual, prior)
-    assert plain.offsets[0] == pytest.approx(0.5, rel=1e-3)
-    assert plain(2 * table).tolist() == pytest.approx([1.0] * 9, rel=1e-3)
-    assert strayed.offsets[0] == pytest.approx(0.5, abs=0.06)
-    assert left[-1] == pytest.approx(4.5, rel=0.02)
+    plain = Offsets.learned(table, np.full(9, 0.5), prior)
+    strayed = Offsets.learned(table, np.array([0.5] * 8 + [5.0]), prior)
+    assert plain.mean[0] == pytest.approx(0.5, rel=1e-3)
+    assert plain.expected(2 * table).tolist() == pytest.approx([1.0] * 9, rel=1e-3)
+    assert strayed.mean[0] == pytest.approx(0.5, abs=0.06)
+    assert strayed.left[-1] == pytest.approx(4.5, rel=0.02)
 
 
 def test_offsets_multiply_batches_ways_precisions_versions_and_kinds() -> None:
