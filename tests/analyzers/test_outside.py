@@ -28,6 +28,7 @@ from perfc.analyzers.features.distance import VENDORS, coordinates, distance, ne
 from perfc.analyzers.features.rows import Protocol
 from perfc.analyzers.features.sheet import Sheet
 from perfc.analyzers.features.table import complete, tabulate
+from perfc.analyzers.intervals.conformal import LEAST_DISTANCE
 from perfc.machine import load_machine
 
 from . import flat_weights
@@ -107,9 +108,9 @@ def test_a_machine_extrapolates_beyond_a_factor_of_two_in_every_number(flat: Art
     assert behind.extrapolating[0]
     # three times the root of the spread's square and of 0.2 · distance^0.4, squared
     assert ends(at) == pytest.approx((-APART, APART), rel=1e-4)
-    for distance in (0.5, 0.1):
-        reach = 3 * float(np.hypot(0.1, 0.2 * distance**0.4))
-        assert ends(ask(placed(flat, distance))) == pytest.approx((-reach, reach), rel=1e-4)
+    for away in (0.5, 0.1):
+        reach = 3 * float(np.hypot(0.1, 0.2 * away**0.4))
+        assert ends(ask(placed(flat, away))) == pytest.approx((-reach, reach), rel=1e-4)
     assert ends(ask(placed(flat, 0.0))) == ends(ask(placed(flat, 0.1)))
     assert not ask(placed(flat, 0.0)).extrapolating[0]
 
