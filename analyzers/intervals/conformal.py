@@ -32,6 +32,8 @@ GROWTH = 0.4
 LEAST_DISTANCE = 0.1
 FURTHEST = 1e3
 """Machines of one sheet still are not the same; of those beyond the other nothing is known."""
+AT_ONCE = 1.0
+"""Least distance of steps and whole runs: three machines cannot tell what a lesser one is worth."""
 UNMEASURED_WIDENING = 2.0
 """Times the width where no device was ever left out, so that nobody knows how far it carries."""
 BORROWED_ROWS = 100.0

@@ -16,7 +16,7 @@ from ..artefacts.artefact import Artefact, WeightsError
 from ..artefacts.forest import Forest
 from ..features.distance import coordinates, nearest
 from ..features.sheet import Sheet
-from ..intervals.conformal import LEAST_SPREAD, excess
+from ..intervals.conformal import AT_ONCE, LEAST_SPREAD, excess
 from .columns import columns as columns_of
 from .features import SHARED, tabulate
 from .launch_kind import LaunchKind
@@ -141,7 +141,7 @@ def estimate(found: Artefact, columns: Columns, setting: Setting, machine: Machi
 def ends(card: Card, log_spread: Array, apart: float, *, known: bool) -> tuple[Array, Array]:
     """Ends of intervals of steps, or of launches, as logarithms over their middles."""
     spread = np.exp(np.clip(log_spread, np.log(LEAST_SPREAD), MOST_SPREAD))
-    return card.calibration.bands.ends(spread, apart, measured=known)
+    return card.calibration.bands.ends(spread, max(apart, AT_ONCE), measured=known)
 
 
 def outside(found: Artefact, values: NDArray[np.float32]) -> Array:

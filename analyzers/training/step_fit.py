@@ -16,7 +16,7 @@ from ..artefacts.forest import Forest
 from ..features.distance import coordinates, nearest
 from ..features.rows import DataError, Protocol
 from ..features.sheet import Sheet
-from ..intervals.conformal import LEAST_SPREAD, Band, Bands, Calibration, Unseen, band
+from ..intervals.conformal import AT_ONCE, LEAST_SPREAD, Band, Bands, Calibration, Unseen, band
 from ..intervals.unseen import LeftOut, learned
 from ..steps.predict import CLASS, MOST_SPREAD
 from ..tables.architectures import family, fold_of
@@ -137,7 +137,9 @@ def calibrate_unseen(
         residual, share = tested(learn(stack.take(~out), recipe), part)
         expected = widths(spread, part, share)
         category = np.zeros(len(residual), np.intp)
-        groups.append([LeftOut(_apart(rows, str(name)), residual, expected, category)])
+        groups.append(
+            [LeftOut(max(_apart(rows, str(name)), AT_ONCE), residual, expected, category)]
+        )
     return learned(groups)[""]
 
 

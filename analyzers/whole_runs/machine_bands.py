@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..intervals.conformal import COVERAGE, LEAST_SPREAD, Band, Bands, Unseen, around_zero
+from ..intervals.conformal import AT_ONCE, COVERAGE, LEAST_SPREAD, Band, Bands, Unseen, around_zero
 from ..intervals.unseen import LeftOut
 
 if TYPE_CHECKING:
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from ..features.classes import Array
 
-AT_ONCE = 1.0
-"""Distance: whole runs were measured on too few machines for one to count."""
 GAUSSIAN = 1.645
 """Deviations that hold nine in ten. Student's quantile would be right for so few machines, but
 those left out were estimated by models that had seen one machine fewer, which errs as far."""

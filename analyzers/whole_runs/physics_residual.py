@@ -25,7 +25,7 @@ from perfc.errors import PerfcError
 from ..artefacts.forest import ARRAYS, Forest
 from ..graph.predictor import Budget, GraphEstimates, GraphPredictor, Say
 from ..graph.rows import Measurements, Quantity
-from ..intervals.conformal import LEAST_SPREAD, Band, Unseen, band, excess
+from ..intervals.conformal import AT_ONCE, LEAST_SPREAD, Band, Unseen, band, excess
 from ..intervals.offsets import Offsets
 from ..intervals.unseen import LeftOut
 from ..tables.architectures import FAMILY_PARTS, Part, families_in_turn
@@ -33,7 +33,7 @@ from ..training.sums import SumRecipe
 from .few_rows import design, deviations
 from .kernel_sums import KINDS, KindRates, kin_of
 from .kinship import KIN, Kinship
-from .machine_bands import AT_ONCE, RunBands, from_few, unseen
+from .machine_bands import RunBands, from_few, unseen
 from .memory import Memory
 from .pooled import pooled_schema
 from .residual_fit import RECIPE, Learned, Trees, fitted
