@@ -73,6 +73,8 @@ def command(
     """
     from perfc.passes.manager import Timing
 
+    if quiet and form != "text":
+        raise click.UsageError("--quiet is one line of text: leave --output-format out")
     if options.has_several_targets:
         if views or full or all_views or print_ir_after or predictor:
             raise click.UsageError("views, predictors and the IR are of one target at a time")

@@ -25,9 +25,13 @@ def sweep_page(found: Sweep) -> str:
     hint = "Line: expected time. Band: nine in ten runs. Dashed: no run is faster."
     charts = [
         ChartBlock("times", "time of a run", hint, "Time of a run along the swept extent"),
-        ChartBlock("each", f"time for each of {text(along)}", "Lower is a better use of the machine.",
-                   "Time of a run over the swept extent"),
-    ]  # fmt: skip
+        ChartBlock(
+            "each",
+            f"time for each of {text(along)}",
+            "Lower is a better use of the machine.",
+            "Time of a run over the swept extent",
+        ),
+    ]
     sections = [
         section_block(Section("points", "points", (table(found),))),
         section_block(Section("regimes", "regimes and memory", tuple(notes(found)))),

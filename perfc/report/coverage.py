@@ -176,11 +176,11 @@ def section(view: Coverage) -> Section:
     columns = (
         Column("tier", "tier"),
         Column("nodes", "nodes", Unit.COUNT),
-        Column("node_share", "nodes", Unit.SHARE),
+        Column("node_share", "nodes", Unit.SHARE, is_spare=True),
         Column("flop", "operations"),
-        Column("flop_share", "operations", Unit.SHARE),
+        Column("flop_share", "operations", Unit.SHARE, is_spare=True),
         Column("nbytes", "traffic"),
-        Column("bytes_share", "traffic", Unit.SHARE),
+        Column("bytes_share", "traffic", Unit.SHARE, is_spare=True),
     )
     rows = tuple(
         (t.tier, t.nodes, t.node_share, t.flop, t.flop_share, t.nbytes, t.bytes_share)

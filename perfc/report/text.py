@@ -131,7 +131,7 @@ def fact_lines(rows: Sequence[Fact], width: int) -> Iterator[tuple[Span, ...]]:
         number = padded(str(r.value) if r.value else "", values, align_right=True)
         start = (Span(INDENT), Span(f"{r.label:{labels}}{GAP}", Style.FAINT))
         head: tuple[Span, ...] = (*start, Span(f"{number}{GAP}" if values else "", Style.NUMBER))
-        for line in wrapped(words, max(width - margin, 4 * LEAST_NAME), indent=""):
+        for line in wrapped(words, max(width - margin, 3 * LEAST_NAME), indent=""):
             yield (*head, Span(line.replace(HARD_SPACE, " ")))
             head = (Span(" " * margin),)
 
@@ -185,7 +185,10 @@ def texts_of(table: Table, scales: Sequence[Scale]) -> list[list[str]]:
 
 
 def narrowed(table: Table, width: int) -> tuple[Table, list[str]]:
-    """The table without spare columns that take the room of names, and their titles."""
+    """The table without spare columns that take the room of names, and their titles.
+
+    Where even that leaves no room, only the first column of names stays.
+    """
     if not any(c.is_spare for c in table.columns):
         return table, []
     texts = texts_of(table, scales_of(table))
@@ -200,6 +203,10 @@ def narrowed(table: Table, width: int) -> tuple[Table, list[str]]:
         column = table.columns[i]
         if column.is_spare and i in kept:
             kept = [k for k in kept if k != i and table.columns[k].name != column.pair]
+    names = [k for k in kept if table.columns[k].is_name and not table.columns[k].wraps]
+    rest = sum(need[k] + len(GAP) for k in kept if k not in names)
+    if len(names) > 1 and rest + len(names) * (LEAST_NAME + len(GAP)) > width:
+        kept.remove(names[-1])
     left_out = [c.title for i, c in enumerate(table.columns) if i not in kept]
     rows = tuple(tuple(row[i] for i in kept) for row in table.rows)
     return Table(tuple(table.columns[i] for i in kept), rows), left_out

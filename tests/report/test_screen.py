@@ -148,11 +148,12 @@ def test_a_model_without_kernels_has_a_screen() -> None:
     assert len(screen.render(views, 80).splitlines()) <= screen.MOST_LINES
 
 
-def test_views_number_no_columns() -> None:
+@pytest.mark.parametrize("name", list(SETTINGS))
+def test_views_number_no_columns_and_fit(name: str) -> None:
     from perfc.report import NAMES, document
 
-    for width in (60, 80, 120, 200):
-        shown = render_text(document(views_of("gpt2"), NAMES), width)
+    for width in WIDTHS:
+        shown = render_text(document(views_of(name), NAMES), width)
         assert max(map(columns_of, shown.splitlines())) <= width
         assert not re.search(r"\[\d\]", shown)
 
@@ -201,6 +202,11 @@ def test_quiet_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert line.startswith("resnet50.onnx.gz on NVIDIA A100")
     for words in ("a run", "images/s", "fits in", "limited by", "confidence"):
         assert words in line
+
+
+def test_quiet_is_text_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["analyze", RESNET, "-q", "--output-format", "json"]) == 2
+    assert "--quiet" in capsys.readouterr().err
 
 
 def test_full_and_views_are_as_before(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,171 @@
+"""Tables of the first screen: kinds of kernels, and changes with what they gain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from perfc.ir.record import record
+from perfc.plain_text import printable
+
+from .amounts import ratio, title
+from .kernels import Group, title_of
+from .limits import HOST
+from .names import place
+from .remedies import Remedy
+from .text import GAP, INDENT, ROOM_FOR_NAMES, Span, Style, columns_of, elided, padded
+from .units import Unit, plural, quantity, share
+from .verdict import Verdict
+from .views import Views
+
+Line = tuple[Span, ...]
+REMEDIES = 3
+"""Changes shown at most."""
+LEAST_SAVING = 0.01
+"""Changes that save a smaller share are no help."""
+LEAST_PLACE = 14
+"""Columns that places in the model need to say anything."""
+LIMITED_BY = "limited by"
+LIMITS = {
+    "matrix": Style.COMPUTE,
+    "vector": Style.COMPUTE,
+    "special": Style.COMPUTE,
+    "integer": Style.COMPUTE,
+    "l1": Style.TRAFFIC,
+    "l2": Style.TRAFFIC,
+    "device": Style.TRAFFIC,
+}
+"""Work is one colour, traffic another; what is left only waits."""
+
+
+@record
+class Column:
+    """Cells of one column of the screen, its head first."""
+
+    cells: tuple[str, ...]
+    is_right: bool
+    styles: tuple[Style, ...] = ()
+
+    @property
+    def width(self) -> int:
+        """Columns of the page that it takes."""
+        return max(map(columns_of, self.cells))
+
+
+def kind_lines(kinds: Sequence[Group], width: int) -> Iterator[Line]:
+    """Kinds of kernels: what they are, share, how many, what each takes, and what limits it."""
+    each = [g.first.predicted.time_s if g.first.predicted else g.first.time_s for g in kinds]
+    limit = [title(g.first.held_by) for g in kinds]
+    styles = tuple(LIMITS.get(g.first.held_by, Style.WAITING) for g in kinds)
+    columns = [
+        Column(("share", *(share(g.predicted_share) for g in kinds)), True),
+        Column(("n", *(str(len(g.rows)) for g in kinds)), True),
+        Column(("each", *(quantity(t, Unit.SECOND) for t in each)), True),
+        Column(("at best", *(quantity(g.first.floor_s, Unit.SECOND) for g in kinds)), True),
+        Column((LIMITED_BY, *limit), False, (Style.FAINT, *styles)),
+    ]
+    room = width - len(INDENT) - sum(c.width + len(GAP) for c in columns)
+    if room < ROOM_FOR_NAMES:
+        dropped = columns.pop(3)
+        room += dropped.width + len(GAP)
+    names = name_column(kinds, room)
+    for i in range(len(kinds) + 1):
+        line = [Span(INDENT + padded(names.cells[i], names.width, align_right=False), head(i))]
+        for c in columns:
+            style = c.styles[i] if c.styles else head(i)
+            line.append(Span(GAP + padded(c.cells[i], c.width, align_right=c.is_right), style))
+        yield tuple(line)
+
+
+def head(row: int) -> Style:
+    """Style of the head, and of what is below it."""
+    return Style.PLAIN if row else Style.FAINT
+
+
+def name_column(kinds: Sequence[Group], room: int) -> Column:
+    """What kernels are called and where they are, as far as there is room."""
+    labels = [printable(title_of(g.first)) for g in kinds]
+    places = [printable(place([r.anchor for r in g.rows], operator(g))) for g in kinds]
+    longest = max(map(columns_of, labels))
+    left = room - longest - len(GAP)
+    if left < LEAST_PLACE:
+        longest = min(longest, max(room - LEAST_PLACE - len(GAP), room // 2))
+        left = room - longest - len(GAP)
+    cells = [
+        padded(cut(label, longest), longest, align_right=False) + GAP + elided(where, left, 0)
+        if left >= LEAST_PLACE // 2
+        else cut(label, room)
+        for label, where in zip(labels, places, strict=True)
+    ]
+    heading = "where the time goes" if room >= len("where the time goes") else "kernels"
+    return Column((heading, *cells), False)
+
+
+def cut(label: str, width: int) -> str:
+    """A label without its last operators, where there is no room for them."""
+    if columns_of(label) <= width:
+        return label
+    kept = label
+    while columns_of(f"{kept} …") > width and " + " in kept:
+        kept = kept.rpartition(" + ")[0]
+    return f"{kept} …" if columns_of(f"{kept} …") <= width else elided(kept, width)
+
+
+def operator(group: Group) -> str:
+    """The operator that names of nodes often end in: the first word of the kernel's title."""
+    return next((w for w in group.first.title.split() if f"/{w}" in group.first.anchor), "")
+
+
+def rest_lines(rest: Sequence[Group], verdict: Verdict) -> Iterator[Line]:
+    """How many kinds are left out and what they take, and what is of no kernel."""
+    parts: list[str] = []
+    if rest:
+        parts.append(f"{share(sum_of(rest))} in {plural(len(rest), 'more kind')} (--top all)")
+    parts += [f"{share(one.share)} the {HOST}" for one in verdict.limits if one.key == HOST]
+    if parts:
+        yield (Span(f"{INDENT}… {', '.join(parts)}", Style.FAINT),)
+
+
+def sum_of(kinds: Sequence[Group]) -> float:
+    """Share of the run's time that kinds of kernels take together."""
+    return sum(g.predicted_share for g in kinds)
+
+
+def useful(views: Views) -> list[Remedy]:
+    """Changes worth making, those that save most first."""
+    total_s, remedies = views.verdict.time_s, views.bottlenecks.remedies
+    return [r for r in remedies if ratio(r.saving_s, total_s) >= LEAST_SAVING][:REMEDIES]
+
+
+def help_lines(useful: Sequence[Remedy], verdict: Verdict, width: int) -> Iterator[Line]:
+    """Changes with the time that was worked out for each; nothing where nothing helps."""
+    if not useful:
+        return
+    rows = [remedy_cells(r, verdict) for r in useful]
+    is_batch = any(r.items > 1 for r in useful)
+    item = verdict.throughput.item.value.removesuffix("s") if is_batch else "run"
+    times = Column(("expected", *(r[0] for r in rows)), True)
+    gains = Column((f"each {item}", *(r[1] for r in rows)), True)
+    room = width - len(INDENT) - times.width - gains.width - 2 * len(GAP)
+    cells = (fitting(r, room) for r in useful)
+    names = Column((elided("what would help", room), *cells), False)
+    for i in range(len(rows) + 1):
+        name = padded(names.cells[i], names.width, align_right=False)
+        time = padded(times.cells[i], times.width, align_right=True)
+        gain = padded(gains.cells[i], gains.width, align_right=True)
+        yield (
+            Span(f"{INDENT}{name}{GAP}{time}{GAP}", head(i)),
+            Span(gain, Style.GOOD if i else Style.FAINT),
+        )
+
+
+def fitting(remedy: Remedy, width: int) -> str:
+    """A change and its option, or the one that says more where there is no room for both."""
+    option = printable(remedy.option)
+    forms = (f"{remedy.name} ({option or 'assumed gaps'})", remedy.name, option or remedy.name)
+    return next((f for f in forms if columns_of(f) <= width), elided(forms[-1], width))
+
+
+def remedy_cells(remedy: Remedy, verdict: Verdict) -> tuple[str, str]:
+    """The run's time with a change, and what each item of the run saves."""
+    saved = ratio(remedy.saving_s, verdict.time_s)
+    return quantity(remedy.time_s, Unit.SECOND), f"-{100 * saved:.0f} %"
