@@ -47,7 +47,8 @@ def mapped(root: Path, path: Path, line: int) -> list[str]:
         # the map was written in the repository, of which ``root`` may be a copy
         if Path(name).parts[-len(path.parts) :] == path.parts:
             for number, contexts in data.contexts_by_lineno(name).items():
-                tests = {context.partition("|")[0] for context in contexts} - {""}
+                # a test's name, which may have bars of its own, and a bar before its phase
+                tests = {context.rpartition("|")[0] for context in contexts} - {""}
                 by_line.setdefault(number, set()).update(tests)
     found = by_line.get(line, set()) if is_called(root / path, line) else set()
     found = found or {test for tests in by_line.values() for test in tests}
