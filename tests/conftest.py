@@ -11,7 +11,8 @@ After a line ``# ---- expect`` stands the output: the module, the table of an an
 under every runtime, or the one-line error. ``tests/golden/**/*.txt`` begins with a command,
 ``$ perfc lint model.onnxtxt``; what it prints follows, then its exit code.
 ``tests/golden/**/*.table`` holds questions to the predictors, each with its answer
-(`tests/golden_estimates.py`); numbers may differ by a millionth.
+(`tests/golden_estimates.py`), and ``tests/golden/**/*.leaves`` what a command states as JSON
+(`tests/golden_leaves.py`); numbers of both may differ by a millionth.
 ``pytest tests/golden --update-goldens`` writes what came out; the difference is then reviewed.
 """
 
@@ -40,7 +41,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    if file_path.suffix in (".pir", ".txt", ".table") and "golden" in file_path.parts:
+    if file_path.suffix in (".pir", ".txt", ".table", ".leaves") and "golden" in file_path.parts:
         return GoldenFile.from_parent(parent, path=file_path)
     return None
 
@@ -57,8 +58,8 @@ class GoldenFile(pytest.File):
 class GoldenItem(pytest.Item):
     def runtest(self) -> None:
         text = self.path.read_text(encoding="utf-8")
-        if self.path.suffix == ".table":
-            self.check_table(text)
+        if self.path.suffix in (".table", ".leaves"):
+            self.check_numbers(text)
             return
         if self.path.suffix == ".txt":
             between = "\n"
@@ -78,11 +79,16 @@ class GoldenItem(pytest.Item):
         )
         raise MismatchError("\n".join(lines) if separator else "it expects nothing yet")
 
-    def check_table(self, text: str) -> None:
-        """What predictors say, as long as it differs from the file by more than rounding."""
+    def check_numbers(self, text: str) -> None:
+        """What predictors and commands say, where it differs from the file by more than rounding."""
         from tests.golden_estimates import answered, differences
+        from tests.golden_leaves import leaves
 
-        actual = answered(text, self.path.parent)
+        if self.path.suffix == ".leaves":
+            command = text.partition("\n")[0]
+            actual = leaves(command, run_command(command, self.path.parent))
+        else:
+            actual = answered(text, self.path.parent)
         found = differences(text, actual)
         if found and self.config.getoption("--update-goldens"):
             self.path.write_text(actual, encoding="utf-8")
