@@ -80,7 +80,7 @@ class GoldenItem(pytest.Item):
         raise MismatchError("\n".join(lines) if separator else "it expects nothing yet")
 
     def check_numbers(self, text: str) -> None:
-        """What predictors and commands say, where it differs from the file by more than rounding."""
+        """What predictors and commands say, where it differs by more than rounding."""
         from tests.golden_estimates import answered, differences
         from tests.golden_leaves import leaves
 

@@ -17,7 +17,7 @@ import json
 from collections.abc import Iterator
 from typing import TypeAlias
 
-Json: TypeAlias = "None | bool | int | float | str | list[Json] | dict[str, Json]"
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 PASSING = frozenset({"perfc", "digest", "represent_s", "predict_s", "elapsed_s", "schema"})
 """Keys of what differs from release to release, or from run to run."""
 
