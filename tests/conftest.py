@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from difflib import unified_diff
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import settings
@@ -86,7 +87,11 @@ class GoldenItem(pytest.Item):
 
         if self.path.suffix == ".leaves":
             command = text.partition("\n")[0]
-            actual = leaves(command, run_command(command, self.path.parent))
+            with TemporaryDirectory() as folder:
+                page = Path(folder) / "page.html"
+                printed = run_command(command.replace(" PAGE", f" {page}"), self.path.parent)
+                drawn = page.read_text(encoding="utf-8") if page.is_file() else ""
+            actual = leaves(command, drawn + printed)
         else:
             actual = answered(text, self.path.parent)
         found = differences(text, actual)

@@ -1,4 +1,4 @@
-"""What a command states as JSON, as lines of a golden file: a path, then the values it leads to.
+"""What a command prints for programs, as lines of a golden file.
 
 The first line of ``tests/golden/commands/*.leaves`` is the command. Every object or list whose
 elements are plain stands on a line of its own::
@@ -8,29 +8,30 @@ elements are plain stands on a line of its own::
     assumptions: dtype "f32", launch "graph", launch_s 2e-06
     views[3].rows[0]: 0, "conv", 1.5e-06
 
-The number in brackets is the exit code. Numbers may differ by a millionth.
+The number in brackets is the exit code. Numbers may differ by a millionth. Of a page of HTML, which
+a command writes to ``PAGE``, it is the data that the page draws. Other formats stand as they are.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import TypeAlias
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
+DATA = re.compile(r'<script type="application/json" id="data">(.*?)</script>', re.DOTALL)
 PASSING = frozenset({"perfc", "digest", "represent_s", "predict_s", "elapsed_s", "schema"})
 """Keys of what differs from release to release, or from run to run."""
 
 
 def leaves(command: str, printed: str) -> str:
-    """The golden file of a command that printed JSON and then its exit code in brackets.
-
-    Raises:
-        ValueError: it printed no JSON.
-    """
+    """The golden file of a command by what it printed, its exit code in brackets at the end."""
     text, _, code = printed.rstrip("\n").rpartition("[")
-    lines = [command, f"[{code}", *lines_of("", json.loads(text))]
-    return "".join(f"{line}\n" for line in lines)
+    page = DATA.search(text)
+    content = page[1] if page else text
+    stated = lines_of("", json.loads(content)) if content.startswith(("{", "[")) else [text]
+    return "".join(f"{line.rstrip()}\n" for line in (command, f"[{code}", *stated))
 
 
 def lines_of(path: str, value: Json) -> Iterator[str]:
