@@ -36,7 +36,8 @@ def test_weights_count_rows() -> None:
     ("value", "text"),
     [
         (3.0, "3"), (-2.0, "-2"), (1e15, "1e+15"), (1e15 - 1, "999999999999999"),
-        (0.12345, "0.1235"), (7, 7), (True, True), (None, None), ("plain", "plain"), ("=1+1", "'=1+1"),
+        (0.12345, "0.1235"), (7, 7), (True, True), (None, None), ("plain", "plain"),
+        ("=1+1", "'=1+1"),
     ],
 )  # fmt: skip
 def test_cells_have_as_many_digits_as_a_clock(value: object, text: object) -> None:
