@@ -19,6 +19,7 @@ from perfc.version import __version__
 from .blocks import SectionBlock, section_block
 from .comparison import Comparison, comparison_payload, pair_table, rows
 from .payload import Json, payload, text
+from .verdict import VerdictBlock, verdict_block
 
 if TYPE_CHECKING:
     from perfc.api import Report
@@ -58,11 +59,10 @@ def page(report: Report, views: Views) -> str:
     sections = document(views, NAMES, PRINTED).sections
     blocks = {s.name: section_block(s) for s in sections if s.name != "ceilings"}
     assumptions = blocks.pop("assumptions")
-    above = [blocks.pop(n) for n in ("summary", "prediction") if n in blocks]
     tables = Tables(blocks.pop("kernels"), blocks.pop("memory"))
     below = [*blocks.values(), assumptions]
     data: Json = {"reports": [payload(report, views)]}
-    return rendered(headline(views), above, tables, below, data)
+    return rendered(headline(views), [], tables, below, data, verdict_block(views))
 
 
 def comparison_page(found: Comparison) -> str:
@@ -97,15 +97,18 @@ def rendered(
     tables: Tables,
     below: Sequence[SectionBlock],
     data: Json,
+    verdict: VerdictBlock | None = None,
 ) -> str:
-    """The template filled in."""
+    """The template filled in; a verdict, where there is one, stands first."""
     linked = [b.name for b in below if b.name in LINKED]
+    first = ["verdict"] if verdict else [b.name for b in above[:1]]
     return filled(
         "report.html.j2",
         title,
         data,
         SCRIPTS,
-        places=[*(b.name for b in above[:1]), *CHARTS, *linked],
+        places=[*first, *CHARTS, *linked],
+        verdict=verdict,
         above=above,
         below=below,
         folded=FOLDED,
