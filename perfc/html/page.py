@@ -36,7 +36,10 @@ SCRIPTS = (
     "memory",
     "graph",
     "details",
+    "search",
+    "export",
     "keyboard",
+    "link",
 )
 """Files of ``scripts/`` in the order in which they run."""
 CHARTS = ("roofline", "modules", "kernels", "graph", "memory")

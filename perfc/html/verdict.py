@@ -8,9 +8,9 @@ from perfc.ir.record import record
 from perfc.plain_text import printable
 from perfc.report import Views
 from perfc.report.limits import LimitShare
-from perfc.report.screen import Fact, facts_of, percents, plain, titles
+from perfc.report.screen import UNIT, Fact, facts_of, percents, plain, titles
 from perfc.report.screen_tables import LIMITS
-from perfc.report.text import Style
+from perfc.report.text import HARD_SPACE, Style
 
 ONE_LINE = 100_000
 """Columns that no title fills."""
@@ -53,7 +53,8 @@ class VerdictBlock:
 def verdict_block(views: Views) -> VerdictBlock:
     """The headline of the report that ``views`` are of."""
     first, *rest = (
-        Fact(f.label, f.number, printable(f.words), f.style) for f in facts_of(views.verdict)
+        Fact(f.label, f.number, UNIT.sub(rf"\1{HARD_SPACE}\2", printable(f.words)), f.style)
+        for f in facts_of(views.verdict)
     )
     title = " ".join(plain(line).strip() for line in titles(views, ONE_LINE))
     return VerdictBlock(title, first, tuple(rest), limit_blocks(views.verdict.limits))

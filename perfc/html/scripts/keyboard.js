@@ -3,7 +3,7 @@
 const links = [...document.querySelectorAll("header nav a")];
 
 addEventListener("keydown", (e) => {
-  const isTyping = e.target instanceof Element && e.target.closest("input[type=search], select");
+  const isTyping = e.target instanceof Element && e.target.closest("input[type=search], input[type=range], select");
   if (e.key === "Escape") {
     if (isTyping) {
       // Left to itself the browser empties the field and tells nobody.
@@ -20,8 +20,8 @@ addEventListener("keydown", (e) => {
     const target = document.querySelector(`${links[place].getAttribute("href")} [tabindex]`);
     if (target) target.focus({ preventScroll: true });
   } else if (e.key === "/") {
-    byId("kernels").scrollIntoView();
-    byId("filter").focus({ preventScroll: true });
+    search.box.focus({ preventScroll: true });
+    search.box.select();
   } else if (e.key === "t") nextTheme();
   else if (e.key === "?") byId("keys").showModal();
   else return;
