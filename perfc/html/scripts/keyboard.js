@@ -3,7 +3,7 @@
 const links = [...document.querySelectorAll("header nav a")];
 
 addEventListener("keydown", (e) => {
-  const isTyping = e.target instanceof Element && e.target.closest("input[type=search], input[type=range], select");
+  const isTyping = e.target instanceof Element && e.target.closest("input[type=search], select");
   if (e.key === "Escape") {
     if (isTyping) {
       // Left to itself the browser empties the field and tells nobody.
