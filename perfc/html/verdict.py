@@ -63,7 +63,7 @@ def verdict_block(views: Views) -> VerdictBlock:
 def limit_blocks(limits: Sequence[LimitShare]) -> tuple[LimitBlock, ...]:
     """Parts of the bar of at least one percent."""
     return tuple(
-        LimitBlock(one.key, one.title, percent, LIMITS.get(one.key, Style.WAITING).value)
-        for one, percent in zip(limits, percents(limits), strict=True)
+        LimitBlock(limit.key, limit.title, percent, LIMITS.get(limit.key, Style.WAITING).value)
+        for limit, percent in zip(limits, percents(limits), strict=True)
         if percent
     )

@@ -36,36 +36,39 @@ def what_ifs(report: Report, targets: Sequence[str], *, predict: bool) -> Json |
         predict: whether times are predicted.
     """
     batches, dtypes = batches_of(report), dtypes_of(report)
-    own = own_batch(report)
+    reported = reported_batch(report)
     machines = ("", *targets)
     if len(batches) * len(dtypes) * len(machines) == 1:
         return None
-    found = {(s, d): bases(report, s, d) for s in machines for d in dtypes}
-    titles = {s: machine_title(r.machine) for (s, _), r in found.items() if r is not None}
+    reports = {(s, d): bases(report, s, d) for s in machines for d in dtypes}
+    titles = {s: machine_title(r.machine) for (s, _), r in reports.items() if r is not None}
     return {
         "batches": batches,
-        "batch": batches.index(own),
+        "batch": batches.index(reported),
         "dtypes": [d or "as the model has it" for d in dtypes],
         "dtype": dtypes.index(report.dtype),
         "targets": [text(titles.get(s, s)) for s in machines],
         "rows": [
-            [[headline(found[s, d], b, own, predict=predict) for b in batches] for d in dtypes]
+            [
+                [headline(reports[s, d], b, reported, predict=predict) for b in batches]
+                for d in dtypes
+            ]
             for s in machines
         ],
     }
 
 
-def own_batch(report: Report) -> int:
+def reported_batch(report: Report) -> int:
     """Leading extent of the first input; 0 where no symbol leads."""
     return report.env.get(batch_symbol(report) or "", 0)
 
 
 def batches_of(report: Report) -> list[int]:
     """Batches that are tried, the report's own among them; that alone where no symbol leads."""
-    own = own_batch(report)
-    if own < 1 or len(report.kernels.kernels) > MOST_KERNELS:
-        return [own]
-    return sorted({*BATCHES, own})
+    reported = reported_batch(report)
+    if reported < 1 or len(report.kernels.kernels) > MOST_KERNELS:
+        return [reported]
+    return sorted({*BATCHES, reported})
 
 
 def dtypes_of(report: Report) -> list[str]:
@@ -88,14 +91,14 @@ def bases(report: Report, target: str, dtype: str) -> Report | None:
         return None
 
 
-def headline(base: Report | None, batch: int, own: int, *, predict: bool) -> Json | None:
+def headline(base: Report | None, batch: int, reported: int, *, predict: bool) -> Json | None:
     """The figures of one setting."""
     if base is None:
         return None
     try:
         symbol = batch_symbol(base)
-        found = base if batch == own or not symbol else base.under(dims={symbol: batch})
-        return dict(figures(Verdict.of(found, predict=predict)))
+        sized = base if batch == reported or not symbol else base.under(dims={symbol: batch})
+        return dict(figures(Verdict.of(sized, predict=predict)))
     except PerfcError:
         return None
 

@@ -5,27 +5,27 @@ const search = { box: byId("search"), list: byId("hits"), hits: [], at: -1 };
 
 // A value's name; a tab in front stands for the name of its node.
 function valueName(i) {
-  const found = at(shown.graph.values, i);
-  return found.startsWith("\t") ? shown.graph.names[shown.graph.value_of[i]] + found.slice(1) : found;
+  const name = at(shown.graph.values, i);
+  return name.startsWith("\t") ? shown.graph.names[shown.graph.value_of[i]] + name.slice(1) : name;
 }
 
-function kernelHits(query, hits) {
+function kernelHits(query) {
   const exact = /^(?:kernel\s*)?#?(\d+)$/.exec(query);
   const number = exact ? Number(exact[1]) : -1;
   const first = number >= 0 && number < shown.kernels.time_s.length ? [number] : [];
   const rest = table.order.map(table.kernelOf).filter((k) => k !== null && k !== first[0]);
-  return [...first, ...(hits(query) ? rest : [])].slice(0, MOST_HITS.kernel).map((k) => ({
+  return [...first, ...rest].slice(0, MOST_HITS.kernel).map((k) => ({
     kind: "kernel", name: `${k}: ${kernelName(shown, k)}`, note: quantity(shown.kernels.time_s[k], "s"),
     go: () => select(k, "search") }));
 }
 
 function matching(count, name, most, words) {
-  const found = [];
-  for (let i = 0; i < count && found.length < most; i++) {
+  const places = [];
+  for (let i = 0; i < count && places.length < most; i++) {
     const text = name(i).toLowerCase();
-    if (words.every((w) => text.includes(w))) found.push(i);
+    if (words.every((w) => text.includes(w))) places.push(i);
   }
-  return found;
+  return places;
 }
 
 function showNode(node) {
@@ -34,7 +34,7 @@ function showNode(node) {
   byId("graph").scrollIntoView({ block: "start" });
 }
 
-function found(query) {
+function hitsOf(query) {
   const words = wordsOf(query);
   if (!words.length) return [];
   const { graph } = shown;
@@ -42,7 +42,7 @@ function found(query) {
     MOST_HITS.node, words);
   const values = matching(graph.value_of.length, valueName, MOST_HITS.value, words);
   return [
-    ...kernelHits(query.trim().toLowerCase(), () => table.order.length),
+    ...kernelHits(query.trim().toLowerCase()),
     ...nodes.map((i) => ({ kind: "node", name: graph.names[i] || at(graph.ops, i),
       note: at(graph.ops, i), go: () => showNode(i) })),
     ...values.map((i) => ({ kind: "value", name: valueName(i),
@@ -73,7 +73,7 @@ function pick(hit) {
 
 search.box.addEventListener("input", () => {
   filterTable(search.box.value);
-  search.hits = found(search.box.value);
+  search.hits = hitsOf(search.box.value);
   search.at = -1;
   listHits();
 });
