@@ -22,7 +22,6 @@ from perfc.report import collect, screen, terminal
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "docs" / "screens"
 WIDTH = 90
-PAGE_SIZE = {"width": 1440, "height": 900}
 MODELS: Mapping[str, tuple[str, Mapping[str, int]]] = {
     "resnet50": ("a100", {"batch": 8}),
     "gpt2": ("h100", {}),
@@ -63,7 +62,7 @@ def photograph(path: Path) -> None:
         written = Path(folder) / "report.html"
         written.write_text(page(report, collect(report)), encoding="utf-8")
         browser = play.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        tab = browser.new_page(viewport=PAGE_SIZE, color_scheme="light")
+        tab = browser.new_page(viewport={"width": 1440, "height": 900}, color_scheme="light")
         tab.goto(written.as_uri())
         tab.wait_for_selector("#modules-chart canvas")
         tab.evaluate("() => new Promise((go) => requestAnimationFrame(() => setTimeout(go)))")
