@@ -17,6 +17,8 @@ from ._progress import Progress
 from ._report import UNSET, Colour, color_option, parse_top, parse_views, show
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from perfc.api import Report
     from perfc.passes.manager import Instrument
     from perfc.report import Views
@@ -69,7 +71,8 @@ def command(
 
     MODEL is .onnx, .onnx.gz or ONNX text, or - for standard input; of the weights only constants
     of a few KiB are read. Text is one screen with the answer; --full has all that is known.
-    Several targets, as in -t a100,h100, give one row each, as `perfc compare` does.
+    Several targets, as in -t a100,h100, give one row each, as `perfc compare` does; the HTML page
+    is of the first, with the others beside it.
     """
     from perfc.passes.manager import Timing
 
@@ -78,6 +81,9 @@ def command(
     if options.has_several_targets:
         if views or full or all_views or print_ir_after or predictor:
             raise click.UsageError("views, predictors and the IR are of one target at a time")
+        ways = [names_in(text or "") for text in (options.runtime, options.dtype)]
+        if form == HTML and max(map(len, ways)) <= 1:
+            return beside_others(options, model, output, predict=not no_predict)
         return side_by_side(options, model, form, output, predict=not no_predict)
     shown = parse_views(views, full=full, everything=all_views)
     limit = UNSET if top is None else parse_top(top)
@@ -140,11 +146,36 @@ def side_by_side(
     return 0
 
 
-def deliver_page(report: Report, views: Views, output: Path | None) -> None:
+def beside_others(
+    options: DeploymentOptions, model: str, output: Path | None, *, predict: bool
+) -> int:
+    """The page of the first target named, with the others beside it; of many, their comparison."""
+    from dataclasses import replace
+
+    from perfc.html.what_if import MOST_TARGETS
+    from perfc.report import collect
+
+    how = options.deployment(is_several=True)
+    first, *others = options.machines(how.target)
+    if len(others) >= MOST_TARGETS:
+        return side_by_side(options, model, HTML, output, predict=predict)
+    source = standard_input() if model == STANDARD_INPUT else model
+    try:
+        report = options.report(source, replace(how, target=str(first.path)))
+    except PerfcError as error:
+        raise located(error, model) from error
+    views = collect(report, predict=predict)
+    deliver_page(report, views, output, [str(m.path) for m in others])
+    return 0
+
+
+def deliver_page(
+    report: Report, views: Views, output: Path | None, targets: Sequence[str] = ()
+) -> None:
     """Write the page of charts."""
     from perfc.html import page
 
-    deliver(page(report, views), output)
+    deliver(page(report, views, targets), output)
 
 
 def located(error: PerfcError, model: str) -> PerfcError:
