@@ -11,6 +11,7 @@ import tempfile
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -45,8 +46,7 @@ def exported(model: Any, example: Sequence[int] | None) -> Module:
     """
     if example is None:
         raise ModelError("a module says nothing of its input", hint="input=(3, 224, 224)")
-    if not all(isinstance(extent, int) and extent > 0 for extent in example):
-        raise ModelError(f"{example!r} are no extents of an input", hint="input=(3, 224, 224)")
+    require_extents(example)
     try:
         import onnxscript  # noqa: F401
         import torch
@@ -88,17 +88,14 @@ def as_run(model: Any) -> Iterator[None]:
 @contextmanager
 def unheard() -> Iterator[None]:
     """Without what exporters print, log and warn of: errors say what matters."""
-    quiet = [logging.getLogger(name) for name in ("torch", "torch.onnx", "onnxscript")]
-    levels = [logger.level for logger in quiet]
-    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
-        warnings.simplefilter("ignore")
-        for logger in quiet:
-            logger.setLevel(logging.ERROR)
-        try:
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+            warnings.simplefilter("ignore")
             yield
-        finally:
-            for logger, level in zip(quiet, levels, strict=True):
-                logger.setLevel(level)
+    finally:
+        logging.disable(before)
 
 
 def program_of(model: Any, given: Any) -> Module:
@@ -114,7 +111,9 @@ def program_of(model: Any, given: Any) -> Module:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.onnx"
         program.save(os.fspath(path), external_data=True)
-        return load(path)
+        module = load(path)
+    graph = replace(module.graph, name=type(model).__name__)
+    return replace(module, graph=graph, origin=replace(module.origin, path=""))
 
 
 def why(error: BaseException | None) -> str:
@@ -125,12 +124,24 @@ def why(error: BaseException | None) -> str:
     return re.sub(r"\x1b\[[0-9;]*m", "", line) or type(error).__name__
 
 
+def require_extents(example: object) -> None:
+    """Refuse what is no sequence of extents.
+
+    Raises:
+        ModelError: it is none.
+    """
+    extents = example if isinstance(example, Sequence) else [None]
+    if not all(isinstance(extent, int) and extent > 0 for extent in extents):
+        raise ModelError(f"{example!r} are no extents of an input", hint="input=(3, 224, 224)")
+
+
 def check_example(module: Module, example: Sequence[int]) -> None:
     """Refuse a model whose first input has other extents than one example.
 
     Raises:
-        ModelError: it has.
+        ModelError: it has, or these are none.
     """
+    require_extents(example)
     kind = module.graph.inputs[0].type if module.graph.inputs else None
     shape = kind.shape if isinstance(kind, TensorType) else None
     if shape is None:

@@ -97,16 +97,41 @@ def verdict_line(verdict: Verdict) -> str:
     return printable(f"{v.model} on {v.machine}: {', '.join(parts)}")
 
 
-def titles(views: Views, width: int) -> Iterator[Line]:
-    """Model, machine, sizes, runtime and precision; as many lines as that takes."""
+def summary_lines(views: Views) -> tuple[str, str, str]:
+    """The answer in three lines: what runs where, how long it takes, what it could take."""
+    v = views.verdict
+    model, machine, *parts = (printable(elided(part, WIDEST)) for part in running(views))
+    first = f"{'expected' if v.is_predicted else 'time'} {time_words(v)} a run"
+    if v.is_predicted:
+        first += f" (nine in ten: {span(v.expected.low, v.expected.high, Unit.SECOND)})"
+    takes = [first]
+    if v.time_s > 0:
+        takes.append(throughput_words(v))
+    if v.confidence is not None:
+        takes.append(f"confidence {v.confidence.grade.value}")
+    needed, room, _ = memory_words(v)
+    could = [f"at best {quantity(v.floor_s, Unit.SECOND)}"]
+    could += [f"limited by {v.limits[0].title}"] if v.limits else []
+    could.append(f"memory {needed} {room.partition(':')[0]}" if ":" in room else f"memory {needed}")
+    title = " · ".join([f"{model} on {machine}", *parts])
+    return title, f"  {', '.join(takes)}", f"  {', '.join(could)}"
+
+
+def running(views: Views) -> list[str]:
+    """Model, machine, sizes, runtime and precision."""
     a, v = views.assumptions, views.verdict
     sizes = [f"{s.label} {s.value}" for s in a.symbols if s.origin != "data"]
     shown = [*sizes[:3], f"{len(sizes) - 3} more sizes"] if len(sizes) > 4 else sizes
     types = {k.dtype for k in views.kernels if (k.mac.value or 0) > 0}
     own = ", ".join(sorted(types)) or "its own types"
     precision = a.dtype or (f"{own} (TF32)" if a.tf32 and uses_tf32(views) else own)
-    parts = [v.machine, *shown, v.runtime, precision]
-    line, style = printable(elided(v.model, width - 4)), Style.TITLE
+    return [v.model, v.machine, *shown, v.runtime, precision]
+
+
+def titles(views: Views, width: int) -> Iterator[Line]:
+    """What runs where; as many lines as that takes."""
+    model, *parts = running(views)
+    line, style = printable(elided(model, width - 4)), Style.TITLE
     for separator, part in zip((" on ", *([" · "] * len(parts))), parts, strict=False):
         words = printable(elided(part, width - 4))
         if columns_of(line) + columns_of(separator + words) > width:
@@ -141,6 +166,11 @@ def throughput_words(verdict: Verdict) -> str:
 
 
 def facts(v: Verdict, width: int) -> Iterator[Line]:
+    """Expected, confidence, at best, memory, energy, in columns."""
+    yield from aligned(fact_rows(v), width)
+
+
+def fact_rows(v: Verdict) -> list[tuple[str, str, str, Style]]:
     """Expected, confidence, at best, memory, energy: label, number, words."""
     rows: list[tuple[str, str, str, Style]] = []
     if v.is_predicted:
@@ -161,7 +191,7 @@ def facts(v: Verdict, width: int) -> Iterator[Line]:
     if v.energy is not None:
         words = f"{span(v.energy.low, v.energy.high, Unit.JOULE)} a run, of the board"
         rows.append(("energy", quantity(v.energy.mid, Unit.JOULE), words, Style.PLAIN))
-    yield from aligned(rows, width)
+    return rows
 
 
 def aligned(rows: Sequence[tuple[str, str, str, Style]], width: int) -> Iterator[Line]:
