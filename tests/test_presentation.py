@@ -199,6 +199,20 @@ def test_a_comparison_echoes_its_table() -> None:
     assert found.to_dict()["schema"] == "perfc-compare/1"
 
 
+def test_the_page_of_the_api_shows_what_is_printed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(ROOT)
+    page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```(?:python)?\n(.*?)```", page, re.DOTALL)
+    exec(blocks[0], {})
+    assert capsys.readouterr().out == blocks[1]
+    for name in re.findall(r"`perfc\.(\w+)\(", page):
+        assert name in dir(perfc)
+    for name in re.findall(r"`report\.(\w+)", page):
+        assert hasattr(perfc.Report, name) or name in perfc.Report.__dataclass_fields__
+
+
 def test_the_api_is_what_completion_shows() -> None:
     assert dir(perfc) == sorted(perfc.__all__)
     for name in dir(perfc):

@@ -15,7 +15,7 @@ def xgboost() -> Any:
     Raises:
         MissingExtraError: it is not installed.
     """
-    return _imported("xgboost", "xgboost")
+    return _imported("xgboost", install("train", only="xgboost"))
 
 
 def optimizer() -> Any:
@@ -24,12 +24,12 @@ def optimizer() -> Any:
     Raises:
         MissingExtraError: SciPy is not installed.
     """
-    return _imported("scipy.optimize", "scipy")
+    return _imported("scipy.optimize", install("train", only="scipy"))
 
 
-def _imported(module: str, package: str) -> Any:
+def _imported(module: str, hint: str) -> Any:
     try:
         return import_module(module)
     except ImportError:
-        hint = install("train", only=package)
+        package = module.partition(".")[0]
         raise MissingExtraError(f"training needs {package}", hint=hint) from None
