@@ -11,7 +11,8 @@ After a line ``# ---- expect`` stands the output: the module, the table of an an
 under every runtime, or the one-line error. ``tests/golden/**/*.txt`` begins with a command,
 ``$ perfc lint model.onnxtxt``; what it prints follows, then its exit code.
 ``tests/golden/**/*.table`` holds questions to the predictors, each with its answer
-(`tests/golden_estimates.py`); numbers may differ by a millionth.
+(`tests/golden_estimates.py`), and ``tests/golden/**/*.leaves`` what a command states as JSON
+(`tests/golden_leaves.py`); numbers of both may differ by a millionth.
 ``pytest tests/golden --update-goldens`` writes what came out; the difference is then reviewed.
 """
 
@@ -21,6 +22,7 @@ import os
 from collections.abc import Iterator
 from difflib import unified_diff
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import settings
@@ -48,7 +50,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    if file_path.suffix in (".pir", ".txt", ".table") and "golden" in file_path.parts:
+    if file_path.suffix in (".pir", ".txt", ".table", ".leaves") and "golden" in file_path.parts:
         return GoldenFile.from_parent(parent, path=file_path)
     return None
 
@@ -65,8 +67,8 @@ class GoldenFile(pytest.File):
 class GoldenItem(pytest.Item):
     def runtest(self) -> None:
         text = self.path.read_text(encoding="utf-8")
-        if self.path.suffix == ".table":
-            self.check_table(text)
+        if self.path.suffix in (".table", ".leaves"):
+            self.check_numbers(text)
             return
         if self.path.suffix == ".txt":
             between = "\n"
@@ -86,11 +88,20 @@ class GoldenItem(pytest.Item):
         )
         raise MismatchError("\n".join(lines) if separator else "it expects nothing yet")
 
-    def check_table(self, text: str) -> None:
-        """What predictors say, as long as it differs from the file by more than rounding."""
+    def check_numbers(self, text: str) -> None:
+        """What predictors and commands say, where it differs by more than rounding."""
         from tests.golden_estimates import answered, differences
+        from tests.golden_leaves import leaves
 
-        actual = answered(text, self.path.parent)
+        if self.path.suffix == ".leaves":
+            command = text.partition("\n")[0]
+            with TemporaryDirectory() as folder:
+                page = Path(folder) / "page.html"
+                printed = run_command(command.replace(" PAGE", f" {page}"), self.path.parent)
+                drawn = page.read_text(encoding="utf-8") if page.is_file() else ""
+            actual = leaves(command, drawn + printed)
+        else:
+            actual = answered(text, self.path.parent)
         found = differences(text, actual)
         if found and self.config.getoption("--update-goldens"):
             self.path.write_text(actual, encoding="utf-8")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from pathlib import Path
+from shutil import copytree, ignore_patterns
 
 import pytest
 
@@ -108,7 +109,7 @@ def test_a_map_of_the_repository_is_read_in_a_copy_of_it(tmp_path: Path, tree: P
     known = "tests/passes/test_bound.py::test_large_values_are_bounded"
     other = "tests/test_other.py::test_that_imported_it_first"
     assert stages(tree, PATH, 9) == [[known]]
-    assert stages(tree, PATH, 1) == [[known, other]], "a line that runs on import"
+    assert stages(tree, PATH, 1) == [[known], [other]], "a line that runs on import"
     assert stages(tree, Path("perfc/passes/__init__.py"), 1) != [[known]]
 
 
@@ -130,6 +131,20 @@ def test_a_fault_is_killed_or_survives(
     (mutant,) = (m for m in mutants(tree, PATH) if m.fault is fault and m.old == old)
     assert fate_of(mutant, tree, clean, 60)[0] is fate
     assert (tree / PATH).read_text(encoding="utf-8") == CODE
+
+
+def test_a_file_that_cannot_be_imported_kills(tree: Path, tmp_path: Path) -> None:
+    coverage = pytest.importorskip("coverage")
+    clean = tmp_path / "clean"
+    copytree(tree, clean, ignore=ignore_patterns("clean"))
+    data = coverage.CoverageData(str(clean / MAP))
+    data.set_context("tests/passes/test_bound.py::test_large_values_are_bounded|run")
+    data.add_lines({str(clean / PATH): [1]})
+    data.write()
+    old = "from typing import TYPE_CHECKING"
+    mutant = Mutant(PATH, 1, Fault.STATEMENT, 0, len(old), old, "import nothing_of_that_name")
+    fate, how = fate_of(mutant, tree, clean, 60)
+    assert (fate, how.partition(":")[0]) == (Fate.KILLED, "not collected")
 
 
 def test_a_test_that_fails_without_the_fault_kills_nothing(tree: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -86,3 +87,19 @@ def test_the_command_lists_shows_and_suggests() -> None:
     assert wrong.exit_code == 2
     assert "did you mean Conv" in wrong.output
     assert "\n".join(describe(operators()[0])).startswith("## ")
+
+
+def test_coverage_counts_every_operator_once() -> None:
+    text = CliRunner().invoke(command, ["--coverage"]).output
+    counts = re.findall(
+        r"(\S+): (\d+) operators, (\d+) of our own, (\d+) expanded, (\d+) without either", text
+    )
+    assert "ai.onnx" in [name for name, *_ in counts]
+    for _, total, own, expanded, missing in counts:
+        assert int(total) == int(own) + int(expanded) + int(missing)
+    listed = sum(
+        len(line.partition(": ")[2].split(", "))
+        for line in text.splitlines()
+        if line.startswith(("  expanded: ", "  without: "))
+    )
+    assert listed == sum(int(expanded) + int(missing) for *_, expanded, missing in counts)

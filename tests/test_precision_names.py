@@ -80,7 +80,7 @@ def test_the_api_and_the_command_line_agree(
 ) -> None:
     assert perfc.analyze(RESNET, dtype=name).dtype == code
     assert run(["analyze", RESNET, "--no-predict", "--dtype", name]) == 0
-    assert f"ort, {code}\n" in capsys.readouterr().out
+    assert f"ONNX Runtime · {code}\n" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("command", ["analyze", "diff", "lint", "roofline"])

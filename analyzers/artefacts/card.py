@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
@@ -11,7 +12,7 @@ from typing import Any
 from perfc.ir.record import record
 
 from ..features.rows import Protocol
-from ..intervals.conformal import LEVELS, Band, Bands, Calibration
+from ..intervals.conformal import LEVELS, Band, Bands, Calibration, Unseen
 from .implementations import Implementation
 
 
@@ -131,7 +132,6 @@ def parse_card(text: str, *, metrics: bool = True) -> Card:
         bases={str(k): float(v) for k, v in found["bases"].items()},
         calibration=Calibration(
             _bands(calibration),
-            float(calibration["power"]),
             {str(k): _bands(v) for k, v in calibration.get("categories", {}).items()},
         ),
         split=str(found["split"]),
@@ -149,26 +149,29 @@ def parse_card(text: str, *, metrics: bool = True) -> Card:
 
 
 def _calibration(found: Calibration) -> dict[str, object]:
-    """As a table: bands of all kernels, then of each category; rings as distance and two ends."""
+    """As a table: bands of all kernels, then of each category; unseen as an error and two ends."""
 
     def of(bands: Bands) -> dict[str, object]:
-        apart = [[distance, one.low, one.high] for distance, one in bands.apart]
         seen, levels = ([one.low, one.high] for one in (bands.seen, bands.levels))
-        return {"seen": seen, "apart": apart, "levels": levels}
+        far = bands.unseen
+        unseen = [far.error, far.band.low, far.band.high] if far else []
+        return {"seen": seen, "unseen": unseen, "levels": levels}
 
     categories = {name: of(bands) for name, bands in found.categories.items()}
-    return {"power": found.power, **of(found.bands), "categories": categories}
+    return {**of(found.bands), "categories": categories}
 
 
 def _bands(found: Mapping[str, Any]) -> Bands:
-    rings = tuple((float(d), Band(float(low), float(high))) for d, low, high in found["apart"])
-    distances = [distance for distance, _ in rings]
-    if distances != sorted(set(distances)) or any(d <= 0 for d in distances):
-        raise ValueError("rings of bands that do not grow")
     levels = Band(*map(float, found["levels"])) if "levels" in found else LEVELS
     if not 0 < levels.low < 0.5 < levels.high < 1:
         raise ValueError("levels that are no quantiles on either side of the median")
-    return Bands(Band(*map(float, found["seen"])), rings, levels)
+    unseen = None
+    if found["unseen"]:
+        error, low, high = map(float, found["unseen"])
+        if not (0 <= error < math.inf and low <= high):
+            raise ValueError("errors of unseen machines that are none")
+        unseen = Unseen(error, Band(low, high))
+    return Bands(Band(*map(float, found["seen"])), unseen, levels)
 
 
 def _implementation(one: Implementation) -> list[object]:

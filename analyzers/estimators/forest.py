@@ -36,6 +36,8 @@ SINGLE = {"matmul": "matmul_f32"}
 """Classes of the same kernels in full single precision."""
 STREAMED = {"movement": "elementwise", "embedding": "elementwise"}
 """Classes without rows of their own, and the one whose kernels stream tensors as theirs do."""
+HALVES = frozenset({"bf16", "f16"})
+"""Types whose products run on the same units."""
 INSIDE = Protocol.GRAPH
 """A kernel of a recorded graph: its launch on the device counts."""
 PROFILED = frozenset({"matmul"})
@@ -106,7 +108,8 @@ class Basis:
     Args:
         class_name: class of kernels.
         dtype: element type that is computed in.
-        machines: that ran kernels of the class in that type.
+        machines: that ran kernels of the class in that type, or in the model's where the two run
+            on the same units, as f16 and bf16 do.
         is_timed_so: whether some kernels were timed as those of this runtime run.
     """
 
@@ -126,11 +129,12 @@ def basis(execution: Execution, index: int) -> Basis | None:
     row = lower(execution.bounds.kernels[index], execution.bounds.env)
     known = predictor.known_classes(folder)
     own = None if row is None else weighted(row, machine, known, tf32=execution.tf32)
-    if own is None:
+    if row is None or own is None:
         return None
     card = predictor.select(*own, INSIDE, machine.name, folder).card
     launch = execution.kernels.runtime.launch
-    machines = dict.fromkeys(target for target, dtype, _ in card.kin if dtype == own[1])
+    types = {own[1], row.dtype} if {own[1], row.dtype} == HALVES else {own[1]}
+    machines = dict.fromkeys(target for target, dtype, _ in card.kin if dtype in types)
     return Basis(*own, tuple(machines), inside(card, launch) in card.protocols)
 
 

@@ -4,8 +4,8 @@ Every predictor is wrong in its own way, so each has corrections of its own. The
 ``log(measured / predicted)`` of a kernel is an offset of the machine, plus an offset of its class,
 plus a slope over the logarithm of the predicted time (launches and rates of a machine
 are wrong apart), plus noise. All are Gaussian around zero with deviations that say how wrong
-predictions for machines nobody measured usually are: few rows move little, many move all.
-Source: Lindley & Smith 1972, Bayes estimates for the linear model; offsets are partially pooled.
+predictions for machines nobody measured usually are: few rows move little, many move all
+(`perfc.analyzers.intervals.offsets`).
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from perfc.errors import PerfcError
 from perfc.ir.record import record
 
 from ..estimate.interval import Interval
+from .offsets import Offsets
 
 if TYPE_CHECKING:
     from perfc.machine import Machine
@@ -32,11 +33,8 @@ MACHINE_DEVIATION = 0.2
 CLASS_DEVIATION = 0.2
 SLOPE_DEVIATION = 0.1
 USUAL_NOISE = 0.3
-NOISE_ROWS = 6
-LEAST_NOISE = 0.03
 """Deviations of the logarithms, of the size of errors of products and attention on B200, GB200,
-H100, H200 and Arc Pro B60 while each was left out. The usual noise counts as ``NOISE_ROWS`` rows
-beside those there are: with less of it a few kernels are believed that happen to stray."""
+H100, H200 and Arc Pro B60 while each was left out."""
 SMALL_S, LARGE_S = 1e-5, 1e-3
 """Predicted times at which a correction is written down; linear in the logarithm between."""
 ANY = "any"
@@ -136,32 +134,30 @@ def place(predicted_s: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """Offsets and slopes after the rows: mean and covariance."""
+    """Offsets and slopes after the rows."""
 
     classes: tuple[str, ...]
-    mean: Array
-    covariance: Array
-    noise: float
-
-    def row(self, class_name: str, predicted_s: float) -> Array:
-        """The coefficients that a kernel's residual is the sum of."""
-        found = np.zeros(1 + 2 * len(self.classes))
-        found[0] = 1.0
-        if class_name in self.classes:
-            i = self.classes.index(class_name)
-            found[1 + 2 * i] = 1.0
-            found[2 + 2 * i] = slope_of(predicted_s)
-        return found
+    offsets: Offsets
 
     def log_ratio(self, class_name: str, predicted_s: float) -> float:
         """Expected residual."""
-        return float(self.row(class_name, predicted_s) @ self.mean)
+        return float(self.offsets.expected(row(self.classes, class_name, predicted_s)[None])[0])
 
     def deviation(self, class_name: str, predicted_s: float) -> float:
         """Of a new kernel's residual: what is not known of the machine, and noise."""
-        row = self.row(class_name, predicted_s)
-        unseen = 0.0 if class_name in self.classes else CLASS_DEVIATION
-        return math.sqrt(float(row @ self.covariance @ row) + self.noise**2 + unseen**2)
+        known = self.offsets.deviation(row(self.classes, class_name, predicted_s)[None])
+        return math.hypot(float(known[0]), 0.0 if class_name in self.classes else CLASS_DEVIATION)
+
+
+def row(classes: Sequence[str], class_name: str, predicted_s: float) -> Array:
+    """The coefficients that a kernel's residual is the sum of: machine, classes, their slopes."""
+    found = np.zeros(1 + 2 * len(classes))
+    found[0] = 1.0
+    if class_name in classes:
+        i = classes.index(class_name)
+        found[1 + 2 * i] = 1.0
+        found[2 + 2 * i] = slope_of(predicted_s)
+    return found
 
 
 def slope_of(predicted_s: float) -> float:
@@ -170,34 +166,13 @@ def slope_of(predicted_s: float) -> float:
 
 
 def posterior(rows: Sequence[Residual]) -> Posterior:
-    """Offsets and slopes; the noise is what the rows scatter around them, fitted in turns."""
+    """Offsets and slopes; the noise is what the rows scatter around them."""
     classes = tuple(sorted({r.class_name for r in rows}))
-    prior = [MACHINE_DEVIATION] + [CLASS_DEVIATION, SLOPE_DEVIATION] * len(classes)
-    precision = np.diag(1 / np.square(prior))
-    start: Array = np.diag(np.square(prior)).astype(np.float64)
-    empty = Posterior(classes, np.zeros(len(prior)), start, CLASS_DEVIATION)
-    if not rows:
-        return empty
-    table = np.stack([empty.row(r.class_name, r.predicted_s) for r in rows])
-    target = np.array([r.log_ratio for r in rows])
-    noise = USUAL_NOISE
-    mean, covariance = empty.mean, empty.covariance
-    for _ in range(10):
-        weights = robust((target - table @ mean) / noise)
-        inverse = np.linalg.inv(precision + (table.T * weights) @ table / noise**2)
-        covariance = inverse.astype(np.float64)
-        mean = covariance @ (table.T * weights) @ target / noise**2
-        spare = max(len(rows) - np.trace(covariance @ (table.T @ table)) / noise**2, 0.0)
-        squares = float((weights * (target - table @ mean) ** 2).sum())
-        squares += NOISE_ROWS * USUAL_NOISE**2
-        noise = max(math.sqrt(squares / (spare + NOISE_ROWS)), LEAST_NOISE)
-    return Posterior(classes, mean, covariance, noise)
-
-
-def robust(scaled: Array) -> Array:
-    """Huber weights: an outlier counts no more than a row at two deviations."""
-    weights: Array = np.minimum(1.0, 2.0 / np.maximum(np.abs(scaled), 1e-9))
-    return weights
+    deviations = [MACHINE_DEVIATION] + [CLASS_DEVIATION, SLOPE_DEVIATION] * len(classes)
+    table = [row(classes, r.class_name, r.predicted_s) for r in rows]
+    residual = np.array([r.log_ratio for r in rows])
+    shaped = np.array(table).reshape(len(rows), len(deviations))
+    return Posterior(classes, Offsets.learned(shaped, residual, np.array(deviations), USUAL_NOISE))
 
 
 def adapt(rows: Sequence[Residual]) -> Adaptation:

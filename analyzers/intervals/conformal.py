@@ -9,11 +9,9 @@ quantile, each with the finite-sample correction.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import reduce
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,16 +27,17 @@ COVERAGE = 0.9
 LEAST_SPREAD = 1e-3
 LONGEST = 3.0
 """Largest logarithm of an interval's end over its middle: a factor of twenty, assumed."""
-DRAWS = 100_000
-"""Of the distribution of a further group."""
-NEAR = 0.5
-"""Distance below which machines are of one chip, or nearly so."""
+GROWTH = 0.4
+"""Power of the distance that what kernels of a machine share grows with, below a distance of 1."""
 LEAST_DISTANCE = 0.1
-"""Machines of one sheet still are not the same."""
+FURTHEST = 1e3
+"""Machines of one sheet still are not the same; of those beyond the other nothing is known."""
+AT_ONCE = 1.0
+"""Least distance of steps and whole runs: three machines cannot tell what a lesser one is worth."""
 UNMEASURED_WIDENING = 2.0
 """Times the width where no device was ever left out, so that nobody knows how far it carries."""
-BORROWED_MACHINES, BORROWED_ROWS = 0.5, 100.0
-"""Of all categories together, that a category's own machines and rows stand beside."""
+BORROWED_ROWS = 100.0
+"""Of all categories together, that a category's own rows stand beside."""
 
 
 @record
@@ -62,8 +61,45 @@ LEVELS = Band((1 - COVERAGE) / 2, (1 + COVERAGE) / 2)
 """Quantiles of a distribution that is right."""
 FURTHEST_LEVEL = 1e-4
 """Least share of times that is left below an interval, or above it."""
-Rings = tuple[tuple[float, Band], ...]
-"""Bands of machines at growing distances; linear between two of them."""
+
+
+def grown(distance: float) -> float:
+    """How errors on a machine nobody measured grow with its distance, 1 at a distance of 1.
+
+    The distance is `perfc.analyzers.features.distance.nearest`'s: 1 is a factor of two in every
+    number of the data sheet. Beyond it errors grow in proportion. Chosen once, by the coverage of
+    machines left out (docs/accuracy/method.md).
+
+    >>> grown(1.0), grown(3.0), round(grown(0.1), 3)
+    (1.0, 3.0, 0.398)
+    """
+    distance = min(max(distance, LEAST_DISTANCE), FURTHEST)
+    return float(max(distance**GROWTH, distance))
+
+
+@record
+class Unseen:
+    """Intervals on machines that nobody measured, from those that were, each left out in turn.
+
+    Kernels of such a machine share an error, whatever is expected of each: the expected error is
+    the root of two squares, of the spread and of what is shared.
+
+    Args:
+        error: shared, of the logarithm, at a distance of 1.
+        band: of errors over expected ones.
+    """
+
+    error: float
+    band: Band
+
+    def expected(self, spread: Array, distance: float) -> Array:
+        """Expected errors at a distance, of rows with such spreads on machines measured."""
+        found: Array = np.hypot(spread, self.error * grown(distance))
+        return found
+
+    def around(self, other: Unseen) -> Unseen:
+        """The narrowest that holds both."""
+        return Unseen(max(self.error, other.error), self.band.around(other.band))
 
 
 @record
@@ -72,53 +108,57 @@ class Bands:
 
     Args:
         seen: for machines that were measured.
-        apart: for others; empty where no machine was left out.
+        unseen: for others; None where no machine was left out.
         levels: of the quantiles where several kernels may be meant.
     """
 
     seen: Band
-    apart: Rings = ()
+    unseen: Unseen | None = None
     levels: Band = LEVELS
 
-    def at(self, distance: float) -> Band:
-        """The band at a distance; beyond the furthest ring it widens in proportion."""
-        if not self.apart:
-            known = self.seen.widened(UNMEASURED_WIDENING)
-            return known if distance <= NEAR else known.widened(1 + distance)
-        last, furthest = self.apart[-1]
-        if distance >= last:
-            return furthest.widened(distance / max(last, NEAR)) if distance > NEAR else furthest
-        for (start, one), (end, other) in pairwise(self.apart):
-            if start < distance < end:
-                share = (distance - start) / (end - start)
-                return Band(
-                    one.low + share * (other.low - one.low),
-                    one.high + share * (other.high - one.high),
-                )
-        return self.apart[0][1]
+    def ends(self, spread: Array, distance: float, *, measured: bool) -> tuple[Array, Array]:
+        """Logarithms of intervals' ends over their middles, around 0.
+
+        Never narrower than on a machine that was measured.
+
+        Args:
+            spread: expected error of each row on machines that were measured.
+            distance: of the machine from its nearest measured kin.
+            measured: whether it is one of those.
+        """
+        low, high = around_zero(self.seen, spread)
+        if measured:
+            return low, high
+        if self.unseen is None:
+            wider = UNMEASURED_WIDENING * max(grown(distance), 1.0)
+            return low * wider, high * wider
+        far = around_zero(self.unseen.band, self.unseen.expected(spread, distance))
+        return np.minimum(low, far[0]), np.maximum(high, far[1])
 
     def around(self, other: Bands) -> Bands:
-        """The narrowest that hold both, at the distances of this one's rings."""
-        rings = tuple((d, one.around(other.at(d))) for d, one in self.apart)
-        return Bands(self.seen.around(other.seen), rings, self.levels.around(other.levels))
+        """The narrowest that hold both; unseen machines only where both know of them."""
+        both = self.unseen and other.unseen and self.unseen.around(other.unseen)
+        return Bands(self.seen.around(other.seen), both, self.levels.around(other.levels))
+
+
+def around_zero(one: Band, expected: Array) -> tuple[Array, Array]:
+    """Ends of a band over expected errors, neither beyond 0."""
+    return expected * min(one.low, 0.0), expected * max(one.high, 0.0)
 
 
 @record
 class Calibration:
-    """Bands by category of kernels and by how far a machine is from those that were measured.
+    """Bands by category of kernels.
 
     Categories have bands of their own, since one quantile for all would hold for none of them
     (Vovk, Lindsay, Nouretdinov and Gammerman, "Mondrian confidence machine", 2003).
 
     Args:
         bands: of all kernels together.
-        power: of the expected spread on machines that were not measured. Where kernels of known
-            machines are nearly certain, those of others are not: 0 gives all the same spread.
         categories: bands of each that was measured; any other has the widest of all.
     """
 
     bands: Bands
-    power: float = 1.0
     categories: Mapping[str, Bands] = field(default_factory=dict)
 
     def of(self, category: str) -> Bands:
@@ -126,46 +166,33 @@ class Calibration:
         known = self.categories.get(category)
         return known or reduce(Bands.around, self.categories.values(), self.bands)
 
-    def at(self, distance: float, *, measured: bool | None = None) -> Band:
-        """The band of all kernels for a machine at this distance from its nearest measured kin.
-
-        Args:
-            distance: as `perfc.analyzers.features.distance` gives it; may be 0 for another
-                machine whose sheet says the same.
-            measured: whether it is one of those measured; by default, whether it is at 0.
-        """
-        known = measured if measured is not None else distance <= 0
-        return self.bands.seen if known else self.bands.at(distance)
-
     def ends(
         self,
         spread: Array,
         distance: float,
         *,
-        measured: bool | None = None,
+        measured: bool,
         category: NDArray[np.intp] | None = None,
         names: Sequence[str] = (),
     ) -> tuple[Array, Array]:
-        """Logarithms of an interval's ends over its middle, around 0.
-
-        Never narrower than on a machine that was measured.
+        """Logarithms of intervals' ends over their middles, as `Bands.ends` by category.
 
         Args:
-            spread: expected of each row on such a machine.
-            distance: as for `at`.
-            measured: likewise.
+            spread: expected error of each row on machines that were measured.
+            distance: of the machine from its nearest measured kin; may be 0 for another machine
+                whose sheet says the same.
+            measured: whether it is one of those.
             category: index into ``names`` of each row; none by default.
             names: of the categories.
         """
-        bands = self._bands(names)
-        each = np.zeros(len(spread), np.intp) if category is None else category
-        seen_low, seen_high = _ends([b.seen for b in bands], each)
-        low, high = spread * seen_low, spread * seen_high
-        if measured if measured is not None else distance <= 0:
-            return low, high
-        far_low, far_high = _ends([b.at(distance) for b in bands], each)
-        unit = spread**self.power
-        return np.minimum(low, unit * far_low), np.maximum(high, unit * far_high)
+        if category is None or not names:
+            return self.bands.ends(spread, distance, measured=measured)
+        low, high = np.zeros(len(spread)), np.zeros(len(spread))
+        for index in np.unique(category).tolist():
+            rows = category == index
+            bands = self.of(names[index])
+            low[rows], high[rows] = bands.ends(spread[rows], distance, measured=measured)
+        return low, high
 
     def levels(self, category: NDArray[np.intp], names: Sequence[str]) -> tuple[Array, Array]:
         """Quantiles that are the ends of an interval where several kernels may be meant.
@@ -174,19 +201,9 @@ class Calibration:
             category: index into ``names`` of each row.
             names: of the categories.
         """
-        bands = [one.levels for one in self._bands(names)]
-        low, high = (np.array([getattr(b, end) for b in bands]) for end in ("low", "high"))
+        bands = [self.of(name).levels for name in names] or [self.bands.levels]
+        low, high = np.array([(one.low, one.high) for one in bands]).T
         return low[category], high[category]
-
-    def _bands(self, names: Sequence[str]) -> list[Bands]:
-        return [self.of(name) for name in names] or [self.bands]
-
-
-def _ends(bands: Sequence[Band], each: NDArray[np.intp]) -> tuple[Array, Array]:
-    """Ends of every row's band, around 0."""
-    low = np.array([min(b.low, 0.0) for b in bands])
-    high = np.array([max(b.high, 0.0) for b in bands])
-    return low[each], high[each]
 
 
 def band(
@@ -234,78 +251,6 @@ def of_category(own: Array, everything: Array, coverage: float = COVERAGE) -> Ba
     ]
     scores = np.concatenate([own, everything])
     return band(scores, np.concatenate(weights), coverage, count=len(own))
-
-
-Part = tuple[float, "Array"]
-"""The level of some scores, and what is left of them."""
-
-
-def part(scores: Array) -> Part:
-    """Scores in two."""
-    level = float(np.median(scores))
-    return level, scores - level
-
-
-@dataclass(frozen=True, eq=False)
-class Deviations:
-    """How scores of a group that nobody has seen are spread, as a machine's.
-
-    A score is the level of its group and what is left within it. Levels are draws of a normal
-    distribution around 0 whose spread the groups tell, so that the next one is Student's t with
-    as many degrees of freedom as there are groups; what is left is drawn from all groups, every
-    one counting the same. With one group alone the band is 2.4 times wider than with ten.
-
-    Source: Lee, Barber and Willett, "Distribution-free inference with hierarchical data", 2023,
-    show that without such an assumption nine groups or fewer promise nothing at 90 %.
-
-    Args:
-        scale: root mean square level.
-        freedom: groups that say so.
-        within: what is left in each part of a group, with its weight.
-    """
-
-    scale: float
-    freedom: int
-    within: tuple[tuple[Array, float], ...]
-
-    @classmethod
-    def of(cls, groups: Sequence[Sequence[Part]]) -> Deviations:
-        """Of groups in one or several parts with a level each, as the two machines of one chip."""
-        squares = [np.mean([level**2 for level, _ in parts]) for parts in groups]
-        within = tuple(
-            (left, 1 / len(parts) / len(groups)) for parts in groups for _, left in parts
-        )
-        return cls(float(np.sqrt(np.mean(squares))), len(groups), within)
-
-    def beside(self, everything: Deviations) -> Deviations:
-        """Those of a category, where the groups of all categories count a little as well."""
-        share = self.freedom / (self.freedom + BORROWED_MACHINES)
-        return Deviations(
-            math.sqrt(share * self.scale**2 + (1 - share) * everything.scale**2),
-            everything.freedom,
-            (
-                *((left, weight * share) for left, weight in self.within),
-                *((left, weight * (1 - share)) for left, weight in everything.within),
-            ),
-        )
-
-    def band(self, level: float = 1.0, within: float = 1.0, coverage: float = COVERAGE) -> Band:
-        """The band that holds a share of the rows of a further group, on average.
-
-        Args:
-            level: times the levels.
-            within: times what is left within.
-            coverage: the share.
-        """
-        rng = np.random.default_rng(0)
-        drawn = level * self.scale * rng.standard_t(self.freedom, DRAWS)
-        chosen = rng.choice(len(self.within), DRAWS, p=[weight for _, weight in self.within])
-        for index, (left, _) in enumerate(self.within):
-            at = np.flatnonzero(chosen == index)
-            drawn[at] += within * rng.choice(left, len(at))
-        tail = (1 - coverage) / 2
-        low, high = np.quantile(drawn, [tail, 1 - tail])
-        return Band(float(low), float(high))
 
 
 def sides(low: Array, high: Array) -> Array:

@@ -41,7 +41,7 @@ from .predict import (
     CLASS,
     FAR,
     distance_to,
-    expected_error,
+    ends,
     multipliers,
     outside,
     walked,
@@ -329,10 +329,9 @@ def launch_times(
     beyond = outside(found, table.values)
     known = bounds.machine.name in card.targets
     spread = walked(found.spread, table.values)
-    width = expected_error(found, spread, known=known) * (1 + beyond)
-    band = card.calibration.at(distance_to(card, setting, sheet), measured=known)
-    down = np.minimum(width * -min(band.low, 0.0), LONGEST)
-    up = np.minimum(width * max(band.high, 0.0), LONGEST)
+    low, high = ends(card, spread, distance_to(card, setting, sheet), known=known)
+    down = np.minimum(-low * (1 + beyond), LONGEST)
+    up = np.minimum(high * (1 + beyond), LONGEST)
     return LaunchTimes(table.scale_s, factor, time_s, down, up, beyond)
 
 

@@ -16,7 +16,7 @@ from ..artefacts.artefact import Artefact, WeightsError
 from ..artefacts.forest import Forest
 from ..features.distance import coordinates, nearest
 from ..features.sheet import Sheet
-from ..intervals.conformal import LEAST_SPREAD, excess
+from ..intervals.conformal import AT_ONCE, LEAST_SPREAD, excess
 from .columns import columns as columns_of
 from .features import SHARED, tabulate
 from .launch_kind import LaunchKind
@@ -122,28 +122,26 @@ def estimate(found: Artefact, columns: Columns, setting: Setting, machine: Machi
     beyond = float((share * outside(found, table.values)).sum())
     known = machine.name in found.card.targets
     apart = distance_to(found.card, setting, sheet)
-    band = found.card.calibration.at(apart, measured=known)
-    width = float(expected_error(found, np.array([spread]), known=known)[0]) * (1 + beyond)
+    low, high = (
+        float(end[0]) * (1 + beyond)
+        for end in ends(found.card, np.array([spread]), apart, known=known)
+    )
     floor_s = float((table.floor_s * columns.times).sum())
     return StepEstimate(
         launch_s,
         time_s,
-        max(time_s * math.exp(max(width * min(band.low, 0.0), -MOST_WIDTH)), floor_s),
-        time_s * math.exp(min(width * max(band.high, 0.0), MOST_WIDTH)),
+        max(time_s * math.exp(max(low, -MOST_WIDTH)), floor_s),
+        time_s * math.exp(min(high, MOST_WIDTH)),
         floor_s,
         apart > FAR or beyond > BEYOND,
         found.card.name,
     )
 
 
-def expected_error(found: Artefact, log_spread: Array, *, known: bool) -> Array:
-    """Expected error of steps; of machines not measured, with what its steps have in common."""
-    spread: Array = np.exp(np.clip(log_spread, np.log(LEAST_SPREAD), MOST_SPREAD))
-    shared = found.more.get("machine_error")
-    if known or shared is None:
-        return spread
-    error: Array = np.hypot(spread, float(np.asarray(shared).reshape(-1)[0]))
-    return error
+def ends(card: Card, log_spread: Array, apart: float, *, known: bool) -> tuple[Array, Array]:
+    """Ends of intervals of steps, or of launches, as logarithms over their middles."""
+    spread = np.exp(np.clip(log_spread, np.log(LEAST_SPREAD), MOST_SPREAD))
+    return card.calibration.bands.ends(spread, max(apart, AT_ONCE), measured=known)
 
 
 def outside(found: Artefact, values: NDArray[np.float32]) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,13 +19,13 @@ from ..intervals.conformal import (
     Band,
     Bands,
     Calibration,
-    Rings,
+    Unseen,
     band,
     of_category,
 )
 from .growing import Recipe, Stack, boost, grow, stacked
 from .levels import levels
-from .machines import LEAST_MACHINES, NOWHERE, Growth, Memory, unseen_machines
+from .machines import LEAST_MACHINES, Memory, unseen_machines
 from .protocols import folds, targets
 
 if TYPE_CHECKING:
@@ -41,13 +41,11 @@ class Calibrating:
             Other than five, so that they cut the folds that test.
         turns: how many parts are left out in turn, two or more.
         turns_apart: the same where a machine is left out as well, to be tested.
-        growth: of errors with the distance of a machine that nobody measured.
     """
 
     parts: int = 10
     turns: int = 4
     turns_apart: int = 2
-    growth: Growth = field(default_factory=Growth)
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,27 +94,27 @@ def calibrate(
     spreads = [_spread([*turns[:i], *turns[i + 1 :]] or turns, recipe) for i in range(len(turns))]
     seen = _seen(turns, spreads)
     spread = _spread(turns, recipe)
-    power, apart = 1.0, NOWHERE
+    unseen: Mapping[str, Unseen] = {}
     if leave_machines_out and len(targets(blocks)) >= LEAST_MACHINES:
-        power, apart = unseen_machines(blocks, recipe, card.frameworks, spread, how.growth, memory)
-    named = _calibration(seen, power, apart, {"": LEVELS})
+        unseen = unseen_machines(blocks, recipe, card.frameworks, spread, memory)
+    named = _calibration(seen, unseen, {"": LEVELS})
     known = replace(card, calibration=named)
     found = levels([
         (Artefact(known, one.factor, width, one.low, one.high, one.low), one.blocks)
         for one, width in zip(turns, spreads, strict=True)
     ])  # fmt: skip
-    return spread, _calibration(seen, power, apart, found)
+    return spread, _calibration(seen, unseen, found)
 
 
 def _calibration(
-    seen: Mapping[str, Band], power: float, apart: Mapping[str, Rings], found: Mapping[str, Band]
+    seen: Mapping[str, Band], unseen: Mapping[str, Unseen], found: Mapping[str, Band]
 ) -> Calibration:
     """Bands by category; what one has none of is that of all."""
     bands = {
-        name: Bands(one, apart.get(name, apart[""]), found.get(name, found[""]))
+        name: Bands(one, unseen.get(name, unseen.get("")), found.get(name, found[""]))
         for name, one in seen.items()
     }
-    return Calibration(bands.pop(""), power, bands)
+    return Calibration(bands.pop(""), bands)
 
 
 def _turns(

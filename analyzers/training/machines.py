@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -16,58 +16,21 @@ from ..features.distance import nearest
 from ..features.rows import Protocol, Rows
 from ..features.sheet import Sheet
 from ..features.table import class_of
-from ..intervals.conformal import (
-    LEAST_DISTANCE,
-    LEAST_SPREAD,
-    NEAR,
-    Band,
-    Deviations,
-    Part,
-    Rings,
-    excess,
-    part,
-    sides,
-)
+from ..intervals.conformal import LEAST_SPREAD, excess, sides
+from ..intervals.unseen import LeftOut, learned
 from .growing import Recipe, Stack, grow, protocols_of, stacked
 from .protocols import targets
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from ..features.classes import Array
+    from ..intervals.conformal import Unseen
 
 LEAST_MACHINES = 3
 BEYOND = 2.5
 """Distance above which a machine left out says nothing of others, one of another maker."""
 ROWS_LEFT_OUT = 20_000
-RINGS = (LEAST_DISTANCE, 0.2, 0.4, 0.8, 1.6)
-"""Distances that bands are written down at, and that of the furthest machine left out."""
-NOWHERE: dict[str, Rings] = {"": ()}
-"""Bands where no machine was left out."""
-LEAST_ROWS = 5
-"""Of a category on a machine left out, that say something of it."""
-
-
-@dataclass(frozen=True)
-class Growth:
-    """How errors on a machine that nobody measured depend on its distance.
-
-    Chosen once, by the coverage of machines left out (docs/accuracy/method.md).
-
-    Args:
-        level: power of the distance that what a machine's kernels have in common grows with.
-        within: the same of what is left within a machine.
-        narrowing: of bands that machines left out in turn say are too wide.
-    """
-
-    level: float = 0.4
-    within: float = 0.0
-    narrowing: float = 1.0
-
-    def factors(self, apart: float) -> tuple[float, float]:
-        """Of levels and of what is left within, at a distance."""
-        distance = max(apart, LEAST_DISTANCE)
-        return distance**self.level, distance**self.within
+NEAR = 0.5
+"""Distance below which machines are of one chip, or nearly so."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,64 +72,24 @@ class Memory:
         return self.found[key]
 
 
-@dataclass(frozen=True, eq=False)
-class Departure:
-    """Rows of one machine by a forest that has not seen it.
-
-    Args:
-        target: the machine.
-        left_out: it, and others that were left out with it.
-        apart: its distance from what was left.
-        residual: ``log(measured / predicted)`` over how far the rows leave the training hull.
-        spread: that is expected of these rows on a machine that was seen.
-        category: of each row, as its class numbers them.
-    """
-
-    target: str
-    left_out: frozenset[str]
-    apart: float
-    residual: Array
-    spread: Array
-    category: NDArray[np.intp]
-
-
 def unseen_machines(
     blocks: Sequence[Rows],
     recipe: Recipe,
     known: tuple[str, ...],
     spread: Forest,
-    growth: Growth,
     memory: Memory | None = None,
-) -> tuple[float, dict[str, Rings]]:
-    """The power of the spread, and rings by category, ``""`` for all rows together.
+) -> Mapping[str, Unseen]:
+    """Intervals by category, ``""`` for all rows together; empty where no machine is left out.
 
     Machines are left out one at a time, and with all that are near them.
     """
-    found = [
-        departure
-        for target, left_out in leaving(blocks)
-        if (departure := depart(blocks, target, left_out, recipe, known, spread, memory))
-    ]
-    if not found:
-        return 1.0, NOWHERE
-    power = power_of(found)
-    everything = Deviations.of(chips(found, power, growth))
-    reach = max(d.apart for d in found)
-    rings = {"": rings_of(everything, growth, reach)}
-    for index, name in enumerate(class_of(blocks[0].class_name).categories):
-        if own := chips(found, power, growth, index):
-            rings[name] = rings_of(Deviations.of(own).beside(everything), growth, reach)
-    return power, rings
-
-
-def rings_of(found: Deviations, growth: Growth, reach: float) -> Rings:
-    """Bands at growing distances, none narrower than the one before."""
-    distances = [*(d for d in RINGS if d < reach), max(reach, LEAST_DISTANCE)]
-    rings: list[tuple[float, Band]] = []
-    for distance in distances:
-        one = found.band(*growth.factors(distance)).widened(growth.narrowing)
-        rings.append((distance, one.around(rings[-1][1]) if rings else one))
-    return tuple(rings)
+    groups: dict[frozenset[str], list[LeftOut]] = {}
+    for target, left_out in leaving(blocks):
+        departure = depart(blocks, target, left_out, recipe, known, spread, memory)
+        if departure:
+            groups.setdefault(left_out, []).append(departure)
+    names = class_of(blocks[0].class_name).categories
+    return learned(list(groups.values()), names) if groups else {}
 
 
 def leaving(blocks: Sequence[Rows]) -> list[tuple[str, frozenset[str]]]:
@@ -195,8 +118,11 @@ def depart(
     known: tuple[str, ...],
     spread: Forest,
     memory: Memory | None,
-) -> Departure | None:
-    """Residuals of a machine left out; None if it is beyond what may be compared."""
+) -> LeftOut | None:
+    """A machine left out; None if it is beyond what may be compared.
+
+    Its residuals are over how far rows leave the training hull, as intervals widen there.
+    """
     train = [b for b in blocks if b.target not in left_out]
     test = [b for b in blocks if b.target == target]
     apart = distance(train, test)
@@ -212,38 +138,7 @@ def depart(
     beyond = excess(values, grown.low, grown.high, sides(grown.low, grown.high))
     residual = (stack.log_factor - grown.forest(values)) / (1 + beyond)
     expected = np.maximum(np.exp(spread(values)), LEAST_SPREAD)
-    return Departure(target, left_out, apart, residual, expected, stack.table.category)
-
-
-def power_of(found: Sequence[Departure]) -> float:
-    """How much of the spread of seen machines carries over to others, 0 to 1.
-
-    The slope of the log of what was missed over the log of what was expected, within machines,
-    every departure counting the same.
-    """
-    both = square = 0.0
-    for one in found:
-        expected = np.log(one.spread)
-        missed = np.log(np.abs(one.residual) + LEAST_SPREAD)
-        expected = expected - expected.mean()
-        both += float((expected * (missed - missed.mean())).mean())
-        square += float((expected * expected).mean())
-    return min(max(both / square, 0.0), 1.0) if square > 0 else 0.0
-
-
-def chips(
-    found: Sequence[Departure], power: float, growth: Growth, category: int | None = None
-) -> list[list[Part]]:
-    """Scores at a distance of 1, of one category or of all; who left the same out are one group."""
-    groups: dict[frozenset[str], list[Part]] = {}
-    for one in found:
-        chosen = slice(None) if category is None else one.category == category
-        scores = (one.residual / one.spread**power)[chosen]
-        if category is None or len(scores) >= LEAST_ROWS:
-            level, left = part(scores)
-            level_factor, within_factor = growth.factors(one.apart)
-            groups.setdefault(one.left_out, []).append((level / level_factor, left / within_factor))
-    return list(groups.values())
+    return LeftOut(apart, residual, expected, stack.table.category)
 
 
 def distance(train: Sequence[Rows], test: Sequence[Rows]) -> float:

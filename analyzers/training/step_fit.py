@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +16,8 @@ from ..artefacts.forest import Forest
 from ..features.distance import coordinates, nearest
 from ..features.rows import DataError, Protocol
 from ..features.sheet import Sheet
-from ..intervals.conformal import LEAST_SPREAD, NEAR, Band, Bands, Calibration, Rings, band
+from ..intervals.conformal import AT_ONCE, LEAST_SPREAD, Band, Bands, Calibration, Unseen, band
+from ..intervals.unseen import LeftOut, learned
 from ..steps.predict import CLASS, MOST_SPREAD
 from ..tables.architectures import family, fold_of
 from ..tables.timm import StepRow
@@ -62,16 +62,16 @@ def train_steps(
         ready(name, schema_of(CLASS, (), stack.names))
     groups = dealt_groups([r.architecture for r in rows], group, recipe.folds)
     spread, seen = calibrate(stack, groups, recipe)
-    apart = Apart()
+    unseen = None
     if leave_machines_out and len({r.target for r in rows}) >= LEAST_MACHINES:
-        apart = calibrate_unseen(stack, rows, spread, recipe)
+        unseen = calibrate_unseen(stack, rows, spread, recipe)
     model = learn(stack, recipe)
     factor = model.forest()
     values = stack.values
     return Artefact(
         _card(
             name, rows, stack, factor, spread,
-            Calibration(Bands(seen, apart.rings(seen))),
+            Calibration(Bands(seen, unseen)),
             data or {},
         ),
         factor,
@@ -79,7 +79,7 @@ def train_steps(
         values.min(axis=0).astype(np.float64),
         values.max(axis=0).astype(np.float64),
         np.median(values, axis=0).astype(np.float64),
-        more={"multipliers": model.multipliers, "machine_error": np.array([apart.error])},
+        more={"multipliers": model.multipliers},
     )  # fmt: skip
 
 
@@ -126,44 +126,22 @@ def calibrate(stack: SumStack, groups: Sequence[str], recipe: SumRecipe) -> tupl
     return _spread(stack, share, residual, everything, recipe), band(scores)
 
 
-@dataclass(frozen=True)
-class Apart:
-    """What machines left out one at a time say of machines that nobody measured.
-
-    Args:
-        band: of scores, each machine counting the same; None where none was left out.
-        reach: distance of the furthest from what was left.
-        error: root mean square of their steps' ``log(measured / predicted)``, which a machine's
-            steps have largely in common whatever is expected of their launches.
-    """
-
-    band: Band | None = None
-    reach: float = 0.0
-    error: float = 0.0
-
-    def rings(self, seen: Band) -> Rings:
-        """One band to the furthest machine left out, as wide as that of measured ones at least."""
-        return ((max(self.reach, NEAR), self.band.around(seen)),) if self.band else ()
-
-
 def calibrate_unseen(
     stack: SumStack, rows: Sequence[StepRow], spread: Forest, recipe: SumRecipe
-) -> Apart:
+) -> Unseen:
     """Leave machines out one at a time."""
     target = np.array([r.target for r in rows])
-    residuals, expected, weights, reach = [], [], [], 0.0
+    groups = []
     for name in sorted(set(target)):
         out = target == name
         part = stack.take(out)
         residual, share = tested(learn(stack.take(~out), recipe), part)
-        residuals.append(residual)
-        expected.append(widths(spread, part, share))
-        weights.append(np.full(len(residual), 1 / len(residual)))
-        reach = max(reach, _apart(rows, str(name)))
-    weight = np.concatenate(weights)
-    residual = np.concatenate(residuals)
-    error = float(np.sqrt(np.average(residual**2, weights=weight)))
-    return Apart(band(residual / np.hypot(np.concatenate(expected), error), weight), reach, error)
+        expected = widths(spread, part, share)
+        category = np.zeros(len(residual), np.intp)
+        groups.append(
+            [LeftOut(max(_apart(rows, str(name)), AT_ONCE), residual, expected, category)]
+        )
+    return learned(groups)[""]
 
 
 def tested(model: SumModel, stack: SumStack) -> tuple[Array, Array]:

@@ -19,9 +19,10 @@ from perfc.errors import PerfcError
 
 from ..graph.predictor import Budget, GraphEstimates, GraphPredictor, Say
 from ..graph.rows import GraphRow, Measurements, Quantity, at_several_batches
-from ..intervals.conformal import UNMEASURED_WIDENING, Band, band
+from ..intervals.conformal import Band, Unseen, band
 from .kernel_sums import kin_of
 from .launch_columns import RUNS, LinearRuns, linear_runs
+from .machine_bands import RunBands
 from .population import LEAST, Few, Known, Prior, learned
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ class LaunchCosts(GraphPredictor):
         self.known: dict[Condition, Known] = {}
         self.has_batches = False
         self.active: Array | None = None
-        self.bands: list[Band | None] = [Band(-1.645, 1.645), None, None]
+        self.bands = RunBands(Band(-1.645, 1.645))
         self.apart: dict[int, Band | None] = {}
         self.few: Few | None = None
         self.moved: tuple[Condition, ...] = ()
@@ -136,7 +137,8 @@ class LaunchCosts(GraphPredictor):
             if len(rows) >= LEAST_ROWS
         }
         say(f"{len(self.known)} conditions of {len(train.targets)} machines")
-        self.bands[UNSEEN] = self._apart(runs, ratio, places, 0, budget.seed)
+        far = self._apart(runs, ratio, places, 0, budget.seed)
+        self.bands = RunBands(self.bands.seen, Unseen(0.0, far) if far else None)
         self.apart = {n: self._apart(runs, ratio, places, n, budget.seed) for n in FEW}
 
     def _apart(
@@ -254,7 +256,7 @@ class LaunchCosts(GraphPredictor):
         self.few = Few.of(table, ratio, group, [self._prior(c) for c in self.moved])
         each = len(ratio) / len(self.moved)
         near = min(self.apart, key=lambda n: abs(np.log(each / n)), default=0)
-        self.bands[ADAPTED] = self.apart.get(near)
+        self.bands.adapted = self.apart.get(near)
 
     def calibrate(self, validation: Measurements) -> None:
         """The band of machines trained on."""
@@ -264,7 +266,7 @@ class LaunchCosts(GraphPredictor):
         mine = found.band == SEEN
         if mine.any():
             wrong = np.log(validation.values(self.quantity)[mine] / found.value[mine])
-            self.bands[SEEN] = band(wrong / found.deviation[mine])
+            self.bands.seen = band(wrong / found.deviation[mine])
 
     def estimates(self, data: Measurements) -> GraphEstimates:
         """Value and interval; both at least the floor where it is a time."""
@@ -272,10 +274,7 @@ class LaunchCosts(GraphPredictor):
         is_time = self.quantity is Quantity.TIME
         floor = np.array([r.floor_s if is_time else 0.0 for r in data.rows])
         value = np.maximum(found.value, np.maximum(floor, 1e-12))
-        seen = self.bands[SEEN] or Band(-1.645, 1.645)
-        bands = [one or seen.widened(UNMEASURED_WIDENING) for one in self.bands]
-        low = np.array([min(b.low, 0.0) for b in bands])[found.band] * found.deviation
-        high = np.array([max(b.high, 0.0) for b in bands])[found.band] * found.deviation
+        low, high = self.bands.ends(found.deviation, found.band == SEEN, found.band == ADAPTED)
         return GraphEstimates(
             value,
             np.maximum(value * np.exp(low), floor),
@@ -299,7 +298,8 @@ class LaunchCosts(GraphPredictor):
 
     def meta(self) -> Mapping[str, Any]:
         """Schema, conditions and bands."""
-        bands = [None if b is None else [b.low, b.high] for b in self.bands[:ADAPTED]]
+        far = self.bands.unseen and self.bands.unseen.band
+        bands = [b and [b.low, b.high] for b in (self.bands.seen, far)]
         conditions = [list(vars(c).values()) for c in sorted(self.known)]
         return {
             "schema": RUNS.digest, "has_batches": self.has_batches, "conditions": conditions,
@@ -326,7 +326,8 @@ class LaunchCosts(GraphPredictor):
         }
         self.active = arrays["active"]
         self.has_batches = bool(meta["has_batches"])
-        self.bands = [*map(_band, meta["bands"]), None]
+        seen, far = map(_band, meta["bands"])
+        self.bands = RunBands(seen or self.bands.seen, Unseen(0.0, far) if far else None)
         self.apart = {int(n): _band(b) for n, b in meta["apart"]}
         self.moved = _conditions(meta["moved"])
         if self.moved:

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perfc.ir.record import record
-
-from ..intervals.conformal import COVERAGE, UNMEASURED_WIDENING, Band
+from ..intervals.conformal import AT_ONCE, COVERAGE, LEAST_SPREAD, Band, Bands, Unseen, around_zero
+from ..intervals.unseen import LeftOut
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,37 +27,9 @@ GAUSSIAN = 1.645
 those left out were estimated by models that had seen one machine fewer, which errs as far."""
 
 
-@record
-class Unseen:
-    """Half-widths for a machine that nobody measured.
-
-    Args:
-        offset: of the logarithm, of the machine as a whole.
-        within: of the score.
-    """
-
-    offset: float
-    within: float
-
-
-@dataclass(frozen=True, eq=False)
-class LeftOut:
-    """Rows of one machine as others estimate them.
-
-    Args:
-        wrong: ``log(measured / estimated)``, ``[rows]``.
-        width: expected spread, ``[rows]``.
-        ways: how each was run.
-    """
-
-    wrong: Array
-    width: Array
-    ways: Sequence[str]
-
-
 @dataclass(eq=False)
-class Bands:
-    """Conformal bands: of machines trained on, of others, of one that a few rows are known of.
+class RunBands:
+    """Of whole runs: on machines trained on, on others, on one that a few rows are known of.
 
     ``kinless`` is of graphs without kin on machines trained on; on others they reach as far or
     further.
@@ -74,7 +45,7 @@ class Bands:
         width: Array,
         trained: NDArray[np.bool_],
         moved: NDArray[np.bool_],
-        kinless: NDArray[np.bool_],
+        kinless: NDArray[np.bool_] | None = None,
     ) -> tuple[Array, Array]:
         """Ends of the intervals over the estimates, as logarithms.
 
@@ -84,53 +55,40 @@ class Bands:
             moved: whether a few rows of the machine are known.
             kinless: whether the graph has no kin among those trained on.
         """
-        low, high = self._of_machines(width, trained, moved)
-        if self.kinless is None:
-            return low, high
-        furthest_low, furthest_high = self._scaled(self.kinless, width)
-        return (
-            np.where(kinless, np.minimum(low, furthest_low), low),
-            np.where(kinless, np.maximum(high, furthest_high), high),
-        )
-
-    def _of_machines(
-        self, width: Array, trained: NDArray[np.bool_], moved: NDArray[np.bool_]
-    ) -> tuple[Array, Array]:
-        low, high = self._scaled(self.seen, width)
-        if self.unseen is None:
-            far_low, far_high = self._scaled(self.seen.widened(UNMEASURED_WIDENING), width)
-        else:
-            far_high = np.hypot(self.unseen.offset, width * self.unseen.within)
-            far_low = -far_high
-        low, high = np.where(trained, low, far_low), np.where(trained, high, far_high)
+        low, high = around_zero(self.seen, width)
+        far = Bands(self.seen, self.unseen).ends(width, AT_ONCE, measured=False)
+        low, high = (np.where(trained, *pair) for pair in zip((low, high), far, strict=True))
         if self.adapted is not None:
-            near_low, near_high = self._scaled(self.adapted, width)
-            low, high = np.where(moved, near_low, low), np.where(moved, near_high, high)
-        return low, high
-
-    @staticmethod
-    def _scaled(one: Band, width: Array) -> tuple[Array, Array]:
-        return width * min(one.low, 0.0), width * max(one.high, 0.0)
+            near = around_zero(self.adapted, width)
+            low, high = (np.where(moved, *pair) for pair in zip(near, (low, high), strict=True))
+        if self.kinless is None or kinless is None:
+            return low, high
+        furthest = around_zero(self.kinless, width)
+        return (
+            np.where(kinless, np.minimum(low, furthest[0]), low),
+            np.where(kinless, np.maximum(high, furthest[1]), high),
+        )
 
 
 def unseen(machines: Sequence[LeftOut]) -> Unseen:
-    """From machines left out in turn, each counting the same, and each way of running in it."""
+    """From machines left out in turn, each counting the same, and each way of running in it.
+
+    Args:
+        machines: categories of their rows are ways of running.
+    """
     squares, scores, weights = [], [], []
     for one in machines:
-        ways = np.array(one.ways)
-        offsets = []
-        for way in np.unique(ways):
-            own = ways == way
-            offset = float(np.median(one.wrong[own]))
-            offsets.append(offset)
-            scores.append(np.abs(one.wrong[own] - offset) / one.width[own])
-            weights.append(np.full(int(own.sum()), 1 / len(ways)))
-        squares.append(float(np.mean(np.square(offsets))))
+        ways = [one.of(way) for way in np.unique(one.category).tolist()]
+        for way in ways:
+            left = way.residual - way.shared
+            scores.append(np.abs(left) / way.spread)
+            weights.append(np.full(len(left), 1 / len(one.residual)))
+        squares.append(float(np.mean([way.shared**2 for way in ways])))
     flat, weight = np.concatenate(scores), np.concatenate(weights)
     order = np.argsort(flat)
     at = int(np.searchsorted(np.cumsum(weight[order]), COVERAGE * weight.sum()))
-    within = float(flat[order[min(at, len(order) - 1)]])
-    return Unseen(GAUSSIAN * float(np.sqrt(np.mean(squares))), within)
+    within = max(float(flat[order[min(at, len(order) - 1)]]), LEAST_SPREAD)
+    return Unseen(GAUSSIAN * float(np.sqrt(np.mean(squares))) / within, Band(-within, within))
 
 
 def from_few(scores: Array) -> Band:

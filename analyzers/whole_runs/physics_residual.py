@@ -25,13 +25,15 @@ from perfc.errors import PerfcError
 from ..artefacts.forest import ARRAYS, Forest
 from ..graph.predictor import Budget, GraphEstimates, GraphPredictor, Say
 from ..graph.rows import Measurements, Quantity
-from ..intervals.conformal import LEAST_SPREAD, Band, band, excess
+from ..intervals.conformal import AT_ONCE, LEAST_SPREAD, Band, Unseen, band, excess
+from ..intervals.offsets import Offsets
+from ..intervals.unseen import LeftOut
 from ..tables.architectures import FAMILY_PARTS, Part, families_in_turn
 from ..training.sums import SumRecipe
-from .few_rows import Shift, design, deviations
+from .few_rows import design, deviations
 from .kernel_sums import KINDS, KindRates, kin_of
 from .kinship import KIN, Kinship
-from .machine_bands import Bands, LeftOut, Unseen, from_few, unseen
+from .machine_bands import RunBands, from_few, unseen
 from .memory import Memory
 from .pooled import pooled_schema
 from .residual_fit import RECIPE, Learned, Trees, fitted
@@ -106,8 +108,8 @@ class PhysicsResidual(GraphPredictor):
     def __init__(self, variant: str = "", quantity: Quantity = Quantity.TIME) -> None:
         super().__init__(variant, quantity)
         self.learned: Learned | None = None
-        self.bands = Bands()
-        self.shift: Shift | None = None
+        self.bands = RunBands()
+        self.shift: Array | None = None
         self.moved: frozenset[str] = frozenset()
         self.calibrated: Scores | None = None
 
@@ -115,7 +117,7 @@ class PhysicsResidual(GraphPredictor):
         """Multipliers, factors by parts, then the residual; stops by the validation rows."""
         self.learned = fitted(train, validation, self.quantity, budget, RECIPE, say)
         self.shift, self.moved = None, frozenset()
-        self.bands = Bands()
+        self.bands = RunBands()
         if len(train.targets) > 1:
             self.bands.unseen = _apart(train, self.quantity, budget, say)
 
@@ -172,7 +174,7 @@ class PhysicsResidual(GraphPredictor):
         if self.shift is None:
             return found.value
         mine = np.array([r.target in self.moved for r in data.rows], np.bool_)
-        shift = self.shift(design(data, found.features))
+        shift = design(data, found.features) @ self.shift
         return np.asarray(found.value * np.exp(np.where(mine, shift, 0.0)))
 
     def adapt(self, few: Measurements) -> None:
@@ -182,8 +184,9 @@ class PhysicsResidual(GraphPredictor):
         table = design(few, found.features)
         self.moved = frozenset(few.targets)
         residual = np.log(few.values(self.quantity) / found.value)
-        self.shift, left = Shift.learned(table, residual, deviations(self.learned.modes))
-        self.bands.adapted = from_few(left / found.width)
+        offsets = Offsets.learned(table, residual, deviations(self.learned.modes))
+        self.shift = offsets.mean
+        self.bands.adapted = from_few(offsets.left / found.width)
 
     def calibrate(self, validation: Measurements) -> None:
         """The band of machines trained on."""
@@ -225,7 +228,7 @@ class PhysicsResidual(GraphPredictor):
             **{f"kinship.{n}": a for n, a in self.learned.kinship.arrays().items()},
         }  # fmt: skip
         if self.shift is not None:
-            found["shift"] = self.shift.offsets
+            found["shift"] = self.shift
         for name, trees in self._forests(self.learned).items():
             found |= {f"{name}.{n}": a for n, a in trees.forest.arrays().items()}
         return {n: np.asarray(a) for n, a in found.items()}
@@ -291,7 +294,7 @@ class PhysicsResidual(GraphPredictor):
         self.bands = bands_of(meta["bands"])
         self.moved = frozenset(map(str, meta["moved"]))
         if "shift" in arrays:
-            self.shift = Shift(shift)
+            self.shift = shift
 
 
 def _apart(train: Measurements, quantity: Quantity, budget: Budget, say: Say) -> Unseen:
@@ -304,7 +307,8 @@ def _apart(train: Measurements, quantity: Quantity, budget: Budget, say: Say) ->
         one.learned = fitted(others, train.of(()), quantity, budget, APART, lambda _: None, 2)
         found = one.detail(mine)
         wrong = np.log(mine.values(quantity) / found.value)
-        machines.append(LeftOut(wrong, found.width, [kin_of(r)[2] for r in mine.rows]))
+        ways = np.unique([kin_of(r)[2] for r in mine.rows], return_inverse=True)[1]
+        machines.append(LeftOut(AT_ONCE, wrong, found.width, ways))
         say(f"without {target}: {np.abs(np.expm1(-wrong)).mean():.1%}")
     return unseen(machines)
 
@@ -332,18 +336,22 @@ def _families_apart(
     return Scores(np.concatenate(score), np.concatenate(apart))
 
 
-def bands_of(numbers: Mapping[str, Mapping[str, float]]) -> Bands:
+def bands_of(numbers: Mapping[str, Mapping[str, Any]]) -> RunBands:
     """Bands as a card states them."""
 
-    def of(name: str) -> dict[str, float]:
-        return {key: float(value) for key, value in numbers[name].items()}
+    def of(name: str) -> Band | None:
+        return read_band(numbers[name]) if name in numbers else None
 
-    return Bands(
-        Band(**of("seen")),
-        Unseen(**of("unseen")) if "unseen" in numbers else None,
-        Band(**of("adapted")) if "adapted" in numbers else None,
-        Band(**of("kinless")) if "kinless" in numbers else None,
-    )
+    found = RunBands(read_band(numbers["seen"]), None, of("adapted"), of("kinless"))
+    if "unseen" in numbers:
+        far = numbers["unseen"]
+        found.unseen = Unseen(float(far["error"]), read_band(far["band"]))
+    return found
+
+
+def read_band(numbers: Mapping[str, Any]) -> Band:
+    """A band as a card states it."""
+    return Band(float(numbers["low"]), float(numbers["high"]))
 
 
 PREDICTOR = PhysicsResidual

@@ -34,8 +34,8 @@ class Difference:
         settings: what else differs between the analyses: target, runtime, extents, opset.
         totals: old and new figure of every metric that either has; None where nobody knows it.
         aligned: pairs of nodes.
-        aligned_products: pairs of nodes with multiply-accumulates, and how many nodes either side
-            has of them at most.
+        aligned_products: pairs of nodes that both have multiply-accumulates, and how many nodes
+            either side has of them at most.
         equal_products: those of these pairs that do the same work on both sides.
         changes: nodes that are not as they were.
         edits: changes grouped by cause.
@@ -89,7 +89,7 @@ def compare(old: Report, new: Report, labels: tuple[str, str] = ("", "")) -> Dif
     pairs = kernel_pairs(old, new, alignment)
     own = any(not c.is_carried for c in found)
     blame = by_edit(groups, pairs, parameters(old, new), order) if own else by_kernel(pairs)
-    products = sum(ours.mac(a) > 0 or theirs.mac(b) > 0 for a, b in alignment.pairs)
+    products = sum(ours.mac(a) > 0 and theirs.mac(b) > 0 for a, b in alignment.pairs)
     every = max(
         sum(side.mac(n) > 0 for n in report.cost.nodes)
         for side, report in ((ours, old), (theirs, new))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 OPERATORS: dict[str, Callable[..., Any]] = {}
@@ -41,7 +42,7 @@ def _simple() -> None:
     binary = (
         "Add add", "Sub sub", "Mul mul", "Pow pow", "MatMul matmul", "Equal eq", "Greater gt",
         "GreaterOrEqual ge", "Less lt", "LessOrEqual le", "And logical_and", "Or logical_or",
-        "Max maximum", "Min minimum", "Mod remainder",
+        "Mod remainder",
     )  # fmt: skip
     for entry in (*unary, *binary):
         onnx_name, _, path = entry.partition(" ")
@@ -69,6 +70,12 @@ def together(a: Any, b: Any) -> tuple[Any, Any]:
 
 
 _simple()
+
+
+@operator("Max", "Min")
+def _extremum(torch: Any, at: Attributes, *inputs: Any) -> Any:
+    call = torch.maximum if at["_op"] == "Max" else torch.minimum
+    return reduce(lambda a, b: call(*together(a, b)), inputs)
 
 
 @operator("Div")
@@ -195,9 +202,14 @@ def _pool(torch: Any, at: Attributes, x: Any) -> Any:
     strides, pads = at.get("strides", [1] * rank), at.get("pads", [0] * 2 * rank)
     is_ceil = bool(at.get("ceil_mode", 0))
     is_maximum = at["_op"] == "MaxPool"
-    if pads[:rank] != pads[rank:]:
+    if str(at.get("auto_pad", "NOTSET")).startswith("SAME"):
+        dilations = at.get("dilations", [1] * rank)
+        pads = _same(x.shape[2:], kernel, strides, dilations, str(at["auto_pad"]))
+    # PyTorch pads both ends alike, by half of the window at most
+    if pads[:rank] != pads[rank:] or any(2 * p > k for p, k in zip(pads, kernel, strict=False)):
         pad = [p for i in reversed(range(rank)) for p in (pads[i], pads[rank + i])]
-        x, pads = f.pad(x, pad), [0] * rank
+        fill = -math.inf if is_maximum and x.is_floating_point() else 0
+        x, pads = f.pad(x, pad, value=fill), [0] * rank
     half = list(pads[:rank])
     if is_maximum:
         call = (f.max_pool1d, f.max_pool2d, f.max_pool3d)[rank - 1]
@@ -233,7 +245,9 @@ def _reduce(torch: Any, at: Attributes, x: Any, axes: Any = None) -> Any:
         case "ReduceL2":
             return torch.linalg.vector_norm(x, dim=dims, keepdim=kept)
         case _:
-            return x.prod(dim=dims[0], keepdim=kept)
+            for axis in sorted((d % x.dim() for d in dims), reverse=True):
+                x = x.prod(dim=axis, keepdim=kept)
+            return x
 
 
 @operator("Cast")

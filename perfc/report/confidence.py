@@ -141,15 +141,18 @@ def of_kernel(report: Report, index: int, estimate: Estimate) -> str:
 
 def learned(report: Report, index: int, estimate: Estimate, noun: str, where: str) -> str:
     """The same of a kernel that forests predict."""
-    from perfc.analyzers.estimators.forest import basis
+    from perfc.analyzers.estimators.forest import HALVES, basis
 
     found = basis(report.execution, index)
     if found is None:
         return f"no {noun} like these was measured"
+    stated = report.roofline.kernels[index].dtype.code
     dtype = "TF32" if found.dtype == "tf32" else found.dtype
+    if not estimate.is_own and report.machine.name not in found.machines:
+        halved = stated if {stated, dtype} == HALVES else dtype
+        return f"no {halved} {noun} was measured on {where if found.machines else 'any machine'}"
     if not estimate.is_own:
-        nowhere = not found.machines
-        return f"no {dtype} {noun} was measured on {'any machine' if nowhere else where}"
+        return f"no {dtype} {noun} was measured on {where}"
     if not found.is_timed_so:
         return f"on {where} every {dtype} {noun} was timed by itself, none within a run"
     if estimate.is_extrapolating:

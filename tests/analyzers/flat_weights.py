@@ -14,7 +14,7 @@ from perfc.analyzers.features.distance import coordinates
 from perfc.analyzers.features.rows import Protocol
 from perfc.analyzers.features.sheet import Sheet
 from perfc.analyzers.features.table import complete, tabulate
-from perfc.analyzers.intervals.conformal import NEAR, Band, Bands, Calibration
+from perfc.analyzers.intervals.conformal import Band, Bands, Calibration, Unseen
 from perfc.machine import load_machine
 
 
@@ -43,7 +43,7 @@ def write(
         kin=tuple((m.name, d, "") for m in machines for d in dtypes),
         places={d: tuple(coordinates(Sheet(m), d) for m in machines) for d in dtypes},
         bases={"factor": 0.0, "spread": 0.0},
-        calibration=Calibration(Bands(Band(-1.0, 1.0), ((NEAR, Band(-3.0, 3.0)),))),
+        calibration=Calibration(Bands(Band(-1.0, 1.0), Unseen(0.2, Band(-3.0, 3.0)))),
         split="none", data={}, metrics={}, versions={}, rows=1,
     )  # fmt: skip
     count = len(features)

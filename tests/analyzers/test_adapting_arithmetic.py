@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 import pytest
 
 from perfc.analyzers.estimate.estimate import Estimate, Predictor
@@ -21,9 +20,9 @@ from perfc.analyzers.intervals.adapt import (
     of_class,
     place,
     posterior,
-    robust,
     slope_of,
 )
+from perfc.analyzers.intervals.offsets import NOISES, TAIL
 
 
 def ends(found: Interval) -> tuple[float, float, float]:
@@ -38,34 +37,30 @@ def test_places_of_times_are_logarithmic_and_end_at_ten_microseconds_and_a_milli
     assert [correction.at(t) for t in (1e-6, 1e-5, 1e-4, 1.0)] == pytest.approx([0.5, 0.5, 2, 8])
 
 
-def test_a_row_counts_in_full_up_to_two_deviations() -> None:
-    assert robust(np.array([0.0, 1.9, -2.0, 4.0, -8.0])).tolist() == [1, 1, 1, 0.5, 0.25]
-
-
 def test_one_row_moves_machine_and_class_in_proportion_to_their_variances() -> None:
     """A kernel of 100 µs that takes e times as long: no slope there, offsets alike.
 
     Machine and class have a variance of 0.04 each, so both move alike; they share what the noise
-    leaves. The noise is a fixed point; with it the offsets are 0.08 / (0.08 + noise²) of 1, at
-    two deviations and more less.
+    leaves of 1, between 0.08 / (0.08 + noise²) for the largest and the least noise.
     """
     found = posterior([Residual("matmul", 1e-4, math.e * 1e-4)])
-    machine, own, slope = found.mean.tolist()
+    machine, own, slope = found.offsets.mean.tolist()
     assert machine == pytest.approx(own)
     assert slope == pytest.approx(0, abs=1e-12)
-    left = 1 - (machine + own)
-    weight = min(1.0, 2 * found.noise / left)
-    assert machine + own == pytest.approx(0.08 / (0.08 + found.noise**2 / weight), rel=1e-3)
+    assert 0.08 / (0.08 + 0.5**2) < machine + own < 0.08 / (0.08 + 0.03**2)
     assert found.log_ratio("matmul", 1e-4) == pytest.approx(machine + own)
     assert found.log_ratio("softmax", 1e-4) == pytest.approx(machine)
-    assert found.deviation("softmax", 1e-4) > found.deviation("matmul", 1e-4) > found.noise
+    noise = found.offsets.noise
+    assert found.deviation("softmax", 1e-4) > found.deviation("matmul", 1e-4) > noise
 
 
 def test_without_rows_the_prior_is_all_that_is_known() -> None:
-    """Machine 0.2, a class nobody measured 0.2, and as much noise: √3 · 0.2."""
+    """Machine 0.2, a class nobody measured 0.2, and noise as is usual."""
     found = posterior([])
     assert found.log_ratio("matmul", 1e-4) == 0
-    assert found.deviation("matmul", 1e-4) == pytest.approx(0.2 * math.sqrt(3))
+    assert found.deviation("matmul", 1e-4) == pytest.approx(
+        math.sqrt(0.08 + found.offsets.noise**2)
+    )
 
 
 def test_corrections_of_many_equal_rows_are_their_ratio() -> None:
@@ -77,9 +72,8 @@ def test_corrections_of_many_equal_rows_are_their_ratio() -> None:
     assert own.samples == 600
     assert found.corrections[ANY].samples == 0
     assert own.low_ratio * own.high_ratio == pytest.approx(1)
-    # the noise: six rows of 0.3 beside 600 of none
-    noise = 0.3 * math.sqrt(6 / 606)
-    assert own.high_ratio == pytest.approx(math.exp(1.645 * noise), rel=0.01)
+    # rows that agree have the least noise there is
+    assert own.high_ratio == pytest.approx(math.exp(1.645 * TAIL * NOISES[0]), rel=0.01)
     assert found.corrections["roofline.conv"].small_ratio == pytest.approx(3, rel=0.02)
     # a machine and a class share what both are off: √2 for others of the machine
     assert found.corrections[ANY].small_ratio == pytest.approx(math.sqrt(2), rel=0.02)

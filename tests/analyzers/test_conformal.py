@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from perfc.analyzers.intervals.conformal import (
-    NEAR,
+    LEAST_DISTANCE,
     Band,
     Bands,
-    Calibration,
+    Unseen,
     band,
     excess,
+    grown,
     of_category,
 )
 
@@ -53,21 +58,35 @@ def test_a_category_of_few_rows_borrows_from_all() -> None:
     assert of_category(np.zeros(3000), everything).high < 0.1
 
 
-def test_bands_widen_with_distance() -> None:
-    rings = ((NEAR, Band(-2, 2)), (1.0, Band(-3, 3)))
-    calibration = Calibration(Bands(Band(-1, 1), rings))
-    distances = [0.0, NEAR, 0.8, 1.0, 2.0, 5.0]
-    highs = [calibration.at(d).high for d in distances]
+@given(st.floats(0, 1e6), st.floats(0, 1e6))
+def test_errors_grow_with_distance(one: float, other: float) -> None:
+    near, far = sorted((one, other))
+    assert grown(near) <= grown(far)
+
+
+def test_errors_grow_slowly_below_a_factor_of_two_and_in_proportion_beyond() -> None:
+    assert grown(0.0) == grown(LEAST_DISTANCE) == pytest.approx(0.1**0.4)
+    assert grown(0.5) == pytest.approx(math.sqrt(0.5) ** 0.8)
+    assert [grown(d) for d in (1.0, 2.0, 30.0)] == [1.0, 2.0, 30.0]
+    assert math.isfinite(grown(math.inf))
+
+
+def test_bands_widen_with_distance_and_start_no_narrower_than_where_it_was_measured() -> None:
+    bands = Bands(Band(-1, 1), Unseen(2.0, Band(-1, 1)))
+    highs = [float(bands.ends(np.ones(1), d, measured=False)[1][0]) for d in (0, 0.5, 1, 2, 5)]
     assert highs == sorted(highs)
-    assert highs[0] == 1
-    assert highs[-1] == 15
-    assert calibration.at(0.0, measured=False).high == 2
+    assert highs[0] == pytest.approx(math.hypot(1, 2 * 0.1**0.4))
+    assert highs[-1] == pytest.approx(math.hypot(1, 10))
+    assert bands.ends(np.ones(1), 5.0, measured=True)[1].tolist() == [1]
+    narrow = Bands(Band(-1, 1), Unseen(0.0, Band(-0.5, 0.5)))
+    assert narrow.ends(np.ones(1), 1.0, measured=False)[0].tolist() == [-1]
 
 
-def test_without_machines_left_out_others_are_wider_than_those_seen() -> None:
-    calibration = Calibration(Bands(Band(-1, 1)))
-    assert calibration.at(0.2).high > 1
-    assert calibration.at(2.0).high > calibration.at(0.2).high
+def test_without_machines_left_out_others_are_twice_as_wide_and_in_proportion_beyond() -> None:
+    bands = Bands(Band(-1, 2))
+    for distance, factor in ((0.0, 2), (0.9, 2), (1.0, 2), (3.0, 6)):
+        low, high = bands.ends(np.ones(1), distance, measured=False)
+        assert (low.tolist(), high.tolist()) == ([-factor], [2 * factor])
 
 
 def test_a_row_beyond_the_hull_is_told_by_how_much() -> None:

@@ -17,14 +17,14 @@ from perfc.analyzers.graph.model_graph import OP_FIXED, OpGraph
 from perfc.analyzers.graph.predictor import Budget
 from perfc.analyzers.graph.rows import GraphRow, Measurements, Quantity
 from perfc.analyzers.graph.weights import card_of, load, save
-from perfc.analyzers.intervals.conformal import Band
+from perfc.analyzers.intervals.conformal import Band, Unseen
 from perfc.analyzers.steps.setting import Setting
 from perfc.analyzers.training.graphs.protocols import Protocol
 from perfc.analyzers.whole_runs import as_shipped, physics_residual, residual_fit, shipped
 from perfc.analyzers.whole_runs.as_shipped import figures_as_shipped
 from perfc.analyzers.whole_runs.estimate import KINLESS, estimate
 from perfc.analyzers.whole_runs.kinship import KIN, Kinship, operators
-from perfc.analyzers.whole_runs.machine_bands import Bands, Unseen
+from perfc.analyzers.whole_runs.machine_bands import RunBands
 from perfc.analyzers.whole_runs.physics_residual import PhysicsResidual
 from perfc.errors import PerfcError
 from perfc.frontend import load as load_model
@@ -174,7 +174,7 @@ def test_an_interval_without_kin_is_that_of_families_and_never_narrower() -> Non
     wide, narrow = Band(-6.0, 8.0), Band(-1.0, 1.0)
     for trained in (yes, no):
         for kinless in (wide, narrow):
-            bands = Bands(Band(-2.0, 3.0), Unseen(0.3, 1.0), kinless=kinless)
+            bands = RunBands(Band(-2.0, 3.0), Unseen(0.3, Band(-1.0, 1.0)), kinless=kinless)
             kin, none = (bands.ends(width, trained, no, each) for each in (no, yes))
             assert none[0] <= kin[0] < 0 < kin[1] <= none[1]
             if kinless is wide:

@@ -11,13 +11,12 @@ import pytest
 from perfc.analyzers.graph.model_graph import ModelGraph
 from perfc.analyzers.graph.rows import GraphRow, Measurements
 from perfc.analyzers.graph.store import load_graph, save_graph
-from perfc.analyzers.intervals.conformal import Band
+from perfc.analyzers.intervals.conformal import Band, Unseen
+from perfc.analyzers.intervals.unseen import LeftOut
 from perfc.analyzers.whole_runs.few_rows import UNTRAINED, WAY, design, deviations
 from perfc.analyzers.whole_runs.machine_bands import (
     GAUSSIAN,
-    Bands,
-    LeftOut,
-    Unseen,
+    RunBands,
     from_few,
     unseen,
 )
@@ -73,14 +72,18 @@ def test_keys_out_of_order_are_not_sound() -> None:
 def test_a_machine_nobody_measured_reaches_as_far_as_machines_are_off() -> None:
     generator = np.random.default_rng(0)
     width = np.full(4000, 0.02)
-    off = [LeftOut(generator.normal(o, 0.02, 4000), width, ["a"] * 4000) for o in (0.2, -0.2)]
+    off = [
+        LeftOut(1.0, generator.normal(o, 0.02, 4000), width, np.zeros(4000, np.intp))
+        for o in (0.2, -0.2)
+    ]
     found = unseen(off)
-    assert found.offset == pytest.approx(GAUSSIAN * 0.2, rel=0.02)
-    assert found.within == pytest.approx(GAUSSIAN, rel=0.05)
+    within = found.band.high
+    assert found.error * within == pytest.approx(GAUSSIAN * 0.2, rel=0.02)
+    assert within == -found.band.low == pytest.approx(GAUSSIAN, rel=0.05)
     yes, no = np.ones(1, np.bool_), np.zeros(1, np.bool_)
-    low, high = Bands(unseen=found).ends(np.array([0.02]), no, no, no)
-    assert high[0] == -low[0] == pytest.approx(np.hypot(found.offset, 0.02 * found.within))
-    seen = Bands(Band(-1.0, 2.0), Unseen(9.0, 9.0))
+    low, high = RunBands(unseen=found).ends(np.array([0.02]), no, no, no)
+    assert high[0] == -low[0] == pytest.approx(within * np.hypot(found.error, 0.02))
+    seen = RunBands(Band(-1.0, 2.0), Unseen(1.0, Band(-9.0, 9.0)))
     np.testing.assert_allclose(np.concatenate(seen.ends(np.array([0.1]), yes, no, no)), [-0.1, 0.2])
 
 
@@ -90,7 +93,7 @@ def test_a_few_rows_of_a_machine_have_their_own_band() -> None:
     assert (band.low, band.high) == (-29 / 30, 29 / 30)
     band = Band(-1.0, 1.0)
     yes, no = np.ones(1, np.bool_), np.zeros(1, np.bool_)
-    bands = Bands(Band(-9.0, 9.0), Unseen(9.0, 9.0), band)
+    bands = RunBands(Band(-9.0, 9.0), Unseen(1.0, Band(-9.0, 9.0)), band)
     np.testing.assert_allclose(
         np.concatenate(bands.ends(np.array([0.1]), no, yes, no)), [-0.1, 0.1]
     )

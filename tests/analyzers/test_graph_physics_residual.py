@@ -18,7 +18,6 @@ from perfc.analyzers.graph.weights import card_of, load, save
 from perfc.analyzers.training.graphs.protocols import Fold, Protocol, drawn, folds
 from perfc.analyzers.whole_runs import physics_residual, residual_fit
 from perfc.analyzers.whole_runs.adapted import adapted
-from perfc.analyzers.whole_runs.few_rows import Shift, regressed
 from perfc.analyzers.whole_runs.kernel_sums import KindRates, Pruned, by_kind, tabulated_runs
 from perfc.analyzers.whole_runs.physics_residual import PhysicsResidual
 from perfc.errors import PerfcError
@@ -136,28 +135,6 @@ def test_rates_of_what_was_not_measured_are_those_of_the_most_alike() -> None:
     rates = KindRates(known, table)
     np.testing.assert_allclose(rates.of(("c", "f16", eager)), 2.0)
     np.testing.assert_allclose(rates.of(("b", "f16", compiled)), 9.0)
-
-
-def test_leaving_a_row_out_in_closed_form_is_leaving_it_out() -> None:
-    generator = np.random.default_rng(0)
-    table = generator.normal(size=(12, 3))
-    residual = table @ [0.3, -0.2, 0.1] + generator.normal(size=12) * 0.05
-    _, left, _ = regressed(table, residual, 0.1)
-    offsets, _, _ = regressed(table[1:], residual[1:], 0.1)
-    assert left[0] == pytest.approx(residual[0] - table[0] @ offsets)
-    shift, _ = Shift.learned(table, residual, np.full(3, 0.25))
-    assert np.abs(shift(table) - residual).mean() < 0.1
-
-
-def test_a_row_far_from_all_others_moves_little() -> None:
-    generator = np.random.default_rng(1)
-    table = np.ones((32, 1))
-    residual = 0.1 + generator.normal(size=32) * 0.02
-    plain = Shift.learned(table, residual, np.full(1, 0.25))[0].offsets[0]
-    residual[:3] += 1.0
-    moved = Shift.learned(table, residual, np.full(1, 0.25))[0].offsets[0]
-    assert residual.mean() - plain > 0.09
-    assert abs(moved - plain) < 0.03
 
 
 def test_branches_between_one_tensor_and_one_sum_fold() -> None:

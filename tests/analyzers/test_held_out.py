@@ -18,7 +18,6 @@ from perfc.analyzers.graph.datasets import datasets
 from perfc.analyzers.graph.datasets.spaces import help_nas
 from perfc.analyzers.graph.rows import GraphRow, Measurements, Quantity, at_several_batches
 from perfc.analyzers.graph.statistics import statistics
-from perfc.analyzers.intervals.conformal import LEAST_DISTANCE
 from perfc.analyzers.steps.setting import Mode, Precision, Setting, precision_of
 from perfc.analyzers.tables import sources
 from perfc.analyzers.tables.aic_attention import kernel_of
@@ -34,7 +33,6 @@ from perfc.analyzers.tables.architectures import (
 from perfc.analyzers.training.experiments import attention, collective, matmul, neusight_runs
 from perfc.analyzers.training.experiments.steps import figure_of
 from perfc.analyzers.training.export import cut, every, layer_units, parsed
-from perfc.analyzers.training.machines import Growth
 from perfc.analyzers.training.protocols import (
     UnseenMachine,
     UnseenShapes,
@@ -302,11 +300,6 @@ def test_slices_of_products_are_by_type_protocol_and_maker() -> None:
     assert said("a100-sxm4-80gb", "i8", Protocol.GRAPH) == ["of_nvidia"]
     assert said("a100-sxm4-80gb", "bf16", Protocol.KERNELS) == []
     assert said("arc-pro-b60", "f16", Protocol.KERNELS) == ["of_intel"]
-
-
-def test_errors_grow_with_powers_of_the_distance() -> None:
-    assert Growth(level=0.5, within=2.0).factors(4.0) == (2.0, 16.0)
-    assert Growth(level=1.0, within=0.0).factors(0.0) == (LEAST_DISTANCE, 1.0)
 
 
 def test_figures_of_steps_need_steps() -> None:

@@ -11,16 +11,14 @@ from perfc.analyzers.estimate.estimate import Estimate, Predictor
 from perfc.analyzers.estimate.interval import Interval
 from perfc.analyzers.intervals.conformal import (
     LEVELS,
-    NEAR,
     Band,
     Bands,
     Calibration,
-    Deviations,
+    Unseen,
     band,
     coverage_of,
     excess,
     of_category,
-    part,
     sides,
 )
 from perfc.analyzers.intervals.mixture import Mixture
@@ -125,44 +123,14 @@ def test_bands_are_joined_and_widened_around_the_prediction() -> None:
     assert Band(-2, -1).widened(2) == Band(-4, 0)
 
 
-RINGS = ((0.4, Band(-2, 2)), (0.8, Band(-4, 3)), (2.0, Band(-6, 6)))
-
-
-@pytest.mark.parametrize(
-    ("distance", "expected"),
-    [
-        (0.0, (-2, 2)), (0.4, (-2, 2)), (0.6, (-3, 2.5)), (0.5, (-2.5, 2.25)), (1.1, (-4.5, 3.75)),
-        (2.0, (-6, 6)), (3.0, (-9, 9)), (4.0, (-12, 12)),
-    ],
-)  # fmt: skip
-def test_bands_are_linear_between_rings_and_grow_beyond(
-    distance: float, expected: tuple[float, float]
-) -> None:
-    found = Bands(Band(-1, 1), RINGS).at(distance)
-    assert (found.low, found.high) == pytest.approx(expected)
-
-
-def test_one_near_ring_counts_as_far_as_machines_of_one_chip_lie() -> None:
-    near = Bands(Band(-1, 1), ((0.1, Band(-2, 2)),))
-    assert NEAR == 0.5
-    assert near.at(0.1) == near.at(0.3) == near.at(0.5) == Band(-2, 2)
-    assert near.at(1.0) == Band(-4, 4)
-
-
-def test_without_rings_the_seen_band_is_doubled_and_beyond_near_ones_more() -> None:
-    bare = Bands(Band(-1, 2))
-    assert bare.at(0.0) == bare.at(0.5) == Band(-2, 4)
-    assert bare.at(1.0) == Band(-4, 8)
-
-
-def test_what_holds_two_bands_holds_them_at_each_distance() -> None:
-    one = Bands(Band(-1, 1), ((0.4, Band(-2, 2)), (0.8, Band(-4, 4))), Band(0.1, 0.9))
-    other = Bands(Band(-2, 0.5), ((0.4, Band(-1, 3)), (1.2, Band(-3, 7))), Band(0.2, 0.95))
+def test_what_holds_two_bands_holds_both_states() -> None:
+    one = Bands(Band(-1, 1), Unseen(0.2, Band(-2, 2)), Band(0.1, 0.9))
+    other = Bands(Band(-2, 0.5), Unseen(0.3, Band(-1, 3)), Band(0.2, 0.95))
     found = one.around(other)
     assert found.seen == Band(-2, 1)
     assert found.levels == Band(0.1, 0.95)
-    # halfway between its rings the other has −2 and 5
-    assert found.apart == ((0.4, Band(-2, 3)), (0.8, Band(-4, 5)))
+    assert found.unseen == Unseen(0.3, Band(-2, 3))
+    assert one.around(Bands(Band(-1, 1))).unseen is None
 
 
 def test_a_category_nobody_measured_has_the_widest_band() -> None:
@@ -173,37 +141,25 @@ def test_a_category_nobody_measured_has_the_widest_band() -> None:
     assert Calibration(Bands(Band(-0.5, 0.5))).of("c").seen == Band(-0.5, 0.5)
 
 
-def test_a_machine_at_no_distance_is_measured_unless_it_is_said_not_to_be() -> None:
-    found = Calibration(Bands(Band(-1, 1), RINGS))
-    assert found.at(0.0) == found.at(3.0, measured=True) == Band(-1, 1)
-    assert found.at(0.0, measured=False) == Band(-2, 2)
-    assert found.at(0.6) == found.at(0.6, measured=False)
-
-
-def test_ends_are_spreads_times_bands_and_never_narrower_than_where_it_was_measured() -> None:
-    """Spreads 0.25 and 4; elsewhere their roots, times −2 and 2."""
-    found = Calibration(Bands(Band(-1, 3), RINGS), power=0.5)
-    spread = np.array([0.25, 4.0])
-    low, high = found.ends(spread, 0.0)
-    assert (low.tolist(), high.tolist()) == ([-0.25, -4], [0.75, 12])
-    low, high = found.ends(spread, 0.4)
-    assert (low.tolist(), high.tolist()) == ([-1, -4], [1, 12])
-    low, high = found.ends(spread, 0.4, measured=True)
-    assert (low.tolist(), high.tolist()) == ([-0.25, -4], [0.75, 12])
+def test_a_machine_at_no_distance_is_measured_only_if_it_is_said_to_be() -> None:
+    found = Calibration(Bands(Band(-1, 1), Unseen(0.0, Band(-2, 2))))
+    for distance in (0.0, 3.0):
+        assert found.ends(np.ones(1), distance, measured=True)[1].tolist() == [1]
+        assert found.ends(np.ones(1), distance, measured=False)[1].tolist() == [2]
 
 
 def test_ends_lie_around_the_prediction_even_where_all_rows_were_slower() -> None:
-    low, high = Calibration(Bands(Band(0.5, 2.0))).ends(np.ones(1), 0.0)
+    low, high = Calibration(Bands(Band(0.5, 2.0))).ends(np.ones(1), 0.0, measured=True)
     assert (low.tolist(), high.tolist()) == ([0], [2])
-    low, high = Calibration(Bands(Band(-2.0, -0.5))).ends(np.ones(1), 0.0)
+    low, high = Calibration(Bands(Band(-2.0, -0.5))).ends(np.ones(1), 0.0, measured=True)
     assert (low.tolist(), high.tolist()) == ([-2], [0])
 
 
 def test_each_row_has_the_band_and_the_levels_of_its_category() -> None:
-    known = {"a": Bands(Band(-1, 1), (), Band(0.1, 0.8)), "b": Bands(Band(-2, 3))}
+    known = {"a": Bands(Band(-1, 1), levels=Band(0.1, 0.8)), "b": Bands(Band(-2, 3))}
     found = Calibration(Bands(Band(-9, 9)), categories=known)
     rows = np.array([1, 0, 1])
-    low, high = found.ends(np.ones(3), 0.0, category=rows, names=("a", "b"))
+    low, high = found.ends(np.ones(3), 0.0, measured=True, category=rows, names=("a", "b"))
     assert (low.tolist(), high.tolist()) == ([-2, -1, -2], [3, 1, 3])
     low, high = found.levels(rows, ("a", "b"))
     assert low.tolist() == pytest.approx([0.05, 0.1, 0.05])
@@ -238,39 +194,6 @@ def test_coverage_counts_times_at_the_ends_as_inside() -> None:
 
 
 # Groups nobody has seen
-
-
-def test_levels_of_groups_are_medians_and_their_scale_a_root_mean_square() -> None:
-    level, left = part(np.array([1.0, 3.0, 8.0]))
-    assert (level, left.tolist()) == (3, [-2, 0, 5])
-    chip = [(3.0, np.array([0.5])), (1.0, np.array([-0.5]))]
-    found = Deviations.of([chip, [(2.0, np.array([0.0, 1.0]))]])
-    # (9 + 1) / 2 of the first group and 4 of the second
-    assert found.scale == pytest.approx(math.sqrt((5 + 4) / 2))
-    assert found.freedom == 2
-    assert [weight for _, weight in found.within] == [0.25, 0.25, 0.5]
-
-
-def test_a_category_borrows_half_a_machine_of_all_together() -> None:
-    own = Deviations(3.0, 1, ((np.array([1.0]), 1.0),))
-    everything = Deviations(6.0, 5, ((np.array([2.0]), 0.5), (np.array([3.0]), 0.5)))
-    found = own.beside(everything)
-    assert found.scale == pytest.approx(math.sqrt(2 / 3 * 9 + 1 / 3 * 36))
-    assert found.freedom == 5
-    assert [weight for _, weight in found.within] == pytest.approx([2 / 3, 1 / 6, 1 / 6])
-
-
-def test_a_further_group_lies_as_students_t_and_what_is_left_says() -> None:
-    """Student's t with 4 degrees of freedom leaves 5 % above 2.132; nothing within, or 10 alike."""
-    sharp = Deviations(3.0, 4, ((np.zeros(1), 1.0),))
-    found = sharp.band()
-    assert found.high == pytest.approx(3 * 2.132, rel=0.03)
-    assert found.low == pytest.approx(-3 * 2.132, rel=0.03)
-    assert sharp.band(level=0.5).high == pytest.approx(1.5 * 2.132, rel=0.03)
-    assert sharp.band(coverage=0.5).high == pytest.approx(3 * 0.741, rel=0.03)
-    shifted = Deviations(0.0, 4, ((np.array([10.0]), 0.5), (np.array([-20.0]), 0.5)))
-    assert shifted.band() == Band(-20, 10)
-    assert shifted.band(within=0.1) == Band(-2, 1)
 
 
 # Mixtures

@@ -28,6 +28,7 @@ from perfc.analyzers.features.distance import VENDORS, coordinates, distance, ne
 from perfc.analyzers.features.rows import Protocol
 from perfc.analyzers.features.sheet import Sheet
 from perfc.analyzers.features.table import complete, tabulate
+from perfc.analyzers.intervals.conformal import LEAST_DISTANCE
 from perfc.machine import load_machine
 
 from . import flat_weights
@@ -97,15 +98,20 @@ def placed(found: Artefact, away: float) -> Artefact:
     return replace(found, card=card)
 
 
+APART = 3 * float(np.hypot(0.1, 0.2))
+
+
 def test_a_machine_extrapolates_beyond_a_factor_of_two_in_every_number(flat: Artefact) -> None:
     assert FAR == 1.0
     at, behind = ask(placed(flat, 1.0)), ask(placed(flat, 1.001))
     assert not at.extrapolating[0]
     assert behind.extrapolating[0]
-    # the ring at half a factor of two is three spreads wide; twice as far twice as wide
-    assert ends(at) == pytest.approx((-0.6, 0.6), rel=1e-4)
-    assert ends(ask(placed(flat, 0.5))) == pytest.approx((-0.3, 0.3), rel=1e-4)
-    assert ends(ask(placed(flat, 0.0))) == pytest.approx((-0.3, 0.3), rel=1e-4)
+    # three times the root of the spread's square and of 0.2 · distance^0.4, squared
+    assert ends(at) == pytest.approx((-APART, APART), rel=1e-4)
+    for away in (0.5, 0.1):
+        reach = 3 * float(np.hypot(0.1, 0.2 * away**0.4))
+        assert ends(ask(placed(flat, away))) == pytest.approx((-reach, reach), rel=1e-4)
+    assert ends(ask(placed(flat, 0.0))) == ends(ask(placed(flat, 0.1)))
     assert not ask(placed(flat, 0.0)).extrapolating[0]
 
 
@@ -114,14 +120,15 @@ def test_another_element_type_extrapolates_and_counts_as_far_as_that(flat: Artef
     assert not own.extrapolating[0]
     assert ends(own) == pytest.approx((-0.1, 0.1), rel=1e-4)
     assert other.extrapolating[0]
-    assert ends(other) == pytest.approx((-0.6, 0.6), rel=1e-4)
+    assert ends(other) == pytest.approx((-APART, APART), rel=1e-4)
 
 
 def test_another_protocol_extrapolates_and_has_the_band_of_other_machines(flat: Artefact) -> None:
     """A longer call is added to the time, a shorter one takes its share away."""
     graph, eager = ask(flat), ask(flat, how=Protocol.EAGER)
     assert eager.extrapolating[0]
-    assert ends(eager) == pytest.approx((-0.3, 0.3), rel=1e-4)
+    reach = 3 * float(np.hypot(0.1, 0.2 * LEAST_DISTANCE**0.4))
+    assert ends(eager) == pytest.approx((-reach, reach), rel=1e-4)
     launch_s = Sheet(load_machine("a100")).launch_s
     assert eager.time_s[0] == pytest.approx(graph.time_s[0] + launch_s)
 

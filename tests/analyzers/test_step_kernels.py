@@ -20,7 +20,7 @@ from perfc.analyzers.estimate.interval import Interval
 from perfc.analyzers.features.distance import coordinates
 from perfc.analyzers.features.rows import Protocol
 from perfc.analyzers.features.sheet import Sheet
-from perfc.analyzers.intervals.conformal import Band, Bands, Calibration
+from perfc.analyzers.intervals.conformal import Band, Bands, Calibration, Unseen
 from perfc.analyzers.runs.prediction import PredictionTable, predict
 from perfc.analyzers.steps.columns import columns
 from perfc.analyzers.steps.features import tabulate
@@ -61,7 +61,7 @@ def write_steps(folder: Path, mode: Mode, factor: float = 2.0, hull: float = 1e1
         dtypes=("f16",), targets=tuple(m.name for m in machines), kin=KIN,
         places={"f16": tuple(coordinates(Sheet(m), "f16") for m in machines)},
         bases={"factor": 0.0, "spread": 0.0},
-        calibration=Calibration(Bands(Band(-1.0, 1.0), ((1.0, Band(-3.0, 3.0)),))),
+        calibration=Calibration(Bands(Band(-1.0, 1.0), Unseen(0.0, Band(-3.0, 3.0)))),
         split="none", data={}, metrics={}, versions={}, rows=1,
     )  # fmt: skip
     box = np.full(len(features), hull)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,9 +10,11 @@ from click.testing import CliRunner, Result
 
 from perfc.commands import ir, opt, passes
 from perfc.commands._options import parse_dims
-from perfc.errors import ModelError, ParseError, ShapeError
+from perfc.errors import ModelError, ParseError, PassError, ShapeError
+from perfc.ir.graph import Module
 from perfc.ir.parse import parse_module
 from perfc.ir.text import print_module
+from perfc.passes.canonicalize import Canonicalize
 
 TEXT = """\
 perfir 1
@@ -127,3 +130,16 @@ def test_passes_lists_every_pass_with_its_summary() -> None:
     out = invoke(passes.command).stdout
     assert "shapes  " in out
     assert "transform" in out
+
+
+def test_verifying_each_pass_finds_the_one_that_breaks_the_module(
+    model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(self: object, module: Module, am: object) -> Module:
+        graph = module.graph
+        return replace(module, graph=replace(graph, nodes=graph.nodes[1:]))
+
+    monkeypatch.setattr(Canonicalize, "run", broken)
+    with pytest.raises(PassError, match="after pass canonicalize: relu 2: %1 is used before"):
+        invoke(opt.command, "--passes", "canonicalize", "--verify-each", model)
+    assert invoke(opt.command, "--passes", "canonicalize", model).exit_code == 0

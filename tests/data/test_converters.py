@@ -16,6 +16,7 @@ from perfc.data.fetch import fetch
 from perfc.data.source import sources
 from perfc.data.sources.ecnas import FOLDER as ECNAS
 from perfc.data.sources.neusight import DATA, LABELS
+from tests.golden_estimates import differences
 
 AIC = "aic-core/src/aiconfigurator_core/systems"
 HEAD = "framework,version,device,op_name,kernel_source"
@@ -315,3 +316,19 @@ def test_latencies_of_architectures_keep_their_order(tables: dict[str, pd.DataFr
     gpu, phone = times.loc[("nasbench201", 0)], times.loc[("fbnet", 0)]
     assert (gpu["device"], gpu["device_kind"], gpu["batch"]) == ("titan_rtx", "gpu", 256)
     assert (phone["device"], phone["device_kind"], phone["batch"]) == ("essential_ph_1", "other", 1)
+
+
+def test_tables_hold_what_stands_in_their_golden_file(
+    tables: dict[str, pd.DataFrame], request: pytest.FixtureRequest
+) -> None:
+    """Every cell of every table; ``--update-goldens`` writes what came out, to be reviewed."""
+    lines = [
+        f"{name}: {', '.join(f'{k} {v}' for k, v in row.items() if not pd.isna(v))}"
+        for name, table in sorted(tables.items())
+        for row in table.to_dict("records")
+    ]
+    path = Path(__file__).parent / "tables.txt"
+    if request.config.getoption("--update-goldens"):
+        path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    expected = path.read_text(encoding="utf-8")
+    assert differences(expected, "\n".join(lines)) == []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import stat
-import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -100,11 +99,10 @@ def test_the_multiply_add_peak_is_above_what_a_product_reaches(cpu: Cpu) -> None
 @needs_compiler
 def test_handing_out_work_ends_early_where_it_takes_long(cpu: Cpu) -> None:
     assert cpu.lib is not None
-    start = time.monotonic()
-    # five minutes at 300 ns each
-    told = DispatchRun(cpu.lib, 2, False).sample(1_000_000_000)
-    assert time.monotonic() - start < 30
-    assert told > 10
+    # nobody waits for so many: that it comes back says that it ended early
+    told = DispatchRun(cpu.lib, 2, False).sample(1 << 62)
+    # all of them, at a nanosecond each
+    assert told > (1 << 62) * 1e-9
 
 
 def test_use_by_others_leaves_this_process_out(monkeypatch: pytest.MonkeyPatch) -> None:

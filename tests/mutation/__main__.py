@@ -31,7 +31,7 @@ ROOT = Path(__file__).resolve().parents[2]
 FAILED = re.compile(r"^(?:FAILED|ERROR) (\S.*?)(?: - |$)", re.MULTILINE)
 PASSED, FOUND = 0, (1, 2)
 """Exit codes of pytest: all passed; some failed, or a file could not be imported."""
-NOTHING_COLLECTED = 5
+NOT_FOUND, NOTHING_COLLECTED = 4, 5
 
 
 class Fate(Enum):
@@ -89,6 +89,10 @@ def fate_of(mutant: Mutant, tree: Path, clean: Path, limit_s: float) -> tuple[Fa
                 return Fate.LATE, ""
             if code in (PASSED, NOTHING_COLLECTED):
                 continue
+            if code == NOT_FOUND:
+                # a test that is asked for by its name, in a file that cannot be imported
+                is_there = run_tests(clean, ["--collect-only", *stage], limit_s)[0] == PASSED
+                return (Fate.KILLED if is_there else Fate.LATE), f"not collected: {stage[0]}"
             names = FAILED.findall(out)
             if code in FOUND and names and run_tests(clean, names[:1], limit_s)[0] == PASSED:
                 return Fate.KILLED, names[0]

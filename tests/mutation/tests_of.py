@@ -47,7 +47,8 @@ def mapped(root: Path, path: Path, line: int) -> list[str]:
         # the map was written in the repository, of which ``root`` may be a copy
         if Path(name).parts[-len(path.parts) :] == path.parts:
             for number, contexts in data.contexts_by_lineno(name).items():
-                tests = {context.partition("|")[0] for context in contexts} - {""}
+                # a test's name, which may have bars of its own, and a bar before its phase
+                tests = {context.rpartition("|")[0] for context in contexts} - {""}
                 by_line.setdefault(number, set()).update(tests)
     found = by_line.get(line, set()) if is_called(root / path, line) else set()
     found = found or {test for tests in by_line.values() for test in tests}
@@ -98,19 +99,21 @@ def module_of(path: Path) -> str:
 def stages(root: Path, path: Path, line: int) -> list[list[str]]:
     """Arguments of pytest, in the order in which they are run until one fails.
 
-    With a map the tests that run the line, golden files before others. Without: tests that are
-    named after the file or import it, with the golden files; then the tests of its folder, of
-    operators also those against runtimes and loops. Without a map a fault may survive that some
-    other test would find.
+    With a map the tests that run the line: those named after the file, golden files, others.
+    Without: tests that are named after the file or import it, with the golden files; then the tests
+    of its folder, of operators also those against runtimes and loops. Without a map a fault may
+    survive that some other test would find.
     """
     known = mapped(root, path, line)
-    if known:
-        # one golden file looks at as much as hundreds of tests
-        first = [name for name in known if name.startswith(str(GOLDEN))]
-        rest = by_file([name for name in known if name not in first])
-        return [stage for stage in (first, rest) if stage]
     module, folder = module_of(path), path.parts[0]
     parent, _, stem = module.rpartition(".")
+    if known:
+        # one golden file looks at as much as hundreds of tests
+        golden = [name for name in known if name.startswith(str(GOLDEN))]
+        others = [name for name in known if name not in golden]
+        named = [n for n in others if stem.strip("_") in Path(n.partition("::")[0]).stem]
+        rest = by_file([name for name in others if name not in named])
+        return [stage for stage in (by_file(named), golden, rest) if stage]
     imports = re.compile(
         rf"\b{re.escape(module)}\b|from {re.escape(parent)} import[^\n]*\b{re.escape(stem)}\b"
     )

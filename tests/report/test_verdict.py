@@ -101,3 +101,17 @@ def test_memory_is_weighed_against_the_machine() -> None:
     assert small.total_bytes == small.weight_bytes + small.activation_bytes
     large = verdict("resnet50", "t4", {"batch": 65536}).memory
     assert large.fits is False
+
+
+@pytest.mark.parametrize(
+    ("target", "dtype", "reason"),
+    [
+        ("a100", "", "no TF32 convolution was measured on any machine"),
+        ("a100", "f16", "no f16 convolution was measured on NVIDIA A100 SXM4 80 GB"),
+        ("generic-x86-64", "", "no predictor knows convolutions on a desktop x86-64 processor"),
+    ],
+)
+def test_the_reason_is_what_the_rows_say(target: str, dtype: str, reason: str) -> None:
+    found = verdict("resnet50", target, {"batch": 8}, dtype=dtype).confidence
+    assert found is not None
+    assert found.reason.startswith(reason)

@@ -10,7 +10,6 @@ from ...features.rows import Rows
 from ..calibrate import Calibrating
 from ..evaluate import Slice, everything
 from ..fit import Recipe
-from ..machines import Growth
 from . import OperatorExperiment
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ RECIPE = Recipe(
     columns=0.5,
     apart={"max_rows": 60_000, "trees": 150, "learning_rate": 0.15},
 )
-CALIBRATING = Calibrating(turns=3, growth=Growth(within=0.25))
+CALIBRATING = Calibrating(turns=3)
 
 
 def causal(rows: Rows) -> NDArray[np.bool_]:

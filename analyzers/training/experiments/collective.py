@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...features.rows import Protocol, Rows
-from ..calibrate import Calibrating
 from ..evaluate import Slice, everything
 from ..fit import Recipe
-from ..machines import Growth
 from . import OperatorExperiment
 
 if TYPE_CHECKING:
@@ -30,7 +28,6 @@ EXPERIMENT = OperatorExperiment(
     sources=("aic_comm",),
     group=("operation", "ranks", "nbytes"),
     recipe=Recipe(trees=300, depth=6, least_weight=2.0, apart={}),
-    calibrating=Calibrating(growth=Growth(level=1.0, within=1.0)),
     shapes=SLICES,
     machines=SLICES,
 )

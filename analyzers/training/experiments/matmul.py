@@ -10,7 +10,6 @@ from ...features.rows import Protocol, Rows
 from ..calibrate import Calibrating
 from ..evaluate import Slice, everything
 from ..fit import Recipe
-from ..machines import Growth
 from . import OperatorExperiment
 
 if TYPE_CHECKING:
@@ -104,7 +103,7 @@ EXPERIMENT = OperatorExperiment(
             "keep_small": 0,
         },
     ),
-    calibrating=Calibrating(turns=2, growth=Growth(narrowing=0.9)),
+    calibrating=Calibrating(turns=2),
     shapes=(
         Slice("bf16 on A100, H100, H200, B200", full, 0.06, "constants 12–22 %; tables 7–15 %"),
         Slice("bf16", half),

@@ -14,7 +14,6 @@ from ...tables.operand_layout import OTHER_LAYOUT
 from ..calibrate import Calibrating
 from ..evaluate import Slice, everything
 from ..fit import Recipe
-from ..machines import Growth
 from . import OperatorExperiment
 
 if TYPE_CHECKING:
@@ -107,7 +106,7 @@ SOFTMAX = OperatorExperiment(
     group=("rows", "cols"),
     recipe=RECIPE,
     every_fold=True,
-    calibrating=Calibrating(turns=10, growth=Growth(narrowing=0.87)),
+    calibrating=Calibrating(turns=10),
     shapes=slices("", None),
     machines=slices("NeuSight 13.9 %"),
 )
@@ -131,7 +130,6 @@ MATMUL = Products(
     group=("n", "k"),
     recipe=LEVELLED,
     every_fold=True,
-    calibrating=Calibrating(growth=Growth(narrowing=0.97)),
     shapes=(
         Slice("batched", product(stored=False, test=False)),
         Slice("linear", product(stored=True, test=False)),
@@ -162,7 +160,7 @@ CONVOLUTION = OperatorExperiment(
     group=("in_channels", "out_channels", "in_h"),
     recipe=RECIPE,
     every_fold=True,
-    calibrating=Calibrating(turns=10, turns_apart=10, growth=Growth(level=0.0, narrowing=0.8)),
+    calibrating=Calibrating(turns=10, turns_apart=10),
     shapes=(Slice("one eager call", eager), Slice("back to back", back_to_back)),
     machines=(Slice("one eager call", eager), Slice("back to back", back_to_back)),
 )

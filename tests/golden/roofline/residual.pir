@@ -33,10 +33,10 @@ graph @main(%x: f32[n, 32, 56, 56]) {
   return %y
 }
 # ---- expect
-Conv + BatchNormalization + Relu: floor 4.499e-07 s, sustained 1.482e-06 s, bound by matrix
-Conv + Add + Relu: floor 6.724e-07 s, sustained 1.482e-06 s, bound by matrix
-Pad: floor 4.61e-07 s, sustained 8.583e-07 s, bound by L2
-Conv + Mul + HardSigmoid + Mul: floor 4.612e-07 s, sustained 8.586e-07 s, bound by L2
-GlobalAveragePool: floor 2.225e-07 s, sustained 4.142e-07 s, bound by launch
-Gemm: floor 2.759e-10 s, sustained 5.137e-10 s, bound by launch
+Conv + BatchNormalization + Relu: floor 4.499e-07 s, sustained 1.482e-06 s, bound by matrix units
+Conv + Add + Relu: floor 6.724e-07 s, sustained 1.482e-06 s, bound by matrix units
+Pad: floor 4.61e-07 s, sustained 8.583e-07 s, bound by L2 cache
+Conv + Mul + HardSigmoid + Mul: floor 4.612e-07 s, sustained 8.586e-07 s, bound by L2 cache
+GlobalAveragePool: floor 2.225e-07 s, sustained 4.142e-07 s, bound by launches
+Gemm: floor 2.759e-10 s, sustained 5.137e-10 s, bound by launches
 run: floor 2.267e-06 s, sustained 5.096e-06 s

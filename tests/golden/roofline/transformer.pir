@@ -62,21 +62,21 @@ graph @main(%x: f32[n, 128, 256], %mask: f32[n, 1, 1, 128]) {
   return %y
 }
 # ---- expect
-MatMul: floor 5.243e-05 s, sustained 6.554e-05 s, bound by matrix
-Add: floor 4.104e-07 s, sustained 1.025e-06 s, bound by L2
-Transpose: floor 4.096e-07 s, sustained 1.024e-06 s, bound by L2
-MatMul: floor 5.243e-05 s, sustained 6.554e-05 s, bound by matrix
-Transpose: floor 4.096e-07 s, sustained 1.024e-06 s, bound by L2
-MatMul: floor 5.243e-05 s, sustained 6.554e-05 s, bound by matrix
-Transpose: floor 4.096e-07 s, sustained 1.024e-06 s, bound by L2
-MatMul + Div: floor 2.621e-05 s, sustained 3.277e-05 s, bound by matrix
-Add: floor 1.23e-06 s, sustained 2.05e-06 s, bound by L2
-Softmax: floor 1.229e-06 s, sustained 2.064e-06 s, bound by special function
-MatMul: floor 2.621e-05 s, sustained 3.277e-05 s, bound by matrix
-Transpose: floor 4.096e-07 s, sustained 1.024e-06 s, bound by L2
-MatMul: floor 5.243e-05 s, sustained 6.554e-05 s, bound by matrix
-Add + ReduceMean + … 7 more + Add: floor 8.24e-07 s, sustained 2.06e-06 s, bound by special function
-MatMul: floor 0.0002097 s, sustained 0.0002621 s, bound by matrix
-Add + Div + … 2 more + Mul: floor 3.277e-06 s, sustained 8.192e-06 s, bound by special function
-MatMul: floor 0.0002097 s, sustained 0.0002621 s, bound by matrix
+MatMul: floor 5.243e-05 s, sustained 6.554e-05 s, bound by matrix units
+Add: floor 4.104e-07 s, sustained 1.025e-06 s, bound by L2 cache
+Transpose: floor 4.096e-07 s, sustained 1.024e-06 s, bound by L2 cache
+MatMul: floor 5.243e-05 s, sustained 6.554e-05 s, bound by matrix units
+Transpose: floor 4.096e-07 s, sustained 1.024e-06 s, bound by L2 cache
+MatMul: floor 5.243e-05 s, sustained 6.554e-05 s, bound by matrix units
+Transpose: floor 4.096e-07 s, sustained 1.024e-06 s, bound by L2 cache
+MatMul + Div: floor 2.621e-05 s, sustained 3.277e-05 s, bound by matrix units
+Add: floor 1.23e-06 s, sustained 2.05e-06 s, bound by L2 cache
+Softmax: floor 1.229e-06 s, sustained 2.064e-06 s, bound by special functions
+MatMul: floor 2.621e-05 s, sustained 3.277e-05 s, bound by matrix units
+Transpose: floor 4.096e-07 s, sustained 1.024e-06 s, bound by L2 cache
+MatMul: floor 5.243e-05 s, sustained 6.554e-05 s, bound by matrix units
+Add + ReduceMean + … 7 more + Add: floor 8.24e-07 s, sustained 2.06e-06 s, bound by special functions
+MatMul: floor 0.0002097 s, sustained 0.0002621 s, bound by matrix units
+Add + Div + … 2 more + Mul: floor 3.277e-06 s, sustained 8.192e-06 s, bound by special functions
+MatMul: floor 0.0002097 s, sustained 0.0002621 s, bound by matrix units
 run: floor 0.0006902 s, sustained 0.0008715 s

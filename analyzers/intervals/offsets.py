@@ -1,0 +1,139 @@
+"""Offsets of a machine from a few of its rows, each pulled towards none.
+
+Bayesian linear regression with Gaussian priors around zero (Lindley & Smith 1972), averaged over
+how noisy rows may be by the evidence of each (MacKay, "Bayesian Interpolation", 1992), with
+Student's t for the noise, so that rows far from all others count less (Lange, Little & Taylor,
+"Robust Statistical Modeling Using the t Distribution", JASA 1989; iteratively reweighted). What is
+left of a row if it is left out follows in closed form.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from .conformal import LEAST_SPREAD
+
+if TYPE_CHECKING:
+    from ..features.classes import Array
+
+NOISES = (0.03, 0.045, 0.06, 0.09, 0.12, 0.18, 0.25, 0.35, 0.5)
+FREEDOM = 4.0
+"""Of Student's t, as Lange, Little and Taylor advise."""
+TAIL = 2.132 / 1.645
+"""Student's quantile at 95 % for that freedom over the normal distribution's."""
+ROUNDS = 3
+DEVIATION = 1.4826
+"""Of a Gaussian over its median absolute value."""
+NOISE_DEVIATION = 0.7
+"""Of the logarithm of the noise around what is usual, before any row is seen."""
+
+
+class Regression(NamedTuple):
+    """Under one noise, where offsets have a deviation of one.
+
+    Args:
+        mean: of the offsets, ``[columns]``.
+        covariance: ``[columns, columns]``.
+        left: what is left of each row if it is left out, ``[rows]``.
+        evidence: logarithm of the marginal likelihood, but for a constant.
+    """
+
+    mean: Array
+    covariance: Array
+    left: Array
+    evidence: float
+
+
+@dataclass(frozen=True, eq=False)
+class Offsets:
+    """Of the logarithm.
+
+    Args:
+        mean: ``[columns]``.
+        covariance: ``[columns, columns]``.
+        noise: deviation of a Gaussian that is as wide as rows scatter, nine in ten of them.
+        left: what is left of each row if it is left out, ``[rows]``.
+    """
+
+    mean: Array
+    covariance: Array
+    noise: float
+    left: Array
+
+    @classmethod
+    def learned(
+        cls, table: Array, residual: Array, deviations: Array, usual_noise: float | None = None
+    ) -> Offsets:
+        """From rows; without any they are what they were thought to be.
+
+        Args:
+            table: what offsets multiply, ``[rows, columns]``.
+            residual: ``log(measured / estimated)``, ``[rows]``.
+            deviations: of the offsets around zero, ``[columns]``.
+            usual_noise: expected before any row is seen; all alike by default.
+        """
+        prior = noise_prior(usual_noise)
+        weight = np.ones(len(residual))
+        for _ in range(ROUNDS):
+            each = [
+                regressed(table * deviations * weight[:, None], residual * weight, noise)
+                for noise in NOISES
+            ]
+            evidence = np.array([r.evidence for r in each]) + prior
+            share = np.exp(evidence - evidence.max())
+            share /= share.sum()
+            left = np.tensordot(share, [r.left for r in each], 1) / weight
+            spread = DEVIATION * (float(np.median(np.abs(left))) if len(left) else 0.0)
+            far = (left / (spread + LEAST_SPREAD)) ** 2
+            weight = np.minimum(np.sqrt((FREEDOM + 1) / (FREEDOM + far)), 1.0)
+        mean = np.tensordot(share, [r.mean for r in each], 1)
+        between = [np.outer(r.mean - mean, r.mean - mean) for r in each]
+        covariance = np.tensordot(
+            share, [r.covariance + b for r, b in zip(each, between, strict=True)], 1
+        )
+        noise = TAIL * math.sqrt(float(share @ np.square(NOISES)))
+        return cls(mean * deviations, covariance * np.outer(deviations, deviations), noise, left)
+
+    def expected(self, table: Array) -> Array:
+        """What to add to the logarithm of estimates, ``[rows]``."""
+        found: Array = table @ self.mean
+        return found
+
+    def deviation(self, table: Array) -> Array:
+        """Of further rows: what is not known of the machine, and noise; ``[rows]``."""
+        found: Array = np.sqrt(
+            np.einsum("ij,jk,ik->i", table, self.covariance, table) + self.noise**2
+        )
+        return found
+
+
+def noise_prior(usual: float | None) -> Array:
+    """Logarithm of how likely each of `NOISES` is."""
+    if usual is None:
+        return np.zeros(len(NOISES))
+    found: Array = -0.5 * (np.log(np.array(NOISES) / usual) / NOISE_DEVIATION) ** 2
+    return found
+
+
+def regressed(table: Array, residual: Array, noise: float) -> Regression:
+    """Offsets of deviation one, under one noise."""
+    left, scale, right = np.linalg.svd(table, full_matrices=False)
+    seen = left.T @ residual
+    variance = scale**2 + noise**2
+    kept = scale**2 / variance
+    rest = residual - left @ (kept * seen)
+    leverage = (left**2) @ kept
+    evidence = -0.5 * (
+        float(residual @ rest) / noise**2
+        + float(np.log(variance).sum())
+        + 2 * (len(residual) - len(scale)) * math.log(noise)
+    )
+    covariance = np.eye(table.shape[1]) - (right.T * kept) @ right
+    return Regression(
+        right.T @ (scale / variance * seen), covariance, rest / np.maximum(1 - leverage, 1e-9),
+        evidence,
+    )  # fmt: skip

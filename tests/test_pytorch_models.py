@@ -1,0 +1,229 @@
+"""PyTorch models become ONNX files: what is exported, of which type, and how the model is left."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import onnx
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from perfc.analyzers.features.rows import DataError  # noqa: E402
+from perfc.analyzers.training import export  # noqa: E402
+from perfc.errors import MissingExtraError, ModelError  # noqa: E402
+from perfc.ir.types import TensorType  # noqa: E402
+from perfc.whole import exported  # noqa: E402
+
+MODEL = """<ir_version: 10, opset_import: ["" : 21]>
+net (float[batch, 4] x) => (float[batch, 4] y) { y = Relu (x) }"""
+
+
+class Program:
+    """What PyTorch's exporter gives: a file, and one for its weights."""
+
+    def save(self, path: str, *, external_data: bool) -> None:
+        assert external_data
+        onnx.save(onnx.parser.parse_model(MODEL), path)
+        Path(f"{path}.data").write_bytes(b"weights")
+
+
+class Exporter:
+    """Stands for PyTorch's exporter: keeps what it is asked, fails where it is told to."""
+
+    def __init__(self, *fails: Exception) -> None:
+        self.asked: list[tuple[Any, Any, dict[str, Any]]] = []
+        self.states: list[tuple[bool, object]] = []
+        self.fails = list(fails)
+        self.program: Program | None = Program()
+
+    def __call__(self, model: Any, inputs: tuple[Any], **options: Any) -> Program | None:
+        self.asked.append((model, inputs[0], options))
+        config = getattr(model, "config", None)
+        self.states.append((model.training, getattr(config, "use_cache", None)))
+        if self.fails:
+            raise self.fails.pop(0)
+        return self.program
+
+
+@pytest.fixture
+def exporter(monkeypatch: pytest.MonkeyPatch) -> Exporter:
+    found = Exporter()
+    monkeypatch.setitem(sys.modules, "onnxscript", ModuleType("onnxscript"))
+    monkeypatch.setattr(torch.onnx, "export", found)
+    return found
+
+
+def test_a_module_is_exported_in_evaluation_and_left_as_it_was(exporter: Exporter) -> None:
+    inner = torch.nn.Dropout().eval()
+    model = torch.nn.Sequential(torch.nn.Linear(4, 4).half(), inner).train()
+    inner.eval()
+    model.config = SimpleNamespace(use_cache=True)
+    module = exported(model, (4,))
+    (_, given, options) = exporter.asked[0]
+    assert (tuple(given.shape), given.dtype) == ((2, 4), torch.float16)
+    assert options["dynamo"] is True
+    assert options["optimize"] is False
+    assert list(options["dynamic_shapes"][0]) == [0]
+    assert exporter.states == [(False, False)]
+    assert (model.training, inner.training, model.config.use_cache) == (True, False, True)
+    (value,) = module.graph.inputs
+    assert isinstance(value.type, TensorType)
+    assert value.type.shape is not None
+    assert (str(value.type.shape[0]), value.type.shape[1:]) == ("batch", (4,))
+
+
+@pytest.mark.parametrize(
+    ("extents", "types"),
+    [((7,), ["int64", "float32"]), ((7, 3), ["float32", "int64"])],
+)
+def test_token_numbers_are_tried_where_they_are_looked_up(
+    exporter: Exporter, extents: tuple[int, ...], types: list[str]
+) -> None:
+    exporter.fails = [RuntimeError("first\nmore"), RuntimeError("second")]
+    model = torch.nn.Sequential(torch.nn.Embedding(10, 4))
+    with pytest.raises(ModelError, match=r"PyTorch cannot export it: first\Z"):
+        exported(model, extents)
+    assert [str(given.dtype) for _, given, _ in exporter.asked] == [f"torch.{t}" for t in types]
+
+
+def test_a_module_without_parameters_gets_floats(exporter: Exporter) -> None:
+    exported(torch.nn.ReLU(), (4,))
+    assert exporter.asked[0][1].dtype == torch.float32
+
+
+def test_the_cause_is_told_without_colours(exporter: Exporter) -> None:
+    cause, failed = ValueError("\x1b[31mno such operator\x1b[0m"), RuntimeError("outer")
+    failed.__cause__ = cause
+    exporter.fails = [failed]
+    with pytest.raises(ModelError, match=r"it: no such operator\Z"):
+        exported(torch.nn.ReLU(), (4,))
+    exporter.fails = [KeyError()]
+    with pytest.raises(ModelError, match=r"it: KeyError\Z"):
+        exported(torch.nn.ReLU(), (4,))
+
+
+def test_nothing_exported_is_an_error(exporter: Exporter, tmp_path: Path) -> None:
+    exporter.program = None
+    with pytest.raises(ModelError, match="PyTorch exported nothing"):
+        exported(torch.nn.ReLU(), (4,))
+    with pytest.raises(DataError, match="torch exported nothing"):
+        export.write(torch.nn.ReLU(), 8, False, tmp_path / "m.onnx")
+
+
+def test_without_the_exporter_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "onnxscript", None)
+    with pytest.raises(MissingExtraError, match="a module needs onnxscript"):
+        exported(torch.nn.ReLU(), (4,))
+
+
+class Language(torch.nn.Module):  # type: ignore[misc,name-defined]
+    """Stands for a model of transformers: logits of a vocabulary of 5, and other results."""
+
+    def __init__(self, settings: Any) -> None:
+        super().__init__()
+        self.settings = settings
+        self.table = torch.nn.Embedding(5, 5)
+        self.register_buffer("positions", torch.ones(3))
+        self.given: dict[str, Any] = {}
+        if settings.is_encoder:
+            self.encoder = torch.nn.Identity()
+
+    def forward(self, **given: Any) -> dict[str, Any]:
+        self.given = given
+        states = self.table(given["input_ids"])
+        return {"logits": states, "states": states, "start_logits": states, "end_logits": None}
+
+
+@pytest.fixture
+def library(monkeypatch: pytest.MonkeyPatch) -> list[Language]:
+    """Transformers with one class; the models that it made."""
+    made: list[Language] = []
+
+    def from_config(settings: Any, attn_implementation: str) -> Language:
+        assert attn_implementation == "eager"
+        made.append(Language(settings))
+        return made[-1]
+
+    def for_model(kind: str, **content: Any) -> Any:
+        return SimpleNamespace(kind=kind, content=content, is_encoder=kind == "t5")
+
+    fake = ModuleType("transformers")
+    for name in ("NetLM", "NetOther"):
+        setattr(fake, name, SimpleNamespace(_from_config=from_config))
+    fake.AutoConfig = SimpleNamespace(for_model=for_model)  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "transformers", fake)
+    return made
+
+
+CONFIGURATION = """{"model_type": "net", "architectures": ["NetLM"], "n_layer": 12,
+                    "dtype": "float32", "transformers_version": "4"}"""
+
+
+def test_a_published_configuration_is_built_with_fewer_layers(
+    exporter: Exporter, library: list[Language], tmp_path: Path
+) -> None:
+    path = export.exported("net", CONFIGURATION, 16, 2, training=False, folder=tmp_path / "new")
+    assert path == tmp_path / "new" / "net-NetLM-inf-s16-l2.onnx"
+    assert onnx.load(path, load_external_data=False).graph.name == "net"
+    # weights are not kept
+    assert path.with_name(f"{path.name}.data").stat().st_size == 0
+    assert sorted(p.name for p in path.parent.iterdir()) == [path.name, f"{path.name}.data"]
+    settings = library[0].settings
+    assert (settings.kind, settings.use_cache) == ("net", False)
+    assert settings.content == {"architectures": ["NetLM"], "n_layer": 2}
+    _, ids, options = exporter.asked[0]
+    assert (tuple(ids.shape), ids.dtype) == ((2, 16), torch.int64)
+    assert list(options["dynamic_shapes"][0]) == [0]
+    assert exporter.states == [(False, None)]
+    assert torch.equal(library[0].positions.cpu(), torch.zeros(3))
+    # a file that is there is not built again
+    again = export.exported("net", CONFIGURATION, 16, 2, training=False, folder=tmp_path / "new")
+    assert (again, len(library)) == (path, 1)
+    other = export.exported(
+        "net", CONFIGURATION, 16, 2, training=True, folder=tmp_path, architecture="NetOther"
+    )
+    assert other.name == "net-NetOther-train-s16-l2.onnx"
+    assert exporter.states[1] == (True, None)
+
+
+def test_without_transformers_the_extra_is_named(
+    exporter: Exporter, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    with pytest.raises(MissingExtraError, match="building models needs transformers"):
+        export.exported("net", CONFIGURATION, 16, 2, training=False, folder=tmp_path)
+
+
+@pytest.mark.parametrize("is_encoder", [False, True])
+def test_logits_alone_come_out_and_an_encoder_gets_the_same_tokens(is_encoder: bool) -> None:
+    model = Language(SimpleNamespace(is_encoder=is_encoder))
+    ids = torch.tensor([[1, 2, 3]])
+    heads = export.logits_of(model, encodes=hasattr(model, "encoder"))(ids)
+    assert [tuple(head.shape) for head in heads] == [(1, 3, 5)] * 2
+    assert ("decoder_input_ids" in model.given) is is_encoder
+    assert model.given["use_cache"] is False
+    if is_encoder:
+        assert torch.equal(model.given["decoder_input_ids"], ids)
+        assert torch.equal(model.given["attention_mask"], torch.ones_like(ids))
+
+
+def test_every_expert_gets_as_many_tokens_as_it_holds() -> None:
+    layer = torch.nn.Module()
+    layer.router = torch.nn.Module()
+    layer.router.classifier = torch.nn.Linear(3, 2, bias=False)
+    layer.router.num_experts, layer.router.expert_capacity = 2, 2
+    torch.nn.init.zeros_(layer.router.classifier.weight)
+    layer.experts = torch.nn.ModuleDict({f"expert_{i}": torch.nn.Identity() for i in range(2)})
+    layer.experts["expert_1"].forward = lambda states: states * 10
+    export.make_static(torch.nn.Sequential(layer))
+    states = torch.arange(1.0, 22.0).reshape(1, 7, 3)
+    # equal shares of a half; two tokens each, the other three pass by
+    factors = torch.tensor([1, 1, 10, 10, 1, 1, 1.0]).reshape(1, 7, 1)
+    assert torch.allclose(layer(states), 0.5 * states * factors)
+    # three tokens are one for each expert, although two would fit
+    factors = torch.tensor([1, 10, 1.0]).reshape(1, 3, 1)
+    assert torch.allclose(layer(states[:, :3]), 0.5 * states[:, :3] * factors)
