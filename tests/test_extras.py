@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 CODE = ("perfc", "ir", "passes", "analyzers", "kernels")
 OPTIONAL = (
     *("cupy", "onnxruntime", "onnxscript", "openpyxl", "pandas", "plotext", "pyarrow", "torch"),
-    *("torch_geometric", "transformers", "tvm", "vl_convert", "yaml"),
+    *("scipy", "torch_geometric", "transformers", "tvm", "vl_convert", "xgboost", "yaml"),
 )
 MORE = {
     "baseline write": "",

@@ -9,6 +9,7 @@ import click
 
 from perfc.errors import ModelError, PassError, PerfcError, VerifyError
 from perfc.plain_text import say
+from perfc.presentation import FORMATS
 
 from ._deployment import DeploymentOptions, deployment_options
 from ._options import names_in
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from perfc.report import Views
 
 INCOMPLETE = 3
-FORMATS = ("text", "json", "markdown", "csv", "trace", "html")
 STANDARD_INPUT = "-"
 LONGEST_INPUT_BYTES = 2 << 30
 """No protobuf message is longer."""

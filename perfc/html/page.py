@@ -23,6 +23,8 @@ from .verdict import VerdictBlock, verdict_block
 from .what_if import what_ifs
 
 if TYPE_CHECKING:
+    from jinja2 import Environment
+
     from perfc.api import Report
 
 ECHARTS = "6.1.0"
@@ -166,25 +168,33 @@ def chart_page(
 
 def filled(name: str, title: str, data: Json, scripts: Sequence[str], **more: object) -> str:
     """A template of this package with its style, scripts and data."""
-    from jinja2 import Environment, FunctionLoader, StrictUndefined
     from markupsafe import Markup
 
     every = (asset("echarts/echarts.min.js"), own_script(tuple(scripts)))
+    return (
+        environment()
+        .get_template(name)
+        .render(
+            title=text(title),
+            version=__version__,
+            echarts=ECHARTS,
+            policy=policy(every),
+            style=Markup(asset("style.css")),
+            data=Markup(inert(data)),
+            scripts=[Markup(s) for s in every],
+            notices=[asset("echarts/NOTICE"), asset("echarts/LICENSE-d3")],
+            **more,
+        )
+    )
+
+
+@cache
+def environment() -> Environment:
+    """What templates are read by; one for all pages, whose parts are imported once."""
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+
     # names end in .j2, so that nothing but this would escape what files call their nodes
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, loader=FunctionLoader(asset)
-    )
-    return environment.get_template(name).render(
-        title=text(title),
-        version=__version__,
-        echarts=ECHARTS,
-        policy=policy(every),
-        style=Markup(asset("style.css")),
-        data=Markup(inert(data)),
-        scripts=[Markup(s) for s in every],
-        notices=[asset("echarts/NOTICE"), asset("echarts/LICENSE-d3")],
-        **more,
-    )
+    return Environment(autoescape=True, undefined=StrictUndefined, loader=FunctionLoader(asset))
 
 
 def inert(data: Json) -> str:

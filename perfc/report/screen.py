@@ -98,16 +98,41 @@ def verdict_line(verdict: Verdict) -> str:
     return printable(f"{v.model} on {v.machine}: {', '.join(parts)}")
 
 
-def titles(views: Views, width: int) -> Iterator[Line]:
-    """Model, machine, sizes, runtime and precision; as many lines as that takes."""
+def summary_lines(views: Views) -> tuple[str, str, str]:
+    """The answer in three lines: what runs where, how long it takes, what it could take."""
+    v = views.verdict
+    model, machine, *parts = (printable(elided(part, WIDEST)) for part in running(views))
+    first = f"{'expected' if v.is_predicted else 'time'} {time_words(v)} a run"
+    if v.is_predicted:
+        first += f" (nine in ten: {span(v.expected.low, v.expected.high, Unit.SECOND)})"
+    takes = [first]
+    if v.time_s > 0:
+        takes.append(throughput_words(v))
+    if v.confidence is not None:
+        takes.append(f"confidence {v.confidence.grade.value}")
+    needed, room, _ = memory_words(v)
+    could = [f"at best {quantity(v.floor_s, Unit.SECOND)}"]
+    could += [f"limited by {v.limits[0].title}"] if v.limits else []
+    could.append(f"memory {needed} {room.partition(':')[0]}" if ":" in room else f"memory {needed}")
+    title = " · ".join([f"{model} on {machine}", *parts])
+    return title, f"  {', '.join(takes)}", f"  {', '.join(could)}"
+
+
+def running(views: Views) -> list[str]:
+    """Model, machine, sizes, runtime and precision."""
     a, v = views.assumptions, views.verdict
     sizes = [f"{s.label} {s.value}" for s in a.symbols if s.origin != "data"]
     shown = [*sizes[:3], f"{len(sizes) - 3} more sizes"] if len(sizes) > 4 else sizes
     types = {k.dtype for k in views.kernels if (k.mac.value or 0) > 0}
     own = ", ".join(sorted(types)) or "its own types"
     precision = a.dtype or (f"{own} (TF32)" if a.tf32 and uses_tf32(views) else own)
-    parts = [v.machine, *shown, v.runtime, precision]
-    line, style = printable(elided(v.model, width - 4)), Style.TITLE
+    return [v.model, v.machine, *shown, v.runtime, precision]
+
+
+def titles(views: Views, width: int) -> Iterator[Line]:
+    """What runs where; as many lines as that takes."""
+    model, *parts = running(views)
+    line, style = printable(elided(model, width - 4)), Style.TITLE
     for separator, part in zip((" on ", *([" · "] * len(parts))), parts, strict=False):
         words = printable(elided(part, width - 4))
         if columns_of(line) + columns_of(separator + words) > width:
