@@ -1,13 +1,16 @@
-"""What a type leaves open besides the values of some symbols."""
+"""What a type leaves open besides the values of some symbols, and the search for a size."""
 
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from perfc.ir.dim import symbol
+from perfc.ir.dim import Dim, dim_max, dim_min, symbol
 from perfc.ir.graph import Value
 from perfc.ir.known import Known
 from perfc.ir.types import DType, TensorType, Type
+from perfc.passes.remedies import is_limited, least
 from perfc.passes.sizing import has_symbols, is_open_in
 
 N, M = symbol("n"), symbol("m")
@@ -37,3 +40,44 @@ def test_symbols_stand_in_extents_and_in_contents() -> None:
     shape = TensorType(DType.I64, (2,))
     assert has_symbols(Value("x", shape, Known.vector((1, N))))
     assert not has_symbols(Value("x", shape, Known.vector((1, 2))))
+
+
+@given(st.integers(0, 50), st.integers(1, 5000))
+def test_the_least_size_that_is_enough_is_found_in_few_steps(size: int, further: int) -> None:
+    enough, asked = size + further, list[int]()
+
+    def is_enough(n: int) -> bool:
+        asked.append(n)
+        return n >= enough
+
+    assert least(is_enough, size, 1 << 20) == enough
+    assert len(asked) <= 2 * enough.bit_length() + 2
+    assert all(n > size for n in asked)
+
+
+@given(st.integers(0, 50), st.integers(1, 500))
+def test_no_size_beyond_the_largest_is_tried(size: int, most: int) -> None:
+    asked = list[int]()
+    assert least(lambda n: asked.append(n) is not None, size, most) is None
+    assert all(n <= most for n in asked)
+    # up to the largest double of the size
+    steps = [max(size, 1) << i for i in range(1, 20) if max(size, 1) << i <= most]
+    assert asked == steps
+
+
+@pytest.mark.parametrize(
+    ("extent", "expected"),
+    [
+        (3, False),
+        (N, False),
+        (N * M + 2, False),
+        (dim_min(N, 4), True),
+        (dim_max(N - 3, 0), True),
+        (2 * dim_min(N, 4) + M, True),
+        ((dim_min(N, 4) + 1) // 2, True),
+        ((N + 1) // 2, False),
+    ],
+    ids=str,
+)
+def test_extents_are_limited_where_a_minimum_or_maximum_occurs(extent: Dim, expected: bool) -> None:
+    assert is_limited(extent) is expected
