@@ -81,9 +81,6 @@ def command(
     if options.has_several_targets:
         if views or full or all_views or print_ir_after or predictor:
             raise click.UsageError("views, predictors and the IR are of one target at a time")
-        ways = [names_in(text or "") for text in (options.runtime, options.dtype)]
-        if form == HTML and max(map(len, ways)) <= 1:
-            return beside_others(options, model, output, predict=not no_predict)
         return side_by_side(options, model, form, output, predict=not no_predict)
     shown = parse_views(views, full=full, everything=all_views)
     limit = UNSET if top is None else parse_top(top)
@@ -141,24 +138,32 @@ def side_by_side(
 
     if form not in compare.FORMATS:
         raise click.UsageError(f"{form} is of one target; several give one table")
+    if form == HTML and is_one_page(options):
+        return beside_others(options, model, output, predict=predict)
     source = standard_input() if model == STANDARD_INPUT else model
     compare.show(compare.compared(options, (source,), predict=predict), form, output)
     return 0
 
 
+def is_one_page(options: DeploymentOptions) -> bool:
+    """Whether one page holds all that is named: a few targets, one runtime and one precision."""
+    from perfc.html.what_if import MOST_TARGETS
+
+    ways = [names_in(text or "") for text in (options.runtime, options.dtype)]
+    target = options.deployment(is_several=True).target if max(map(len, ways)) <= 1 else ""
+    return bool(target) and len(options.machines(target)) <= MOST_TARGETS
+
+
 def beside_others(
     options: DeploymentOptions, model: str, output: Path | None, *, predict: bool
 ) -> int:
-    """The page of the first target named, with the others beside it; of many, their comparison."""
+    """The page of the first target named, with the others beside it."""
     from dataclasses import replace
 
-    from perfc.html.what_if import MOST_TARGETS
     from perfc.report import collect
 
     how = options.deployment(is_several=True)
     first, *others = options.machines(how.target)
-    if len(others) >= MOST_TARGETS:
-        return side_by_side(options, model, HTML, output, predict=predict)
     source = standard_input() if model == STANDARD_INPUT else model
     try:
         report = options.report(source, replace(how, target=str(first.path)))

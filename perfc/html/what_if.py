@@ -112,6 +112,7 @@ def figures(verdict: Verdict) -> Iterator[tuple[str, object]]:
     yield "per_s", number(verdict.throughput.per_s)
     yield "items", verdict.throughput.item.value
     yield "memory_bytes", verdict.memory.total_bytes
+    yield "memory_is_bound", verdict.memory.is_bound
     yield "fits", verdict.memory.fits
     yield "energy_j", None if verdict.energy is None else number(verdict.energy.mid)
     yield "confidence", "" if verdict.confidence is None else verdict.confidence.grade.value

@@ -9,8 +9,9 @@ import pytest
 
 import perfc
 from perfc import cli
+from perfc.html import page
 from perfc.html.what_if import MOST_TARGETS, what_ifs
-from perfc.report import Verdict
+from perfc.report import Verdict, collect
 
 from .conftest import MODELS, Opener, chain
 
@@ -49,6 +50,14 @@ def test_without_a_prediction_times_are_those_of_measured_rates(resnet: perfc.Re
     row = cell(what_ifs(resnet, (), predict=False), 0, 0, 8)
     assert row["time_s"] == pytest.approx(resnet.roofline.time_s, rel=1e-5)
     assert row["confidence"] == ""
+
+
+def test_memory_that_is_only_a_bound_says_so(opened: Opener, hostile: perfc.Report) -> None:
+    row = cell(what_ifs(hostile, (), predict=True), 0, 0, 1)
+    assert row["memory_is_bound"] is Verdict.of(hostile).memory.is_bound is True
+    found = opened(page(hostile, collect(hostile)))
+    assert "≥ " in found.tab.locator("#what-if-table tbody").inner_text()
+    assert found.errors == []
 
 
 def test_sizes_that_are_numbers_are_not_varied() -> None:

@@ -4,7 +4,7 @@ function whatIfCells(row, reported) {
   if (!row) return [element("td", { colspan: 9 }, "cannot be analysed")];
   const number = (words) => element("td", { class: "number" }, words);
   const range = row.low_s === row.high_s ? "" : `${quantity(row.low_s, "s")} to ${quantity(row.high_s, "s")}`;
-  const memory = quantity(row.memory_bytes, "B");
+  const memory = `${row.memory_is_bound ? "≥ " : ""}${quantity(row.memory_bytes, "B")}`;
   return [
     number(quantity(row.time_s, "s")), number(range), number(quantity(row.floor_s, "s")),
     number(`${quantity(row.per_s, "")} ${row.items}/s`),
