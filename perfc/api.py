@@ -231,22 +231,10 @@ def analyze(
         module = am.apply(what_if(how.dtype), module)
     roofline = am.get(Roofline(how.target, how.table_name, how.tf32), module)
     return Report(
-        source.origin.path,
-        source,
-        module,
-        given,
-        source.defaults(),
-        roofline.machine,
-        am.get(Cost(), module),
-        am.get(Fuse(how.table_name), module),
-        am.get(Liveness(), module),
-        roofline,
-        how,
-        predictor,
-        model,
-        dict(values or {}),
-        am,
-    )
+        source.origin.path, source, module, given, source.defaults(), roofline.machine,
+        am.get(Cost(), module), am.get(Fuse(how.table_name), module),
+        am.get(Liveness(), module), roofline, how, predictor, model, dict(values or {}), am,
+    )  # fmt: skip
 
 
 def stated(target: object) -> dict[str, object]:

@@ -31,6 +31,7 @@ MORE = {
     "data sets": "",
     "data stats": "timm --graphs .",
     "help": "check",
+    "init": "model.onnx",
     "passes": "",
     "targets add": "a100.toml",
     "targets validate": "a100.toml",
@@ -78,7 +79,8 @@ def test_every_hint_names_an_extra_that_exists() -> None:
         only = next((k.value for k in call.keywords if k.arg == "only"), None)
         if only is not None:
             assert isinstance(only, ast.Constant)
-            assert re.search(rf"'{only.value}[^']*>=", extras.install("", only=only.value))
+            of = [name.value for name in call.args if isinstance(name, ast.Constant)] or [""]
+            assert re.search(rf"'{only.value}[^']*>=", extras.install(*of, only=only.value))
 
 
 def test_no_text_tells_to_install_what_is_not_published() -> None:
@@ -171,7 +173,9 @@ def test_base_installation_says_in_one_line_what_mends_it(
     if code == 2:
         assert error.startswith("error: ")
         assert error.count("\n") == 1
-        assert re.search(r"pip install '[\w-]+[<>=]|no such|no data set|cannot", error), error
+        assert re.search(
+            r"pip install '[\w-]+[<>=]|no such|no data set|cannot|there already", error
+        ), error
 
 
 @pytest.mark.parametrize(
