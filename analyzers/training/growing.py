@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perfc.ir.record import frozen
 from perfc.machine import load_machine
 
 from ..artefacts.forest import Forest
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from ..features.classes import Array
 
 
-@dataclass(frozen=True)
+@frozen
 class Recipe:
     """How a predictor is trained.
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perfc.ir.record import frozen
 from perfc.machine import load_machine
 
 from ..artefacts.forest import Forest
@@ -41,7 +42,7 @@ LEAST_ERROR = 0.05
 Kin = tuple[str, str, str]
 
 
-@dataclass(frozen=True)
+@frozen
 class SumRecipe:
     """How factors are learned.
 
