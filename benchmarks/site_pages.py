@@ -62,7 +62,12 @@ def contexts(
 
 def python() -> str:
     """What ``import perfc`` gives, each name with its signature and docstring."""
-    lines = ["# Python", "", "`import perfc` gives these names; nothing else is promised to stay.", ""]
+    lines = [
+        "# Python",
+        "",
+        "`import perfc` gives these names; nothing else is promised to stay.",
+        "",
+    ]
     for name in perfc.__all__:
         value = getattr(perfc, name)
         if callable(value):
