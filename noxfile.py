@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 
 import nox
 
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 TORCH = "torch==2.13.0"
 """The build that tests of networks and of captured modules are written for."""
+
+LARGEST_MB = 180
+"""Of the base install."""
 
 nox.needs_version = ">=2024.4.15"
 nox.options.default_venv_backend = "uv|virtualenv"
@@ -78,6 +82,24 @@ def speed(session: nox.Session) -> None:
     session.install("-e", ".[test]")
     session.run("python", "-m", "benchmarks.budgets", *session.posargs)
     session.run("python", "-m", "pytest", "-q", "-m", "speed")
+
+
+@nox.session
+def package(session: nox.Session) -> None:
+    """Wheel and sdist are built; the wheel and what it needs answer alone, and are small."""
+    session.install("build>=1.2")
+    built = Path(session.create_tmp())
+    session.run("python", "-m", "build", "--outdir", str(built), ".")
+    wheel, site = max(built.glob("*.whl")), built / "site"
+    session.install("--target", str(site), str(wheel))
+    size_mb = sum(p.lstat().st_size for p in site.rglob("*") if p.is_file()) / 1e6
+    session.log(f"the base install has {size_mb:.0f} MB")
+    model = str(Path("examples/models/resnet50.onnx.gz").resolve())
+    session.cd(built)  # away from the checkout, which would be imported in its place
+    session.run("python", "-m", "perfc", "analyze", model, "--batch", "8", "--quiet",
+                env={"PYTHONPATH": str(site)})  # fmt: skip
+    if size_mb > LARGEST_MB:
+        session.error(f"more than {LARGEST_MB} MB")
 
 
 @nox.session

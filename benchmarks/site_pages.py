@@ -19,6 +19,7 @@ from perfc.cli import cli
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
+EXAMPLES = ROOT / "examples"
 AT_THE_TOP = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 WIDTH = 100
 _NAMED_FENCE = re.compile(r"^```(\w+) file=(\S+)$", re.MULTILINE)
@@ -102,16 +103,20 @@ def on_config(config: Any) -> Any:
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """Add the pages that are no files."""
+    """Add the pages that are no files, and the notebooks."""
     from mkdocs.structure.files import File
 
     for path, content in pages().items():
         files.append(File.generated(config, path, content=content))
+    for notebook in sorted(EXAMPLES.glob("*.ipynb")):
+        files.append(
+            File.generated(config, f"examples/{notebook.name}", abs_src_path=str(notebook))
+        )
     return files
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     """Links to the top of the repository, and blocks that name a file, as the site has them."""
-    for name in AT_THE_TOP:
+    for name in (*AT_THE_TOP, "examples/"):
         markdown = markdown.replace(f"](../{name}", f"]({name}")
     return _NAMED_FENCE.sub(r'```\1 title="\2"', markdown)

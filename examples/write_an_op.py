@@ -10,7 +10,6 @@ Prints both.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 import onnx
@@ -20,6 +19,7 @@ from perfc.ir.cost import Work
 from perfc.ir.dim import Dim
 from perfc.ir.graph import Inputs
 from perfc.ir.op import Kind, Op, Types, count, tensor
+from perfc.ir.record import frozen
 from perfc.ir.types import TensorType
 
 TEXT = """
@@ -43,7 +43,7 @@ def show(title: str) -> None:
 def define() -> None:
     """Register the operator; the class statement does it."""
 
-    @dataclass(frozen=True)
+    @frozen
     class SparseMix(Op):
         """Matrix product that reads the ``keep`` largest elements of each row of X.
 

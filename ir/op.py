@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from enum import Enum
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
@@ -13,6 +13,7 @@ from .definition import Operands, range_problem
 from .dim import Dim
 from .graph import Inputs
 from .known import Known
+from .record import frozen
 from .types import DType, SequenceType, TensorType, Type, element_count
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ BY_ONNX: dict[str, type[Op]] = {}
 """Operator classes by ONNX name: ``Conv``, ``com.microsoft::FusedConv``."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Op:
     """An operator with its attributes as fields, named and defaulted as in ONNX.
 

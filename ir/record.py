@@ -21,24 +21,34 @@ def record(cls: type[T]) -> type[T]:
     These and the text are not written anew for each class, which takes most of the time that
     making a dataclass takes, and of a program's start.
     """
-    own = vars(cls)
-    made: Any = dataclass(slots=True, eq=False, repr=False)(cls)
-    compared = [f.name for f in fields(made) if f.compare]
-    get = attrgetter(*compared) if compared else _nothing
-    for name, method in (
-        ("__eq__", _equality(get)),
-        ("__hash__", _hashing(get)),
-        ("__repr__", _text),
-    ):
-        if name not in own or own[name] is None:
-            setattr(made, name, method)
-    return cast("type[T]", made)
+    own = dict(vars(cls))
+    return _compared(dataclass(slots=True, eq=False, repr=False)(cls), own)
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+def frozen(cls: type[T]) -> type[T]:
+    """The same without slots, for classes that others inherit from, as operators."""
+    return _compared(dataclass(eq=False, repr=False)(cls), dict(vars(cls)))
 
 
 @dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(field,))
 def entity(cls: type[T]) -> type[T]:
     """A dataclass with slots whose equality is identity."""
     return dataclass(slots=True, eq=False)(cls)
+
+
+def _compared(made: type[T], own: dict[str, Any]) -> type[T]:
+    """The class with the methods that it does not define itself."""
+    compared = [f.name for f in fields(cast("Any", made)) if f.compare]
+    get = attrgetter(*compared) if compared else _nothing
+    for name, method in (
+        ("__eq__", _equality(get)),
+        ("__hash__", _hashing(get)),
+        ("__repr__", _text),
+    ):
+        if own.get(name) is None:
+            setattr(made, name, method)
+    return made
 
 
 def _nothing(self: object) -> tuple[()]:

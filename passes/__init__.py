@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Generic, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from perfc.ir import Module, Node
+from perfc.ir.record import frozen
 
 if TYPE_CHECKING:
     from .manager import Analyses
@@ -27,7 +27,7 @@ class HasFacts(Protocol):
         ...
 
 
-@dataclass(frozen=True)
+@frozen
 class Analysis(ABC, Generic[R]):
     """A pure function of a module.
 
@@ -43,7 +43,7 @@ class Analysis(ABC, Generic[R]):
         """The result; ``am.get`` gives the results of ``requires``."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Transform(ABC):
     """Module to module; the same object back means that nothing changed.
 

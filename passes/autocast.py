@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 from perfc.ir.dim import Dim
 from perfc.ir.graph import Module, Node, Value
 from perfc.ir.op import Kind
-from perfc.ir.record import record
+from perfc.ir.record import frozen, record
 from perfc.ir.types import DType, TensorType
 
 from . import Analysis
@@ -101,7 +100,7 @@ class StoredTypes:
         return found or DType.UNKNOWN
 
 
-@dataclass(frozen=True)
+@frozen
 class Autocast(Analysis[StoredTypes]):
     """What each value is stored in when a model of f32 weights runs under autocast.
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from perfc.ir.graph import Graph, Module, Node, Value, Weight, captured
 from perfc.ir.op import Kind
+from perfc.ir.record import frozen
 from perfc.ir.types import TensorType
 
 from . import Transform
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 NEVER_FOLDED = frozenset({Kind.RANDOM, Kind.CONTROL, Kind.OPAQUE, Kind.OPTIMIZER, Kind.QUANTIZE})
 
 
-@dataclass(frozen=True)
+@frozen
 class Canonicalize(Transform):
     """Constant folding on types, branch inlining, identity and dead-code removal.
 

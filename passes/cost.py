@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ from perfc.ir.evaluate import Numbers
 from perfc.ir.graph import Graph, Module, Node, Value, Weight
 from perfc.ir.op import ABSENT, Kind, Op, Types
 from perfc.ir.problem import Problem
-from perfc.ir.record import record
+from perfc.ir.record import frozen, record
 from perfc.ir.types import SequenceType, TensorType
 
 from . import Analysis
@@ -50,7 +50,7 @@ class NodeCost:
     problem: Problem | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class CostTable:
     """Costs by node, those inside subgraphs included; totals are sums of the parts.
 
@@ -132,7 +132,7 @@ def _repeated(cost: NodeCost) -> Work:
     return cost.work if cost.repeat == 1 else cost.work.times(cost.repeat)
 
 
-@dataclass(frozen=True)
+@frozen
 class Cost(Analysis[CostTable]):
     """Operations by unit and compulsory traffic of every node, in closed form."""
 

@@ -11,7 +11,7 @@ from perfc.ir.graph import Module, Node, Value
 from perfc.ir.op import Kind
 from perfc.ir.problem import Problem, Window
 from perfc.ir.problem.window import MOST_GAIN
-from perfc.ir.record import entity, record
+from perfc.ir.record import entity, frozen, record
 from perfc.ir.types import DType, TensorType
 
 from . import Analysis
@@ -132,7 +132,7 @@ class KernelTable:
         return {n: {"kernel": i} for i, k in enumerate(self.kernels) for n in k.nodes}
 
 
-@dataclass(frozen=True)
+@frozen
 class Fuse(Analysis[KernelTable]):
     """Kernel grouping by the table of a runtime.
 

@@ -12,6 +12,7 @@ from perfc.ir.dim import Dim, Monomial, Poly, dim_max
 from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Graph, Module, Node, Value, captured
 from perfc.ir.op import Kind
+from perfc.ir.record import frozen
 from perfc.ir.types import TensorType, Type
 
 from . import Analysis
@@ -25,7 +26,7 @@ MAX_CANDIDATES = 64
 """Formulas of which the largest is kept as such; of more their number makes the sum the bound."""
 
 
-@dataclass(frozen=True)
+@frozen
 class LivenessTable:
     """Last uses and live bytes; bytes are formulas in the symbols.
 
@@ -79,7 +80,7 @@ class LivenessTable:
         return {n: {"live_bytes": d} for n, d in zip(self.steps, self.live, strict=True)}
 
 
-@dataclass(frozen=True)
+@frozen
 class Liveness(Analysis[LivenessTable]):
     """Live ranges in execution order, storage shared by views and in-place results.
 

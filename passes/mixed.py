@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from perfc.errors import PassError
 from perfc.ir.graph import Graph, Module, Node, Value
+from perfc.ir.record import frozen
 from perfc.ir.types import BY_CODE, DType, TensorType
 
 from . import Transform
@@ -38,7 +39,7 @@ def what_if(dtype: str) -> Transform:
     return Retype(name) if narrow is None else Mixed(narrow)
 
 
-@dataclass(frozen=True)
+@frozen
 class Mixed(Transform):
     """Parameters as they are, products in the narrow type, and every activation in it too.
 

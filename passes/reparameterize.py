@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from perfc.ir.graph import Graph, Module, Node, Value, Weight
 from perfc.ir.ops.conv import Conv
+from perfc.ir.record import frozen
 from perfc.ir.rewrite import Rewriter
 from perfc.ir.types import TensorType
 
@@ -20,7 +20,7 @@ MAX_BRANCHES = 64
 """Sums of more are left alone; keeps the search linear."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Reparameterize(Transform):
     """Convolutions and normalisations between one tensor and one sum become one convolution.
 

@@ -10,7 +10,7 @@ from perfc.errors import ParseError, PassError
 from perfc.ir.cost import Work
 from perfc.ir.graph import Graph, Inputs, Module, Node, Value
 from perfc.ir.op import REGISTRY, Kind, Op, Types
-from perfc.ir.record import record
+from perfc.ir.record import frozen, record
 from perfc.ir.types import (
     DType,
     OptionalType,
@@ -76,7 +76,7 @@ def precision_name(name: str) -> str:
     return f"amp-{code}"
 
 
-@dataclass(frozen=True)
+@frozen
 class Retype(Transform):
     """The module as it would be in another precision: a what-if, not a conversion.
 

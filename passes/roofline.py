@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar
@@ -13,6 +13,7 @@ from perfc.ir.evaluate import Numbers
 from perfc.ir.graph import Module, Value
 from perfc.ir.op import Kind
 from perfc.ir.problem import Window
+from perfc.ir.record import frozen
 from perfc.ir.types import DType
 from perfc.machine import Machine, Unit, load_machine
 
@@ -40,7 +41,7 @@ GRAPH_GAP = 0.25
 """Gap between kernels of a recorded graph as a share of an eager launch; assumed."""
 
 
-@dataclass(frozen=True)
+@frozen
 class RooflineTable:
     """Bounds of all kernels on a machine, and of the run as a whole.
 
@@ -94,7 +95,7 @@ class RooflineTable:
         return {c: t / total for c, t in busy.items() if t > 0 and total > 0}
 
 
-@dataclass(frozen=True)
+@frozen
 class Roofline(Analysis[RooflineTable]):
     """Time ≥ max over units and memory levels, kernel by kernel.
 

@@ -14,6 +14,7 @@ from perfc.ir.graph import Graph, Inputs, Module, Node, Value
 from perfc.ir.known import Known
 from perfc.ir.op import Folded, Kind, Op, Types
 from perfc.ir.ops.opaque import Opaque
+from perfc.ir.record import frozen
 from perfc.ir.sizes import bound_type, misfit
 from perfc.ir.types import UNKNOWN, DType, SequenceType, TensorType, Type, UnknownType
 
@@ -49,7 +50,7 @@ class Application(NamedTuple):
     result: Inferred
 
 
-@dataclass(frozen=True)
+@frozen
 class Shapes(Transform):
     """Infer types and small contents, symbols kept, subgraphs included.
 
@@ -66,7 +67,7 @@ class Shapes(Transform):
         return inferred(module)[0]
 
 
-@dataclass(frozen=True)
+@frozen
 class Recording(Shapes):
     """`Shapes` that keeps what it met.
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from perfc.ir.dim import Dim, Poly
 from perfc.ir.graph import Module, Value, walk
 from perfc.ir.known import Known
+from perfc.ir.record import frozen
 from perfc.ir.sizes import bound_type
 from perfc.ir.types import OptionalType, SequenceType, TensorType, Type, UnknownType
 
@@ -23,7 +24,7 @@ MOST_KEPT = 8
 """Symbols whose formulas are kept where they can be, once those of all do not hold."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Sizes(Transform):
     """Types at formulas, checked with the numbers of all symbols put in.
 

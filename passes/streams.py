@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING, ClassVar
 
 from perfc.ir.graph import Graph, Module, Value
 from perfc.ir.op import Kind
-from perfc.ir.record import record
+from perfc.ir.record import frozen, record
 from perfc.ir.types import TensorType
 
 from . import Analysis
@@ -57,7 +56,7 @@ class Timeline:
         return max(self.end_s, default=0.0)
 
 
-@dataclass(frozen=True)
+@frozen
 class Streams(Analysis[Timeline]):
     """Kernels on the streams of a runtime at sustained rates.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Module, Node, Value
 from perfc.ir.op import Kind
-from perfc.ir.record import record
+from perfc.ir.record import frozen, record
 from perfc.ir.types import TensorType
 
 from . import Analysis
@@ -66,7 +66,7 @@ class StrideTable:
         return permuted / total if total else 0.0
 
 
-@dataclass(frozen=True)
+@frozen
 class Strides(Analysis[StrideTable]):
     """Strides node by node, as PyTorch propagates them.
 

@@ -24,6 +24,11 @@ __all__ = [
 ]  # fmt: skip
 
 
+def __dir__() -> list[str]:
+    """Public names, for completion."""
+    return sorted(__all__)
+
+
 def __getattr__(name: str) -> object:
     """Public names, imported when first used."""
     if name in ("analyze", "infer_shapes", "Report"):

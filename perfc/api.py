@@ -7,15 +7,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
-from perfc.deployment import Deployment, DeploymentKeywords
+from perfc.deployment import Deployment, DeploymentKeywords, text_of
 from perfc.errors import ModelError, ParseError, PerfcError
 from perfc.extents import keyed, sized
 from perfc.frontend import load
 from perfc.frontend.collector import paused_collector
+from perfc.frontend.input_contents import known_contents
+from perfc.frontend.torch_module import check_example, exported, is_torch_module
 from perfc.ir.graph import Module, Value
-from perfc.ir.known import Known
 from perfc.ir.sizes import bound_type, sizes_of
 from perfc.ir.types import Type
 from perfc.machine import Machine, load_machine
@@ -28,15 +29,24 @@ from perfc.passes.roofline import Roofline, RooflineTable, bounds
 from perfc.passes.shapes import Shapes
 from perfc.passes.sizes import Sizes, holds, settled, with_numbers
 from perfc.passes.sizing import Sizing
+from perfc.presentation import Presentation
 
 if TYPE_CHECKING:
+    import onnx
+    import torch
+
     from perfc.analyzers.estimators import Execution
     from perfc.analyzers.runs.prediction import PredictionTable
 
+Model: TypeAlias = "str | os.PathLike[str] | bytes | onnx.ModelProto | torch.nn.Module | Module"
+"""What is analysed: a path, a serialized model, a message, a PyTorch module, or one of the IR."""
 
-@dataclass(frozen=True)
-class Report:
+
+@dataclass(frozen=True, repr=False)
+class Report(Presentation):
     """Everything the analysis of one model on one target found.
+
+    It shows itself in a notebook; ``to_dict``, ``to_pandas`` and ``save`` give it in other forms.
 
     Args:
         path: the file, or "" for a model given in memory.
@@ -47,7 +57,7 @@ class Report:
         deployment: how it is run.
         predictor: of whole runs, by name or card; "" for the best that knows such runs,
             ``kernels`` for none.
-        model: what was analysed: a path, bytes or a message.
+        model: what was analysed: a path, bytes, a message or a module of the IR.
         values: contents of its inputs that were given.
         analyses: what passes found of it, shared by what-ifs.
     """
@@ -64,9 +74,9 @@ class Report:
     roofline: RooflineTable
     deployment: Deployment = field(default_factory=Deployment)
     predictor: str = ""
-    model: Any = field(default=None, repr=False)
-    values: Mapping[str, Any] = field(default_factory=dict[str, Any], repr=False)
-    analyses: Analyses = field(default_factory=Analyses, repr=False, compare=False)
+    model: Any = None
+    values: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    analyses: Analyses = field(default_factory=Analyses, compare=False)
 
     @property
     def dtype(self) -> str:
@@ -109,8 +119,7 @@ class Report:
         >>> report.under("h100").machine.name
         'h100-sxm5-80gb'
         """
-        stated: dict[str, object] = {} if target is None else {"target": os.fspath(target)}
-        how = self.deployment.stated({**stated, **changed})
+        how = self.deployment.stated({**stated(target), **changed})
         given = keyed(self.source, how.dims)
         base = None if given is None else self._sized(given)
         if base is None or (self.dtype and how.dtype != self.dtype):
@@ -171,8 +180,9 @@ class Report:
 
 @paused_collector()
 def analyze(
-    model: Any,
-    target: str | None = None,
+    model: Model,
+    target: str | os.PathLike[str] | None = None,
+    input: Sequence[int] | None = None,
     *,
     values: Mapping[str, Any] | None = None,
     predictor: str = "",
@@ -183,8 +193,11 @@ def analyze(
     """Analyse a model on a target.
 
     Args:
-        model: a path, a serialized model, an ``onnx.ModelProto`` or a module of the IR.
+        model: a path, a serialized model, an ``onnx.ModelProto``, a ``torch.nn.Module`` or a
+            module of the IR.
         target: name of a target or path of a target file; ``a100`` by default.
+        input: extents of one example, ``(3, 224, 224)``, or ``(128,)`` of a sequence of tokens; a
+            PyTorch module cannot do without.
         values: contents of inputs that drive shapes, nested lists or arrays.
         predictor: of the whole run, by name or card; by default the best that knows such runs,
             ``kernels`` for the sum of the kernels.
@@ -197,15 +210,20 @@ def analyze(
     Raises:
         PerfcError: the model cannot be read, contradicts itself, the target is not known, or the
             deployment is none that is analysed.
+        MissingExtraError: a PyTorch module without PyTorch's exporter.
 
     >>> analyze("examples/models/resnet50.onnx.gz", "a100", dims={"batch": 8}).cost.work.mac
     4089184256*batch
     """
-    stated: dict[str, object] = {} if target is None else {"target": os.fspath(target)}
-    how = (deployment or Deployment()).stated({**stated, **keywords})
+    how = (deployment or Deployment()).stated({**stated(target), **keywords})
     how.require_inference()
     am = Analyses(tuple(instruments))
+    predictor = text_of(predictor, "predictor")
+    if is_torch_module(model):
+        model = exported(model, input)
     source, given = typed_sizes(model, how.dims, values, am)
+    if input is not None:
+        check_example(source, input)
     module = am.apply(Canonicalize(), source)
     if how.dtype:
         from perfc.passes.mixed import what_if
@@ -213,22 +231,17 @@ def analyze(
         module = am.apply(what_if(how.dtype), module)
     roofline = am.get(Roofline(how.target, how.table_name, how.tf32), module)
     return Report(
-        source.origin.path,
-        source,
-        module,
-        given,
-        source.defaults(),
-        roofline.machine,
-        am.get(Cost(), module),
-        am.get(Fuse(how.table_name), module),
-        am.get(Liveness(), module),
-        roofline,
-        how,
-        predictor,
-        model,
-        dict(values or {}),
-        am,
-    )
+        source.origin.path, source, module, given, source.defaults(), roofline.machine,
+        am.get(Cost(), module), am.get(Fuse(how.table_name), module),
+        am.get(Liveness(), module), roofline, how, predictor, model, dict(values or {}), am,
+    )  # fmt: skip
+
+
+def stated(target: object) -> dict[str, object]:
+    """What a target says of a deployment; nothing where it is None."""
+    if target is None:
+        return {}
+    return {"target": os.fspath(target) if isinstance(target, os.PathLike) else target}
 
 
 def typed(
@@ -275,7 +288,7 @@ def read(
         PerfcError: it cannot be read, or a size or content is none of its own.
     """
     stated = sizes_of(dims or {})
-    known = {k: contents(v) for k, v in (values or {}).items()}
+    known = known_contents(values)
     module = model if isinstance(model, Module) else load(serialized(model), stated, known)
     module, given = sized(module, dims or {})
     inputs = [v.name for v in module.graph.inputs]
@@ -306,39 +319,14 @@ def serialized(model: Any) -> str | os.PathLike[str] | bytes:
     try:
         return bytes(model.SerializeToString())
     except AttributeError:
-        raise TypeError("a model is a path, bytes or an onnx.ModelProto") from None
+        raise ModelError(
+            f"{type(model).__name__} is no model",
+            hint="a path, bytes, an onnx.ModelProto or a torch.nn.Module",
+        ) from None
     except ValueError as error:
         raise ModelError(
             f"the model cannot be serialized: {error}", hint="save it to a file and give its path"
         ) from error
-
-
-def contents(value: Any) -> Known:
-    """Nested lists, a number or an array as the content of an input.
-
-    Raises:
-        ParseError: ragged lists, or more elements than are ever tracked.
-    """
-    if hasattr(value, "tolist"):
-        flat = value.reshape(-1).tolist()
-        array = Known.of(value.shape, flat)
-        if array is None:
-            raise ParseError(f"a value of {len(flat)} elements is too large to drive a shape")
-        return array
-    shape: list[int] = []
-    level = value
-    while isinstance(level, list | tuple):
-        shape.append(len(level))
-        level = level[0] if level else None
-    items: list[Any] = [value]
-    for extent in shape:
-        if any(not isinstance(i, list | tuple) or len(i) != extent for i in items):
-            raise ParseError("the lists of a value differ in length")
-        items = [x for i in items for x in i]
-    found = Known.of(shape, items)
-    if found is None:
-        raise ParseError(f"a value of {len(items)} elements is too large to drive a shape")
-    return found
 
 
 @paused_collector()

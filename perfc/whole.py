@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import re
-import tempfile
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
 from perfc.analyzers.graph.rows import Quantity
@@ -19,17 +14,11 @@ from perfc.analyzers.whole_runs.whole_run import batch_symbol, element
 from perfc.api import located, read
 from perfc.choice import member
 from perfc.deployment import Deployment, DeploymentKeywords, of_whole_runs
-from perfc.errors import MissingExtraError, ModelError
 from perfc.extents import sized
-from perfc.extras import install
 from perfc.former_names import Former
-from perfc.frontend import load
+from perfc.frontend.torch_module import check_example, exported, is_torch_module
 from perfc.ir.graph import Module
 from perfc.ir.rewrite import with_defaults
-from perfc.ir.types import TensorType
-
-EXAMPLES = 2
-"""Batch that a module is exported with: exporters take 1 for an extent that broadcasts."""
 
 
 class PredictKeywords(DeploymentKeywords, total=False):
@@ -146,92 +135,10 @@ def module_of(
     """
     if isinstance(model, Module):
         return sized(model, dims)
-    if hasattr(model, "named_parameters") and callable(model):
-        if example is None:
-            raise ModelError("a module says nothing of its input", hint="input=(3, 224, 224)")
+    if is_torch_module(model):
         return sized(exported(model, example), dims)
     module, given = read(model, dims, values)
     module = with_defaults(module, given)
     if example is not None:
-        check(module, example)
+        check_example(module, example)
     return module, given
-
-
-def check(module: Module, example: Sequence[int]) -> None:
-    """Refuse a model whose first input has other extents than one example."""
-    kind = module.graph.inputs[0].type if module.graph.inputs else None
-    shape = kind.shape if isinstance(kind, TensorType) else None
-    if shape is None:
-        return
-    fixed = [(own, int(asked)) for own, asked in zip(shape[1:], example, strict=False)]
-    same = all(own == asked for own, asked in fixed if isinstance(own, int))
-    if len(shape) != len(example) + 1 or not same:
-        own = ", ".join(map(str, shape[1:]))
-        raise ModelError(f"its input is ({own})", where=module.name, hint="export it at that size")
-
-
-def exported(model: Any, example: Sequence[int]) -> Module:
-    """A PyTorch module in the IR, its batch a symbol; its parameters are not kept.
-
-    Its input is of the type of its parameters, or token numbers where it looks them up first.
-    """
-    try:
-        import onnxscript  # noqa: F401
-        import torch
-    except ImportError as error:
-        raise MissingExtraError(f"a module needs {error.name}", hint=install("runs")) from None
-    first = next(iter(model.parameters()), torch.zeros(0))
-    types = [first.dtype]
-    if any(isinstance(part, torch.nn.Embedding) for part in model.modules()):
-        types.insert(0 if len(example) == 1 else 1, torch.int64)
-    failed: Exception | None = None
-    with as_run(model):
-        for dtype in types:
-            given = torch.zeros((EXAMPLES, *example), device=first.device, dtype=dtype)
-            try:
-                return program_of(model, given)
-            except Exception as error:
-                failed = failed or error
-    raise ModelError(f"PyTorch cannot export it: {why(failed)}") from None
-
-
-@contextmanager
-def as_run(model: Any) -> Iterator[None]:
-    """The module as it runs once: in evaluation, without a cache of what it has seen."""
-    modes = {part: part.training for part in model.modules()}
-    config = getattr(model, "config", None)
-    cached = getattr(config, "use_cache", None)
-    model.eval()
-    if cached:
-        config.use_cache = False  # type: ignore[union-attr]
-    try:
-        yield
-    finally:
-        for part, mode in modes.items():
-            part.training = mode
-        if cached:
-            config.use_cache = cached  # type: ignore[union-attr]
-
-
-def program_of(model: Any, given: Any) -> Module:
-    """What PyTorch exports at an example input."""
-    import torch
-
-    shapes = ({0: torch.export.Dim("batch", min=1, max=1 << 16)},)
-    program = torch.onnx.export(
-        model, (given,), dynamo=True, optimize=False, verbose=False, dynamic_shapes=shapes
-    )
-    if program is None:
-        raise ModelError("PyTorch exported nothing")
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "model.onnx"
-        program.save(os.fspath(path), external_data=True)
-        return load(path)
-
-
-def why(error: BaseException | None) -> str:
-    """First line of what went wrong at first, without colours."""
-    while error is not None and error.__cause__ is not None:
-        error = error.__cause__
-    line = str(error).strip().partition("\n")[0]
-    return re.sub(r"\x1b\[[0-9;]*m", "", line) or type(error).__name__

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from perfc.errors import ModelError
+
 
 @contextmanager
 def replacing(path: Path, *, suffix: str = "") -> Iterator[Path]:
@@ -44,6 +46,18 @@ def write_whole(path: Path, content: bytes) -> None:
         return
     with replacing(path) as part:
         part.write_bytes(content)
+
+
+def write_output(path: Path, content: str) -> None:
+    """Write what a user asked for, in one step.
+
+    Raises:
+        ModelError: it cannot be written.
+    """
+    try:
+        write_whole(path, content.encode())
+    except OSError as error:
+        raise ModelError(error.strerror or "cannot be written", where=str(path)) from None
 
 
 def _umask() -> int:

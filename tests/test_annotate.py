@@ -200,3 +200,17 @@ def test_an_extent_is_named_as_onnx_names_it() -> None:
     assert dim_param(a) == "a b"
     assert dim_param(b) == "N"
     assert dim_param(product) == "`a b`*`c d`"
+
+
+def test_nodes_of_branches_are_annotated_too() -> None:
+    path = Path(__file__).parent / "golden" / "commands" / "branches.onnxtxt"
+    report = analyze(path, "a100", dims={"n": 4, "k": 7})
+    model = read_model(path)
+    annotate(model, report)
+    choice = model.graph.node[0]
+    inner = {n.name: props(n) for a in choice.attribute for n in a.g.node}
+    assert set(inner) == {"wide", "wide_relu", "apart", "gate", "gated"}
+    assert all(found for found in inner.values())
+    # the branch with less work is counted: 4 images of 16 x 16, 8 channels, 3 x 3 taps each
+    assert int(inner["apart"]["perfc.mac"]) == 4 * 256 * 8 * 9
+    assert int(inner["wide"]["perfc.mac"]) == 0

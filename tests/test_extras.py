@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 CODE = ("perfc", "ir", "passes", "analyzers", "kernels")
 OPTIONAL = (
     *("cupy", "onnxruntime", "onnxscript", "openpyxl", "pandas", "plotext", "pyarrow", "torch"),
-    *("torch_geometric", "transformers", "tvm", "vl_convert", "yaml"),
+    *("scipy", "torch_geometric", "transformers", "tvm", "vl_convert", "xgboost", "yaml"),
 )
 MORE = {
     "baseline write": "",
@@ -79,7 +79,8 @@ def test_every_hint_names_an_extra_that_exists() -> None:
         only = next((k.value for k in call.keywords if k.arg == "only"), None)
         if only is not None:
             assert isinstance(only, ast.Constant)
-            assert re.search(rf"'{only.value}[^']*>=", extras.install("", only=only.value))
+            of = [name.value for name in call.args if isinstance(name, ast.Constant)] or [""]
+            assert re.search(rf"'{only.value}[^']*>=", extras.install(*of, only=only.value))
 
 
 def test_no_text_tells_to_install_what_is_not_published() -> None:
@@ -173,7 +174,9 @@ def test_base_installation_says_in_one_line_what_mends_it(
     if code == 2:
         assert error.startswith("error: ")
         assert error.count("\n") == 1
-        assert re.search(r"pip install '[\w-]+[<>=]|no such|no data set|cannot", error), error
+        assert re.search(
+            r"pip install '[\w-]+[<>=]|no such|no data set|cannot|there already", error
+        ), error
 
 
 @pytest.mark.parametrize(

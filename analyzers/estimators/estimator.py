@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
+
+from perfc.ir.record import frozen
 
 from ..artefacts import artefact
 from ..estimate.estimate import Estimate, Predictor
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from ..steps.kernels import Autocasting
 
 
-@dataclass(frozen=True)
+@frozen
 class Execution:
     """Kernels on a machine under a runtime, of which an estimator says what they take.
 

@@ -66,7 +66,7 @@ class Estimates:
 
 def known_classes(folder: Path = artefact.SHIPPED) -> frozenset[str]:
     """The classes of kernels that weights in a folder are of."""
-    return frozenset(_class(path, _stamp(path)) for path in folder.glob("*.toml"))
+    return frozenset(_class(*one) for one in _stamped(folder))
 
 
 def select(
@@ -303,13 +303,24 @@ def distinct(columns: Columns) -> tuple[dict[str, Array], NDArray[np.intp]]:
 
 def _cards(folder: Path, class_name: str) -> list[tuple[Card, Path]]:
     """Those of one class; the others are not parsed, which takes longer than a forest."""
-    stamped = [(path, _stamp(path)) for path in sorted(folder.glob("*.toml"))]
-    return [(_card(*one), one[0]) for one in stamped if _class(*one) == class_name]
+    return [(_card(*one), one[0]) for one in _stamped(folder) if _class(*one) == class_name]
+
+
+def _stamped(folder: Path) -> list[tuple[Path, int]]:
+    """The cards of a folder and when each was written."""
+    if not folder.is_dir():
+        return []
+    return [(path, _stamp(path)) for path in _listed(folder, _stamp(folder))]
 
 
 def _stamp(path: Path) -> int:
     """Changes when the file does, so that what was read is read again."""
     return path.stat().st_mtime_ns
+
+
+@cache
+def _listed(folder: Path, stamp: int) -> tuple[Path, ...]:
+    return tuple(sorted(folder.glob("*.toml")))
 
 
 @cache

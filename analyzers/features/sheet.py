@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
+from perfc.ir.record import frozen
 from perfc.machine import Machine, MemoryLevel, Unit
 
 
-@dataclass(frozen=True)
+@frozen
 class Sheet:
     """A machine as features: rates that its data sheet states, never those somebody measured.
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
 from functools import cached_property
 
+from perfc.ir.record import frozen
 
-@dataclass(frozen=True)
+
+@frozen
 class Schema:
     """Names of the columns of a table of nodes, of edges, or of whole graphs.
 

@@ -14,6 +14,7 @@ from ..graph.datasets import sheet
 from ..graph.predictor import Budget, GraphPredictor, Say
 from ..graph.rows import GraphRow, Measurements, Quantity
 from ..graph.schema import Schema
+from ..training.libraries import xgboost
 from ..whole_runs.roofline import roofline_s
 
 if TYPE_CHECKING:
@@ -172,11 +173,10 @@ def kernel_tables(data: Measurements, rows: Sequence[GraphRow], *, limit: int) -
 
 def forest(features: NDArray[np.float32], target: Array, seed: int) -> Forest:
     """A random forest."""
-    import xgboost
-
+    library = xgboost()
     names = list(FEATURES.columns)
-    matrix = xgboost.DMatrix(features, target, feature_names=names)
-    return Forest.from_xgboost(xgboost.train({**PARAMETERS, "seed": seed}, matrix, 1))
+    matrix = library.DMatrix(features, target, feature_names=names)
+    return Forest.from_xgboost(library.train({**PARAMETERS, "seed": seed}, matrix, 1))
 
 
 PREDICTOR = KernelForest

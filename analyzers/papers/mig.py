@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from perfc.ir.record import frozen
 
 GB = 1e9
 
 
-@dataclass(frozen=True)
+@frozen
 class MigProfile:
     """One multi-instance profile.
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from perfc.ir.record import frozen
 
 HOUR_S = 3600.0
 
 
-@dataclass(frozen=True)
+@frozen
 class TrainingRun:
     """Time and price of a number of equal steps on one machine.
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from perfc.ir.record import frozen
 
 from ..artefacts import artefact
 from ..estimate.estimate import Estimate, Predictor, RunEstimate
@@ -38,7 +39,7 @@ HOST_BOUND_S = 1e-9
 """A run that waits longer than this behind its kernels' own launches waits for its host."""
 
 
-@dataclass(frozen=True)
+@frozen
 class PredictionTable:
     """Predictions of all kernels in the order of the roofline's, and of the run.
 

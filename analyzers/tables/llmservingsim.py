@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
+
+from perfc.ir.record import frozen
 
 from ..features.classes.attention import AttentionKernel
 from ..features.rows import Protocol, Rows
@@ -25,7 +26,7 @@ TARGETS = {"A6000": "rtx-a6000"}
 OLD = "v0_torch_profiler"
 
 
-@dataclass(frozen=True)
+@frozen
 class Extents:
     """Extents of a model; ``inner`` of one expert where there are several."""
 

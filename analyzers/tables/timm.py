@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfc.errors import PerfcError
+from perfc.ir.record import frozen
 
 from ..features.rows import DataError
 from ..steps.columns import LinearColumns, linear
@@ -61,7 +62,7 @@ class StepRow:
     time_s: float
 
 
-@dataclass(frozen=True)
+@frozen
 class Measured:
     """A line of the table.
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perfc.ir.record import frozen
+
 from ..artefacts.artefact import Artefact
 from ..artefacts.card import Card
 from ..artefacts.forest import Forest
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
     from ..features.classes import Array
 
 
-@dataclass(frozen=True)
+@frozen
 class Calibrating:
     """How intervals are calibrated.
 

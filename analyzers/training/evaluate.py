@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perfc.ir.record import frozen
 from perfc.machine import load_machine
 
 from ..artefacts.artefact import Artefact
@@ -45,7 +46,7 @@ class Asked(Enum):
         return [replace(part, goal=None, anchor="") for part in slices]
 
 
-@dataclass(frozen=True)
+@frozen
 class Slice:
     """Some of the rows tested, and what is asked of them.
 
@@ -62,7 +63,7 @@ class Slice:
     anchor: str = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class Figure:
     """Errors of one slice under one way of holding out.
 

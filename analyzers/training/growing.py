@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perfc.errors import MissingExtraError
-from perfc.extras import BASE, install
+from perfc.ir.record import frozen
 from perfc.machine import load_machine
 
 from ..artefacts.forest import Forest
 from ..features.rows import Protocol, Rows
 from ..features.sheet import Sheet
 from ..features.table import Table, class_of, tabulate
+from .libraries import xgboost
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..features.classes import Array
 
 
-@dataclass(frozen=True)
+@frozen
 class Recipe:
     """How a predictor is trained.
 
@@ -224,14 +224,10 @@ def boost(
     Raises:
         MissingExtraError: xgboost is not installed.
     """
-    try:
-        import xgboost
-    except ImportError:
-        hint = install(BASE, only="xgboost")
-        raise MissingExtraError("training needs xgboost", hint=hint) from None
-    matrix = xgboost.QuantileDMatrix(values, target, weight=weight, feature_names=list(names))
+    library = xgboost()
+    matrix = library.QuantileDMatrix(values, target, weight=weight, feature_names=list(names))
     options = {"tree_method": "hist", "nthread": 1, "max_bin": 256, **settings}
-    return Forest.from_xgboost(xgboost.train(options, matrix, num_boost_round=trees))
+    return Forest.from_xgboost(library.train(options, matrix, num_boost_round=trees))
 
 
 def protocols_of(blocks: Sequence[Rows]) -> tuple[Protocol, ...]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perfc.ir.record import frozen
 from perfc.machine import load_machine
 
 from ..artefacts.forest import Forest
@@ -45,7 +46,7 @@ class Grown:
 Key = tuple[tuple[str, ...], tuple[str, ...], tuple[Protocol, ...], int, int]
 
 
-@dataclass(frozen=True)
+@frozen
 class Memory:
     """Forests by the machines they know: a scoreboard leaves the same ones out again and again.
 

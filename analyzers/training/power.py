@@ -23,6 +23,7 @@ from ..features.sheet import Sheet
 from ..features.table import complete
 from ..runs.energy import FILE, LONG_S, matrix_key
 from ..tables import sources
+from .libraries import optimizer
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -103,12 +104,14 @@ def shares(coefficients: Array, busy: Array) -> Array:
 
 
 def fit(rows: Watched, which: NDArray[np.bool_]) -> Array:
-    """Base and rates: least squares of log ratios, large ones counted less."""
-    from scipy.optimize import least_squares
+    """Base and rates: least squares of log ratios, large ones counted less.
 
+    Raises:
+        MissingExtraError: SciPy is not installed.
+    """
     busy, share = rows.busy[which], rows.share[which]
     start = np.concatenate([[0.3], np.ones(len(UNITS))])
-    found = least_squares(
+    found = optimizer().least_squares(
         lambda c: np.log(shares(c, busy) / share),
         start,
         bounds=(0, [0.99] + [MOST_RATE] * len(UNITS)),

@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from perfc.ir.record import frozen
 
 from ..features.rows import Rows
 
@@ -30,7 +32,7 @@ TWINS: tuple[frozenset[str], ...] = (
 """Machines of the same chip."""
 
 
-@dataclass(frozen=True)
+@frozen
 class UnseenShapes:
     """One fold of groups of shapes."""
 
@@ -62,7 +64,7 @@ def every_fold(group: tuple[str, ...]) -> tuple[UnseenShapes, ...]:
     return tuple(UnseenShapes(group, fold) for fold in range(FOLDS))
 
 
-@dataclass(frozen=True)
+@frozen
 class UnseenMachine:
     """One machine; with ``twins``, every machine of its chip."""
 
@@ -86,7 +88,7 @@ class UnseenMachine:
 Holdout = UnseenShapes | UnseenMachine
 
 
-@dataclass(frozen=True)
+@frozen
 class Split:
     """Blocks to train on, and blocks to test on."""
 

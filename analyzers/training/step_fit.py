@@ -21,6 +21,7 @@ from ..intervals.unseen import LeftOut, learned
 from ..steps.predict import CLASS, MOST_SPREAD
 from ..tables.architectures import family, fold_of
 from ..tables.timm import StepRow
+from .libraries import xgboost
 from .sums import SumModel, SumRecipe, SumStack, learn, spread_of, stacked
 
 if TYPE_CHECKING:
@@ -183,8 +184,6 @@ def _card(
     calibration: Calibration,
     data: Mapping[str, str],
 ) -> Card:
-    import xgboost
-
     dtypes = tuple(sorted({r.setting.precision.dtype for r in rows}))
     targets = tuple(sorted({r.target for r in rows}))
     return Card(
@@ -205,7 +204,7 @@ def _card(
         split="architectures, 70 : 15 : 15 at random; families in seven parts, each tested once",
         data=data,
         metrics={},
-        versions={"perfc": __version__, "numpy": np.__version__, "xgboost": xgboost.__version__},
+        versions={"perfc": __version__, "numpy": np.__version__, "xgboost": xgboost().__version__},
         rows=len(rows),
         notes=NOTES,
     )

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perfc.errors import MissingExtraError
-from perfc.extras import BASE, install
+from perfc.ir.record import frozen
 from perfc.machine import load_machine
 
 from ..artefacts.forest import Forest
@@ -27,6 +26,7 @@ from ..features.sheet import Sheet
 from ..steps.features import tabulate
 from ..steps.launch_kind import LaunchKind
 from ..tables.timm import StepRow
+from .libraries import xgboost
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,7 +42,7 @@ LEAST_ERROR = 0.05
 Kin = tuple[str, str, str]
 
 
-@dataclass(frozen=True)
+@frozen
 class SumRecipe:
     """How factors are learned.
 
@@ -169,9 +169,7 @@ class SumModel:
 
     def launch_s(self, stack: SumStack) -> Array:
         """Time of every launch, at least its floor."""
-        import xgboost
-
-        matrix = xgboost.DMatrix(stack.values, feature_names=list(stack.names), nthread=1)
+        matrix = xgboost().DMatrix(stack.values, feature_names=list(stack.names), nthread=1)
         factor = np.exp(self.booster.predict(matrix, output_margin=True).astype(np.float64))
         scale_s = stack.scale_s * self.multipliers[stack.kin[stack.row], stack.kind]
         found: Array = np.maximum(scale_s * factor, stack.floor_s)
@@ -269,30 +267,20 @@ def spread_of(stack: SumStack, share: Array, residual: Array, recipe: SumRecipe)
     """Trees whose share-weighted mean over a step is the log of its expected error."""
     wanted = np.log(np.abs(residual) + 1e-3)
     settings = {"max_depth": 4, "eta": 0.15, "min_child_weight": 20.0, "max_bin": 64}
-    xgboost = _xgboost()
-    matrix = xgboost.QuantileDMatrix(
+    library = xgboost()
+    matrix = library.QuantileDMatrix(
         stack.values, wanted[stack.row], weight=share, feature_names=list(stack.names),
         max_bin=64, nthread=1,
     )  # fmt: skip
     options = {"tree_method": "hist", "nthread": 1, "seed": recipe.seed, **settings}
-    return xgboost.train(options, matrix, num_boost_round=recipe.spread_trees)
+    return library.train(options, matrix, num_boost_round=recipe.spread_trees)
 
 
 def _trained(stack: SumStack, settings: Mapping[str, object], trees: int, loss: Any) -> Any:
-    xgboost = _xgboost()
-    matrix = xgboost.QuantileDMatrix(
+    library = xgboost()
+    matrix = library.QuantileDMatrix(
         stack.values, stack.time_s[stack.row], feature_names=list(stack.names),
         max_bin=64, nthread=1,
     )  # fmt: skip
     options = {"tree_method": "hist", "nthread": 1, **settings}
-    return xgboost.train(options, matrix, num_boost_round=trees, obj=loss)
-
-
-def _xgboost() -> Any:
-    try:
-        import xgboost
-    except ImportError:
-        raise MissingExtraError(
-            "training needs xgboost", hint=install(BASE, only="xgboost")
-        ) from None
-    return xgboost
+    return library.train(options, matrix, num_boost_round=trees, obj=loss)

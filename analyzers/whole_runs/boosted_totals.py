@@ -18,6 +18,7 @@ from ..graph.predictor import Budget, GraphPredictor, Say
 from ..graph.rows import GraphRow, Measurements, Quantity
 from ..graph.schema import Schema
 from ..steps.launch_kind import LaunchKind
+from ..training.libraries import xgboost
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -66,16 +67,15 @@ class BoostedTotals(GraphPredictor):
 
     def fit(self, train: Measurements, validation: Measurements, budget: Budget, say: Say) -> None:
         """Boost until the validation architectures stop getting better."""
-        import xgboost
-
+        library = xgboost()
         values, scale = self.features(train)
         names = list(self.schema.columns)
         target = np.log(train.values(self.quantity) / scale)
-        matrix = xgboost.DMatrix(values, target, feature_names=names)
+        matrix = library.DMatrix(values, target, feature_names=names)
         held, held_scale = self.features(validation)
         held_target = np.log(validation.values(self.quantity) / held_scale)
-        watched = xgboost.DMatrix(held, held_target, feature_names=names)
-        booster = xgboost.train(
+        watched = library.DMatrix(held, held_target, feature_names=names)
+        booster = library.train(
             {**PARAMETERS, "objective": "reg:absoluteerror", "seed": budget.seed, "nthread": 1},
             matrix, ROUNDS, evals=[(watched, "validation")], early_stopping_rounds=PATIENCE,
             verbose_eval=False,

@@ -18,6 +18,7 @@ from ..graph.datasets import sheet
 from ..steps.columns import LinearColumns, merged
 from ..steps.features import tabulate
 from ..steps.launch_kind import LaunchKind
+from ..training.libraries import xgboost
 from ..training.sums import Kin, SumRecipe, SumStack, multipliers
 
 if TYPE_CHECKING:
@@ -197,15 +198,7 @@ def grown(pruned: Pruned, weight: Array, recipe: SumRecipe) -> Any:
     Raises:
         MissingExtraError: xgboost is not installed.
     """
-    from perfc.errors import MissingExtraError
-    from perfc.extras import BASE, install
-
-    try:
-        import xgboost
-    except ImportError:
-        raise MissingExtraError(
-            "training needs xgboost", hint=install(BASE, only="xgboost")
-        ) from None
+    library = xgboost()
     stack, rest = pruned.stack, pruned.rest.sum(axis=1)
     measured = np.log(stack.time_s)
 
@@ -229,7 +222,7 @@ def grown(pruned: Pruned, weight: Array, recipe: SumRecipe) -> Any:
         "tree_method": "hist",
         "nthread": 1,
     }
-    matrix = xgboost.QuantileDMatrix(
+    matrix = library.QuantileDMatrix(
         stack.values, stack.time_s[stack.row], feature_names=list(stack.names), max_bin=64
     )
-    return xgboost.train(dict(settings), matrix, num_boost_round=recipe.trees, obj=loss)
+    return library.train(dict(settings), matrix, num_boost_round=recipe.trees, obj=loss)

@@ -16,6 +16,7 @@ from ..graph.predictor import Budget, Say
 from ..graph.rows import Measurements, Quantity
 from ..steps.predict import walked
 from ..tables.architectures import family, fold_of
+from ..training.libraries import xgboost
 from ..training.sums import SumRecipe
 from .kernel_sums import KindRates, Pruned, RunTable, grown, tabulated_runs
 from .kinship import Kinship
@@ -66,9 +67,7 @@ class Trees:
         """The sum for every row."""
         if self.booster is None or len(values) < 10_000:
             return walked(self.forest, values)
-        import xgboost
-
-        matrix = xgboost.DMatrix(values, feature_names=list(self.forest.names))
+        matrix = xgboost().DMatrix(values, feature_names=list(self.forest.names))
         return np.asarray(self.booster.predict(matrix, output_margin=True), np.float64)
 
 
@@ -224,14 +223,13 @@ def _residual(
     held: tuple[NDArray[np.float32], Array] | None,
     rounds: int,
 ) -> tuple[Trees, int]:
-    import xgboost
-
-    matrix = xgboost.DMatrix(values, wrong, weight=weight, feature_names=list(names))
+    library = xgboost()
+    matrix = library.DMatrix(values, wrong, weight=weight, feature_names=list(names))
     options = {**RESIDUAL, "seed": seed}
     if held is None:
-        return Trees.of(xgboost.train(options, matrix, rounds)), rounds
-    watched = xgboost.DMatrix(*held, feature_names=list(names))
-    found = xgboost.train(
+        return Trees.of(library.train(options, matrix, rounds)), rounds
+    watched = library.DMatrix(*held, feature_names=list(names))
+    found = library.train(
         options, matrix, ROUNDS, evals=[(watched, "validation")],
         early_stopping_rounds=PATIENCE, verbose_eval=False,
     )  # fmt: skip
@@ -258,7 +256,6 @@ def _left(
 
 
 def _spread(values: NDArray[np.float32], left: Array, names: tuple[str, ...], seed: int) -> Trees:
-    import xgboost
-
-    matrix = xgboost.DMatrix(values, np.log(np.abs(left) + 1e-3), feature_names=list(names))
-    return Trees.of(xgboost.train({**SPREAD, "seed": seed}, matrix, SPREAD_ROUNDS))
+    library = xgboost()
+    matrix = library.DMatrix(values, np.log(np.abs(left) + 1e-3), feature_names=list(names))
+    return Trees.of(library.train({**SPREAD, "seed": seed}, matrix, SPREAD_ROUNDS))

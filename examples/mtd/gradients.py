@@ -15,7 +15,6 @@ do not stay in cache, bias gradients merged into other kernels.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from perfc.ir.cost import Work
@@ -23,6 +22,7 @@ from perfc.ir.dim import Dim
 from perfc.ir.graph import Inputs, Value
 from perfc.ir.op import Kind, Op, Types, count, tensor
 from perfc.ir.ops.conv import Conv
+from perfc.ir.record import frozen
 from perfc.ir.types import TensorType
 
 DOMAIN = "mtd.training"
@@ -36,7 +36,7 @@ def exchanged(x: Value, rows: tuple[Dim, ...]) -> Value:
     return Value(x.name, TensorType(x.type.dtype, (c, n, *rows)))
 
 
-@dataclass(frozen=True)
+@frozen
 class ConvWeightGrad(Op):
     """Gradient of a convolution's filters.
 
@@ -83,7 +83,7 @@ class ConvWeightGrad(Op):
         return conv.work(operands, conv.infer(operands))
 
 
-@dataclass(frozen=True)
+@frozen
 class BatchNormalizationGrad(Op):
     """Gradients of batch normalisation in training.
 
@@ -111,7 +111,7 @@ class BatchNormalizationGrad(Op):
         return {"e": count(tensor(ins, 1)), "c": count(tensor(ins, 2))}
 
 
-@dataclass(frozen=True)
+@frozen
 class ReluGrad(Op):
     """Gradient where the result was positive, zero elsewhere.
 
@@ -136,7 +136,7 @@ class ReluGrad(Op):
         return {"e": count(tensor(ins, 1))}
 
 
-@dataclass(frozen=True)
+@frozen
 class MaxPoolGrad(Op):
     """Gradient of a pooling, put where each maximum was.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ..broadcast import broadcast
@@ -11,6 +10,7 @@ from ..dim import Dim
 from ..graph import Inputs
 from ..known import Item
 from ..op import Types, count, first_dtype, has, tensor
+from ..record import frozen
 from ..types import TensorType
 from . import exact
 from .elementwise import Elementwise, pointwise
@@ -115,7 +115,7 @@ QuickGelu = pointwise(
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class SwiGLU(Elementwise):
     """``swish(A) * B``; A and B have one shape. Source: ONNX SwiGLU-28; arXiv:2002.05202."""
 
@@ -130,7 +130,7 @@ class SwiGLU(Elementwise):
         return (TensorType(first_dtype(ins, 0, 1), b.shape if a.shape is None else a.shape),)
 
 
-@dataclass(frozen=True)
+@frozen
 class Shrink(Elementwise):
     """``x - bias`` above ``lambd``, ``x + bias`` below its negative, else 0.
 
@@ -169,7 +169,7 @@ Affine = pointwise(
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class ParametricSoftplus(Elementwise):
     """``alpha * log(exp(beta * x) + 1)``. Source: ONNX experimental before opset 8."""
 
@@ -187,7 +187,7 @@ GELU_TANH_ALU = 8
 """``0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3)))``: six products, two additions."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Gelu(Elementwise):
     """Gaussian error linear unit, exact or by tanh.
 
@@ -211,7 +211,7 @@ class Gelu(Elementwise):
         return {"f": count(outs[0]), "a": alu + has(ins, 1)}
 
 
-@dataclass(frozen=True)
+@frozen
 class FastGelu(Gelu):
     """Gelu by tanh with an optional bias. Source: ONNX Runtime contrib FastGelu-1."""
 

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ..dim import Dim
 from ..graph import Inputs
 from ..known import Item, Known
 from ..op import Folded, Kind, Op, Types, count, known, tensor
+from ..record import frozen
 from ..types import DType, TensorType
 from . import exact
 from .elementwise import is_integral
 from .reduce import grouped, reduced_axes, reduced_shape
 
 
-@dataclass(frozen=True)
+@frozen
 class ArgMax(Op):
     """Index of the largest element along ``axis``.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import ClassVar
 
 from ...errors import ShapeError
@@ -14,7 +14,7 @@ from ..fresh import data_extent
 from ..graph import Inputs
 from ..op import ABSENT, Kind, Op, Types, each_once, first_dtype, has, known, tensor
 from ..problem import Attention as Problem
-from ..record import record
+from ..record import frozen, record
 from ..types import DType, Shape, TensorType, element_count, storage_bytes
 from .score_pairs import unmasked_pairs
 
@@ -65,7 +65,7 @@ SCORES = {
 PROJECTED_SCORES = {**SCORES, "mac": "b*h*s*t*(d + v) + b*s*i*j"}
 
 
-@dataclass(frozen=True)
+@frozen
 class AttentionLike(Op):
     """An attention: ``softmax(Q @ K^T * scale + mask) @ V`` for each head.
 
@@ -196,7 +196,7 @@ class _Extents:
         return self.past + self.kv
 
 
-@dataclass(frozen=True)
+@frozen
 class Attention(AttentionLike):
     """Attention over queries, keys and values, with grouped heads, mask, cache and window.
 
@@ -312,7 +312,7 @@ class Attention(AttentionLike):
         return replace(full, t=1, u=full.s, is_bound=True)
 
 
-@dataclass(frozen=True)
+@frozen
 class FlexAttention(AttentionLike):
     """Attention whose scores and probabilities pass through given sub-graphs.
 

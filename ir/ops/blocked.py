@@ -6,7 +6,6 @@ Convolutions and pools on it are those of ``conv``, ``pool`` and ``global_pool``
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ...errors import ShapeError
@@ -16,6 +15,7 @@ from ..dim import Dim, at_most, ceil_div, interval
 from ..fresh import data_extent
 from ..graph import Inputs
 from ..op import Kind, Op, Types, tensor
+from ..record import frozen
 from ..traffic import moved, stored, taken
 from ..types import TensorType
 from .conv import FusedConv, channels_first, in_layout
@@ -31,7 +31,7 @@ def in_blocks(channels: Dim) -> Dim:
     return least if least == most else data_extent(most, interval(least)[0] or 0)
 
 
-@dataclass(frozen=True)
+@frozen
 class ReorderInput(Op):
     """Channels brought into blocks; the last block is filled up with zeros.
 
@@ -58,7 +58,7 @@ class ReorderInput(Op):
         return (TensorType(x.dtype, shape),)
 
 
-@dataclass(frozen=True)
+@frozen
 class ReorderOutput(Op):
     """Channels brought out of blocks; what filled up the last block is dropped.
 
@@ -103,7 +103,7 @@ class BlockedConv(FusedConv):
     operands = ("X", "W", "B?", "Sum?")
 
 
-@dataclass(frozen=True)
+@frozen
 class BlockedUpsample(Resampling):
     """Resampling of channels in blocks by whole numbers.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ..cost import NO_WORK, Traffic, Work
@@ -12,6 +11,7 @@ from ..dim import Dim
 from ..graph import Inputs
 from ..known import Item, elementwise
 from ..op import Folded, Kind, Op, Types, count, known, tensor
+from ..record import frozen
 from ..types import BY_ONNX, DType, TensorType
 from . import exact
 from .elementwise import is_integral
@@ -24,7 +24,7 @@ def dtype_of(number: object) -> DType:
     return BY_ONNX.get(number, DType.UNKNOWN) if isinstance(number, int) else DType.UNKNOWN
 
 
-@dataclass(frozen=True)
+@frozen
 class Cast(Op):
     """Conversion of every element to another type.
 
@@ -69,7 +69,7 @@ class Cast(Op):
         return {"f": 0 if integral else e, "i": e if integral else 0}
 
 
-@dataclass(frozen=True)
+@frozen
 class CastLike(Cast):
     """Conversion to the element type of another tensor, whose elements are not read.
 
@@ -90,7 +90,7 @@ class CastLike(Cast):
         return super().traffic(ins[:1], outs)
 
 
-@dataclass(frozen=True)
+@frozen
 class BitCast(Op):
     """The same bits read as another type of the same width: nothing moves.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ..definition import Natural, Positive
@@ -11,6 +10,7 @@ from ..dim import Dim
 from ..graph import Inputs
 from ..op import Kind, Op, Types, first_dtype, has, tensor
 from ..problem import Window
+from ..record import frozen
 from ..types import Shape, TensorType
 from .attention import axis, either
 from .conv import channels_first
@@ -18,7 +18,7 @@ from .epilogue import activation_cost
 from .window import product, result_shape
 
 
-@dataclass(frozen=True)
+@frozen
 class CausalConvWithState(Op):
     """Depthwise convolution over the past of a sequence, with its state.
 
@@ -81,7 +81,7 @@ class CausalConvWithState(Op):
         )  # fmt: skip
 
 
-@dataclass(frozen=True)
+@frozen
 class VarlenCausalConvWithState(CausalConvWithState):
     """CausalConvWithState over packed sequences.
 

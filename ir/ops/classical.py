@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ..cost import Traffic
@@ -13,6 +12,7 @@ from ..fresh import data_extent
 from ..graph import Inputs
 from ..known import Known
 from ..op import Kind, Op, Types, count, each_once, tensor
+from ..record import frozen
 from ..traffic import moved, stored
 from ..types import DType, MapType, SequenceType, Shape, TensorType, element_count
 from .exact import checked
@@ -31,7 +31,7 @@ def row_count(shape: Shape | None) -> Dim:
     return data_extent() if rows is None else rows[0]
 
 
-@dataclass(frozen=True)
+@frozen
 class PerFeature(Op):
     """An operator on every element of a table.
 
@@ -53,7 +53,7 @@ class PerFeature(Op):
         return {"e": count(outs[0]), "a": self.alu}
 
 
-@dataclass(frozen=True)
+@frozen
 class Binarizer(PerFeature):
     """Whether an element is above a threshold, as 0 or 1. Source: ai.onnx.ml Binarizer-1."""
 
@@ -78,7 +78,7 @@ class Scaler(PerFeature):
     result = DType.F32
 
 
-@dataclass(frozen=True)
+@frozen
 class Normalizer(PerFeature):
     """Rows divided by their norm, in 32-bit floats.
 
@@ -95,7 +95,7 @@ class Normalizer(PerFeature):
     norm: str = "MAX"
 
 
-@dataclass(frozen=True)
+@frozen
 class Encoder(Op):
     """Look-up of every element in a table.
 
@@ -128,7 +128,7 @@ VALUES = {
 }
 
 
-@dataclass(frozen=True)
+@frozen
 class LabelEncoder(Encoder):
     """Keys to values. Source: ai.onnx.ml LabelEncoder-4; version 1 maps strings and integers."""
 
@@ -151,7 +151,7 @@ class LabelEncoder(Encoder):
         return super().infer(ins)
 
 
-@dataclass(frozen=True)
+@frozen
 class OneHotEncoder(Op):
     """Every element as a row with a one at its category.
 
@@ -190,7 +190,7 @@ def length(attribute: object) -> int:
     return len(attribute) if isinstance(attribute, tuple | list) else 0
 
 
-@dataclass(frozen=True)
+@frozen
 class ArrayFeatureExtractor(Op):
     """Columns of X selected by index.
 
@@ -219,7 +219,7 @@ class ArrayFeatureExtractor(Op):
         return Traffic(indices.read_bytes + result.write_bytes, result.write_bytes, is_bound)
 
 
-@dataclass(frozen=True)
+@frozen
 class FeatureVectorizer(Op):
     """Tables joined side by side in 32-bit floats.
 
@@ -242,7 +242,7 @@ class FeatureVectorizer(Op):
         return (TensorType(DType.F32, (row_count(tensor(ins, 0).shape), columns)),)
 
 
-@dataclass(frozen=True)
+@frozen
 class DictVectorizer(Op):
     """The values of a map in the order of a vocabulary.
 
@@ -283,7 +283,7 @@ def map_value(ins: Inputs) -> DType:
 CAST_TO = {"TO_FLOAT": DType.F32, "TO_STRING": DType.STR, "TO_INT64": DType.I64}
 
 
-@dataclass(frozen=True)
+@frozen
 class CastMap(Op):
     """The values of a map as a row, converted.
 
@@ -307,7 +307,7 @@ class CastMap(Op):
         return (TensorType(CAST_TO.get(self.cast_to, DType.UNKNOWN), (1, columns)),)
 
 
-@dataclass(frozen=True)
+@frozen
 class ZipMap(Op):
     """A map from label to score for every row.
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ..definition import Attributes, Natural
 from ..dim import Dim
 from ..graph import Inputs
 from ..op import Kind, Op, Types, tensor
+from ..record import frozen
 from ..types import DType, TensorType
 from .classical import in_rows, length, row_count
 from .exact import checked
@@ -26,7 +26,7 @@ def _labels(attrs: Mapping[str, object]) -> Attributes:
     }
 
 
-@dataclass(frozen=True)
+@frozen
 class Model(Op):
     """A model of rows of features, its parameters in attributes.
 
@@ -53,7 +53,7 @@ class Model(Op):
         return TensorType(label, None if scores.shape is None else scores.shape[:1])
 
 
-@dataclass(frozen=True)
+@frozen
 class LinearRegressor(Model):
     """``X @ coefficients + intercepts``.
 
@@ -82,7 +82,7 @@ class LinearRegressor(Model):
         return {"n": self.rows(ins), "w": self.coefficients}
 
 
-@dataclass(frozen=True)
+@frozen
 class LinearClassifier(Model):
     """Labels and scores of a linear model.
 
@@ -117,7 +117,7 @@ class LinearClassifier(Model):
         return {"n": self.rows(ins), "w": self.coefficients}
 
 
-@dataclass(frozen=True)
+@frozen
 class SVMRegressor(Model):
     """Support vector regression.
 
@@ -161,7 +161,7 @@ class SVMRegressor(Model):
         }
 
 
-@dataclass(frozen=True)
+@frozen
 class SVMClassifier(SVMRegressor):
     """Labels and scores of support vector classification.
 
@@ -224,7 +224,7 @@ def fewest_comparisons(children: Sequence[tuple[int, ...]]) -> int:
     return sum(shortest.values())
 
 
-@dataclass(frozen=True)
+@frozen
 class TreeEnsemble(Model):
     """Values of the leaves that each row reaches, aggregated over trees.
 
@@ -285,7 +285,7 @@ class TreeEnsembleRegressor(TreeEnsemble):
         return (self.scored(ins, self.n_targets),)
 
 
-@dataclass(frozen=True)
+@frozen
 class TreeEnsembleClassifier(TreeEnsemble):
     """Labels and scores by trees.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ...errors import ShapeError
 from ..cost import NO_TRAFFIC, Traffic
@@ -21,6 +20,7 @@ from ..join import (
 )
 from ..known import MAX_ELEMENTS, Known
 from ..op import Folded, Kind, Op, Types, has, known
+from ..record import frozen
 from ..types import (
     MAX_ITEMS,
     UNKNOWN,
@@ -105,7 +105,7 @@ class SequenceConstruct(Container):
         return (sequence_contents([known(ins, i) for i, v in enumerate(ins) if v is not None]),)
 
 
-@dataclass(frozen=True)
+@frozen
 class SequenceEmpty(Container):
     """A sequence without elements, of tensors of ``dtype``. Source: ONNX SequenceEmpty-11."""
 

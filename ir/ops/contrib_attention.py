@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ...errors import ShapeError
@@ -13,7 +12,7 @@ from ..dim import Dim
 from ..fresh import data_extent
 from ..graph import Inputs
 from ..op import Types, each_once, first_dtype, has, known, tensor
-from ..record import record
+from ..record import frozen, record
 from ..types import DType, TensorType
 from .attention import (
     PROJECTED_SCORES,
@@ -54,7 +53,7 @@ class Past:
 NO_PAST = Past(0, 0)
 
 
-@dataclass(frozen=True)
+@frozen
 class ProjectedAttention(AttentionLike):
     """Projects its input to queries, keys and values, then attends.
 
@@ -157,7 +156,7 @@ class ProjectedAttention(AttentionLike):
         return cached_traffic(ins, outs, (past,), (1,), (self._past(ins).used, x[1]))
 
 
-@dataclass(frozen=True)
+@frozen
 class DecoderMaskedSelfAttention(ProjectedAttention):
     """Attention for one new token on a cache that must be given.
 
@@ -173,7 +172,7 @@ class DecoderMaskedSelfAttention(ProjectedAttention):
     )
 
 
-@dataclass(frozen=True)
+@frozen
 class QAttention(ProjectedAttention):
     """Attention whose projection is a product of 8-bit integers.
 
@@ -193,7 +192,7 @@ class QAttention(ProjectedAttention):
     typed_by = (2, 3)
 
 
-@dataclass(frozen=True)
+@frozen
 class QOrderedAttention(ProjectedAttention):
     """Attention on int8 in cuBLASLt layouts, with three separate projections.
 
@@ -230,7 +229,7 @@ class QOrderedAttention(ProjectedAttention):
         return super().infer(ins)[:1]
 
 
-@dataclass(frozen=True)
+@frozen
 class MultiHeadAttention(AttentionLike):
     """Attention after projections: separate, packed, or with keys and values from a cache.
 
@@ -330,7 +329,7 @@ class MultiHeadAttention(AttentionLike):
         return cached_traffic(ins, outs, self.past_at, (1, 2), old_and_new)
 
 
-@dataclass(frozen=True)
+@frozen
 class DecoderMaskedMultiHeadAttention(MultiHeadAttention):
     """MultiHeadAttention for one new token.
 

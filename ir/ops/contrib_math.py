@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from ..broadcast import broadcast
@@ -13,6 +13,7 @@ from ..dim import Dim
 from ..graph import Inputs
 from ..op import Kind, Op, Types, count, first_dtype, has, tensor
 from ..problem import Product
+from ..record import frozen
 from ..types import DType, Shape, TensorType, element_count
 from .elementwise import Elementwise, pointwise
 from .exact import checked
@@ -45,7 +46,7 @@ class Inverse(Op):
         return {"b": element_count(shape[:-2]), "m": shape[-1]}
 
 
-@dataclass(frozen=True)
+@frozen
 class CDist(Op):
     """Distances of all pairs of rows.
 
@@ -106,7 +107,7 @@ class ComplexMulConj(ComplexMul):
     onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::ComplexMulConj",)
 
 
-@dataclass(frozen=True)
+@frozen
 class Rfft(Op):
     """One-sided Fourier transform of real signals along the last ``signal_ndim`` axes.
 
@@ -167,7 +168,7 @@ class Irfft(Rfft):
         return out.shape if isinstance(out, TensorType) else None
 
 
-@dataclass(frozen=True)
+@frozen
 class ReduceSumInteger(Op):
     """Sum of 8-bit integers in 32 bits.
 
@@ -224,7 +225,7 @@ GatedAdd = pointwise(
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class ScaledSiLU(Elementwise):
     """``z * sigmoid(z)`` of ``z = scale * x``.
 
@@ -244,7 +245,7 @@ class ScaledSiLU(Elementwise):
         return (TensorType(tensor(ins, 0).dtype, tensor(ins, 0).shape),)
 
 
-@dataclass(frozen=True)
+@frozen
 class MurmurHash3(Op):
     """A hash of 32 bits of every element.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ..cost import Traffic, dim_sum
@@ -12,6 +11,7 @@ from ..dim import Dim, dim_min
 from ..graph import Inputs
 from ..op import Kind, Op, Types, count, has, tensor
 from ..problem.rows import Rows, Span
+from ..record import frozen
 from ..types import DType, Shape, TensorType, element_count, storage_bytes
 from .normalization import STATISTICS_ALU, Normalization, rows_before
 
@@ -20,7 +20,7 @@ LAYER_NORM_ALU = STATISTICS_ALU + 2
 """Without the addition of beta."""
 
 
-@dataclass(frozen=True)
+@frozen
 class SkipLayerNormalization(Normalization):
     """LayerNormalization of ``input + skip + bias``.
 
@@ -67,7 +67,7 @@ class SkipSimplifiedLayerNormalization(SkipLayerNormalization):
         return 1 + RMS_ALU + has(ins, 3)
 
 
-@dataclass(frozen=True)
+@frozen
 class GroupNorm(Normalization):
     """Group normalisation, channels last unless told, with an optional swish.
 
@@ -97,7 +97,7 @@ class GroupNorm(Normalization):
         return {**super().extents(ins, outs), "s": 2 if self.activation else 0}
 
 
-@dataclass(frozen=True)
+@frozen
 class SkipGroupNorm(GroupNorm):
     """GroupNorm of ``X + skip + bias``, and that sum.
 
@@ -118,7 +118,7 @@ class SkipGroupNorm(GroupNorm):
         return super().alu(ins) + 1 + has(ins, 4)
 
 
-@dataclass(frozen=True)
+@frozen
 class EmbedLayerNormalization(Op):
     """LayerNormalization of the sum of word, position and segment embeddings.
 
@@ -183,7 +183,7 @@ def _row_bytes(table: TensorType, taken: Dim) -> Dim | None:
     return storage_bytes(dim_min(taken, table.shape[0]) * row, table.dtype.bits)
 
 
-@dataclass(frozen=True)
+@frozen
 class GatedRMSNorm(Normalization):
     """RMSNormalization of X times an activation of ``gate``.
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ..definition import Attributes, Positive
 from ..graph import Inputs
 from ..op import Kind, Op, Types
+from ..record import frozen
 
 
 class Control(Op):
@@ -46,7 +45,7 @@ class Loop(Control):
     operands = ("M?", "cond?", "v_initial*")
 
 
-@dataclass(frozen=True)
+@frozen
 class Scan(Control):
     """A region applied along an axis of its scan inputs. Source: ONNX Scan-25, Scan-8.
 

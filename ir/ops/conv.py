@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ...errors import ShapeError
@@ -14,6 +13,7 @@ from ..fresh import data_extent
 from ..graph import Inputs
 from ..op import Kind, Op, Types, each_once, has, tensor
 from ..problem import Window
+from ..record import frozen
 from ..types import Shape, TensorType, storage_bytes
 from .epilogue import Epilogue, activation_cost
 from .window import (
@@ -42,7 +42,7 @@ def in_layout(shape: Shape, channels_last: int) -> Shape:
     return (shape[0], *shape[2:], shape[1]) if channels_last else shape
 
 
-@dataclass(frozen=True)
+@frozen
 class InLayout(Op):
     """An operator on feature maps whose channels are the second or the last axis."""
 
@@ -59,7 +59,7 @@ def folded(extents: Shape) -> tuple[Dim, Dim]:
     return product(extents[:-1]), product(extents[-1:])
 
 
-@dataclass(frozen=True)
+@frozen
 class Conv(Epilogue, InLayout):
     """Convolution (cross-correlation) of feature maps with filters.
 
@@ -200,7 +200,7 @@ class Conv(Epilogue, InLayout):
         return source.nbytes - storage_bytes(product((*x[:2], *read)), source.dtype.bits)
 
 
-@dataclass(frozen=True)
+@frozen
 class FusedConv(Conv):
     """Convolution, the addition of Z and an activation.
 
@@ -245,7 +245,7 @@ class NhwcFusedConv(FusedConv):
     is_nhwc = True
 
 
-@dataclass(frozen=True)
+@frozen
 class DeformConv(Conv):
     """Convolution that samples its input at learned offsets, optionally weighted by a mask.
 

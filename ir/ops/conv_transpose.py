@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ...errors import ShapeError
@@ -14,6 +13,7 @@ from ..graph import Inputs
 from ..op import Kind, Types, has, known, tensor
 from ..problem import Window
 from ..problem.window import Form
+from ..record import frozen
 from ..types import Shape, TensorType
 from .conv import InLayout, channels_first, folded, in_layout
 from .epilogue import Epilogue
@@ -27,7 +27,7 @@ from .window import (
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class ConvTranspose(Epilogue, InLayout):
     """Transposed (fractionally strided) convolution.
 

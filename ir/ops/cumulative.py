@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ..dim import Dim
 from ..graph import Inputs
 from ..known import Item, Known, indices, strides_of
 from ..op import Folded, Kind, Op, Types, count, known, known_ints, normal_axis, tensor
+from ..record import frozen
 from ..types import DType, TensorType
 from . import exact
 from .elementwise import is_integral
 
 
-@dataclass(frozen=True)
+@frozen
 class CumSum(Op):
     """Running sum along an axis.
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from ...errors import ShapeError
 from ..broadcast import broadcast_extent
 from ..dim import Dim
 from ..graph import Inputs
 from ..op import Kind, Op, Types, first_dtype, tensor
+from ..record import frozen
 from ..types import Shape, TensorType
 from .window import product
 
@@ -63,7 +63,7 @@ def letter_extents(terms: Sequence[str], shapes: Sequence[Shape]) -> dict[str, D
     return extents
 
 
-@dataclass(frozen=True)
+@frozen
 class Einsum(Op):
     """Sum of products over the letters that the result does not have.
 

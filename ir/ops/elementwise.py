@@ -6,7 +6,6 @@ import math
 import re
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial, reduce
 from typing import ClassVar
 
@@ -15,6 +14,7 @@ from ..dim import Dim
 from ..graph import Inputs
 from ..known import Item, Known, elementwise
 from ..op import UNRANKED, Folded, Op, Types, count, first_dtype, known, tensor
+from ..record import frozen
 from ..types import DType, TensorType
 from . import exact
 
@@ -34,7 +34,7 @@ def _derived_formulas(alu: int, sfu: int, variadic: bool) -> dict[str, str]:
     return {unit: _product(n, x) + repeat for unit, (n, x) in pairs.items() if n}
 
 
-@dataclass(frozen=True)
+@frozen
 class Elementwise(Op):
     """An operator on corresponding elements of broadcast operands.
 
@@ -152,7 +152,7 @@ def pointwise(
         "variadic": variadic,
     }
     cls = type(name, (Elementwise,), body)
-    return dataclass(frozen=True)(cls) if attributes else cls
+    return frozen(cls) if attributes else cls
 
 
 Add = pointwise("add", "Add-14", "A B", "Sum of two operands", exact.add)
@@ -172,7 +172,7 @@ class Div(Elementwise):
         return exact.divide_truncated if dtype.is_integer else exact.divide
 
 
-@dataclass(frozen=True)
+@frozen
 class Mod(Elementwise):
     """Remainder: quotient, product, difference. Source: ONNX Mod-13."""
 
@@ -248,7 +248,7 @@ BiasAdd = pointwise(
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class Clip(Elementwise):
     """Limits from below and above: one comparison a limit given.
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ..graph import Inputs
 from ..op import Op, has
+from ..record import frozen
 
 PerElement = tuple[int, int]
 """Operations an element on the vector and on the special-function unit."""
@@ -38,7 +38,7 @@ ACTIVATIONS: dict[str, PerElement] = {
 operators; an exponential, tanh, erf, logarithm or quotient is one special function."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Epilogue(Op):
     """An operator that may do more with each element of its result, as it writes it."""
 

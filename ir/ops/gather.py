@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ...errors import ShapeError
@@ -15,6 +14,7 @@ from ..fresh import data_extent
 from ..graph import Inputs
 from ..known import Item, Known, indices, strides_of
 from ..op import Folded, Kind, Op, Types, known, normal_axis, tensor
+from ..record import frozen
 from ..traffic import moved, stored, taken
 from ..types import TensorType
 
@@ -51,7 +51,7 @@ class Taking(Op):
         }
 
 
-@dataclass(frozen=True)
+@frozen
 class Gather(Taking):
     """Slices of the operand along one axis, as in an embedding.
 
@@ -95,7 +95,7 @@ class Gather(Taking):
         return (Known.of(shape, items),)
 
 
-@dataclass(frozen=True)
+@frozen
 class GatherElements(Taking):
     """One element of the operand for each index along an axis.
 
@@ -135,7 +135,7 @@ class GatherElements(Taking):
         return (Known.of(index.shape, items),)
 
 
-@dataclass(frozen=True)
+@frozen
 class GatherND(Taking):
     """Slices of the operand addressed by index vectors.
 
@@ -184,7 +184,7 @@ class GatherND(Taking):
         return (Known.of((*index.shape[:-1], *data.shape[b + k :]), items),)
 
 
-@dataclass(frozen=True)
+@frozen
 class OneHot(Op):
     """A new axis that is ``values[1]`` at the index and ``values[0]`` elsewhere.
 

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ..dim import Dim, dim_max
 from ..graph import Inputs
 from ..op import Kind, Types, tensor
+from ..record import frozen
 from ..types import Shape, TensorType
 from .conv import InLayout, channels_first, in_layout
 from .quantized_matmul import REQUANTIZE
 from .window import product
 
 
-@dataclass(frozen=True)
+@frozen
 class GlobalPool(InLayout):
     """A reduction of all spatial positions of each channel to one element.
 
@@ -101,7 +101,7 @@ class NhwcGlobalMaxPool(GlobalMaxPool):
     is_nhwc = True
 
 
-@dataclass(frozen=True)
+@frozen
 class GlobalLpPool(GlobalPool):
     """``p``-norm of each channel.
 
@@ -119,7 +119,7 @@ class GlobalLpPool(GlobalPool):
         return 2, 0, int(self.p > 2), int(self.p != 1)
 
 
-@dataclass(frozen=True)
+@frozen
 class QLinearGlobalAveragePool(GlobalPool):
     """Mean of each channel of 8-bit integers, requantised.
 

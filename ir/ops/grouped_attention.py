@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ..cost import Traffic, dim_sum
@@ -11,6 +10,7 @@ from ..dim import Dim, dim_max, interval
 from ..fresh import data_extent
 from ..graph import Inputs
 from ..op import Types, each_once, first_dtype, has, tensor
+from ..record import frozen
 from ..types import DType, Shape, TensorType, storage_bytes
 from .attention import (
     SOFTMAX_ALU,
@@ -30,7 +30,7 @@ QK_NORM_ALU = 4
 """As an RMS norm: square and addition, product with the root, product with the scale."""
 
 
-@dataclass(frozen=True)
+@frozen
 class GroupQueryAttention(AttentionLike):
     """Causal attention with fewer key and value heads than query heads, on a cache.
 
@@ -162,7 +162,7 @@ class GroupQueryAttention(AttentionLike):
         return (None if total is None else dim_max(total - s, 0)), s
 
 
-@dataclass(frozen=True)
+@frozen
 class SelectedKeys(GroupQueryAttention):
     """Grouped attention that visits only some keys; which ones is content of an operand."""
 
@@ -179,7 +179,7 @@ class SelectedKeys(GroupQueryAttention):
         return None, super()._old_and_new(ins)[1]
 
 
-@dataclass(frozen=True)
+@frozen
 class SparseAttention(SelectedKeys):
     """Causal grouped attention that visits only the blocks a mask names.
 
@@ -205,7 +205,7 @@ class SparseAttention(SelectedKeys):
         return self.past(ins)
 
 
-@dataclass(frozen=True)
+@frozen
 class DynamicSparseAttention(SelectedKeys):
     """Causal grouped attention that visits the keys another operator selected.
 
@@ -232,7 +232,7 @@ class DynamicSparseAttention(SelectedKeys):
     selected_kv_source: str = "main"
 
 
-@dataclass(frozen=True)
+@frozen
 class PagedAttention(AttentionLike):
     """Causal grouped attention of packed sequences on a cache kept in pages.
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ..definition import Natural, Positive
 from ..dim import Dim, dim_max
 from ..graph import Inputs
 from ..op import Kind, Op, Types, count, first_dtype, has, tensor
+from ..record import frozen
 from ..types import TensorType
 from .attention import axis, either, ranked
 
@@ -20,7 +20,7 @@ FORMULAS = {
 }
 
 
-@dataclass(frozen=True)
+@frozen
 class LinearAttention(Op):
     """``S = decay * S + k (x) update``, ``o = scale * q @ S`` for each token and head.
 
@@ -84,7 +84,7 @@ class LinearAttention(Op):
         }
 
 
-@dataclass(frozen=True)
+@frozen
 class GatedDeltaNet(Op):
     """LinearAttention over packed tokens with heads in an axis of their own.
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
 from ..broadcast import broadcast
 from ..graph import Inputs
 from ..known import MAX_ELEMENTS, Item, Known, broadcast_to
 from ..op import Folded, Types, first_dtype, known, tensor
+from ..record import frozen
 from ..types import DType, TensorType
 from . import exact
 from .elementwise import Elementwise, pointwise
@@ -41,7 +41,7 @@ IsNaN = predicate(
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class IsInf(Elementwise):
     """Whether an element is infinite. Source: ONNX IsInf-20."""
 
@@ -71,7 +71,7 @@ BitwiseNot = pointwise(
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class BitShift(Elementwise):
     """X shifted by Y bits. Source: ONNX BitShift-11."""
 

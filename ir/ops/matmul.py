@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ...errors import ShapeError
@@ -13,6 +12,7 @@ from ..fresh import data_extent
 from ..graph import Inputs
 from ..op import Kind, Op, Types, has, tensor
 from ..problem import Product
+from ..record import frozen
 from ..types import Shape, TensorType
 from .epilogue import Epilogue, activation_cost
 from .window import product
@@ -55,7 +55,7 @@ def transposed(shape: Shape | None, swap_last: int, rotate_batch: int = 0) -> Sh
     return shape
 
 
-@dataclass(frozen=True)
+@frozen
 class MatMul(Epilogue):
     """Matrix product, batched over the leading axes.
 
@@ -104,7 +104,7 @@ class MatMul(Epilogue):
         return Product(e["b"], e["m"], e["n"], e["k"], is_shared=len(right) <= 2)
 
 
-@dataclass(frozen=True)
+@frozen
 class FusedMatMul(MatMul):
     """Matrix product of operands transposed on the fly, scaled by ``alpha``.
 
@@ -137,7 +137,7 @@ class FusedMatMul(MatMul):
         return int(self.alpha != 1.0), 0
 
 
-@dataclass(frozen=True)
+@frozen
 class FusedMatMulActivation(FusedMatMul):
     """FusedMatMul followed by an activation.
 
@@ -178,7 +178,7 @@ class GemmFastGelu(MatMul):
         return super().epilogue(ins)[0] + alu, sfu
 
 
-@dataclass(frozen=True)
+@frozen
 class Gemm(Op):
     """``alpha * A @ B + beta * C`` on matrices.
 
@@ -240,7 +240,7 @@ class Gemm(Op):
         return None if m is None or n is None or k is None else Product(1, m, n, k)
 
 
-@dataclass(frozen=True)
+@frozen
 class FusedGemm(Gemm):
     """Gemm followed by an activation.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ..cost import Traffic, dim_sum
@@ -11,6 +10,7 @@ from ..definition import Natural, Positive
 from ..dim import Dim, dim_min, same
 from ..graph import Inputs
 from ..op import Kind, Op, Types, each_once, has, tensor
+from ..record import frozen
 from .epilogue import activation_cost
 from .window import product
 
@@ -18,7 +18,7 @@ ROUTING_ALU = 4
 """Comparison for the choice, maximum, subtraction and sum of the softmax over experts."""
 
 
-@dataclass(frozen=True)
+@frozen
 class MoE(Op):
     """Each token goes through the ``k`` experts its router prefers; results are weighted sums.
 
@@ -102,7 +102,7 @@ class MoE(Op):
         return Traffic(dim_sum(read), base.write_bytes, is_bound)
 
 
-@dataclass(frozen=True)
+@frozen
 class QMoE(MoE):
     """Mixture of experts with weights of 2, 4 or 8 bits.
 

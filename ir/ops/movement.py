@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ...errors import ShapeError
@@ -16,6 +15,7 @@ from ..fresh import data_extent
 from ..graph import Inputs
 from ..known import Known, broadcast_to
 from ..op import Folded, Kind, Op, Types, count, has, known, normal_axis, tensor
+from ..record import frozen
 from ..traffic import moved, stored
 from ..types import Shape, TensorType, element_count
 
@@ -40,7 +40,7 @@ def unknown_extents(rank: int) -> Shape:
     return tuple(data_extent() for _ in range(rank))
 
 
-@dataclass(frozen=True)
+@frozen
 class Transpose(Movement):
     """Axes in another order.
 
@@ -173,7 +173,7 @@ def _exactly(total: Dim, by: int, what: str) -> Dim:
     return total // by
 
 
-@dataclass(frozen=True)
+@frozen
 class DepthToSpace(Movement):
     """Channels to blocks of pixels.
 
@@ -196,7 +196,7 @@ class DepthToSpace(Movement):
         return (TensorType(data.dtype, (n, depth, h * b, w * b)),)
 
 
-@dataclass(frozen=True)
+@frozen
 class SpaceToDepth(Movement):
     """Blocks of pixels to channels.
 
@@ -226,7 +226,7 @@ class _Rearranged(Movement):
         return (tensor(ins, 0),)
 
 
-@dataclass(frozen=True)
+@frozen
 class ReverseSequence(_Rearranged):
     """Sequences of a batch reversed up to their lengths.
 
@@ -241,7 +241,7 @@ class ReverseSequence(_Rearranged):
     time_axis: int = 0
 
 
-@dataclass(frozen=True)
+@frozen
 class Trilu(_Rearranged):
     """Upper or lower triangle of matrices, the rest zero.
 
@@ -278,7 +278,7 @@ class Trilu(_Rearranged):
         return (Known.of(data.shape, items),)
 
 
-@dataclass(frozen=True)
+@frozen
 class Col2Im(Movement):
     """Columns of image patches added back into an image.
 
@@ -314,7 +314,7 @@ class Col2Im(Movement):
         return {"e": count(tensor(ins, 0))}
 
 
-@dataclass(frozen=True)
+@frozen
 class UnfoldTensor(Movement):
     """Windows of ``size`` along an axis, ``step`` apart, each a slice along a new last axis.
 

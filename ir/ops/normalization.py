@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ..definition import Positive
@@ -12,6 +11,7 @@ from ..fresh import data_extent
 from ..graph import Inputs
 from ..op import Kind, Op, Types, count, first_dtype, has, normal_axis, tensor
 from ..problem.rows import Rows, Span
+from ..record import frozen
 from ..types import Shape, TensorType, element_count
 from .cast import dtype_of
 
@@ -39,7 +39,7 @@ def rows_without(shape: Shape | None, axes: Sequence[int]) -> Dim:
     return element_count(tuple(d for i, d in enumerate(shape) if i not in inside))
 
 
-@dataclass(frozen=True)
+@frozen
 class Normalization(Op):
     """Elements centred and scaled by statistics of their row.
 
@@ -74,7 +74,7 @@ class Normalization(Op):
         raise NotImplementedError(f"{type(self).__name__}.rows")
 
 
-@dataclass(frozen=True)
+@frozen
 class LayerNormalization(Normalization):
     """``(x - mean) / sqrt(var + epsilon) * Scale + B`` over the axes from ``axis`` on.
 
@@ -110,7 +110,7 @@ class LayerNormalization(Normalization):
         return rows_before(shape, self.axis)
 
 
-@dataclass(frozen=True)
+@frozen
 class RMSNormalization(LayerNormalization):
     """``x / sqrt(mean(x**2) + epsilon) * scale`` over the axes from ``axis`` on.
 
@@ -136,7 +136,7 @@ class RMSNormalization(LayerNormalization):
         return 4
 
 
-@dataclass(frozen=True)
+@frozen
 class BatchNormalization(Normalization):
     """Elements scaled and shifted by statistics of their channel.
 
@@ -174,7 +174,7 @@ class BatchNormalization(Normalization):
         return shape[1] if len(shape) > 1 else 1
 
 
-@dataclass(frozen=True)
+@frozen
 class InstanceNormalization(Normalization):
     """Normalisation of each channel of each instance.
 
@@ -197,7 +197,7 @@ class InstanceNormalization(Normalization):
         return 0 if shape is None else element_count(shape[:2])
 
 
-@dataclass(frozen=True)
+@frozen
 class GroupNormalization(Normalization):
     """Normalisation of each group of channels of each instance.
 
@@ -222,7 +222,7 @@ class GroupNormalization(Normalization):
         return shape[0] * self.num_groups if shape else 0
 
 
-@dataclass(frozen=True)
+@frozen
 class MeanVarianceNormalization(Normalization):
     """``(x - mean) / sqrt(var)`` over ``axes``.
 
@@ -244,7 +244,7 @@ class MeanVarianceNormalization(Normalization):
         return rows_without(shape, self.axes)
 
 
-@dataclass(frozen=True)
+@frozen
 class LpNormalization(Normalization):
     """Elements divided by the 1- or 2-norm of their row.
 
@@ -267,7 +267,7 @@ class LpNormalization(Normalization):
         return rows_without(shape, (self.axis,))
 
 
-@dataclass(frozen=True)
+@frozen
 class LRN(Normalization):
     """``x / (bias + alpha / size * sum(x**2))**beta`` over ``size`` neighbouring channels.
 
@@ -297,7 +297,7 @@ class LRN(Normalization):
         return Rows(rows_before(tensor(ins, 0).shape, -1), count(tensor(ins, 0)))
 
 
-@dataclass(frozen=True)
+@frozen
 class Det(Op):
     """Determinants of square matrices by elimination.
 

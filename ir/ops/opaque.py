@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ..cost import Traffic
 from ..definition import Natural
 from ..graph import Inputs
 from ..op import Kind, Op, Types, each_once
+from ..record import frozen
 from ..types import UNKNOWN
 
 
-@dataclass(frozen=True)
+@frozen
 class Opaque(Op):
     """An operator without definition, by its ONNX name.
 

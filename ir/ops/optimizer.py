@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ..cost import dim_sum
 from ..dim import Dim
 from ..graph import Inputs
 from ..op import Kind, Op, Types, count, tensor
+from ..record import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class Optimizer(Op):
     """A step of an optimiser on several tensors.
 
@@ -44,7 +44,7 @@ class Optimizer(Op):
         return {"e": dim_sum(sizes), "a": self.alu, "s": self.sfu}
 
 
-@dataclass(frozen=True)
+@frozen
 class Adagrad(Optimizer):
     """``h += g**2; x -= r * g / (sqrt(h) + epsilon)`` with a regularised gradient.
 
@@ -61,7 +61,7 @@ class Adagrad(Optimizer):
     norm_coefficient: float = 0.0
 
 
-@dataclass(frozen=True)
+@frozen
 class Adam(Optimizer):
     """Step by running means of gradient and squared gradient.
 
@@ -82,7 +82,7 @@ class Adam(Optimizer):
     norm_coefficient_post: float = 0.0
 
 
-@dataclass(frozen=True)
+@frozen
 class Momentum(Optimizer):
     """Step by a running mean of the gradient.
 
@@ -101,7 +101,7 @@ class Momentum(Optimizer):
     norm_coefficient: float = 0.0
 
 
-@dataclass(frozen=True)
+@frozen
 class Gradient(Op):
     """Partial derivatives of a value with respect to others.
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ...errors import ShapeError
 from ..graph import Inputs
 from ..known import Known
 from ..op import Folded, Types, has, known
+from ..record import frozen
 from ..types import UNKNOWN, DType, OptionalType, SequenceType, TensorType, Type
 from .container import Container, type_of
 
 
-@dataclass(frozen=True)
+@frozen
 class Optional(Container):
     """The operand as an optional; without one, an empty optional of ``type``.
 

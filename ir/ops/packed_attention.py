@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ..definition import Positive, Positives
 from ..dim import Dim
 from ..graph import Inputs
 from ..op import Types, first_dtype, has, tensor
+from ..record import frozen
 from ..types import DType, TensorType
 from .attention import (
     PROJECTED_SCORES,
@@ -29,7 +29,7 @@ def fewest_keys(n: Dim, b: Dim) -> Dim:
     return n // b
 
 
-@dataclass(frozen=True)
+@frozen
 class PackedMultiHeadAttention(AttentionLike):
     """MultiHeadAttention over packed tokens.
 
@@ -73,7 +73,7 @@ class PackedMultiHeadAttention(AttentionLike):
         return Scores(1, h, n, t, width // h, of_v // h, n * t, x, is_bound=b != 1)
 
 
-@dataclass(frozen=True)
+@frozen
 class PackedAttention(AttentionLike):
     """com.microsoft Attention over packed tokens.
 
@@ -114,7 +114,7 @@ class PackedAttention(AttentionLike):
         return Scores(1, h, n, t, q // h, v // h, n * t, ops, 1, joint, i, joint, b != 1)
 
 
-@dataclass(frozen=True)
+@frozen
 class LongformerAttention(AttentionLike):
     """Attention to a window on both sides of each token, and to a few global tokens.
 
@@ -152,7 +152,7 @@ class LongformerAttention(AttentionLike):
         return Scores(b, h, s, t, d, d, u, SOFTMAX_ALU + 1, 1, joint, i, joint, is_bound=True)
 
 
-@dataclass(frozen=True)
+@frozen
 class QOrderedLongformerAttention(LongformerAttention):
     """LongformerAttention on int8 in cuBLASLt layouts.
 

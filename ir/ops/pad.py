@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ...errors import ShapeError
@@ -13,6 +12,7 @@ from ..dim import interval
 from ..graph import Inputs
 from ..known import Item, Known, indices, strides_of
 from ..op import Folded, Kind, Op, Types, has, known, normal_axis, tensor
+from ..record import frozen
 from ..traffic import moved, stored, taken
 from ..types import DType, TensorType
 from .movement import unknown_extents
@@ -20,7 +20,7 @@ from .movement import unknown_extents
 Margins = list[tuple["int | None", "int | None"]]
 
 
-@dataclass(frozen=True)
+@frozen
 class Pad(Op):
     """A margin around the operand; a negative one cuts.
 
@@ -119,7 +119,7 @@ class Pad(Op):
         return moved([taken(tensor(ins, 0), outs[0])], [stored(outs[0])])
 
 
-@dataclass(frozen=True)
+@frozen
 class CenterCropPad(Op):
     """The operand cut or padded around its centre to given extents.
 

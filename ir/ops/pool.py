@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ...errors import ShapeError
@@ -15,6 +14,7 @@ from ..graph import Inputs
 from ..op import Kind, Op, Types, each_once, first_dtype, has, known, tensor
 from ..problem import Window
 from ..problem.window import Form
+from ..record import frozen
 from ..types import DType, Shape, TensorType, storage_bytes
 from .conv import InLayout, channels_first, in_layout
 from .quantized_matmul import REQUANTIZE
@@ -47,7 +47,7 @@ def _either_extent(
     return data_extent(defined, executed if isinstance(executed, int) else 0)
 
 
-@dataclass(frozen=True)
+@frozen
 class Pool(InLayout):
     """A reduction of each window of each channel to one element.
 
@@ -142,7 +142,7 @@ class Pool(InLayout):
         return Traffic(dim_sum((whole.read_bytes, unread * -1)), whole.write_bytes, whole.is_bound)
 
 
-@dataclass(frozen=True)
+@frozen
 class MaxPool(Pool):
     """Largest element of each window, and where it was.
 
@@ -194,7 +194,7 @@ class MaxpoolWithMask(MaxPool):
         return 2, -1, 0, 0
 
 
-@dataclass(frozen=True)
+@frozen
 class AveragePool(Pool):
     """Mean of each window.
 
@@ -224,7 +224,7 @@ class NhwcAveragePool(AveragePool):
     is_nhwc = True
 
 
-@dataclass(frozen=True)
+@frozen
 class QLinearAveragePool(AveragePool):
     """Mean of each window of 8-bit integers, requantised.
 
@@ -247,7 +247,7 @@ class QLinearAveragePool(AveragePool):
         return 1, REQUANTIZE, 0, 0
 
 
-@dataclass(frozen=True)
+@frozen
 class LpPool(Pool):
     """``p``-norm of each window.
 
@@ -268,7 +268,7 @@ class LpPool(Pool):
         return 2, 0, int(self.p > 2), int(self.p != 1)
 
 
-@dataclass(frozen=True)
+@frozen
 class MaxUnpool(Op):
     """Puts elements back where MaxPool found them; zero elsewhere.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ...errors import ShapeError
@@ -13,6 +12,7 @@ from ..dim import Dim, Poly
 from ..graph import Inputs
 from ..op import Kind, Op, Types, count, first_dtype, normal_axis, tensor
 from ..problem import Rows
+from ..record import frozen
 from ..types import Shape, TensorType, element_count
 from .quantize import QUANTIZE_ALU
 from .reduce import reduced_axes, reduced_shape
@@ -21,7 +21,7 @@ DEQUANTIZE_ALU = 2
 """Difference with the zero point, product with the scale."""
 
 
-@dataclass(frozen=True)
+@frozen
 class QLinearElementwise(Op):
     """An elementwise operator between dequantisation and quantisation.
 
@@ -83,7 +83,7 @@ class QLinearWhere(QLinearElementwise):
     quantized = (8, 1, 4)
 
 
-@dataclass(frozen=True)
+@frozen
 class QLinearLookup(Op):
     """A function of one 8-bit operand, done by a table of its 256 results.
 
@@ -108,7 +108,7 @@ class QLinearSigmoid(QLinearLookup):
     onnx = ("com.microsoft::QLinearSigmoid",)
 
 
-@dataclass(frozen=True)
+@frozen
 class QLinearLeakyRelu(QLinearLookup):
     """LeakyRelu of a quantised operand. Source: ONNX Runtime contrib QLinearLeakyRelu-1."""
 
@@ -117,7 +117,7 @@ class QLinearLeakyRelu(QLinearLookup):
     alpha: float = 0.01
 
 
-@dataclass(frozen=True)
+@frozen
 class QLinearSoftmax(Op):
     """Softmax of a quantised operand, its exponentials from a table.
 
@@ -152,7 +152,7 @@ class QLinearSoftmax(Op):
         return Rows(r, e)
 
 
-@dataclass(frozen=True)
+@frozen
 class QLinearReduceMean(Op):
     """Mean of quantised elements over ``axes``.
 
@@ -187,7 +187,7 @@ class QLinearReduceMean(Op):
         return {"e": count(tensor(ins, 0)), "r": count(outs[0])}
 
 
-@dataclass(frozen=True)
+@frozen
 class QLinearConcat(Op):
     """Quantised tensors joined along ``axis`` and brought to one scale.
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ..definition import Attributes, Natural
 from ..dim import Dim
 from ..graph import Inputs
 from ..op import Kind, Op, Types, count, has, tensor
+from ..record import frozen
 from ..types import DType, TensorType
 from .cast import dtype_of
 
@@ -17,7 +17,7 @@ QUANTIZE_ALU = 4
 """Product with the reciprocal of the scale, rounding, addition of the zero point, clamping."""
 
 
-@dataclass(frozen=True)
+@frozen
 class QuantizeLinear(Op):
     """``saturate(round(x / y_scale) + y_zero_point)``, by tensor, by axis or by block.
 
@@ -51,7 +51,7 @@ class QuantizeLinear(Op):
         return (TensorType(dtype, tensor(ins, 0).shape),)
 
 
-@dataclass(frozen=True)
+@frozen
 class DequantizeLinear(Op):
     """``(x - x_zero_point) * x_scale``, by tensor, by axis or by block.
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from ..record import frozen
 from ..types import DType
 from .conv import Conv
 from .conv_transpose import ConvTranspose
@@ -32,7 +31,7 @@ class ConvInteger(Conv):
     added_at = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class QLinearConv(Conv):
     """Convolution of 8-bit integers, requantised to 8 bits.
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from ..cost import Traffic, dim_sum
 from ..definition import Positive
 from ..dim import Dim, dim_min
 from ..graph import Inputs
 from ..op import Kind, Op, Types, count, each_once, has, normal_axis, tensor
+from ..record import frozen
 from ..types import DType, TensorType, element_count, storage_bytes
 
 
-@dataclass(frozen=True)
+@frozen
 class GatherBlockQuantized(Op):
     """Rows of a table that is quantised in blocks, dequantised.
 

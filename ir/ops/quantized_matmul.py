@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ...errors import ShapeError
 from ..graph import Inputs
 from ..op import Types, first_dtype, has, tensor
+from ..record import frozen
 from ..types import BY_ONNX, DType, TensorType
 from .epilogue import activation_cost
 from .matmul import Gemm, MatMul
@@ -108,7 +108,7 @@ class DynamicQuantizeMatMul(MatMul):
     macs_in = DType.I8
 
 
-@dataclass(frozen=True)
+@frozen
 class QOrderedMatMul(MatMul):
     """Product of int8 matrices in cuBLASLt layouts: ``A @ B + bias + C``, requantised.
 
@@ -129,7 +129,7 @@ class QOrderedMatMul(MatMul):
     order_Y: int = 0  # noqa: N815
 
 
-@dataclass(frozen=True)
+@frozen
 class QGemm(Gemm):
     """Product of 8-bit matrices plus a 32-bit C, in floating point or requantised.
 
@@ -155,7 +155,7 @@ class QGemm(Gemm):
         return int(has(ins, 6)) + (REQUANTIZE if has(ins, 8) else 1), 0
 
 
-@dataclass(frozen=True)
+@frozen
 class GemmFloat8(Gemm):
     """Gemm on 8-bit or wider floats with one scale for each operand.
 
@@ -183,7 +183,7 @@ class GemmFloat8(Gemm):
         return super().epilogue(ins)[0] + alu + int(has(ins, 5)), sfu
 
 
-@dataclass(frozen=True)
+@frozen
 class SparseToDenseMatMul(MatMul):
     """Product of a sparse and a dense matrix.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ..broadcast import broadcast
@@ -13,6 +12,7 @@ from ..dim import Dim
 from ..graph import Inputs
 from ..known import MAX_ELEMENTS, Known
 from ..op import ABSENT, Folded, Kind, Op, Types, count, each_once, has, known, known_ints, tensor
+from ..record import frozen
 from ..types import DType, TensorType
 from .cast import dtype_of
 from .exact import checked
@@ -25,7 +25,7 @@ def _typed(attrs: Attributes, default: DType) -> Attributes:
     return {**attrs, "dtype": dtype_of(attrs["dtype"]) if attrs.get("dtype") else default}
 
 
-@dataclass(frozen=True)
+@frozen
 class Random(Op):
     """Draws of a distribution, only written.
 
@@ -55,7 +55,7 @@ class Random(Op):
         return each_once((), outs)
 
 
-@dataclass(frozen=True)
+@frozen
 class RandomNormal(Random):
     """Normal draws of a fixed shape. Source: ONNX RandomNormal-22."""
 
@@ -72,7 +72,7 @@ class RandomNormal(Random):
         return (TensorType(self.dtype, shape),)
 
 
-@dataclass(frozen=True)
+@frozen
 class RandomUniform(Random):
     """Uniform draws of a fixed shape. Source: ONNX RandomUniform-22."""
 
@@ -89,7 +89,7 @@ class RandomUniform(Random):
         return (TensorType(self.dtype, shape),)
 
 
-@dataclass(frozen=True)
+@frozen
 class RandomNormalLike(Random):
     """Normal draws of the input's shape. Source: ONNX RandomNormalLike-22."""
 
@@ -100,7 +100,7 @@ class RandomNormalLike(Random):
     scale: float = 1.0
 
 
-@dataclass(frozen=True)
+@frozen
 class RandomUniformLike(Random):
     """Uniform draws of the input's shape. Source: ONNX RandomUniformLike-22."""
 
@@ -128,7 +128,7 @@ class Bernoulli(Random):
         return each_once(ins, outs)
 
 
-@dataclass(frozen=True)
+@frozen
 class Multinomial(Random):
     """Indices drawn with the log-probabilities of each row.
 
@@ -159,7 +159,7 @@ class Multinomial(Random):
         return {"e": count(outs[0]), "x": count(tensor(ins, 0))}
 
 
-@dataclass(frozen=True)
+@frozen
 class Dropout(Op):
     """Elements zeroed at random in training, a view in inference.
 
@@ -206,7 +206,7 @@ class Dropout(Op):
         return {"f": count(tensor(ins, 0)) if self._trains(ins) else 0}
 
 
-@dataclass(frozen=True)
+@frozen
 class BiasDropout(Op):
     """``dropout(data + bias) + residual``.
 
@@ -249,7 +249,7 @@ class BitmaskDropout(Dropout):
         return TensorType(x.dtype, x.shape), TensorType(DType.U32, words)
 
 
-@dataclass(frozen=True)
+@frozen
 class EyeLike(Op):
     """Ones on the diagonal ``k`` of a matrix, zeros elsewhere.
 

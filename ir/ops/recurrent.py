@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from ..cost import Work, dim_sum, work_of
@@ -12,12 +12,13 @@ from ..dim import Dim
 from ..graph import Inputs
 from ..op import Kind, Op, Types, first_dtype, has, known, tensor
 from ..problem import Recurrence
+from ..record import frozen
 from ..types import DType, Shape, TensorType
 from .attention import axis, either, ranked
 from .epilogue import activation_cost
 
 
-@dataclass(frozen=True)
+@frozen
 class Recurrent(Op):
     """A cell with ``gates`` gates applied step by step in one direction or in both.
 
@@ -141,7 +142,7 @@ class RNN(Recurrent):
     operands = ("X", "W", "R", "B?", "sequence_lens?", "initial_h?")
 
 
-@dataclass(frozen=True)
+@frozen
 class GRU(Recurrent):
     """Gated recurrent unit: update, reset and hidden gate.
 
@@ -165,7 +166,7 @@ class GRU(Recurrent):
 LSTM_OPERANDS = ("X", "W", "R", "B?", "sequence_lens?", "initial_h?", "initial_c?", "P?")
 
 
-@dataclass(frozen=True)
+@frozen
 class LSTM(Recurrent):
     """Long short-term memory: input, output, forget and cell gate.
 

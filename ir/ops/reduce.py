@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ..dim import Dim, dim_max, interval
@@ -12,6 +11,7 @@ from ..fresh import data_extent
 from ..graph import Inputs
 from ..known import Item, Known, indices, strides_of
 from ..op import Folded, Kind, Op, Types, count, has, known, known_ints, normal_axis, tensor
+from ..record import frozen
 from ..types import DType, Shape, TensorType
 from . import exact
 from .elementwise import is_integral
@@ -47,7 +47,7 @@ def _linear(*terms: tuple[int, str]) -> str:
     return " + ".join(x if n == 1 else f"{n}*{x}" for n, x in terms if n)
 
 
-@dataclass(frozen=True)
+@frozen
 class Reduce(Op):
     """A reduction of the elements along ``axes``, all of them where none are given.
 

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from ..cost import Traffic, dim_sum
 from ..definition import Natural, Positive
 from ..dim import Dim, dim_min
 from ..graph import Inputs
 from ..op import Kind, Op, Types, first_dtype, has, tensor
+from ..record import frozen
 from ..types import TensorType
 from .attention import axis, either, ranked
 from .contrib_attention import known_extent
 from .window import result_shape
 
 
-@dataclass(frozen=True)
+@frozen
 class RelativePositionBias(Op):
     """Looks up a bias for the bucket of each distance between query and key.
 
@@ -53,7 +53,7 @@ class RelativePositionBias(Op):
         return Traffic(dim_sum((dim_min(table, out), *lengths)), out)
 
 
-@dataclass(frozen=True)
+@frozen
 class GatedRelativePositionBias(Op):
     """Relative position bias scaled by gates that the queries determine.
 

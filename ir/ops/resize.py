@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ...errors import ShapeError
@@ -16,6 +15,7 @@ from ..fresh import data_extent
 from ..graph import Inputs
 from ..known import Item
 from ..op import Kind, Op, Types, count, has, known, normal_axis, tensor
+from ..record import frozen
 from ..traffic import lesser, moved, packed, stored
 from ..types import DType, TensorType
 from .movement import unknown_extents
@@ -77,7 +77,7 @@ class Resampling(Op):
         return {"e": count(outs[0]), "o": 2 * self._taps(ins, outs) - 2 + (self.mode != "nearest")}
 
 
-@dataclass(frozen=True)
+@frozen
 class Resize(Resampling):
     """Resampling by scales or to sizes.
 
@@ -158,7 +158,7 @@ class Resize(Resampling):
         return [math.floor(rounded(scale * d, DType.F32) + 0.5) for d, _ in pairs]
 
 
-@dataclass(frozen=True)
+@frozen
 class Upsample(Resampling):
     """Resampling by scales.
 

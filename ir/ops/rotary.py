@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ..cost import Traffic, dim_sum
@@ -11,11 +10,12 @@ from ..definition import Natural, Naturals
 from ..dim import Dim, dim_min
 from ..graph import Inputs
 from ..op import Kind, Op, Types, count, each_once, has, tensor
+from ..record import frozen
 from ..types import Shape, storage_bytes
 from .window import product
 
 
-@dataclass(frozen=True)
+@frozen
 class RotaryEmbedding(Op):
     """Rotates pairs of elements of each head by an angle that grows with the position.
 
@@ -74,7 +74,7 @@ class RotaryEmbedding(Op):
         return Traffic(dim_sum(read), whole.write_bytes, whole.is_bound)
 
 
-@dataclass(frozen=True)
+@frozen
 class ContribRotaryEmbedding(RotaryEmbedding):
     """RotaryEmbedding of ONNX Runtime: the positions come before the caches.
 
@@ -91,7 +91,7 @@ class ContribRotaryEmbedding(RotaryEmbedding):
     scale: float = 1.0
 
 
-@dataclass(frozen=True)
+@frozen
 class MRotaryEmbedding(ContribRotaryEmbedding):
     """Rotary embedding by three positions: time, height and width.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ...errors import ShapeError
@@ -14,6 +13,7 @@ from ..dim import Dim
 from ..fresh import data_extent
 from ..graph import Inputs
 from ..op import Kind, Op, Types, count, tensor
+from ..record import frozen
 from ..traffic import lesser, moved, packed, stored
 from ..types import Shape, TensorType
 from .movement import unknown_extents
@@ -28,7 +28,7 @@ def _touched(ins: Inputs, outs: Types, pointwise: int) -> Dim | None:
     return packed(None if x.numel is None else lesser(x.numel, wanted), x.dtype)
 
 
-@dataclass(frozen=True)
+@frozen
 class GridSample(Op):
     """The operand interpolated at the points of a grid.
 
@@ -77,7 +77,7 @@ class GridSample(Op):
         return {"e": count(outs[0]), "o": 2 * self._taps(outs) - 2 + (self.mode != "nearest")}
 
 
-@dataclass(frozen=True)
+@frozen
 class AffineGrid(Op):
     """A grid of sampling points from affine matrices.
 
@@ -157,7 +157,7 @@ class RegionPooling(Op):
         return {"e": count(outs[0]), "o": self._operations()}
 
 
-@dataclass(frozen=True)
+@frozen
 class RoiAlign(RegionPooling):
     """Regions of interest sampled bilinearly and pooled.
 
@@ -193,7 +193,7 @@ class RoiAlign(RegionPooling):
         return 4 * max(self.sampling_ratio, 1) ** 2
 
 
-@dataclass(frozen=True)
+@frozen
 class MaxRoiPool(RegionPooling):
     """The largest element of each bin of regions of interest.
 
@@ -212,7 +212,7 @@ class MaxRoiPool(RegionPooling):
         return self.pooled_shape
 
 
-@dataclass(frozen=True)
+@frozen
 class CropAndResize(RegionPooling):
     """Regions of interest cut out and resampled to one size.
 

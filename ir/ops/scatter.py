@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ...errors import ShapeError
@@ -13,6 +12,7 @@ from ..dim import Dim, Poly
 from ..graph import Inputs
 from ..known import Item, Known, Quotient, indices, maximum, minimum, strides_of
 from ..op import Folded, Kind, Op, Types, count, known, normal_axis, tensor
+from ..record import frozen
 from ..traffic import moved, stored
 from ..types import DType, TensorType
 from .gather import position
@@ -53,7 +53,7 @@ def reduced(reduction: str, old: Item, new: Item) -> Item:
     return function(old, new)
 
 
-@dataclass(frozen=True)
+@frozen
 class Scattering(Op):
     """Updates written into a copy of ``data`` where indices say.
 
@@ -88,7 +88,7 @@ class Scattering(Op):
         return {"d": d, "i": i, "u": u}
 
 
-@dataclass(frozen=True)
+@frozen
 class ScatterElements(Scattering):
     """One update for each index along an axis. Source: ONNX ScatterElements-18, Scatter-9."""
 
@@ -121,7 +121,7 @@ class ScatterElements(Scattering):
         return (Known.of(data.shape, items),)
 
 
-@dataclass(frozen=True)
+@frozen
 class ScatterND(Scattering):
     """Slices updated where index vectors point. Source: ONNX ScatterND-18."""
 
@@ -160,7 +160,7 @@ class ScatterND(Scattering):
         return (Known.of(data.shape, items),)
 
 
-@dataclass(frozen=True)
+@frozen
 class TensorScatter(Op):
     """New entries written into a cache in place, as keys and values are.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cmp_to_key
 from typing import ClassVar
 
@@ -15,6 +14,7 @@ from ..fresh import data_extent
 from ..graph import Inputs
 from ..known import Item, Known, indices, strides_of
 from ..op import Folded, Kind, Op, Types, count, known, normal_axis, tensor
+from ..record import frozen
 from ..traffic import lesser, moved, stored, taken
 from ..types import DType, TensorType
 
@@ -45,7 +45,7 @@ def _true_positions(content: Known | None) -> list[int] | None:
     return None if None in truths else [i for i, t in enumerate(truths) if t]
 
 
-@dataclass(frozen=True)
+@frozen
 class Compress(Op):
     """The slices of an axis, or the elements, for which a condition holds.
 
@@ -137,7 +137,7 @@ class NonZero(Op):
         return {"e": count(tensor(ins, 0))}
 
 
-@dataclass(frozen=True)
+@frozen
 class Unique(Op):
     """Different elements, or different slices of an axis, and where they are.
 
@@ -214,7 +214,7 @@ class Unique(Op):
         return Work(alu=e) if tensor(ins, 0).dtype.is_float else Work(integer=e)
 
 
-@dataclass(frozen=True)
+@frozen
 class UniqueInOrder(Unique):
     """Different elements of a vector in the order in which they come.
 
@@ -236,7 +236,7 @@ class UniqueInOrder(Unique):
         return (y, *others[1:])
 
 
-@dataclass(frozen=True)
+@frozen
 class TopK(Op):
     """The k largest or smallest elements along an axis, and their indices.
 
@@ -329,7 +329,7 @@ def _order(column: tuple[Item, ...], largest: bool) -> list[int] | None:
         return None
 
 
-@dataclass(frozen=True)
+@frozen
 class NonMaxSuppression(Op):
     """Boxes kept after dropping those that overlap a better one.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ...errors import ShapeError
 from ..contents import agreed, elements, or_data, picked, small_shape
@@ -14,13 +13,14 @@ from ..graph import Inputs, Value
 from ..join import all_items, is_data_dependent, sequence_type, upper
 from ..known import Known
 from ..op import Folded, Kind, Op, Types, has, known, normal_axis, tensor
+from ..record import frozen
 from ..traffic import moved, stored
 from ..types import MAX_ITEMS, DType, SequenceType, TensorType, Type
 from .container import contents_of, sequence, sequence_contents
 from .slice import Concat
 
 
-@dataclass(frozen=True)
+@frozen
 class SplitToSequence(Op):
     """A sequence of parts of a tensor, cut along an axis.
 
@@ -109,7 +109,7 @@ class SplitToSequence(Op):
         return moved([data], [data])
 
 
-@dataclass(frozen=True)
+@frozen
 class ConcatFromSequence(Op):
     """The elements of a sequence one after the other, or stacked along a new axis.
 

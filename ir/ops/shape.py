@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ...errors import ShapeError
@@ -15,11 +14,12 @@ from ..fresh import data_extent
 from ..graph import Inputs
 from ..known import MAX_ELEMENTS, Item, Known
 from ..op import Folded, Kind, Op, Types, count, known, tensor
+from ..record import frozen
 from ..traffic import moved, stored
 from ..types import DType, TensorType
 
 
-@dataclass(frozen=True)
+@frozen
 class Shape(Op):
     """The operand's extents, from axis ``start`` up to ``end``.
 
@@ -82,7 +82,7 @@ class Size(Op):
         return NO_TRAFFIC
 
 
-@dataclass(frozen=True)
+@frozen
 class Constant(Op):
     """A tensor that the model states.
 
@@ -143,7 +143,7 @@ class Constant(Op):
         return NO_TRAFFIC
 
 
-@dataclass(frozen=True)
+@frozen
 class ConstantOfShape(Op):
     """A tensor of one value.
 
@@ -188,7 +188,7 @@ def _extent_of(item: Item) -> Item:
     return int(item) if isinstance(item, float) and item.is_integer() else item
 
 
-@dataclass(frozen=True)
+@frozen
 class Range(Op):
     """Numbers from ``start`` up to ``limit``, ``delta`` apart.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ...errors import ShapeError
@@ -13,6 +12,7 @@ from ..dim import Dim, interval
 from ..fresh import data_extent
 from ..graph import Inputs
 from ..op import Kind, Op, Types, count, each_once, has, known, known_ints, normal_axis, tensor
+from ..record import frozen
 from ..types import DType, TensorType, element_count
 from .cast import dtype_of
 from .exact import checked
@@ -39,7 +39,7 @@ def log2_floor(extent: Dim) -> int:
     return 0 if lo is None or lo < 1 else lo.bit_length() - 1
 
 
-@dataclass(frozen=True)
+@frozen
 class DFT(Op):
     """Discrete Fourier transform along one axis.
 
@@ -105,7 +105,7 @@ class DFT(Op):
         return {"b": b, "n": n, "l": log2_floor(n), "d": 2 if self.onesided else 1}
 
 
-@dataclass(frozen=True)
+@frozen
 class STFT(Op):
     """Fourier transforms of overlapping frames of a signal.
 
@@ -159,7 +159,7 @@ class STFT(Op):
         return {"b": shape[0], "k": shape[1], "f": f, "l": log2_floor(f), "d": d, "w": w}
 
 
-@dataclass(frozen=True)
+@frozen
 class MelWeightMatrix(Op):
     """Weights that bring the bins of a Fourier transform to the mel scale.
 
@@ -187,7 +187,7 @@ class MelWeightMatrix(Op):
         return (TensorType(self.output_datatype, (rows, columns)),)
 
 
-@dataclass(frozen=True)
+@frozen
 class Window(Op):
     """A window function of ``size`` samples.
 
@@ -242,7 +242,7 @@ class BlackmanWindow(Window):
     cosines = 2
 
 
-@dataclass(frozen=True)
+@frozen
 class ImageDecoder(Op):
     """Decodes an encoded image; its extents are in the stream.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 
 from ...errors import ShapeError
@@ -14,6 +13,7 @@ from ..fresh import data_extent
 from ..graph import Inputs
 from ..known import Item, Known
 from ..op import Folded, Kind, Op, Types, has, known, normal_axis, tensor
+from ..record import frozen
 from ..traffic import moved, stored
 from ..types import Shape, TensorType
 
@@ -173,7 +173,7 @@ class Slice(Part):
         return () if ranges is None else (data,)
 
 
-@dataclass(frozen=True)
+@frozen
 class Split(Part):
     """The operand cut along one axis.
 
@@ -231,7 +231,7 @@ class Split(Part):
         return tuple(parts)
 
 
-@dataclass(frozen=True)
+@frozen
 class Concat(Op):
     """Operands one after the other along an axis.
 

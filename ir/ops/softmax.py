@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ..definition import Attributes
@@ -11,13 +10,14 @@ from ..dim import Dim
 from ..graph import Inputs
 from ..op import Kind, Op, Types, count, has, normal_axis, tensor
 from ..problem import Rows
+from ..record import frozen
 from ..types import TensorType, element_count
 
 ADAPTED_FROM = 13
 """Since this opset version the axis alone is normalised; before, all axes from it on."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Softmax(Op):
     """Exponentials along ``axis`` divided by their sum.
 
@@ -90,7 +90,7 @@ class Hardmax(Softmax):
     formulas: ClassVar[Mapping[str, str]] = {"alu": "2*e"}
 
 
-@dataclass(frozen=True)
+@frozen
 class BiasSoftmax(Softmax):
     """Softmax of ``data + bias``.
 
@@ -114,7 +114,7 @@ class BiasSoftmax(Softmax):
         return attrs
 
 
-@dataclass(frozen=True)
+@frozen
 class NegativeLogLikelihoodLoss(Op):
     """Weighted negative of the elements of ``input`` at the labels, reduced.
 
@@ -158,7 +158,7 @@ def _labels(ins: Inputs) -> Dim:
     return 0 if labels is None else element_count(labels)
 
 
-@dataclass(frozen=True)
+@frozen
 class SoftmaxCrossEntropyLoss(Op):
     """Negative log-likelihood of the softmax of ``scores``.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ..dim import dim_max
@@ -11,6 +10,7 @@ from ..fresh import data_extent
 from ..graph import Inputs
 from ..known import Item
 from ..op import Kind, Op, Types, tensor
+from ..record import frozen
 from ..types import DType, TensorType
 from .elementwise import Elementwise
 from .exact import checked
@@ -29,7 +29,7 @@ class StringConcat(Elementwise):
         return lambda x, y: f"{x}{y}"
 
 
-@dataclass(frozen=True)
+@frozen
 class RegexFullMatch(Elementwise):
     """Whether each string matches a pattern entirely.
 
@@ -49,7 +49,7 @@ class RegexFullMatch(Elementwise):
     pattern: str = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class StringSplit(Op):
     """Substrings of each string, padded to the longest list, and how many there are.
 
@@ -75,7 +75,7 @@ class StringSplit(Op):
         return split, TensorType(DType.I64, shape)
 
 
-@dataclass(frozen=True)
+@frozen
 class StringNormalizer(Op):
     """Stop words removed, case changed.
 
@@ -103,7 +103,7 @@ class StringNormalizer(Op):
         return (TensorType(DType.STR, (*shape[:-1], stay)),)
 
 
-@dataclass(frozen=True)
+@frozen
 class TfIdfVectorizer(Op):
     """Counts or weights of n-grams.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ...errors import ShapeError
 from ..contents import elements, or_data, reshaped
@@ -11,6 +10,7 @@ from ..dim import Dim, Poly, dim_max, interval, same
 from ..fresh import data_extent
 from ..graph import Inputs
 from ..op import UNRANKED, Folded, Kind, Op, Types, known, normal_axis, tensor
+from ..record import frozen
 from ..types import Shape, TensorType, Type, element_count
 
 
@@ -68,7 +68,7 @@ def _free_extents(dims: Sequence[Dim | None], total: Dim | None) -> Shape:
     return tuple(data_extent(hi, 1 if filled else 0) if d is None else d for d in dims)
 
 
-@dataclass(frozen=True)
+@frozen
 class Reshape(View):
     """Another shape for the same elements.
 
@@ -113,7 +113,7 @@ class Reshape(View):
         return wanted
 
 
-@dataclass(frozen=True)
+@frozen
 class Flatten(View):
     """A matrix: extents before ``axis`` multiplied, and those from it on.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from ..definition import Positive
 from ..dim import Dim
@@ -11,13 +10,14 @@ from ..graph import Inputs
 from ..known import Known
 from ..op import Kind, Op, Types, first_dtype, has, known, tensor
 from ..problem import Product
+from ..record import frozen
 from ..types import DType, Shape, TensorType
 from .epilogue import activation_cost
 from .matmul import contract
 from .window import product
 
 
-@dataclass(frozen=True)
+@frozen
 class WeightOnly(Op):
     """A product of activations with weights that are unpacked to the activations' type.
 
@@ -67,7 +67,7 @@ class WeightOnly(Op):
         return Product(1, e["b"], e["n"], e["k"], False, *self.packing()) if e else None
 
 
-@dataclass(frozen=True)
+@frozen
 class MatMulNBits(WeightOnly):
     """Product with a weight of 2, 4 or 8 bits in blocks along k, each with a scale.
 
@@ -102,7 +102,7 @@ class MatMulNBits(WeightOnly):
         return DType.I8 if self.accuracy_level == 4 else None
 
 
-@dataclass(frozen=True)
+@frozen
 class MatMulBnb4(WeightOnly):
     """Product with a weight of 4-bit FP4 or NF4 codes.
 
@@ -134,7 +134,7 @@ class MatMulBnb4(WeightOnly):
         return 1
 
 
-@dataclass(frozen=True)
+@frozen
 class MatMulFpQ4(WeightOnly):
     """Product with a pre-packed 4-bit weight whose shape is an operand.
 
@@ -158,7 +158,7 @@ class MatMulFpQ4(WeightOnly):
         return 4, 0
 
 
-@dataclass(frozen=True)
+@frozen
 class MatMulBlockQuantizedFp8Weight(WeightOnly):
     """Product with an 8-bit float weight scaled by blocks.
 
@@ -188,7 +188,7 @@ class MatMulBlockQuantizedFp8Weight(WeightOnly):
         return int(has(ins, 4))
 
 
-@dataclass(frozen=True)
+@frozen
 class MatMulBlockQuantizedFp4Weight(WeightOnly):
     """Product with a 4-bit float weight, two in a byte, scaled by blocks and as a whole.
 
@@ -218,7 +218,7 @@ RMS_NORM = 4
 """Square and addition, product with the reciprocal root, product with the scale."""
 
 
-@dataclass(frozen=True)
+@frozen
 class MatMulNBitsMlp(Op):
     """Gate and up projections in few bits, ``activation(gate) * up``, after an optional norm.
 
@@ -261,7 +261,7 @@ class MatMulNBitsMlp(Op):
         return {"b": product(a[:-1]), "n": self.N, "k": self.K, "x": x, "y": sfu, "z": z}
 
 
-@dataclass(frozen=True)
+@frozen
 class MatMulNBitsQkv(Op):
     """Norm, then the query, key and value projections in few bits.
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ...errors import ShapeError
 from ..cost import Traffic
 from ..dim import same
 from ..fresh import data_extent
 from ..graph import Inputs
 from ..op import Kind, Op, Types, tensor
+from ..record import frozen
 from ..traffic import moved, stored
 from ..types import TensorType
 
 
-@dataclass(frozen=True)
+@frozen
 class WordConvEmbedding(Op):
     """Characters of words looked up, convolved along the word, and reduced to the largest.
 

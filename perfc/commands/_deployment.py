@@ -17,7 +17,7 @@ from ._names import Names
 from ._options import dim_option, names_in, names_of, parse_dims
 
 if TYPE_CHECKING:
-    from perfc.api import Report
+    from perfc.api import Model, Report
     from perfc.check.config import Config
     from perfc.deployment import Deployment
     from perfc.ir.graph import Module
@@ -346,7 +346,7 @@ class DeploymentOptions:
 
     def report(
         self,
-        model: object,
+        model: Model,
         deployment: Deployment | None = None,
         *,
         predictor: str = "",

@@ -7,7 +7,7 @@ that the command writes, or of another than the one asked for, is an error befor
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec, TypeVar, cast
@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar, cast
 import click
 from click.core import ParameterSource
 
-from perfc.errors import ModelError
+from perfc.formats import fitting, misnamed
+from perfc.whole_file import write_output
 
 if TYPE_CHECKING:
     import os
@@ -23,27 +24,6 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 C = TypeVar("C", bound=Callable[..., object])
-
-TEXT = (".txt", ".text", ".log")
-SUFFIXES: Mapping[str, tuple[str, ...]] = {
-    "text": TEXT,
-    "json": (".json",),
-    "markdown": (".md", ".markdown"),
-    "csv": (".csv",),
-    "html": (".html", ".htm"),
-    "svg": (".svg",),
-    "sarif": (".sarif", ".json"),
-    "junit": (".xml",),
-    "github": TEXT,
-    "gitlab": (".json",),
-    "trace": (".json",),
-    "ir": (".pir", *TEXT),
-    "onnx": (".onnx", ".onnx.gz"),
-    "target": (".toml",),
-}
-"""Endings of names by format, the usual one first."""
-NAMED = frozenset({"target"})
-"""Formats whose files are found by their suffix; names without one may hold any other format."""
 
 
 class OutputFile(click.Path):
@@ -68,19 +48,6 @@ class OutputFile(click.Path):
         if not fitting(path, self.forms):
             self.fail(misnamed(path, self.forms), param, ctx)
         return path
-
-
-def fitting(path: Path, forms: Sequence[str]) -> list[str]:
-    """The formats that the name of a file allows."""
-    name = path.name.lower()
-    bare = not path.suffix
-    return [f for f in forms if name.endswith(SUFFIXES[f]) or (bare and f not in NAMED)]
-
-
-def misnamed(path: Path, forms: Sequence[str], asked: str = "any format it writes") -> str:
-    """What is wrong with a name, and which suffixes are right, in one line."""
-    right = ", ".join(f"{SUFFIXES[form][0]} {form}" for form in forms)
-    return f"{path.name!r} is not named as {asked}: {right}"
 
 
 def output_format(asked: str | None, output: Path | None, forms: Sequence[str]) -> str:
@@ -192,17 +159,3 @@ def deliver(content: str, output: Path | None) -> None:
         return
     sys.stdout.flush()
     sys.stdout.buffer.write(content.encode())
-
-
-def write_output(path: Path, content: str) -> None:
-    """Write what a command was asked for, in one step.
-
-    Raises:
-        ModelError: it cannot be written.
-    """
-    from perfc.whole_file import write_whole
-
-    try:
-        write_whole(path, content.encode())
-    except OSError as error:
-        raise ModelError(error.strerror or "cannot be written", where=str(path)) from None

@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING
 import click
 
 from perfc.errors import ParseError
+from perfc.presentation import WIDTH
 
 from ._output import emit
 
 if TYPE_CHECKING:
     from perfc.report import Format, Views
 
-PIPED_WIDTH = 120
-"""Columns of text that no terminal shows, unless COLUMNS says otherwise."""
+PIPED_WIDTH = WIDTH
+"""Columns of text in a pipe, unless COLUMNS says otherwise."""
 
 
 def parse_values(bindings: tuple[str, ...]) -> dict[str, object]:

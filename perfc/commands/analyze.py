@@ -9,6 +9,7 @@ import click
 
 from perfc.errors import ModelError, PassError, PerfcError, VerifyError
 from perfc.plain_text import say
+from perfc.presentation import FORMATS
 
 from ._deployment import DeploymentOptions, deployment_options
 from ._options import names_in
@@ -17,12 +18,13 @@ from ._progress import Progress
 from ._report import UNSET, Colour, color_option, parse_top, parse_views, show
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from perfc.api import Report
     from perfc.passes.manager import Instrument
     from perfc.report import Views
 
 INCOMPLETE = 3
-FORMATS = ("text", "json", "markdown", "csv", "trace", "html")
 STANDARD_INPUT = "-"
 LONGEST_INPUT_BYTES = 2 << 30
 """No protobuf message is longer."""
@@ -69,7 +71,8 @@ def command(
 
     MODEL is .onnx, .onnx.gz or ONNX text, or - for standard input; of the weights only constants
     of a few KiB are read. Text is one screen with the answer; --full has all that is known.
-    Several targets, as in -t a100,h100, give one row each, as `perfc compare` does.
+    Several targets, as in -t a100,h100, give one row each, as `perfc compare` does; the HTML page
+    is of the first, with the others beside it.
     """
     from perfc.passes.manager import Timing
 
@@ -135,16 +138,49 @@ def side_by_side(
 
     if form not in compare.FORMATS:
         raise click.UsageError(f"{form} is of one target; several give one table")
+    if form == HTML and is_one_page(options):
+        return beside_others(options, model, output, predict=predict)
     source = standard_input() if model == STANDARD_INPUT else model
     compare.show(compare.compared(options, (source,), predict=predict), form, output)
     return 0
 
 
-def deliver_page(report: Report, views: Views, output: Path | None) -> None:
+def is_one_page(options: DeploymentOptions) -> bool:
+    """Whether one page holds all that is named: a few targets, one runtime and one precision."""
+    from perfc.html.what_if import MOST_TARGETS
+
+    ways = [names_in(text or "") for text in (options.runtime, options.dtype)]
+    target = options.deployment(is_several=True).target if max(map(len, ways)) <= 1 else ""
+    return bool(target) and len(options.machines(target)) <= MOST_TARGETS
+
+
+def beside_others(
+    options: DeploymentOptions, model: str, output: Path | None, *, predict: bool
+) -> int:
+    """The page of the first target named, with the others beside it."""
+    from dataclasses import replace
+
+    from perfc.report import collect
+
+    how = options.deployment(is_several=True)
+    first, *others = options.machines(how.target)
+    source = standard_input() if model == STANDARD_INPUT else model
+    try:
+        report = options.report(source, replace(how, target=str(first.path)))
+    except PerfcError as error:
+        raise located(error, model) from error
+    views = collect(report, predict=predict)
+    deliver_page(report, views, output, [str(m.path) for m in others])
+    return 0
+
+
+def deliver_page(
+    report: Report, views: Views, output: Path | None, targets: Sequence[str] = ()
+) -> None:
     """Write the page of charts."""
     from perfc.html import page
 
-    deliver(page(report, views), output)
+    deliver(page(report, views, targets), output)
 
 
 def located(error: PerfcError, model: str) -> PerfcError:

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import click
 
+from perfc.whole_file import write_output
+
 from ._deployment import DeploymentOptions, deployment_options
-from ._output import OutputFile, output_option, write_output
+from ._output import OutputFile, output_option
 
 
 @click.command("annotate")

@@ -8,11 +8,12 @@ from pathlib import Path
 import click
 
 from perfc.plain_text import say
+from perfc.whole_file import write_output
 
 from ._budgets import budgets_of
 from ._deployment import DeploymentOptions, config_option, deployment_options
 from ._document import show_document
-from ._output import emit, format_options, write_output
+from ._output import emit, format_options
 
 UNREADABLE = 2
 

@@ -8,17 +8,21 @@ from dataclasses import field
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Unpack
 
-from perfc.api import analyze
+from perfc.api import Model, analyze
 from perfc.choice import member
 from perfc.deployment import Deployment, DeploymentKeywords
 from perfc.errors import ParseError
+from perfc.frontend.torch_module import exported, is_torch_module
 from perfc.ir.record import record
 from perfc.machine import load_machine
+from perfc.presentation import WIDTH, data_frame
 from perfc.report import Verdict
 
 from .prices import HourlyPrice, Prices
 
 if TYPE_CHECKING:
+    import pandas
+
     from perfc.machine import Machine
 
 MILLION = 1e6
@@ -146,6 +150,31 @@ class Comparison:
     slo_s: float | None
     is_predicted: bool
 
+    def __repr__(self) -> str:
+        """The table that ``perfc compare`` prints."""
+        from perfc.report import text
+
+        from .views import document
+
+        return text.render(document(self), WIDTH).rstrip()
+
+    def to_dict(self) -> dict[str, object]:
+        """The JSON document, schema ``perfc-compare/1``."""
+        from .views import tree
+
+        return tree(self)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A row each in the order asked for; columns as ``-o machines.csv`` names them.
+
+        Raises:
+            MissingExtraError: pandas is not installed.
+        """
+        from .views import FIELDS
+
+        rows = [[field.value(row) for field in FIELDS] for row in self.rows]
+        return data_frame([field.name for field in FIELDS], rows)
+
     @property
     def holds(self) -> bool:
         """Whether some row is expected to be in time; true where no time was said."""
@@ -212,8 +241,9 @@ def compare(
 
 
 def compare_models(
-    models: Any,
+    models: Model | Sequence[Model],
     targets: Sequence[str],
+    input: Sequence[int] | None = None,
     *,
     order: str = "time",
     slo_s: float | None = None,
@@ -227,6 +257,7 @@ def compare_models(
     Args:
         models: what ``perfc.analyze`` takes, or a list of such.
         targets: names or files of the machines.
+        input: extents of one example of a PyTorch module.
         order: of the rows: ``time``, ``floor``, ``throughput``, ``energy``, ``memory``, ``price``,
             ``target`` or ``given``.
         slo_s: time that a run may take, in seconds.
@@ -241,7 +272,10 @@ def compare_models(
     if not targets or isinstance(targets, str):
         raise ParseError("targets are a list of names", hint='["a100", "h100"]')
     how = (deployment or Deployment()).stated({**keywords})
-    several = models if isinstance(models, list | tuple) else [models]
+    several = [
+        exported(model, input) if is_torch_module(model) else model
+        for model in (models if isinstance(models, list | tuple) else [models])
+    ]
     settings = [Setting(model, how, dict(values or {})) for model in several]
     machines = [load_machine(target) for target in targets]
     wanted = member(Order, order, "order")

@@ -19,8 +19,12 @@ from perfc.version import __version__
 from .blocks import SectionBlock, section_block
 from .comparison import Comparison, comparison_payload, pair_table, rows
 from .payload import Json, payload, text
+from .verdict import VerdictBlock, verdict_block
+from .what_if import what_ifs
 
 if TYPE_CHECKING:
+    from jinja2 import Environment
+
     from perfc.api import Report
 
 ECHARTS = "6.1.0"
@@ -34,8 +38,12 @@ SCRIPTS = (
     "modules",
     "memory",
     "graph",
+    "whatif",
     "details",
+    "search",
+    "export",
     "keyboard",
+    "link",
 )
 """Files of ``scripts/`` in the order in which they run."""
 CHARTS = ("roofline", "modules", "kernels", "graph", "memory")
@@ -48,21 +56,25 @@ PRINTED = 20
 """Kernels on paper, slowest first."""
 
 
-def page(report: Report, views: Views) -> str:
+def page(report: Report, views: Views, targets: Sequence[str] = ()) -> str:
     """One analysis as an HTML document without any reference to the outside.
 
     Args:
         report: what ``perfc.analyze`` returned.
         views: the views collected from it, which every other format shows too.
+        targets: names or files of other machines to stand beside it.
+
+    Raises:
+        TargetError: no such target.
     """
     sections = document(views, NAMES, PRINTED).sections
     blocks = {s.name: section_block(s) for s in sections if s.name != "ceilings"}
     assumptions = blocks.pop("assumptions")
-    above = [blocks.pop(n) for n in ("summary", "prediction") if n in blocks]
     tables = Tables(blocks.pop("kernels"), blocks.pop("memory"))
     below = [*blocks.values(), assumptions]
-    data: Json = {"reports": [payload(report, views)]}
-    return rendered(headline(views), above, tables, below, data)
+    others = what_ifs(report, targets, predict=views.prediction is not None)
+    data: Json = {"reports": [payload(report, views)], "what_if": others}
+    return rendered(headline(views), [], tables, below, data, verdict_block(views))
 
 
 def comparison_page(found: Comparison) -> str:
@@ -97,15 +109,20 @@ def rendered(
     tables: Tables,
     below: Sequence[SectionBlock],
     data: Json,
+    verdict: VerdictBlock | None = None,
 ) -> str:
-    """The template filled in."""
+    """The template filled in; a verdict, where there is one, stands first."""
     linked = [b.name for b in below if b.name in LINKED]
+    has_what_if = data.get("what_if") is not None
+    first = ["verdict"] if verdict else [b.name for b in above[:1]]
     return filled(
         "report.html.j2",
         title,
         data,
         SCRIPTS,
-        places=[*(b.name for b in above[:1]), *CHARTS, *linked],
+        places=[*first, *CHARTS, *(["what-if"] if has_what_if else []), *linked],
+        has_what_if=has_what_if,
+        verdict=verdict,
         above=above,
         below=below,
         folded=FOLDED,
@@ -151,25 +168,33 @@ def chart_page(
 
 def filled(name: str, title: str, data: Json, scripts: Sequence[str], **more: object) -> str:
     """A template of this package with its style, scripts and data."""
-    from jinja2 import Environment, FunctionLoader, StrictUndefined
     from markupsafe import Markup
 
     every = (asset("echarts/echarts.min.js"), own_script(tuple(scripts)))
+    return (
+        environment()
+        .get_template(name)
+        .render(
+            title=text(title),
+            version=__version__,
+            echarts=ECHARTS,
+            policy=policy(every),
+            style=Markup(asset("style.css")),
+            data=Markup(inert(data)),
+            scripts=[Markup(s) for s in every],
+            notices=[asset("echarts/NOTICE"), asset("echarts/LICENSE-d3")],
+            **more,
+        )
+    )
+
+
+@cache
+def environment() -> Environment:
+    """What templates are read by; one for all pages, whose parts are imported once."""
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+
     # names end in .j2, so that nothing but this would escape what files call their nodes
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, loader=FunctionLoader(asset)
-    )
-    return environment.get_template(name).render(
-        title=text(title),
-        version=__version__,
-        echarts=ECHARTS,
-        policy=policy(every),
-        style=Markup(asset("style.css")),
-        data=Markup(inert(data)),
-        scripts=[Markup(s) for s in every],
-        notices=[asset("echarts/NOTICE"), asset("echarts/LICENSE-d3")],
-        **more,
-    )
+    return Environment(autoescape=True, undefined=StrictUndefined, loader=FunctionLoader(asset))
 
 
 def inert(data: Json) -> str:

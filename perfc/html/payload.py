@@ -22,6 +22,7 @@ from .wiring import Wiring, wiring
 
 if TYPE_CHECKING:
     from perfc.api import Report
+    from perfc.ir.graph import Value
 
 LONGEST = 300
 """Characters of a name: names come from files nobody vouches for."""
@@ -227,6 +228,7 @@ def graph(report: Report, wires: Wiring) -> Json:
     return {
         "names": [text(n.name) for n in wires.nodes],
         "ops": ops,
+        **values(wires),
         "kernel": [-1 if k is None else k for k in wires.kernels],
         "anchor": anchors,
         "home": home,
@@ -235,6 +237,26 @@ def graph(report: Report, wires: Wiring) -> Json:
         "scopes": list(scopes(modules, number_of, home, wires)),
         "whole": {"x": whole.x, "y": whole.y, "edges": [v for e in wires.edges for v in e]},
     }
+
+
+def values(wires: Wiring) -> Json:
+    """Names of values, each at the node that writes it, else at the first that reads it.
+
+    A tab in front stands for the name of that node: most values are called like their writer.
+    """
+    places: dict[Value, int] = {v: i for i, n in enumerate(wires.nodes) for v in n.results}
+    for i, n in enumerate(wires.nodes):
+        for v in n.inputs:
+            if v is not None:
+                places.setdefault(v, i)
+
+    named = [(v.name, i) for v, i in places.items() if v.name]
+
+    def name(k: int) -> str:
+        own, node = named[k][0], wires.nodes[named[k][1]].name
+        return f"\t{text(own.removeprefix(node))}" if node and own.startswith(node) else text(own)
+
+    return {"values": interned(name, len(named)), "value_of": [i for _, i in named]}
 
 
 def op_of(wires: Wiring, i: int) -> str:

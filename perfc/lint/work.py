@@ -6,12 +6,16 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from perfc.deployment import Deployment
 from perfc.errors import ModelError, PerfcError
 from perfc.ir.record import record
 
 from .engine import Linted, Linter, Outcome
+
+if TYPE_CHECKING:
+    from perfc.api import Model
 
 HEAD = "HEAD"
 SUFFIXES = (".onnx", ".onnx.gz")
@@ -33,7 +37,7 @@ class Work:
     values: Mapping[str, object]
     revision: str = ""
 
-    def lint(self, path: str, model: object = None) -> Linted:
+    def lint(self, path: str, model: Model | None = None) -> Linted:
         """What is found in the model at ``path``, or in ``model`` in its place.
 
         Raises:

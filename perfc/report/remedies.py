@@ -9,7 +9,7 @@ from perfc.errors import PerfcError
 from perfc.ir.record import record
 from perfc.ir.types import DType, TensorType
 from perfc.passes.roofline import GRAPH_GAP
-from perfc.passes.runtimes import Launch, Steps, of_steps, recorded, runtime
+from perfc.passes.runtimes import Framework, Launch, Steps, of_steps, recorded, runtime, tables
 
 from .names import runtime_title
 from .units import Unit, quantity
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 
 LARGER = 2
 """Times the batch that is tried."""
-COMPILED = "tensorrt"
-"""The runtime that fuses most, on machines of its maker."""
-
 RECORDED = "launches recorded in a CUDA graph"
 
 
@@ -99,8 +96,9 @@ def runtimes(report: Report) -> Iterator[str]:
         graph = recorded(now)
         yield from () if graph is None else (graph.name,)
         yield of_steps(Steps.COMPILED).name
-    elif now.name != COMPILED and now.launch is not Launch.GRAPH:
-        yield from (COMPILED,) if report.machine.vendor == "NVIDIA" else ()
+    elif now.launch is not Launch.GRAPH and report.machine.vendor == "NVIDIA":
+        # the compiler of the machine's maker
+        yield from (table.name for table in tables() if table.framework is Framework.TENSORRT)
 
 
 def batch_symbol(report: Report) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from perfc.ir.record import record
 from perfc.plain_text import printable
 
 from .amounts import ratio
@@ -51,7 +52,7 @@ def lines(views: Views, width: int, top: int | None = KINDS) -> Iterator[Line]:
         top: kinds of kernels shown, those that take most first; None for all.
     """
     room = max(min(width, WIDEST), 40)
-    first = [*titles(views, room), (), *facts(views.verdict, room)]
+    first = [*titles(views, room), (), *aligned([*facts_of(views.verdict)], room)]
     first += limit_lines(views.verdict.limits, room)
     kinds = sorted(groups(views.kernels), key=lambda g: (-g.predicted_s, g.first.index))
     left = MOST_LINES - len(first) - MARGINS
@@ -97,16 +98,41 @@ def verdict_line(verdict: Verdict) -> str:
     return printable(f"{v.model} on {v.machine}: {', '.join(parts)}")
 
 
-def titles(views: Views, width: int) -> Iterator[Line]:
-    """Model, machine, sizes, runtime and precision; as many lines as that takes."""
+def summary_lines(views: Views) -> tuple[str, str, str]:
+    """The answer in three lines: what runs where, how long it takes, what it could take."""
+    v = views.verdict
+    model, machine, *parts = (printable(elided(part, WIDEST)) for part in running(views))
+    first = f"{'expected' if v.is_predicted else 'time'} {time_words(v)} a run"
+    if v.is_predicted:
+        first += f" (nine in ten: {span(v.expected.low, v.expected.high, Unit.SECOND)})"
+    takes = [first]
+    if v.time_s > 0:
+        takes.append(throughput_words(v))
+    if v.confidence is not None:
+        takes.append(f"confidence {v.confidence.grade.value}")
+    needed, room, _ = memory_words(v)
+    could = [f"at best {quantity(v.floor_s, Unit.SECOND)}"]
+    could += [f"limited by {v.limits[0].title}"] if v.limits else []
+    could.append(f"memory {needed} {room.partition(':')[0]}" if ":" in room else f"memory {needed}")
+    title = " · ".join([f"{model} on {machine}", *parts])
+    return title, f"  {', '.join(takes)}", f"  {', '.join(could)}"
+
+
+def running(views: Views) -> list[str]:
+    """Model, machine, sizes, runtime and precision."""
     a, v = views.assumptions, views.verdict
     sizes = [f"{s.label} {s.value}" for s in a.symbols if s.origin != "data"]
     shown = [*sizes[:3], f"{len(sizes) - 3} more sizes"] if len(sizes) > 4 else sizes
     types = {k.dtype for k in views.kernels if (k.mac.value or 0) > 0}
     own = ", ".join(sorted(types)) or "its own types"
     precision = a.dtype or (f"{own} (TF32)" if a.tf32 and uses_tf32(views) else own)
-    parts = [v.machine, *shown, v.runtime, precision]
-    line, style = printable(elided(v.model, width - 4)), Style.TITLE
+    return [v.model, v.machine, *shown, v.runtime, precision]
+
+
+def titles(views: Views, width: int) -> Iterator[Line]:
+    """What runs where; as many lines as that takes."""
+    model, *parts = running(views)
+    line, style = printable(elided(model, width - 4)), Style.TITLE
     for separator, part in zip((" on ", *([" · "] * len(parts))), parts, strict=False):
         words = printable(elided(part, width - 4))
         if columns_of(line) + columns_of(separator + words) > width:
@@ -140,41 +166,56 @@ def throughput_words(verdict: Verdict) -> str:
     return f"{number} {verdict.throughput.item.value}/s"
 
 
-def facts(v: Verdict, width: int) -> Iterator[Line]:
-    """Expected, confidence, at best, memory, energy: label, number, words."""
-    rows: list[tuple[str, str, str, Style]] = []
+@record
+class Fact:
+    """One figure of the answer.
+
+    Args:
+        label: what it is.
+        number: with its unit, or a grade.
+        words: what is to be said of it.
+        style: of the number.
+    """
+
+    label: str
+    number: str
+    words: str
+    style: Style
+
+
+def facts_of(v: Verdict) -> Iterator[Fact]:
+    """Expected, confidence, at best, memory, energy."""
     if v.is_predicted:
         ends = span(v.expected.low, v.expected.high, Unit.SECOND)
         words = f"{throughput_words(v)}, nine in ten runs: {ends}"
-        rows.append(("expected", time_words(v), words, Style.NUMBER))
+        yield Fact("expected", time_words(v), words, Style.NUMBER)
     else:
         words = f"{throughput_words(v)}, at measured rates (--no-predict)"
-        rows.append(("time", time_words(v), words, Style.NUMBER))
+        yield Fact("time", time_words(v), words, Style.NUMBER)
     if v.confidence is not None:
         grade = v.confidence.grade
-        rows.append(("confidence", grade.value, v.confidence.reason, GRADES[grade]))
+        yield Fact("confidence", grade.value, v.confidence.reason, GRADES[grade])
     times = ratio(v.time_s, v.floor_s)
     above = f"{times:.1f} times less, " if times >= 1.05 else ""
     words = f"{above}no run is faster"
-    rows.append(("at best", quantity(v.floor_s, Unit.SECOND), words, Style.NUMBER))
-    rows.append(("memory", *memory_words(v)))
+    yield Fact("at best", quantity(v.floor_s, Unit.SECOND), words, Style.NUMBER)
+    yield Fact("memory", *memory_words(v))
     if v.energy is not None:
         words = f"{span(v.energy.low, v.energy.high, Unit.JOULE)} a run, of the board"
-        rows.append(("energy", quantity(v.energy.mid, Unit.JOULE), words, Style.PLAIN))
-    yield from aligned(rows, width)
+        yield Fact("energy", quantity(v.energy.mid, Unit.JOULE), words, Style.PLAIN)
 
 
-def aligned(rows: Sequence[tuple[str, str, str, Style]], width: int) -> Iterator[Line]:
+def aligned(facts: Sequence[Fact], width: int) -> Iterator[Line]:
     """Labels and numbers in columns; words that do not fit go on below themselves."""
-    labels = max(len(LIMITED_BY), *(columns_of(r[0]) for r in rows))
-    numbers = max(columns_of(r[1]) for r in rows)
+    labels = max(len(LIMITED_BY), *(columns_of(f.label) for f in facts))
+    numbers = max(columns_of(f.number) for f in facts)
     margin = len(INDENT) + labels + numbers + 2 * len(GAP)
-    for label, number, words, style in rows:
+    for fact in facts:
         head: Line = (
-            Span(f"{INDENT}{label:{labels}}{GAP}", Style.FAINT),
-            Span(padded(number, numbers, align_right=False) + GAP, style),
+            Span(f"{INDENT}{fact.label:{labels}}{GAP}", Style.FAINT),
+            Span(padded(fact.number, numbers, align_right=False) + GAP, fact.style),
         )
-        hard = UNIT.sub(rf"\1{HARD_SPACE}\2", printable(words))
+        hard = UNIT.sub(rf"\1{HARD_SPACE}\2", printable(fact.words))
         for line in wrapped(hard, max(width - margin, 20), indent=""):
             yield (*head, Span(line.replace(HARD_SPACE, " ")))
             head = (Span(" " * margin),)

@@ -84,7 +84,7 @@ def head(row: int) -> Style:
 def name_column(kinds: Sequence[Group], room: int) -> Column:
     """What kernels are called and where they are, as far as there is room."""
     labels = [printable(title_of(g.first)) for g in kinds]
-    places = [printable(place([r.anchor for r in g.rows], operator(g))) for g in kinds]
+    places = [printable(place_of(g)) for g in kinds]
     longest = max(map(columns_of, labels))
     left = room - longest - len(GAP)
     if left < LEAST_PLACE:
@@ -98,6 +98,11 @@ def name_column(kinds: Sequence[Group], room: int) -> Column:
     ]
     heading = "where the time goes" if room >= len("where the time goes") else "kernels"
     return Column((heading, *cells), False)
+
+
+def place_of(group: Group) -> str:
+    """Where equal kernels are in the model."""
+    return place([r.anchor for r in group.rows], operator(group))
 
 
 def cut(label: str, width: int) -> str:
@@ -141,10 +146,8 @@ def help_lines(useful: Sequence[Remedy], verdict: Verdict, width: int) -> Iterat
     if not useful:
         return
     rows = [remedy_cells(r, verdict) for r in useful]
-    is_batch = any(r.items > 1 for r in useful)
-    item = verdict.throughput.item.value.removesuffix("s") if is_batch else "run"
     times = Column(("expected", *(r[0] for r in rows)), True)
-    gains = Column((f"each {item}", *(r[1] for r in rows)), True)
+    gains = Column((gain_title(useful, verdict), *(r[1] for r in rows)), True)
     room = width - len(INDENT) - times.width - gains.width - 2 * len(GAP)
     cells = (fitting(r, room) for r in useful)
     names = Column((elided("what would help", room), *cells), False)
@@ -156,6 +159,12 @@ def help_lines(useful: Sequence[Remedy], verdict: Verdict, width: int) -> Iterat
             Span(f"{INDENT}{name}{GAP}{time}{GAP}", head(i)),
             Span(gain, Style.GOOD if i else Style.FAINT),
         )
+
+
+def gain_title(useful: Sequence[Remedy], verdict: Verdict) -> str:
+    """What the gains of changes are of."""
+    is_batch = any(r.items > 1 for r in useful)
+    return f"each {verdict.throughput.item.value.removesuffix('s') if is_batch else 'run'}"
 
 
 def fitting(remedy: Remedy, width: int) -> str:

@@ -100,7 +100,7 @@ CALLS: dict[str, tuple[str, ...]] = {
 NAMELESS = {
     "adapt", "calibrate", "completion", "data build", "data fetch", "data list", "data sets",
     "data stats", "eval graph",
-    "eval op", "help", "ops", *(f"op {kind}" for kind in KERNELS),
+    "eval op", "help", "init", "ops", *(f"op {kind}" for kind in KERNELS),
     "passes", "rule", "schema", "targets add", "targets list",
     "targets show", "targets validate", "train graph", "train op", "baseline update",
     "baseline write",

@@ -18,7 +18,8 @@ import onnx
 import pytest
 
 from perfc import cli
-from perfc.commands._output import SUFFIXES, OutputFile
+from perfc.commands._output import OutputFile
+from perfc.formats import SUFFIXES
 
 from .invocations import CALLS, commands, prepare
 

@@ -236,3 +236,12 @@ def test_spreadsheets_without_tables_are_one_line(tmp_path: Path) -> None:
     path.write_bytes(b"PK nothing")
     with pytest.raises(FetchError, match="no spreadsheet"):
         DeepBench().convert(tmp_path)
+
+
+@pytest.mark.parametrize("system", [{"little_endian": False}, {}, {"little_endian": 1}, [1], None])
+def test_numbers_of_another_byte_order_are_refused(system: object, tmp_path: Path) -> None:
+    head = (0x1950A86A20F9469CFC6C, 1001, system, [33.0], [])
+    path = tmp_path / "x.pt"
+    path.write_bytes(b"".join(pickle.dumps(part, protocol=2) for part in head))
+    with pytest.raises(FetchError, match="numbers of another byte order"):
+        read_torch(path)

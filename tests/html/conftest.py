@@ -94,7 +94,9 @@ class Opener:
     def __init__(self, browser: Browser, folder: Path) -> None:
         self.browser, self.folder = browser, folder
 
-    def __call__(self, text: str, *, scheme: str = "light", width: int = 1280) -> Opened:
+    def __call__(
+        self, text: str, *, scheme: str = "light", width: int = 1280, fragment: str = ""
+    ) -> Opened:
         path = self.folder / "report.html"
         path.write_text(text, encoding="utf-8")
         viewport = {"width": width, "height": 900}
@@ -103,7 +105,7 @@ class Opener:
         tab.on("request", lambda r: found.requests.append(r.url))
         tab.on("pageerror", lambda e: found.errors.append(str(e)))
         tab.on("console", lambda m: found.errors.append(m.text) if m.type == "error" else None)
-        tab.goto(path.as_uri())
+        tab.goto(path.as_uri() + fragment)
         tab.wait_for_selector("html[data-ready]")
         return found
 

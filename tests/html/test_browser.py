@@ -67,7 +67,7 @@ def test_keys_reach_everything(opened: Opener, resnet_page: str) -> None:
     found.tab.keyboard.type("maxpool")
     assert found.tab.locator("#count").inner_text().startswith("1 of")
     press("Escape")
-    assert found.tab.locator("#filter").input_value() == "maxpool", "field and table agree"
+    assert found.tab.locator("#search").input_value() == "maxpool", "field and table agree"
     assert found.tab.locator("#count").inner_text().startswith("1 of")
     press("?")
     assert found.tab.locator("#keys").is_visible()

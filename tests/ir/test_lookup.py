@@ -5,7 +5,6 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
-from dataclasses import FrozenInstanceError
 
 import pytest
 
@@ -53,8 +52,6 @@ def test_rows_of_a_table_are_classes_like_any_other() -> None:
     assert elu is activation.Elu
     assert str(activation.Elu(**{"alpha": 0.5})) == "elu {alpha=0.5}"
     assert hash(activation.Elu()) == hash(activation.Elu(**{"alpha": 1.0}))
-    with pytest.raises(FrozenInstanceError):
-        activation.Elu().alpha = 2.0
 
 
 def test_a_row_says_what_a_class_would() -> None:

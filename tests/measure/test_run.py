@@ -160,7 +160,7 @@ def test_without_any_target_nothing_is_compared_and_the_reader_is_told(
     assert "perfc calibrate -o my.toml" in text
     for word in ("floor ", "predicted", "residual  ", "generic", "badge"):
         assert word not in text.replace("floors and predictions", "")
-    content = json.loads(invoke(residual, *SHORT, "--output-format", "json").output)
+    content = json.loads(invoke(residual, *SHORT, "--output-format", "json").stdout)
     for entry in (content, content["kernels"][0]):
         assert entry["floor_s"] is entry["prediction_s"] is entry["residual_s"] is None
         assert entry["time_s"] > 0

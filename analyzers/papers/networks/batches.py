@@ -12,6 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from perfc.ir.record import frozen
+
 from ...graph.model_graph import ModelGraph
 from ...graph.rows import GraphRow, Measurements, Quantity
 
@@ -82,7 +84,7 @@ class Batch:
         return replace(self, **moved)
 
 
-@dataclass(frozen=True)
+@frozen
 class LogScale:
     """Numbers of many magnitudes as their logarithm, standardised by the rows trained on."""
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from perfc.ir.record import frozen
 
 from ...graph.model_graph import ModelGraph
 from ...graph.schema import Schema
@@ -21,7 +22,7 @@ GraphTable = Callable[[ModelGraph, float], "Array"]
 NO_GRAPH, NO_EDGES = Schema("no graph", ()), Schema("no edges", ())
 
 
-@dataclass(frozen=True)
+@frozen
 class Encoding:
     """What a network reads of a graph.
 

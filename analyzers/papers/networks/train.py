@@ -17,6 +17,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from perfc.ir.record import frozen
+
 from ...graph.predictor import Budget, Say
 from ...graph.store import write_file
 from .batches import Batch, RowBatches
@@ -32,7 +34,7 @@ CHECKPOINT, STATE, LOG = "checkpoint.safetensors", "state.json", "log.csv"
 FIELDS = ("epoch", "seconds", "loss", "validation_mape", "learning_rate")
 
 
-@dataclass(frozen=True)
+@frozen
 class TrainRecipe:
     """How a network is trained.
 
@@ -60,7 +62,7 @@ class TrainRecipe:
     checkpoint_every_s: float = 60.0
 
 
-@dataclass(frozen=True)
+@frozen
 class Trained:
     """What a training did.
 

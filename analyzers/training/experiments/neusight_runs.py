@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from perfc.errors import MissingExtraError
+from perfc.ir.record import frozen
 
 from ...artefacts.artefact import Artefact, Ready
 from ...features.rows import DataError
@@ -88,7 +89,7 @@ class Runs(Experiment):
             yield figure(mode, device, lines)
 
 
-@dataclass(frozen=True)
+@frozen
 class Timed:
     """A label with what is said of it."""
 

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perfc.ir.record import frozen
+
 from ...graph.predictor import Budget, GraphPredictor, Say, predictor
 from ...graph.rows import GraphRow, Measurements, Quantity, at_several_batches
 from ...tables.architectures import SEEDS, family
@@ -57,7 +59,7 @@ class Scored:
     row_s: float
 
 
-@dataclass(frozen=True)
+@frozen
 class GraphFigure:
     """Errors of one predictor on one slice under one protocol, the mean over its folds.
 

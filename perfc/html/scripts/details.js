@@ -29,7 +29,8 @@ onSelect((kernel) => {
     element("dt", {}, c.title), element("dd", {}, cellText(c, rows[kernel][i])))]));
   panel.replaceChildren(
     element("button", { type: "button", class: "close", onclick: () => select(null) }, "close"),
-    element("h3", {}, `${kernel}: ${kernelName(shown, kernel)}`),
+    element("h3", {}, element("a", { href: `#kernel=${kernel}`, title: "link to this kernel" }, `${kernel}`),
+      `: ${kernelName(shown, kernel)}`),
     ...ceilingBars(kernel),
     element("dl", {}, ...facts),
     nodesOf(kernel));

@@ -20,8 +20,8 @@ addEventListener("keydown", (e) => {
     const target = document.querySelector(`${links[place].getAttribute("href")} [tabindex]`);
     if (target) target.focus({ preventScroll: true });
   } else if (e.key === "/") {
-    byId("kernels").scrollIntoView();
-    byId("filter").focus({ preventScroll: true });
+    search.box.focus({ preventScroll: true });
+    search.box.select();
   } else if (e.key === "t") nextTheme();
   else if (e.key === "?") byId("keys").showModal();
   else return;

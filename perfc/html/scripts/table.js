@@ -1,4 +1,4 @@
-// The kernels: rows exist only while they are in view, so thousands cost nothing.
+// The kernels, slowest first: rows exist only while they are in view, so thousands cost nothing.
 
 const ROW = 24;
 
@@ -17,6 +17,24 @@ const table = {
 // Several kernels may share a row of two analyses, and a row may have no kernel that is left.
 table.kernelOf = (row) => (data.comparison ? data.comparison.kernels[row] : row);
 table.rowOf = (kernel) => (data.comparison && kernel !== null ? data.comparison.row_of[kernel] : kernel);
+
+// What a row is found by: its cells, and all nodes and values of its kernels.
+let findable = null;
+
+function textsOfRows() {
+  const { columns, rows } = table.source;
+  const texts = rows.map((row) => columns.map((c, i) => (c.is_numeric ? "" : row[i] ?? "")));
+  const { kernel, names, ops, value_of: valueOf } = shown.graph;
+  const add = (node, text) => {
+    const row = kernel[node] < 0 ? null : table.rowOf(kernel[node]);
+    if (row !== null && row !== undefined) texts[row].push(text);
+  };
+  names.forEach((name, node) => add(node, `${at(ops, node)} ${name}`));
+  valueOf.forEach((node, i) => add(node, valueName(i)));
+  return texts.map((parts) => parts.join(" ").toLowerCase());
+}
+
+const wordsOf = (query) => query.toLowerCase().split(/\s+/).filter((w) => w);
 
 const grid = byId("table");
 const head = element("div", { class: "row head", role: "row" });
@@ -62,14 +80,11 @@ function sortBy(column) {
 }
 
 function arrange() {
-  const words = table.query.toLowerCase().split(/\s+/).filter((w) => w);
+  const words = wordsOf(table.query);
   const rows = table.source.rows;
-  const names = table.source.columns.flatMap((c, i) => (c.is_numeric ? [] : [i]));
-  const hit = (row) => {
-    const text = names.map((i) => row[i] ?? "").join(" ").toLowerCase();
-    return words.every((w) => text.includes(w));
-  };
-  table.order = rows.flatMap((row, i) => (!words.length || hit(row) ? [i] : []));
+  if (words.length) findable ??= textsOfRows();
+  const isHit = (i) => words.every((w) => findable[i].includes(w));
+  table.order = rows.flatMap((row, i) => (!words.length || isHit(i) ? [i] : []));
   if (table.sort !== null) {
     const [c, sign] = [table.sort, table.isDown ? -1 : 1];
     const rank = (v) => (v === null ? -Infinity : v);
@@ -124,12 +139,12 @@ onSelect((kernel, from) => {
   if (kernel === null) return fill();
   let place = table.order.indexOf(table.rowOf(kernel));
   if (place < 0) {
-    byId("filter").value = table.query = "";
+    byId("search").value = table.query = "";
     arrange();
     place = table.order.indexOf(table.rowOf(kernel));
   }
   showRow(place);
-  if (from === "roofline" || from === "modules") {
+  if (["roofline", "modules", "search", "link"].includes(from)) {
     byId("kernels").scrollIntoView({ block: "start" });
   }
 });
@@ -148,11 +163,17 @@ grid.addEventListener("keydown", (e) => {
     select(table.kernelOf(table.order[table.at]), "table");
   }
 });
-byId("filter").addEventListener("input", (e) => {
-  table.query = e.target.value;
+
+function filterTable(query) {
+  table.query = query;
   grid.scrollTop = 0;
   arrange();
-});
+}
 
+// Changes come sorted by what changed most.
+if (!data.comparison) {
+  table.sort = table.source.columns.findIndex((c) => ["predicted_s", "time_s"].includes(c.name));
+  if (table.sort < 0) table.sort = null;
+}
 widths();
 arrange();

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 import pytest
@@ -28,6 +27,7 @@ from perfc.ir.ops.pool import AveragePool, LpPool, MaxPool
 from perfc.ir.ops.recurrent import GRU, LSTM
 from perfc.ir.ops.rotary import RotaryEmbedding
 from perfc.ir.ops.weight_only_matmul import MatMulNBits, MatMulNBitsMlp, MatMulNBitsQkv
+from perfc.ir.record import frozen
 from perfc.ir.types import DType, TensorType
 from perfc.pages.catalogue import documentation
 
@@ -93,7 +93,7 @@ def test_formulas_count_the_work(
     assert (work.mac, work.alu, work.sfu, work.integer) == (*counts, 0)
 
 
-@dataclass(frozen=True)
+@frozen
 class Blend(Op):
     """A product and its blend.
 

@@ -99,3 +99,21 @@ def test_suppression_keeps_at_most_the_limit_of_each_class() -> None:
     assert shape[1] == 3
     none = NonMaxSuppression().infer(ins[:2])[0]
     assert shape_of(none) == (0, 3)
+
+
+@pytest.mark.parametrize("odd", [float("nan"), None, "text"])
+def test_top_k_of_what_has_no_order_is_not_folded(odd: Item) -> None:
+    x = Value("x", TensorType(DType.F32, (3,)), Known((3,), (2.0, odd, 1.0)))
+    ins = (x, known((1,), 2))
+    assert TopK().fold(ins, TopK().infer(ins)) == ()
+
+
+@pytest.mark.parametrize(("axis", "largest", "where"), [(0, 1, (1, 0, 1)), (0, 0, (0, 1, 0))])
+def test_top_k_along_an_axis_takes_each_column_by_itself(
+    axis: int, largest: int, where: tuple[int, ...]
+) -> None:
+    ins = (known((2, 3), 1, 9, 3, 4, 5, 6), known((1,), 1))
+    op = TopK(axis=axis, largest=largest)
+    columns = ((1, 4), (9, 5), (3, 6))
+    values = tuple(column[i] for column, i in zip(columns, where, strict=True))
+    assert op.fold(ins, op.infer(ins)) == (Known((1, 3), values), Known((1, 3), where))

@@ -1,0 +1,35 @@
+"""What only training needs: libraries of the extra ``train``, imported when something is fitted."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from perfc.errors import MissingExtraError
+from perfc.extras import install
+
+
+def xgboost() -> Any:
+    """The library that grows trees.
+
+    Raises:
+        MissingExtraError: it is not installed.
+    """
+    return _imported("xgboost", install("train", only="xgboost"))
+
+
+def optimizer() -> Any:
+    """``scipy.optimize``.
+
+    Raises:
+        MissingExtraError: SciPy is not installed.
+    """
+    return _imported("scipy.optimize", install("train", only="scipy"))
+
+
+def _imported(module: str, hint: str) -> Any:
+    try:
+        return import_module(module)
+    except ImportError:
+        package = module.partition(".")[0]
+        raise MissingExtraError(f"training needs {package}", hint=hint) from None

@@ -1,0 +1,50 @@
+"""Contents that a caller gives to inputs, as the IR knows contents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from perfc.errors import ParseError
+from perfc.ir.known import Known
+
+
+def known_contents(values: Mapping[str, Any] | None) -> dict[str, Known]:
+    """The contents of inputs by their names.
+
+    Raises:
+        ParseError: as ``contents``; not by names.
+    """
+    if values is not None and not isinstance(values, Mapping):
+        raise ParseError(
+            f"{values!r} is not a table", where="values", hint="as in {'shape': [8, 3]}"
+        )
+    return {name: contents(value) for name, value in (values or {}).items()}
+
+
+def contents(value: Any) -> Known:
+    """Nested lists, a number or an array as the content of an input.
+
+    Raises:
+        ParseError: ragged lists, or more elements than are ever tracked.
+    """
+    if hasattr(value, "tolist"):
+        flat = value.reshape(-1).tolist()
+        array = Known.of(value.shape, flat)
+        if array is None:
+            raise ParseError(f"a value of {len(flat)} elements is too large to drive a shape")
+        return array
+    shape: list[int] = []
+    level = value
+    while isinstance(level, list | tuple):
+        shape.append(len(level))
+        level = level[0] if level else None
+    items: list[Any] = [value]
+    for extent in shape:
+        if any(not isinstance(i, list | tuple) or len(i) != extent for i in items):
+            raise ParseError("the lists of a value differ in length")
+        items = [x for i in items for x in i]
+    found = Known.of(shape, items)
+    if found is None:
+        raise ParseError(f"a value of {len(items)} elements is too large to drive a shape")
+    return found

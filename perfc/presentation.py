@@ -1,0 +1,132 @@
+"""What a program or a notebook does with a report: shows it, saves it, reads its numbers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from perfc.errors import MissingExtraError, ParseError, PerfcError
+from perfc.formats import fitting, misnamed
+
+if TYPE_CHECKING:
+    import pandas
+
+    from perfc.api import Report
+    from perfc.report import Views
+
+FORMATS = ("text", "json", "markdown", "csv", "trace", "html")
+"""Formats of a report, the usual one first."""
+WIDTH = 120
+"""Columns of text that no terminal shows."""
+
+
+class Presentation:
+    """The views of a report in all of their forms; part of `perfc.Report`."""
+
+    @cached_property
+    def views(self) -> Views:
+        """Everything that the forms of the report show, collected once.
+
+        Raises:
+            PerfcError: no prediction can be made.
+        """
+        from perfc.report import collect
+
+        return collect(self._report)
+
+    @property
+    def _report(self) -> Report:
+        return cast("Report", self)
+
+    def __repr__(self) -> str:
+        """The answer in three lines."""
+        from perfc.report import screen
+
+        try:
+            return "\n".join(screen.summary_lines(self.views))
+        except PerfcError as error:
+            report = self._report
+            return f"{report.path or report.source.name} on {report.machine.name}: {error}"
+
+    def _repr_html_(self) -> str | None:
+        """The first screen for a notebook; without it the text is shown."""
+        from perfc.report import notebook
+
+        try:
+            return notebook.render(self.views)
+        except PerfcError:
+            return None
+
+    def to_dict(self) -> dict[str, object]:
+        """The JSON document of the report, schema ``perfc-report/1``.
+
+        Raises:
+            PerfcError: no prediction can be made.
+        """
+        from perfc.report import json_form
+
+        return json_form.tree(self.views)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The kernels in execution order, a row each; columns as ``-o kernels.csv`` names them.
+
+        Times are in seconds, sizes in bytes, energy in joules. What nobody knows is missing.
+
+        Raises:
+            MissingExtraError: pandas is not installed.
+            PerfcError: no prediction can be made.
+        """
+        from perfc.report import comma
+
+        return data_frame(comma.HEADER, [[*comma.fields(row)] for row in self.views.kernels])
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the report; the suffix of the name says the format, as with ``--output``.
+
+        ``.html`` is the page with charts, ``.json`` the document, ``.md`` the whole report,
+        ``.csv`` the kernels and ``.txt`` the first screen. The file is replaced in one step.
+
+        Args:
+            path: of the file.
+
+        Raises:
+            PerfcError: a suffix of none of these, a file that cannot be written, or no prediction
+                can be made.
+        """
+        from perfc.plain_text import shielded
+        from perfc.report import DEFAULT, TOP, Format, screen, written
+        from perfc.whole_file import write_output
+
+        file = Path(path)
+        forms = fitting(file, FORMATS)
+        match forms[0] if forms else "":
+            case "":
+                raise ParseError(misnamed(file, FORMATS), where="save")
+            case "html":
+                from perfc.html import page
+
+                write_output(file, page(self._report, self.views))
+            case "text":
+                write_output(file, shielded(screen.render(self.views, WIDTH)))
+            case form:
+                text = written(self.views, Format(form), DEFAULT, TOP, WIDTH)
+                write_output(file, shielded(text))
+
+
+def data_frame(header: Sequence[str], rows: Sequence[Sequence[object]]) -> pandas.DataFrame:
+    """Rows under their header.
+
+    Raises:
+        MissingExtraError: pandas is not installed.
+    """
+    try:
+        import pandas
+    except ImportError:
+        from perfc.extras import install
+
+        hint = install("train", only="pandas")
+        raise MissingExtraError("a data frame needs pandas", hint=hint) from None
+    return pandas.DataFrame.from_records(rows, columns=list(header))

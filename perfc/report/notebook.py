@@ -1,0 +1,153 @@
+"""The first screen for a notebook: one piece of HTML with its style and charts, and no script."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from perfc.ir.record import record
+from perfc.plain_text import printable
+
+from .amounts import ratio, title
+from .confidence import Grade
+from .kernels import Group, groups, title_of
+from .limits import LimitShare
+from .memory import bucketed
+from .screen import KINDS, facts_of, percents, running
+from .screen_tables import LIMITS, gain_title, place_of, remedy_cells, rest_lines, useful
+from .text import Style
+from .units import Unit, quantity, share
+from .verdict import Verdict
+from .views import Views
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+TEMPLATE = "notebook.html.j2"
+SPANS = 64
+"""Bars of the chart of memory at most."""
+LONGEST_NAME = 200
+"""Characters of a name that are shown."""
+GRADES = {Grade.HIGH: "good", Grade.MEDIUM: "fair", Grade.LOW: "poor"}
+
+
+@record
+class Part:
+    """A coloured part of a bar.
+
+    Args:
+        words: what it is, with its number.
+        percent: of the bar's length.
+        kind: ``compute``, ``traffic`` or ``waiting``.
+    """
+
+    words: str
+    percent: float
+    kind: str
+
+
+@record
+class Kind:
+    """Equal kernels.
+
+    Args:
+        words: what they are.
+        place: where in the model.
+        cells: share, number, time of each, floor of each.
+        bar: their share of the time, the largest as long as the column.
+        limit: what limits them.
+    """
+
+    words: str
+    place: str
+    cells: tuple[str, str, str, str]
+    bar: Part
+    limit: str
+
+
+def render(views: Views) -> str:
+    """The screen as HTML that needs nothing else; names from files are escaped."""
+    v = views.verdict
+    model, machine, *how = (clipped(part) for part in running(views))
+    found = sorted(groups(views.kernels), key=lambda g: (-g.predicted_s, g.first.index))
+    rest = "".join(s.text for line in rest_lines(found[KINDS:], v) for s in line)
+    return template().render(
+        model=model,
+        machine=machine,
+        how=" · ".join(how),
+        facts=[(f.label, f.number, printable(f.words)) for f in facts_of(v)],
+        grade="" if v.confidence is None else GRADES[v.confidence.grade],
+        strip=strip(v),
+        limits=[part(one, p) for one, p in zip(v.limits, percents(v.limits), strict=True) if p],
+        kinds=kinds(found[:KINDS]),
+        rest=rest.replace("(--top all)", "").strip(),
+        gain=gain_title(useful(views), v),
+        remedies=[(r.name, r.option, *remedy_cells(r, v)) for r in useful(views)],
+        memory=bars(views.memory.live_bytes),
+        peak=str(views.memory.peak_bytes),
+    ).strip()  # fmt: skip
+
+
+@cache
+def template() -> Template:
+    """The template, which escapes every value."""
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    return environment.from_string((files("perfc.report") / TEMPLATE).read_text(encoding="utf-8"))
+
+
+def clipped(text: str) -> str:
+    """A name as it may be shown."""
+    return printable(text if len(text) <= LONGEST_NAME else f"{text[:LONGEST_NAME]}…")
+
+
+def strip(v: Verdict) -> dict[str, float]:
+    """Floor, ends of the interval and expected time, in percent of the latest end."""
+    last_s = max(v.expected.high, v.time_s, v.floor_s)
+    times_s = {"floor": v.floor_s, "low": v.expected.low, "mid": v.time_s, "high": v.expected.high}
+    return {name: round(100 * ratio(time_s, last_s), 2) for name, time_s in times_s.items()}
+
+
+def part(one: LimitShare, percent: int) -> Part:
+    """A part of the bar of what limits the run."""
+    return Part(f"{one.title} {percent} %", round(100 * one.share, 2), kind_of(one.key))
+
+
+def kind_of(key: str) -> str:
+    """The colour of a limit: work, traffic, or waiting."""
+    match LIMITS.get(key):
+        case Style.COMPUTE:
+            return "compute"
+        case Style.TRAFFIC:
+            return "traffic"
+        case _:
+            return "waiting"
+
+
+def kinds(shown: Sequence[Group]) -> list[Kind]:
+    """The rows of kernels."""
+    most = max((g.predicted_share for g in shown), default=0.0)
+    rows: list[Kind] = []
+    for g in shown:
+        each_s = ratio(g.predicted_s, len(g.rows))
+        percent = share(g.predicted_share)
+        cells = (percent, str(len(g.rows)), quantity(each_s, Unit.SECOND),
+                 quantity(g.first.floor_s, Unit.SECOND))  # fmt: skip
+        bar = Part(
+            percent, round(100 * ratio(g.predicted_share, most), 2), kind_of(g.first.held_by)
+        )
+        words, where = clipped(title_of(g.first)), clipped(place_of(g))
+        rows.append(Kind(words, where, cells, bar, title(g.first.held_by)))
+    return rows
+
+
+def bars(live_bytes: Sequence[float]) -> list[float]:
+    """Heights of the chart of memory, in percent of the highest."""
+    values = bucketed(live_bytes, SPANS)
+    most = max(values, default=0.0)
+    return [round(100 * ratio(value, most), 1) for value in values] if most > 0 else []
