@@ -118,6 +118,13 @@ def docs(session: nox.Session) -> None:
 
 
 @nox.session
+def site(session: nox.Session) -> None:
+    """Build the documentation as a site into site/; a broken link or a forgotten page fails."""
+    session.install("-e", ".[docs]")
+    session.run("mkdocs", "build", "--strict", *session.posargs)
+
+
+@nox.session
 def mutants(session: nox.Session) -> None:
     """Share of drawn mutants that tests kill: ``nox -s mutants -- --count 24 --seed 7``."""
     session.install("-e", ".[test]", "pytest-cov>=6")

@@ -69,20 +69,6 @@ def commands(page: Path) -> list[str]:
     return [line for block in blocks for line in block.splitlines() if line.startswith("perfc ")]
 
 
-@pytest.mark.parametrize("page", ["tutorial.md", "explain.md", "predict.md"])
-def test_the_commands_of_a_page_run(
-    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    for folder in ("examples", "perfc"):
-        (tmp_path / folder).symlink_to(ROOT / folder)
-    found = commands(ROOT / "docs" / page)
-    assert found
-    for line in found:
-        assert cli.run(line.split()[1:]) == 0, (line, capsys.readouterr().err)
-        assert capsys.readouterr().out or "-o " in line or "--model-explorer" in line, line
-
-
 def printed(
     arguments: list[str], capsys: pytest.CaptureFixture[str], columns: int = 98
 ) -> set[str]:

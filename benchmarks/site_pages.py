@@ -1,0 +1,122 @@
+"""Pages of the documentation site that are not files of docs/; mkdocs.yml names this as a hook.
+
+The reference of commands is what ``--help`` prints, that of Python the names of ``perfc.__all__``,
+that of schemas the JSON schemas in docs/. Pages at the top of the repository join the others.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+import perfc
+from perfc.cli import cli
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
+EXAMPLES = ROOT / "examples"
+AT_THE_TOP = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
+WIDTH = 100
+_NAMED_FENCE = re.compile(r"^```(\w+) file=(\S+)$", re.MULTILINE)
+
+
+def pages() -> dict[str, str]:
+    """Markdown by the path it would have in docs/."""
+    found = {
+        "reference/commands.md": commands(),
+        "reference/python.md": python(),
+        "reference/schemas.md": schemas(),
+    }
+    for name in AT_THE_TOP:
+        found[name] = (ROOT / name).read_text(encoding="utf-8").replace("](docs/", "](")
+    return found
+
+
+def commands() -> str:
+    """Every command with its help."""
+    lines = ["# Commands", "", "What `--help` prints of each command.", ""]
+    for path, context in contexts(cli, "perfc", None):
+        level = "#" * min(path.count(" ") + 2, 4)
+        lines += [f"{level} {path}", "", "```text", context.get_help().rstrip(), "```", ""]
+    return "\n".join(lines)
+
+
+def contexts(
+    command: click.Command, path: str, parent: click.Context | None
+) -> Iterator[tuple[str, click.Context]]:
+    """A command and those below it, each with the words that call it."""
+    with click.Context(
+        command, parent, path.rpartition(" ")[2], terminal_width=WIDTH, max_content_width=WIDTH
+    ) as context:
+        yield path, context
+        if isinstance(command, click.Group):
+            for name in command.list_commands(context):
+                inner = command.get_command(context, name)
+                if inner is not None and not inner.hidden:
+                    yield from contexts(inner, f"{path} {name}", context)
+
+
+def python() -> str:
+    """What ``import perfc`` gives, each name with its signature and docstring."""
+    lines = [
+        "# Python",
+        "",
+        "`import perfc` gives these names; nothing else is promised to stay.",
+        "",
+    ]
+    for name in perfc.__all__:
+        value = getattr(perfc, name)
+        if callable(value):
+            where = f"{value.__module__}.{value.__qualname__}"
+            label = f"perfc.{name}"
+            lines += [f"::: {where}", "    options:", f"      heading: {label}"]
+            lines += [f"      toc_label: {label}", ""]
+    return "\n".join(lines)
+
+
+def schemas() -> str:
+    """Every JSON schema of docs/ with what its top has."""
+    lines = ["# Schemas", "", "JSON Schema, draft 2020-12, of what perfc writes.", ""]
+    for path in sorted(DOCS.rglob("*.json")):
+        schema = json.loads(path.read_text(encoding="utf-8"))
+        place = path.relative_to(DOCS).as_posix()
+        lines += [f"## {schema.get('title', path.stem)}", "", schema.get("description", ""), ""]
+        lines += [f"[{place}](../{place})", "", "| key | required |", "| --- | --- |"]
+        required = schema.get("required", [])
+        for key in schema.get("properties", {}):
+            lines.append(f"| `{key}` | {'yes' if key in required else 'no'} |")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def on_config(config: Any) -> Any:
+    """Anchors of headings as GitHub makes them, since pages are read there too."""
+    from pymdownx.slugs import slugify
+
+    config.mdx_configs.setdefault("toc", {})["slugify"] = slugify(case="lower")
+    return config
+
+
+def on_files(files: Any, config: Any) -> Any:
+    """Add the pages that are no files, and the notebooks."""
+    from mkdocs.structure.files import File
+
+    for path, content in pages().items():
+        files.append(File.generated(config, path, content=content))
+    for notebook in sorted(EXAMPLES.glob("*.ipynb")):
+        files.append(
+            File.generated(config, f"examples/{notebook.name}", abs_src_path=str(notebook))
+        )
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
+    """Links to the top of the repository, and blocks that name a file, as the site has them."""
+    for name in (*AT_THE_TOP, "examples/"):
+        markdown = markdown.replace(f"](../{name}", f"]({name}")
+    return _NAMED_FENCE.sub(r'```\1 title="\2"', markdown)
