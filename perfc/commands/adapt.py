@@ -1,4 +1,7 @@
-"""``perfc adapt``: correct predictions for a new machine by a few measured kernels."""
+"""``perfc adapt``: correct predictions for a new machine by a few measured kernels.
+
+Group: predictors.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,16 @@ import click
 
 from perfc.plain_text import say
 
+from ._examples import examples
 from ._output import output_format
 
 
-@click.command("adapt")
+@click.command(
+    "adapt",
+    epilog=examples(
+        "adapt -t a100 --from rows.csv -o mine.toml", "adapt -t a100 --graphs graphs --dataset mine"
+    ),
+)
 @click.option("-t", "--target", required=True, help="Name or file of the machine's target.")
 @click.option(
     "--from",

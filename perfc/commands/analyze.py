@@ -1,4 +1,7 @@
-"""``perfc analyze``: what a model takes on a machine and what bounds it, kernel by kernel."""
+"""``perfc analyze``: what a model takes on a machine and what bounds it, kernel by kernel.
+
+Group: look.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from perfc.errors import ModelError, PassError, PerfcError, VerifyError
 from perfc.plain_text import say
 
 from ._deployment import DeploymentOptions, deployment_options
+from ._examples import examples
 from ._options import names_in
 from ._output import deliver, emit, format_options
 from ._progress import Progress
@@ -30,7 +34,12 @@ HTML = "html"
 """The one format that shows the graph too, and so is made of more than the views."""
 
 
-@click.command("analyze")
+@click.command(
+    "analyze",
+    epilog=examples(
+        "analyze model.onnx -t h100 --batch 8", "analyze model.onnx --dtype f16 -o report.html"
+    ),
+)
 @click.argument("model", type=click.Path())
 @deployment_options
 @format_options(*FORMATS, words="json holds every view, csv every kernel; trace is for Perfetto.")

@@ -1,4 +1,7 @@
-"""``perfc compare``: machines, runtimes and precisions side by side, one row each."""
+"""``perfc compare``: machines, runtimes and precisions side by side, one row each.
+
+Group: look.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from perfc.errors import ParseError
 
 from ._deployment import DeploymentOptions, deployment_options
 from ._document import show_document
+from ._examples import examples
 from ._options import names_in
 from ._output import deliver, emit, format_options
 
@@ -26,7 +30,13 @@ USUAL = ("a100", "h100", "l4", "t4")
 FORMATS = ("text", "json", "csv", "markdown", "html")
 
 
-@click.command("compare")
+@click.command(
+    "compare",
+    epilog=examples(
+        "compare model.onnx -t a100,h100,l4",
+        "compare model.onnx --dtype f32,f16 --batch 8 --slo 10ms",
+    ),
+)
 @click.argument("models", metavar="MODEL...", nargs=-1, required=True, type=click.Path())
 @deployment_options
 @click.option("--sort", default="time", show_default=True, metavar="KEY",

@@ -1,11 +1,16 @@
-"""``perfc help``: what a command does and takes."""
+"""``perfc help``: what a command does and takes.
+
+Group: help.
+"""
 
 from __future__ import annotations
 
 import click
 
+from ._examples import examples
 
-@click.command("help")
+
+@click.command("help", epilog=examples("help analyze", "help targets list"))
 @click.argument("names", nargs=-1, metavar="[COMMAND]...")
 @click.pass_context
 def command(ctx: click.Context, names: tuple[str, ...]) -> None:

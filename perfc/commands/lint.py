@@ -1,4 +1,7 @@
-"""``perfc lint``: what slows a model down, and what mending it would gain."""
+"""``perfc lint``: what slows a model down, and what mending it would gain.
+
+Group: review.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ import click
 from perfc.plain_text import say
 
 from ._deployment import DeploymentOptions, deployment_options
+from ._examples import examples
 from ._options import names_in
 from ._output import emit, format_options, output_format
 
@@ -21,7 +25,9 @@ FORMATS = ("text", "json", "csv", "markdown", "sarif", "github", "gitlab", "juni
 UNREADABLE = 2
 
 
-@click.command("lint")
+@click.command(
+    "lint", epilog=examples("lint model.onnx", "lint model.onnx --select PF1 --min-gain 0")
+)
 @click.argument("files", nargs=-1, required=True, type=click.Path())
 @deployment_options
 @click.option("--select", default="", metavar="CODES", help="Rules that run: PF1,PF404 or ALL.")

@@ -1,4 +1,7 @@
-"""``perfc measure``: predicted against measured, kernel by kernel, on a real runtime."""
+"""``perfc measure``: predicted against measured, kernel by kernel, on a real runtime.
+
+Group: measure.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from perfc.machine import HOST, load_machine
 from perfc.plain_text import say
 
 from ._deployment import DeploymentOptions, deployment_options
+from ._examples import examples
 from ._output import emit, format_options
 from ._report import PIPED_WIDTH, parse_top
 
@@ -21,7 +25,13 @@ if TYPE_CHECKING:
     from perfc.passes.runtimes import Framework
 
 
-@click.command("measure")
+@click.command(
+    "measure",
+    epilog=examples(
+        "measure model.onnx --batch 8",
+        "measure model.onnx -t a100 --device cuda:0 --append rows.parquet",
+    ),
+)
 @click.argument("model", type=click.Path())
 @deployment_options
 @click.option("--device", default="cpu", show_default=True, metavar="cpu|cuda:N")

@@ -1,4 +1,7 @@
-"""``perfc ncu``: the hierarchical roofline that Nsight Compute's counters tell."""
+"""``perfc ncu``: the hierarchical roofline that Nsight Compute's counters tell.
+
+Group: measure.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ import click
 
 from perfc.errors import ParseError
 
+from ._examples import examples
 from ._output import emit, format_options, output_format
 from ._report import PIPED_WIDTH, is_colourful, parse_top
 
@@ -21,7 +25,11 @@ if TYPE_CHECKING:
 FINDINGS = 1
 
 
-@click.command("ncu", context_settings={"ignore_unknown_options": True})
+@click.command(
+    "ncu",
+    context_settings={"ignore_unknown_options": True},
+    epilog=examples("ncu report.csv -t a100", "ncu --command train.py"),
+)
 @click.argument("words", nargs=-1, metavar="REPORT.csv | SCRIPT...", type=click.UNPROCESSED)
 @click.option("--command", "prints", is_flag=True, help="Print ncu's command line for SCRIPT.")
 @click.option("-t", "--target", default="", help="Compare with the ceilings of this target.")

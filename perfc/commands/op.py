@@ -1,4 +1,7 @@
-"""``perfc op``: one kernel by its extents: at best, expected, and what limits it."""
+"""``perfc op``: one kernel by its extents: at best, expected, and what limits it.
+
+Group: look.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ from perfc.single_kernel import KERNELS, Kernel, module_of
 
 from ._deployment import DeploymentOptions, deployment_options
 from ._document import show_document
+from ._examples import examples
 from ._options import parse_dims
 from ._output import emit, format_options
 
@@ -45,7 +49,14 @@ class Kinds(click.Group):
         return list(self.commands)
 
 
-@click.group("op", cls=Kinds)
+@click.group(
+    "op",
+    cls=Kinds,
+    epilog=examples(
+        "op matmul --m 4096 --n 4096 --k 4096 --dtype bf16 -t h100",
+        "op softmax --rows 4096 --columns 1024",
+    ),
+)
 def command() -> None:
     """Predict one kernel: `perfc op matmul --m 4096 --n 4096 --k 4096 --dtype bf16 -t h100`.
 
@@ -71,7 +82,13 @@ def kind_command(name: str, kernel: Kernel) -> click.Command:
     for option in reversed(list(extent_options(kernel))):
         made = option(made)
     made.__doc__ = f"{kernel.title[:1].upper()}{kernel.title[1:]}."
-    return click.command(name)(made)
+    return click.command(name, epilog=calls(name, kernel))(made)
+
+
+def calls(name: str, kernel: Kernel) -> str:
+    """The examples of one kind, in its usual extents."""
+    flags = " ".join(f"{FLAG.format(n.replace('_', '-'))} {x}" for n, x in kernel.usual.items())
+    return examples(f"op {name} {flags} -t h100", f"op {name} {flags} --dtype bf16 -t a100,l4")
 
 
 def extent_options(kernel: Kernel) -> Iterator[Callable[[Any], Any]]:

@@ -1,4 +1,7 @@
-"""``perfc ops``: the operators, their formulas, and how much of ONNX they cover."""
+"""``perfc ops``: the operators, their formulas, and how much of ONNX they cover.
+
+Group: compiler.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,13 @@ from pathlib import Path
 
 import click
 
+from ._examples import examples
 from ._output import emit, format_options, output_format
 
 FORMATS = ("text", "markdown")
 
 
-@click.command("ops")
+@click.command("ops", epilog=examples("ops", "ops Conv"))
 @click.argument("name", required=False)
 @click.option("--markdown", is_flag=True, help="The whole page docs/ops.md.")
 @format_options(*FORMATS)

@@ -1,4 +1,7 @@
-"""``perfc opt``: runs a pipeline of passes and prints the result."""
+"""``perfc opt``: runs a pipeline of passes and prints the result.
+
+Group: compiler.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ import click
 
 from perfc.plain_text import say
 
+from ._examples import examples
 from ._options import (
     dim_option,
     facts_option,
@@ -22,7 +26,13 @@ if TYPE_CHECKING:
     from perfc.passes.manager import Instrument
 
 
-@click.command("opt")
+@click.command(
+    "opt",
+    epilog=examples(
+        "opt model.onnx --passes shapes,cost --facts cost",
+        "opt model.pir --passes shapes --verify-each",
+    ),
+)
 @click.argument("model", type=click.Path(dir_okay=False, allow_dash=True))
 @click.option("-p", "--passes", required=True, help="Pipeline: 'shapes,fuse{runtime=ort}'.")
 @dim_option

@@ -1,4 +1,7 @@
-"""``perfc predict``: a whole model from its graph, by weights trained on measured ones."""
+"""``perfc predict``: a whole model from its graph, by weights trained on measured ones.
+
+Group: predictors.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ import click
 from perfc.plain_text import say
 
 from ._deployment import DeploymentOptions, deployment_options, flag_of
+from ._examples import examples
 from ._options import read_model
 from ._output import emit, format_options
 
@@ -41,7 +45,13 @@ def former_options(function: C) -> C:
     return function
 
 
-@click.command("predict")
+@click.command(
+    "predict",
+    epilog=examples(
+        "predict model.onnx -t rtx4090 --batch 8",
+        "predict model.onnx -t a100 --mode training --steps 1000",
+    ),
+)
 @click.argument("model", type=click.Path(dir_okay=False))
 @click.option(
     "--predictor", metavar="NAME", default="",

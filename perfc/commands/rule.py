@@ -1,4 +1,7 @@
-"""``perfc rule``: what a rule of the linter does, and why."""
+"""``perfc rule``: what a rule of the linter does, and why.
+
+Group: review.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,11 @@ from pathlib import Path
 
 import click
 
+from ._examples import examples
 from ._output import emit, format_options
 
 
-@click.command("rule")
+@click.command("rule", epilog=examples("rule", "rule PF101"))
 @click.argument("code", required=False)
 @click.option("--all", "is_page", is_flag=True, help="The whole page docs/rules.md.")
 @format_options("text", "json", "markdown")

@@ -1,4 +1,7 @@
-"""``perfc schema``: the JSON Schema of the report."""
+"""``perfc schema``: the JSON Schema of the report.
+
+Group: help.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,11 @@ from pathlib import Path
 
 import click
 
+from ._examples import examples
 from ._output import emit, output_option
 
 
-@click.command("schema")
+@click.command("schema", epilog=examples("schema", "schema compare -o compare.schema.json"))
 @output_option("json")
 def command(output: Path | None) -> None:
     """Print the schema of `perfc analyze --output-format json` (JSON Schema, draft 2020-12)."""

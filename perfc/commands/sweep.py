@@ -1,4 +1,7 @@
-"""``perfc sweep``: times over a range of sizes, and where the bound changes."""
+"""``perfc sweep``: times over a range of sizes, and where the bound changes.
+
+Group: look.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,17 @@ from pathlib import Path
 import click
 
 from ._deployment import DeploymentOptions, deployment_options
+from ._examples import examples
 from ._output import deliver, emit, format_options
 
 
-@click.command("sweep")
+@click.command(
+    "sweep",
+    epilog=examples(
+        "sweep model.onnx --batch 1:64:*2",
+        "sweep model.onnx --batch 1,8 -t a100,h100 -o sweep.html",
+    ),
+)
 @click.argument("model", type=click.Path(dir_okay=False))
 @click.option("--top", default=5, show_default=True, help="Kernels whose bounds are followed.")
 @click.option("--no-predict", is_flag=True, help="Sustained times and floors, no prediction.")
