@@ -127,14 +127,8 @@ def as_stored(options: DeploymentOptions) -> Deployment:
         ParseError: it is to be run otherwise than it is stored.
     """
     from perfc.deployment import Deployment
-    from perfc.passes.runtimes import Framework, standing_for
 
-    also: dict[str, object] = {}
-    if options.runtime == Framework.TORCH.value:
-        eager = standing_for(Framework.TORCH, "cpu").name
-        also["runtime"] = eager
-        say(f"note: --runtime torch is called {eager} from the next release on", is_error=True)
-    how, usual = options.deployment(also=also), Deployment()
+    how, usual = options.deployment(), Deployment()
     for field in ("runtime_version", "dtype", "tf32", "layout", "streams", "mode"):
         if getattr(how, field) != getattr(usual, field):
             place = options.place(field)
