@@ -15,7 +15,9 @@ import click
 
 from perfc.plain_text import say
 
+from . import _names
 from ._examples import examples
+from ._names import Names
 from ._output import output_option
 
 if TYPE_CHECKING:
@@ -72,6 +74,7 @@ _SMALL = ((1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"), (1e-12, "p"), (1e-1
 @click.option(
     "-t",
     "--target",
+    type=Names(_names.targets),
     metavar="TARGET",
     help="With --fit-from: the machine the rows are of; by default the output file.",
 )

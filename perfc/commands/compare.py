@@ -14,9 +14,11 @@ import click
 
 from perfc.errors import ParseError
 
+from . import _names
 from ._deployment import DeploymentOptions, deployment_options
 from ._document import show_document
 from ._examples import examples
+from ._names import Names
 from ._options import names_in
 from ._output import deliver, emit, format_options
 
@@ -39,7 +41,7 @@ FORMATS = ("text", "json", "csv", "markdown", "html")
 )
 @click.argument("models", metavar="MODEL...", nargs=-1, required=True, type=click.Path())
 @deployment_options
-@click.option("--sort", default="time", show_default=True, metavar="KEY",
+@click.option("--sort", type=Names(_names.orders), default="time", show_default=True, metavar="KEY",
               help="time, floor, throughput, energy, memory, price, target, or given.")  # fmt: skip
 @click.option("--slo", metavar="TIME", help="Time that a run may take, e.g. 10ms; marks the rows.")
 @click.option("--no-predict", is_flag=True, help="Times at measured rates, no prediction.")

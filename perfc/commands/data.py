@@ -12,7 +12,9 @@ import click
 from perfc.errors import ParseError
 from perfc.plain_text import say
 
+from . import _names
 from ._examples import examples
+from ._names import Names
 from ._options import tables_option
 from ._output import emit
 
@@ -34,7 +36,7 @@ def list_sources() -> None:
 
 
 @command.command("fetch", epilog=examples("data fetch -o data", "data fetch nnlqp -o data"))
-@click.argument("names", metavar="[NAME]...", nargs=-1)
+@click.argument("names", type=Names(_names.sources), metavar="[NAME]...", nargs=-1)
 @click.option(
     "-o", "--output", type=click.Path(file_okay=False, path_type=Path), default=Path("data"),
     show_default=True, help="Folder of the tables.",
@@ -70,7 +72,7 @@ def list_sets() -> None:
 @command.command(
     "build", epilog=examples("data build timm --data data", "data build timm --data data -o graphs")
 )
-@click.argument("names", metavar="NAME...", nargs=-1, required=True)
+@click.argument("names", type=Names(_names.data_sets), metavar="NAME...", nargs=-1, required=True)
 @tables_option
 @click.option(
     "-o", "--output", type=click.Path(file_okay=False, path_type=Path), default=Path("graphs"),
@@ -86,7 +88,7 @@ def build(names: tuple[str, ...], data: Path, output: Path) -> None:
 
 
 @command.command("stats", epilog=examples("data stats timm", "data stats timm --graphs graphs"))
-@click.argument("names", metavar="NAME...", nargs=-1, required=True)
+@click.argument("names", type=Names(_names.data_sets), metavar="NAME...", nargs=-1, required=True)
 @click.option(
     "--graphs", type=click.Path(path_type=Path, file_okay=False, exists=True),
     default=Path("graphs"), help="Folder of the data sets, as `perfc data build` writes it.",

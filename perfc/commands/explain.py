@@ -12,6 +12,7 @@ import click
 
 from ._deployment import DeploymentOptions, deployment_options
 from ._examples import examples
+from ._names import Nodes
 from ._output import emit, format_options
 from ._report import PIPED_WIDTH
 
@@ -21,7 +22,7 @@ from ._report import PIPED_WIDTH
     epilog=examples("explain model.onnx relu", "explain model.onnx 0 -t h100 --dtype f16"),
 )
 @click.argument("model", type=click.Path(dir_okay=False))
-@click.argument("node")
+@click.argument("node", type=Nodes())
 @format_options("text", "json")
 @deployment_options
 def command(

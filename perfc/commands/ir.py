@@ -9,7 +9,9 @@ from pathlib import Path
 
 import click
 
+from . import _names
 from ._examples import examples
+from ._names import Names
 from ._options import (
     dim_option,
     facts_option,
@@ -29,6 +31,7 @@ from ._output import emit, output_option
 @click.option(
     "-p",
     "--passes",
+    type=Names(_names.passes),
     default="shapes",
     show_default=True,
     help="Pipeline to run first; '' prints the model as it was lowered.",

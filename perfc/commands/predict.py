@@ -13,8 +13,10 @@ import click
 
 from perfc.plain_text import say
 
+from . import _names
 from ._deployment import DeploymentOptions, deployment_options, flag_of
 from ._examples import examples
+from ._names import Names
 from ._options import read_model
 from ._output import emit, format_options
 
@@ -54,7 +56,7 @@ def former_options(function: C) -> C:
 )
 @click.argument("model", type=click.Path(dir_okay=False))
 @click.option(
-    "--predictor", metavar="NAME", default="",
+    "--predictor", type=Names(_names.predictors), metavar="NAME", default="",
     help="Weights that come with perfc; by default those that know the machine.",
 )  # fmt: skip
 @click.option(

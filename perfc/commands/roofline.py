@@ -16,9 +16,11 @@ import click
 from perfc.errors import MissingExtraError
 from perfc.plain_text import say
 
+from . import _names
 from ._deployment import DeploymentOptions, deployment_options
 from ._document import show_document
 from ._examples import examples
+from ._names import Names
 from ._output import deliver, emit, format_options
 from ._report import PIPED_WIDTH, is_colourful, parse_top
 
@@ -33,7 +35,7 @@ FINDINGS = 1
     "roofline",
     epilog=examples("roofline a100", "roofline a100 --model model.onnx -o roofline.html"),
 )
-@click.argument("name", metavar="[TARGET]", default="")
+@click.argument("name", type=Names(_names.targets), metavar="[TARGET]", default="")
 @click.option("--model", type=click.Path(), help="Draw the kernels of this model.")
 @click.option(
     "--measured",

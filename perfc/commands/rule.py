@@ -9,12 +9,14 @@ from pathlib import Path
 
 import click
 
+from . import _names
 from ._examples import examples
+from ._names import Names
 from ._output import emit, format_options
 
 
 @click.command("rule", epilog=examples("rule", "rule PF101"))
-@click.argument("code", required=False)
+@click.argument("code", type=Names(_names.rules), required=False)
 @click.option("--all", "is_page", is_flag=True, help="The whole page docs/rules.md.")
 @format_options("text", "json", "markdown")
 def command(code: str | None, is_page: bool, form: str, output: Path | None) -> None:

@@ -11,7 +11,9 @@ import click
 
 from perfc.plain_text import say
 
+from . import _names
 from ._examples import examples
+from ._names import Names
 from ._options import names_in
 from ._output import emit, format_options
 
@@ -45,7 +47,7 @@ def list_(form: str, output: Path | None) -> None:
 @command.command(
     "show", epilog=examples("targets show a100", "targets show a100 h100 --output-format json")
 )
-@click.argument("names", metavar="NAME...", nargs=-1, required=True)
+@click.argument("names", type=Names(_names.targets), metavar="NAME...", nargs=-1, required=True)
 @formats
 def show(names: tuple[str, ...], form: str, output: Path | None) -> None:
     """Show the targets NAME, or the files of such paths: maker's figures beside measured ones."""

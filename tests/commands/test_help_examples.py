@@ -82,9 +82,7 @@ def test_every_command_has_a_group_that_help_lists(capsys: pytest.CaptureFixture
         ]
 
 
-def test_a_command_without_a_group_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_command_without_a_group_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "lost.py").write_text('"""``perfc lost``: nothing."""\nX = "Group: look."\n')
     monkeypatch.setattr(cli, "COMMANDS", tmp_path)
     with pytest.raises(ValueError, match="not a valid Group"):
@@ -107,4 +105,3 @@ def test_help_ends_in_two_examples_that_work(
             assert cli.run(words) in (0, 1), (call, capsys.readouterr().err)
         else:
             parse(words)
-
