@@ -34,6 +34,8 @@ LONGEST_INPUT_BYTES = 2 << 30
 """No protobuf message is longer."""
 HTML = "html"
 """The one format that shows the graph too, and so is made of more than the views."""
+DOCUMENT = ("report", "perfc.report.views:Views")
+"""Name of the JSON that the command writes, and the type that its schema is read off."""
 
 
 @click.command(

@@ -32,6 +32,8 @@ ACCENTS = {
     r"^ *intended\?": "bold",
 }
 """What a person looks for first."""
+DOCUMENT = ("check", "perfc.check.views:CheckViews")
+"""Name of the JSON that the command writes, and the type that its schema is read off."""
 
 
 @click.command(

@@ -30,6 +30,8 @@ FINDINGS = 1
 USUAL = ("a100", "h100", "l4", "t4")
 """Targets where nobody names any."""
 FORMATS = ("text", "json", "csv", "markdown", "html")
+DOCUMENT = ("compare", "perfc.comparison.data_form:ComparisonView")
+"""Name of the JSON that the command writes, and the type that its schema is read off."""
 
 
 @click.command(

@@ -22,6 +22,8 @@ from ._report import parse_top
 
 FINDINGS = 1
 INCOMPLETE = 3
+DOCUMENT = ("diff", "perfc.diff.views:DiffViews")
+"""Name of the JSON that the command writes, and the type that its schema is read off."""
 
 
 @click.command(

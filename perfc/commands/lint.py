@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 FORMATS = ("text", "json", "csv", "markdown", "sarif", "github", "gitlab", "junit")
 UNREADABLE = 2
+DOCUMENT = ("lint", "perfc.lint.data_form:LintView")
+"""Name of the JSON that the command writes, and the type that its schema is read off."""
 
 
 @click.command(

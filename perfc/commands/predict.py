@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 C = TypeVar("C", bound=Callable[..., Any])
 
-
+SCHEMA = "perfc-predict/1"
 FORMER_FLAGS = {
     "precision": "--precision",
     "channels_last": "--channels-last",
@@ -115,7 +115,8 @@ def command(
         numbers = {n: getattr(result, n) for n in ("value", "low", "high", "floor_s")}
         known = {n: v if v == v else None for n, v in numbers.items()}
         content = {
-            "quantity": result.quantity.value, **known, "extrapolating": result.outside,
+            "schema": SCHEMA, "quantity": result.quantity.value, **known,
+            "extrapolating": result.outside,
             "predictor": result.predictor, "batch": result.batch,
             "precision": result.setting.precision.value, "framework": result.setting.framework,
             "mode": result.setting.mode.value, "represent_s": result.represent_s,

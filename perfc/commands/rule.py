@@ -14,6 +14,9 @@ from ._examples import examples
 from ._names import Names
 from ._output import emit, format_options
 
+DOCUMENT = ("rule", "perfc.lint.rule_pages:RulesView")
+"""Name of the JSON that the command writes, and the type that its schema is read off."""
+
 
 @click.command("rule", epilog=examples("rule", "rule PF101"))
 @click.argument("code", type=Names(_names.rules), required=False)

@@ -14,6 +14,9 @@ from ._deployment import DeploymentOptions, deployment_options
 from ._examples import examples
 from ._output import deliver, emit, format_options
 
+DOCUMENT = ("sweep", "perfc.sweep.data_form:SweepView")
+"""Name of the JSON that the command writes, and the type that its schema is read off."""
+
 
 @click.command(
     "sweep",
@@ -43,7 +46,8 @@ def command(
     """
     from perfc.sweep import sweep
     from perfc.sweep.axes import parse_axes
-    from perfc.sweep.text import render_csv, render_json, render_text
+    from perfc.sweep.data_form import render_csv, render_json
+    from perfc.sweep.text import render_text
 
     if not options.sizes:
         raise click.UsageError("give a range: --batch 1:256, --seq 128,512 or --dim NAME=1:256")
