@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields
+from typing import Any
 
 from perfc.ir.record import record
 from perfc.report import comma
@@ -133,11 +134,16 @@ class ComparisonView:
         return cls(found.order.value, found.slo_s, holds, found.is_predicted, rows)
 
 
-def to_csv(found: Comparison) -> str:
-    """One line a row."""
+def cells(found: Comparison) -> tuple[list[str], list[list[Any]]]:
+    """Names of columns, and one line a row."""
     header = [f.name for f in fields(RowView) if f.name not in NESTED]
     rows = (RowView.of(r, found.slo_s) for r in found.rows)
-    return comma.records(header, ([getattr(r, n) for n in header] for r in rows))
+    return header, [[getattr(r, name) for name in header] for r in rows]
+
+
+def to_csv(found: Comparison) -> str:
+    """One line a row."""
+    return comma.records(*cells(found))
 
 
 def to_json(found: Comparison) -> str:

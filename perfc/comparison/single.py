@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from perfc.ir.record import record
 
@@ -81,4 +81,5 @@ class KernelView(ComparisonView):
     def beside(cls, found: Comparison, work: Kernels) -> KernelView:
         """What is said of a kernel and its rows."""
         rows = ComparisonView.of(found)
-        return cls(*(getattr(rows, f.name) for f in fields(ComparisonView)), work)
+        known: dict[str, Any] = {f.name: getattr(rows, f.name) for f in fields(ComparisonView)}
+        return cls(**known, work=work)
