@@ -216,7 +216,10 @@ def runtime(name: str) -> Runtime:
             hint=f"{plain}:2 launches on two, {MAX_STREAMS} at most",
         )  # fmt: skip
     return replace(
-        table, name=f"{plain}:{streams}", title=f"{table.title}, {streams} streams", streams=int(streams)
+        table,
+        name=f"{plain}:{streams}",
+        title=f"{table.title}, {streams} streams",
+        streams=int(streams),
     )
 
 

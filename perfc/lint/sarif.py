@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from perfc.report.json_form import plain
 from perfc.report.sarif_log import Json, location, log
 
@@ -49,5 +51,5 @@ def _result(path: str, finding: Finding, index: int) -> dict[str, Json]:
         "message": {"text": sentence(finding)},
         "locations": [where],
         "partialFingerprints": {"perfcPlace/v1": finding.fingerprint},
-        "properties": {"nodes": list(shown.nodes), "gain": plain(shown.gain)},
+        "properties": {"nodes": list(shown.nodes), "gain": cast("Json", plain(shown.gain))},
     }
