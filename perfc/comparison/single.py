@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from perfc.ir.record import record
 
@@ -81,5 +80,4 @@ class KernelView(ComparisonView):
     def beside(cls, found: Comparison, work: Kernels) -> KernelView:
         """What is said of a kernel and its rows."""
         rows = ComparisonView.of(found)
-        known: dict[str, Any] = {f.name: getattr(rows, f.name) for f in fields(ComparisonView)}
-        return cls(**known, work=work)
+        return cls(rows.order, rows.slo_s, rows.holds, rows.is_predicted, rows.rows, work)
