@@ -181,7 +181,7 @@ def test_each_carried_value_of_a_loop_of_unknown_length_keeps_what_it_has() -> N
             value("s", None),
             value("t", None),
             value("u", None, 9),
-        ],  # fmt: skip
+        ],
         [value("go2", (), 9), value("s2", None), value("t2", None), value("u2", None, 9)],
     )
     made = node("Loop", ["m", "", "x", "y", "z"], ["a", "b", "c"], body=body)
