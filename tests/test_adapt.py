@@ -178,7 +178,30 @@ def test_rows_of_measure_are_lowered() -> None:
     assert found[0] == "convolution"
     assert (found[1]["pad_h"], found[1]["stride_w"], found[1]["transposed"]) == (1, 2, 0)
     assert found[1]["stride_h"] == 2
-    assert KernelRow.__name__  # the type the table is read as
+
+
+@pytest.mark.parametrize(
+    ("shape", "rows", "cols"), [("4,8,128", 32, 128), ("7", 1, 7), ("", 1, 1), ("5,1", 5, 1)]
+)
+@pytest.mark.parametrize("kind", ["softmax", "normalization"])
+def test_rows_of_statistics_have_their_last_axis_as_columns(
+    kind: str, shape: str, rows: float, cols: float
+) -> None:
+    text = f"f32[{shape}]"
+    subject = of_texts(kind, "softmax", "Softmax", 0, "f32", text, text, Amounts(1, 0, 0, 8, 8, 0))
+    assert lowered(subject) == (kind, {"rows": rows, "cols": cols})
+
+
+def test_elementwise_rows_count_whole_operands_and_scalars() -> None:
+    subject = of_texts(
+        "elementwise", "where", "Where", 0, "f32", "b1[4,64] f32[4,64] f32[]", "f32[4,64]",
+        Amounts(1, 0, 256, 1284, 1024, 0),
+    )  # fmt: skip
+    found = lowered(subject)
+    assert found is not None
+    assert found[0] == "elementwise"
+    assert (found[1]["elements"], found[1]["operands"], found[1]["tensor_operands"]) == (256, 3, 2)
+    assert (found[1]["read_bytes"], found[1]["write_bytes"]) == (1284, 1024)
 
 
 @pytest.mark.parametrize(

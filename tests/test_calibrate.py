@@ -10,11 +10,13 @@ import statistics
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from perfc.calibrate import Budget, Calibration, UncertainError, calibrate
 from perfc.calibrate import run as module
+from perfc.calibrate.outcome import Row
 from perfc.cli import run
 from perfc.commands.calibrate import quantity
 from perfc.errors import PerfcError
@@ -26,6 +28,7 @@ from perfc.kernels.probe import Case, Scope
 from perfc.kernels.session import Sample, Session
 from perfc.kernels.timing import Series
 from perfc.machine import Unit, load_machine, validate
+from perfc.machine.machine import Rate, Spread
 
 QUICK = module._QUICK
 
@@ -631,3 +634,22 @@ def test_this_processor_is_calibrated_in_time_however_busy_it_is(tmp_path: Path)
     assert machine.level("l2") is not None
     note = machine.sources["lab"].note
     assert re.search(r"\d+ of \d+ figures repeat within 10 %; other programs used", note)
+
+
+def test_ceilings_that_did_not_repeat_are_named_by_doubt() -> None:
+    def row(key: str, spread: Spread | None) -> Row:
+        return Row(key, None, Rate(100.0, Origin.MEASURED, "lab", key=key, spread=spread))
+
+    rows = (
+        row("twelve percent", Spread(9, 112.0, 90.0)),
+        row("steady", Spread(9, 109.0, 90.0)),
+        row("no rounds", None),
+        row("once", Spread(1, 100.0, 100.0)),
+        row("disturbed", Spread(0, 130.0, 50.0)),
+        row("twenty percent", Spread(9, 120.0, 99.0)),
+    )
+    nothing: Any = None
+    done = Calibration(nothing, nothing, nothing, rows, (), False, (), 0.0)
+    assert [r.key for r in done.uncertain] == [
+        "disturbed", "once", "twenty percent", "twelve percent",
+    ]  # fmt: skip

@@ -165,3 +165,28 @@ def test_a_scan_axis_outside_the_rank_is_refused() -> None:
     made = node("Scan", ["xs"], ["ys"], body=body, num_scan_inputs=1, scan_input_axes=[7])
     with pytest.raises(ShapeError, match="scan axis 7 is outside rank 2"):
         read([made], [value("xs", (2, 4))], ["ys"])
+
+
+def test_each_carried_value_of_a_loop_of_unknown_length_keeps_what_it_has() -> None:
+    body = graph_of(
+        [
+            node("Identity", ["go"], ["go2"]),
+            node("Concat", ["s", "s"], ["s2"], axis=0),
+            node("Relu", ["t"], ["t2"]),
+            node("Not", ["u"], ["u2"]),
+        ],
+        [
+            value("i", (), 7),
+            value("go", (), 9),
+            value("s", None),
+            value("t", None),
+            value("u", None, 9),
+        ],
+        [value("go2", (), 9), value("s2", None), value("t2", None), value("u2", None, 9)],
+    )
+    made = node("Loop", ["m", "", "x", "y", "z"], ["a", "b", "c"], body=body)
+    ins = [value("x"), value("y", (4, 5)), value("z", (7,), 9), value("m", (), 7)]
+    first, *others = types(read([made], ins, ["a", "b", "c"]))
+    assert first.endswith(", 3]")
+    assert not first.startswith("f32[2,")
+    assert others == ["f32[4, 5]", "b1[7]"]
