@@ -6,6 +6,7 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
+from enum import Enum
 from importlib import import_module
 from pathlib import Path
 from typing import NoReturn
@@ -19,6 +20,17 @@ COMMANDS = Path(__file__).parent / "commands"
 COMPLETE = "_PERFC_COMPLETE"
 INTERRUPTED = 130
 """128 + SIGINT, what shells expect of a program that Ctrl-C ended."""
+
+
+class Group(Enum):
+    """What commands are for; each says its own in the docstring of its file."""
+
+    LOOK = "look"
+    REVIEW = "review"
+    MEASURE = "measure"
+    PREDICTORS = "predictors"
+    COMPILER = "compiler"
+    HELP = "help"
 
 
 class Commands(click.Group):
@@ -47,19 +59,43 @@ class Commands(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands with their first docstring line, read without importing them."""
-        rows = [(name, summary(name)) for name in self.list_commands(ctx)]
-        with formatter.section("Commands"):
-            formatter.write_dl(rows)
+        """List the commands by group, as their docstrings say, read without importing them."""
+        names = self.list_commands(ctx)
+        group_of = {name: group(name) for name in names}
+        widest = max(map(len, names))
+        for kind in Group:
+            rows = [(f"{n:{widest}}", summary(n)) for n in names if group_of[n] is kind]
+            with formatter.section(f"Commands: {kind.value}"):
+                formatter.write_dl(rows)
 
 
 def summary(name: str) -> str:
     """First line of a command's file, without the command's name."""
-    path = COMMANDS / f"{name.replace('-', '_')}.py"
-    with path.open(encoding="utf-8") as stream:
-        line = stream.readline().strip().strip('"')
+    line = docstring(name)[0]
     text = line.partition(": ")[2] or line
     return text[:1].upper() + text[1:]
+
+
+def group(name: str) -> Group:
+    """The group that a command's file says.
+
+    Raises:
+        ValueError: it says none, or one that is not known.
+    """
+    lines = (line.partition("Group: ")[2] for line in docstring(name))
+    return Group(next(filter(None, lines), "").rstrip("."))
+
+
+def docstring(name: str) -> list[str]:
+    """Lines of the docstring of a command's file, which is not imported."""
+    path = COMMANDS / f"{name.replace('-', '_')}.py"
+    lines: list[str] = []
+    with path.open(encoding="utf-8") as stream:
+        for line in stream:
+            lines.append(line.strip().removeprefix('"""'))
+            if line.rstrip().endswith('"""'):
+                break
+    return [line.removesuffix('"""') for line in lines]
 
 
 def suggestion(name: str, names: Sequence[str]) -> str:

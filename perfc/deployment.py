@@ -20,9 +20,9 @@ from perfc.passes.runtimes import (
     Layout,
     Runtime,
     Steps,
+    canonical,
     of_steps,
     runtime,
-    runtimes,
     tables,
 )
 
@@ -187,11 +187,11 @@ def _target(value: object, where: str) -> dict[str, Any]:
 
 def _runtime(value: object, where: str) -> dict[str, Any]:
     name = text_of(value, where)
-    plain, colon, streams = name.partition(":")
-    if plain not in runtimes():
-        raise ParseError(
-            f"no runtime {plain[:32]!r}", where=where, hint=f"choose one of {', '.join(runtimes())}"
-        )
+    stated, colon, streams = name.partition(":")
+    try:
+        plain = canonical(stated)
+    except PassError as error:
+        raise ParseError(error.message, where=where, hint=error.hint) from None
     return {"runtime": plain, **(_streams(streams, where) if colon else {})}
 
 

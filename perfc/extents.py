@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from difflib import get_close_matches
 
 from perfc.errors import ParseError, ShapeError
 from perfc.frontend.roles import Place, Roles
@@ -244,6 +243,8 @@ def no_symbol(module: Module, name: str) -> ParseError:
     words = AXES[name][0] if name in AXES else ""
     what = f"no {words} in the inputs of the model" if words else f"no symbol {name!r} in the model"
     there = [n for n in AXES if n not in known and axis_of(module, n).is_there]
+    from difflib import get_close_matches
+
     close = get_close_matches(name, [*known, *there], 1)
     hint = f"did you mean {close[0]!r}? " if close else ""
     shown = described(module)

@@ -44,6 +44,7 @@ class Kernel:
         extents: by name.
         make: the operator for the extents and the function named.
         shapes: of its operands for the extents, of names and numbers.
+        usual: extents that must be said, as examples have them.
         functions: names that ``function`` takes, the usual one first; empty where there is one.
     """
 
@@ -51,6 +52,7 @@ class Kernel:
     extents: Mapping[str, Extent]
     make: Callable[[Extents, str], Op]
     shapes: Callable[[Extents, str], Shapes]
+    usual: Extents
     functions: tuple[str, ...] = field(default=())
 
 
@@ -101,6 +103,7 @@ KERNELS: Mapping[str, Kernel] = {
          "k": Extent("extent that is summed over"), "batch": Extent("such products", 1)},
         lambda e, f: operator("matmul")(),
         _matmul,
+        {"m": 4096, "n": 4096, "k": 4096},
     ),
     "conv": Kernel(
         "convolution of images with square filters, padded to keep their extent",
@@ -111,6 +114,7 @@ KERNELS: Mapping[str, Kernel] = {
          "groups": Extent("of channels; as many as there are for a depthwise one", 1)},
         _make_conv,
         _conv,
+        {"channels": 64, "filters": 64, "height": 56, "width": 56},
     ),
     "attention": Kernel(
         "attention of queries over keys and values",
@@ -120,23 +124,27 @@ KERNELS: Mapping[str, Kernel] = {
          "kv_heads": Extent("heads of keys and values, where queries share them", 0)},
         lambda e, f: operator("attention")(is_causal=int(f == "causal")),  # type: ignore[call-arg]
         _attention,
+        {"heads": 16, "seq": 1024},
         ("full", "causal"),
     ),
     "softmax": Kernel(
         "softmax of each row", _ROWS,
         lambda e, f: operator("softmax")(axis=-1),  # type: ignore[call-arg]
         lambda e, f: (("rows", "columns"),),
+        {"rows": 4096, "columns": 1024},
     ),
     "norm": Kernel(
         "normalisation of each row, scaled", _ROWS,
         lambda e, f: operator(f)(axis=-1),  # type: ignore[call-arg]
         _norm,
+        {"rows": 4096, "columns": 1024},
         ("layer_norm", "rms_norm"),
     ),
     "elementwise": Kernel(
         "one function of each element, or of two", {"elements": Extent("of the result")},
         lambda e, f: operator(f)(),
         lambda e, f: (("elements",),) * (2 if f in BINARY else 1),
+        {"elements": 1 << 20},
         (*UNARY, *BINARY),
     ),
 }  # fmt: skip

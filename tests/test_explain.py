@@ -141,7 +141,7 @@ def test_a_precision_is_explained_in_that_precision() -> None:
 
 def test_the_json_holds_every_number_with_its_origin(resnet: Report) -> None:
     data = json.loads(render_json(explain(resnet, "/conv1/Conv")))
-    assert data["schema"] == "perfc.explain/1"
+    assert data["schema"] == "perfc-explain/1"
     assert {c["origin"] for c in data["counts"]} == {"counted"}
     origins = {t["origin"] for t in data["kernel"]["ceilings"]}
     assert origins <= {"vendor", "measured", "assumed", "bound", "counted"}

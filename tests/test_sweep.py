@@ -17,7 +17,8 @@ from perfc.machine import load_machine
 from perfc.passes.roofline import bounds
 from perfc.sweep import Capacity, Regime, Span, largest, merged_spans, sweep
 from perfc.sweep.axes import Axis, parse_axes
-from perfc.sweep.text import capacity_in_words, in_words, render_csv, render_json, render_text
+from perfc.sweep.data_form import render_csv, render_json
+from perfc.sweep.text import capacity_in_words, in_words, render_text
 
 MODELS = Path(__file__).parent.parent / "examples" / "models"
 BERT = str(MODELS / "bert-base.onnx.gz")

@@ -188,7 +188,7 @@ class Calibration:
         if category is None or not names:
             return self.bands.ends(spread, distance, measured=measured)
         low, high = np.zeros(len(spread)), np.zeros(len(spread))
-        for index in np.unique(category).tolist():
+        for index in sorted(set(category.tolist())):
             rows = category == index
             bands = self.of(names[index])
             low[rows], high[rows] = bands.ends(spread[rows], distance, measured=measured)

@@ -104,6 +104,7 @@ class Runtime:
         before: version of the framework from which on another table with these ``steps`` holds.
         layouts: of feature maps, that it offers; the default first.
         blocks_channels: whether channels lie in blocks around convolutions.
+        aliases: other names that ``--runtime`` takes for it.
         source: where the table was read or measured.
     """
 
@@ -123,6 +124,7 @@ class Runtime:
     before: tuple[int, int] | None = None
     layouts: tuple[Layout, ...] = (Layout.CHANNELS_FIRST,)
     blocks_channels: bool = False
+    aliases: tuple[str, ...] = ()
     source: str = ""
 
     def __hash__(self) -> int:
@@ -171,21 +173,42 @@ def runtimes() -> tuple[str, ...]:
     return tuple(f.replace("_", "-") for f in found)
 
 
+def canonical(name: str, where: str = "") -> str:
+    """The name of the table that is called ``name`` or has such an alias.
+
+    Args:
+        name: without streams.
+        where: that the name was given to, for the message.
+
+    Raises:
+        PassError: there is none; says what could have been meant.
+    """
+    if name in runtimes():
+        return name
+    known = {alias: table.name for table in tables() for alias in (table.name, *table.aliases)}
+    if name in known:
+        return known[name]
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, known, 1)
+    hint = f"did you mean {close[0]}?" if close else f"choose one of {', '.join(runtimes())}"
+    raise PassError(f"no runtime {name[:32]!r}", hint=hint, where=where)
+
+
 @cache
 def runtime(name: str) -> Runtime:
-    """The table called ``name``; ``NAME:N`` is that of NAME, launched on N streams.
+    """The table called ``name`` or an alias; ``NAME:N`` is that of NAME, launched on N streams.
 
     Raises:
         PassError: there is none, or no such number of streams.
     """
-    plain, _, streams = name.partition(":")
-    if plain not in runtimes():
-        raise PassError(
-            f"no runtime {plain!r}", hint=f"choose one of {', '.join(runtimes())}", where="fuse"
-        )
+    stated, colon, streams = name.partition(":")
+    plain = canonical(stated, "fuse")
+    if plain != name and not colon:
+        return runtime(plain)
     table = import_module(f".{plain.replace('-', '_')}", __name__).TABLE
     assert isinstance(table, Runtime)
-    if not streams and plain == name:
+    if not colon:
         return table
     if not streams.isascii() or not streams.isdigit() or not 1 <= int(streams[:4]) <= MAX_STREAMS:
         raise PassError(
@@ -193,7 +216,10 @@ def runtime(name: str) -> Runtime:
             hint=f"{plain}:2 launches on two, {MAX_STREAMS} at most",
         )  # fmt: skip
     return replace(
-        table, name=name, title=f"{table.title}, {streams} streams", streams=int(streams)
+        table,
+        name=f"{plain}:{streams}",
+        title=f"{table.title}, {streams} streams",
+        streams=int(streams),
     )
 
 

@@ -21,6 +21,7 @@ TABLE = Runtime(
     stands_for=frozenset({"cpu", "cuda"}),
     steps=Steps.EAGER,
     layouts=(Layout.CHANNELS_FIRST, Layout.CHANNELS_LAST),
+    aliases=("torch", "pytorch"),
     source="PyTorch eager: one kernel an aten operator; exporters split GELU, SiLU, LayerNorm, "
     "RMSNorm, GroupNorm, Linear and scaled_dot_product_attention, which it runs as one each",
 )

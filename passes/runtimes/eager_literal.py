@@ -9,6 +9,7 @@ TABLE = replace(
     name="eager-literal",
     title="operator by operator, as the model is written",
     patterns=("slice_update", "linear_bias", "layer_norm"),
+    aliases=(),
     stands_for=frozenset(),
     # attention and activations of the steps that were measured are fused
     steps=None,

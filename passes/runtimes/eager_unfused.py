@@ -9,6 +9,7 @@ TABLE = replace(
     name="eager-unfused",
     title="operator by operator, attention in three",
     patterns=tuple(p for p in eager.TABLE.patterns if p != "sdpa"),
+    aliases=(),
     stands_for=frozenset(),
     before=(2, 0),
     source="PyTorch before 2.0, and models that keep attention apart: as eager, but without "

@@ -17,6 +17,7 @@ TABLE = replace(
         Kind.CONV: ort_cpu.TABLE.epilogue_tags[Kind.CONV] | _ADDED,
         Kind.NORMALIZATION: frozenset({"relu"}),
     },
+    aliases=(),
     stands_for=frozenset({"cpu"}),
     blocks_channels=True,
     source="onnxruntime nchwc_transformer.cc: on blocked channels a convolution also adds another "

@@ -8,8 +8,8 @@ from perfc.diff.figures import Metric
 from perfc.report.document import Amount, Cell, Column, Document, Name, Section, Table
 
 from .baseline import KEYS, Baseline
-from .lock_file import SCHEMA
 
+SCHEMA = "perfc-baseline/1"
 COLUMNS = (
     Metric.TIME,
     Metric.FLOP,

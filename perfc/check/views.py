@@ -12,9 +12,8 @@ from perfc.diff.views import percent, signed
 from perfc.ir.record import record
 from perfc.report import comma
 from perfc.report.document import Column, Document, Name, Note, Section, Table
-from perfc.report.json_form import plain
+from perfc.report.json_form import enveloped
 from perfc.report.units import plural
-from perfc.version import __version__
 
 from .baseline import KEYS
 from .limits import written
@@ -194,10 +193,7 @@ def finding_row(f: Finding) -> FindingRow:
 
 def to_json(views: CheckViews) -> str:
     """Everything, keys sorted."""
-    found = plain(views)
-    assert isinstance(found, dict)
-    tree = {"schema": SCHEMA, "perfc": __version__, **found}
-    return json.dumps(tree, indent=2, sort_keys=True, allow_nan=False) + "\n"
+    return json.dumps(enveloped(SCHEMA, views), indent=2, sort_keys=True, allow_nan=False) + "\n"
 
 
 def to_csv(views: CheckViews) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 import click
 
 from perfc.errors import ParseError
+from perfc.ir.record import frozen
 
 from . import _names
 from ._names import Names
@@ -172,7 +172,7 @@ def to_options(function: C) -> C:
     )(function)
 
 
-@dataclass(frozen=True)
+@frozen
 class DeploymentOptions:
     """What was given, as it was typed; None where it was not."""
 

@@ -25,10 +25,39 @@ class Names(click.ParamType[str]):
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        """Those that begin so."""
-        from click.shell_completion import CompletionItem
+        """Those that begin as the last of what is typed, several of which commas part."""
+        return completed(self.known(), incomplete)
 
-        return [CompletionItem(name) for name in self.known() if name.startswith(incomplete)]
+
+class Nodes(click.ParamType[str]):
+    """A node of the model that is on the line."""
+
+    name = "node"
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Names of nodes that begin so; none where the model cannot be read."""
+        from perfc.errors import PerfcError
+        from perfc.frontend import load
+        from perfc.ir.graph import walk
+
+        # click leaves arguments behind where the option that is completed comes last
+        model = ctx.params.get("model") or next(iter(ctx.args), None)
+        try:
+            nodes = [*walk(load(model).graph)] if model else []
+        except PerfcError:
+            return []
+        return completed((n.name for n in nodes if "," not in n.name), incomplete)
+
+
+def completed(known: Iterable[str], incomplete: str) -> list[CompletionItem]:
+    """What is typed with its last name completed."""
+    from click.shell_completion import CompletionItem
+
+    before, comma, last = incomplete.rpartition(",")
+    names = dict.fromkeys(known)
+    return [CompletionItem(f"{before}{comma}{n}") for n in names if n.startswith(last)]
 
 
 def targets() -> Iterable[str]:
@@ -57,6 +86,62 @@ def layouts() -> Iterable[str]:
     from perfc.passes.runtimes import Layout
 
     return (layout.value for layout in Layout)
+
+
+def views() -> Iterable[str]:
+    """Views of the report."""
+    from perfc.report import NAMES
+
+    return NAMES
+
+
+def rules() -> Iterable[str]:
+    """Codes of the rules."""
+    from perfc.lint.catalogue import infos
+
+    return (info.code for info in infos())
+
+
+def passes() -> Iterable[str]:
+    """The passes."""
+    from perfc.passes.pipeline import list_passes
+
+    return (info.name for info in list_passes())
+
+
+def operators() -> Iterable[str]:
+    """The operators by their names in ONNX."""
+    from perfc.pages.catalogue import operators as known
+
+    return (name for cls in known() for name in cls.onnx)
+
+
+def predictors() -> Iterable[str]:
+    """Weights of whole models that come with perfc."""
+    from perfc.analyzers.whole_runs.shipped import names
+
+    return names()
+
+
+def orders() -> Iterable[str]:
+    """What rows of a comparison are sorted by."""
+    from perfc.comparison import Order
+
+    return (order.value for order in Order)
+
+
+def sources() -> Iterable[str]:
+    """The sources of measured rows."""
+    from perfc.data.source import sources as known
+
+    return known()
+
+
+def data_sets() -> Iterable[str]:
+    """The data sets of whole models."""
+    from perfc.analyzers.graph.datasets import datasets
+
+    return datasets()
 
 
 def modes() -> Iterable[str]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
+from perfc.ir.record import frozen
 from perfc.plain_text import say
 
 
-@dataclass(frozen=True)
+@frozen
 class Telling:
     """Where a training tells of itself.
 

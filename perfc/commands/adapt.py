@@ -1,4 +1,7 @@
-"""``perfc adapt``: correct predictions for a new machine by a few measured kernels."""
+"""``perfc adapt``: correct predictions for a new machine by a few measured kernels.
+
+Group: predictors.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,25 @@ import click
 
 from perfc.plain_text import say
 
+from . import _names
+from ._examples import examples
+from ._names import Names
 from ._output import output_format
 
 
-@click.command("adapt")
-@click.option("-t", "--target", required=True, help="Name or file of the machine's target.")
+@click.command(
+    "adapt",
+    epilog=examples(
+        "adapt -t a100 --from rows.csv -o mine.toml", "adapt -t a100 --graphs graphs --dataset mine"
+    ),
+)
+@click.option(
+    "-t",
+    "--target",
+    type=Names(_names.targets),
+    required=True,
+    help="Name or file of the machine's target.",
+)
 @click.option(
     "--from",
     "rows",
@@ -26,7 +43,7 @@ from ._output import output_format
 )  # fmt: skip
 @click.option("--dataset", default="mine", show_default=True, help="Of the whole models.")
 @click.option(
-    "--predictor", metavar="NAME", default="",
+    "--predictor", type=Names(_names.predictors), metavar="NAME", default="",
     help="Of whole models: weights that come with perfc, or the card of others.",
 )  # fmt: skip
 @click.option(

@@ -1,4 +1,7 @@
-"""``perfc analyze``: what a model takes on a machine and what bounds it, kernel by kernel."""
+"""``perfc analyze``: what a model takes on a machine and what bounds it, kernel by kernel.
+
+Group: look.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,10 @@ from perfc.errors import ModelError, PassError, PerfcError, VerifyError
 from perfc.plain_text import say
 from perfc.presentation import FORMATS
 
+from . import _names
 from ._deployment import DeploymentOptions, deployment_options
+from ._examples import examples
+from ._names import Names
 from ._options import names_in
 from ._output import deliver, emit, format_options
 from ._progress import Progress
@@ -30,26 +36,46 @@ LONGEST_INPUT_BYTES = 2 << 30
 """No protobuf message is longer."""
 HTML = "html"
 """The one format that shows the graph too, and so is made of more than the views."""
+DOCUMENT = ("report", "perfc.report.views:Views")
+"""Name of the JSON that the command writes, and the type that its schema is read off."""
 
 
-@click.command("analyze")
+@click.command(
+    "analyze",
+    epilog=examples(
+        "analyze model.onnx -t h100 --batch 8", "analyze model.onnx --dtype f16 -o report.html"
+    ),
+)
 @click.argument("model", type=click.Path())
 @deployment_options
 @format_options(*FORMATS, words="json holds every view, csv every kernel; trace is for Perfetto.")
 @click.option("--full", is_flag=True, help="The whole report in the place of the first screen.")
-@click.option("--view", "views", multiple=True, metavar="NAMES", help="Only these views of it.")
+@click.option(
+    "--view",
+    "views",
+    multiple=True,
+    type=Names(_names.views),
+    metavar="NAMES",
+    help="Only these views of it.",
+)
 @click.option("--all-views", is_flag=True, help="Every view: also coverage and ceilings.")
 @click.option("--top", metavar="N", help="Kinds of kernels shown by time, or 'all'.")
 @click.option("-q", "--quiet", is_flag=True, help="The answer in one line.")
 @color_option
 @click.option(
-    "--predictor", metavar="NAME", default="",
+    "--predictor", type=Names(_names.predictors), metavar="NAME", default="",
     help="Of the whole run: weights that come with perfc, a card, or 'kernels' for their sum.",
 )  # fmt: skip
 @click.option("--no-predict", is_flag=True, help="Floors alone, no prediction.")
 @click.option("--strict", is_flag=True, help="Exit with 3 where totals are only lower bounds.")
 @click.option("--time-passes", is_flag=True, help="Print the time of every pass.")
-@click.option("--print-ir-after", metavar="NAMES", default="", help="Print the IR after these.")
+@click.option(
+    "--print-ir-after",
+    type=Names(_names.passes),
+    metavar="NAMES",
+    default="",
+    help="Print the IR after these.",
+)
 def command(
     options: DeploymentOptions,
     model: str,

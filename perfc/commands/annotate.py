@@ -1,4 +1,7 @@
-"""``perfc annotate``: the model with its costs and times written into it, for Netron."""
+"""``perfc annotate``: the model with its costs and times written into it, for Netron.
+
+Group: look.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,17 @@ import click
 from perfc.whole_file import write_output
 
 from ._deployment import DeploymentOptions, deployment_options
+from ._examples import examples
 from ._output import OutputFile, output_option
 
 
-@click.command("annotate")
+@click.command(
+    "annotate",
+    epilog=examples(
+        "annotate model.onnx -o annotated.onnx",
+        "annotate model.onnx --model-explorer costs.json --metric floor_us",
+    ),
+)
 @click.argument("model", type=click.Path(dir_okay=False))
 @output_option("onnx", words="Annotated model.")
 @click.option(

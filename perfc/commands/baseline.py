@@ -1,4 +1,7 @@
-"""``perfc baseline``: what models cost now, written down for later checks."""
+"""``perfc baseline``: what models cost now, written down for later checks.
+
+Group: review.
+"""
 
 from __future__ import annotations
 
@@ -13,17 +16,18 @@ from perfc.whole_file import write_output
 from ._budgets import budgets_of
 from ._deployment import DeploymentOptions, config_option, deployment_options
 from ._document import show_document
+from ._examples import examples
 from ._output import emit, format_options
 
 UNREADABLE = 2
 
 
-@click.group("baseline")
+@click.group("baseline", epilog=examples("baseline write", "baseline show"))
 def command() -> None:
     """Write, show and update the baseline that `perfc check` compares with (perfc.lock)."""
 
 
-@command.command("write")
+@command.command("write", epilog=examples("baseline write", "baseline write model.onnx"))
 @deployment_options
 @click.argument("files", nargs=-1, type=click.Path())
 def write(options: DeploymentOptions, files: tuple[str, ...]) -> int:
@@ -31,7 +35,7 @@ def write(options: DeploymentOptions, files: tuple[str, ...]) -> int:
     return store(options, files, is_anew=True)
 
 
-@command.command("update")
+@command.command("update", epilog=examples("baseline update", "baseline update model.onnx"))
 @deployment_options
 @click.argument("files", nargs=-1, type=click.Path())
 def update(options: DeploymentOptions, files: tuple[str, ...]) -> int:
@@ -39,7 +43,7 @@ def update(options: DeploymentOptions, files: tuple[str, ...]) -> int:
     return store(options, files, is_anew=not files)
 
 
-@command.command("show")
+@command.command("show", epilog=examples("baseline show", "baseline show --output-format json"))
 @config_option
 @format_options("text", "json", "markdown")
 def show(config: Path | None, form: str, output: Path | None) -> None:

@@ -1,4 +1,7 @@
-"""``perfc calibrate``: measure the ceilings of this machine into a target file."""
+"""``perfc calibrate``: measure the ceilings of this machine into a target file.
+
+Group: measure.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,9 @@ import click
 
 from perfc.plain_text import say
 
+from . import _names
+from ._examples import examples
+from ._names import Names
 from ._output import output_option
 
 if TYPE_CHECKING:
@@ -36,7 +42,9 @@ _PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0,
 _SMALL = ((1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"), (1e-12, "p"), (1e-15, "f"))
 
 
-@click.command("calibrate")
+@click.command(
+    "calibrate", epilog=examples("calibrate --quick", "calibrate --device cuda:0 -o mine.toml")
+)
 @click.option(
     "--device",
     default="cpu",
@@ -66,6 +74,7 @@ _SMALL = ((1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"), (1e-12, "p"), (1e-1
 @click.option(
     "-t",
     "--target",
+    type=Names(_names.targets),
     metavar="TARGET",
     help="With --fit-from: the machine the rows are of; by default the output file.",
 )

@@ -1,4 +1,7 @@
-"""``perfc check``: whether models keep their budgets, for hooks and pipelines."""
+"""``perfc check``: whether models keep their budgets, for hooks and pipelines.
+
+Group: review.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from perfc.plain_text import say
 from ._budgets import budgets_of
 from ._deployment import DeploymentOptions, deployment_options
 from ._document import show_document
+from ._examples import examples
 from ._output import emit, format_options
 
 if TYPE_CHECKING:
@@ -28,9 +32,13 @@ ACCENTS = {
     r"^ *intended\?": "bold",
 }
 """What a person looks for first."""
+DOCUMENT = ("check", "perfc.check.views:CheckViews")
+"""Name of the JSON that the command writes, and the type that its schema is read off."""
 
 
-@click.command("check")
+@click.command(
+    "check", epilog=examples("check", "check model.onnx --output-format json -o check.json")
+)
 @click.argument("files", nargs=-1, type=click.Path())
 @deployment_options
 @click.option("--against", default="", metavar="REV", help="Baseline as committed in REV of git.")

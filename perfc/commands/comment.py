@@ -1,4 +1,7 @@
-"""``perfc comment``: the comment on a pull request, from the JSON of a check."""
+"""``perfc comment``: the comment on a pull request, from the JSON of a check.
+
+Group: review.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,14 @@ from pathlib import Path
 
 import click
 
+from ._examples import examples
 from ._output import emit, output_option
 
 
-@click.command("comment")
+@click.command(
+    "comment",
+    epilog=examples("comment check.json", "comment check.json --policy always -o comment.md"),
+)
 @click.argument("check", type=click.Path(path_type=Path))
 @click.option(
     "--policy",

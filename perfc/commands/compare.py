@@ -1,4 +1,7 @@
-"""``perfc compare``: machines, runtimes and precisions side by side, one row each."""
+"""``perfc compare``: machines, runtimes and precisions side by side, one row each.
+
+Group: look.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,11 @@ import click
 
 from perfc.errors import ParseError
 
+from . import _names
 from ._deployment import DeploymentOptions, deployment_options
 from ._document import show_document
+from ._examples import examples
+from ._names import Names
 from ._options import names_in
 from ._output import deliver, emit, format_options
 
@@ -24,12 +30,20 @@ FINDINGS = 1
 USUAL = ("a100", "h100", "l4", "t4")
 """Targets where nobody names any."""
 FORMATS = ("text", "json", "csv", "markdown", "html")
+DOCUMENT = ("compare", "perfc.comparison.data_form:ComparisonView")
+"""Name of the JSON that the command writes, and the type that its schema is read off."""
 
 
-@click.command("compare")
+@click.command(
+    "compare",
+    epilog=examples(
+        "compare model.onnx -t a100,h100,l4",
+        "compare model.onnx --dtype f32,f16 --batch 8 --slo 10ms",
+    ),
+)
 @click.argument("models", metavar="MODEL...", nargs=-1, required=True, type=click.Path())
 @deployment_options
-@click.option("--sort", default="time", show_default=True, metavar="KEY",
+@click.option("--sort", type=Names(_names.orders), default="time", show_default=True, metavar="KEY",
               help="time, floor, throughput, energy, memory, price, target, or given.")  # fmt: skip
 @click.option("--slo", metavar="TIME", help="Time that a run may take, e.g. 10ms; marks the rows.")
 @click.option("--no-predict", is_flag=True, help="Times at measured rates, no prediction.")

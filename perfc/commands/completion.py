@@ -1,11 +1,16 @@
-"""``perfc completion``: the script that teaches a shell to complete perfc."""
+"""``perfc completion``: the script that teaches a shell to complete perfc.
+
+Group: help.
+"""
 
 from __future__ import annotations
 
 import click
 
+from ._examples import examples
 
-@click.command("completion")
+
+@click.command("completion", epilog=examples("completion bash", "completion zsh"))
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def command(ctx: click.Context, shell: str) -> None:

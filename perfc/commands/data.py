@@ -1,4 +1,7 @@
-"""``perfc data``: rows that others measured, from their public repositories."""
+"""``perfc data``: rows that others measured, from their public repositories.
+
+Group: predictors.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +12,19 @@ import click
 from perfc.errors import ParseError
 from perfc.plain_text import say
 
+from . import _names
+from ._examples import examples
+from ._names import Names
 from ._options import tables_option
 from ._output import emit
 
 
-@click.group("data")
+@click.group("data", epilog=examples("data list", "data fetch -o data"))
 def command() -> None:
     """Fetch measured rows that predictors are trained on; perfc does not ship them."""
 
 
-@command.command("list")
+@command.command("list", epilog=examples("data list", "data list --help"))
 def list_sources() -> None:
     """List the sources: repository, commit, licence, and the tables they become."""
     from perfc.data.source import sources
@@ -29,8 +35,8 @@ def list_sources() -> None:
         say(f"{'':16} {', '.join(f'{t}.parquet' for t in source.tables)}")
 
 
-@command.command("fetch")
-@click.argument("names", metavar="[NAME]...", nargs=-1)
+@command.command("fetch", epilog=examples("data fetch -o data", "data fetch nnlqp -o data"))
+@click.argument("names", type=Names(_names.sources), metavar="[NAME]...", nargs=-1)
 @click.option(
     "-o", "--output", type=click.Path(file_okay=False, path_type=Path), default=Path("data"),
     show_default=True, help="Folder of the tables.",
@@ -53,7 +59,7 @@ def fetch_sources(names: tuple[str, ...], output: Path, url: str, commit: str) -
             say(str(path))
 
 
-@command.command("sets")
+@command.command("sets", epilog=examples("data sets", "data sets --help"))
 def list_sets() -> None:
     """List the data sets of whole models and the tables they are built from."""
     from perfc.analyzers.graph.datasets import datasets
@@ -63,8 +69,10 @@ def list_sets() -> None:
         say(f"{'':16} {', '.join(one.files)}")
 
 
-@command.command("build")
-@click.argument("names", metavar="NAME...", nargs=-1, required=True)
+@command.command(
+    "build", epilog=examples("data build timm --data data", "data build timm --data data -o graphs")
+)
+@click.argument("names", type=Names(_names.data_sets), metavar="NAME...", nargs=-1, required=True)
 @tables_option
 @click.option(
     "-o", "--output", type=click.Path(file_okay=False, path_type=Path), default=Path("graphs"),
@@ -79,8 +87,8 @@ def build(names: tuple[str, ...], data: Path, output: Path) -> None:
         say(f"{one.name}: {len(found):,} rows of {len(found.graphs):,} graphs")
 
 
-@command.command("stats")
-@click.argument("names", metavar="NAME...", nargs=-1, required=True)
+@command.command("stats", epilog=examples("data stats timm", "data stats timm --graphs graphs"))
+@click.argument("names", type=Names(_names.data_sets), metavar="NAME...", nargs=-1, required=True)
 @click.option(
     "--graphs", type=click.Path(path_type=Path, file_okay=False, exists=True),
     default=Path("graphs"), help="Folder of the data sets, as `perfc data build` writes it.",

@@ -1,4 +1,7 @@
-"""``perfc diff``: what became of a model, and which operators explain it."""
+"""``perfc diff``: what became of a model, and which operators explain it.
+
+Group: review.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +15,21 @@ from perfc.plain_text import say
 
 from ._deployment import DeploymentOptions, deployment_options, flag_of, to_options
 from ._document import show_document
+from ._examples import examples
 from ._options import parse_dims
 from ._output import deliver, emit, format_options
 from ._report import parse_top
 
 FINDINGS = 1
 INCOMPLETE = 3
+DOCUMENT = ("diff", "perfc.diff.views:DiffViews")
+"""Name of the JSON that the command writes, and the type that its schema is read off."""
 
 
-@click.command("diff")
+@click.command(
+    "diff",
+    epilog=examples("diff model.onnx new.onnx -t a100", "diff model.onnx --batch 1 --to-batch 8"),
+)
 @click.argument("old", metavar="OLD")
 @click.argument("new", metavar="[NEW]", required=False)
 @deployment_options

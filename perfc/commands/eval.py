@@ -1,4 +1,7 @@
-"""``perfc eval``: the scoreboard of the predictors, every figure from held-out rows."""
+"""``perfc eval``: the scoreboard of the predictors, every figure from held-out rows.
+
+Group: predictors.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ import click
 
 from perfc.plain_text import say
 
+from ._examples import examples
 from ._options import graphs_option, tables_option
 from ._output import OutputFile, emit, format_options, written_by
 
@@ -25,12 +29,16 @@ class Scoreboards(click.Group):
         return super().parse_args(ctx, args)
 
 
-@click.group("eval", cls=Scoreboards)
+@click.group(
+    "eval", cls=Scoreboards, epilog=examples("eval op --data data", "eval graph --graphs graphs")
+)
 def command() -> None:
     """Train predictors without the rows they are tested on, and test them."""
 
 
-@command.command("op")
+@command.command(
+    "op", epilog=examples("eval op --data data", "eval op --data data -o scoreboard.md")
+)
 @click.argument("names", metavar="[NAME]...", nargs=-1)
 @tables_option
 @format_options("text", "json", "markdown")
@@ -66,7 +74,12 @@ def op(
         ctx.exit(1)
 
 
-@command.command("graph")
+@command.command(
+    "graph",
+    epilog=examples(
+        "eval graph --graphs graphs", "eval graph --graphs graphs --split family --families"
+    ),
+)
 @click.option("--predictor", "names", multiple=True, help="NAME or NAME:VARIANT; all by default.")
 @click.option("--dataset", default="timm", show_default=True)
 @graphs_option

@@ -1,4 +1,7 @@
-"""``perfc explain``: how the numbers of one node are made, and where each is from."""
+"""``perfc explain``: how the numbers of one node are made, and where each is from.
+
+Group: look.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,18 @@ from pathlib import Path
 import click
 
 from ._deployment import DeploymentOptions, deployment_options
+from ._examples import examples
+from ._names import Nodes
 from ._output import emit, format_options
 from ._report import PIPED_WIDTH
 
 
-@click.command("explain")
+@click.command(
+    "explain",
+    epilog=examples("explain model.onnx relu", "explain model.onnx 0 -t h100 --dtype f16"),
+)
 @click.argument("model", type=click.Path(dir_okay=False))
-@click.argument("node")
+@click.argument("node", type=Nodes())
 @format_options("text", "json")
 @deployment_options
 def command(

@@ -1,20 +1,48 @@
-"""``perfc help``: what a command does and takes."""
+"""``perfc help``: what a command does and takes.
+
+Group: help.
+"""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
+from ._examples import examples
+from ._names import completed
 
-@click.command("help")
-@click.argument("names", nargs=-1, metavar="[COMMAND]...")
-@click.pass_context
-def command(ctx: click.Context, names: tuple[str, ...]) -> None:
-    """Print the help of perfc, or of COMMAND and its parts: `perfc help targets list`."""
-    context = ctx.find_root()
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+
+def subcommands(
+    ctx: click.Context, param: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Commands, and parts of the commands that are typed already."""
+    context = named(ctx.find_root(), ctx.params.get("names") or ())
+    if context is None or not isinstance(context.command, click.Group):
+        return []
+    return completed(context.command.list_commands(context), incomplete)
+
+
+def named(context: click.Context, names: tuple[str, ...]) -> click.Context | None:
+    """The context of a command by its words; None where there is none."""
     for name in names:
         group = context.command
         found = group.get_command(context, name) if isinstance(group, click.Group) else None
         if found is None:
-            raise click.UsageError(f"no command {' '.join(names)!r}", context)
+            return None
         context = click.Context(found, info_name=name, parent=context)
+    return context
+
+
+@click.command("help", epilog=examples("help analyze", "help targets list"))
+@click.argument("names", nargs=-1, metavar="[COMMAND]...", shell_complete=subcommands)
+@click.pass_context
+def command(ctx: click.Context, names: tuple[str, ...]) -> None:
+    """Print the help of perfc, or of COMMAND and its parts: `perfc help targets list`."""
+    context = named(ctx.find_root(), names)
+    if context is None:
+        raise click.UsageError(f"no command {' '.join(names)!r}", ctx.find_root())
     click.echo(context.get_help())

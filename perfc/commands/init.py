@@ -1,4 +1,7 @@
-"""``perfc init``: budgets, a baseline and the hook for the models of a project."""
+"""``perfc init``: budgets, a baseline and the hook for the models of a project.
+
+Group: review.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from perfc.errors import ModelError, ParseError
 from perfc.plain_text import say
 
 from ._deployment import DeploymentOptions, deployment_options
+from ._examples import examples
 
 if TYPE_CHECKING:
     from perfc.check.config import Config
@@ -19,7 +23,7 @@ if TYPE_CHECKING:
 UNREADABLE = 2
 
 
-@click.command("init")
+@click.command("init", epilog=examples("init", "init model.onnx -t h100 --batch 8"))
 @click.argument("files", nargs=-1, type=click.Path())
 @deployment_options
 @click.option("--force", is_flag=True, help="Write over a perfc.toml and a perfc.lock.")
@@ -29,12 +33,7 @@ def command(options: DeploymentOptions, files: tuple[str, ...], force: bool, no_
 
     They are about FILES, or the models that are found below this folder. Options that say how
     models are run are written down. Nothing is written where a model cannot be analysed.
-
-    \b
-    Examples:
-      perfc init
-      perfc init models/*.onnx -t h100 --dim batch=8
-    """  # noqa: D301
+    """
     from perfc.check import built_in, digests, lock_file, run
     from perfc.check.baseline import Baseline
 

@@ -1,4 +1,7 @@
-"""``perfc ir``: a model in the text form of the IR."""
+"""``perfc ir``: a model in the text form of the IR.
+
+Group: compiler.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,9 @@ from pathlib import Path
 
 import click
 
+from . import _names
+from ._examples import examples
+from ._names import Names
 from ._options import (
     dim_option,
     facts_option,
@@ -16,12 +22,16 @@ from ._options import (
 from ._output import emit, output_option
 
 
-@click.command("ir")
+@click.command(
+    "ir",
+    epilog=examples("ir model.onnx", "ir model.onnx --passes shapes --facts cost -o model.pir"),
+)
 @click.argument("model", type=click.Path(dir_okay=False))
 @dim_option
 @click.option(
     "-p",
     "--passes",
+    type=Names(_names.passes),
     default="shapes",
     show_default=True,
     help="Pipeline to run first; '' prints the model as it was lowered.",

@@ -1,4 +1,7 @@
-"""``perfc lint``: what slows a model down, and what mending it would gain."""
+"""``perfc lint``: what slows a model down, and what mending it would gain.
+
+Group: review.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,10 @@ import click
 
 from perfc.plain_text import say
 
+from . import _names
 from ._deployment import DeploymentOptions, deployment_options
+from ._examples import examples
+from ._names import Names
 from ._options import names_in
 from ._output import emit, format_options, output_format
 
@@ -19,14 +25,32 @@ if TYPE_CHECKING:
 
 FORMATS = ("text", "json", "csv", "markdown", "sarif", "github", "gitlab", "junit")
 UNREADABLE = 2
+DOCUMENT = ("lint", "perfc.lint.data_form:LintView")
+"""Name of the JSON that the command writes, and the type that its schema is read off."""
 
 
-@click.command("lint")
+@click.command(
+    "lint", epilog=examples("lint model.onnx", "lint model.onnx --select PF1 --min-gain 0")
+)
 @click.argument("files", nargs=-1, required=True, type=click.Path())
 @deployment_options
-@click.option("--select", default="", metavar="CODES", help="Rules that run: PF1,PF404 or ALL.")
-@click.option("--ignore", default="", metavar="CODES", help="Rules that do not.")
-@click.option("--extend-select", default="", metavar="CODES", help="Rules that run besides.")
+@click.option(
+    "--select",
+    type=Names(_names.rules),
+    default="",
+    metavar="CODES",
+    help="Rules that run: PF1,PF404 or ALL.",
+)
+@click.option(
+    "--ignore", type=Names(_names.rules), default="", metavar="CODES", help="Rules that do not."
+)
+@click.option(
+    "--extend-select",
+    type=Names(_names.rules),
+    default="",
+    metavar="CODES",
+    help="Rules that run besides.",
+)
 @click.option("--min-gain", default="", metavar="SHARE", help="Least gain shown; 1% by default.")
 @click.option("--new", "only_new", is_flag=True, help="Only what the models did not have before.")
 @click.option("--against", default="", metavar="REV", help="Before what, for --new; HEAD.")

@@ -1,4 +1,7 @@
-"""``perfc measure``: predicted against measured, kernel by kernel, on a real runtime."""
+"""``perfc measure``: predicted against measured, kernel by kernel, on a real runtime.
+
+Group: measure.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from perfc.machine import HOST, load_machine
 from perfc.plain_text import say
 
 from ._deployment import DeploymentOptions, deployment_options
+from ._examples import examples
 from ._output import emit, format_options
 from ._report import PIPED_WIDTH, parse_top
 
@@ -21,7 +25,13 @@ if TYPE_CHECKING:
     from perfc.passes.runtimes import Framework
 
 
-@click.command("measure")
+@click.command(
+    "measure",
+    epilog=examples(
+        "measure model.onnx --batch 8",
+        "measure model.onnx -t a100 --device cuda:0 --append rows.parquet",
+    ),
+)
 @click.argument("model", type=click.Path())
 @deployment_options
 @click.option("--device", default="cpu", show_default=True, metavar="cpu|cuda:N")
@@ -117,14 +127,8 @@ def as_stored(options: DeploymentOptions) -> Deployment:
         ParseError: it is to be run otherwise than it is stored.
     """
     from perfc.deployment import Deployment
-    from perfc.passes.runtimes import Framework, standing_for
 
-    also: dict[str, object] = {}
-    if options.runtime == Framework.TORCH.value:
-        eager = standing_for(Framework.TORCH, "cpu").name
-        also["runtime"] = eager
-        say(f"note: --runtime torch is called {eager} from the next release on", is_error=True)
-    how, usual = options.deployment(also=also), Deployment()
+    how, usual = options.deployment(), Deployment()
     for field in ("runtime_version", "dtype", "tf32", "layout", "streams", "mode"):
         if getattr(how, field) != getattr(usual, field):
             place = options.place(field)

@@ -1,4 +1,7 @@
-"""``perfc ncu``: the hierarchical roofline that Nsight Compute's counters tell."""
+"""``perfc ncu``: the hierarchical roofline that Nsight Compute's counters tell.
+
+Group: measure.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,9 @@ import click
 
 from perfc.errors import ParseError
 
+from . import _names
+from ._examples import examples
+from ._names import Names
 from ._output import emit, format_options, output_format
 from ._report import PIPED_WIDTH, is_colourful, parse_top
 
@@ -21,10 +27,20 @@ if TYPE_CHECKING:
 FINDINGS = 1
 
 
-@click.command("ncu", context_settings={"ignore_unknown_options": True})
+@click.command(
+    "ncu",
+    context_settings={"ignore_unknown_options": True},
+    epilog=examples("ncu report.csv -t a100", "ncu --command train.py"),
+)
 @click.argument("words", nargs=-1, metavar="REPORT.csv | SCRIPT...", type=click.UNPROCESSED)
 @click.option("--command", "prints", is_flag=True, help="Print ncu's command line for SCRIPT.")
-@click.option("-t", "--target", default="", help="Compare with the ceilings of this target.")
+@click.option(
+    "-t",
+    "--target",
+    type=Names(_names.targets),
+    default="",
+    help="Compare with the ceilings of this target.",
+)
 @click.option("--arch", default="", help="Architecture, as in sm_80, where nothing else tells it.")
 @click.option("--process", default="", metavar="PID", help="Keep the kernels of one process.")
 @click.option("--marked", is_flag=True, help="With --command: only between cudaProfilerStart/Stop.")

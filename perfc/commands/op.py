@@ -1,32 +1,35 @@
-"""``perfc op``: one kernel by its extents: at best, expected, and what limits it."""
+"""``perfc op``: one kernel by its extents: at best, expected, and what limits it.
+
+Group: look.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from perfc.ir.record import record
 from perfc.single_kernel import KERNELS, Kernel, module_of
 
 from ._deployment import DeploymentOptions, deployment_options
 from ._document import show_document
+from ._examples import examples
 from ._options import parse_dims
 from ._output import emit, format_options
 
 if TYPE_CHECKING:
     from perfc.comparison import Comparison, Row
+    from perfc.comparison.single import Kernels
     from perfc.deployment import Deployment
-    from perfc.ir.dim import Dim
     from perfc.ir.graph import Module
-    from perfc.passes.fuse import Kernel as FusedKernel
     from perfc.report.document import Document, Note
 
-SCHEMA = "perfc-op/1"
 FLAG = "--{}"
+DOCUMENT = ("op", "perfc.comparison.single:KernelView")
+"""Name of the JSON that the command writes, and the type that its schema is read off."""
 
 
 class Kinds(click.Group):
@@ -45,7 +48,14 @@ class Kinds(click.Group):
         return list(self.commands)
 
 
-@click.group("op", cls=Kinds)
+@click.group(
+    "op",
+    cls=Kinds,
+    epilog=examples(
+        "op matmul --m 4096 --n 4096 --k 4096 --dtype bf16 -t h100",
+        "op softmax --rows 4096 --columns 1024",
+    ),
+)
 def command() -> None:
     """Predict one kernel: `perfc op matmul --m 4096 --n 4096 --k 4096 --dtype bf16 -t h100`.
 
@@ -64,6 +74,8 @@ def kind_command(name: str, kernel: Kernel) -> click.Command:
     ) -> None:  # fmt: skip
         module = asked(name, options, function, extents)
         how = deployment_of(module, options)
+        from perfc.comparison.single import Kernels
+
         show(Kernels.of(module, how), compared(module, how, options), form, output)
 
     formats = format_options("text", "json", "csv", "markdown")
@@ -71,7 +83,13 @@ def kind_command(name: str, kernel: Kernel) -> click.Command:
     for option in reversed(list(extent_options(kernel))):
         made = option(made)
     made.__doc__ = f"{kernel.title[:1].upper()}{kernel.title[1:]}."
-    return click.command(name)(made)
+    return click.command(name, epilog=calls(name, kernel))(made)
+
+
+def calls(name: str, kernel: Kernel) -> str:
+    """The examples of one kind, in its usual extents."""
+    flags = " ".join(f"{FLAG.format(n.replace('_', '-'))} {x}" for n, x in kernel.usual.items())
+    return examples(f"op {name} {flags} -t h100", f"op {name} {flags} --dtype bf16 -t a100,l4")
 
 
 def extent_options(kernel: Kernel) -> Iterator[Callable[[Any], Any]]:
@@ -115,58 +133,16 @@ def compared(module: Module, how: Deployment, options: DeploymentOptions) -> Com
     return compare([Setting(module, how)], options.machines(how.target), order=Order.GIVEN)
 
 
-@record
-class Kernels:
-    """What the kernels of one run do, in the precision it is run in.
-
-    Args:
-        flop: operations.
-        mac: multiply-accumulates.
-        read_bytes: compulsory.
-        write_bytes: compulsory.
-        count: of kernels; more than one where the runtime has no single one for it.
-    """
-
-    flop: int
-    mac: int
-    read_bytes: int
-    write_bytes: int
-    count: int
-
-    @classmethod
-    def of(cls, module: Module, how: Deployment) -> Kernels:
-        """Counted in the model of one node, which no target changes."""
-        from perfc.api import analyze
-        from perfc.ir.evaluate import evaluate
-
-        report = analyze(module, "a100", deployment=how)
-        kernels, env = report.kernels.kernels, report.env
-
-        def total(of: Callable[[FusedKernel], Dim]) -> int:
-            return sum(int(evaluate(of(k) * k.repeat, env)) for k in kernels)
-
-        return cls(
-            total(lambda k: k.work.flop), total(lambda k: k.work.mac),
-            total(lambda k: k.traffic.read_bytes), total(lambda k: k.traffic.write_bytes),
-            len(kernels),
-        )  # fmt: skip
-
-    @property
-    def bytes(self) -> int:
-        """Read and written."""
-        return self.read_bytes + self.write_bytes
-
-
 def show(kernels: Kernels, found: Comparison, form: str, output: Path | None) -> None:
     """Write the kernel in a format."""
     from perfc.comparison import to_csv
-    from perfc.comparison.views import tree
-    from perfc.report.json_form import strict
+    from perfc.comparison.single import SCHEMA, KernelView
+    from perfc.report.json_form import enveloped, strict
 
     match form:
         case "json":
-            counted = {"work": asdict(kernels), **tree(found), "schema": SCHEMA}
-            emit(strict(counted, indent=2) + "\n", output)
+            view = KernelView.beside(found, kernels)
+            emit(strict(enveloped(SCHEMA, view), indent=2) + "\n", output)
         case "csv":
             emit(to_csv(found), output)
         case _:

@@ -1,4 +1,7 @@
-"""``perfc ops``: the operators, their formulas, and how much of ONNX they cover."""
+"""``perfc ops``: the operators, their formulas, and how much of ONNX they cover.
+
+Group: compiler.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,16 @@ from pathlib import Path
 
 import click
 
+from . import _names
+from ._examples import examples
+from ._names import Names
 from ._output import emit, format_options, output_format
 
 FORMATS = ("text", "markdown")
 
 
-@click.command("ops")
-@click.argument("name", required=False)
+@click.command("ops", epilog=examples("ops", "ops Conv"))
+@click.argument("name", type=Names(_names.operators), required=False)
 @click.option("--markdown", is_flag=True, help="The whole page docs/ops.md.")
 @format_options(*FORMATS)
 @click.option("--coverage", "is_coverage", is_flag=True, help="Compare with the installed onnx.")

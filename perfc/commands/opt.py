@@ -1,4 +1,7 @@
-"""``perfc opt``: runs a pipeline of passes and prints the result."""
+"""``perfc opt``: runs a pipeline of passes and prints the result.
+
+Group: compiler.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,9 @@ import click
 
 from perfc.plain_text import say
 
+from . import _names
+from ._examples import examples
+from ._names import Names
 from ._options import (
     dim_option,
     facts_option,
@@ -22,12 +28,30 @@ if TYPE_CHECKING:
     from perfc.passes.manager import Instrument
 
 
-@click.command("opt")
+@click.command(
+    "opt",
+    epilog=examples(
+        "opt model.onnx --passes shapes,cost --facts cost",
+        "opt model.pir --passes shapes --verify-each",
+    ),
+)
 @click.argument("model", type=click.Path(dir_okay=False, allow_dash=True))
-@click.option("-p", "--passes", required=True, help="Pipeline: 'shapes,fuse{runtime=ort}'.")
+@click.option(
+    "-p",
+    "--passes",
+    type=Names(_names.passes),
+    required=True,
+    help="Pipeline: 'shapes,fuse{runtime=ort}'.",
+)
 @dim_option
 @facts_option
-@click.option("--print-ir-after", metavar="NAMES", default="", help="Print the IR after these.")
+@click.option(
+    "--print-ir-after",
+    type=Names(_names.passes),
+    metavar="NAMES",
+    default="",
+    help="Print the IR after these.",
+)
 @click.option("--print-ir-after-all", is_flag=True, help="Print the IR after every pass.")
 @click.option("--time-passes", is_flag=True, help="Print the time of every pass.")
 @click.option(

@@ -1,4 +1,7 @@
-"""``perfc passes``: what pipelines are made of."""
+"""``perfc passes``: what pipelines are made of.
+
+Group: compiler.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,10 @@ import click
 
 from perfc.plain_text import say
 
+from ._examples import examples
 
-@click.command("passes")
+
+@click.command("passes", epilog=examples("passes", "passes --help"))
 def command() -> None:
     """List the passes, their options and what they do."""
     from perfc.passes.pipeline import list_passes

@@ -1,4 +1,7 @@
-"""``perfc predict``: a whole model from its graph, by weights trained on measured ones."""
+"""``perfc predict``: a whole model from its graph, by weights trained on measured ones.
+
+Group: predictors.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,10 @@ import click
 
 from perfc.plain_text import say
 
+from . import _names
 from ._deployment import DeploymentOptions, deployment_options, flag_of
+from ._examples import examples
+from ._names import Names
 from ._options import read_model
 from ._output import emit, format_options
 
@@ -21,7 +27,7 @@ if TYPE_CHECKING:
 
 C = TypeVar("C", bound=Callable[..., Any])
 
-
+SCHEMA = "perfc-predict/1"
 FORMER_FLAGS = {
     "precision": "--precision",
     "channels_last": "--channels-last",
@@ -41,10 +47,16 @@ def former_options(function: C) -> C:
     return function
 
 
-@click.command("predict")
+@click.command(
+    "predict",
+    epilog=examples(
+        "predict model.onnx -t rtx4090 --batch 8",
+        "predict model.onnx -t a100 --mode training --steps 1000",
+    ),
+)
 @click.argument("model", type=click.Path(dir_okay=False))
 @click.option(
-    "--predictor", metavar="NAME", default="",
+    "--predictor", type=Names(_names.predictors), metavar="NAME", default="",
     help="Weights that come with perfc; by default those that know the machine.",
 )  # fmt: skip
 @click.option(
@@ -103,7 +115,8 @@ def command(
         numbers = {n: getattr(result, n) for n in ("value", "low", "high", "floor_s")}
         known = {n: v if v == v else None for n, v in numbers.items()}
         content = {
-            "quantity": result.quantity.value, **known, "extrapolating": result.outside,
+            "schema": SCHEMA, "quantity": result.quantity.value, **known,
+            "extrapolating": result.outside,
             "predictor": result.predictor, "batch": result.batch,
             "precision": result.setting.precision.value, "framework": result.setting.framework,
             "mode": result.setting.mode.value, "represent_s": result.represent_s,

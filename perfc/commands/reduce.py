@@ -1,4 +1,7 @@
-"""``perfc reduce``: the smallest sub-model around a node or an error."""
+"""``perfc reduce``: the smallest sub-model around a node or an error.
+
+Group: compiler.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +12,19 @@ import click
 from perfc.plain_text import say
 
 from ._deployment import DeploymentOptions, deployment_options
+from ._examples import examples
+from ._names import Nodes
 from ._output import emit, output_option
 
 
-@click.command("reduce")
+@click.command(
+    "reduce",
+    epilog=examples("reduce model.onnx --node relu", "reduce model.onnx --node 0 -o small.onnx"),
+)
 @click.argument("model", type=click.Path(dir_okay=False))
-@click.option("--node", metavar="NODE", help="Cut out this node: name, output or position.")
+@click.option(
+    "--node", type=Nodes(), metavar="NODE", help="Cut out this node: name, output or position."
+)
 @click.option(
     "--error", is_flag=True, help="Keep what raises the error that the analysis stops at."
 )

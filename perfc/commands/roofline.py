@@ -1,4 +1,7 @@
-"""``perfc roofline``: the hierarchical roofline of a machine, with kernels as points."""
+"""``perfc roofline``: the hierarchical roofline of a machine, with kernels as points.
+
+Group: look.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,11 @@ import click
 from perfc.errors import MissingExtraError
 from perfc.plain_text import say
 
+from . import _names
 from ._deployment import DeploymentOptions, deployment_options
 from ._document import show_document
+from ._examples import examples
+from ._names import Names
 from ._output import deliver, emit, format_options
 from ._report import PIPED_WIDTH, is_colourful, parse_top
 
@@ -25,8 +31,11 @@ if TYPE_CHECKING:
 FINDINGS = 1
 
 
-@click.command("roofline")
-@click.argument("name", metavar="[TARGET]", default="")
+@click.command(
+    "roofline",
+    epilog=examples("roofline a100", "roofline a100 --model model.onnx -o roofline.html"),
+)
+@click.argument("name", type=Names(_names.targets), metavar="[TARGET]", default="")
 @click.option("--model", type=click.Path(), help="Draw the kernels of this model.")
 @click.option(
     "--measured",

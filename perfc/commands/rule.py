@@ -1,4 +1,7 @@
-"""``perfc rule``: what a rule of the linter does, and why."""
+"""``perfc rule``: what a rule of the linter does, and why.
+
+Group: review.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,17 @@ from pathlib import Path
 
 import click
 
+from . import _names
+from ._examples import examples
+from ._names import Names
 from ._output import emit, format_options
 
+DOCUMENT = ("rule", "perfc.lint.rule_pages:RulesView")
+"""Name of the JSON that the command writes, and the type that its schema is read off."""
 
-@click.command("rule")
-@click.argument("code", required=False)
+
+@click.command("rule", epilog=examples("rule", "rule PF101"))
+@click.argument("code", type=Names(_names.rules), required=False)
 @click.option("--all", "is_page", is_flag=True, help="The whole page docs/rules.md.")
 @format_options("text", "json", "markdown")
 def command(code: str | None, is_page: bool, form: str, output: Path | None) -> None:

@@ -1,20 +1,56 @@
-"""``perfc schema``: the JSON Schema of the report."""
+"""``perfc schema``: the JSON Schemas of what commands write.
+
+Group: help.
+"""
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 
 import click
 
+from perfc.errors import ParseError
+
+from ._examples import examples
+from ._names import Names
 from ._output import emit, output_option
 
 
-@click.command("schema")
+def documents() -> dict[str, str]:
+    """Names of JSON documents with the types of their views, as the files of commands say."""
+    stems = sorted(p.stem for p in Path(__file__).parent.glob("[!_]*.py"))
+    modules = (import_module(f"{__package__}.{stem}") for stem in stems)
+    return dict(m.DOCUMENT for m in modules if hasattr(m, "DOCUMENT"))
+
+
+@click.command("schema", epilog=examples("schema", "schema compare -o compare.schema.json"))
+@click.argument("name", type=Names(documents), default="report", metavar="[NAME]")
 @output_option("json")
-def command(output: Path | None) -> None:
-    """Print the schema of `perfc analyze --output-format json` (JSON Schema, draft 2020-12)."""
+def command(name: str, output: Path | None) -> None:
+    """Print the schema of the JSON document NAME (JSON Schema, draft 2020-12).
+
+    NAME is `report`, which `perfc analyze` writes, by default, or a command: `compare`, `op`,
+    `sweep`, `diff`, `check`, `lint` or `rule`. Documents name their schema: perfc-compare/1.
+    """
     import json
 
-    from perfc.report.json_schema import schema
+    emit(json.dumps(schema_named(name), indent=2, sort_keys=True) + "\n", output)
 
-    emit(json.dumps(schema(), indent=2, sort_keys=True) + "\n", output)
+
+def schema_named(name: str) -> dict[str, object]:
+    """The schema of a document.
+
+    Raises:
+        ParseError: no such document.
+    """
+    from perfc.report.json_schema import schema, schema_of
+    from perfc.report.views import Views
+
+    known = documents()
+    if name not in known:
+        raise ParseError(f"no document {name[:32]!r}", hint=f"there are {', '.join(known)}")
+    path, _, type_name = known[name].partition(":")
+    module = import_module(path)
+    cls = getattr(module, type_name)
+    return schema() if cls is Views else schema_of(cls, module.SCHEMA)

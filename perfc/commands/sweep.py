@@ -1,4 +1,7 @@
-"""``perfc sweep``: times over a range of sizes, and where the bound changes."""
+"""``perfc sweep``: times over a range of sizes, and where the bound changes.
+
+Group: look.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,20 @@ from pathlib import Path
 import click
 
 from ._deployment import DeploymentOptions, deployment_options
+from ._examples import examples
 from ._output import deliver, emit, format_options
 
+DOCUMENT = ("sweep", "perfc.sweep.data_form:SweepView")
+"""Name of the JSON that the command writes, and the type that its schema is read off."""
 
-@click.command("sweep")
+
+@click.command(
+    "sweep",
+    epilog=examples(
+        "sweep model.onnx --batch 1:64:*2",
+        "sweep model.onnx --batch 1,8 -t a100,h100 -o sweep.html",
+    ),
+)
 @click.argument("model", type=click.Path(dir_okay=False))
 @click.option("--top", default=5, show_default=True, help="Kernels whose bounds are followed.")
 @click.option("--no-predict", is_flag=True, help="Sustained times and floors, no prediction.")
@@ -33,7 +46,8 @@ def command(
     """
     from perfc.sweep import sweep
     from perfc.sweep.axes import parse_axes
-    from perfc.sweep.text import render_csv, render_json, render_text
+    from perfc.sweep.data_form import render_csv, render_json
+    from perfc.sweep.text import render_text
 
     if not options.sizes:
         raise click.UsageError("give a range: --batch 1:256, --seq 128,512 or --dim NAME=1:256")

@@ -1,4 +1,7 @@
-"""``perfc targets``: the machines, their rates side by side, and files of your own."""
+"""``perfc targets``: the machines, their rates side by side, and files of your own.
+
+Group: look.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +11,21 @@ import click
 
 from perfc.plain_text import say
 
+from . import _names
+from ._examples import examples
+from ._names import Names
 from ._options import names_in
 from ._output import emit, format_options
 
 formats = format_options("text", "json", "markdown")
 
 
-@click.group("targets")
+@click.group("targets", epilog=examples("targets list", "targets show a100"))
 def command() -> None:
     """List, show, add and validate targets; every number of one names its source."""
 
 
-@command.command("list")
+@command.command("list", epilog=examples("targets list", "targets list --output-format json"))
 @formats
 def list_(form: str, output: Path | None) -> None:
     """List the targets with their rates side by side; your own come first.
@@ -38,8 +44,10 @@ def list_(form: str, output: Path | None) -> None:
             emit(list_text(list_machines()), output)
 
 
-@command.command("show")
-@click.argument("names", metavar="NAME...", nargs=-1, required=True)
+@command.command(
+    "show", epilog=examples("targets show a100", "targets show a100 h100 --output-format json")
+)
+@click.argument("names", type=Names(_names.targets), metavar="NAME...", nargs=-1, required=True)
 @formats
 def show(names: tuple[str, ...], form: str, output: Path | None) -> None:
     """Show the targets NAME, or the files of such paths: maker's figures beside measured ones."""
@@ -55,7 +63,7 @@ def show(names: tuple[str, ...], form: str, output: Path | None) -> None:
         emit("\n".join(show_text(m, markdown=form == "markdown") for m in machines), output)
 
 
-@command.command("add")
+@command.command("add", epilog=examples("targets add mine.toml", "targets add mine.toml --force"))
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--force", is_flag=True, help="Replace a target of that name that differs.")
 def add_(file: Path, force: bool) -> None:
@@ -65,7 +73,10 @@ def add_(file: Path, force: bool) -> None:
     say(str(add(file, overwrite=force)))
 
 
-@command.command("validate")
+@command.command(
+    "validate",
+    epilog=examples("targets validate mine.toml", "targets validate mine.toml other.toml"),
+)
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path())
 @click.pass_context
 def validate_(ctx: click.Context, files: tuple[str, ...]) -> None:

@@ -1,4 +1,7 @@
-"""``perfc train``: train the predictors that ship, from measured rows."""
+"""``perfc train``: train the predictors that ship, from measured rows.
+
+Group: predictors.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +12,21 @@ import click
 from perfc.errors import ParseError
 from perfc.plain_text import say
 
+from ._examples import examples
 from ._options import graphs_option, tables_option
 
 
-@click.group("train")
+@click.group(
+    "train",
+    epilog=examples("train op --data data", "train graph --predictor formula --graphs graphs"),
+)
 def command() -> None:
     """Train predictors; their weights and cards are written in one step each."""
 
 
-@command.command("op")
+@command.command(
+    "op", epilog=examples("train op --data data", "train op step --data data --output weights")
+)
 @click.argument("names", metavar="[NAME]...", nargs=-1)
 @tables_option
 @click.option(
@@ -44,7 +53,13 @@ def op(names: tuple[str, ...], data: Path, output: Path | None, force: bool) -> 
         say(str(save(artefact, folder, overwrite=force)))
 
 
-@command.command("graph")
+@command.command(
+    "graph",
+    epilog=examples(
+        "train graph --predictor formula --graphs graphs",
+        "train graph --predictor formula --graphs graphs --split family",
+    ),
+)
 @click.option("--predictor", "name", required=True, help="NAME or NAME:VARIANT.")
 @click.option("--dataset", default="timm", show_default=True)
 @graphs_option

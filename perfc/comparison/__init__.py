@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from .data_form import ComparisonView, to_csv, to_json
 from .prices import HourlyPrice, Prices
 from .rows import Comparison, Order, Row, Setting, Standing, compare, compare_models
-from .views import document, to_csv, to_json
+from .views import document
 
 __all__ = [
     "Comparison",
+    "ComparisonView",
     "HourlyPrice",
     "Order",
     "Prices",

@@ -160,9 +160,11 @@ class Comparison:
 
     def to_dict(self) -> dict[str, object]:
         """The JSON document, schema ``perfc-compare/1``."""
-        from .views import tree
+        from perfc.report.json_form import enveloped
 
-        return tree(self)
+        from .data_form import SCHEMA, ComparisonView
+
+        return enveloped(SCHEMA, ComparisonView.of(self))
 
     def to_pandas(self) -> pandas.DataFrame:
         """A row each in the order asked for; columns as ``-o machines.csv`` names them.
@@ -170,10 +172,10 @@ class Comparison:
         Raises:
             MissingExtraError: pandas is not installed.
         """
-        from .views import FIELDS
+        from .data_form import cells
 
-        rows = [[field.value(row) for field in FIELDS] for row in self.rows]
-        return data_frame([field.name for field in FIELDS], rows)
+        header, rows = cells(self)
+        return data_frame(header, rows)
 
     @property
     def holds(self) -> bool:

@@ -1,116 +1,25 @@
-"""A comparison as a document, CSV and JSON."""
+"""A comparison as a document; as data it is in ``data_form``."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from perfc.ir.record import record
-from perfc.report import comma
 from perfc.report.document import Amount, Cell, Column, Document, Note, Part, Section, Table
-from perfc.report.json_form import strict
 from perfc.report.units import Unit, plural, quantity
-from perfc.version import __version__
 
 from .rows import Comparison, Order, Row, Standing
 
-SCHEMA = "perfc-compare/1"
 BAR = 16
 """Characters of the longest bar."""
 EIGHTHS = "▏▎▍▌▋▊▉█"
-
-
-@record
-class Field:
-    """One figure of a row.
-
-    Args:
-        name: as data formats write it.
-        value: of a row; None where nobody knows.
-    """
-
-    name: str
-    value: Callable[[Row], comma.Field]
-
-
-FIELDS = (
-    Field("model", lambda r: r.verdict.model),
-    Field("target", lambda r: r.verdict.target),
-    Field("machine", lambda r: r.verdict.machine),
-    Field("runtime", lambda r: r.runtime),
-    Field("dtype", lambda r: r.dtype),
-    Field("time_s", lambda r: r.time_s),
-    Field("low_s", lambda r: r.verdict.expected.low),
-    Field("high_s", lambda r: r.verdict.expected.high),
-    Field("floor_s", lambda r: r.verdict.floor_s),
-    Field("items", lambda r: r.verdict.throughput.item.value),
-    Field("items_per_run", lambda r: r.verdict.throughput.per_run),
-    Field("items_per_s", lambda r: r.verdict.throughput.per_s),
-    Field("energy_j", lambda r: r.energy_j),
-    Field("energy_low_j", lambda r: None if r.verdict.energy is None else r.verdict.energy.low),
-    Field("energy_high_j", lambda r: None if r.verdict.energy is None else r.verdict.energy.high),
-    Field("memory_bytes", lambda r: r.verdict.memory.total_bytes),
-    Field("capacity_bytes", lambda r: r.verdict.memory.capacity_bytes),
-    Field("fits", lambda r: r.verdict.memory.fits),
-    Field("price_per_hour", lambda r: None if r.price is None else r.price.per_hour),
-    Field("price_per_million", lambda r: r.price_per_million),
-    Field("currency", lambda r: None if r.price is None else r.price.currency),
-    Field("price_source", lambda r: None if r.price is None else r.price.source),
-    Field("price_date", lambda r: None if r.price is None else r.price.date),
-    Field("confidence", lambda r: _grade(r) or None),
-    Field("confidence_reason", lambda r: _reason(r) or None),
-    Field("limited_by", lambda r: _limit(r) or None),
-)
-"""What CSV and JSON say of a row."""
 
 
 def _grade(row: Row) -> str:
     return row.verdict.confidence.grade.value if row.verdict.confidence else ""
 
 
-def _reason(row: Row) -> str:
-    return row.verdict.confidence.reason if row.verdict.confidence else ""
-
-
 def _limit(row: Row) -> str:
     return row.verdict.limits[0].title if row.verdict.limits else ""
-
-
-def _standing(found: Comparison, row: Row) -> str:
-    return "" if found.slo_s is None else row.standing(found.slo_s).value
-
-
-def to_csv(found: Comparison) -> str:
-    """One line a row."""
-    header = [f.name for f in FIELDS] + ["in_time"]
-    rows = ([*(f.value(r) for f in FIELDS), _standing(found, r) or None] for r in found.rows)
-    return comma.records(header, rows)
-
-
-def to_json(found: Comparison) -> str:
-    """Everything, sizes of symbols included."""
-    return strict(tree(found), indent=2) + "\n"
-
-
-def tree(found: Comparison) -> dict[str, object]:
-    """A comparison as dicts and lists."""
-    return {
-        "schema": SCHEMA,
-        "perfc": __version__,
-        "order": found.order.value,
-        "slo_s": found.slo_s,
-        "holds": found.holds if found.slo_s is not None else None,
-        "is_predicted": found.is_predicted,
-        "rows": [
-            {
-                **{f.name: f.value(r) for f in FIELDS},
-                "sizes": dict(r.sizes),
-                "assumed": sorted(r.sizes.keys() - r.given),
-                "in_time": _standing(found, r) or None,
-                "limits": {limit.key: limit.share for limit in r.verdict.limits},
-            }
-            for r in found.rows
-        ],
-    }
 
 
 def document(found: Comparison, *, has_bars: bool = False) -> Document:

@@ -7,15 +7,13 @@ from dataclasses import fields
 
 from perfc.report import comma
 from perfc.report.document import Cell, Column, Document, Name, Note, Section, Table
-from perfc.report.json_form import plain
+from perfc.report.json_form import enveloped
 from perfc.report.units import DASH, Unit, plural, quantity
-from perfc.version import __version__
 
 from .blame import EXPLAINED
 from .figures import BY_KEY, Metric
-from .views import ChangeRow, DiffViews, KernelRow, TotalRow, in_words, percent, signed
+from .views import SCHEMA, ChangeRow, DiffViews, KernelRow, TotalRow, in_words, percent, signed
 
-SCHEMA = "perfc-diff/1"
 NAMES = ("totals", "blame", "kernels", "changes")
 NOTICEABLE = 1e-3
 """Part of all changes of time below which a kernel with equal counts is not shown."""
@@ -31,10 +29,7 @@ def document(views: DiffViews, top: int | None = 20) -> Document:
 
 def to_json(views: DiffViews) -> str:
     """Everything, keys sorted."""
-    found = plain(views)
-    assert isinstance(found, dict)
-    tree = {"schema": SCHEMA, "perfc": __version__, **found}
-    return json.dumps(tree, indent=2, sort_keys=True, allow_nan=False) + "\n"
+    return json.dumps(enveloped(SCHEMA, views), indent=2, sort_keys=True, allow_nan=False) + "\n"
 
 
 def to_csv(views: DiffViews) -> str:

@@ -12,6 +12,8 @@ from .difference import Difference
 from .figures import Figure, Metric
 from .kernels import KernelPair, known
 
+SCHEMA = "perfc-diff/1"
+
 
 @record
 class TotalRow:

@@ -16,7 +16,7 @@ from .prediction_text import prediction_lines
 
 WIDTH = 100
 """Columns of text that is not for a narrower terminal."""
-SCHEMA = "perfc.explain/1"
+SCHEMA = "perfc-explain/1"
 _RATES = {
     "flop_per_s": (Unit.FLOP_PER_S, Unit.FLOP),
     "op_per_s": (Unit.OP_PER_S, Unit.COUNT),

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from perfc.ir.dim import Dim, Poly, symbol, symbols
 from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Basis
 from perfc.ir.names import symbol_name
-from perfc.ir.record import record
+from perfc.ir.record import frozen, record
 from perfc.ir.types import DType, Shape
 
 TYPICAL: Mapping[Basis, int] = {
@@ -96,7 +95,7 @@ class Assumption:
     tie: Dim | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class Roles:
     """What every symbol of a model stands for.
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import io
-import logging
 import os
 import re
-import tempfile
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -88,6 +86,8 @@ def as_run(model: Any) -> Iterator[None]:
 @contextmanager
 def unheard() -> Iterator[None]:
     """Without what exporters print, log and warn of: errors say what matters."""
+    import logging
+
     before = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
     try:
@@ -100,6 +100,8 @@ def unheard() -> Iterator[None]:
 
 def program_of(model: Any, given: Any) -> Module:
     """What PyTorch exports at an example input."""
+    import tempfile
+
     import torch
 
     shapes = ({0: torch.export.Dim("batch", min=1, max=1 << 16)},)

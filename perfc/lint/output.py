@@ -6,19 +6,16 @@ from collections import Counter
 from collections.abc import Iterator
 from enum import Enum
 from pathlib import Path
-from typing import TypeAlias
 
 from perfc.ir.record import record
 from perfc.report import annotation
 from perfc.report.annotation import Annotation, Level
-from perfc.report.json_form import strict
+from perfc.report.json_form import enveloped, strict
 from perfc.report.units import Unit, plural, quantity, share
 
+from .data_form import SCHEMA, LintView
 from .engine import Linted, Outcome, near
 from .finding import Finding, Gain, Saves, Severity
-
-Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | None"
-SCHEMA = 1
 
 
 class Format(Enum):
@@ -40,7 +37,7 @@ def rendered(outcome: Outcome, form: Format) -> str:
         case Format.TEXT:
             return text(outcome)
         case Format.JSON:
-            return strict(json_form(outcome), indent=2) + "\n"
+            return strict(enveloped(SCHEMA, LintView.of(outcome)), indent=2) + "\n"
         case Format.CSV:
             from .tables import csv_form
 
@@ -173,54 +170,6 @@ def statistics(outcome: Outcome) -> str:
     width = max((len(str(n)) for n in counts.values()), default=1)
     rows = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return "".join(f"{n:{width}}  {code}  {names[code]}\n" for code, n in rows)
-
-
-def finding_json(finding: Finding) -> dict[str, Json]:
-    """One finding as JSON; times in seconds, None for what nobody knows."""
-    gain = finding.gain
-    measured: dict[str, Json] | None = None
-    if gain is not None:
-        measured = {
-            "time_s": gain.time_s,
-            "share": gain.share,
-            "floor_s": gain.floor_s,
-            "basis": gain.basis.value,
-        }
-    return {
-        "code": finding.code,
-        "rule": finding.rule,
-        "severity": finding.severity.value,
-        "saves": finding.saves.value,
-        "message": finding.message,
-        "advice": finding.advice,
-        "nodes": list(finding.nodes),
-        "tensor": finding.tensor,
-        "gain": measured,
-        "saved_bytes": finding.saved_bytes,
-        "fixable": finding.is_fixable,
-        "fingerprint": finding.fingerprint,
-    }
-
-
-def json_form(outcome: Outcome) -> dict[str, Json]:
-    """Everything as JSON."""
-    return {
-        "schema": SCHEMA,
-        "files": [
-            {
-                "path": x.path,
-                "target": x.target,
-                "time_s": x.time_s,
-                "findings": [finding_json(f) for f in x.findings],
-                "below_min_gain": x.small,
-                "suppressed": x.suppressed,
-                "known_before": x.known,
-            }
-            for x in outcome.files
-        ],
-        "configuration": [finding_json(f) for f in outcome.configuration],
-        "errors": list(outcome.errors),
-    }
 
 
 def located(outcome: Outcome) -> Iterator[tuple[str, Finding]]:

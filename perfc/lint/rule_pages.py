@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
+
+from perfc.ir.record import record
+from perfc.report.json_form import enveloped, strict
 
 from .catalogue import RuleInfo, infos
 
+SCHEMA = "perfc-rule/1"
 CODE_SECTIONS = ("Example", "Use instead")
 FAMILIES = {
     "PF1": "the graph",
@@ -73,17 +76,39 @@ def page() -> str:
     return "\n".join(lines) + "\n"
 
 
+@record
+class RuleView:
+    """What a rule is about.
+
+    Args:
+        code: ``PF101``.
+        name: ``redundant-transpose``.
+        summary: in a sentence.
+        saves: what mending improves.
+        fixable: whether ``--fix`` can mend some findings.
+        sections: text by heading.
+    """
+
+    code: str
+    name: str
+    summary: str
+    saves: str
+    fixable: bool
+    sections: dict[str, str]
+
+
+@record
+class RulesView:
+    """The rules asked for.
+
+    Args:
+        rules: by code.
+    """
+
+    rules: tuple[RuleView, ...]
+
+
 def as_json(rules: Iterable[RuleInfo]) -> str:
     """Rules as JSON."""
-    rows = [
-        {
-            "code": i.code,
-            "name": i.name,
-            "summary": i.summary,
-            "saves": i.saves,
-            "fixable": i.is_fixable,
-            "sections": i.sections,
-        }
-        for i in rules
-    ]
-    return json.dumps(rows, indent=2) + "\n"
+    rows = (RuleView(i.code, i.name, i.summary, i.saves, i.is_fixable, i.sections) for i in rules)
+    return strict(enveloped(SCHEMA, RulesView(tuple(rows))), indent=2) + "\n"

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import cast
+
+from perfc.report.json_form import plain
 from perfc.report.sarif_log import Json, location, log
 
 from .catalogue import RuleInfo, infos
+from .data_form import FindingView
 from .engine import Outcome
 from .finding import Finding, Severity
-from .output import finding_json, located, sentence
+from .output import located, sentence
 
 LEVELS = {Severity.WARNING: "warning", Severity.NOTE: "note"}
 
@@ -36,7 +40,7 @@ def _rule(info: RuleInfo) -> Json:
 
 
 def _result(path: str, finding: Finding, index: int) -> dict[str, Json]:
-    where = location(path)
+    where, shown = location(path), FindingView.of(finding)
     if finding.place:
         kind = "function" if finding.nodes else "object"
         where["logicalLocations"] = [{"fullyQualifiedName": finding.place, "kind": kind}]
@@ -47,5 +51,5 @@ def _result(path: str, finding: Finding, index: int) -> dict[str, Json]:
         "message": {"text": sentence(finding)},
         "locations": [where],
         "partialFingerprints": {"perfcPlace/v1": finding.fingerprint},
-        "properties": {k: v for k, v in finding_json(finding).items() if k in ("gain", "nodes")},
+        "properties": {"nodes": list(shown.nodes), "gain": cast("Json", plain(shown.gain))},
     }

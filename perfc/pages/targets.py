@@ -11,8 +11,9 @@ from perfc.machine import Listing, Machine, Rate, load_machine
 from perfc.machine import Unit as Part
 from perfc.report.units import Unit, quantity
 
-SCHEMA = "perfc.target/1"
-SCHEMAS = "perfc.targets/1"
+SCHEMA = "perfc-target/1"
+SCHEMAS = "perfc-targets/1"
+LIST_SCHEMA = "perfc-target-list/1"
 
 
 @record
@@ -135,7 +136,7 @@ def list_json(found: tuple[Listing, ...]) -> str:
         }
         for t in map(Listed.of, found)
     ]
-    return json.dumps({"schema": SCHEMAS, "targets": data}, indent=2) + "\n"
+    return json.dumps({"schema": LIST_SCHEMA, "targets": data}, indent=2) + "\n"
 
 
 HEAD = ("rate", "best (floor)", "maker", "measured", "reached", "capacity", "from")

@@ -32,9 +32,14 @@ def render(views: Views) -> str:
 
 def tree(views: Views) -> dict[str, object]:
     """The JSON document as dicts and lists."""
+    return {**enveloped(SCHEMA, views), "conventions": CONVENTIONS}
+
+
+def enveloped(schema: str, views: object) -> dict[str, object]:
+    """A document of views that says its schema and the version of the program."""
     found = plain(views)
     assert isinstance(found, dict)
-    return {"schema": SCHEMA, "perfc": __version__, "conventions": CONVENTIONS, **found}
+    return {"schema": schema, "perfc": __version__, **found}
 
 
 def strict(tree: object, indent: int | None = None) -> str:

@@ -1,8 +1,9 @@
-"""The JSON Schema of the report, read off the views' types and docstrings."""
+"""The JSON Schema of what commands write, read off the types of the views and their docstrings."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from inspect import cleandoc
@@ -38,26 +39,41 @@ AMOUNT: dict[str, object] = {
 
 def schema() -> dict[str, object]:
     """The schema of ``perfc analyze --output-format json``, draft 2020-12."""
+    conventions = {
+        "type": "object",
+        "description": "How to read the numbers.",
+        "properties": {k: {"const": v} for k, v in CONVENTIONS.items()},
+        "required": sorted(CONVENTIONS),
+        "additionalProperties": False,
+    }
+    return schema_of(Views, SCHEMA, {"conventions": conventions})
+
+
+def schema_of(
+    cls: type, identifier: str, also: Mapping[str, dict[str, object]] | None = None
+) -> dict[str, object]:
+    """The schema of a document that ``json_form.enveloped`` makes of views, draft 2020-12.
+
+    Args:
+        cls: the views.
+        identifier: ``perfc-report/1``; what the document says its schema is.
+        also: properties beside the views and the envelope.
+    """
     definitions: dict[str, object] = {"Amount": AMOUNT}
-    views = shape(Views, definitions)
-    del definitions["Views"]
+    views = shape(cls, definitions)
+    del definitions[cls.__name__]
     properties = views["properties"]
     assert isinstance(properties, dict)
     properties |= {
-        "schema": {"const": SCHEMA},
+        "schema": {"const": identifier},
         "perfc": {"type": "string", "description": "Version of the program."},
-        "conventions": {
-            "type": "object",
-            "description": "How to read the numbers.",
-            "properties": {k: {"const": v} for k, v in CONVENTIONS.items()},
-            "required": sorted(CONVENTIONS),
-            "additionalProperties": False,
-        },
+        **(also or {}),
     }
+    name, _, version = identifier.removeprefix("perfc-").partition("/")
     return {
         "$schema": DIALECT,
-        "$id": "urn:perfc:report:1",
-        "title": SCHEMA,
+        "$id": f"urn:perfc:{name}:{version}",
+        "title": identifier,
         "$defs": dict(sorted(definitions.items())),
         **views,
         "required": sorted(properties),
@@ -78,7 +94,8 @@ def shape(cls: type, definitions: dict[str, object]) -> dict[str, object]:
     }
     definitions[cls.__name__] = found
     for f in fields(cls):
-        properties[f.name] = {**of(hints[f.name], definitions), "description": words[f.name]}
+        said = {"description": words[f.name]} if f.name in words else {}
+        properties[f.name] = {**of(hints[f.name], definitions), **said}
     return found
 
 
@@ -90,7 +107,7 @@ def of(hint: object, definitions: dict[str, object]) -> dict[str, object]:
         return {"anyOf": [*kinds, {"type": "null"}]} if NoneType in arguments else {"anyOf": kinds}
     if origin is tuple:
         return {"type": "array", "items": of(arguments[0], definitions)}
-    if origin is dict:
+    if origin in (dict, Mapping):
         return {"type": "object", "additionalProperties": of(arguments[1], definitions)}
     if isinstance(hint, type) and is_dataclass(hint):
         if hint.__name__ not in definitions:

@@ -1,35 +1,19 @@
-"""A sweep as text, CSV and JSON."""
+"""A sweep as text; as data it is in ``data_form``."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from perfc.report import comma
-from perfc.report.json_form import strict
 from perfc.report.text import LEVELS
 from perfc.report.units import Unit, plural, quantity
 
 from .results import Capacity, Crossover, Point, Span, Sweep
 
-SCHEMA = "perfc.sweep/1"
 MAX_ROWS = 24
 MAX_SPANS = 4
 CHART = 60
 """Points that a line of the chart has at most."""
-COLUMNS = (
-    "time_s",
-    "low_s",
-    "high_s",
-    "floor_s",
-    "sustained_s",
-    "launch_s",
-    "mac",
-    "device_bytes",
-    "memory_bytes",
-    "fits",
-    "regime",
-)
 
 
 def render_text(s: Sweep) -> str:
@@ -195,67 +179,3 @@ def capacity_in_words(c: Capacity) -> str:
     if c.largest is None:
         return f"fits in {size} at every {c.symbol}"
     return f"does not fit in {size} from {c.symbol} {c.largest + 1}"
-
-
-def render_csv(s: Sweep) -> str:
-    """One row a point."""
-    names = [a.name for a in s.axes]
-    rows = ([p.target, *(p.dims[n] for n in names), *_cells(p)] for p in s.points)
-    return comma.records(["target", *names, *COLUMNS], rows)
-
-
-def _cells(p: Point) -> list[comma.Field]:
-    low_s, high_s = (None, None) if p.predicted is None else (p.predicted.low_s, p.predicted.high_s)
-    return [
-        p.time_s,
-        low_s,
-        high_s,
-        p.floor_s,
-        p.sustained_s,
-        p.launch_s,
-        p.mac,
-        p.device_bytes,
-        p.memory_bytes,
-        int(p.fits),
-        p.regime.value,
-    ]
-
-
-def render_json(s: Sweep) -> str:
-    """Everything, the spans of all regimes included."""
-
-    def spans(c: Crossover) -> list[dict[str, object]]:
-        return [{"regime": x.regime.value, "first": x.first, "last": x.last} for x in c.spans]
-
-    found = {
-        "schema": SCHEMA,
-        "model": s.model,
-        "axes": {a.name: list(a.values) for a in s.axes},
-        "assumed": dict(s.assumed),
-        "points": [
-            {"target": p.target, "dims": dict(p.dims), **dict(zip(COLUMNS, _cells(p), strict=True))}
-            for p in s.points
-        ],
-        "crossovers": [
-            {
-                "target": c.target,
-                "symbol": c.symbol,
-                "fixed": dict(c.fixed),
-                "what": c.what,
-                "node": c.node,
-                "spans": spans(c),
-            }
-            for c in s.crossovers
-        ],
-        "capacities": [
-            {
-                "target": c.target,
-                "symbol": c.symbol,
-                "fixed": dict(c.fixed),
-                "capacity_bytes": c.capacity_bytes,
-                "largest": c.largest,
-            }
-            for c in s.capacities
-        ],
-    }
-    return strict(found, indent=2) + "\n"

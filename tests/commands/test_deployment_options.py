@@ -195,7 +195,7 @@ def test_one_field_has_one_name_at_a_time(capsys: pytest.CaptureFixture[str]) ->
 @pytest.mark.parametrize(
     ("command", "args", "expected"),
     [
-        ("analyze", ["--runtime", "eagr"], "--runtime: no runtime 'eagr' (choose one of cudagraph"),
+        ("analyze", ["--runtime", "eagr"], "--runtime: no runtime 'eagr' (did you mean eager?"),
         ("analyze", ["--layout", "channels-last"], "--layout: ort does not run channels-last"),
         ("lint", ["--layout", "nhwc"], "--layout: no 'nhwc' (there are channels-first"),
         ("explain", ["--streams", "0"], "--streams: no number of streams: '0' (1 to 128)"),

@@ -1,0 +1,107 @@
+"""Every command is in a group, and its help ends in two examples that work."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from perfc import cli
+
+from .invocations import prepare
+
+LINK = "perfc "
+PARSED = ("adapt", "calibrate", "data", "eval", "measure", "train")
+"""Commands whose examples run for long, or need a device, a network or tables."""
+
+
+def helped() -> Iterator[str]:
+    """Every command and every group, by the words that call it."""
+
+    def inside(group: click.Group, words: tuple[str, ...]) -> Iterator[str]:
+        context = click.Context(group)
+        for name in group.list_commands(context):
+            yield " ".join((*words, name))
+            found = group.get_command(context, name)
+            if isinstance(found, click.Group):
+                yield from inside(found, (*words, name))
+
+    return inside(cli.cli, ())
+
+
+def calls_of(name: str, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    """The examples at the end of a command's help."""
+    assert cli.run([*name.split(), "--help"]) == 0
+    page = capsys.readouterr().out
+    _, _, end = page.rpartition("\n  Examples:\n")
+    return [line.strip() for line in end.splitlines()]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    path = tmp_path_factory.mktemp("examples")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(path)
+        patch.setenv("XDG_DATA_HOME", str(path / "home"))
+        patch.setenv("XDG_CONFIG_HOME", str(path / "home"))
+        prepare(path)
+        shutil.copy("model.onnx", "new.onnx")
+        for name in ("data", "graphs"):
+            (path / name).mkdir()
+        assert cli.run(["calibrate", "--device", "fake", "--quick", "-o", "mine.toml"]) == 0
+        shutil.copy("mine.toml", "other.toml")
+        assert cli.run(["ir", "model.onnx", "-o", "model.pir"]) == 0
+        yield path
+
+
+def parse(words: list[str]) -> None:
+    """Parse a call as click does, to the command at its end."""
+    context = cli.cli.make_context("perfc", words)
+    while isinstance(context.command, click.Group):
+        arguments = [*context._protected_args, *context.args]
+        _, command, rest = context.command.resolve_command(context, arguments)
+        assert command is not None
+        context = command.make_context(command.name, rest, parent=context)
+
+
+def test_every_command_has_a_group_that_help_lists(capsys: pytest.CaptureFixture[str]) -> None:
+    names = cli.cli.list_commands(click.Context(cli.cli))
+    groups = {name: cli.group(name) for name in names}
+    assert set(groups.values()) == set(cli.Group)
+    assert cli.run(["--help"]) == 0
+    page = capsys.readouterr().out
+    for kind in cli.Group:
+        _, _, after = page.partition(f"\nCommands: {kind.value}:\n")
+        section = after.partition("\n\n")[0]
+        assert [n for n in names if groups[n] is kind] == [
+            line.split()[0] for line in section.splitlines() if line[2:3].strip()
+        ]
+
+
+def test_a_command_without_a_group_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "lost.py").write_text('"""``perfc lost``: nothing."""\nX = "Group: look."\n')
+    monkeypatch.setattr(cli, "COMMANDS", tmp_path)
+    with pytest.raises(ValueError, match="not a valid Group"):
+        cli.group("lost")
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("name", sorted(helped()))
+def test_help_ends_in_two_examples_that_work(
+    name: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    calls = calls_of(name, capsys)
+    assert len(calls) == 2
+    for call in calls:
+        assert call.startswith(f"{LINK}{name}")
+        words = shlex.split(call.removeprefix(LINK))
+        if "--help" in words or name.split()[0] not in PARSED:
+            if words[0] == "init":
+                words.append("--force")
+            assert cli.run(words) in (0, 1), (call, capsys.readouterr().err)
+        else:
+            parse(words)

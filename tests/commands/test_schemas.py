@@ -1,0 +1,104 @@
+"""The JSON of commands is valid under the schema that `perfc schema` prints."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from perfc import cli
+from perfc.commands.schema import documents
+
+from .invocations import prepare
+
+CASES = (
+    ("report", "analyze model.onnx"),
+    ("report", "analyze model.onnx --no-predict --runtime torch"),
+    ("compare", "compare model.onnx -t a100,t4"),
+    ("compare", "compare model.onnx -t a100,cpu --slo 1us --dtype f32,f16 --no-predict"),
+    ("compare", "analyze model.onnx -t a100,t4"),
+    ("op", "op matmul --m 64 --n 64 --k 64 -t a100,t4"),
+    ("op", "op softmax --rows 64 --columns 64 --dtype f16"),
+    ("sweep", "sweep model.onnx --batch 1:64:*4 -t a100,t4"),
+    ("sweep", "sweep model.onnx --batch 1,8 --no-predict"),
+    ("check", "check"),
+    ("check", "check missing.onnx"),
+    ("diff", "diff model.onnx new.onnx --to-batch 8"),
+    ("diff", "diff model.onnx new.onnx"),
+    ("lint", "lint model.onnx --min-gain 0 --extend-select ALL"),
+    ("lint", "lint model.onnx missing.onnx"),
+    ("rule", "rule"),
+    ("rule", "rule PF101"),
+)
+IDENTIFIED = (
+    *CASES,
+    ("explain", "explain model.onnx relu"),
+    ("predict", "predict model.onnx -t rtx4090"),
+    ("ncu", "ncu report.csv"),
+    ("roofline", "roofline a100 --model model.onnx"),
+    ("target", "targets show a100"),
+    ("targets", "targets show a100 t4"),
+    ("target-list", "targets list"),
+    ("baseline", "baseline show"),
+)
+"""Of documents without a schema too, the name that they say."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    path: Path = tmp_path_factory.mktemp("schemas")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(path)
+        prepare(path)
+        shutil.copy("model.onnx", "new.onnx")
+        yield
+
+
+def printed(line: str, capsys: pytest.CaptureFixture[str]) -> Any:
+    capsys.readouterr()
+    cli.run([*line.split(), "--output-format", "json"])
+    return json.loads(capsys.readouterr().out)
+
+
+def schema(name: str, capsys: pytest.CaptureFixture[str]) -> Any:
+    capsys.readouterr()
+    assert cli.run(["schema", name]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize(("name", "line"), IDENTIFIED)
+def test_a_document_names_its_schema(
+    name: str, line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert printed(line, capsys)["schema"] == f"perfc-{name}/1"
+
+
+@pytest.mark.parametrize(("name", "line"), CASES)
+def test_json_is_valid_under_its_schema(
+    name: str, line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    published = schema(name, capsys)
+    validator = jsonschema.Draft202012Validator(published)
+    validator.check_schema(published)
+    found = printed(line, capsys)
+    validator.validate(found)
+    assert published["title"] == found["schema"]
+    for key in found:
+        less = {k: v for k, v in found.items() if k != key}
+        assert not validator.is_valid(less), key
+    assert not validator.is_valid({**found, "more": 1})
+
+
+def test_every_schema_is_tested_and_the_report_is_the_usual_one(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert set(documents()) == {name for name, _ in CASES}
+    assert cli.run(["schema"]) == 0
+    assert json.loads(capsys.readouterr().out) == schema("report", capsys)
+    assert cli.run(["schema", "reprot"]) == 2
+    assert "no document 'reprot' (there are" in capsys.readouterr().err
