@@ -1,7 +1,7 @@
 """Pages of the documentation site that are not files of docs/; mkdocs.yml names this as a hook.
 
 The reference of commands is what ``--help`` prints, that of Python the names of ``perfc.__all__``,
-that of schemas the JSON schemas in docs/. Pages at the top of the repository join the others.
+that of schemas what ``perfc schema`` prints. Pages at the top of the repository join the others.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import click
 
 import perfc
 from perfc.cli import cli
+from perfc.commands.schema import documents, schema_named
 
 ROOT = Path(__file__).resolve().parents[1]
-DOCS = ROOT / "docs"
 EXAMPLES = ROOT / "examples"
 AT_THE_TOP = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 WIDTH = 100
@@ -80,16 +80,21 @@ def python() -> str:
 
 
 def schemas() -> str:
-    """Every JSON schema of docs/ with what its top has."""
+    """Every JSON document with the keys at its top, and a link to its schema."""
     lines = ["# Schemas", "", "JSON Schema, draft 2020-12, of what perfc writes.", ""]
-    for path in sorted(DOCS.rglob("*.json")):
-        schema = json.loads(path.read_text(encoding="utf-8"))
-        place = path.relative_to(DOCS).as_posix()
-        lines += [f"## {schema.get('title', path.stem)}", "", schema.get("description", ""), ""]
-        lines += [f"[{place}](../{place})", "", "| key | required |", "| --- | --- |"]
-        required = schema.get("required", [])
-        for key in schema.get("properties", {}):
-            lines.append(f"| `{key}` | {'yes' if key in required else 'no'} |")
+    for name in documents():
+        schema: dict[str, Any] = schema_named(name)
+        lines += [
+            f"## {name}",
+            "",
+            f"`perfc schema {name}`, or [the file]({name}.schema.json).",
+            "",
+        ]
+        lines += ["| key | required | what it is |", "| --- | --- | --- |"]
+        for key, value in schema["properties"].items():
+            is_required = key in schema.get("required", [])
+            text = " ".join(value.get("description", "").split()).replace("|", "\\|")
+            lines.append(f"| `{key}` | {'yes' if is_required else 'no'} | {text} |")
         lines.append("")
     return "\n".join(lines)
 
@@ -103,11 +108,14 @@ def on_config(config: Any) -> Any:
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """Add the pages that are no files, and the notebooks."""
+    """Add the pages that are no files, the schemas and the notebooks."""
     from mkdocs.structure.files import File
 
     for path, content in pages().items():
         files.append(File.generated(config, path, content=content))
+    for name in documents():
+        content = json.dumps(schema_named(name), indent=2, sort_keys=True)
+        files.append(File.generated(config, f"reference/{name}.schema.json", content=content))
     for notebook in sorted(EXAMPLES.glob("*.ipynb")):
         files.append(
             File.generated(config, f"examples/{notebook.name}", abs_src_path=str(notebook))
