@@ -1,4 +1,4 @@
-"""The operator contract: a frozen dataclass that knows its shapes, its work and its traffic."""
+"""The operator contract: a `frozen` class that knows its shapes, its work and its traffic."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ class HasFacts(Protocol):
 class Analysis(ABC, Generic[R]):
     """A pure function of a module.
 
-    Subclasses are frozen dataclasses: their fields are the options of the pass and, with the
+    Subclasses are `frozen`: their fields are the options of the pass and, with the
     module, the key under which the result is remembered. The module verifies before it runs.
     """
 

@@ -6,7 +6,7 @@ import gc
 import io
 import subprocess
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from pathlib import Path
 from types import ModuleType
@@ -20,6 +20,7 @@ import perfc.passes.pipeline
 from perfc.errors import ParseError, PassError
 from perfc.ir import DType, Module, Node
 from perfc.ir.parse import parse_module
+from perfc.ir.record import frozen
 from perfc.ir.text import print_module
 from perfc.passes import Analysis, Transform
 from perfc.passes.manager import Analyses, DumpTo, PrintAfter, Timing, VerifyEach
@@ -47,7 +48,7 @@ class Level(Enum):
     HIGH = "high-er"
 
 
-@dataclass(frozen=True)
+@frozen
 class Counts:
     table: dict[Node, int]
 
@@ -55,7 +56,7 @@ class Counts:
         return {n: {"n": c} for n, c in self.table.items()}
 
 
-@dataclass(frozen=True)
+@frozen
 class Tally(Analysis[Counts]):
     """Numbers the nodes."""
 
@@ -73,7 +74,7 @@ class Tally(Analysis[Counts]):
         return Counts({n: self.start + i for i, n in enumerate(module.graph)})
 
 
-@dataclass(frozen=True)
+@frozen
 class Doubled(Analysis[int]):
     requires = (Tally,)
     declares: bool = True
