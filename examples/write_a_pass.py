@@ -10,7 +10,6 @@ after folding.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
@@ -18,6 +17,7 @@ from perfc.api import typed
 from perfc.ir.dim import Dim
 from perfc.ir.graph import Module, Node, walk
 from perfc.ir.op import Kind
+from perfc.ir.record import frozen
 from perfc.ir.rewrite import Rewriter, with_graph
 from perfc.passes import Analysis, Transform
 from perfc.passes.cost import Cost
@@ -27,7 +27,7 @@ from perfc.passes.roofline import Roofline
 MODEL = Path(__file__).parent / "models" / "resnet50.onnx.gz"
 
 
-@dataclass(frozen=True)
+@frozen
 class Misaligned(Analysis[dict[Node, Dim]]):
     """Convolutions and products, and their contracted extent where it is no multiple."""
 
@@ -52,7 +52,7 @@ class Misaligned(Analysis[dict[Node, Dim]]):
         return found
 
 
-@dataclass(frozen=True)
+@frozen
 class FoldNormalization(Transform):
     """Batch normalisation becomes part of the weights of the convolution that feeds it."""
 
