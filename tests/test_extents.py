@@ -126,6 +126,7 @@ def test_dim_batch_means_the_batch_where_no_symbol_is_called_so(
         (("--dim", "s71=8"), "batch s72, sequence s70"),
         (("--batch", "x"), "'x' is not a number"),
         (("--batch", ""), "is not a number"),
+        (("--batch", "0"), "0 runs nothing"),
         (("--batch", "-1"), "is not a number"),
         (("--batch", "0"), "batch = 0 is no extent"),
         (("--batch", "1:8"), "is not NAME=N"),

@@ -126,6 +126,8 @@ def _axis_text(ctx: click.Context, param: click.Parameter, value: str | None) ->
     """A number, or what `sweep` takes for a range."""
     if value is not None and (not value or set(value) - set("0123456789:*,")):
         raise click.BadParameter(f"{value[:32]!r} is not a number, as in {param.opts[-1]} 8")
+    if value is not None and not value.strip("0"):
+        raise click.BadParameter("0 runs nothing: at least 1")
     return value
 
 
