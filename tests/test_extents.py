@@ -128,7 +128,6 @@ def test_dim_batch_means_the_batch_where_no_symbol_is_called_so(
         (("--batch", ""), "is not a number"),
         (("--batch", "0"), "0 runs nothing"),
         (("--batch", "-1"), "is not a number"),
-        (("--batch", "0"), "batch = 0 is no extent"),
         (("--batch", "1:8"), "is not NAME=N"),
         (("--batch", "8", "--dim", "batch=4"), "batch is given as 8 and as 4"),
     ],
