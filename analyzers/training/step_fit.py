@@ -197,7 +197,7 @@ def _card(
         frameworks=tuple(sorted({r.setting.framework for r in rows})),
         dtypes=dtypes,
         targets=targets,
-        kin=stack.known,
+        kin=tuple((target, precision, name) for target, precision, name in stack.known),
         places={d: tuple(coordinates(Sheet(load_machine(t)), d) for t in targets) for d in dtypes},
         bases={"factor": factor.base, "spread": spread.base},
         calibration=calibration,

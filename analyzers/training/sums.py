@@ -39,7 +39,7 @@ SWEEPS = 2000
 LEAST_ERROR = 0.05
 """Relative error below which reweighting stops caring."""
 
-Kin = tuple[str, str, str]
+Kin = tuple[str, ...]
 
 
 @frozen

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from ..steps.columns import LinearColumns, merged
 from ..steps.features import tabulate
 from ..steps.launch_kind import LaunchKind
 from ..training.libraries import xgboost
-from ..training.sums import Kin, SumRecipe, SumStack, multipliers
+from ..training.sums import SumRecipe, SumStack, multipliers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -52,12 +52,28 @@ class RunTable:
         return by_kind(self.stack, self.times)
 
 
-def kin_of(row: GraphRow) -> Kin:
-    """What has multipliers of its own: machine, precision, and version with the way of running."""
+class RunKin(NamedTuple):
+    """What has multipliers of its own."""
+
+    target: str
+    precision: str
+    framework: str
+    mode: str
+    layout: str
+
+    @property
+    def way(self) -> tuple[str, str, str]:
+        """How it is run: framework with its version, mode and layout."""
+        return self.framework, self.mode, self.layout
+
+
+def kin_of(row: GraphRow) -> RunKin:
+    """Of a row."""
     setting = row.setting
     layout = "channels last" if setting.channels_last else "channels first"
-    way = f"{setting.framework}, {setting.mode.value}, {layout}"
-    return row.target, setting.precision.value, way
+    return RunKin(
+        row.target, setting.precision.value, setting.framework, setting.mode.value, layout
+    )
 
 
 @lru_cache(maxsize=8192)
@@ -118,7 +134,7 @@ class KindRates:
         table: ``[known, kinds]``.
     """
 
-    known: tuple[Kin, ...]
+    known: tuple[RunKin, ...]
     table: Array
 
     @classmethod
@@ -126,20 +142,18 @@ class KindRates:
         """Of the runs given, none for what no run is of."""
         found = multipliers(stack, recipe)
         present = np.unique(stack.kin).tolist()
-        return cls(tuple(stack.known[i] for i in present), found[present])
+        return cls(tuple(RunKin(*stack.known[i]) for i in present), found[present])
 
-    def of(self, kin: Kin) -> Array:
+    def of(self, kin: RunKin) -> Array:
         """Its own, or the geometric mean of those most alike: way of running before precision."""
 
-        def alike(other: Kin) -> tuple[bool, ...]:
-            version, mode, layout = kin[2].split(", ")
-            theirs = other[2].split(", ")
+        def alike(other: RunKin) -> tuple[bool, ...]:
             return (
-                theirs[1:] == [mode, layout],
-                theirs[1] == mode,
-                other[1] == kin[1],
-                theirs[0] == version,
-                other[0] == kin[0],
+                (other.mode, other.layout) == (kin.mode, kin.layout),
+                other.mode == kin.mode,
+                other.precision == kin.precision,
+                other.framework == kin.framework,
+                other.target == kin.target,
             )
 
         if kin in self.known:
@@ -152,7 +166,7 @@ class KindRates:
 
     def scaled(self, stack: SumStack) -> Array:
         """Of every launch the scale times its multiplier."""
-        rates = np.array([self.of(kin) for kin in stack.known]).reshape(-1, KINDS)
+        rates = np.array([self.of(RunKin(*kin)) for kin in stack.known]).reshape(-1, KINDS)
         found: Array = stack.scale_s * rates[stack.kin[stack.row], stack.kind]
         return found
 

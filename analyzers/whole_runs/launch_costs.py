@@ -111,10 +111,8 @@ class LaunchCosts(GraphPredictor):
 
     def condition(self, row: GraphRow) -> Condition:
         """Of a row."""
-        target, precision, way = kin_of(row)
-        framework, mode, layout = way.split(", ")
         batch = row.batch if self.has_batches else 0
-        return Condition(target, precision, framework, mode, layout, batch)
+        return Condition(*kin_of(row), batch)
 
     def fit(self, train: Measurements, validation: Measurements, budget: Budget, say: Say) -> None:
         """Every condition alone; then the interval of machines left out in turn."""

@@ -31,7 +31,7 @@ from ..intervals.unseen import LeftOut
 from ..tables.architectures import FAMILY_PARTS, Part, families_in_turn
 from ..training.sums import SumRecipe
 from .few_rows import design, deviations
-from .kernel_sums import KINDS, KindRates, kin_of
+from .kernel_sums import KINDS, KindRates, RunKin, kin_of
 from .kinship import KIN, Kinship
 from .machine_bands import RunBands, from_few, unseen
 from .memory import Memory
@@ -267,7 +267,7 @@ class PhysicsResidual(GraphPredictor):
             return Trees(Forest.from_arrays(columns, own, float(meta["constants"][name])))
 
         parts = sorted(n for n in meta["constants"] if n.startswith("factor"))
-        known = tuple((str(a), str(b), str(c)) for a, b, c in meta["known"])
+        known = tuple(RunKin(*map(str, kin)) for kin in meta["known"])
         table = np.asarray(arrays["rates"])
         remembered: tuple[Any, Any] = arrays["memory.keys"], arrays["memory.offsets"]
         memory = Memory(*remembered)
@@ -275,9 +275,8 @@ class PhysicsResidual(GraphPredictor):
         fits = table.shape == (len(known), KINDS) and shift.shape == deviations(()).shape
         names_of = {n.partition(".")[2]: a for n, a in arrays.items() if n.startswith("kinship.")}
         kinship = Kinship.restored(tuple(map(str, meta["operators"])), names_of)
-        told = all(way.count(", ") == 2 for _, _, way in known)
         boxed = arrays["low"].shape == arrays["high"].shape == (len(schema),)
-        if not (parts and known and told and fits and boxed and memory.is_sound):
+        if not (parts and known and fits and boxed and memory.is_sound):
             raise PerfcError(f"weights of {self.name} of another shape", hint="train it anew")
         self.learned = Learned(
             float(meta["unit"]),
@@ -307,7 +306,7 @@ def _apart(train: Measurements, quantity: Quantity, budget: Budget, say: Say) ->
         one.learned = fitted(others, train.of(()), quantity, budget, APART, lambda _: None, 2)
         found = one.detail(mine)
         wrong = np.log(mine.values(quantity) / found.value)
-        ways = np.unique([kin_of(r)[2] for r in mine.rows], return_inverse=True)[1]
+        ways = np.unique([kin_of(r).way for r in mine.rows], axis=0, return_inverse=True)[1]
         machines.append(LeftOut(AT_ONCE, wrong, found.width, ways))
         say(f"without {target}: {np.abs(np.expm1(-wrong)).mean():.1%}")
     return unseen(machines)

@@ -102,7 +102,7 @@ class Learned:
     @property
     def modes(self) -> frozenset[str]:
         """Ways of running it was learned on."""
-        return frozenset(way.split(", ")[1] for _, _, way in self.rates.known)
+        return frozenset(kin.mode for kin in self.rates.known)
 
     def sums(self, pruned: Pruned) -> Array:
         """Seconds by kind with the mean factor of all parts, ``[runs, kinds]``."""

@@ -18,7 +18,13 @@ from perfc.analyzers.graph.weights import card_of, load, save
 from perfc.analyzers.training.graphs.protocols import Fold, Protocol, drawn, folds
 from perfc.analyzers.whole_runs import physics_residual, residual_fit
 from perfc.analyzers.whole_runs.adapted import adapted
-from perfc.analyzers.whole_runs.kernel_sums import KindRates, Pruned, by_kind, tabulated_runs
+from perfc.analyzers.whole_runs.kernel_sums import (
+    KindRates,
+    Pruned,
+    RunKin,
+    by_kind,
+    tabulated_runs,
+)
 from perfc.analyzers.whole_runs.physics_residual import PhysicsResidual
 from perfc.errors import PerfcError
 
@@ -129,12 +135,15 @@ def test_short_launches_stay_in_the_sum() -> None:
 
 
 def test_rates_of_what_was_not_measured_are_those_of_the_most_alike() -> None:
-    eager, compiled = "torch 2.4, eager, channels first", "torch 2.4, compiled, channels first"
+    eager, compiled = (("torch 2.4", mode, "channels first") for mode in ("eager", "compiled"))
     table = np.array([np.full(21, 1.0), np.full(21, 4.0), np.full(21, 9.0)])
-    known = (("a", "f16", eager), ("b", "f16", eager), ("a", "f16", compiled))
+    known = tuple(
+        RunKin(*kin)
+        for kin in (("a", "f16", *eager), ("b", "f16", *eager), ("a", "f16", *compiled))
+    )
     rates = KindRates(known, table)
-    np.testing.assert_allclose(rates.of(("c", "f16", eager)), 2.0)
-    np.testing.assert_allclose(rates.of(("b", "f16", compiled)), 9.0)
+    np.testing.assert_allclose(rates.of(RunKin("c", "f16", *eager)), 2.0)
+    np.testing.assert_allclose(rates.of(RunKin("b", "f16", *compiled)), 9.0)
 
 
 def test_branches_between_one_tensor_and_one_sum_fold() -> None:
