@@ -39,6 +39,7 @@ def test_help_loads_no_analysis(args: list[str]) -> None:
         "perfc.cli",
         "perfc.errors",
         "perfc.commands",
+        "perfc.commands._examples",
         f"perfc.commands.{args[0]}",
     }
     assert found <= allowed

@@ -44,6 +44,8 @@ def contents(value: Any) -> Known:
         if any(not isinstance(i, list | tuple) or len(i) != extent for i in items):
             raise ParseError("the lists of a value differ in length")
         items = [x for i in items for x in i]
+    if any(isinstance(i, list | tuple) for i in items):
+        raise ParseError("the lists of a value differ in depth")
     found = Known.of(shape, items)
     if found is None:
         raise ParseError(f"a value of {len(items)} elements is too large to drive a shape")

@@ -28,7 +28,6 @@ CALLS: Mapping[str, str] = {
     "eval graph": "--graphs .",
     "eval op": "--data .",
     "explain": "model.onnx relu",
-    "init": "--force",
     "ir": "model.onnx",
     "lint": "model.onnx",
     "measure": "model.onnx --target a100 --repeat 1 --min-time 0",
