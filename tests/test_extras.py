@@ -25,7 +25,6 @@ MORE = {
     "baseline write": "",
     "baseline update": "model.onnx",
     "completion": "bash",
-    "init": "--force",
     "data build": "timm --data .",
     "data fetch": "timm --url /nowhere",
     "data list": "",
