@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from perfc.api import Report
     from perfc.deployment import DeploymentKeywords
 
+MOST_KERNELS = 5_000
+"""Of a run that is analysed once more for each change; larger ones would take seconds each."""
 LARGER = 2
 """Times the batch that is tried."""
 RECORDED = "launches recorded in a CUDA graph"
@@ -58,7 +60,8 @@ def collect(
         predict: whether that is predicted; else at measured rates.
     """
     found: list[Remedy] = []
-    for name, option, changed, items in what_ifs(report):
+    is_quick = len(report.roofline.kernels) <= MOST_KERNELS
+    for name, option, changed, items in what_ifs(report) if is_quick else ():
         time_s = what_if_s(report, changed, predict=predict)
         if time_s is not None:
             saved_s = total_s - time_s / items

@@ -131,6 +131,16 @@ def test_every_gain_is_what_the_command_says(name: str) -> None:
     assert tried >= 2
 
 
+def test_a_large_model_is_not_analysed_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = [r.option for r in views_of("resnet50").bottlenecks.remedies]
+    assert any(asked)
+    kernels = len(perfc.analyze(MODELS / "resnet50.onnx.gz", "a100").roofline.kernels)
+    for most, remains in ((kernels, True), (kernels - 1, False)):
+        monkeypatch.setattr("perfc.report.remedies.MOST_KERNELS", most)
+        report = perfc.analyze(MODELS / "resnet50.onnx.gz", "a100", dims={"batch": 8})
+        assert any(r.option for r in collect(report).bottlenecks.remedies) is remains
+
+
 def test_a_model_that_is_not_known_whole_says_so(unknown: perfc.Report) -> None:
     views = collect(unknown)
     assert views.verdict.confidence is not None
