@@ -33,7 +33,7 @@ def test_nested_lists_numbers_and_arrays_are_contents(value: Any, known: Known) 
     "value", [[[1, 2], [3]], [[1], 2], [1, [2]], [[[1], [2]], [[3]]], [[1, 2], [3, 4, 5]]], ids=str
 )
 def test_ragged_lists_are_refused(value: Any) -> None:
-    with pytest.raises(ParseError, match="the lists of a value differ in (length|depth)"):
+    with pytest.raises(ParseError, match=r"the lists of a value differ in (length|depth)"):
         contents(value)
 
 
