@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -18,9 +19,11 @@ from perfc.analyzers.graph.rows import Quantity
 from perfc.analyzers.graph.weights import read_card
 from perfc.analyzers.steps.setting import Precision, Setting, precision_of
 from perfc.analyzers.whole_runs import shipped
+from perfc.analyzers.whole_runs.whole_run import element
 from perfc.commands.analyze import command as analyze_command
 from perfc.commands.predict import command as predict_command
 from perfc.errors import PerfcError
+from perfc.frontend import load
 from perfc.report import Format, render
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -237,3 +240,29 @@ def test_a_card_that_says_anything_is_one_line(tmp_path: Path, broken: dict[str,
     card = copy_of_ours(tmp_path, meta={**meta, **broken})
     with pytest.raises(PerfcError, match=r"another (schema|shape)"):
         perfc.predict(RESNET, predictor=str(card))
+
+
+@pytest.mark.parametrize(
+    ("weights", "dtype"),
+    [
+        ("float16[64, 4] a, float[4] b", "f16"),
+        ("float[4] a, float16[64, 4] b", "f16"),
+        ("float[64, 4] a, float16[4] b, int64[100] c", "f32"),
+        ("int64[100] a", ""),
+    ],
+)
+def test_a_model_computes_in_the_type_of_its_largest_tensor_of_floats(
+    weights: str, dtype: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "m.onnxtxt"
+    parts = [f'{part} = ["location": "w.bin"]' for part in split_outside(weights)]
+    path.write_text(
+        f'<ir_version: 10, opset_import: ["" : 21]>\n'
+        f"net (float[n] x) => (float[n] y) <{', '.join(parts)}> {{ y = Relu (x) }}"
+    )
+    assert element(load(path)) == dtype
+
+
+def split_outside(text: str) -> list[str]:
+    """Parts between commas that stand outside of brackets."""
+    return re.split(r",\s*(?![^\[]*\])", text)

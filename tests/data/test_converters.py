@@ -12,6 +12,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from perfc.analyzers.tables import sources as kernel_sources
 from perfc.data.fetch import fetch
 from perfc.data.source import sources
 from perfc.data.sources.ecnas import FOLDER as ECNAS
@@ -332,3 +333,28 @@ def test_tables_hold_what_stands_in_their_golden_file(
         path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     expected = path.read_text(encoding="utf-8")
     assert differences(expected, "\n".join(lines)) == []
+
+
+def test_rows_that_are_learned_from_are_those_of_the_golden_file(
+    tables: dict[str, pd.DataFrame], tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """Kernels with their parameters, of every source that predictors are trained on."""
+    for name, table in tables.items():
+        table.to_parquet(tmp_path / f"{name}.parquet")
+    lines: list[str] = []
+    for name, source in sorted(kernel_sources().items()):
+        # the layers of `MLP` above are no products
+        if name != "vidur_mlp" and all((tmp_path / file).is_file() for file in source.files):
+            for block in source.rows(tmp_path):
+                lines.append(
+                    f"{name}: {block.class_name}, {block.target}, {block.dtype}, "
+                    f"{block.protocol.value}, {block.framework or 'no framework'}"
+                )
+                for i, time_s in enumerate(block.time_s):
+                    values = ", ".join(f"{k} {v[i]:.9g}" for k, v in block.columns.items())
+                    lines.append(f"  {time_s:.9g} s, {values}")
+    path = Path(__file__).parent / "rows.txt"
+    if request.config.getoption("--update-goldens"):
+        path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    assert differences(path.read_text(encoding="utf-8"), "\n".join(lines)) == []
+    assert len({line.partition(":")[0] for line in lines if not line.startswith(" ")}) == 4

@@ -4,7 +4,7 @@ module @contrib
 dim n in 1..64 = 2
 dim s in 1..4096 = 16
 
-graph @main(%x: f32[n, s, 64], %image: u8[n, 8, 14, 14], %nhwc: f32[n, 14, 14, 8], %nchw: f32[n, 8, 14, 14], %filter: u8[16, 4, 3, 3], %turned: u8[8, 8, 3, 3], %scale: f32[], %zero: u8[], %a8: u8[n, 32], %b8: u8[32, 48], %c32: i32[48], %scales48: f32[48], %zeros48: u8[48], %rows: f32[s, 64], %gate: f32[s, 8], %bias64: f32[64], %x8: u8[n, s, 64], %up: f32[8, 256, 64], %down: f32[8, 64, 256], %packed_up: u8[8, 256, 32], %packed_down: u8[8, 64, 128], %up_scales: f32[8, 256], %down_scales: f32[8, 64], %packed: u8[96, 2, 16], %packed_scales: f32[96, 2], %bnb: u8[3072], %absmax: f32[384], %table: u8[1000, 64], %table_scales: f32[1000, 4], %ids: i64[n, s], %heads: f32[64, 192], %heads8: u8[64, 192], %bias192: f32[192], %buckets: f32[32, 4], %length: i64[] = 16, %complex: f32[n, 16, 2], %integers: i32[n, 32], %rois: f32[5, 5], %boxes: f32[6, 4], %which: i32[6], %crop: i32[2] = [7, 7], %xs: f32[s, n, 12], %w4: i8[1, 12, 80], %r4: i8[1, 20, 80], %b4: f32[1, 160], %wscale: f32[1, 80], %wzero: i8[1, 80], %cond: b1[n, 32], %wave: f32[n, 100], %rope: f32[n, s, 8], %qh: f32[n, 4, s, 16], %mask: i32[n, 8, 14, 14], %q3: f32[n, s, 64], %kv: f32[n, s, 32], %pastk: f32[n, 2, 16, 16], %lens: i32[n], %all: i32[] = 32, %cos: f32[64, 8], %gain: f32[16], %tokens: f32[40, 64], %offset: i32[n, s], %cumulative: i32[n], %small: f32[64], %i32ids: i32[n, s], %pos: f32[128, 64], %v8: u8[n, 10], %keypast: f32[n, 4, 8, 16], %odd: f32[n, 33], %qp: f16[40, 64], %kp: f16[40, 32], %kc: f16[20, 16, 2, 16], %cum: i32[3], %past: i32[2], %blocks: i32[2, 10], %ax: i64[1]) {
+graph @main(%x: f32[n, s, 64], %image: u8[n, 8, 14, 14], %nhwc: f32[n, 14, 14, 8], %nchw: f32[n, 8, 14, 14], %filter: u8[16, 4, 3, 3], %turned: u8[8, 8, 3, 3], %scale: f32[], %zero: u8[], %a8: u8[n, 32], %b8: u8[32, 48], %c32: i32[48], %scales48: f32[48], %zeros48: u8[48], %rows: f32[s, 64], %gate: f32[s, 8], %bias64: f32[64], %x8: u8[n, s, 64], %up: f32[8, 256, 64], %down: f32[8, 64, 256], %packed_up: u8[8, 256, 32], %packed_down: u8[8, 64, 128], %up_scales: f32[8, 256], %down_scales: f32[8, 64], %packed: u8[96, 2, 16], %packed_scales: f32[96, 2], %bnb: u8[3072], %absmax: f32[384], %table: u8[1000, 64], %table_scales: f32[1000, 4], %ids: i64[n, s], %heads: f32[64, 192], %heads8: u8[64, 192], %bias192: f32[192], %buckets: f32[32, 4], %length: i64[] = 16, %complex: f32[n, 16, 2], %integers: i32[n, 32], %rois: f32[5, 5], %boxes: f32[6, 4], %which: i32[6], %crop: i32[2] = [7, 7], %xs: f32[s, n, 12], %w4: i8[1, 12, 80], %r4: i8[1, 20, 80], %b4: f32[1, 160], %wscale: f32[1, 80], %wzero: i8[1, 80], %cond: b1[n, 32], %wave: f32[n, 100], %rope: f32[n, s, 8], %qh: f32[n, 4, s, 16], %mask: i32[n, 8, 14, 14], %q3: f32[n, s, 64], %kv: f32[n, s, 32], %pastk: f32[n, 2, 16, 16], %lens: i32[n], %all: i32[] = 32, %cos: f32[64, 8], %gain: f32[16], %tokens: f32[40, 64], %offset: i32[n, s], %cumulative: i32[n], %small: f32[64], %i32ids: i32[n, s], %pos: f32[128, 64], %v8: u8[n, 10], %keypast: f32[n, 4, 8, 16], %odd: f32[n, 33], %qp: f16[40, 64], %kp: f16[40, 32], %kc: f16[20, 16, 2, 16], %cum: i32[3], %past: i32[2], %blocks: i32[2, 10], %ax: i64[1], %eight: f32[8], %cachet: f32[n, 4, 128, 16], %updatet: f32[n, 4, 5, 16], %where: i64[n], %labels: i64[n, 3]) {
   %u = unfold_tensor(%wave) {size=10, dim=1, step=5} : ?
   %roi = max_roi_pool(%nchw, %rois) {pooled_shape=[3, 3], spatial_scale=0.5} : ?
   %cropped = crop_and_resize(%nchw, %boxes, %which, %crop) : ?
@@ -54,6 +54,16 @@ graph @main(%x: f32[n, s, 64], %image: u8[n, 8, 14, 14], %nhwc: f32[n, 14, 14, 8
   %qr = qlinear_reduce_mean(%image, %scale, %zero, %scale, %zero) {axes=[2, 3]} : ?
   %pga, %pgk, %pgv = paged_attention(%qp, %kp, %kp, %kc, %kc, %cum, %past, %blocks) {num_heads=4, kv_num_heads=2} : ?, ?, ?
   %open = slice(%nchw, %ax, %ax, %ax) : ?
+  %grn = group_norm_nhwc(%nhwc, %eight, %eight) {groups=2, activation=1} : ?
+  %gro = group_norm_nhwc(%nhwc, %eight, %eight) {groups=2} : ?
+  %sgn, %sgs = skip_group_norm(%nhwc, %eight, %eight, %nhwc, %eight) {groups=4, activation=1} : ?, ?
+  %bs = bias_softmax(%cachet, %updatet) {axis=3} : ?
+  %bss = bias_softmax(%cachet, %cachet) {axis=2} : ?
+  %ts = tensor_scatter(%cachet, %updatet, %where) : ?
+  %tsn = tensor_scatter(%cachet, %updatet) : ?
+  %ohe = one_hot_encoder(%labels) {categories=7} : ?
+  %le = label_encoder(%labels) : ?
+  %oh = one_hot_encoder(%a8) {categories=3} : ?
   return %u, %roi
 }
 # ---- expect
@@ -67,7 +77,7 @@ extent u3 in 0..8
 extent u4 in 0..14
 extent u5 in 0..14
 
-graph @main(%x: f32[n, s, 64], %image: u8[n, 8, 14, 14], %nhwc: f32[n, 14, 14, 8], %nchw: f32[n, 8, 14, 14], %filter: u8[16, 4, 3, 3], %turned: u8[8, 8, 3, 3], %scale: f32[], %zero: u8[], %a8: u8[n, 32], %b8: u8[32, 48], %c32: i32[48], %scales48: f32[48], %zeros48: u8[48], %rows: f32[s, 64], %gate: f32[s, 8], %bias64: f32[64], %x8: u8[n, s, 64], %up: f32[8, 256, 64], %down: f32[8, 64, 256], %packed_up: u8[8, 256, 32], %packed_down: u8[8, 64, 128], %up_scales: f32[8, 256], %down_scales: f32[8, 64], %packed: u8[96, 2, 16], %packed_scales: f32[96, 2], %bnb: u8[3072], %absmax: f32[384], %table: u8[1000, 64], %table_scales: f32[1000, 4], %ids: i64[n, s], %heads: f32[64, 192], %heads8: u8[64, 192], %bias192: f32[192], %buckets: f32[32, 4], %length: i64[] = 16, %complex: f32[n, 16, 2], %integers: i32[n, 32], %rois: f32[5, 5], %boxes: f32[6, 4], %which: i32[6], %crop: i32[2] = [7, 7], %xs: f32[s, n, 12], %w4: i8[1, 12, 80], %r4: i8[1, 20, 80], %b4: f32[1, 160], %wscale: f32[1, 80], %wzero: i8[1, 80], %cond: b1[n, 32], %wave: f32[n, 100], %rope: f32[n, s, 8], %qh: f32[n, 4, s, 16], %mask: i32[n, 8, 14, 14], %q3: f32[n, s, 64], %kv: f32[n, s, 32], %pastk: f32[n, 2, 16, 16], %lens: i32[n], %all: i32[] = 32, %cos: f32[64, 8], %gain: f32[16], %tokens: f32[40, 64], %offset: i32[n, s], %cumulative: i32[n], %small: f32[64], %i32ids: i32[n, s], %pos: f32[128, 64], %v8: u8[n, 10], %keypast: f32[n, 4, 8, 16], %odd: f32[n, 33], %qp: f16[40, 64], %kp: f16[40, 32], %kc: f16[20, 16, 2, 16], %cum: i32[3], %past: i32[2], %blocks: i32[2, 10], %ax: i64[1]) {
+graph @main(%x: f32[n, s, 64], %image: u8[n, 8, 14, 14], %nhwc: f32[n, 14, 14, 8], %nchw: f32[n, 8, 14, 14], %filter: u8[16, 4, 3, 3], %turned: u8[8, 8, 3, 3], %scale: f32[], %zero: u8[], %a8: u8[n, 32], %b8: u8[32, 48], %c32: i32[48], %scales48: f32[48], %zeros48: u8[48], %rows: f32[s, 64], %gate: f32[s, 8], %bias64: f32[64], %x8: u8[n, s, 64], %up: f32[8, 256, 64], %down: f32[8, 64, 256], %packed_up: u8[8, 256, 32], %packed_down: u8[8, 64, 128], %up_scales: f32[8, 256], %down_scales: f32[8, 64], %packed: u8[96, 2, 16], %packed_scales: f32[96, 2], %bnb: u8[3072], %absmax: f32[384], %table: u8[1000, 64], %table_scales: f32[1000, 4], %ids: i64[n, s], %heads: f32[64, 192], %heads8: u8[64, 192], %bias192: f32[192], %buckets: f32[32, 4], %length: i64[] = 16, %complex: f32[n, 16, 2], %integers: i32[n, 32], %rois: f32[5, 5], %boxes: f32[6, 4], %which: i32[6], %crop: i32[2] = [7, 7], %xs: f32[s, n, 12], %w4: i8[1, 12, 80], %r4: i8[1, 20, 80], %b4: f32[1, 160], %wscale: f32[1, 80], %wzero: i8[1, 80], %cond: b1[n, 32], %wave: f32[n, 100], %rope: f32[n, s, 8], %qh: f32[n, 4, s, 16], %mask: i32[n, 8, 14, 14], %q3: f32[n, s, 64], %kv: f32[n, s, 32], %pastk: f32[n, 2, 16, 16], %lens: i32[n], %all: i32[] = 32, %cos: f32[64, 8], %gain: f32[16], %tokens: f32[40, 64], %offset: i32[n, s], %cumulative: i32[n], %small: f32[64], %i32ids: i32[n, s], %pos: f32[128, 64], %v8: u8[n, 10], %keypast: f32[n, 4, 8, 16], %odd: f32[n, 33], %qp: f16[40, 64], %kp: f16[40, 32], %kc: f16[20, 16, 2, 16], %cum: i32[3], %past: i32[2], %blocks: i32[2, 10], %ax: i64[1], %eight: f32[8], %cachet: f32[n, 4, 128, 16], %updatet: f32[n, 4, 5, 16], %where: i64[n], %labels: i64[n, 3]) {
   %u = unfold_tensor(%wave) {size=10, dim=1, step=5} : f32[n, 19, 10]
     ! cost {read_bytes=400*n, write_bytes=760*n}
   %roi = max_roi_pool(%nchw, %rois) {pooled_shape=[3, 3], spatial_scale=0.5} : f32[5, 8, 3, 3]
@@ -166,5 +176,25 @@ graph @main(%x: f32[n, s, 64], %image: u8[n, 8, 14, 14], %nhwc: f32[n, 14, 14, 8
     ! cost {mac=5120, alu=3200, sfu=320, read_bytes=7780, write_bytes=10240}
   %open = slice(%nchw, %ax, %ax, %ax) : f32[u2, u3, u4, u5]
     ! cost {read_bytes=4*u2*u3*u4*u5, write_bytes=4*u2*u3*u4*u5}
+  %grn = group_norm_nhwc(%nhwc, %eight, %eight) {activation=1, groups=2} : f32[n, 14, 14, 8]
+    ! cost {alu=15680*n, sfu=3138*n, read_bytes=6272*n + 32, write_bytes=6272*n}
+  %gro = group_norm_nhwc(%nhwc, %eight, %eight) {groups=2} : f32[n, 14, 14, 8]
+    ! cost {alu=10976*n, sfu=2*n, read_bytes=6272*n + 32, write_bytes=6272*n}
+  %sgn, %sgs = skip_group_norm(%nhwc, %eight, %eight, %nhwc, %eight) {activation=1, groups=4} : f32[n, 14, 14, 8], f32[n, 14, 14, 8]
+    ! cost {alu=18816*n, sfu=3140*n, read_bytes=6272*n + 32, write_bytes=12544*n}
+  %bs = bias_softmax(%cachet, %updatet) {axis=3} : f32[n, 4, 128, 16]
+    ! cost {alu=40960*n, sfu=8704*n, read_bytes=34048*n, write_bytes=32768*n}
+  %bss = bias_softmax(%cachet, %cachet) {axis=2} : f32[n, 4, 128, 16]
+    ! cost {alu=40960*n, sfu=8196*n, read_bytes=32768*n, write_bytes=32768*n}
+  %ts = tensor_scatter(%cachet, %updatet, %where) : f32[n, 4, 128, 16]
+    ! cost {read_bytes=1288*n, write_bytes=1280*n}
+  %tsn = tensor_scatter(%cachet, %updatet) : f32[n, 4, 128, 16]
+    ! cost {read_bytes=1280*n, write_bytes=1280*n}
+  %ohe = one_hot_encoder(%labels) {categories=7} : f32[n, 3, 7]
+    ! cost {integer=21*n, read_bytes=24*n, write_bytes=84*n}
+  %le = label_encoder(%labels) : str[n, 3]
+    ! cost {integer=3*n, read_bytes=24*n}
+  %oh = one_hot_encoder(%a8) {categories=3} : f32[n, 32, 3]
+    ! cost {integer=96*n, read_bytes=32*n, write_bytes=384*n}
   return %u, %roi
 }
