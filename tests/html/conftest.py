@@ -82,6 +82,10 @@ class Opened:
         )
         self.tab.evaluate("() => new Promise((go) => requestAnimationFrame(() => setTimeout(go)))")
 
+    def wait_for_text(self, selector: str, text: str) -> None:
+        """Wait until an element says ``text``: charts are drawn when the browser finds them in view."""
+        self.tab.locator(selector).filter(has_text=text).wait_for()
+
     def selected(self) -> list[str]:
         """Numbers of the kernels whose rows are marked."""
         rows = self.tab.locator("#table .row[aria-selected=true]")

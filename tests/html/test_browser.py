@@ -84,6 +84,7 @@ def test_graph_goes_into_modules_and_back(opened: Opener, resnet_page: str) -> N
     found.tab.keyboard.press("5")
     found.show("graph")
     crumbs = found.tab.locator("#crumbs")
+    found.wait_for_text("#crumbs", "main_graph")
     assert crumbs.inner_text() == "main_graph"
     for _ in range(5):
         found.tab.keyboard.press("ArrowDown")
@@ -93,7 +94,7 @@ def test_graph_goes_into_modules_and_back(opened: Opener, resnet_page: str) -> N
     assert crumbs.inner_text() == "main_graph"
     found.tab.select_option("#graph-form", "whole")
     found.tab.select_option("#graph-colour", "bound")
-    assert "matrix" in found.tab.locator("#scale").inner_text()
+    found.wait_for_text("#scale", "matrix")
     assert found.errors == []
 
 

@@ -88,7 +88,7 @@ def test_search_finds_kernels_nodes_and_values(opened: Opener, resnet_page: str)
     found.tab.keyboard.press("ArrowUp")
     found.tab.keyboard.press("Enter")
     assert len(found.selected()) == 1
-    assert "layer1.0" in found.tab.locator("#crumbs").inner_text()
+    found.wait_for_text("#crumbs", "layer1.0")
     assert search(found, "no such thing") == ["nothing is called so"]
     assert found.errors == []
 
