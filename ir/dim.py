@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
-from fractions import Fraction
 from functools import lru_cache
 from typing import Any, TypeAlias
 
@@ -245,6 +244,8 @@ def scaled(d: Dim, factor: float) -> Dim:
     """``floor(d * factor)``; symbolic extents use the float's exact fraction."""
     if isinstance(d, int):
         return math.floor(d * factor)
+    from fractions import Fraction
+
     exact = Fraction(factor).limit_denominator(1 << 20)
     return d * exact.numerator // exact.denominator
 

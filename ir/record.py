@@ -2,13 +2,17 @@
 
 Nothing stops an assignment while running: a dataclass that is frozen then, too, takes five times
 as long to make, which was a tenth of the time from a model's file to its kernels.
+
+No source of methods is compiled when a class is defined, which was a tenth of the time of a whole
+process: equality, hash and text are closures, and ``__init__`` is written at the first object.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, field, fields
 from operator import attrgetter
+from types import FunctionType
 from typing import Any, TypeVar, cast, dataclass_transform
 
 T = TypeVar("T")
@@ -16,39 +20,86 @@ T = TypeVar("T")
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def record(cls: type[T]) -> type[T]:
-    """A dataclass with slots whose equality and hash are those of its fields.
-
-    These and the text are not written anew for each class, which takes most of the time that
-    making a dataclass takes, and of a program's start.
-    """
-    own = dict(vars(cls))
-    return _compared(dataclass(slots=True, eq=False, repr=False)(cls), own)
+    """A dataclass with slots whose equality and hash are those of its fields."""
+    return _compared(_declared(cls, slots=True), vars(cls))
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def frozen(cls: type[T]) -> type[T]:
     """The same without slots, for classes that others inherit from, as operators."""
-    return _compared(dataclass(eq=False, repr=False)(cls), dict(vars(cls)))
+    stated = dict(vars(cls))
+    return _compared(_declared(cls, slots=False), stated)
 
 
 @dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(field,))
 def entity(cls: type[T]) -> type[T]:
     """A dataclass with slots whose equality is identity."""
-    return dataclass(slots=True, eq=False)(cls)
+    return _declared(cls, slots=True)
 
 
-def _compared(made: type[T], own: dict[str, Any]) -> type[T]:
-    """The class with the methods that it does not define itself."""
-    compared = [f.name for f in fields(cast("Any", made)) if f.compare]
+@dataclass_transform(field_specifiers=(field,))
+def mutable(cls: type[T]) -> type[T]:
+    """A dataclass with slots whose fields change: compared by them, and without a hash."""
+    declared = _compared(_declared(cls, slots=True), vars(cls))
+    setattr(declared, "__hash__", None)  # noqa: B010 - type checkers know it as a method
+    return declared
+
+
+def _declared(cls: type[T], *, slots: bool) -> type[T]:
+    """The class as a dataclass, with text, and with an ``__init__`` that is written when needed."""
+    declared = dataclass(init=False, eq=False, repr=False, slots=slots)(cls)
+    for name, method in (("__init__", _Initializer(declared)), ("__repr__", _text)):
+        if vars(cls).get(name) is None:
+            setattr(declared, name, method)
+    return declared
+
+
+def _compared(cls: type[T], stated: Mapping[str, object]) -> type[T]:
+    """The class with equality and hash, but for those that it states itself."""
+    compared = [f.name for f in fields(cast("Any", cls)) if f.compare]
     get = attrgetter(*compared) if compared else _nothing
-    for name, method in (
-        ("__eq__", _equality(get)),
-        ("__hash__", _hashing(get)),
-        ("__repr__", _text),
-    ):
-        if own.get(name) is None:
-            setattr(made, name, method)
-    return made
+    for name, method in (("__eq__", _equality(get)), ("__hash__", _hashing(get))):
+        if stated.get(name) is None:
+            setattr(cls, name, method)
+    return cls
+
+
+class _Initializer:
+    """Stands for ``__init__`` until the first object is made: of most classes none ever is."""
+
+    def __init__(self, cls: type) -> None:
+        self.cls = cls
+
+    def __get__(self, instance: object, owner: type) -> Any:
+        init = _initializer(self.cls)
+        setattr(self.cls, "__init__", init)  # noqa: B010 - to a type checker it is no attribute
+        return init.__get__(instance, owner)
+
+
+def _initializer(cls: Any) -> FunctionType:
+    """``__init__`` of a class, as a dataclass writes it."""
+    names: dict[str, Any] = {"_unset": object()}
+    parameters, body = ["self"], ["pass"]
+    for f in fields(cls):
+        default, value = f"_{f.name}", f.name
+        if f.default_factory is not MISSING:
+            names[default] = f.default_factory
+            value = f"{default}() if {f.name} is _unset else {f.name}" if f.init else f"{default}()"
+            parameters += [f"{f.name}=_unset"] if f.init else []
+        elif f.default is not MISSING:
+            names[default] = f.default
+            value = f.name if f.init else default
+            parameters += [f"{f.name}={default}"] if f.init else []
+        elif f.init:
+            parameters.append(f.name)
+        if f.init or default in names:
+            body.append(f"self.{f.name} = {value}")
+    body += ["self.__post_init__()"] if hasattr(cls, "__post_init__") else []
+    exec(f"def __init__({', '.join(parameters)}): {'; '.join(body)}", names)
+    init = cast("FunctionType", names["__init__"])
+    init.__qualname__ = f"{cls.__qualname__}.__init__"
+    init.__annotations__ = {f.name: f.type for f in fields(cls) if f.init}
+    return init
 
 
 def _nothing(self: object) -> tuple[()]:

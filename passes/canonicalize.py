@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from perfc.ir.graph import Graph, Module, Node, Value, Weight, captured
 from perfc.ir.op import Kind
-from perfc.ir.record import frozen
+from perfc.ir.record import entity, frozen
 from perfc.ir.types import TensorType
 
 from . import Transform
@@ -34,7 +33,7 @@ class Canonicalize(Transform):
         return Module(graph, module.symbols, module.origin)
 
 
-@dataclass(slots=True)
+@entity
 class Folding:
     """Rewrites a graph from its inputs to its outputs, then removes dead nodes."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from perfc.ir.cost import Traffic, Work
@@ -104,7 +103,7 @@ class Kernel:
         return DType.F32
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@entity
 class Alternative:
     """Kernels that run in place of those from ``first`` up to ``last``, if a branch goes so."""
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from heapq import heapify, heappop, heappush
 
 from perfc.ir.graph import Graph, Node, Value, captured
 from perfc.ir.op import Kind
+from perfc.ir.record import entity, mutable
 
 from .charges import Charging
 from .cost import CostTable, NodeCost
@@ -19,7 +20,7 @@ from .product_patterns import is_dequantize
 from .runtimes import RANK, Runtime
 
 
-@dataclass(slots=True)
+@entity
 class Segment:
     """What is known of a run of nodes without regions while they are grouped."""
 
@@ -60,7 +61,7 @@ class Segment:
         other.nodes, other.into = [], group
 
 
-@dataclass(slots=True)
+@mutable
 class Grouping:
     """Kernels of one module by the table of a runtime."""
 

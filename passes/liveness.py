@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -12,7 +11,7 @@ from perfc.ir.dim import Dim, Monomial, Poly, dim_max
 from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Graph, Module, Node, Value, captured
 from perfc.ir.op import Kind
-from perfc.ir.record import frozen
+from perfc.ir.record import frozen, mutable
 from perfc.ir.types import TensorType, Type
 
 from . import Analysis
@@ -138,7 +137,7 @@ class Liveness(Analysis[LivenessTable]):
         return owner
 
 
-@dataclass(slots=True)
+@mutable
 class Intervals:
     """Live ranges of one graph."""
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from perfc.errors import PassError
 from perfc.ir.graph import Graph, Module, Node, Value
-from perfc.ir.record import frozen
+from perfc.ir.record import entity, frozen
 from perfc.ir.types import BY_CODE, DType, TensorType
 
 from . import Transform
@@ -82,7 +82,7 @@ def is_narrow_matrix(v: Value) -> bool:
     )
 
 
-@dataclass(slots=True)
+@entity
 class Mixing:
     """State of one walk: which value stands for which."""
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from perfc.ir.graph import Graph, Node, Value
 from perfc.ir.op import Kind
+from perfc.ir.record import mutable
 from perfc.ir.types import TensorType
 
 from .runtimes import Runtime
@@ -15,7 +16,7 @@ MAX_READERS = 8
 """Values with more readers are inside no pattern; looking no further keeps the search linear."""
 
 
-@dataclass(slots=True)
+@mutable
 class Neighbourhood:
     """A run of nodes of one graph, seen as the runtime does: its views move nothing."""
 

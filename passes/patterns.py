@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from perfc.ir.graph import Node
 from perfc.ir.op import Kind
-from perfc.ir.record import record
+from perfc.ir.record import entity, record
 
 from . import attention_patterns as attention
 from . import movement_patterns as movement
@@ -18,7 +17,7 @@ from .neighbourhood import Neighbourhood
 from .runtimes import Runtime
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@entity
 class Unit:
     """Nodes that fuse, or stay apart, together.
 

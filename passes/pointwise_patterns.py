@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from perfc.ir.graph import Node, Value
 from perfc.ir.op import Kind
+from perfc.ir.record import mutable
 from perfc.ir.types import TensorType
 
 from .neighbourhood import Neighbourhood, is_channelwise, is_scalar, scalar_operand
@@ -20,7 +21,7 @@ LAST_FACTORS = (0.5, 6.0, 1 / 6)
 Nodes = list[Node]
 
 
-@dataclass(slots=True)
+@mutable
 class Cone:
     """What leads to a node from candidates for the activation's operand."""
 

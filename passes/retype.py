@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,7 @@ from perfc.errors import ParseError, PassError
 from perfc.ir.cost import Work
 from perfc.ir.graph import Graph, Inputs, Module, Node, Value
 from perfc.ir.op import REGISTRY, Kind, Op, Types
-from perfc.ir.record import frozen, record
+from perfc.ir.record import entity, frozen, record
 from perfc.ir.types import (
     DType,
     OptionalType,
@@ -110,7 +110,7 @@ class Retype(Transform):
         return Module(graph, module.symbols, module.origin)
 
 
-@dataclass(slots=True)
+@entity
 class Retyping:
     """State of one walk: which value stands for which.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple
 
 from perfc.errors import ShapeError
@@ -14,7 +14,7 @@ from perfc.ir.graph import Graph, Inputs, Module, Node, Value
 from perfc.ir.known import Known
 from perfc.ir.op import Folded, Kind, Op, Types
 from perfc.ir.ops.opaque import Opaque
-from perfc.ir.record import frozen
+from perfc.ir.record import frozen, mutable
 from perfc.ir.sizes import bound_type, misfit
 from perfc.ir.types import UNKNOWN, DType, SequenceType, TensorType, Type, UnknownType
 
@@ -97,7 +97,7 @@ def inferred(module: Module) -> tuple[Module, list[Application]]:
     return Module(graph, module.symbols, module.origin), inference.applications
 
 
-@dataclass(slots=True)
+@mutable
 class Inference:
     """Walks graphs and remembers what equal applications gave.
 

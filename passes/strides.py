@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
 from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Module, Node, Value
 from perfc.ir.op import Kind
-from perfc.ir.record import frozen, record
+from perfc.ir.record import entity, frozen, record
 from perfc.ir.types import TensorType
 
 from . import Analysis
@@ -100,7 +100,7 @@ class Strides(Analysis[StrideTable]):
         return StrideTable(walk.shapes, walk.strides, walk.copies)
 
 
-@dataclass(slots=True)
+@entity
 class Walk:
     """State of one walk over the nodes."""
 

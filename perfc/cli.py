@@ -125,7 +125,10 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
         from click.shell_completion import shell_complete
 
         sys.exit(shell_complete(cli, {}, "perfc", COMPLETE, instruction))
-    sys.exit(run(list(sys.argv[1:] if argv is None else argv)))
+    code = run(list(sys.argv[1:] if argv is None else argv))
+    # Nor is what is left searched for them when the process ends.
+    gc.freeze()
+    sys.exit(code)
 
 
 def run(args: list[str]) -> int:

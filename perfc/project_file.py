@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 
 from perfc.errors import ParseError
@@ -109,6 +108,8 @@ def check_top(tree: Mapping[str, object], path: Path, text: str) -> None:
 
 def meant(key: str, known: Sequence[str]) -> str:
     """What could have been meant by ``key``."""
+    from difflib import get_close_matches
+
     close = get_close_matches(key.replace("_", "-"), known, 1)
     return f"did you mean {close[0]!r}?" if close else f"there are {', '.join(known)}"
 

@@ -6,13 +6,14 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from perfc.errors import PerfcError
+from perfc.ir.record import entity
 from perfc.whole_file import write_whole
 
 from ..features.table import class_of as kernel_class
@@ -38,7 +39,7 @@ class WeightsError(PerfcError):
     """Trained weights that are missing, damaged or of another schema."""
 
 
-@dataclass(frozen=True, eq=False)
+@entity
 class Cells:
     """Training rows in summary: those whose parameters agree to a factor of two.
 
@@ -57,7 +58,7 @@ class Cells:
     efficiency: Array
 
 
-@dataclass(frozen=True, eq=False)
+@entity
 class Artefact:
     """One trained predictor.
 

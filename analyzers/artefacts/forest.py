@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from perfc.ir.record import entity
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -17,7 +19,7 @@ ROWS = 512
 """Walked at a time: all trees of a forest beside them fit into a cache."""
 
 
-@dataclass(frozen=True, eq=False)
+@entity
 class Forest:
     """A sum of trees; a row goes left where its feature is below the threshold.
 

@@ -7,12 +7,11 @@ that quantises its operands. Each of these is a kernel of its own with a time of
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perfc.ir.record import record
+from perfc.ir.record import entity, record
 
 from ..features.distance import distance
 from ..features.rows import Protocol, Rows
@@ -50,7 +49,7 @@ class Implementation:
     reasons: tuple[float, ...]
 
 
-@dataclass(frozen=True, eq=False)
+@entity
 class Meant:
     """A framework's kernel that some rows may mean.
 

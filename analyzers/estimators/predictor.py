@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perfc.ir.record import entity
 from perfc.ir.types import dtype_named
 
 from ..artefacts import artefact
@@ -37,7 +38,7 @@ FLOOR = "floor_s"
 """Column of what the caller knows no kernel to beat, beside the parameters of a class."""
 
 
-@dataclass(frozen=True, eq=False)
+@entity
 class Estimates:
     """Predicted kernels, one element each.
 
@@ -199,7 +200,10 @@ def possible(
             replace(table, floor_s=floor_s[one.rows])
             for table, one in zip(tables, parts, strict=True)
         ]
-    asked_s = [kind.scale_s(one.columns, dtype, sheet, protocol) for one in parts]
+    asked_s = [
+        table.scale_s if trained is protocol else kind.scale_s(one.columns, dtype, sheet, protocol)
+        for table, one in zip(tables, parts, strict=True)
+    ]
     *ends, outside = named(
         found, Table.joined(tables), dtype, sheet, protocol, np.concatenate(asked_s)
     )

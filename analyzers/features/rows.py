@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from perfc.errors import PerfcError
+from perfc.ir.record import entity
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,7 +35,7 @@ class DataError(PerfcError):
     """Measured rows that cannot be used."""
 
 
-@dataclass(frozen=True, eq=False)
+@entity
 class Rows:
     """Measurements of kernels of one class on one machine, under one protocol.
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from perfc.errors import PerfcError
+from perfc.ir.record import entity
 
 from .classes import KernelClass, classes
 from .rows import Protocol
@@ -27,7 +27,7 @@ class KernelError(PerfcError):
     """Kernels that no class describes."""
 
 
-@dataclass(frozen=True, eq=False)
+@entity
 class Table:
     """Kernels of one class, element type and machine, ready to be predicted.
 

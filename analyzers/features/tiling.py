@@ -15,10 +15,11 @@ clocks under load, and the swizzle of blocks.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from perfc.ir.record import entity
 
 if TYPE_CHECKING:
     from .classes import Array
@@ -44,7 +45,7 @@ OVERLAP = 2.75
 """Exponent of the sum of traffic and products: 1 is one after the other, infinite the larger."""
 
 
-@dataclass(frozen=True, eq=False)
+@entity
 class Product:
     """Matrix products with their operands in bytes.
 
@@ -71,7 +72,7 @@ class Product:
     w_bits: Array
 
 
-@dataclass(frozen=True, eq=False)
+@entity
 class Tiling:
     """Seconds of each part; ``total_s`` joins them."""
 

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from perfc.errors import PerfcError
-from perfc.ir.record import record
+from perfc.ir.record import entity, record
 
 from ..estimate.interval import Interval
 from .offsets import Offsets
@@ -132,7 +132,7 @@ def place(predicted_s: float) -> float:
     return min(max(share, 0.0), 1.0)
 
 
-@dataclass(frozen=True, eq=False)
+@entity
 class Posterior:
     """Offsets and slopes after the rows."""
 

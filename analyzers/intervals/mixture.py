@@ -8,10 +8,11 @@ which each adds as much as another.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from perfc.ir.record import entity
 
 from .conformal import COVERAGE
 
@@ -29,7 +30,7 @@ HALVINGS = 40
 """Of the range that holds a quantile."""
 
 
-@dataclass(frozen=True, eq=False)
+@entity
 class Mixture:
     """What rows may take, each by several estimates: logarithms of seconds, ``[estimates, rows]``.
 

@@ -10,10 +10,11 @@ left of a row if it is left out follows in closed form.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+
+from perfc.ir.record import entity
 
 from .conformal import LEAST_SPREAD
 
@@ -48,7 +49,7 @@ class Regression(NamedTuple):
     evidence: float
 
 
-@dataclass(frozen=True, eq=False)
+@entity
 class Offsets:
     """Of the logarithm.
 

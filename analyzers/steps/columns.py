@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from perfc.ir.record import entity
 
 from .launch_kind import LaunchKind
 from .launches import AMOUNTS, TRAITS, Launch
@@ -20,7 +21,7 @@ _NO_AMOUNTS = [PLAIN.get(name, 0.0) for name in AMOUNTS]
 _NO_TRAITS = [PLAIN.get(name, 0.0) for name in TRAITS]
 
 
-@dataclass(frozen=True, eq=False)
+@entity
 class Columns:
     """Launches of one step, equal ones once.
 
@@ -40,7 +41,7 @@ class Columns:
         return len(self.kind)
 
 
-@dataclass(frozen=True, eq=False)
+@entity
 class LinearColumns:
     """Launches whose amounts grow linearly with the batch, as all of a batched model do.
 

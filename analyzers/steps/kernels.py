@@ -11,14 +11,14 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perfc.ir.record import record
+from perfc.ir.record import entity, record
 from perfc.ir.types import TensorType
 from perfc.passes.autocast import Autocast
 from perfc.passes.canonicalize import Canonicalize
@@ -143,7 +143,7 @@ def kernel_times(
     return {i: t.above(bounds.kernels[i].floor_s) for i, t in above_floors(times, bounds).items()}
 
 
-@dataclass(frozen=True, eq=False)
+@entity
 class Asked:
     """Kernels of one element type that steps know.
 
@@ -286,7 +286,7 @@ def above_floors(times: Mapping[int, Estimate], bounds: RooflineTable) -> dict[i
     return {i: t.scaled(ends[i] / t.time_s) if t.time_s else t for i, t in times.items()}
 
 
-@dataclass(frozen=True, eq=False)
+@entity
 class LaunchTimes:
     """What steps say of launches of one element type, all repetitions of each together.
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from perfc.ir.record import entity
 
 from ..artefacts import artefact
 from ..artefacts.artefact import Artefact, WeightsError
@@ -46,7 +47,7 @@ MOST_WIDTH = 3.0
 """Natural logarithm of the factor that an interval reaches to either side, at most."""
 
 
-@dataclass(frozen=True, eq=False)
+@entity
 class StepEstimate:
     """A whole step.
 

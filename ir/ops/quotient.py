@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from math import gcd
 from typing import Final
 
@@ -36,9 +35,9 @@ def fraction(item: Item) -> tuple[Dim, int]:
         case float() as value if value.is_integer():
             return int(value), 1
         case float() as value:
-            exact = Fraction(value)
-            if abs(exact.numerator) <= MAX_TERM and exact.denominator <= MAX_TERM:
-                return exact.numerator, exact.denominator
+            numerator, denominator = value.as_integer_ratio()
+            if abs(numerator) <= MAX_TERM and denominator <= MAX_TERM:
+                return numerator, denominator
     raise TypeError("not a small fraction")
 
 

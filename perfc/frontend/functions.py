@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from perfc.errors import ModelError
 from perfc.ir.dim import Poly
 from perfc.ir.graph import Loc, Value
+from perfc.ir.record import entity
 from perfc.ir.types import TensorType
 
 from . import proto
 
 
-@dataclass(slots=True)
+@entity
 class Functions:
     """The functions of one model by domain, name and overload."""
 

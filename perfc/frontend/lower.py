@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import chain
 
 from perfc.errors import ModelError
@@ -14,6 +14,7 @@ from perfc.ir.op import BY_ONNX as OPERATORS
 from perfc.ir.op import Kind, Op
 from perfc.ir.ops import operator_for
 from perfc.ir.ops.opaque import Opaque
+from perfc.ir.record import entity, mutable
 from perfc.ir.types import UNKNOWN, Type
 
 from . import proto
@@ -42,7 +43,7 @@ Attributes = dict[str, object]
 Contents = dict[tuple[int, ...], Content]
 
 
-@dataclass(slots=True)
+@entity
 class Scope:
     """Names visible in a graph, and what calling context its nodes need."""
 
@@ -75,7 +76,7 @@ class Scope:
         return None
 
 
-@dataclass(slots=True)
+@mutable
 class Lowering:
     """Lowers one model; keeps the symbols met and operators made."""
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum, IntEnum
 
-from perfc.ir.record import record
+from perfc.ir.record import mutable, record
 
 from .elements import Scalar, unpack_elements
 
@@ -93,7 +93,7 @@ class TypeProto:
     key_type: int = 0
 
 
-@dataclass(slots=True)
+@mutable
 class Tensor:
     """A constant: its type always, its elements only when they are few.
 
@@ -151,7 +151,7 @@ class Tensor:
         return digest.hexdigest()
 
 
-@dataclass(slots=True)
+@mutable
 class SparseTensor:
     """A constant in coordinate form."""
 
@@ -160,7 +160,7 @@ class SparseTensor:
     dims: tuple[int, ...] = ()
 
 
-@dataclass(slots=True)
+@mutable
 class ValueInfo:
     """Name and declared type of a value."""
 
@@ -169,7 +169,7 @@ class ValueInfo:
     metadata_props: Mapping[str, str] = NO_PROPS
 
 
-@dataclass(slots=True)
+@mutable
 class Attribute:
     """A named constant of a node; ``type`` says which field is in use, ``value`` reads it."""
 
@@ -219,7 +219,7 @@ _FIELD_OF_TYPE = {
 }
 
 
-@dataclass(slots=True)
+@mutable
 class Node:
     """One call of an operator or a function; an empty input or output name means left out."""
 
@@ -233,7 +233,7 @@ class Node:
     metadata_props: Mapping[str, str] = NO_PROPS
 
 
-@dataclass(slots=True)
+@mutable
 class Graph:
     """Nodes in the file's order, with the constants and the declared types of values."""
 
@@ -248,7 +248,7 @@ class Graph:
     metadata_props: Mapping[str, str] = NO_PROPS
 
 
-@dataclass(slots=True)
+@mutable
 class Function:
     """A function of the model itself: nodes over named inputs and attributes."""
 
@@ -283,7 +283,7 @@ class Origin:
     beside: tuple[str, ...] = ()
 
 
-@dataclass(slots=True)
+@mutable
 class Model:
     """A model file; ``opset_import`` keeps the file's order and its spelling of the domains."""
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import islice
 
 from perfc.errors import ParseError
 from perfc.ir.dim import Atom, Dim, Poly, symbol
 from perfc.ir.graph import SymbolDecl
 from perfc.ir.names import symbol_key
+from perfc.ir.record import entity
 from perfc.ir.types import (
     BY_ONNX,
     UNKNOWN,
@@ -31,7 +32,7 @@ EXPRESSION = re.compile(r"(?=.*([+*]|//| - ))[\w.\s()+*/-]+\Z")
 """Exporters write ``past + seq`` or ``2*s0``; a name with a dash is a name."""
 
 
-@dataclass(slots=True)
+@entity
 class SymbolTable:
     """Symbols met while reading a model, with the values the caller gave."""
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any
 
-from perfc.ir.record import record
+from perfc.ir.record import entity, record
 
 if TYPE_CHECKING:
     from .wire import Decoder
@@ -44,7 +43,7 @@ class Unread:
     nbytes: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class Field:
     """One line of a message's table.
 
@@ -63,7 +62,7 @@ class Field:
     weight: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class Message:
     """A message's table.
 

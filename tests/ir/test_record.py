@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import pickle
 from dataclasses import asdict, dataclass, field, replace
 
-from perfc.ir.record import record
+import pytest
+
+from perfc.ir.record import entity, frozen, mutable, record
 
 
 @record
@@ -65,3 +68,76 @@ def test_methods_of_a_class_are_kept() -> None:
 
     assert repr(Named("a")) == "<a>"
     assert Named("a") == Named("a")
+
+
+@mutable
+class Walk:
+    start: int
+    seen: list[int] = field(default_factory=list)
+    steps: int = field(default=2, init=False)
+    ends: list[int] = field(default_factory=list, init=False)
+    last: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.last = self.start + self.steps
+
+
+@dataclass
+class WalkPeer:
+    start: int
+    seen: list[int] = field(default_factory=list)
+    steps: int = field(default=2, init=False)
+    ends: list[int] = field(default_factory=list, init=False)
+    last: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.last = self.start + self.steps
+
+
+def test_objects_are_made_as_those_of_a_dataclass() -> None:
+    walks, peer = (Walk(1), Walk(2, [5]), Walk(start=3, seen=[])), WalkPeer(1)
+    assert asdict(walks[0]) == asdict(peer)
+    assert [(w.last, w.seen) for w in walks] == [(3, []), (4, [5]), (5, [])]
+    assert walks[0].ends is not walks[1].ends
+    assert walks[0] == Walk(1) != walks[1]
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(walks[0])
+    assert (
+        inspect.signature(Walk).parameters.keys() == inspect.signature(WalkPeer).parameters.keys()
+    )
+    assert Walk.__init__.__annotations__["start"] == "int"
+
+
+def test_what_does_not_fit_is_refused_as_by_a_dataclass() -> None:
+    with pytest.raises(TypeError, match=r"Peer.__init__\(\) missing 1 required .*'x'") as of_peer:
+        Peer()  # type: ignore[call-arg]
+    with pytest.raises(TypeError) as of_point:
+        Point()  # type: ignore[call-arg]
+    assert str(of_point.value) == str(of_peer.value).replace("Peer", "Point")
+    with pytest.raises(TypeError, match="unexpected keyword argument 'z'"):
+        Point(1, z=2)  # type: ignore[call-arg]
+
+
+def test_classes_inherit_fields_and_state_their_own_methods() -> None:
+    @frozen
+    class Base:
+        a: int
+        b: int = 2
+
+    @frozen
+    class Derived(Base):
+        c: int = 3
+
+    class Undecorated(Derived):
+        pass
+
+    @entity
+    class Stated:
+        a: int
+
+        def __init__(self) -> None:
+            self.a = 7
+
+    assert asdict(Derived(1)) == {"a": 1, "b": 2, "c": 3}
+    assert (Base(1, 4).b, Undecorated(1, c=5).c, Stated().a) == (4, 5, 7)
+    assert type(Undecorated(1)) is Undecorated

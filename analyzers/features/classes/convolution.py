@@ -71,12 +71,12 @@ class Convolution(Called):
 
     def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
         """The product a convolution is: rows of positions, columns of channels."""
-        compute, traffic = self.compute_s(rows, dtype, sheet), self.traffic_s(rows, dtype, sheet)
+        amounts = self.amounts(rows, dtype)
+        compute, traffic = compute_s(amounts, dtype, sheet), traffic_s(amounts, sheet)
         body = compute + traffic
         large = body > self.eager_s / 3
         positions = rows["batch"] * rows["out_h"] * rows["out_w"]
         channels = rows["out_channels"] / rows["groups"]
-        amounts = self.amounts(rows, dtype)
         nbytes = amounts.read_bytes + amounts.write_bytes
         found = {
             "log_body": np.log(body / self.eager_s),
@@ -107,21 +107,23 @@ class Convolution(Called):
 
     def body_s(self, rows: Columns, dtype: str, sheet: Sheet) -> Array:
         """Direct products, and bytes."""
-        return self.compute_s(rows, dtype, sheet) + self.traffic_s(rows, dtype, sheet)
-
-    def compute_s(self, rows: Columns, dtype: str, sheet: Sheet) -> Array:
-        """Direct products at the rate of the element type."""
-        single = dtype == "f32"
-        rate = reach.single_flop_per_s(sheet) if single else sheet.matrix_flop_per_s(dtype)
-        compute: Array = 2 * self.amounts(rows, dtype).mac / rate
-        return compute
-
-    def traffic_s(self, rows: Columns, dtype: str, sheet: Sheet) -> Array:
-        """Operands once at the bandwidth that kernels reach."""
         amounts = self.amounts(rows, dtype)
-        nbytes = amounts.read_bytes + amounts.write_bytes
-        traffic: Array = nbytes / reach.memory_bytes_per_s(sheet)
-        return traffic
+        return compute_s(amounts, dtype, sheet) + traffic_s(amounts, sheet)
+
+
+def compute_s(amounts: Amounts, dtype: str, sheet: Sheet) -> Array:
+    """Direct products at the rate of the element type."""
+    single = dtype == "f32"
+    rate = reach.single_flop_per_s(sheet) if single else sheet.matrix_flop_per_s(dtype)
+    compute: Array = 2 * amounts.mac / rate
+    return compute
+
+
+def traffic_s(amounts: Amounts, sheet: Sheet) -> Array:
+    """Operands once at the bandwidth that kernels reach."""
+    nbytes = amounts.read_bytes + amounts.write_bytes
+    traffic: Array = nbytes / reach.memory_bytes_per_s(sheet)
+    return traffic
 
 
 def touched(rows: Columns, axis: str) -> Array:
