@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from perfc.ir.evaluate import evaluate
-from perfc.ir.op import Kind
-from perfc.ir.types import TensorType
+from perfc.ir.evaluate import Numbers
+from perfc.ir.problem import Product, Window
+from perfc.ir.problem.window import Form
 from perfc.machine import Machine
 
 from .fuse import Kernel
@@ -19,20 +19,21 @@ TILE = 128
 def wave_efficiency(kernel: Kernel, machine: Machine, env: Mapping[str, int]) -> float:
     """Share of the last wave of output tiles that is filled, 1 where no tiles are counted.
 
-    Tiles of ``TILE`` × ``TILE`` go to SMs in whole waves. Source: NVIDIA, Matrix multiplication
-    background guide, wave quantisation. Left out: split-k, smaller tiles, several tiles per SM.
+    Tiles of ``TILE`` × ``TILE`` go to SMs in whole waves; none lies across two products or two
+    groups of channels. Source: NVIDIA, Matrix multiplication background guide, wave quantisation.
+    Left out: split-k, smaller tiles, several tiles per SM.
     """
-    if kernel.kind not in (Kind.MATMUL, Kind.CONV) or machine.kind != "cuda":
+    match kernel.problem:
+        case Product() as problem:
+            extents = problem.products, problem.rows, problem.n
+        case Window() as problem if problem.form is not Form.POOL and not problem.is_depthwise:
+            extents = problem.groups, problem.positions, problem.filters
+        case _:
+            return 1.0
+    if machine.kind != "cuda":
         return 1.0
-    result = kernel.anchor.results[0].type if kernel.anchor.results else None
-    if not isinstance(result, TensorType) or not result.shape or len(result.shape) < 2:
-        return 1.0
-    extents = [d if isinstance(d, int) else int(evaluate(d, env)) for d in result.shape]
-    if kernel.kind is Kind.CONV:
-        rows, columns = extents[0] * math.prod(extents[2:]), extents[1]
-    else:
-        rows, columns = math.prod(extents[:-1]), extents[-1]
-    tiles = math.ceil(rows / TILE) * math.ceil(columns / TILE)
+    products, rows, columns = map(Numbers(env), extents)
+    tiles = products * math.ceil(rows / TILE) * math.ceil(columns / TILE)
     if tiles <= machine.sm_count:
         return 1.0
     filled: float = tiles / (math.ceil(tiles / machine.sm_count) * machine.sm_count)

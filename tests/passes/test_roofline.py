@@ -13,6 +13,9 @@ from perfc.ir.dim import symbol
 from perfc.ir.evaluate import Numbers, evaluate
 from perfc.ir.graph import Graph, Loc, Module, Node, SymbolDecl, Value
 from perfc.ir.known import Known
+from perfc.ir.op import Op
+from perfc.ir.ops.conv import Conv, NhwcConv
+from perfc.ir.ops.matmul import MatMul
 from perfc.ir.types import DType, TensorType
 from perfc.machine import Machine, MemoryLevel, Peak, Rate, list_machines, load_machine
 from perfc.passes.efficiency import TILE
@@ -168,6 +171,42 @@ def test_waves_lengthen_only_the_sustained_time() -> None:
     assert Ceiling.WAVES not in k.floor
     share = (A100.sm_count + 1) / (2 * A100.sm_count)
     assert k.sustained[Ceiling.WAVES] == pytest.approx(k.sustained[Ceiling.MATRIX] / share)
+
+
+def waves(module: Module) -> float:
+    (k,) = bound(module).kernels
+    assert Ceiling.WAVES not in k.floor
+    return k.sustained[Ceiling.MATRIX] / k.sustained.get(Ceiling.WAVES, k.sustained[Ceiling.MATRIX])
+
+
+def filled(tiles: int) -> float:
+    return tiles / (-(-tiles // A100.sm_count) * A100.sm_count)
+
+
+def product(*shapes: tuple[int, ...], operator: Op) -> Module:
+    x = Value("x", TensorType(DType.F32, shapes[0]))
+    w = Value("w", TensorType(DType.F32, shapes[1]))
+    (result,) = operator.infer((x, w))
+    y = Value("y", result)
+    node = Node(operator, (x, w), (y,), (), Loc("y", "Y"))
+    return Module(Graph("g", (x, w), (y,), (node,)))
+
+
+def test_waves_are_those_of_the_product_however_channels_lie() -> None:
+    first = product((8, 256, 65, 65), (384, 256, 1, 1), operator=Conv())
+    last = product((8, 65, 65, 256), (384, 256, 1, 1), operator=NhwcConv())
+    tiles = 3 * -(-8 * 65 * 65 // TILE)
+    assert waves(first) == pytest.approx(filled(tiles))
+    assert waves(last) == pytest.approx(waves(first))
+
+
+def test_no_tile_lies_across_groups_nor_across_products() -> None:
+    grouped = product((2, 256, 64, 64), (256, 64, 1, 1), operator=Conv(group=4))
+    assert waves(grouped) == pytest.approx(filled(4 * 64))
+    depthwise = product((2, 256, 64, 64), (256, 1, 3, 3), operator=Conv(group=256))
+    assert waves(depthwise) == 1.0
+    batched = product((200, 64, 64), (200, 64, 64), operator=MatMul())
+    assert waves(batched) == pytest.approx(filled(200))
 
 
 def test_an_eager_launch_shows_where_the_kernel_is_shorter() -> None:
