@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from perfc.ir.graph import Node, Value
 from perfc.ir.op import Kind
+from perfc.ir.ops.movement import Transpose
 
 from .neighbourhood import Neighbourhood, is_scalar
 
@@ -121,7 +122,7 @@ def _prologue(scores: Node, near: Neighbourhood) -> Nodes:
             maker = near.maker(operand)
             if maker is None or near.lone(operand) is not reader:
                 break
-            if not (_scales(maker) or maker.op.mnemonic == "transpose"):
+            if not (_scales(maker) or isinstance(maker.op, Transpose)):
                 break
             found.append(maker)
             wide = [o for o in near.computed(maker) if not is_scalar(o)]

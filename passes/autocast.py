@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 from perfc.ir.dim import Dim
 from perfc.ir.graph import Module, Node, Value
 from perfc.ir.op import Kind
+from perfc.ir.ops.activation import PRelu
 from perfc.ir.record import frozen, record
 from perfc.ir.types import DType, TensorType
 
@@ -66,7 +67,7 @@ FIRST_ONLY = frozenset({Kind.VIEW, Kind.POOL, Kind.GATHER, Kind.REDUCTION, Kind.
 
 def policy(kernel: Kernel) -> Policy:
     """What autocast does with the operator that a kernel of the eager table stands for."""
-    if kernel.kind in NARROW_KINDS or kernel.anchor.op.mnemonic == "prelu":
+    if kernel.kind in NARROW_KINDS or isinstance(kernel.anchor.op, PRelu):
         return Policy.NARROW
     if kernel.pattern.endswith("_norm"):
         return Policy.WIDE

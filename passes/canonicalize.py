@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING
 
 from perfc.ir.graph import Graph, Module, Node, Value, Weight, captured
 from perfc.ir.op import Kind
+from perfc.ir.ops.cast import Cast
+from perfc.ir.ops.control import If
+from perfc.ir.ops.view import Identity
 from perfc.ir.record import entity, frozen
 from perfc.ir.types import TensorType
 
@@ -85,10 +88,10 @@ class Folding:
         """Whether the result is the operand: an identity, or a cast to the type it has."""
         if not ins or ins[0] is None or not node.results:
             return False
-        match node.op.mnemonic:
-            case "identity":
+        match node.op:
+            case Identity():
                 return True
-            case "cast" | "cast_like":
+            case Cast():
                 own = ins[0].type
                 return isinstance(own, TensorType) and own == node.results[0].type
             case _:
@@ -115,7 +118,7 @@ class Folding:
     @staticmethod
     def decided(node: Node, ins: tuple[Value | None, ...]) -> Graph | None:
         """The branch that an If with a known condition takes."""
-        if node.op.mnemonic != "if" or len(node.regions) != 2 or ins[0] is None:
+        if not isinstance(node.op, If) or len(node.regions) != 2 or ins[0] is None:
             return None
         taken = ins[0].known.item if ins[0].known is not None else None
         return None if taken is None else node.regions[0 if taken else 1]

@@ -14,6 +14,8 @@ from perfc.ir.dim import Dim, interval, symbols
 from perfc.ir.evaluate import Numbers
 from perfc.ir.graph import Graph, Module, Node, Value, Weight
 from perfc.ir.op import ABSENT, Kind, Op, Types
+from perfc.ir.ops.control import If, Loop, Scan, SequenceMap
+from perfc.ir.ops.view import Identity
 from perfc.ir.problem import Problem
 from perfc.ir.record import frozen, record
 from perfc.ir.types import SequenceType, TensorType
@@ -279,18 +281,18 @@ def executions(node: Node) -> Runs:
     Of an If the taken branch where the condition is known. A Loop runs its known trip count, else
     its smallest; a Scan the extent it scans; a SequenceMap the length of its sequence.
     """
-    match node.op.mnemonic:
-        case "if":
+    match node.op:
+        case If():
             condition = node.inputs[0].known if node.inputs and node.inputs[0] else None
             taken = condition.item if condition is not None else None
             if taken is not None and len(node.regions) == 2:
                 return Runs((node.regions[0 if taken else 1],))
             return Runs(node.regions, is_choice=len(node.regions) > 1)
-        case "loop":
+        case Loop():
             return _surely(node.regions, _trip_count(node), _starts(node))
-        case "scan":
-            return _surely(node.regions, _scan_count(node))
-        case "sequence_map":
+        case Scan() as scan:
+            return _surely(node.regions, _scan_count(scan, node))
+        case SequenceMap():
             return _surely(node.regions, _sequence_length(node))
         case _:
             return Runs(node.regions)
@@ -335,7 +337,7 @@ def _goes_on(node: Node) -> bool:
         return False
     again = body.outputs[0]
     source = body.producers.get(again)
-    while source is not None and source.op.mnemonic == "identity" and source.inputs[0]:
+    while source is not None and isinstance(source.op, Identity) and source.inputs[0]:
         again = source.inputs[0]
         source = body.producers.get(again)
     if again.known is not None:
@@ -343,19 +345,14 @@ def _goes_on(node: Node) -> bool:
     return len(body.inputs) > 1 and again is body.inputs[1]
 
 
-def _scan_count(node: Node) -> Dim | None:
-    n_scan: object = getattr(node.op, "num_scan_inputs", 0)
-    axes: object = getattr(node.op, "scan_input_axes", ())
-    has_batch: object = getattr(node.op, "has_batch", False)
-    if not isinstance(n_scan, int) or not isinstance(axes, tuple):
-        return None
-    for i, v in enumerate(node.inputs[len(node.inputs) - n_scan :]):
+def _scan_count(scan: Scan, node: Node) -> Dim | None:
+    for i, v in enumerate(node.inputs[len(node.inputs) - scan.num_scan_inputs :]):
         if v is None or not isinstance(v.type, TensorType) or not v.type.shape:
             continue
         shape = v.type.shape
-        if has_batch:
+        if scan.has_batch:
             return shape[0] * shape[1] if len(shape) > 1 else None
-        axis = axes[i] if i < len(axes) else 0
+        axis = scan.scan_input_axes[i] if i < len(scan.scan_input_axes) else 0
         if -len(shape) <= axis < len(shape):
             return shape[axis]
     return None

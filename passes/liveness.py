@@ -11,6 +11,7 @@ from perfc.ir.dim import Dim, Monomial, Poly, dim_max
 from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Graph, Module, Node, Value, captured
 from perfc.ir.op import Kind
+from perfc.ir.ops.control import Loop, Scan, SequenceMap
 from perfc.ir.record import frozen, mutable
 from perfc.ir.types import TensorType, Type
 
@@ -238,13 +239,12 @@ class Sum:
 
 def stacked_results(node: Node) -> tuple[Value, ...]:
     """Results of a loop that grow while it runs, beside the values carried from one to the next."""
-    match node.op.mnemonic:
-        case "loop":
+    match node.op:
+        case Loop():
             outs = node.outputs[max(len(node.inputs) - 2, 0) :]
-        case "scan":
-            states = len(node.inputs) - getattr(node.op, "num_scan_inputs", 0)
-            outs = node.outputs[max(states, 0) :]
-        case "sequence_map":
+        case Scan(num_scan_inputs=count):
+            outs = node.outputs[max(len(node.inputs) - count, 0) :]
+        case SequenceMap():
             outs = node.outputs
         case _:
             outs = ()

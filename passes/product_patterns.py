@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from perfc.ir.graph import Node, Value
 from perfc.ir.op import Kind
+from perfc.ir.ops.movement import Transpose
+from perfc.ir.ops.normalization import BatchNormalization
+from perfc.ir.ops.pad import Pad
+from perfc.ir.ops.quantize import DequantizeLinear, QuantizeLinear
 from perfc.ir.types import TensorType
 
 from .neighbourhood import Neighbourhood, is_channelwise, is_scaled, is_stated
@@ -68,13 +72,11 @@ def _states_scale(node: Node, near: Neighbourhood) -> bool:
 
 
 def _swaps_last(node: Node) -> bool:
-    if node.op.mnemonic != "transpose":
-        return False
-    perm = getattr(node.op, "perm", None)
+    perm = node.op.perm if isinstance(node.op, Transpose) else None
     if perm is None or len(perm) < 2:
         return False
     n = len(perm)
-    return tuple(perm) == (*range(n - 2), n - 1, n - 2)
+    return perm == (*range(n - 2), n - 1, n - 2)
 
 
 def conv_norm(node: Node, near: Neighbourhood) -> Nodes | None:
@@ -113,14 +115,9 @@ def conv_affine(node: Node, near: Neighbourhood) -> Nodes | None:
 def conv_norm_after(node: Node, near: Neighbourhood) -> Node | None:
     """The batch normalisation that alone reads a node's result."""
     norm = near.lone(node.results[0])
-    if norm is None or norm.op.mnemonic != "batch_norm" or is_training(norm):
+    if norm is None or not isinstance(norm.op, BatchNormalization) or norm.op.training_mode:
         return None
     return norm if len(near.computed(norm)) == 1 and len(norm.results) == 1 else None
-
-
-def is_training(norm: Node) -> bool:
-    """Whether a batch normalisation takes its statistics from the batch."""
-    return bool(getattr(norm.op, "training_mode", None))
 
 
 def _has_stored_filters(node: Node) -> bool:
@@ -133,9 +130,9 @@ def _has_stored_filters(node: Node) -> bool:
 def padded_conv(node: Node, near: Neighbourhood) -> Nodes | None:
     """A convolution and the padding in front of it. Source: onnxruntime PadFusion."""
     pad = near.maker(node.inputs[0]) if node.inputs else None
-    if pad is None or pad.op.mnemonic != "pad" or near.lone(pad.results[0]) is not node:
+    if pad is None or not isinstance(pad.op, Pad) or near.lone(pad.results[0]) is not node:
         return None
-    return [pad, node] if getattr(pad.op, "mode", "constant") == "constant" else None
+    return [pad, node] if pad.op.mode == "constant" else None
 
 
 def add_relu(node: Node, near: Neighbourhood) -> Nodes | None:
@@ -154,7 +151,7 @@ def add_relu(node: Node, near: Neighbourhood) -> Nodes | None:
 
 def _is_conv(v: Value | None, near: Neighbourhood) -> bool:
     maker = near.maker(v)
-    if maker is not None and maker.op.mnemonic == "batch_norm":
+    if maker is not None and isinstance(maker.op, BatchNormalization):
         maker = near.maker(maker.inputs[0])
     return (
         maker is not None and maker.op.kind is Kind.CONV and near.lone(maker.results[0]) is not None
@@ -166,7 +163,7 @@ def quantized(node: Node, near: Neighbourhood) -> Nodes | None:
 
     Source: onnxruntime QDQ selectors; TensorRT developer guide, 'Q/DQ fusion'.
     """
-    if node.op.mnemonic == "quantize_linear":
+    if isinstance(node.op, QuantizeLinear):
         return _before_quantize(node, near)
     own = dequantized(node, near)
     return [node, *own] if own else None
@@ -200,4 +197,4 @@ def dequantized(node: Node, near: Neighbourhood) -> Nodes:
 
 def is_dequantize(node: Node) -> bool:
     """Whether a node turns integers into real numbers."""
-    return node.op.mnemonic == "dequantize_linear"
+    return isinstance(node.op, DequantizeLinear)

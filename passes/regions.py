@@ -13,6 +13,7 @@ from perfc.ir.join import all_items, element_type, join, sequence_of
 from perfc.ir.known import Known
 from perfc.ir.op import Folded, Types, known, normal_axis
 from perfc.ir.ops.control import If, Loop, Scan, SequenceMap
+from perfc.ir.ops.view import Identity
 from perfc.ir.types import UNKNOWN, DType, SequenceType, TensorType, Type
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ def _always_true(region: Graph) -> bool:
     # the body hands its own condition on
     source = condition
     producers = region.producers
-    while source in producers and producers[source].op.mnemonic == "identity":
+    while source in producers and isinstance(producers[source].op, Identity):
         before = producers[source].inputs[0]
         if before is None:
             return False

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from perfc.ir.graph import Graph, Module, Node, Value, Weight
 from perfc.ir.ops.conv import Conv
+from perfc.ir.ops.normalization import BatchNormalization
 from perfc.ir.record import frozen
 from perfc.ir.rewrite import Rewriter
 from perfc.ir.types import TensorType
@@ -204,7 +205,7 @@ def _window(node: Node) -> Window | None:
 
 
 def _is_norm(node: Node) -> bool:
-    return node.op.mnemonic == "batch_norm" and len(node.results) == 1
+    return isinstance(node.op, BatchNormalization) and len(node.results) == 1
 
 
 def _is_lone(graph: Graph, v: Value) -> bool:

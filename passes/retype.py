@@ -10,6 +10,7 @@ from perfc.errors import ParseError, PassError
 from perfc.ir.cost import Work
 from perfc.ir.graph import Graph, Inputs, Module, Node, Value
 from perfc.ir.op import REGISTRY, Kind, Op, Types
+from perfc.ir.ops.cast import Cast
 from perfc.ir.record import entity, frozen, record
 from perfc.ir.types import (
     DType,
@@ -142,7 +143,7 @@ class Retyping:
         """The node on retyped operands; None for a cast between types that became equal."""
         ins = tuple(v and self.values.get(v, v) for v in node.inputs)
         outs = tuple(v and self.value(v) for v in node.outputs)
-        if node.op.mnemonic in ("cast", "cast_like") and ins and outs:
+        if isinstance(node.op, Cast) and ins and outs:
             source, old, new = ins[0], node.outputs[0], outs[0]
             if source and old and new and source.type == new.type:
                 self.values[old] = source

@@ -10,6 +10,11 @@ from typing import TYPE_CHECKING, ClassVar
 from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Module, Node, Value
 from perfc.ir.op import Kind
+from perfc.ir.ops.cast import Cast
+from perfc.ir.ops.gather import Gather
+from perfc.ir.ops.movement import Expand, Transpose
+from perfc.ir.ops.normalization import BatchNormalization
+from perfc.ir.ops.slice import Slice, Split
 from perfc.ir.record import entity, frozen, record
 from perfc.ir.types import TensorType
 
@@ -133,7 +138,7 @@ class Walk:
             self.view(node, node.inputs[0])
         elif is_fused:
             self.attended(node.results[0])
-        elif node.op.kind is Kind.ELEMENTWISE or node.op.mnemonic in ("batch_norm", "cast"):
+        elif node.op.kind is Kind.ELEMENTWISE or isinstance(node.op, BatchNormalization | Cast):
             self.keeps_order(node)
 
     def view(self, node: Node, source: Value) -> None:
@@ -143,19 +148,19 @@ class Walk:
         if old is None or new is None:
             return
         strides = self.strides.get(source) or contiguous(old)
-        match node.op.mnemonic:
-            case "transpose":
-                order: Sequence[int] = getattr(node.op, "perm", ()) or range(len(old))[::-1]
+        match node.op:
+            case Transpose(perm=perm):
+                order: Sequence[int] = perm or range(len(old))[::-1]
                 self.strides[result] = tuple(strides[axis] for axis in order)
-            case "slice" | "split":
+            case Slice() | Split():
                 for v in node.results:
                     self.strides[v] = strides
-            case "expand":
+            case Expand():
                 lead = len(new) - len(old)
                 axes = zip(old, new[lead:], strides, strict=True)
                 self.strides[result] = (0,) * lead + tuple(s if a == b else 0 for a, b, s in axes)
-            case "gather":
-                self.strides[result] = windowed(node, strides)
+            case Gather(axis=axis):
+                self.strides[result] = windowed(strides, axis, window_steps(node) or (1, 1))
             case _:
                 found = viewed(old, strides, new)
                 if found is None:
@@ -186,12 +191,14 @@ class Walk:
             return
 
 
-def windowed(node: Node, strides: Extents) -> Extents:
-    """Strides of windows along an axis, which stand in its place."""
-    steps = window_steps(node)
-    axis = int(getattr(node.op, "axis", 0)) % len(strides)
-    own = strides[axis]
-    return (*strides[:axis], *(own * n for n in steps or (1, 1)), *strides[axis + 1 :])
+def windowed(strides: Extents, axis: int, steps: Extents) -> Extents:
+    """Strides of windows along an axis, which stand in its place.
+
+    >>> windowed((12, 4, 1), -1, (2, 1))
+    (12, 4, 2, 1)
+    """
+    axis %= len(strides)
+    return (*strides[:axis], *(strides[axis] * n for n in steps), *strides[axis + 1 :])
 
 
 def numel(shape: Sequence[int]) -> int:

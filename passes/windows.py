@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from perfc.ir.ops.gather import Gather
+
 if TYPE_CHECKING:
     from perfc.ir.graph import Node
 
@@ -19,14 +21,14 @@ def window_steps(node: Node) -> tuple[int, int] | None:
 
     Source: torch.onnx, aten_unfold; PyTorch, aten/src/ATen/native/TensorShape.cpp, ``unfold``.
     """
-    if node.op.mnemonic != "gather" or len(node.inputs) != 2:
+    if not isinstance(node.op, Gather) or len(node.inputs) != 2:
         return None
     data, index = node.inputs
     if data is None or data.weight is not None or index is None or index.known is None:
         return None
     shape, items = index.known.shape, index.known.items
     # one row along the first axis is how rows of a table are looked up
-    if len(shape) != 2 or shape[1] < 2 or shape[0] < 1 + (getattr(node.op, "axis", 0) == 0):
+    if len(shape) != 2 or shape[1] < 2 or shape[0] < 1 + (node.op.axis == 0):
         return None
     rows, width = shape
     numbers = [i for i in items if isinstance(i, int)]

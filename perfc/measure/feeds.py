@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from perfc.errors import ModelError
 from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Graph, Module, Value
+from perfc.ir.ops.gather import Gather
 from perfc.ir.record import record
 from perfc.ir.types import DType, TensorType
 
@@ -83,11 +84,10 @@ def id_limit(graph: Graph, value: Value, env: Mapping[str, int]) -> int | None:
         v = waiting.pop()
         for node in graph.users.get(v, ()):
             op = node.op
-            if op.mnemonic == "gather" and len(node.inputs) > 1 and node.inputs[1] is v:
+            if isinstance(op, Gather) and len(node.inputs) > 1 and node.inputs[1] is v:
                 table = node.inputs[0]
                 if table is not None and isinstance(table.type, TensorType) and table.type.shape:
-                    axis = getattr(op, "axis", 0)
-                    limits.append(int(evaluate(table.type.shape[axis], env)))
+                    limits.append(int(evaluate(table.type.shape[op.axis], env)))
             elif op.mnemonic in _PASSING and node.inputs and node.inputs[0] is v:
                 waiting += [r for r in node.results if r not in seen]
                 seen.update(node.results)

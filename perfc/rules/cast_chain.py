@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from perfc.ir.graph import Node, Value
+from perfc.ir.ops.cast import Cast
 from perfc.ir.types import DType, TensorType
 from perfc.lint.edit import Edit, ReadInstead, Rewire
 from perfc.lint.finding import Finding
@@ -87,7 +88,7 @@ class CastChain(Rule):
 
 def operand(node: Node) -> Value | None:
     """What a Cast converts; None for any other node."""
-    return node.inputs[0] if node.op.mnemonic in ("cast", "cast_like") and node.inputs else None
+    return node.inputs[0] if isinstance(node.op, Cast) and node.inputs else None
 
 
 def dtype_of(v: Value) -> DType | None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from perfc.ir.graph import Node, Value
 from perfc.ir.op import Kind
+from perfc.ir.ops.view import Identity
 from perfc.ir.types import TensorType
 from perfc.lint.edit import ReadInstead, Store
 from perfc.lint.finding import Finding, Saves, Severity
@@ -116,7 +117,7 @@ class ConstantFoldable(Rule):
 
 def is_alias(group: list[Node]) -> bool:
     """Whether a group is one Identity: what it gives is stored already, under another name."""
-    return len(group) == 1 and group[0].op.mnemonic == "identity"
+    return len(group) == 1 and isinstance(group[0].op, Identity)
 
 
 def is_constant(node: Node, constant: set[Value], has_values: bool) -> bool:

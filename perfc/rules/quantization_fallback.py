@@ -6,14 +6,13 @@ from collections.abc import Iterator
 
 from perfc.ir.graph import Node
 from perfc.ir.op import Kind
+from perfc.ir.ops.quantize import DequantizeLinear, QuantizeLinear
 from perfc.ir.types import DType
 from perfc.lint.finding import Finding
 from perfc.lint.rule import Rule
 from perfc.lint.subject import Subject
 from perfc.machine import Unit
 from perfc.passes.ceilings import Ceiling, KernelBound
-
-QUANTIZING = frozenset({"quantize_linear", "dequantize_linear"})
 
 
 class QuantizationFallback(Rule):
@@ -47,7 +46,7 @@ class QuantizationFallback(Rule):
         for i, bound in enumerate(subject.kernels):
             yield from self._wide_product(subject, i, bound)
             nodes = bound.kernel.nodes
-            converting = [n for n in nodes if n.op.mnemonic in QUANTIZING]
+            converting = [n for n in nodes if isinstance(n.op, QuantizeLinear | DequantizeLinear)]
             others = [n for n in nodes if n not in converting and n.op.kind is not Kind.VIEW]
             if not converting or others or is_meant(subject, converting):
                 continue
@@ -68,7 +67,7 @@ class QuantizationFallback(Rule):
         activations = [
             n
             for n in kernel.nodes
-            if n.op.mnemonic == "dequantize_linear" and n.inputs[0] and not n.inputs[0].weight
+            if isinstance(n.op, DequantizeLinear) and n.inputs[0] and not n.inputs[0].weight
         ]
         if kernel.kind not in (Kind.MATMUL, Kind.CONV) or not activations:
             return
@@ -93,14 +92,14 @@ def is_meant(subject: Subject, nodes: list[Node]) -> bool:
     """Whether a conversion is at a border of the model, or around views and cancels there."""
     inputs, outputs = set(subject.graph.inputs), set(subject.graph.outputs)
     first, last = nodes[0], nodes[-1]
-    if first.op.mnemonic == "quantize_linear":
+    if isinstance(first.op, QuantizeLinear):
         maker = behind_views(subject, first)
         is_first = first.inputs[0] in inputs
-        return is_first or (maker is not None and maker.op.mnemonic == "dequantize_linear")
+        return is_first or (maker is not None and isinstance(maker.op, DequantizeLinear))
     if outputs & set(last.results):
         return True
     return any(
-        n.op.mnemonic == "quantize_linear" and behind_views(subject, n) is first
+        isinstance(n.op, QuantizeLinear) and behind_views(subject, n) is first
         for n in subject.graph
     )
 
@@ -120,7 +119,7 @@ def behind_views(subject: Subject, node: Node) -> Node | None:
 
 def _partner(subject: Subject, node: Node) -> str:
     """The operator that the conversion was meant for."""
-    if node.op.mnemonic == "dequantize_linear":
+    if isinstance(node.op, DequantizeLinear):
         users = subject.graph.users.get(node.results[0], ())
         found = users[0] if users else None
     else:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from perfc.ir.dim import same
 from perfc.ir.graph import Node, Value
 from perfc.ir.op import Kind
+from perfc.ir.ops.view import Reshape
 from perfc.ir.types import Shape, TensorType
 from perfc.lint.edit import ReadInstead, Rewire
 from perfc.lint.finding import Finding
@@ -70,7 +71,7 @@ class RedundantReshape(Rule):
 
     def _repeated(self, subject: Subject, chain: list[Node]) -> Finding | None:
         node = chain[0]
-        if len(chain) < 2 or node.op.mnemonic != "reshape" or not states_shape(node):
+        if len(chain) < 2 or not isinstance(node.op, Reshape) or not states_shape(node):
             return None
         source, target = chain[-1].inputs[0], node.inputs[1]
         if any(subject.lone_reader(n.results[0]) is None for n in chain[1:]):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from perfc.ir.graph import Node
+from perfc.ir.ops.movement import Transpose
 from perfc.ir.types import TensorType
 from perfc.lint.edit import Edit, ReadInstead, Rewire
 from perfc.lint.finding import Finding
@@ -78,11 +79,10 @@ class RedundantTranspose(Rule):
 
 def permutation(node: Node) -> tuple[int, ...] | None:
     """Where the axes of a Transpose's result come from; None for any other node."""
-    if node.op.mnemonic != "transpose" or not node.inputs or node.inputs[0] is None:
+    if not isinstance(node.op, Transpose) or not node.inputs or node.inputs[0] is None:
         return None
-    perm = getattr(node.op, "perm", None)
-    if perm:
-        return tuple(perm)
+    if node.op.perm:
+        return node.op.perm
     type_ = node.inputs[0].type
     rank = type_.rank if isinstance(type_, TensorType) else None
     return None if rank is None else tuple(range(rank))[::-1]

@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING
 
 from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Value
+from perfc.ir.op import Op
+from perfc.ir.ops.resize import Resize, Upsample
+from perfc.ir.ops.slice import Concat
 from perfc.ir.problem import Window
 from perfc.ir.types import DType, TensorType
 
@@ -77,23 +80,23 @@ def accepts(kernel: Kernel, blocked: set[Value]) -> bool:
     own = [v for v in kernel.reads if v.weight is None]
     if kernel.pattern in _UNITS:
         return len(own) == 1 and own[0] in blocked
-    match node.op.mnemonic:
-        case "conv":
+    match node.op:
+        case Op(mnemonic="conv"):
             return is_blocked_conv(kernel)
-        case op if op in _POOLS:
+        case Op(mnemonic=name) if name in _POOLS:
             return len(own) == 1 and channels(own[0]) % BLOCK == 0 and len(node.results) == 1
-        case op if op in _PASSING:
+        case Op(mnemonic=name) if name in _PASSING:
             return bool(own) and own[0] in blocked
-        case op if op in _JOINING:
+        case Op(mnemonic=name) if name in _JOINING:
             shapes = {v.type.shape for v in own if isinstance(v.type, TensorType)}
             return len(own) == len(node.inputs) and len(shapes) == 1 and blocked.issuperset(own)
-        case "concat":
+        case Concat(axis=1):
             aligned = all(channels(v) % BLOCK == 0 for v in own)
-            return getattr(node.op, "axis", 0) == 1 and aligned and blocked.issuperset(own)
-        case "resize" | "upsample":
-            is_nearest = getattr(node.op, "mode", "nearest") == "nearest"
-            form = getattr(node.op, "coordinate_transformation_mode", "asymmetric")
-            return own[0] in blocked and (not is_nearest or form == "asymmetric")
+            return aligned and blocked.issuperset(own)
+        case Resize(mode="nearest", coordinate_transformation_mode=form):
+            return own[0] in blocked and form == "asymmetric"
+        case Resize() | Upsample():
+            return own[0] in blocked
         case _:
             return False
 
