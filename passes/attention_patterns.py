@@ -22,8 +22,8 @@ def attention(node: Node, near: Neighbourhood) -> Nodes | None:
 
     Source: Vaswani et al. 2017; Dao et al. 2022 for the fused kernel.
     """
-    found = _attention(node, near)
-    return found[0] if found else None
+    matched = _attention(node, near)
+    return matched[0] if matched else None
 
 
 def scaled_attention(node: Node, near: Neighbourhood) -> Nodes | None:
@@ -35,10 +35,10 @@ def scaled_attention(node: Node, near: Neighbourhood) -> Nodes | None:
     Source: torch.onnx, symbolic_opset14.scaled_dot_product_attention and its torch.export
     successor: ``q * sqrt(scale)``, ``k * sqrt(scale)``.
     """
-    found = _attention(node, near)
-    if found is None:
+    matched = _attention(node, near)
+    if matched is None:
         return None
-    members, scores = found
+    members, scores = matched
     makers = [near.maker(v) for v in near.computed(scores)]
     is_split = all(m is not None and m in members and _scales(m) for m in makers)
     return members if is_split else None
@@ -57,7 +57,7 @@ def _attention(node: Node, near: Neighbourhood) -> tuple[Nodes, Node] | None:
 
 
 def _after(node: Node, near: Neighbourhood) -> Nodes | None:
-    found: Nodes = []
+    members: Nodes = []
     out = node.results[0]
     for _ in range(4):
         readers = near.readers(out)
@@ -69,11 +69,11 @@ def _after(node: Node, near: Neighbourhood) -> Nodes | None:
             cleaned = _cleaned(readers, near)
             if cleaned is None:
                 return None
-            found.append(cleaned[0])
+            members.append(cleaned[0])
             reader = cleaned[1]
-        found.append(reader)
+        members.append(reader)
         if reader.op.kind is Kind.MATMUL:
-            return found if len(near.computed(reader)) == 2 else None
+            return members if len(near.computed(reader)) == 2 else None
         if reader.op.kind is not Kind.ELEMENTWISE or not reader.results:
             return None
         out = reader.results[0]
@@ -115,7 +115,7 @@ def _scales(node: Node) -> bool:
 
 def _prologue(scores: Node, near: Neighbourhood) -> Nodes:
     """Scalings, and transpositions of k, that only the product of q and k reads."""
-    found: Nodes = []
+    members: Nodes = []
     for v in near.computed(scores):
         reader, operand = scores, v
         for _ in range(3):
@@ -124,9 +124,9 @@ def _prologue(scores: Node, near: Neighbourhood) -> Nodes:
                 break
             if not (_scales(maker) or isinstance(maker.op, Transpose)):
                 break
-            found.append(maker)
+            members.append(maker)
             wide = [o for o in near.computed(maker) if not is_scalar(o)]
             if len(wide) != 1:
                 break
             reader, operand = maker, wide[0]
-    return found
+    return members

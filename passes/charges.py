@@ -30,8 +30,8 @@ class Sizes(dict[Type, Dim]):
 
     def __missing__(self, type_: Type) -> Dim:
         nbytes = type_.nbytes if isinstance(type_, TensorType) else None
-        self[type_] = found = nbytes or 0
-        return found
+        self[type_] = size = nbytes or 0
+        return size
 
 
 class Charging:
@@ -76,11 +76,11 @@ class Charging:
         real = [n for n in nodes if n not in views]
         counted = [n for n in real if n not in folded] if folded else real
         costs = [self.cost[n] for n in counted]
-        own = {v: None for n in real for v in n.outputs if v is not None}
+        results = {v: None for n in real for v in n.outputs if v is not None}
         if group.assigned:
             costs = [self._assigned(n, c, group) for n, c in zip(counted, costs, strict=True)]
-        reads, is_shown = self._reads(counted, costs, own, group.assigned)
-        writes = tuple([v for v in own if v in self.written])
+        reads, is_shown = self._reads(counted, costs, results, group.assigned)
+        writes = tuple([v for v in results if v in self.written])
         if len(real) == 1 and writes and not is_shown:
             traffic = costs[0].traffic
         else:
@@ -148,16 +148,16 @@ class Charging:
             return costs[0].work
         works = [c.work for c in costs]
         key = tuple(map(id, works))
-        found = self.sums.get(key)
-        if found is None:
-            found = self.sums[key] = total_work(works)
-        return found
+        total = self.sums.get(key)
+        if total is None:
+            total = self.sums[key] = total_work(works)
+        return total
 
     def _reads(
         self,
         nodes: list[Node],
         costs: list[NodeCost],
-        own: Collection[Value],
+        results: Collection[Value],
         assigned: Collection[Node],
     ) -> tuple[dict[Value, Dim], bool]:
         """Bytes read of each value from outside, and whether any is read through a view."""
@@ -170,7 +170,7 @@ class Charging:
             for i, nbytes in parts:
                 v = inputs[i]
                 root = v and shows.get(v, v)
-                if root is None or root in own:
+                if root is None or root in results:
                     continue
                 if root is not v:
                     is_shown = True
@@ -183,11 +183,11 @@ class Charging:
 
     def _parts(self, node: Node, cost: NodeCost) -> tuple[tuple[int, Dim], ...]:
         """Positions of a node's operands, and how much of each it reads."""
-        found = self.parts.get(id(cost))
-        if found is None:
+        parts = self.parts.get(id(cost))
+        if parts is None:
             read_bytes = cost.traffic.read_bytes
-            found = self.parts[id(cost)] = tuple(shares(node, read_bytes, self.sizes))
-        return found
+            parts = self.parts[id(cost)] = tuple(shares(node, read_bytes, self.sizes))
+        return parts
 
     def _written(self, node: Node, cost: NodeCost) -> Dim:
         """Bytes that a node's part of the kernel writes."""

@@ -34,17 +34,17 @@ class Segment:
 
     def operands(self, node: Node) -> list[Group]:
         """Groups that must run before ``node``, those that only tell a view its shape included."""
-        found: dict[Group, None] = {}
+        groups: dict[Group, None] = {}
         shows, maker, needs = self.near.shows, self.maker, self.needs
         for v in node.inputs:
             if v is None:
                 continue
             group = maker.get(shows.get(v, v))
             if group is not None:
-                found[group] = None
+                groups[group] = None
             if v in needs:
-                found.update(dict.fromkeys([other.final() for other in needs[v]]))
-        return list(found)
+                groups.update(dict.fromkeys([other.final() for other in needs[v]]))
+        return list(groups)
 
     def merge(self, group: Group, other: Group) -> None:
         """Put the nodes of ``other`` into ``group``."""
@@ -113,8 +113,8 @@ class Grouping:
                 )
                 other.graph(region)
                 nested = tuple(other.alternatives)
-                found = Alternative(first, len(self.kernels), tuple(other.kernels), nested)
-                self.alternatives.append(found)
+                alternative = Alternative(first, len(self.kernels), tuple(other.kernels), nested)
+                self.alternatives.append(alternative)
 
     def crossing(self, graph: Graph, runs: Sequence[tuple[list[Node], Node | None]]) -> set[Value]:
         """Values that must be in memory between runs of nodes, or when the graph ends."""
@@ -160,7 +160,7 @@ class Grouping:
 
     def outside(self, nodes: Iterable[Node], segment: Segment) -> set[Value]:
         """Values that another group than their own reads; of shapes nobody needs the elements."""
-        found: set[Value] = set()
+        roots: set[Value] = set()
         for node in nodes:
             if node.op.kind is Kind.SHAPE or (node.results and node.results[0] in self.shows):
                 continue
@@ -170,8 +170,8 @@ class Grouping:
                     continue
                 group = segment.maker.get(root)
                 if group is not None and group is not segment.home[node]:
-                    found.add(root)
-        return found
+                    roots.add(root)
+        return roots
 
     def look_through(self, node: Node) -> None:
         """Note what the results of a view show."""
@@ -374,13 +374,13 @@ def scheduled(groups: Sequence[Group]) -> list[Group]:
     by_index = {g.index: g for g in groups}
     ready = [g.index for g in groups if not waiting[g]]
     heapify(ready)
-    found: list[Group] = []
+    ordered: list[Group] = []
     while ready:
         group = by_index[heappop(ready)]
-        found.append(group)
+        ordered.append(group)
         for reader in readers[group]:
             waiting[reader] -= 1
             if not waiting[reader]:
                 heappush(ready, reader.index)
-    assert len(found) == len(groups), "kernels depend on each other in a circle"
-    return found
+    assert len(ordered) == len(groups), "kernels depend on each other in a circle"
+    return ordered

@@ -53,10 +53,10 @@ class LivenessTable:
         memo: dict[Dim, int] = {}
         line: list[int] = []
         for d in self.live:
-            found = memo.get(d)
-            if found is None:
-                found = memo[d] = int(evaluate(d, env))
-            line.append(found)
+            nbytes = memo.get(d)
+            if nbytes is None:
+                nbytes = memo[d] = int(evaluate(d, env))
+            line.append(nbytes)
         return line
 
     def peak(self, env: Mapping[str, int]) -> tuple[int, Node | None]:
@@ -96,27 +96,27 @@ class Liveness(Analysis[LivenessTable]):
     def run(self, module: Module, am: Analyses) -> LivenessTable:
         """Last uses and live bytes of the main graph."""
         graph = module.graph
-        found = self.intervals(graph)
+        intervals = self.intervals(graph)
         return LivenessTable(
             graph.nodes,
-            found.last,
-            found.owner,
-            tuple(found.live),
+            intervals.last,
+            intervals.owner,
+            tuple(intervals.live),
             dim_sum(storage(w.type) or 0 for w in all_weights(graph)),
-            found.is_bound,
+            intervals.is_bound,
         )
 
     def intervals(self, graph: Graph) -> Intervals:
         """Live bytes of a graph, those of its regions included."""
         last = last_uses(graph)
-        found = Intervals(last, self.owners(graph, last))
-        found.measure()
+        intervals = Intervals(last, self.owners(graph, last))
+        intervals.measure()
         inner: dict[int, Dim] = {}
         for step, node in enumerate(graph.nodes):
             if node.regions:
-                inner[step] = found.largest(self.intervals(r) for r in node.regions)
-        found.follow(graph, inner)
-        return found
+                inner[step] = intervals.largest(self.intervals(r) for r in node.regions)
+        intervals.follow(graph, inner)
+        return intervals
 
     def owners(self, graph: Graph, last: Mapping[Value, int]) -> dict[Value, Value]:
         """The storage each value lies in."""
@@ -230,11 +230,11 @@ class Sum:
         if not self.terms:
             return self.number
         key = (((), self.number), *self.terms.items())
-        found = self.memo.get(key)
-        if found is None:
+        total = self.memo.get(key)
+        if total is None:
             parts: Sequence[Dim] = [Poly((term,)) if term[0] else term[1] for term in key[1:]]
-            found = self.memo[key] = dim_sum((self.number, *parts))
-        return found
+            total = self.memo[key] = dim_sum((self.number, *parts))
+        return total
 
 
 def stacked_results(node: Node) -> tuple[Value, ...]:
@@ -285,13 +285,13 @@ def last_uses(graph: Graph) -> dict[Value, int]:
 
 def all_weights(graph: Graph) -> list[Value]:
     """Stored tensors of a graph and of the regions below it, each once."""
-    found: dict[Value, None] = dict.fromkeys(graph.weights)
+    weights: dict[Value, None] = dict.fromkeys(graph.weights)
     waiting = [r for n in graph.nodes for r in n.regions]
     while waiting:
         region = waiting.pop()
-        found.update(dict.fromkeys(region.weights))
+        weights.update(dict.fromkeys(region.weights))
         waiting += [r for n in region.nodes for r in n.regions]
-    return list(found)
+    return list(weights)
 
 
 def storage(type_: Type) -> Dim | None:

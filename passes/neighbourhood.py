@@ -50,7 +50,7 @@ class Neighbourhood:
 
     def _readers(self, v: Value) -> tuple[Node, ...] | None:
         users = self.graph.users
-        found: dict[Node, None] = {}
+        readers: dict[Node, None] = {}
         stack = [v]
         steps = 0
         while stack:
@@ -59,31 +59,31 @@ class Neighbourhood:
                 return None
             for node in users.get(w, ()):
                 steps += 1
-                if steps > 2 * MAX_READERS or len(found) > MAX_READERS:
+                if steps > 2 * MAX_READERS or len(readers) > MAX_READERS:
                     return None
                 if node.inputs and node.inputs[0] is w and self.table.is_view(node):
                     stack.extend(node.results)
                 elif node.op.kind is not Kind.SHAPE:
-                    found[node] = None
-        return tuple(found)
+                    readers[node] = None
+        return tuple(readers)
 
     def lone(self, v: Value) -> Node | None:
         """The only reader of ``v``; None where there are more, or it is not one of ``inside``."""
-        found = self.readers(v)
-        if found is None or len(found) != 1 or found[0] not in self.inside:
+        readers = self.readers(v)
+        if readers is None or len(readers) != 1 or readers[0] not in self.inside:
             return None
-        return found[0]
+        return readers[0]
 
     def computed(self, node: Node) -> list[Value]:
         """Operands that are not stored tensors, each as the value behind its views, once."""
-        found: dict[Value, None] = {}
+        roots: dict[Value, None] = {}
         shows = self.shows
         for v in node.inputs:
             if v is not None and v.weight is None:
                 root = shows.get(v, v)
                 if root.weight is None:
-                    found[root] = None
-        return list(found)
+                    roots[root] = None
+        return list(roots)
 
     def stored(self, node: Node) -> list[Value]:
         """Operands that are stored tensors."""
@@ -99,8 +99,8 @@ class Neighbourhood:
             for v in m.results:
                 if v is out:
                     continue
-                found = self.readers(v)
-                if found is None or any(r not in members for r in found):
+                readers = self.readers(v)
+                if readers is None or any(r not in members for r in readers):
                     return False
         return True
 

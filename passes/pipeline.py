@@ -103,10 +103,10 @@ class _Reader:
         return match.lastgroup or "", match[match.lastgroup or 0]
 
     def next(self) -> tuple[str, str]:
-        found = self.peek()
+        token = self.peek()
         match = _TOKEN.match(self.text, self.position)
         self.position = match.end() if match else len(self.text)
-        return found
+        return token
 
     def eat(self, punct: str) -> bool:
         if self.peek() == ("punct", punct):
@@ -119,8 +119,8 @@ class _Reader:
         return ParseError(message, where=f"pipeline:1:{column}", hint=hint)
 
     def expect(self, kind: str, wanted: str) -> str:
-        found, text = self.peek()
-        if found != kind:
+        token, text = self.peek()
+        if token != kind:
             raise self.error(f"expected {wanted}, found {text!r}" if text else f"expected {wanted}")
         self.next()
         return text
@@ -174,14 +174,14 @@ def facts_of(
         ParseError: no such pass, or one that says nothing of nodes.
     """
     given = {pass_name(p): p for p in pipeline.passes}
-    found: dict[str, Facts] = {}
+    facts: dict[str, Facts] = {}
     for name in names:
         asked = given.get(name) or make(name, {}, _plain_error)
         result = am.get(asked, module) if isinstance(asked, Analysis) else None
         if not isinstance(result, HasFacts):
             raise ParseError(f"{name} states no facts of nodes")
-        found[name] = result.facts()
-    return found
+        facts[name] = result.facts()
+    return facts
 
 
 def parse_pipeline(text: str) -> Pipeline:
@@ -208,8 +208,8 @@ def make(name: str, options: dict[str, object], fail: Callable[[str, str], Parse
             f"no pass {name}",
             f"did you mean {close[0]}?" if close else f"there are {', '.join(names)}",
         )
-    made: Pass = build(cls, options, lambda m, hint: fail(f"{name}: {m}", hint))
-    return made
+    built: Pass = build(cls, options, lambda m, hint: fail(f"{name}: {m}", hint))
+    return built
 
 
 def _plain_error(message: str, hint: str) -> ParseError:
@@ -222,12 +222,12 @@ def _class_name(name: str) -> str:
 
 def _files() -> dict[str, Path]:
     """Modules of this package by pass name, passes or not."""
-    found = {}
+    files = {}
     for m in pkgutil.iter_modules(__path__):
         if not m.ispkg:
             folder = getattr(m.module_finder, "path", __path__[0])
-            found[m.name.replace("_", "-")] = Path(folder) / f"{m.name}.py"
-    return found
+            files[m.name.replace("_", "-")] = Path(folder) / f"{m.name}.py"
+    return files
 
 
 def find(name: str) -> type[Pass] | None:
@@ -256,9 +256,9 @@ def list_passes() -> tuple[PassInfo, ...]:
     """Every pass there is, read from the files' text without importing any of them."""
     from importlib.metadata import entry_points
 
-    found = [info for name, path in _files().items() if (info := describe(name, path))]
+    builtin = [info for name, path in _files().items() if (info := describe(name, path))]
     plugins = [PassInfo(e.name, "plug-in", e.value) for e in entry_points(group=ENTRY_POINTS)]
-    return tuple(sorted([*found, *plugins], key=lambda p: p.name))
+    return tuple(sorted([*builtin, *plugins], key=lambda p: p.name))
 
 
 def describe(name: str, path: Path) -> PassInfo | None:

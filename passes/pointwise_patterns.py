@@ -34,8 +34,8 @@ def activation(node: Node, near: Neighbourhood) -> Nodes | None:
 
     Source: Hendrycks & Gimpel 2016 (GELU); Elfwing et al. 2017 (SiLU); Misra 2019 (Mish).
     """
-    found = _gated(node, near)
-    return found[0] if found else None
+    gated = _gated(node, near)
+    return gated[0] if gated else None
 
 
 def gelu_half_outside(node: Node, near: Neighbourhood) -> Nodes | None:
@@ -45,14 +45,14 @@ def gelu_half_outside(node: Node, near: Neighbourhood) -> Nodes | None:
     """
     if node.op.mnemonic == "gelu":
         return [node]
-    found = _gated(node, near)
-    return found[0] if found and not found[1] else None
+    gated = _gated(node, near)
+    return gated[0] if gated and not gated[1] else None
 
 
 def fast_gelu(node: Node, near: Neighbourhood) -> Nodes | None:
     """GELU by tanh whose cube is a power. Source: onnxruntime FastGeluFusion."""
-    found = activation(node, near)
-    return found if found and any(n.op.mnemonic == "pow" for n in found) else None
+    members = activation(node, near)
+    return members if members and any(n.op.mnemonic == "pow" for n in members) else None
 
 
 def _gated(node: Node, near: Neighbourhood) -> tuple[Nodes, bool] | None:
@@ -212,7 +212,7 @@ def _mean(base: Value, near: Neighbourhood) -> Nodes | None:
 
 def _root(node: Node, near: Neighbourhood) -> Nodes | None:
     """From a mean of squares to one over its root, or to the root that something is divided by."""
-    found: Nodes = []
+    members: Nodes = []
     out = node.results[0]
     is_rooted = False
     for _ in range(4):
@@ -223,22 +223,22 @@ def _root(node: Node, near: Neighbourhood) -> Nodes | None:
         if name not in ("add", "sqrt", "rsqrt", "pow", "reciprocal", "div", "max", "clip"):
             break
         is_rooted |= name in ("sqrt", "rsqrt", "pow")
-        found.append(reader)
+        members.append(reader)
         out = reader.results[0]
-    return found if is_rooted else None
+    return members if is_rooted else None
 
 
 def _affine(node: Node, near: Neighbourhood) -> Nodes:
     """A multiplication and an addition of stored rows behind ``node``."""
-    found: Nodes = []
+    members: Nodes = []
     out = node.results[0]
     for wanted in ("mul", "add"):
         reader = near.lone(out)
         if reader is None or reader.op.mnemonic != wanted or len(near.computed(reader)) != 1:
             continue
-        found.append(reader)
+        members.append(reader)
         out = reader.results[0]
-    return found
+    return members
 
 
 def affine_norm(node: Node, near: Neighbourhood) -> Nodes | None:
@@ -304,12 +304,12 @@ def with_bias(
 
     Source: onnxruntime BiasGeluFusion.
     """
-    found = find(node, near)
-    if found is None:
+    members = find(node, near)
+    if members is None:
         return None
-    inner = {v for m in found for v in m.results}
-    sources = {v for m in found for v in near.computed(m) if v not in inner}
+    inner = {v for m in members for v in m.results}
+    sources = {v for m in members for v in near.computed(m) if v not in inner}
     bias = near.maker(sources.pop()) if len(sources) == 1 else None
-    if bias is None or not _adds_bias(bias, near) or _escapes(bias.results[0], found, near):
+    if bias is None or not _adds_bias(bias, near) or _escapes(bias.results[0], members, near):
         return None
-    return [bias, *found]
+    return [bias, *members]

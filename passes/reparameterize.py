@@ -80,10 +80,10 @@ def fold_sums(graph: Graph) -> Graph:
         if node.op.mnemonic != "add" or node in taken:
             continue
         sums, summands = _summands(graph, node)
-        found = _merged([_branch(graph, v) for v in summands], node.results[0])
-        if found is not None:
+        merged = _merged([_branch(graph, v) for v in summands], node.results[0])
+        if merged is not None:
             taken |= sums
-            _replace(changes, node, found)
+            _replace(changes, node, merged)
     return changes.result()
 
 
@@ -103,29 +103,29 @@ def _replace(changes: Rewriter, node: Node, convolution: Node) -> None:
     """A convolution with a bias makes what ``node`` made."""
     x, w = convolution.inputs[:2]
     bias = convolution.inputs[2] if len(convolution.inputs) > 2 else None
-    made = node.results[0]
+    result = node.results[0]
     if bias is None and w is not None and isinstance(w.type, TensorType) and w.type.shape:
         kind = TensorType(w.type.dtype, w.type.shape[:1])
         nbytes = kind.nbytes if isinstance(kind.nbytes, int) else None
-        bias = Value(f"{made.name}.bias", kind, None, Weight(nbytes))
+        bias = Value(f"{result.name}.bias", kind, None, Weight(nbytes))
         changes.add_weight(bias)
-    folded = Node(convolution.op, (x, w, bias), (made,), (), convolution.loc)
+    folded = Node(convolution.op, (x, w, bias), (result,), (), convolution.loc)
     changes.replace_node(node, folded)
 
 
 def _summands(graph: Graph, root: Node) -> tuple[set[Node], list[Value]]:
     """The additions that end in ``root`` and nowhere else, and what they add."""
-    sums, found = {root}, list[Value]()
+    sums, summands = {root}, list[Value]()
     stack = [root]
-    while stack and len(found) <= MAX_BRANCHES:
+    while stack and len(summands) <= MAX_BRANCHES:
         for v in stack.pop().inputs:
             maker = graph.producers.get(v) if v is not None else None
             if maker is not None and maker.op.mnemonic == "add" and v and _is_lone(graph, v):
                 sums.add(maker)
                 stack.append(maker)
             elif v is not None:
-                found.append(v)
-    return sums, found
+                summands.append(v)
+    return sums, summands
 
 
 def _branch(graph: Graph, v: Value) -> Branch:
@@ -144,7 +144,7 @@ def _branch(graph: Graph, v: Value) -> Branch:
     return Branch(v, convolution)
 
 
-def _merged(branches: Sequence[Branch], made: Value) -> Node | None:
+def _merged(branches: Sequence[Branch], result: Value) -> Node | None:
     """The convolution that all of them are, None where they are not one."""
     convolutions = [b.convolution for b in branches if b.convolution is not None]
     if len(branches) < 2 or len(branches) > MAX_BRANCHES or not convolutions:
@@ -159,7 +159,7 @@ def _merged(branches: Sequence[Branch], made: Value) -> Node | None:
     chosen = known[largest]
     if len(known) < len(branches):
         origin = branches[0].origin.type
-        if set(chosen.strides) != {1} or origin != made.type:
+        if set(chosen.strides) != {1} or origin != result.type:
             return None
     fits = all(
         w.groups % chosen.groups == 0
@@ -179,10 +179,10 @@ class Window(NamedTuple):
     @property
     def taps(self) -> int:
         """Elements of the window."""
-        found = 1
+        count = 1
         for extent in self.extents:
-            found *= extent
-        return found
+            count *= extent
+        return count
 
 
 def _window(node: Node) -> Window | None:

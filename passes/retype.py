@@ -44,15 +44,15 @@ def precision(name: str) -> DType:
     <DType.F8E4M3FN: ('f8e4m3', 8, 17)>
     """
     try:
-        found = dtype_named(name)
+        dtype = dtype_named(name)
     except ParseError:
-        found = DType.UNKNOWN
-    if found.code not in WIDE and found.code not in NARROW:
+        dtype = DType.UNKNOWN
+    if dtype.code not in WIDE and dtype.code not in NARROW:
         choice = ", ".join((*WIDE, *NARROW, *AUTOCAST))
         raise PassError(
             f"no precision {name[:32]!r}", hint=f"choose one of {choice}", where="retype"
         )
-    return found
+    return dtype
 
 
 def precision_name(name: str) -> str:
@@ -133,9 +133,9 @@ class Retyping:
         weights = tuple(map(self.value, graph.weights))
         nodes: list[Node] = []
         for node in graph.nodes:
-            made = self.node(node)
-            if made is not None:
-                nodes.append(made)
+            retyped = self.node(node)
+            if retyped is not None:
+                nodes.append(retyped)
         outputs = tuple(self.values.get(v, v) for v in graph.outputs)
         return Graph(graph.name, inputs, outputs, tuple(nodes), weights)
 
@@ -157,7 +157,7 @@ class Retyping:
         changed = {
             f.name: self.stored
             for f in fields(op)
-            if isinstance(found := getattr(op, f.name), DType) and is_wide_float(found)
+            if isinstance(stated := getattr(op, f.name), DType) and is_wide_float(stated)
         }
         if changed:
             op = replace(op, **changed)
@@ -186,8 +186,8 @@ class Retyping:
             nbytes = type_.nbytes if isinstance(type_, TensorType) else None
             size = nbytes if isinstance(nbytes, int) else None
             weight = replace(weight, nbytes=size, digest="")
-        self.values[v] = made = Value(v.name, type_, v.known, weight)
-        return made
+        self.values[v] = narrowed = Value(v.name, type_, v.known, weight)
+        return narrowed
 
 
 def is_narrowed(v: Value) -> bool:
@@ -294,11 +294,11 @@ def _converting(
         return (*changed, *types[len(results) :])
 
     def work(self: Op, ins: Inputs, outs: Types) -> Work | None:
-        found = cls.work(self, ins if loaded is None else loaded.widened(ins), outs)
+        counted = cls.work(self, ins if loaded is None else loaded.widened(ins), outs)
         dtype = executed
-        if loaded is not None and found is not None and found.mac == 0:
+        if loaded is not None and counted is not None and counted.mac == 0:
             dtype = loaded.computed
-        return found if found is None or dtype is None else replace(found, dtype=dtype)
+        return counted if counted is None or dtype is None else replace(counted, dtype=dtype)
 
     return type(cls.__name__, (cls,), {"__doc__": cls.__doc__, "infer": infer, "work": work})
 
@@ -320,7 +320,7 @@ def converting(
 
 
 def _as(op: Op, cls: type[Op]) -> Op:
-    made = object.__new__(cls)
+    copied = object.__new__(cls)
     for f in fields(op):
-        object.__setattr__(made, f.name, getattr(op, f.name))
-    return made
+        object.__setattr__(copied, f.name, getattr(op, f.name))
+    return copied

@@ -149,18 +149,18 @@ def bounds(
         gap_s *= GRAPH_GAP
     rates = Rates(machine, tf32=tf32)
     bound_of: dict[tuple[int, float], KernelBound] = {}
-    found: list[KernelBound] = []
+    bounded: list[KernelBound] = []
     for k, c, charge in zip(table.kernels, counts, charged, strict=True):
         twin = bound_of.get((k.alike, charge))
         if twin is None:
             twin = bound_of[k.alike, charge] = rates.bound(k, c, at(k.repeat), charge, gap_s, env)
-        found.append(twin if twin.kernel is k else twin.of(k))
+        bounded.append(twin if twin.kernel is k else twin.of(k))
     for other in table.alternatives:
         inner = KernelTable(table.runtime, other.kernels, (), other.alternatives)
         least = math.fsum(k.floor_s for k in bounds(inner, machine, env, tf32=tf32).kernels)
-        found[other.first : other.last] = lowered(found[other.first : other.last], least)
+        bounded[other.first : other.last] = lowered(bounded[other.first : other.last], least)
     weights_s = weight_floor(table, sizes, machine, env)
-    return RooflineTable(machine, tuple(found), weights_s, dict(env), table.runtime.streams)
+    return RooflineTable(machine, tuple(bounded), weights_s, dict(env), table.runtime.streams)
 
 
 def counted(kernel: Kernel, env: Mapping[str, int]) -> Counts:
@@ -250,16 +250,16 @@ class Rates(Floors):
         env: Mapping[str, int],
     ) -> dict[Ceiling, float]:
         """Seconds that each ceiling takes at measured rates, rated ones where there are none."""
-        found: dict[Ceiling, float] = {}
+        times_s: dict[Ceiling, float] = {}
         vector = vector_dtype(dtype)
         if c.mac:
             time_s = 2 * c.mac / self.measured(Unit.MATRIX, dtype)
             if isinstance(kernel.problem, Window) and kernel.problem.is_depthwise:
-                found[Ceiling.VECTOR] = 2 * c.mac / self.measured(Unit.VECTOR, vector)
-            found[Ceiling.MATRIX] = time_s
+                times_s[Ceiling.VECTOR] = 2 * c.mac / self.measured(Unit.VECTOR, vector)
+            times_s[Ceiling.MATRIX] = time_s
             waves = wave_efficiency(kernel, self.machine, env)
             if waves < 1:
-                found[Ceiling.WAVES] = time_s / waves
+                times_s[Ceiling.WAVES] = time_s / waves
         for ceiling, unit, type_, amount in (
             (Ceiling.VECTOR, Unit.VECTOR, vector, c.alu),
             (Ceiling.SPECIAL, Unit.SPECIAL, vector, c.sfu),
@@ -267,13 +267,13 @@ class Rates(Floors):
         ):
             if amount:
                 time_s = amount / self.measured(unit, type_)
-                found[ceiling] = found.get(ceiling, 0.0) + time_s
+                times_s[ceiling] = times_s.get(ceiling, 0.0) + time_s
         nbytes = c.read_bytes + c.write_bytes
         for ceiling, level in self.memory.items():
             all_ = device_bytes if ceiling is Ceiling.DEVICE and nbytes else nbytes
             if all_:
-                found[ceiling] = all_ / (level.sustained or level.nominal).value
-        return found
+                times_s[ceiling] = all_ / (level.sustained or level.nominal).value
+        return times_s
 
     def measured(self, unit: Unit, dtype: DType) -> float:
         """Operations a second that somebody measured; the rated ones where nobody did."""

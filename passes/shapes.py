@@ -183,9 +183,9 @@ class Inference:
     def apply(self, op: Op, ins: Inputs) -> Inferred:
         """Types and contents of an operator's results, remembered."""
         key = self.alike.operator(op), *self.alike.operands(ins)
-        found = self.memo.get(key)
-        if found is not None:
-            return found
+        outcome = self.memo.get(key)
+        if outcome is not None:
+            return outcome
         before = issued()
         try:
             types, folded = applied(op, ins)
@@ -197,23 +197,23 @@ class Inference:
         misfits = ((i, d) for i, t in enumerate(types) if (d := misfit(t)) is not None)
         at_fault = next(misfits, None)
         if issued() != before:
-            found = Inferred(types, folded, (), at_fault)
-            self.applications.append(Application(op, ins, found))
-            return found
+            outcome = Inferred(types, folded, (), at_fault)
+            self.applications.append(Application(op, ins, outcome))
+            return outcome
         known = [*folded, *[None] * (len(types) - len(folded))]
         numbers = tuple(map(self.alike.content, types, known))
-        found = self.memo[key] = Inferred(types, folded, numbers, at_fault)
-        self.applications.append(Application(op, ins, found))
-        return found
+        outcome = self.memo[key] = Inferred(types, folded, numbers, at_fault)
+        self.applications.append(Application(op, ins, outcome))
+        return outcome
 
     def sized(self, type_: Type) -> Type:
         """A type of the file with the numbers in it that are put in; itself where none is."""
         if not self.sizes:
             return type_
-        found = self.bound.get(type_)
-        if found is None:
-            found = self.bound[type_] = bound_type(type_, self.sizes)
-        return found
+        numeric = self.bound.get(type_)
+        if numeric is None:
+            numeric = self.bound[type_] = bound_type(type_, self.sizes)
+        return numeric
 
     def fill(self, inferred: Type, declared: Type) -> tuple[Type, bool]:
         """What `filled` gives, and whether it is what was inferred; remembered.
@@ -223,12 +223,12 @@ class Inference:
         if declared is inferred or declared is UNKNOWN:
             return inferred, True
         key = inferred, declared
-        found = self.fills.get(key)
-        if found is None:
+        filled = self.fills.get(key)
+        if filled is None:
             type_ = self.filled(inferred, self.sized(declared))
             as_inferred = type_ == inferred
-            found = self.fills[key] = declared if type_ == declared else type_, as_inferred
-        return found
+            filled = self.fills[key] = declared if type_ == declared else type_, as_inferred
+        return filled
 
     def filled(self, inferred: Type, declared: Type) -> Type:
         """``inferred`` with what only the file's declaration tells."""

@@ -48,8 +48,8 @@ class StrideTable:
 
     def of(self, value: Value) -> Extents:
         """Strides of a value."""
-        found = self.strides.get(value)
-        return contiguous(self.shapes.get(value, ())) if found is None else found
+        strides = self.strides.get(value)
+        return contiguous(self.shapes.get(value, ())) if strides is None else strides
 
     def permuted_share(self, kernel: Kernel) -> float:
         """Share of the elements a kernel reads whose last axis is not the densest."""
@@ -118,14 +118,14 @@ class Walk:
 
     def shape(self, v: Value) -> Extents | None:
         """Extents as numbers, None where the rank is not known."""
-        found = self.shapes.get(v)
-        if found is None and isinstance(v.type, TensorType) and v.type.shape is not None:
-            found = self.extents.get(v.type)
-            if found is None:
+        known = self.shapes.get(v)
+        if known is None and isinstance(v.type, TensorType) and v.type.shape is not None:
+            known = self.extents.get(v.type)
+            if known is None:
                 extents = [int(evaluate(d, self.env)) for d in v.type.shape]
-                found = self.extents[v.type] = tuple(extents)
-            self.shapes[v] = found
-        return found
+                known = self.extents[v.type] = tuple(extents)
+            self.shapes[v] = known
+        return known
 
     def visit(self, node: Node, is_fused: bool) -> None:
         """The results of a node; inside fused attention nothing is stored."""
@@ -162,11 +162,11 @@ class Walk:
             case Gather(axis=axis):
                 self.strides[result] = windowed(strides, axis, window_steps(node) or (1, 1))
             case _:
-                found = viewed(old, strides, new)
-                if found is None:
+                result_strides = viewed(old, strides, new)
+                if result_strides is None:
                     self.copies[node] = result
-                elif found != contiguous(new):
-                    self.strides[result] = found
+                elif result_strides != contiguous(new):
+                    self.strides[result] = result_strides
 
     def attended(self, result: Value) -> None:
         """Fused attention writes ``[b, s, h, d]`` and shows it as ``[b, h, s, d]``."""
@@ -239,7 +239,7 @@ def viewed(shape: Extents, strides: Extents, new: Extents) -> Extents | None:
     """
     if not shape or 0 in shape or numel(shape) != numel(new):
         return contiguous(new)
-    found = [0] * len(new)
+    steps = [0] * len(new)
     at, step, block, covered = len(new) - 1, strides[-1], 1, 1
     for axis in range(len(shape) - 1, -1, -1):
         block *= shape[axis]
@@ -248,11 +248,11 @@ def viewed(shape: Extents, strides: Extents, new: Extents) -> Extents | None:
             continue
         # a block of axes that are dense among themselves must be made of whole new axes
         while at >= 0 and (covered < block or new[at] == 1):
-            found[at] = covered * step
+            steps[at] = covered * step
             covered *= new[at]
             at -= 1
         if covered != block:
             return None
         if axis:
             step, block, covered = strides[outer], 1, 1
-    return tuple(found) if at < 0 else None
+    return tuple(steps) if at < 0 else None

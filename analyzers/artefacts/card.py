@@ -87,7 +87,7 @@ def card_text(card: Card, arrays_sha256: str) -> str:
         "parameters": card.parameters,
         "features": card.features,
         "kin": card.kin,
-        "implementations": [_implementation(one) for one in card.implementations],
+        "implementations": [_implementation(kernel) for kernel in card.implementations],
         "notes": card.notes,
         "bases": card.bases,
         "calibration": _calibration(card.calibration),
@@ -111,75 +111,82 @@ def parse_card(text: str, *, metrics: bool = True) -> Card:
         KeyError: something is missing.
     """
     head = text if metrics else text.partition("\n[metrics")[0] + "\n[metrics]\n"
-    found: dict[str, Any] = tomllib.loads(head)
-    calibration = found["calibration"]
-    kin = tuple((str(a), str(b), str(c)) for a, b, c in found["kin"])
+    tree: dict[str, Any] = tomllib.loads(head)
+    calibration = tree["calibration"]
+    kin = tuple((str(a), str(b), str(c)) for a, b, c in tree["kin"])
     names = {
-        key: tuple(map(str, found[key]))
+        key: tuple(map(str, tree[key]))
         for key in ("frameworks", "dtypes", "targets", "parameters", "features", "notes")
     }
     return Card(
-        name=str(found["name"]),
-        class_name=str(found["class"]),
-        format=int(found["format"]),
-        schema=str(found["schema"]),
-        protocols=tuple(Protocol(p) for p in found["protocols"]),
+        name=str(tree["name"]),
+        class_name=str(tree["class"]),
+        format=int(tree["format"]),
+        schema=str(tree["schema"]),
+        protocols=tuple(Protocol(p) for p in tree["protocols"]),
         kin=kin,
         places={
             str(dtype): tuple(tuple(map(float, place)) for place in places)
-            for dtype, places in found["places"].items()
+            for dtype, places in tree["places"].items()
         },
-        bases={str(k): float(v) for k, v in found["bases"].items()},
+        bases={str(k): float(v) for k, v in tree["bases"].items()},
         calibration=Calibration(
             _bands(calibration),
             {str(k): _bands(v) for k, v in calibration.get("categories", {}).items()},
         ),
-        split=str(found["split"]),
-        data={str(k): str(v) for k, v in found["data"].items()},
+        split=str(tree["split"]),
+        data={str(k): str(v) for k, v in tree["data"].items()},
         metrics={
-            str(k): {str(n): float(x) for n, x in v.items()} for k, v in found["metrics"].items()
+            str(k): {str(n): float(x) for n, x in v.items()} for k, v in tree["metrics"].items()
         },
-        versions={str(k): str(v) for k, v in found["versions"].items()},
-        implementations=tuple(_parsed(one, kin) for one in found.get("implementations", ())),
-        rows=int(found["rows"]),
-        general=int(found.get("general", 0)),
-        arrays_sha256=str(found["arrays_sha256"]),
+        versions={str(k): str(v) for k, v in tree["versions"].items()},
+        implementations=tuple(_parsed(listed, kin) for listed in tree.get("implementations", ())),
+        rows=int(tree["rows"]),
+        general=int(tree.get("general", 0)),
+        arrays_sha256=str(tree["arrays_sha256"]),
         **names,
     )
 
 
-def _calibration(found: Calibration) -> dict[str, object]:
+def _calibration(calibration: Calibration) -> dict[str, object]:
     """As a table: bands of all kernels, then of each category; unseen as an error and two ends."""
 
     def of(bands: Bands) -> dict[str, object]:
-        seen, levels = ([one.low, one.high] for one in (bands.seen, bands.levels))
+        seen, levels = ([band.low, band.high] for band in (bands.seen, bands.levels))
         far = bands.unseen
         unseen = [far.error, far.band.low, far.band.high] if far else []
         return {"seen": seen, "unseen": unseen, "levels": levels}
 
-    categories = {name: of(bands) for name, bands in found.categories.items()}
-    return {**of(found.bands), "categories": categories}
+    categories = {name: of(bands) for name, bands in calibration.categories.items()}
+    return {**of(calibration.bands), "categories": categories}
 
 
-def _bands(found: Mapping[str, Any]) -> Bands:
-    levels = Band(*map(float, found["levels"])) if "levels" in found else LEVELS
+def _bands(tree: Mapping[str, Any]) -> Bands:
+    levels = Band(*map(float, tree["levels"])) if "levels" in tree else LEVELS
     if not 0 < levels.low < 0.5 < levels.high < 1:
         raise ValueError("levels that are no quantiles on either side of the median")
     unseen = None
-    if found["unseen"]:
-        error, low, high = map(float, found["unseen"])
+    if tree["unseen"]:
+        error, low, high = map(float, tree["unseen"])
         if not (0 <= error < math.inf and low <= high):
             raise ValueError("errors of unseen machines that are none")
         unseen = Unseen(error, Band(low, high))
-    return Bands(Band(*map(float, found["seen"])), unseen, levels)
+    return Bands(Band(*map(float, tree["seen"])), unseen, levels)
 
 
-def _implementation(one: Implementation) -> list[object]:
-    return [one.target, one.dtype, one.protocol.value, one.framework, one.choices, one.reasons]
+def _implementation(kernel: Implementation) -> list[object]:
+    return [
+        kernel.target,
+        kernel.dtype,
+        kernel.protocol.value,
+        kernel.framework,
+        kernel.choices,
+        kernel.reasons,
+    ]
 
 
-def _parsed(found: Sequence[Any], kin: Sequence[tuple[str, str, str]]) -> Implementation:
-    target, dtype, protocol, framework, choices, reasons = found
+def _parsed(listed: Sequence[Any], kin: Sequence[tuple[str, str, str]]) -> Implementation:
+    target, dtype, protocol, framework, choices, reasons = listed
     if (target, dtype, framework) not in kin:
         raise ValueError(f"an implementation of {target}, {dtype}, {framework}, which are no kin")
     return Implementation(

@@ -69,16 +69,21 @@ def implementations(blocks: Iterable[Rows]) -> tuple[Implementation, ...]:
     blocks = list(blocks)
     if len({b.framework for b in blocks}) < 2:
         return ()
-    found: set[Implementation] = set()
+    distinct: set[Implementation] = set()
     for block in blocks:
         kind = class_of(block.class_name)
         at = len(kind.by_framework)
         for values in np.unique(_keys(kind, complete(kind, block.columns)), axis=0).tolist():
             choices, reasons = tuple(values[:at]), tuple(values[at:])
-            found.add(Implementation(
+            distinct.add(Implementation(
                 block.target, block.dtype, block.protocol, block.framework, choices, reasons
             ))  # fmt: skip
-    return tuple(sorted(found, key=lambda one: (one.protocol.value, repr(one))))
+    return tuple(
+        sorted(
+            distinct,
+            key=lambda kernel: (kernel.protocol.value, repr(kernel)),
+        )
+    )
 
 
 def meant(
@@ -104,24 +109,26 @@ def meant(
     known = framework if framework in card.frameworks else ""
     near = _near(card, dtype, sheet, protocol)
     if known:
-        near = [one for one in near if one.framework == known]
+        near = [choice for choice in near if choice.framework == known]
     keys, back = np.unique(_keys(kind, columns), axis=0, return_inverse=True)
     back = back.reshape(-1)
     rows: dict[Choice, list[NDArray[np.intp]]] = {}
     for index, key in enumerate(keys.tolist()):
         at = len(kind.by_framework)
-        for one in _fitting(kind, near, tuple(key[:at]), tuple(key[at:]), known):
-            rows.setdefault(one, []).append(np.flatnonzero(back == index))
-    return [_taken(kind, columns, one, np.concatenate(own)) for one, own in rows.items()]
+        for choice in _fitting(kind, near, tuple(key[:at]), tuple(key[at:]), known):
+            rows.setdefault(choice, []).append(np.flatnonzero(back == index))
+    return [
+        _taken(kind, columns, choice, np.concatenate(indices)) for choice, indices in rows.items()
+    ]
 
 
-def _taken(kind: KernelClass, columns: Columns, one: Choice, rows: NDArray[np.intp]) -> Meant:
+def _taken(kind: KernelClass, columns: Columns, choice: Choice, rows: NDArray[np.intp]) -> Meant:
     """The rows that may mean a framework's choices, with these choices."""
-    framework, choices = one
-    found = {name: column[rows] for name, column in columns.items()}
+    framework, choices = choice
+    chosen = {name: column[rows] for name, column in columns.items()}
     stated = zip(kind.by_framework, choices, strict=True)
-    found |= {name: np.full(len(rows), value) for name, value in stated}
-    return Meant(framework, found, rows)
+    chosen |= {name: np.full(len(rows), value) for name, value in stated}
+    return Meant(framework, chosen, rows)
 
 
 def _keys(kind: KernelClass, columns: Columns) -> Array:
@@ -142,29 +149,33 @@ def _fitting(
     is_stated = choices != tuple(kind.optional[name] for name in kind.by_framework)
     if not near or (framework and is_stated):
         return [(framework, choices)]
-    fits = [one for one in near if one.choices == choices] if is_stated else near
+    fits = [kernel for kernel in near if kernel.choices == choices] if is_stated else near
     alike = _alike(fits or near, reasons)
-    found = ((one.framework, choices if is_stated else one.choices) for one in alike)
-    return list(dict.fromkeys(found))
+    chosen = ((kernel.framework, choices if is_stated else kernel.choices) for kernel in alike)
+    return list(dict.fromkeys(chosen))
 
 
 def _alike(fits: Sequence[Implementation], reasons: tuple[float, ...]) -> Sequence[Implementation]:
     """Those chosen for such rows; where there are none, for rows alike but in the last reasons."""
     levels = range(len(reasons), 0, -1)
-    alike = ([one for one in fits if one.reasons[:n] == reasons[:n]] for n in levels)
+    alike = ([kernel for kernel in fits if kernel.reasons[:n] == reasons[:n]] for n in levels)
     return next(filter(None, alike), fits)
 
 
 def _near(card: Card, dtype: str, sheet: Sheet, protocol: Protocol) -> list[Implementation]:
     """Those of the machine, else of the nearest one; timed as asked for where there are such."""
     known = dtype if dtype in card.places else next(iter(card.places))
-    of_type = [one for one in card.implementations if one.dtype == known]
-    found = [one for one in of_type if one.target == sheet.name]
-    if not found:
-        found = [one for one in of_type if one.protocol is protocol] or of_type
+    of_type = [kernel for kernel in card.implementations if kernel.dtype == known]
+    candidates = [kernel for kernel in of_type if kernel.target == sheet.name]
+    if not candidates:
+        candidates = [kernel for kernel in of_type if kernel.protocol is protocol] or of_type
         here = class_of(card.class_name).place(sheet, dtype)
-        names = sorted({target for target, own, _ in card.kin if own == known})
+        names = sorted({target for target, element, _ in card.kin if element == known})
         apart = {n: distance(here, p) for n, p in zip(names, card.places[known], strict=True)}
-        nearest = min((one.target for one in found), key=lambda n: apart[n], default="")
-        found = [one for one in found if one.target == nearest]
-    return [one for one in found if one.protocol is protocol] or found
+        nearest = min(
+            (kernel.target for kernel in candidates),
+            key=lambda n: apart[n],
+            default="",
+        )
+        candidates = [kernel for kernel in candidates if kernel.target == nearest]
+    return [kernel for kernel in candidates if kernel.protocol is protocol] or candidates

@@ -145,14 +145,14 @@ def reasons(
         name, dtype = row[:2]
     if name not in known:
         return None
-    found = predictor.select(name, dtype, INSIDE, machine.name, folder, cells=True)
-    card, sheet = found.card, Sheet(machine)
+    weights = predictor.select(name, dtype, INSIDE, machine.name, folder, cells=True)
+    card, sheet = weights.card, Sheet(machine)
     kind = class_of(name)
     columns = complete(kind, {k: np.array([v]) for k, v in row.parameters.items()})
     wanted = inside(card, launch)
     protocol = wanted if wanted in card.protocols else card.protocols[0]
     parts = meant(card, columns, dtype, sheet, protocol)
-    each, _ = predictor.possible(found, columns, dtype, sheet, wanted)
+    each, _ = predictor.possible(weights, columns, dtype, sheet, wanted)
     median = each.quantile(np.full(1, 0.5))
     usual = parts[int(np.argmin(np.abs(each.middle[:, 0] - median)))]
     table = tabulate(
@@ -160,7 +160,7 @@ def reasons(
         usual.framework, card.frameworks, card.protocols,
     )  # fmt: skip
     parameters = {k: float(v[0]) for k, v in usual.columns.items()}
-    factor = found.factor_of(measured=predictor.is_measured(card, dtype, sheet))
+    factor = weights.factor_of(measured=predictor.is_measured(card, dtype, sheet))
     return ForestReason(
         card.name,
         candidates(kind, parts, each),
@@ -169,38 +169,38 @@ def reasons(
         float(table.scale_s[0]),
         math.exp(float(factor(table.values)[0])),
         round(predictor.distance_to(card, dtype, sheet), 6),
-        neighbours(found, Lowered(name, dtype, parameters), sheet),
-        moves(found, factor, table.values[0]),
+        neighbours(weights, Lowered(name, dtype, parameters), sheet),
+        moves(weights, factor, table.values[0]),
     )
 
 
 def candidates(kind: KernelClass, parts: Sequence[Meant], each: Mixture) -> tuple[Candidate, ...]:
     """Kernels that one row may be, with their times; the fastest first."""
-    found = [
+    listed = [
         Candidate(
-            one.framework,
+            candidate.framework,
             {
                 n: v
                 for n in kind.by_framework
-                if (v := float(one.columns[n][0])) != kind.optional[n]
+                if (v := float(candidate.columns[n][0])) != kind.optional[n]
             },
             math.exp(float(log_s)),
         )
-        for one, log_s in zip(parts, each.middle[:, 0], strict=True)
+        for candidate, log_s in zip(parts, each.middle[:, 0], strict=True)
     ]
-    return tuple(sorted(found, key=lambda one: one.time_s))
+    return tuple(sorted(listed, key=lambda candidate: candidate.time_s))
 
 
-def neighbours(found: Artefact, row: Lowered, sheet: Sheet) -> tuple[Neighbour, ...]:
+def neighbours(artefact: Artefact, row: Lowered, sheet: Sheet) -> tuple[Neighbour, ...]:
     """The nearest cells of training rows: by extents, then machine, then type."""
     from ..features.distance import distance
 
-    cells, card = found.cells, found.card
+    cells, card = artefact.cells, artefact.card
     if cells is None or not len(cells.count):
         return ()
     names = cells.names
-    own = np.array([_log2(row.parameters.get(n, 0.0)) for n in names])
-    apart = np.abs(cells.log2.astype(float) - own).sum(axis=1)
+    position = np.array([_log2(row.parameters.get(n, 0.0)) for n in names])
+    apart = np.abs(cells.log2.astype(float) - position).sum(axis=1)
     place = class_of(card.class_name).place
     here = place(sheet, row.dtype)
     kin = []
@@ -228,16 +228,18 @@ def _extent(log2: float) -> float:
     return 0.0 if log2 <= -8 else 2.0**log2
 
 
-def moves(found: Artefact, factor: Forest, values: NDArray[np.float32]) -> tuple[Move, ...]:
+def moves(artefact: Artefact, factor: Forest, values: NDArray[np.float32]) -> tuple[Move, ...]:
     """Each feature in turn at the median of the training rows, the others as they are."""
     count = len(values)
     changed = np.tile(values, (count + 1, 1))
-    changed[np.arange(count), np.arange(count)] = found.middle
+    changed[np.arange(count), np.arange(count)] = artefact.middle
     logs = factor(changed)
     ratios = np.exp(logs[count] - logs[:count])
     order = np.argsort(-np.abs(np.log(ratios)), kind="stable")[:MOVES]
     return tuple(
-        Move(found.card.features[i], float(values[i]), float(found.middle[i]), float(ratios[i]))
+        Move(
+            artefact.card.features[i], float(values[i]), float(artefact.middle[i]), float(ratios[i])
+        )
         for i in order
         if abs(math.log(ratios[i])) >= LEAST_MOVE
     )

@@ -67,7 +67,7 @@ class Estimates:
 
 def known_classes(folder: Path = artefact.SHIPPED) -> frozenset[str]:
     """The classes of kernels that weights in a folder are of."""
-    return frozenset(_class(*one) for one in _stamped(folder))
+    return frozenset(_class(*at) for at in _stamped(folder))
 
 
 def select(
@@ -127,12 +127,12 @@ def predict(
         ParseError: no such element type.
     """
     dtype = dtype_named(dtype).code
-    found = select(class_name, dtype, protocol, machine.name, folder)
-    return predict_with(found, rows, dtype, Sheet(machine), protocol, framework)
+    weights = select(class_name, dtype, protocol, machine.name, folder)
+    return predict_with(weights, rows, dtype, Sheet(machine), protocol, framework)
 
 
 def predict_with(
-    found: Artefact,
+    artefact: Artefact,
     rows: Columns,
     dtype: str,
     sheet: Sheet,
@@ -146,7 +146,7 @@ def predict_with(
     take together, and the interval are two quantiles, calibrated for callers who do not say which.
 
     Args:
-        found: the weights.
+        artefact: the weights.
         rows: as `predict` has them.
         dtype: element type that is computed in.
         sheet: of the machine.
@@ -159,23 +159,23 @@ def predict_with(
         WeightsError: weights that read other features than the class gives.
         KernelError: rows that no class describes.
     """
-    kind = class_of(found.card.class_name)
+    kind = class_of(artefact.card.class_name)
     stated = {} if floor_s is None else {FLOOR: floor_s}
     unique, back = distinct({**complete(kind, rows), **stated})
     floor_s = unique.get(FLOOR)
-    each, outside = possible(found, unique, dtype, sheet, protocol, framework, floor_s)
-    levels = found.card.calibration.levels(
-        kind.category(unique, dtype, sheet, timed_as(found.card, protocol)), kind.categories
+    each, outside = possible(artefact, unique, dtype, sheet, protocol, framework, floor_s)
+    levels = artefact.card.calibration.levels(
+        kind.category(unique, dtype, sheet, timed_as(artefact.card, protocol)), kind.categories
     )
     least_s = kind.floor_s(unique, dtype, sheet) if floor_s is None else floor_s
     low_s, time_s, high_s = (np.maximum(np.exp(end), least_s) for end in each.ends(*levels))
     return Estimates(
-        time_s[back], low_s[back], high_s[back], least_s[back], outside[back], found.card.name
+        time_s[back], low_s[back], high_s[back], least_s[back], outside[back], artefact.card.name
     )
 
 
 def possible(
-    found: Artefact,
+    artefact: Artefact,
     rows: Columns,
     dtype: str,
     sheet: Sheet,
@@ -184,31 +184,33 @@ def possible(
     floor_s: Array | None = None,
 ) -> tuple[Mixture, NDArray[np.bool_]]:
     """What rows take by every kernel that may be meant, and which lie outside by all of these."""
-    card = found.card
+    card = artefact.card
     kind = class_of(card.class_name)
     trained = timed_as(card, protocol)
     parts = meant(card, rows, dtype, sheet, trained, framework)
     tables = [
         tabulate(
-            kind, one.columns, dtype, sheet, trained,
-            one.framework, card.frameworks, card.protocols,
+            kind, choice.columns, dtype, sheet, trained,
+            choice.framework, card.frameworks, card.protocols,
         )
-        for one in parts
+        for choice in parts
     ]  # fmt: skip
     if floor_s is not None:
         tables = [
-            replace(table, floor_s=floor_s[one.rows])
-            for table, one in zip(tables, parts, strict=True)
+            replace(table, floor_s=floor_s[choice.rows])
+            for table, choice in zip(tables, parts, strict=True)
         ]
     asked_s = [
-        table.scale_s if trained is protocol else kind.scale_s(one.columns, dtype, sheet, protocol)
-        for table, one in zip(tables, parts, strict=True)
+        table.scale_s
+        if trained is protocol
+        else kind.scale_s(choice.columns, dtype, sheet, protocol)
+        for table, choice in zip(tables, parts, strict=True)
     ]
     *ends, outside = named(
-        found, Table.joined(tables), dtype, sheet, protocol, np.concatenate(asked_s)
+        artefact, Table.joined(tables), dtype, sheet, protocol, np.concatenate(asked_s)
     )
-    part = np.repeat(np.arange(len(parts)), [len(one.rows) for one in parts])
-    row = np.concatenate([one.rows for one in parts])
+    part = np.repeat(np.arange(len(parts)), [len(choice.rows) for choice in parts])
+    row = np.concatenate([choice.rows for choice in parts])
     table = np.zeros((4, len(parts), len(rows[kind.parameters[0]])))
     table[:, part, row] = [*ends, np.ones(len(row))]
     low, middle, high, speaks = table
@@ -218,14 +220,14 @@ def possible(
 
 
 def named(
-    found: Artefact, table: Table, dtype: str, sheet: Sheet, protocol: Protocol, asked_s: Array
+    artefact: Artefact, table: Table, dtype: str, sheet: Sheet, protocol: Protocol, asked_s: Array
 ) -> tuple[Array, Array, Array, NDArray[np.bool_]]:
     """Ends and middle of rows of known kernels, as logarithms, and which lie outside.
 
     ``asked_s`` is the physical estimate under the protocol asked for, which nothing may have been
     learned of.
     """
-    card = found.card
+    card = artefact.card
     if table.names != card.features:
         raise WeightsError(
             f"weights of {card.name} read other features than the class gives",
@@ -233,7 +235,7 @@ def named(
         )
     known = protocol in card.protocols
     measured = is_measured(card, dtype, sheet)
-    centre, spread, beyond = evaluate(found, table, measured=measured)
+    centre, spread, beyond = evaluate(artefact, table, measured=measured)
     apart = distance_to(card, dtype, sheet)
     strange = apart > FAR or not known or dtype not in card.dtypes
     far = apart if dtype in card.dtypes else max(apart, FAR)
@@ -265,13 +267,15 @@ def is_measured(card: Card, dtype: str, sheet: Sheet) -> bool:
     return any(kin[:2] == (sheet.name, dtype) for kin in card.kin)
 
 
-def evaluate(found: Artefact, table: Table, *, measured: bool = True) -> tuple[Array, Array, Array]:
+def evaluate(
+    artefact: Artefact, table: Table, *, measured: bool = True
+) -> tuple[Array, Array, Array]:
     """``log(time / scale)``, its spread, and how far each row leaves the training hull."""
     # trees are constant outside their hull; clipping says so and keeps overflow out
-    spread = np.exp(np.clip(found.spread(table.values), np.log(LEAST_SPREAD), 3.0))
-    low, high = found.hull_low, found.hull_high
+    spread = np.exp(np.clip(artefact.spread(table.values), np.log(LEAST_SPREAD), 3.0))
+    low, high = artefact.hull_low, artefact.hull_high
     beyond = excess(table.values, low, high, sides(low, high))
-    return found.factor_of(measured=measured)(table.values), spread, beyond
+    return artefact.factor_of(measured=measured)(table.values), spread, beyond
 
 
 def transferred(known_s: Array, centre: Array, other_s: Array) -> Array:
@@ -288,8 +292,8 @@ def transferred(known_s: Array, centre: Array, other_s: Array) -> Array:
     """
     longer = known_s * np.exp(centre) + (other_s - known_s)
     share = np.minimum(other_s / known_s, 1.0) ** reach.NORM
-    found: Array = np.where(other_s > known_s, longer, other_s * np.exp(centre * share))
-    return found
+    time_s: Array = np.where(other_s > known_s, longer, other_s * np.exp(centre * share))
+    return time_s
 
 
 def distance_to(card: Card, dtype: str, sheet: Sheet) -> float:
@@ -307,7 +311,7 @@ def distinct(columns: Columns) -> tuple[dict[str, Array], NDArray[np.intp]]:
 
 def _cards(folder: Path, class_name: str) -> list[tuple[Card, Path]]:
     """Those of one class; the others are not parsed, which takes longer than a forest."""
-    return [(_card(*one), one[0]) for one in _stamped(folder) if _class(*one) == class_name]
+    return [(_card(*at), at[0]) for at in _stamped(folder) if _class(*at) == class_name]
 
 
 def _stamped(folder: Path) -> list[tuple[Path, int]]:

@@ -148,7 +148,7 @@ def distinct(nodes: Sequence[Node], cost: CostTable) -> tuple[list[Node], list[i
 def evaluated(rows: Sequence[Sequence[Dim]], at: Sequence[Numbers]) -> Array:
     """Formulas at each batch, ``[batches, rows, columns]``."""
     plain = np.array([[0 if isinstance(d, Poly) else d for d in row] for row in rows], np.float64)
-    found: Array = np.repeat(plain.reshape(1, len(rows), -1), len(at), axis=0)
+    numbers: Array = np.repeat(plain.reshape(1, len(rows), -1), len(at), axis=0)
     place: dict[Poly, int] = {}
     where = [
         (i, j, place.setdefault(d, len(place)))
@@ -158,19 +158,20 @@ def evaluated(rows: Sequence[Sequence[Dim]], at: Sequence[Numbers]) -> Array:
     ]
     if where:
         i, j, which = np.array(where).T
-        found[:, i, j] = np.array([[float(one(d)) for d in place] for one in at])[:, which]
-    return found
+        numbers[:, i, j] = np.array([[float(number(d)) for d in place] for number in at])[:, which]
+    return numbers
 
 
 def _whole(module: Module, am: Analyses, cost: CostTable, at: Sequence[Numbers]) -> Array:
     live = am.get(Liveness(), module)
     graph = module.graph
     totals: tuple[Dim, ...] = (cost.parameters, cost.weight_bytes)
-    ends = [sum(float(one(product(shape(v)))) for v in graph.inputs) for one in at]
-    outs = [sum(float(one(product(shape(v)))) for v in graph.outputs) for one in at]
-    peaks = [float(max((one(d) for d in set(live.live)), default=0)) for one in at]
+    ends = [sum(float(number(product(shape(v)))) for v in graph.inputs) for number in at]
+    outs = [sum(float(number(product(shape(v)))) for v in graph.outputs) for number in at]
+    peaks = [float(max((number(d) for d in set(live.live)), default=0)) for number in at]
     rows = [
-        [*(float(one(d)) for d in totals), peaks[i], ends[i], outs[i]] for i, one in enumerate(at)
+        [*(float(number(d)) for d in totals), peaks[i], ends[i], outs[i]]
+        for i, number in enumerate(at)
     ]
     return np.array(rows, np.float64)
 
@@ -179,7 +180,7 @@ def _fixed(node: Node, problem: Problem | None) -> list[float]:
     given = [v for v in node.inputs if v is not None]
     stored = [v for v in given if v.weight is not None]
     extents = [shape(v) for v in stored]
-    filters = next((found for found in extents if len(found) >= 2), ())
+    filters = next((dims for dims in extents if len(dims) >= 2), ())
     data = _data(node)
     weight = [float(d) if isinstance(d, int) else 0.0 for d in filters[:4]]
     return [
@@ -217,8 +218,8 @@ def _pair(extents: Sequence[Dim | float], default: float) -> list[float]:
     match numbers:
         case []:
             return [default, default]
-        case [one]:
-            return [one, 1.0 if default else one]
+        case [first]:
+            return [first, 1.0 if default else first]
         case _:
             return numbers
 
@@ -260,10 +261,10 @@ def _scaled(node: Node, cost: CostTable) -> list[Dim]:
     ]
 
 
-def _extents(found: tuple[Dim, ...]) -> list[Dim]:
-    if len(found) > RANK:
-        found = (*found[: RANK - 1], product(found[RANK - 1 :]))
-    return [*found, *[0] * (RANK - len(found))]
+def _extents(extents: tuple[Dim, ...]) -> list[Dim]:
+    if len(extents) > RANK:
+        extents = (*extents[: RANK - 1], product(extents[RANK - 1 :]))
+    return [*extents, *[0] * (RANK - len(extents))]
 
 
 def _tensor(kind: Type) -> list[Dim]:
@@ -272,18 +273,18 @@ def _tensor(kind: Type) -> list[Dim]:
     return [nbytes or 0, product(extents) if extents else 1, *_extents(extents)]
 
 
-def kernel_graph(table: KernelTable, found: Sequence[Launch]) -> KernelGraph:
+def kernel_graph(table: KernelTable, launches: Sequence[Launch]) -> KernelGraph:
     """Launches in order, and which waits for which; casts and copies wait for nothing."""
-    place = {launch.kernel: i for i, launch in enumerate(found) if launch.kernel >= 0}
+    place = {launch.kernel: i for i, launch in enumerate(launches) if launch.kernel >= 0}
     makers = {v: place[i] for i, k in enumerate(table.kernels) for v in k.writes}
     edges = {
         (makers[v], place[i]) for i, k in enumerate(table.kernels) for v in k.reads if v in makers
     }
-    for i, launch in enumerate(found):
+    for i, launch in enumerate(launches):
         if launch.kernel < 0:
-            after = next((j for j in range(i + 1, len(found)) if found[j].kernel >= 0), None)
+            after = next((j for j in range(i + 1, len(launches)) if launches[j].kernel >= 0), None)
             if after is not None:
                 edges.add((i, after))
-    columns = LinearColumns(BATCHES, tabulated(found, len(BATCHES)))
+    columns = LinearColumns(BATCHES, tabulated(launches, len(BATCHES)))
     pairs = np.array(sorted(edges), np.int64).reshape(-1, 2).T
     return KernelGraph(columns, pairs)

@@ -151,13 +151,13 @@ class Posterior:
 
 def row(classes: Sequence[str], class_name: str, predicted_s: float) -> Array:
     """The coefficients that a kernel's residual is the sum of: machine, classes, their slopes."""
-    found = np.zeros(1 + 2 * len(classes))
-    found[0] = 1.0
+    terms = np.zeros(1 + 2 * len(classes))
+    terms[0] = 1.0
     if class_name in classes:
         i = classes.index(class_name)
-        found[1 + 2 * i] = 1.0
-        found[2 + 2 * i] = slope_of(predicted_s)
-    return found
+        terms[1 + 2 * i] = 1.0
+        terms[2 + 2 * i] = slope_of(predicted_s)
+    return terms
 
 
 def slope_of(predicted_s: float) -> float:
@@ -191,10 +191,10 @@ def adapt(rows: Sequence[Residual]) -> Adaptation:
         groups.setdefault(r.predictor, []).append(r)
     corrections: dict[str, Correction] = {}
     for predictor, group in groups.items():
-        found = posterior(group)
-        for name in (*found.classes, ANY):
+        fitted = posterior(group)
+        for name in (*fitted.classes, ANY):
             count = sum(r.class_name == name for r in group)
-            corrections[key(predictor, name)] = correction(found, name, count)
+            corrections[key(predictor, name)] = correction(fitted, name, count)
     curve = learning_curve(max(groups.values(), key=len))
     return Adaptation(corrections, curve, enough(curve))
 
@@ -208,10 +208,10 @@ def key(predictor: str, class_name: str) -> str:
     return class_name if predictor == LEARNED else f"{predictor}.{class_name}"
 
 
-def correction(found: Posterior, name: str, samples: int) -> Correction:
+def correction(fitted: Posterior, name: str, samples: int) -> Correction:
     """A class's correction; the interval is that of a kernel in the middle."""
-    small, large = (math.exp(found.log_ratio(name, s)) for s in (SMALL_S, LARGE_S))
-    reach = 1.645 * found.deviation(name, math.sqrt(SMALL_S * LARGE_S))
+    small, large = (math.exp(fitted.log_ratio(name, s)) for s in (SMALL_S, LARGE_S))
+    reach = 1.645 * fitted.deviation(name, math.sqrt(SMALL_S * LARGE_S))
     return Correction(small, large, math.exp(-reach), math.exp(reach), samples)
 
 
@@ -227,10 +227,10 @@ def learning_curve(rows: Sequence[Residual], seed: int = 0) -> tuple[Point, ...]
         errors: list[float] = []
         for _ in range(DRAWS if count else 1):
             order = rng.sample(range(len(rows)), len(rows))
-            found = posterior([rows[i] for i in order[:count]])
+            fitted = posterior([rows[i] for i in order[:count]])
             for i in order[count:]:
                 r = rows[i]
-                expected = found.log_ratio(r.class_name, r.predicted_s) if count else 0.0
+                expected = fitted.log_ratio(r.class_name, r.predicted_s) if count else 0.0
                 errors.append(abs(math.exp(expected - r.log_ratio) - 1))
         points.append(Point(count, math.fsum(errors) / len(errors)))
     return tuple(points)
@@ -246,14 +246,14 @@ def enough(curve: Sequence[Point]) -> int | None:
 
 def of_machine(machine: Machine) -> Mapping[str, Correction]:
     """The corrections in a target file, by class; empty where it has none."""
-    found: dict[str, dict[str, float]] = {}
+    numbers: dict[str, dict[str, float]] = {}
     for key, rate in machine.facts.items():
         if key.startswith("adaptation."):
             name, _, number = key.removeprefix("adaptation.").rpartition(".")
-            found.setdefault(name, {})[number] = rate.value
+            numbers.setdefault(name, {})[number] = rate.value
     return {
         name: Correction(n["small_ratio"], n["large_ratio"], n["low_ratio"], n["high_ratio"])
-        for name, n in found.items()
+        for name, n in numbers.items()
         if {"small_ratio", "large_ratio", "low_ratio", "high_ratio"} <= n.keys()
     }
 
@@ -262,20 +262,26 @@ def of_class(
     corrections: Mapping[str, Correction], predictor: str, class_name: str
 ) -> Correction | None:
     """The correction of a predictor's class, None where nothing of the predictor was measured."""
-    own = corrections.get(key(predictor, class_name))
-    return own if own is not None else corrections.get(key(predictor, ANY))
+    stated = corrections.get(key(predictor, class_name))
+    return stated if stated is not None else corrections.get(key(predictor, ANY))
 
 
-def corrected(found: Estimate, launches: float, corrections: Mapping[str, Correction]) -> Estimate:
+def corrected(
+    estimate: Estimate, launches: float, corrections: Mapping[str, Correction]
+) -> Estimate:
     """A prediction times what kernels measured on the machine took of theirs."""
-    own = of_class(corrections, found.predictor.value, found.class_name)
-    if own is None or not launches:
-        return found
-    ratio = own.at(found.time_s / launches)
-    time_s = max(found.time_s * ratio, found.floor_s)
+    correction = of_class(corrections, estimate.predictor.value, estimate.class_name)
+    if correction is None or not launches:
+        return estimate
+    ratio = correction.at(estimate.time_s / launches)
+    time_s = max(estimate.time_s * ratio, estimate.floor_s)
     return replace(
-        found,
-        time=Interval(max(time_s * own.low_ratio, found.floor_s), time_s, time_s * own.high_ratio),
+        estimate,
+        time=Interval(
+            max(time_s * correction.low_ratio, estimate.floor_s),
+            time_s,
+            time_s * correction.high_ratio,
+        ),
         is_extrapolating=False,
         is_measured=True,
         in_run=None,

@@ -135,9 +135,9 @@ def kernel_times(
     """
     times: dict[int, Estimate] = {}
     for part in asked(bounds, kernels, module, wanted, autocast=autocast, folder=folder):
-        made = launches_of(part.listing, bounds, part.indices, copies_alone=copies_alone)
-        if made.launches:
-            times |= made.shared(estimated(part.weights, made, bounds, part.setting))
+        owned = launches_of(part.listing, bounds, part.indices, copies_alone=copies_alone)
+        if owned.launches:
+            times |= owned.shared(estimated(part.weights, owned, bounds, part.setting))
     if copies_alone:
         return times
     return {i: t.above(bounds.kernels[i].floor_s) for i, t in above_floors(times, bounds).items()}
@@ -175,17 +175,17 @@ def asked(
     path = folder / f"{weights_name(mode)}.toml" if mode is not None else None
     if path is None or bounds.machine.kind == "cpu" or not wanted or not path.is_file():
         return []
-    found = _load(path)
+    artefact = _load(path)
     groups: dict[str, list[int]] = {}
     for i in wanted:
         dtype = autocast.dtype if autocast else element_type(bounds.kernels[i].kernel)
-        if dtype in found.card.dtypes:
+        if dtype in artefact.card.dtypes:
             groups.setdefault(dtype, []).append(i)
     listing: Listing | None = None
     parts: list[Asked] = []
     for dtype, indices in groups.items():
         setting = setting_of(
-            found.card, dtype, mode is Mode.COMPILED, bounds.machine.name,
+            artefact.card, dtype, mode is Mode.COMPILED, bounds.machine.name,
             mixed=autocast is not None,
         )  # fmt: skip
         if setting is None:
@@ -194,7 +194,7 @@ def asked(
         if len(listing.table.kernels) != len(bounds.kernels):
             # grouped otherwise in f32: nobody could say whose launches are whose
             return []
-        parts.append(Asked(found, setting, listing, indices))
+        parts.append(Asked(artefact, setting, listing, indices))
     return parts
 
 
@@ -215,8 +215,8 @@ def setting_of(
     """
     for precision in PRECISIONS[dtype]:
         kin = [k for k in card.kin if k[1] == precision.value]
-        own = [k for k in kin if k[0] == target]
-        versions = [TORCH.fullmatch(k[2]) for k in own or kin]
+        of_target = [k for k in kin if k[0] == target]
+        versions = [TORCH.fullmatch(k[2]) for k in of_target or kin]
         numbers = [(int(v[1]), int(v[2])) for v in versions if v is not None]
         if numbers and (precision.is_mixed or not mixed):
             return Setting(precision, compiled=compiled, version=max(numbers))
@@ -257,15 +257,15 @@ class Owned:
 
     def shared(self, times: Mapping[int, Estimate]) -> dict[int, Estimate]:
         """Times by kernel, each with its part of the casts of weights."""
-        found = {i: time for i, time in times.items() if i != ALL}
+        shares = {i: time for i, time in times.items() if i != ALL}
         casts = times.get(ALL)
         if casts is None:
-            return found
+            return shares
         whole = math.fsum(self.weight_bytes.values())
         for i, nbytes in self.weight_bytes.items():
             part = casts.scaled(nbytes / whole)
-            found[i] = found[i].plus(part) if i in found else part
-        return found
+            shares[i] = shares[i].plus(part) if i in shares else part
+        return shares
 
 
 def above_floors(times: Mapping[int, Estimate], bounds: RooflineTable) -> dict[int, Estimate]:
@@ -277,8 +277,8 @@ def above_floors(times: Mapping[int, Estimate], bounds: RooflineTable) -> dict[i
     whole = math.fsum(t.time_s for t in times.values())
     factor, low = 1.0, set[int]()
     # only ever more kernels stand at their floors, so that rounding cannot make it turn in circles
-    while found := {i for i, t in times.items() if i not in low and factor * t.time_s < floors[i]}:
-        low |= found
+    while below := {i for i, t in times.items() if i not in low and factor * t.time_s < floors[i]}:
+        low |= below
         left = whole - math.fsum(floors[i] for i in low)
         free = math.fsum(t.time_s for i, t in times.items() if i not in low)
         factor = max(left / free, 0.0) if free else 0.0
@@ -308,27 +308,27 @@ class LaunchTimes:
 
 
 def launch_times(
-    found: Artefact, made: Owned, bounds: RooflineTable, setting: Setting
+    artefact: Artefact, owned: Owned, bounds: RooflineTable, setting: Setting
 ) -> LaunchTimes:
     """Each launch by its scale and what was learned.
 
     Raises:
         WeightsError: weights that read other features.
     """
-    sheet, card = Sheet(bounds.machine), found.card
-    columns = columns_of(made.launches)
+    sheet, card = Sheet(bounds.machine), artefact.card
+    columns = columns_of(owned.launches)
     table = tabulate(columns, setting, sheet)
     if table.names != card.features:
         raise WeightsError(
             f"weights of {card.name} read other features than these",
             hint="train them anew with `perfc train op`",
         )
-    kinds = multipliers(found.more["multipliers"], card, setting, bounds.machine.name)
-    factor = kinds[columns.kind.astype(int)] * np.exp(walked(found.factor, table.values))
+    kinds = multipliers(artefact.more["multipliers"], card, setting, bounds.machine.name)
+    factor = kinds[columns.kind.astype(int)] * np.exp(walked(artefact.factor, table.values))
     time_s = np.maximum(table.scale_s * factor, table.floor_s) * columns.times
-    beyond = outside(found, table.values)
+    beyond = outside(artefact, table.values)
     known = bounds.machine.name in card.targets
-    spread = walked(found.spread, table.values)
+    spread = walked(artefact.spread, table.values)
     low, high = ends(card, spread, distance_to(card, setting, sheet), known=known)
     down = np.minimum(-low * (1 + beyond), LONGEST)
     up = np.minimum(high * (1 + beyond), LONGEST)
@@ -336,21 +336,21 @@ def launch_times(
 
 
 def estimated(
-    found: Artefact, made: Owned, bounds: RooflineTable, setting: Setting
+    artefact: Artefact, owned: Owned, bounds: RooflineTable, setting: Setting
 ) -> dict[int, Estimate]:
     """Launches of one element type, summed by the kernel that owns them."""
-    owners, each = np.array(made.owners), launch_times(found, made, bounds, setting)
+    owners, each = np.array(owned.owners), launch_times(artefact, owned, bounds, setting)
     time_s, alone = each.time_s, NINE_IN_TEN * KERNEL_ERROR
     low_s, high_s = (
         time_s * np.exp(-np.hypot(each.down, alone)), time_s * np.exp(np.hypot(each.up, alone))
     )  # fmt: skip
     least_s, most_s = time_s * np.exp(-each.down), time_s * np.exp(each.up)
-    apart = distance_to(found.card, setting, Sheet(bounds.machine))
+    apart = distance_to(artefact.card, setting, Sheet(bounds.machine))
     times: dict[int, Estimate] = {}
     for i in np.unique(owners).tolist():
-        own = owners == i
+        is_owned = owners == i
         alone_s, step_s = (
-            Interval(*(float(end[own].sum()) for end in ends))
+            Interval(*(float(end[is_owned].sum()) for end in ends))
             for ends in ((low_s, time_s, high_s), (least_s, time_s, most_s))
         )
         times[i] = Estimate(
@@ -358,9 +358,9 @@ def estimated(
             alone_s,
             Predictor.STEPS,
             CLASS,
-            is_extrapolating=apart > FAR or bool(each.beyond[own].max() > FAR),
+            is_extrapolating=apart > FAR or bool(each.beyond[is_owned].max() > FAR),
             is_measured=apart <= FAR,
-            is_own=bounds.machine.name in found.card.targets,
+            is_own=bounds.machine.name in artefact.card.targets,
             in_run=step_s,
         )
     return times
@@ -371,19 +371,19 @@ def launches_of(
 ) -> Owned:
     """Launches of kernels, the casts before and the copies of their views after each."""
     owners: list[int] = []
-    made: list[Launch] = []
+    launches: list[Launch] = []
     weight_bytes: dict[int, float] = {}
     for i in indices:
         kernel, before = listing.table.kernels[i], listing.weight_bytes
         moved = (*listing.casts(kernel), *listing.copied(kernel))
-        own = [] if copies_alone else [listing.launch(i, kernel)]
-        own += [replace(one, times=bounds.kernels[i].launches) for one in moved]
-        made += own
-        owners += [i] * len(own)
+        of_kernel = [] if copies_alone else [listing.launch(i, kernel)]
+        of_kernel += [replace(launch, times=bounds.kernels[i].launches) for launch in moved]
+        launches += of_kernel
+        owners += [i] * len(of_kernel)
         if listing.weight_bytes > before:
             weight_bytes[i] = listing.weight_bytes - before
     casts = list(listing.weight_casts())
-    return Owned([*made, *casts], [*owners, *[ALL] * len(casts)], weight_bytes)
+    return Owned([*launches, *casts], [*owners, *[ALL] * len(casts)], weight_bytes)
 
 
 @cache

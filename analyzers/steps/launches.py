@@ -142,10 +142,10 @@ class Listing:
 
     def amount(self, d: Dim) -> Amount:
         """A formula at every environment; layers repeat a few."""
-        found = self.amounts.get(d)
-        if found is None:
-            found = self.amounts[d] = tuple([float(a(d)) for a in self.at])
-        return found
+        amount = self.amounts.get(d)
+        if amount is None:
+            amount = self.amounts[d] = tuple([float(a(d)) for a in self.at])
+        return amount
 
     def same(self, number: float) -> Amount:
         """A number that no environment changes."""
@@ -161,18 +161,18 @@ class Listing:
 
     def bits(self, v: Value) -> int:
         """Bits of a stored element."""
-        found = self.widths.get(v)
-        if found is None:
-            found = self.widths[v] = self._bits(v)
-        return found
+        bits = self.widths.get(v)
+        if bits is None:
+            bits = self.widths[v] = self._bits(v)
+        return bits
 
     def way(self, v: Value) -> int:
         """A number for the type, the bits of an element, and whether it is stored."""
-        found = self.lies.get(v)
-        if found is None:
+        way = self.lies.get(v)
+        if way is None:
             key = v.type, self.bits(v), v.weight is None
-            found = self.lies[v] = self.ways.setdefault(key, len(self.ways))
-        return found
+            way = self.lies[v] = self.ways.setdefault(key, len(self.ways))
+        return way
 
     def _bits(self, v: Value) -> int:
         if not isinstance(v.type, TensorType):
@@ -238,10 +238,10 @@ class Listing:
     def moved(self, kind: LaunchKind, v: Value, old: int, new: int, permuted: float) -> Launch:
         """A launch that reads a tensor and writes it elsewhere; those that repeat are one."""
         key = kind, v.type, old, new, permuted
-        found = self.moves.get(key)
-        if found is None:
-            found = self.moves[key] = self._moved(kind, v, old, new, permuted)
-        return found
+        launch = self.moves.get(key)
+        if launch is None:
+            launch = self.moves[key] = self._moved(kind, v, old, new, permuted)
+        return launch
 
     def _moved(self, kind: LaunchKind, v: Value, old: int, new: int, permuted: float) -> Launch:
         count = self.amount(product(shape(v)))
@@ -261,10 +261,10 @@ class Listing:
     def launch(self, index: int, kernel: Kernel) -> Launch:
         """The launch of a kernel; layers repeat a few."""
         key = self.signature(kernel)
-        found = self.known.get(key)
-        if found is None:
-            found = self.known[key] = self.counted(kernel)
-        return Launch(found.kind, index, found.amounts, found.traits, found.times)
+        launch = self.known.get(key)
+        if launch is None:
+            launch = self.known[key] = self.counted(kernel)
+        return Launch(launch.kind, index, launch.amounts, launch.traits, launch.times)
 
     def signature(self, kernel: Kernel) -> tuple[Hashable, ...]:
         """All that a launch is counted from; of attention's inner nodes that is the problem.
@@ -292,7 +292,7 @@ class Listing:
             ]
         )
         writes = self.written(kernel, policy)
-        found = geometry(kernel)
+        extents = geometry(kernel)
         work, gain = kernel.work, kernel.winograd_gain
         amounts = {
             "mac": self.amount(work.mac),
@@ -301,8 +301,8 @@ class Listing:
             "sfu": self.amount(work.sfu),
             "read_bytes": reads,
             "write_bytes": writes,
-            "m": self.amount(found.m),
-            "groups": self.amount(found.groups),
+            "m": self.amount(extents.m),
+            "groups": self.amount(extents.groups),
         }
         if kernel.kind in PRODUCTS:
             parts = list(zip(kernel.reads, kernel.read_parts, strict=True))
@@ -310,16 +310,16 @@ class Listing:
             amounts["least_write_bytes"] = self.least([(v, _nbytes(v)) for v in kernel.writes])
         largest = self.largest(kernel)
         channels = self.number(largest[1]) if len(largest) > 1 else 1.0
-        depth = self.depth(kernel, amounts, found.n, found.k)
+        depth = self.depth(kernel, amounts, extents.n, extents.k)
         traits = self.traits(kernel, largest, reads[0], writes[0]) | {
-            "n": self.number(found.n),
+            "n": self.number(extents.n),
             "k": depth,
-            "window": self.number(found.window),
-            "stride": float(found.stride),
+            "window": self.number(extents.window),
+            "stride": float(extents.stride),
             "channels": channels,
         }
         times = self.number(kernel.repeat)
-        return Launch(kind_of(kernel, found, channels), -1, amounts, traits, times)
+        return Launch(kind_of(kernel, extents, channels), -1, amounts, traits, times)
 
     def stored_bytes(self, parts: Sequence[tuple[Value, Dim, int]]) -> Amount:
         """Bytes of parts of values in other widths than their types say."""
@@ -357,8 +357,8 @@ class Listing:
     def largest(self, kernel: Kernel) -> tuple[Dim, ...]:
         """Extents of the value of which most is read."""
         parts = zip(kernel.reads, kernel.read_parts, strict=True)
-        found = max(parts, key=lambda r: self.number(r[1]), default=None)
-        return shape(found[0]) if found is not None else ()
+        most = max(parts, key=lambda r: self.number(r[1]), default=None)
+        return shape(most[0]) if most is not None else ()
 
     def traits(
         self, kernel: Kernel, largest: tuple[Dim, ...], read: float, written: float

@@ -101,31 +101,33 @@ def predict_module(
     """
     from perfc.passes.manager import Analyses
 
-    found = launches(module, Analyses(), setting, [env])[1]
-    return found, predict_step(columns_of(found), setting, machine, folder=folder)
+    listed = launches(module, Analyses(), setting, [env])[1]
+    return listed, predict_step(columns_of(listed), setting, machine, folder=folder)
 
 
-def estimate(found: Artefact, columns: Columns, setting: Setting, machine: Machine) -> StepEstimate:
+def estimate(
+    artefact: Artefact, columns: Columns, setting: Setting, machine: Machine
+) -> StepEstimate:
     """`predict_step` with given weights."""
     sheet = Sheet(machine)
     table = tabulate(columns, setting, sheet)
-    if table.names != found.card.features:
+    if table.names != artefact.card.features:
         raise WeightsError(
-            f"weights of {found.card.name} read other features than these",
+            f"weights of {artefact.card.name} read other features than these",
             hint="train them anew with `perfc train op`",
         )
-    row = multipliers(found.more["multipliers"], found.card, setting, machine.name)
-    factor = row[columns.kind.astype(int)] * np.exp(walked(found.factor, table.values))
+    row = multipliers(artefact.more["multipliers"], artefact.card, setting, machine.name)
+    factor = row[columns.kind.astype(int)] * np.exp(walked(artefact.factor, table.values))
     launch_s = np.maximum(table.scale_s * factor, table.floor_s) * columns.times
     time_s = float(launch_s.sum())
     share = launch_s / time_s if time_s else launch_s
-    spread = float((share * walked(found.spread, table.values)).sum())
-    beyond = float((share * outside(found, table.values)).sum())
-    known = machine.name in found.card.targets
-    apart = distance_to(found.card, setting, sheet)
+    spread = float((share * walked(artefact.spread, table.values)).sum())
+    beyond = float((share * outside(artefact, table.values)).sum())
+    known = machine.name in artefact.card.targets
+    apart = distance_to(artefact.card, setting, sheet)
     low, high = (
         float(end[0]) * (1 + beyond)
-        for end in ends(found.card, np.array([spread]), apart, known=known)
+        for end in ends(artefact.card, np.array([spread]), apart, known=known)
     )
     floor_s = float((table.floor_s * columns.times).sum())
     return StepEstimate(
@@ -135,7 +137,7 @@ def estimate(found: Artefact, columns: Columns, setting: Setting, machine: Machi
         time_s * math.exp(min(high, MOST_WIDTH)),
         floor_s,
         apart > FAR or beyond > BEYOND,
-        found.card.name,
+        artefact.card.name,
     )
 
 
@@ -145,10 +147,10 @@ def ends(card: Card, log_spread: Array, apart: float, *, known: bool) -> tuple[A
     return card.calibration.bands.ends(spread, max(apart, AT_ONCE), measured=known)
 
 
-def outside(found: Artefact, values: NDArray[np.float32]) -> Array:
+def outside(artefact: Artefact, values: NDArray[np.float32]) -> Array:
     """How far launches leave the box of those trained on; machines have a distance of their own."""
-    own = len(found.card.features) - len(SHARED)
-    return excess(values[:, :own], found.hull_low[:own], found.hull_high[:own])
+    count = len(artefact.card.features) - len(SHARED)
+    return excess(values[:, :count], artefact.hull_low[:count], artefact.hull_high[:count])
 
 
 def multipliers(table: Array, card: Card, setting: Setting, target: str) -> Array:
@@ -161,10 +163,10 @@ def multipliers(table: Array, card: Card, setting: Setting, target: str) -> Arra
     exact = [i for i in same if card.kin[i][1:] == wanted]
     precise = [i for i in same if card.kin[i][1] == wanted[0]]
     chosen = exact or precise or same or list(range(len(card.kin)))
-    found: Array = np.exp(np.log(np.asarray(table)[chosen]).mean(axis=0))
-    if found.shape != (len(LaunchKind),):
+    factors: Array = np.exp(np.log(np.asarray(table)[chosen]).mean(axis=0))
+    if factors.shape != (len(LaunchKind),):
         raise WeightsError(f"weights of {card.name} know other kinds of launches")
-    return found
+    return factors
 
 
 def walked(forest: Forest, values: NDArray[np.float32]) -> Array:

@@ -93,9 +93,9 @@ def step_rows(folder: Path, say: Say = lambda _: None) -> list[StepRow]:
 
     graphs = graph_folder(folder)
     wanted: dict[str, list[Measured]] = {}
-    for one in measured(folder):
-        wanted.setdefault(one.file, []).append(one)
-    found: list[StepRow] = []
+    for row in measured(folder):
+        wanted.setdefault(row.file, []).append(row)
+    rows: list[StepRow] = []
     used = missing = 0
     for file, ones in sorted(wanted.items()):
         path = graphs / f"{file}.onnx.gz"
@@ -109,12 +109,12 @@ def step_rows(folder: Path, say: Say = lambda _: None) -> list[StepRow]:
                 say(f"left out: {error}")
                 continue
         used += 1
-        for one, columns in zip(ones, lowered, strict=True):
-            found.append(
-                StepRow(one.architecture, columns, one.setting, one.target, one.batch, one.time_s)
+        for row, columns in zip(ones, lowered, strict=True):
+            rows.append(
+                StepRow(row.architecture, columns, row.setting, row.target, row.batch, row.time_s)
             )
-    say(f"{len(found):,} rows of {used:,} graphs; {missing:,} rows have no graph")
-    return found
+    say(f"{len(rows):,} rows of {used:,} graphs; {missing:,} rows have no graph")
+    return rows
 
 
 def graph_folder(folder: Path) -> Path:
@@ -188,14 +188,14 @@ def lower(path: Path, rows: Sequence[Measured]) -> list[LinearColumns]:
     Raises:
         PerfcError: the graph cannot be read, or contradicts itself.
     """
-    made, am = read_variants(path)
-    run = forms([parameters(one) for one in made], [row.parameters for row in rows])
-    envs = [{s.name: batch for s in made[0].symbols} for batch in BATCHES]
+    variants, am = read_variants(path)
+    run = forms([parameters(variant) for variant in variants], [row.parameters for row in rows])
+    envs = [{s.name: batch for s in variants[0].symbols} for batch in BATCHES]
     known: dict[Key, LinearColumns] = {}
-    found: list[LinearColumns] = []
+    columns: list[LinearColumns] = []
     for row, form in zip(rows, run, strict=True):
         key = (row.setting.runtime, row.setting.precision.is_mixed, form)
         if key not in known:
-            known[key] = linear(launches(made[form], am, row.setting, envs)[1], BATCHES)
-        found.append(known[key])
-    return found
+            known[key] = linear(launches(variants[form], am, row.setting, envs)[1], BATCHES)
+        columns.append(known[key])
+    return columns

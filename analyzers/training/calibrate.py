@@ -101,20 +101,20 @@ def calibrate(
         unseen = unseen_machines(blocks, recipe, card.frameworks, spread, memory)
     named = _calibration(seen, unseen, {"": LEVELS})
     known = replace(card, calibration=named)
-    found = levels([
-        (Artefact(known, one.factor, width, one.low, one.high, one.low), one.blocks)
-        for one, width in zip(turns, spreads, strict=True)
+    bands = levels([
+        (Artefact(known, turn.factor, width, turn.low, turn.high, turn.low), turn.blocks)
+        for turn, width in zip(turns, spreads, strict=True)
     ])  # fmt: skip
-    return spread, _calibration(seen, unseen, found)
+    return spread, _calibration(seen, unseen, bands)
 
 
 def _calibration(
-    seen: Mapping[str, Band], unseen: Mapping[str, Unseen], found: Mapping[str, Band]
+    seen: Mapping[str, Band], unseen: Mapping[str, Unseen], levels_of: Mapping[str, Band]
 ) -> Calibration:
     """Bands by category; what one has none of is that of all."""
     bands = {
-        name: Bands(one, unseen.get(name, unseen.get("")), found.get(name, found[""]))
-        for name, one in seen.items()
+        name: Bands(spread, unseen.get(name, unseen.get("")), levels_of.get(name, levels_of[""]))
+        for name, spread in seen.items()
     }
     return Calibration(bands.pop(""), bands)
 
@@ -132,18 +132,18 @@ def _turns(
     fold = [folds(b, group, how.parts) for b in blocks]
     present = sorted({int(i) for f in fold for i in np.unique(f)})
     known, protocols = card.frameworks, card.protocols
-    found: list[Turn] = []
-    for one in present[: how.turns]:
-        rest = [b.take(f != one) for b, f in zip(blocks, fold, strict=True)]
-        part = [b.take(f == one) for b, f in zip(blocks, fold, strict=True)]
+    turns: list[Turn] = []
+    for held in present[: how.turns]:
+        rest = [b.take(f != held) for b, f in zip(blocks, fold, strict=True)]
+        part = [b.take(f == held) for b, f in zip(blocks, fold, strict=True)]
         taught = stacked([b for b in rest if len(b)], known, recipe, protocols)
         factor, values = grow(taught, recipe), taught.table.values
         held_out = [b for b in part if len(b)]
         stack = stacked(held_out, known, recipe, protocols)
         residual = stack.log_factor - factor(stack.table.values)
         low, high = (end.astype(np.float64) for end in (values.min(axis=0), values.max(axis=0)))
-        found.append(Turn(factor, low, high, held_out, stack, residual))
-    return found
+        turns.append(Turn(factor, low, high, held_out, stack, residual))
+    return turns
 
 
 def _seen(turns: Sequence[Turn], spreads: Sequence[Forest]) -> dict[str, Band]:
@@ -152,22 +152,22 @@ def _seen(turns: Sequence[Turn], spreads: Sequence[Forest]) -> dict[str, Band]:
     Rows of a turn are judged by the spread of the others.
     """
     pairs = zip(turns, spreads, strict=True)
-    scores = np.concatenate([one.residual / width(spread, one.stack) for one, spread in pairs])
-    category = np.concatenate([one.stack.table.category for one in turns])
-    found = {"": band(scores)}
+    scores = np.concatenate([turn.residual / width(spread, turn.stack) for turn, spread in pairs])
+    category = np.concatenate([turn.stack.table.category for turn in turns])
+    bands = {"": band(scores)}
     for index, name in enumerate(class_of(turns[0].blocks[0].class_name).categories):
-        own = category == index
-        if own.any():
-            found[name] = of_category(scores[own], scores)
-    return found
+        inside = category == index
+        if inside.any():
+            bands[name] = of_category(scores[inside], scores)
+    return bands
 
 
 def _spread(turns: Sequence[Turn], recipe: Recipe) -> Forest:
     """The forest of the log of expected absolute error."""
     return boost(
-        np.concatenate([one.stack.table.values for one in turns]),
-        np.log(np.abs(np.concatenate([one.residual for one in turns])) + LEAST_SPREAD),
-        np.concatenate([one.stack.weight for one in turns]),
+        np.concatenate([turn.stack.table.values for turn in turns]),
+        np.log(np.abs(np.concatenate([turn.residual for turn in turns])) + LEAST_SPREAD),
+        np.concatenate([turn.stack.weight for turn in turns]),
         turns[0].stack.table.names,
         {"max_depth": 5, "eta": 0.15, "min_child_weight": 50.0, "subsample": 0.8},
         recipe.spread_trees,
@@ -176,5 +176,5 @@ def _spread(turns: Sequence[Turn], recipe: Recipe) -> Forest:
 
 def width(spread: Forest, stack: Stack) -> Array:
     """Expected absolute error of rows."""
-    found: Array = np.maximum(np.exp(spread(stack.table.values)), LEAST_SPREAD)
-    return found
+    widths: Array = np.maximum(np.exp(spread(stack.table.values)), LEAST_SPREAD)
+    return widths

@@ -68,10 +68,10 @@ class Class:
 def classify(s: Subject) -> Class:
     """The class of a kernel."""
     family = _FAMILIES.get(s.kind, _other)
-    found = family(s)
-    terms = {Term.LAUNCH: 1.0, **{t: q for t, q in found.terms.items() if q > 0}}
-    names = tuple(n if s.dtype in ("f32", "") else f"{n}.{s.dtype}" for n in found.names)
-    return Class((*names, *(n for n in found.names if n not in names)), terms)
+    kind = family(s)
+    terms = {Term.LAUNCH: 1.0, **{t: q for t, q in kind.terms.items() if q > 0}}
+    names = tuple(n if s.dtype in ("f32", "") else f"{n}.{s.dtype}" for n in kind.names)
+    return Class((*names, *(n for n in kind.names if n not in names)), terms)
 
 
 def traffic(nbytes: float) -> Terms:
@@ -94,7 +94,7 @@ def _conv(s: Subject) -> Class:
         return Class(("conv",), {Term.MAC: s.mac, **traffic(s.nbytes)})
     if problem.is_transposed:
         return Class(("conv.transposed", "conv"), {Term.MAC: s.mac, **traffic(s.nbytes)})
-    made, depth, window, groups = w.shape[0], w.shape[1], math.prod(w.shape[2:]), problem.groups
+    filters, depth, window, groups = w.shape[0], w.shape[1], math.prod(w.shape[2:]), problem.groups
     batch = y.shape[0]
     sites = batch * math.prod(y.shape[2:])
     rows = batch * math.prod(y.shape[2:-1])
@@ -102,42 +102,44 @@ def _conv(s: Subject) -> Class:
     if len(w.shape) != 4:
         terms[Term.MAC] = s.mac
         return Class((f"conv.{len(w.shape) - 2}d", "conv"), terms)
-    if problem.is_depthwise and made == groups:
-        if made % ALIGNMENT:
+    if problem.is_depthwise and filters == groups:
+        if filters % ALIGNMENT:
             terms[Term.MAC] = s.mac
-            terms[Term.ROW] = float(rows * made)
+            terms[Term.ROW] = float(rows * filters)
             return Class(("conv.depthwise.plain", "conv.plain", "conv"), terms)
-        terms[Term.MAC] = sites * window * padded(made)
-        terms[Term.ROW] = rows * padded(made) / BLOCK
+        terms[Term.MAC] = sites * window * padded(filters)
+        terms[Term.ROW] = rows * padded(filters) / BLOCK
         return Class((f"conv.depthwise.{w.shape[2]}", "conv.depthwise", "conv"), terms)
     if groups > 1:
         terms[Term.MAC] = s.mac
-        if depth % BLOCK or (made // groups) % BLOCK:
+        if depth % BLOCK or (filters // groups) % BLOCK:
             # not on blocked channels: a product for each group, of columns gathered before
-            terms[Term.MAC] = float(sites * groups * padded(made // groups, TILE) * depth * window)
+            terms[Term.MAC] = float(
+                sites * groups * padded(filters // groups, TILE) * depth * window
+            )
             terms[Term.ROW] = float(batch * groups)
             terms[Term.STORE_BYTE] = 4.0 * sites * window * depth * groups
             return Class(("conv.narrow", "conv"), terms)
         terms[Term.ROW] = rows * groups * -(-depth // BLOCK)
-        terms[Term.STORE_BYTE] = 4.0 * sites * made * -(-depth // BLOCK)
+        terms[Term.STORE_BYTE] = 4.0 * sites * filters * -(-depth // BLOCK)
         return Class(("conv.grouped", "conv"), terms)
-    terms[Term.MAC] = sites * window * padded(made) * padded(depth)
+    terms[Term.MAC] = sites * window * padded(filters) * padded(depth)
     if depth >= BLOCK and depth % ALIGNMENT:
         terms[Term.MAC] = s.mac
         terms[Term.STORE_BYTE] = 4.0 * sites * window * depth
         return Class(("conv.plain", "conv"), terms)
     if depth < BLOCK:
-        terms[Term.MAC] = sites * window * padded(made) * depth
-        terms[Term.ROW] = rows * padded(made) / BLOCK
+        terms[Term.MAC] = sites * window * padded(filters) * depth
+        terms[Term.ROW] = rows * padded(filters) / BLOCK
         return Class(("conv.first", "conv"), terms)
     if sites == batch:
         return Class(("conv.vector", "conv"), terms)
     if window == 1:
-        terms[Term.STORE_BYTE] = 4.0 * sites * padded(made) * (-(-depth // POINTWISE_DEPTH) - 1)
+        terms[Term.STORE_BYTE] = 4.0 * sites * padded(filters) * (-(-depth // POINTWISE_DEPTH) - 1)
         name = "conv.pointwise" if problem.stride == 1 else ""
         return Class((name or "conv.pointwise.strided", "conv.pointwise", "conv"), terms)
-    terms[Term.STORE_BYTE] = 4.0 * sites * padded(made) * -(-depth // BLOCK)
-    terms[Term.ROW] = rows * -(-padded(made) // (4 * BLOCK)) * -(-depth // BLOCK)
+    terms[Term.STORE_BYTE] = 4.0 * sites * padded(filters) * -(-depth // BLOCK)
+    terms[Term.ROW] = rows * -(-padded(filters) // (4 * BLOCK)) * -(-depth // BLOCK)
     return Class(("conv.direct", "conv"), terms)
 
 
@@ -175,8 +177,8 @@ def _elementwise(s: Subject) -> Class:
         Term.ROW: spans if form != "same" else 0.0,
         **traffic(s.nbytes),
     }
-    own = (f"elementwise.{name}.{form}", f"elementwise.{name}", f"elementwise.{form}")
-    return Class((*own, "elementwise", "memory"), terms)
+    names = (f"elementwise.{name}.{form}", f"elementwise.{name}", f"elementwise.{form}")
+    return Class((*names, "elementwise", "memory"), terms)
 
 
 def broadcast(s: Subject) -> tuple[str, float]:
@@ -227,16 +229,16 @@ def reduced(before: tuple[int, ...], after: tuple[int, ...]) -> str:
 
     Where two axes could be the reduced one, it is the later.
     """
-    found = ""
+    pattern = ""
     left = list(after)
     for i, extent in enumerate(before):
         is_kept = bool(left) and left[0] == extent and len(left) <= len(before) - i
         if is_kept or (left and left[0] == 1 and len(left) == len(before) - i):
             left.pop(0)
         letter = "k" if is_kept else "r"
-        if extent > 1 and not found.endswith(letter):
-            found += letter
-    return found or "k"
+        if extent > 1 and not pattern.endswith(letter):
+            pattern += letter
+    return pattern or "k"
 
 
 def _softmax(s: Subject) -> Class:
@@ -254,12 +256,13 @@ def _reduction(s: Subject) -> Class:
 def _pool(s: Subject) -> Class:
     x, y = s.operand(0), s.result
     window = math.prod(s.attributes.get("kernel_shape", (1,)))
-    made = float(y.numel) if y is not None else 0.0
+    elements = float(y.numel) if y is not None else 0.0
     if s.op.startswith("global"):
-        window, made = 1, float(x.numel) if x is not None else 0.0
+        window, elements = 1, float(x.numel) if x is not None else 0.0
     mode = f".{s.words['mode']}" if "mode" in s.words else ""
     return Class(
-        (f"pool.{s.op}{mode}", "pool", "memory"), {Term.ELEMENT: made * window, **traffic(s.nbytes)}
+        (f"pool.{s.op}{mode}", "pool", "memory"),
+        {Term.ELEMENT: elements * window, **traffic(s.nbytes)},
     )
 
 
@@ -298,9 +301,9 @@ def _movement(s: Subject) -> Class:
             pattern, inner = permutation(x.shape, perm)
             terms[Term.ROW] = elements / max(inner, 1)
             form = "block" if inner > 1 else "scatter"
-            own = f"movement.{op}.{pattern}"
-            general = (own, f"movement.{op}.{form}", f"movement.{op}", "movement", "memory")
-            return Class((f"{own}.rank{len(perm)}", *general), terms)
+            name = f"movement.{op}.{pattern}"
+            general = (name, f"movement.{op}.{form}", f"movement.{op}", "movement", "memory")
+            return Class((f"{name}.rank{len(perm)}", *general), terms)
     terms[Term.ROW] = copies(s)
     return Class((f"movement.{op}", "movement", "memory"), terms)
 

@@ -52,10 +52,10 @@ def moved_bytes(kernels: Sequence[Kernel], runtime: Runtime, env: Mapping[str, i
         if takes:
             blocked.update(k.writes)
     maker = {v: i for i, k in enumerate(kernels) for v in k.writes}
-    found = [0.0] * len(kernels)
+    nbytes = [0.0] * len(kernels)
     for v in blocked:
         if v in outputs:
-            found[maker[v]] += size(v, env)
+            nbytes[maker[v]] += size(v, env)
     done: set[tuple[Value, bool]] = {(v, True) for v in blocked & outputs}
     for i, k in enumerate(kernels):
         for v in k.reads:
@@ -64,8 +64,8 @@ def moved_bytes(kernels: Sequence[Kernel], runtime: Runtime, env: Mapping[str, i
             if is_blocked == wants or v.weight is not None or (v, is_blocked) in done:
                 continue
             done.add((v, is_blocked))
-            found[maker.get(v, i)] += size(v, env)
-    return found
+            nbytes[maker.get(v, i)] += size(v, env)
+    return nbytes
 
 
 def size(v: Value, env: Mapping[str, int]) -> float:
@@ -77,26 +77,34 @@ def size(v: Value, env: Mapping[str, int]) -> float:
 def accepts(kernel: Kernel, blocked: set[Value]) -> bool:
     """Whether a kernel works on blocks."""
     node = kernel.anchor
-    own = [v for v in kernel.reads if v.weight is None]
+    activations = [v for v in kernel.reads if v.weight is None]
     if kernel.pattern in _UNITS:
-        return len(own) == 1 and own[0] in blocked
+        return len(activations) == 1 and activations[0] in blocked
     match node.op:
         case Op(mnemonic="conv"):
             return is_blocked_conv(kernel)
         case Op(mnemonic=name) if name in _POOLS:
-            return len(own) == 1 and channels(own[0]) % BLOCK == 0 and len(node.results) == 1
+            return (
+                len(activations) == 1
+                and channels(activations[0]) % BLOCK == 0
+                and len(node.results) == 1
+            )
         case Op(mnemonic=name) if name in _PASSING:
-            return bool(own) and own[0] in blocked
+            return bool(activations) and activations[0] in blocked
         case Op(mnemonic=name) if name in _JOINING:
-            shapes = {v.type.shape for v in own if isinstance(v.type, TensorType)}
-            return len(own) == len(node.inputs) and len(shapes) == 1 and blocked.issuperset(own)
+            shapes = {v.type.shape for v in activations if isinstance(v.type, TensorType)}
+            return (
+                len(activations) == len(node.inputs)
+                and len(shapes) == 1
+                and blocked.issuperset(activations)
+            )
         case Concat(axis=1):
-            aligned = all(channels(v) % BLOCK == 0 for v in own)
-            return aligned and blocked.issuperset(own)
+            aligned = all(channels(v) % BLOCK == 0 for v in activations)
+            return aligned and blocked.issuperset(activations)
         case Resize(mode="nearest", coordinate_transformation_mode=form):
-            return own[0] in blocked and form == "asymmetric"
+            return activations[0] in blocked and form == "asymmetric"
         case Resize() | Upsample():
-            return own[0] in blocked
+            return activations[0] in blocked
         case _:
             return False
 
@@ -126,13 +134,13 @@ def is_blocked_conv(kernel: Kernel) -> bool:
         return False
     if kernel.mac_dtype is not DType.F32 or len(problem.extents) != 2:
         return False
-    made, depth = problem.out_channels, problem.depth
-    if not isinstance(made, int) or not isinstance(depth, int):
+    filters, depth = problem.out_channels, problem.depth
+    if not isinstance(filters, int) or not isinstance(depth, int):
         return False
     if problem.groups == 1:
         return depth < BLOCK or depth % ALIGNMENT == 0
-    if made % ALIGNMENT:
+    if filters % ALIGNMENT:
         return False
-    if problem.is_depthwise and made == problem.groups:
+    if problem.is_depthwise and filters == problem.groups:
         return True
-    return depth % BLOCK == 0 and (made // problem.groups) % BLOCK == 0
+    return depth % BLOCK == 0 and (filters // problem.groups) % BLOCK == 0

@@ -54,10 +54,10 @@ class Matmul(KernelClass):
 
     def scale_s(self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol) -> Array:
         """Waves of tiles, the quantisation of the input, and the launch of an eager call."""
-        found = _tiling(rows, dtype, sheet).total_s + _quantise_s(rows, dtype, sheet)
+        time_s = _tiling(rows, dtype, sheet).total_s + _quantise_s(rows, dtype, sheet)
         if protocol is Protocol.EAGER:
-            found = found + physics.latency_s(protocol, sheet)
-        return found
+            time_s = time_s + physics.latency_s(protocol, sheet)
+        return time_s
 
     def category(
         self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol
@@ -68,13 +68,13 @@ class Matmul(KernelClass):
             name = "half without bf16, profiled" if dtype == "f16" else "half, profiled"
         elif bits_of(dtype) <= 8:
             name = "eight bits" if bits_of(dtype) == 8 else "four bits"
-        found = np.full(len(rows["m"]), self.categories.index(name), np.intp)
+        index = np.full(len(rows["m"]), self.categories.index(name), np.intp)
         if name == "eight bits":
-            found[rows["scale_block"] > 1] = self.categories.index("eight bits in blocks")
+            index[rows["scale_block"] > 1] = self.categories.index("eight bits in blocks")
         if dtype in ("i8", "u8"):
-            found[:] = self.categories.index("integer weights")
-        found[rows["weight_bits"] > 0] = self.categories.index("integer weights")
-        return found
+            index[:] = self.categories.index("integer weights")
+        index[rows["weight_bits"] > 0] = self.categories.index("integer weights")
+        return index
 
     def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
         """Tiles and waves, work against caches, and the balance of arithmetic and traffic."""
@@ -86,7 +86,7 @@ class Matmul(KernelClass):
         compute_s = 2 * batch * m * n * k / physics.matrix_flop_per_s(dtype, sheet)
         device_s = (x_bytes + w_bytes + y_bytes) / sheet.device_bytes_per_s
         l2 = max(sheet.l2_bytes, 1.0)
-        found = {
+        columns = {
             "log_m": log(m),
             "log_n": log(n),
             "log_k": log(k),
@@ -115,9 +115,9 @@ class Matmul(KernelClass):
         for height, width in TILES:
             tiles = batch * np.ceil(m / height) * np.ceil(n / width)
             slots = np.ceil(tiles / sheet.sm_count) * sheet.sm_count
-            found[f"fill_{height}x{width}"] = batch * m * n / (slots * height * width)
+            columns[f"fill_{height}x{width}"] = batch * m * n / (slots * height * width)
         x_bits, w_bits, _ = bits(rows, dtype)
-        return found | {
+        return columns | {
             "element_bits": bits_of(dtype) * ones,
             "input_bits": x_bits,
             "weight_bits": w_bits,
@@ -135,10 +135,10 @@ class Matmul(KernelClass):
 
 def bits(rows: Columns, dtype: str) -> tuple[Array, Array, Array]:
     """Bits an element of input, weights and output."""
-    own = bits_of(dtype)
-    x_bits = np.where(rows["input_bits"] > 0, rows["input_bits"], own)
-    w_bits = np.where(rows["weight_bits"] > 0, rows["weight_bits"], own)
-    y_bits = np.where(rows["output_bits"] > 0, rows["output_bits"], max(own, 16))
+    computed = bits_of(dtype)
+    x_bits = np.where(rows["input_bits"] > 0, rows["input_bits"], computed)
+    w_bits = np.where(rows["weight_bits"] > 0, rows["weight_bits"], computed)
+    y_bits = np.where(rows["output_bits"] > 0, rows["output_bits"], max(computed, 16))
     return x_bits, w_bits, y_bits
 
 
@@ -150,22 +150,22 @@ def _bytes(rows: Columns, dtype: str) -> tuple[Array, Array, Array]:
 
 def _tiling(rows: Columns, dtype: str, sheet: Sheet) -> tiling.Tiling:
     x_bytes, w_bytes, y_bytes = _bytes(rows, dtype)
-    own = float(bits_of(dtype))
+    computed = float(bits_of(dtype))
     _, w_bits, _ = bits(rows, dtype)
     product = tiling.Product(
         rows["m"], rows["n"], rows["k"], rows["batch"],
-        x_bytes, w_bytes, y_bytes, np.full_like(x_bytes, own), w_bits,
+        x_bytes, w_bytes, y_bytes, np.full_like(x_bytes, computed), w_bits,
     )  # fmt: skip
     return tiling.estimate(product, physics.matrix_flop_per_s(dtype, sheet), sheet)
 
 
 def _quantise_s(rows: Columns, dtype: str, sheet: Sheet) -> Array:
     """A kernel before the product that reads the input and writes it narrower."""
-    own = bits_of(dtype)
+    computed = bits_of(dtype)
     x_bits, _, _ = bits(rows, dtype)
-    nbytes = rows["batch"] * rows["m"] * rows["k"] * (x_bits + own) / 8
+    nbytes = rows["batch"] * rows["m"] * rows["k"] * (x_bits + computed) / 8
     beyond = np.clip(nbytes / max(sheet.l2_bytes, 1.0) - 0.5, 0, 1)
     rate = beyond * sheet.device_bytes_per_s + (1 - beyond) * sheet.l2_bytes_per_s / 4
     latency_s = (tiling.LATENCY_S + tiling.LATENCY_CLOCKS / sheet.clock_hz) / 2
-    found: Array = np.where(x_bits > own, latency_s + nbytes / rate, 0.0)
-    return found
+    time_s: Array = np.where(x_bits > computed, latency_s + nbytes / rate, 0.0)
+    return time_s

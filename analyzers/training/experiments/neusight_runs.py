@@ -73,19 +73,19 @@ class Runs(Experiment):
         except MissingExtraError as error:
             say(f"{self.name}: left out, {error}")
             return
-        found: dict[tuple[str, str], list[tuple[float, ...]]] = {}
+        by_slice: dict[tuple[str, str], list[tuple[float, ...]]] = {}
         for mode in GOALS:
-            own = [one for one in runs if one.mode == mode]
-            say(f"correlation of products, {TITLES[mode]}: {correlation(own)}")
+            of_mode = [run for run in runs if run.mode == mode]
+            say(f"correlation of products, {TITLES[mode]}: {correlation(of_mode)}")
             by_others = {
-                name: correlation(one for one in own if one.model != name)
-                for name in {one.model for one in own}
+                name: correlation(run for run in of_mode if run.model != name)
+                for name in {run.model for run in of_mode}
             }
-            for one in own:
-                line = one.line(by_others[one.model])
-                for key in ((mode, ""), ("", ""), (mode, one.device)):
-                    found.setdefault(key, []).append(line)
-        for (mode, device), lines in sorted(found.items(), key=lambda item: item[0][::-1]):
+            for run in of_mode:
+                line = run.line(by_others[run.model])
+                for key in ((mode, ""), ("", ""), (mode, run.device)):
+                    by_slice.setdefault(key, []).append(line)
+        for (mode, device), lines in sorted(by_slice.items(), key=lambda item: item[0][::-1]):
             yield figure(mode, device, lines)
 
 
@@ -123,10 +123,10 @@ def correlation(runs: Iterable[Timed]) -> float:
 
 def timed(row: Any, say: Say) -> Timed:
     """One label, built and predicted."""
-    made, measured_s = run(row), row.e2e_latency_ms * 1e-3
-    ratio = made.whole.time_s / measured_s
+    table, measured_s = run(row), row.e2e_latency_ms * 1e-3
+    ratio = table.whole.time_s / measured_s
     say(f"{row.device} {row.model} {row.mode} {row.batch} x {row.seq_len}: {ratio:.3f}")
-    return Timed(str(row.device), str(row.model), str(row.mode), measured_s, made)
+    return Timed(str(row.device), str(row.model), str(row.mode), measured_s, table)
 
 
 def run(row: Any) -> Run:

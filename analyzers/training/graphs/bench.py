@@ -110,28 +110,29 @@ def fitted(name: str, fold: Fold, quantity: Quantity, budget: Budget, say: Say) 
 
 def learned(name: str, fold: Fold, quantity: Quantity, budget: Budget, say: Say) -> GraphPredictor:
     """A predictor trained without what a fold tests, with its interval."""
-    made = predictor(name, quantity)
-    made.fit(fold.train, fold.validation, replace(budget, seed=fold.seed), say)
-    made.calibrate(fold.validation)
-    return made
+    model = predictor(name, quantity)
+    model.fit(fold.train, fold.validation, replace(budget, seed=fold.seed), say)
+    model.calibrate(fold.validation)
+    return model
 
 
-def adapted(made: GraphPredictor, fold: Fold) -> GraphPredictor:
+def adapted(model: GraphPredictor, fold: Fold) -> GraphPredictor:
     """The same, or a copy that knows a few rows of a new machine."""
     if not len(fold.few):
-        return made
-    copied = copy.deepcopy(made)
+        return model
+    copied = copy.deepcopy(model)
     copied.adapt(fold.few)
     return copied
 
 
-def scored(made: GraphPredictor, fold: Fold, *, fit_s: float) -> Scored:
+def scored(model: GraphPredictor, fold: Fold, *, fit_s: float) -> Scored:
     """Estimates of what a fold tests."""
     start = time.perf_counter()
-    found = made.estimates(fold.test)
+    estimates = model.estimates(fold.test)
     row_s = (time.perf_counter() - start) / max(len(fold.test), 1)
     return Scored(
-        fold, fold.test.rows, fold.test.values(made.quantity), found.value, found.low, found.high,
+        fold, fold.test.rows, fold.test.values(model.quantity),
+        estimates.value, estimates.low, estimates.high,
         fit_s, row_s,
     )  # fmt: skip
 
@@ -140,11 +141,11 @@ def trained(
     name: str, fold: Fold, quantity: Quantity, budget: Budget, say: Say
 ) -> tuple[GraphPredictor, dict[str, float]]:
     """A predictor and what its card says of the tested rows."""
-    made = fitted(name, fold, quantity, budget, say)
-    one = scored(made, fold, fit_s=0.0)
-    line = next(iter(figures(name, [one])))
+    model = fitted(name, fold, quantity, budget, say)
+    score = scored(model, fold, fit_s=0.0)
+    line = next(iter(figures(name, [score])))
     names = ("rows", "mape", "median", "within_5", "within_10", "tau", "coverage")
-    return made, {n: float(getattr(line, n)) for n in names}
+    return model, {n: float(getattr(line, n)) for n in names}
 
 
 def evaluate(
@@ -160,7 +161,7 @@ def evaluate(
     say: Say = lambda _: None,
 ) -> list[Scored]:
     """Every fold of a protocol, trained with a share of the architectures it could."""
-    found: list[Scored] = []
+    scores: list[Scored] = []
     last: tuple[Measurements, GraphPredictor, float] | None = None
     for fold in folds(data.measured(quantity), protocol, seeds, samples):
         if not len(fold.train) or not len(fold.test):
@@ -173,32 +174,32 @@ def evaluate(
             given = replace(given, folder=Path(given.folder) / place)
         if last is None or last[0] is not fold.train:
             start = time.perf_counter()
-            made = learned(name, thinned(fold, share), quantity, given, say)
-            last = fold.train, made, time.perf_counter() - start
-        found.append(scored(adapted(last[1], fold), fold, fit_s=last[2]))
-        error = mean_error(found[-1])
+            model = learned(name, thinned(fold, share), quantity, given, say)
+            last = fold.train, model, time.perf_counter() - start
+        scores.append(scored(adapted(last[1], fold), fold, fit_s=last[2]))
+        error = mean_error(scores[-1])
         say(f"{name}, {protocol.value}, {fold.name}: {error:.1%} of {len(fold.test)} rows")
-    return found
+    return scores
 
 
-def mean_error(one: Scored) -> float:
+def mean_error(score: Scored) -> float:
     """Mean error of all rows of a fold."""
-    return float(np.abs(one.value / one.measured - 1).mean())
+    return float(np.abs(score.value / score.measured - 1).mean())
 
 
-def figures(name: str, found: Sequence[Scored]) -> Iterator[GraphFigure]:
+def figures(name: str, scores: Sequence[Scored]) -> Iterator[GraphFigure]:
     """One for each slice that has rows: all, inference, then each mode and machine, and family."""
-    for part, which in slices(found).items():
-        line = _figure(name, part, which, found)
+    for part, which in slices(scores).items():
+        line = _figure(name, part, which, scores)
         if line is not None:
             yield line
 
 
-def slices(found: Sequence[Scored]) -> Mapping[str, Callable[[GraphRow], bool]]:
+def slices(scores: Sequence[Scored]) -> Mapping[str, Callable[[GraphRow], bool]]:
     """The slices by name: batches where there are several, then modes with their machines."""
-    rows = [r for one in found for r in one.rows]
+    rows = [r for score in scores for r in score.rows]
     batches = sorted({r.batch for r in rows}) if at_several_batches(rows) else []
-    pairs = sorted({(r.part, r.target) for one in found for r in one.rows})
+    pairs = sorted({(r.part, r.target) for score in scores for r in score.rows})
 
     def of(part: str, target: str) -> Callable[[GraphRow], bool]:
         return lambda r: r.part == part and r.target == target
@@ -213,11 +214,11 @@ def slices(found: Sequence[Scored]) -> Mapping[str, Callable[[GraphRow], bool]]:
     }
 
 
-def by_family(name: str, found: Sequence[Scored], least: int = 20) -> list[GraphFigure]:
+def by_family(name: str, scores: Sequence[Scored], least: int = 20) -> list[GraphFigure]:
     """Figures of families with enough rows, worst first."""
-    names = sorted({family(r.architecture) for one in found for r in one.rows})
+    names = sorted({family(r.architecture) for score in scores for r in score.rows})
     lines = [
-        _figure(name, n, lambda r, n=n: family(r.architecture) == n, found)  # type: ignore[misc]
+        _figure(name, n, lambda r, n=n: family(r.architecture) == n, scores)  # type: ignore[misc]
         for n in names
     ]
     chosen = [replace(x, is_family=True) for x in lines if x and x.rows >= least]
@@ -225,26 +226,26 @@ def by_family(name: str, found: Sequence[Scored], least: int = 20) -> list[Graph
 
 
 def _figure(
-    name: str, part: str, which: Callable[[GraphRow], bool], found: Sequence[Scored]
+    name: str, part: str, which: Callable[[GraphRow], bool], scores: Sequence[Scored]
 ) -> GraphFigure | None:
     errors, squares, taus, inside = [], [], [], []
-    for one in found:
-        mask = np.array([which(r) for r in one.rows], np.bool_)
+    for score in scores:
+        mask = np.array([which(r) for r in score.rows], np.bool_)
         if not mask.any():
             continue
-        errors.append(np.abs(one.value / one.measured - 1)[mask])
-        squares.append(((one.value - one.measured) ** 2)[mask])
-        taus.append(rank_agreement([r for r, m in zip(one.rows, mask, strict=True) if m],
-                                   one.measured[mask], one.value[mask]))  # fmt: skip
-        inside.append(((one.measured >= one.low) & (one.measured <= one.high))[mask])
+        errors.append(np.abs(score.value / score.measured - 1)[mask])
+        squares.append(((score.value - score.measured) ** 2)[mask])
+        taus.append(rank_agreement([r for r, m in zip(score.rows, mask, strict=True) if m],
+                                   score.measured[mask], score.value[mask]))  # fmt: skip
+        inside.append(((score.measured >= score.low) & (score.measured <= score.high))[mask])
     if not errors:
         return None
     joined = np.concatenate(errors)
     means = [float(e.mean()) for e in errors]
-    has_intervals = any(np.isfinite(one.low).any() for one in found)
-    protocol = found[0].fold.protocol
+    has_intervals = any(np.isfinite(score.low).any() for score in scores)
+    protocol = scores[0].fold.protocol
     return GraphFigure(
-        found[0].fold.test.dataset,
+        scores[0].fold.test.dataset,
         name,
         protocol.value,
         part,
@@ -258,9 +259,9 @@ def _figure(
         float((joined <= 0.10).mean()),
         float(np.nanmean(taus)) if np.isfinite(taus).any() else float("nan"),
         float(np.concatenate(inside).mean()) if has_intervals else float("nan"),
-        float(np.mean([one.fit_s for one in found])),
-        float(np.mean([one.row_s for one in found])),
-        GOALS.get((protocol, part)) if found[0].fold.test.dataset == "timm" else None,
+        float(np.mean([score.fit_s for score in scores])),
+        float(np.mean([score.row_s for score in scores])),
+        GOALS.get((protocol, part)) if scores[0].fold.test.dataset == "timm" else None,
     )
 
 
@@ -275,13 +276,13 @@ def rank_agreement(rows: Sequence[GraphRow], measured: Array, value: Array) -> f
         key = (row.target, row.setting, row.batch if by_batch else 0)
         groups.setdefault(key, []).append(i)
     batch = np.array([r.batch for r in rows], np.float64)
-    found = [
+    agreements = [
         (len(g), kendall_tau((measured / batch)[g], (value / batch)[g]))
         for g in groups.values()
         if len(g) > 2
     ]
-    weight = sum(n for n, tau in found if tau == tau)
-    return sum(n * tau for n, tau in found if tau == tau) / weight if weight else float("nan")
+    weight = sum(n for n, tau in agreements if tau == tau)
+    return sum(n * tau for n, tau in agreements if tau == tau) / weight if weight else float("nan")
 
 
 def kendall_tau(a: Array, b: Array) -> float:
@@ -330,7 +331,7 @@ def evaluated(
         samples: rows of a new machine that a transfer sees.
         say: is told what is trained.
     """
-    found: list[GraphFigure] = []
+    rows: list[GraphFigure] = []
     for protocol in protocols:
         for name in names:
             for share in shares:
@@ -340,5 +341,5 @@ def evaluated(
                     samples=samples, say=say,
                 )  # fmt: skip
                 lines = [*figures(name, done), *(by_family(name, done) if families else ())]
-                found += [replace(line, share=share) for line in lines]
-    return found
+                rows += [replace(line, share=share) for line in lines]
+    return rows
