@@ -22,24 +22,24 @@ def _limit(row: Row) -> str:
     return row.verdict.limits[0].title if row.verdict.limits else ""
 
 
-def document(found: Comparison, *, has_bars: bool = False) -> Document:
+def document(comparison: Comparison, *, has_bars: bool = False) -> Document:
     """The rows as a table, and what is to be said of them.
 
     Args:
-        found: the comparison.
+        comparison: the comparison.
         has_bars: whether times are drawn as bars too, for text.
     """
-    parts: list[Part] = [table(found, has_bars=has_bars)]
-    parts += [Note(text, is_warning) for text, is_warning in notes(found)]
-    return Document(title(found), (Section("compare", "machines side by side", tuple(parts)),))
+    parts: list[Part] = [table(comparison, has_bars=has_bars)]
+    parts += [Note(text, is_warning) for text, is_warning in notes(comparison)]
+    return Document(title(comparison), (Section("compare", "machines side by side", tuple(parts)),))
 
 
-def title(found: Comparison) -> str:
+def title(comparison: Comparison) -> str:
     """What is compared, in one line."""
-    first = found.rows[0]
-    models = list(dict.fromkeys(r.verdict.model for r in found.rows))
-    targets = len({r.verdict.target for r in found.rows})
-    ways = list(dict.fromkeys(way(r) for r in found.rows))
+    first = comparison.rows[0]
+    models = list(dict.fromkeys(r.verdict.model for r in comparison.rows))
+    targets = len({r.verdict.target for r in comparison.rows})
+    ways = list(dict.fromkeys(way(r) for r in comparison.rows))
     sizes = "".join(f", {name} = {size}" for name, size in first.sizes.items())
     if len(models) > 1:
         sizes = ""
@@ -53,17 +53,20 @@ def way(row: Row) -> str:
     return f"{row.runtime}, {row.dtype}" if row.dtype else row.runtime
 
 
-def table(found: Comparison, *, has_bars: bool = False) -> Table:
+def table(comparison: Comparison, *, has_bars: bool = False) -> Table:
     """One line a row; what is the same in all of them, or known of none, is left out."""
-    shown = list(columns(found, has_bars=has_bars))
+    shown = list(columns(comparison, has_bars=has_bars))
     return Table(
-        tuple(c for c, _ in shown), tuple(tuple(cell(r) for _, cell in shown) for r in found.rows)
+        tuple(c for c, _ in shown),
+        tuple(tuple(cell(r) for _, cell in shown) for r in comparison.rows),
     )
 
 
-def columns(found: Comparison, *, has_bars: bool) -> Iterator[tuple[Column, Callable[[Row], Cell]]]:
+def columns(
+    comparison: Comparison, *, has_bars: bool
+) -> Iterator[tuple[Column, Callable[[Row], Cell]]]:
     """Each column with the cell of a row."""
-    rows = found.rows
+    rows = comparison.rows
     longest_s = max((r.time_s for r in rows), default=0.0)
     if _differ(rows, lambda r: r.verdict.model):
         yield Column("model", "model", is_name=True), lambda r: r.verdict.model
@@ -72,11 +75,11 @@ def columns(found: Comparison, *, has_bars: bool) -> Iterator[tuple[Column, Call
         yield Column("runtime", "runtime"), lambda r: r.runtime
     if _differ(rows, lambda r: r.dtype):
         yield Column("dtype", "type"), lambda r: r.dtype or "as stored"
-    time = "expected" if found.is_predicted else "sustained"
+    time = "expected" if comparison.is_predicted else "sustained"
     yield Column("time_s", time), lambda r: Amount(r.time_s, Unit.SECOND)
     if has_bars:
         yield Column("bar", ""), lambda r: bar(r.time_s, longest_s)
-    if found.is_predicted:
+    if comparison.is_predicted:
         yield Column("interval", "nine in ten", is_spare=True), interval
     yield (
         Column("floor_s", "at best", is_spare=True),
@@ -88,13 +91,13 @@ def columns(found: Comparison, *, has_bars: bool) -> Iterator[tuple[Column, Call
     if any(r.energy_j is not None for r in rows):
         yield Column("energy_j", "energy"), lambda r: Amount(r.energy_j, Unit.JOULE)
     yield Column("memory_bytes", "memory", is_spare=True), memory
-    if found.slo_s is not None:
-        limit_s = found.slo_s
+    if comparison.slo_s is not None:
+        limit_s = comparison.slo_s
         name = f"in {quantity(limit_s, Unit.SECOND)}"
         yield Column("in_time", name), lambda r: r.standing(limit_s).value
     if any(r.price is not None for r in rows):
-        yield Column("price", f"{found.currency or 'price'}/million".strip()), price
-    if found.is_predicted:
+        yield Column("price", f"{comparison.currency or 'price'}/million".strip()), price
+    if comparison.is_predicted:
         yield Column("confidence", "confidence", is_spare=True), _grade
     yield Column("limited_by", "limited by", is_spare=True), _limit
 
@@ -133,26 +136,26 @@ def bar(value: float, longest: float) -> str:
     return "█" * whole + (EIGHTHS[part - 1] if part else "")
 
 
-def notes(found: Comparison) -> Iterator[tuple[str, bool]]:
+def notes(comparison: Comparison) -> Iterator[tuple[str, bool]]:
     """What must be said beside the table, and whether it must not be missed."""
-    assumed = {n: s for r in found.rows for n, s in r.sizes.items() if n not in r.given}
+    assumed = {n: s for r in comparison.rows for n, s in r.sizes.items() if n not in r.given}
     if assumed:
         sizes = ", ".join(f"{name} = {size}" for name, size in assumed.items())
         yield f"assumed, set with --batch, --seq and --dim: {sizes}", False
-    if found.slo_s is not None:
-        limit = quantity(found.slo_s, Unit.SECOND)
-        if not found.holds:
+    if comparison.slo_s is not None:
+        limit = quantity(comparison.slo_s, Unit.SECOND)
+        if not comparison.holds:
             yield f"no row is expected to take {limit} or less", True
-        elif any(r.standing(found.slo_s) is Standing.LIKELY for r in found.rows):
+        elif any(r.standing(comparison.slo_s) is Standing.LIKELY for r in comparison.rows):
             words = f"the expected time is within {limit}, the slowest of nine in ten is not"
             yield f"likely: {words}", False
-    priced = {r.verdict.target: r.price for r in found.rows if r.price is not None}
+    priced = {r.verdict.target: r.price for r in comparison.rows if r.price is not None}
     for p in dict.fromkeys(priced.values()):
         targets = ", ".join(t for t, other in priced.items() if other == p)
         yield f"{p.per_hour:g} {p.currency} an hour for {targets}: {p.source}, {p.date}", False
     if priced:
-        items = found.rows[0].verdict.throughput.item.value
+        items = comparison.rows[0].verdict.throughput.item.value
         yield f"the price is of a million {items} on a machine that is never idle", False
-    if found.order is Order.GIVEN or len(found.rows) < 2:
+    if comparison.order is Order.GIVEN or len(comparison.rows) < 2:
         return
-    yield f"sorted by {found.order.value}; what does not fit comes last", False
+    yield f"sorted by {comparison.order.value}; what does not fit comes last", False

@@ -40,11 +40,11 @@ def align(old: Graph, new: Graph, old_side: Side, new_side: Side) -> Alignment:
     (3) neighbours of pairs that read or are read in the same place; (4) in the gaps between
     pairs, the ordered pairing with the best score.
     """
-    found = Matching(wiring(old), wiring(new), Labels(old_side), Labels(new_side))
-    found.run()
-    pairs = [(found.old.nodes[i], found.new.nodes[j]) for i, j in found.by_new()]
-    removed = [n for i, n in enumerate(found.old.nodes) if i not in found.of_old]
-    added = [n for j, n in enumerate(found.new.nodes) if j not in found.of_new]
+    matching = Matching(wiring(old), wiring(new), Labels(old_side), Labels(new_side))
+    matching.run()
+    pairs = [(matching.old.nodes[i], matching.new.nodes[j]) for i, j in matching.by_new()]
+    removed = [n for i, n in enumerate(matching.old.nodes) if i not in matching.of_old]
+    added = [n for j, n in enumerate(matching.new.nodes) if j not in matching.of_new]
     for a, b in list(pairs):
         for left, right in zip(a.regions, b.regions, strict=False):
             inner = align(left, right, old_side, new_side)
@@ -112,8 +112,8 @@ class Matching:
             if i in place_old and j in place_new:
                 inner.pair(place_old[i], place_new[j])
         levels = [
-            ([one(n) for n in left.nodes], [two(n) for n in right.nodes])
-            for one, two in (
+            ([of_old(n) for n in left.nodes], [of_new(n) for n in right.nodes])
+            for of_old, of_new in (
                 (self.left.product, self.right.product),
                 (self.left.size, self.right.size),
                 (self.left.kind, self.right.kind),
@@ -169,15 +169,15 @@ class Matching:
         waiting = list(self.of_old.items())
         while waiting:
             i, j = waiting.pop()
-            found: list[tuple[int, int]] = []
+            pairs: list[tuple[int, int]] = []
             if self.old.is_ordered:
-                found += only(
+                pairs += only(
                     fed_by(self.old, i, old, self.of_old), fed_by(self.new, j, new, self.of_new)
                 )
             left = [((old[u], slot), u) for u, slot in self.old.after[i] if u not in self.of_old]
             right = [((new[u], slot), u) for u, slot in self.new.after[j] if u not in self.of_new]
-            found += only(left, right)
-            waiting += [pair for pair in found if self.pair(*pair)]
+            pairs += only(left, right)
+            waiting += [pair for pair in pairs if self.pair(*pair)]
 
     def fill(self, score: Callable[[int, int], float]) -> None:
         """Pair what is left between pairs that keep their order."""
@@ -223,17 +223,17 @@ def colour(
     With ``back`` everything behind it. Numbers of one ``memo`` compare between graphs.
     """
     count = len(graph.nodes)
-    found = [OUTSIDE] * count
+    colours = [OUTSIDE] * count
     for k in range(count - 1, -1, -1) if back else range(count):
         near: Sequence[object]
         if back:
-            near = sorted([(found[u], slot) for u, slot in graph.after[k]])
+            near = sorted([(colours[u], slot) for u, slot in graph.after[k]])
         else:
-            makers = [found[p] if p != OUTSIDE else OUTSIDE for p in graph.before[k]]
+            makers = [colours[p] if p != OUTSIDE else OUTSIDE for p in graph.before[k]]
             near = makers if graph.is_ordered and not is_commutative(graph, k) else sorted(makers)
         key = (back, labels[k], tuple(near))
-        found[k] = memo.setdefault(key, len(memo))
-    return found
+        colours[k] = memo.setdefault(key, len(memo))
+    return colours
 
 
 def is_commutative(graph: Wiring, k: int) -> bool:
@@ -268,9 +268,9 @@ def only(
 
 def grouped(items: Iterable[tuple[Hashable, int]]) -> dict[Hashable, list[int]]:
     """Numbers by key, each once and in order."""
-    found: dict[Hashable, list[int]] = {}
+    groups: dict[Hashable, list[int]] = {}
     for key, number in items:
-        numbers = found.setdefault(key, [])
+        numbers = groups.setdefault(key, [])
         if number not in numbers:
             numbers.append(number)
-    return found
+    return groups

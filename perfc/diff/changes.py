@@ -46,9 +46,9 @@ class Change:
     @property
     def node(self) -> Node:
         """The node after, or before where there is none after."""
-        found = self.new or self.old
-        assert found is not None
-        return found
+        node = self.new or self.old
+        assert node is not None
+        return node
 
     @property
     def op_type(self) -> str:
@@ -66,7 +66,7 @@ CONVERSIONS = frozenset({"cast", "cast_like", "quantize_linear", "dequantize_lin
 
 def changes(alignment: Alignment, left: Labels, right: Labels) -> list[Change]:
     """Every node that is not as it was: pairs in the new order, then removed ones, then added."""
-    found: list[Change] = []
+    all_changes: list[Change] = []
     differ = {b: (a, left, right) for a, b in alignment.pairs if left.strict(a) != right.strict(b)}
     made_new = {v for b in differ for v in b.results} | {
         v for n in alignment.added for v in n.results
@@ -76,10 +76,10 @@ def changes(alignment: Alignment, left: Labels, right: Labels) -> list[Change]:
         details = tuple(_details(old, new, left, right))
         if details:
             carried = is_carried(old, new, left, right, made_new, gone)
-            found.append(Change(Status.CHANGED, old, new, details, carried))
-    found += [Change(Status.REMOVED, n, None) for n in alignment.removed]
-    found += [Change(Status.ADDED, None, n, _made(n, right)) for n in alignment.added]
-    return found
+            all_changes.append(Change(Status.CHANGED, old, new, details, carried))
+    all_changes += [Change(Status.REMOVED, n, None) for n in alignment.removed]
+    all_changes += [Change(Status.ADDED, None, n, _made(n, right)) for n in alignment.added]
+    return all_changes
 
 
 def is_carried(
@@ -106,12 +106,12 @@ def is_carried(
         return False
     before = _extents(left, [a for a, _ in moved])
     after = _extents(right, [b for _, b in moved])
-    own = [
+    changed = [
         (f, x, y)
         for f, x, y in _attributes(old, new)
         if not (isinstance(x, int) and x in before and isinstance(y, int) and y in after)
     ]
-    return old.op.mnemonic == new.op.mnemonic and not own and not _wider(old, new, left, right)
+    return old.op.mnemonic == new.op.mnemonic and not changed and not _wider(old, new, left, right)
 
 
 def _wider(old: Node, new: Node, left: Labels, right: Labels) -> bool:
@@ -136,14 +136,14 @@ def _axis(label: object, axis: int) -> object:
 
 
 def _extents(labels: Labels, values: Sequence[Value]) -> set[int]:
-    found: set[int] = set()
+    numbers: set[int] = set()
     for v in values:
         match labels.type(v.type):
             case (_, tuple(extents)):
-                found.update(extents)
+                numbers.update(extents)
             case _:
                 pass
-    return found
+    return numbers
 
 
 def _attributes(old: Node, new: Node) -> Iterator[tuple[str, object, object]]:
@@ -202,7 +202,7 @@ class Edit:
 
 
 def edits(
-    found: Sequence[Change], alignment: Alignment, order: Mapping[Node, int]
+    changed: Sequence[Change], alignment: Alignment, order: Mapping[Node, int]
 ) -> tuple[Edit, ...]:
     """Changes grouped by cause: what follows from another change is part of it.
 
@@ -210,20 +210,20 @@ def edits(
     removed side by side, or one in place of the other, are one edit. Casts and quantisations are
     there for what reads them, so that is the edit's head.
     """
-    return Causes(found, alignment, order).edits()
+    return Causes(changed, alignment, order).edits()
 
 
 class Causes:
     """Unites changes with their causes."""
 
     def __init__(
-        self, found: Sequence[Change], alignment: Alignment, order: Mapping[Node, int]
+        self, changed: Sequence[Change], alignment: Alignment, order: Mapping[Node, int]
     ) -> None:
-        self.found = found
+        self.changed = changed
         self.order = order
-        self.parent = list(range(len(found)))
-        self.by_new = {c.new: k for k, c in enumerate(found) if c.new is not None}
-        self.by_old = {c.old: k for k, c in enumerate(found) if c.old is not None}
+        self.parent = list(range(len(changed)))
+        self.by_new = {c.new: k for k, c in enumerate(changed) if c.new is not None}
+        self.by_old = {c.old: k for k, c in enumerate(changed) if c.old is not None}
         self.new_of = dict(alignment.pairs)
         self.made: dict[Value, Node] = {}
         for a, b in alignment.pairs:
@@ -253,9 +253,9 @@ class Causes:
 
     def edits(self) -> tuple[Edit, ...]:
         """The groups, in execution order of their heads."""
-        for k, c in enumerate(self.found):
+        for k, c in enumerate(self.changed):
             for maker in self.makers(c.node):
-                other = self.found[maker]
+                other = self.changed[maker]
                 loose = c.status is not Status.CHANGED
                 if c.is_carried or (
                     loose
@@ -266,21 +266,21 @@ class Causes:
                         break
         self.replacements()
         groups: dict[int, list[Change]] = {}
-        for k, c in enumerate(self.found):
+        for k, c in enumerate(self.changed):
             groups.setdefault(self.root(k), []).append(c)
-        found = [Edit(self.head(g), tuple(g)) for g in groups.values()]
-        return tuple(sorted(found, key=lambda e: self.order.get(e.head.node, 0)))
+        edits = [Edit(self.head(g), tuple(g)) for g in groups.values()]
+        return tuple(sorted(edits, key=lambda e: self.order.get(e.head.node, 0)))
 
     def replacements(self) -> None:
         """Unite what was removed with what was added between the same neighbours."""
         removed: dict[Node, int] = {}
-        for k, c in enumerate(self.found):
+        for k, c in enumerate(self.changed):
             if c.status is Status.REMOVED and c.old is not None:
                 for v in c.old.inputs:
                     maker = self.made.get(v) if v is not None else None
                     if maker in self.new_of:
                         removed.setdefault(self.new_of[maker], k)
-        for k, c in enumerate(self.found):
+        for k, c in enumerate(self.changed):
             if c.status is Status.ADDED and c.new is not None:
                 for v in c.new.inputs:
                     maker = self.made.get(v) if v is not None else None
@@ -293,12 +293,12 @@ class Causes:
         Of a whole block added or removed it is the first product.
         """
         ordered = sorted(group, key=lambda c: self.order.get(c.node, 0))
-        own = [c for c in ordered if not c.is_carried]
-        plain = [c for c in own if c.node.op.mnemonic not in CONVERSIONS]
+        caused = [c for c in ordered if not c.is_carried]
+        plain = [c for c in caused if c.node.op.mnemonic not in CONVERSIONS]
         if len(plain) > MANY:
             plain = [c for c in plain if c.node.op.kind in PRODUCTS] or plain
         if plain:
             return plain[0]
         carried = [c for c in ordered if c.node.op.mnemonic not in CONVERSIONS]
         weighty = [c for c in carried if c.node.op.kind in PRODUCTS]
-        return (weighty or carried or own or ordered)[0]
+        return (weighty or carried or caused or ordered)[0]

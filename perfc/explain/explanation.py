@@ -93,10 +93,10 @@ def explain(report: Report, wanted: str) -> Explanation:
     Raises:
         NodeError: no such node.
     """
-    index, found = find_node(report.source.graph, wanted)
-    node = executed(report, found)
+    index, asked = find_node(report.source.graph, wanted)
+    node = executed(report, asked)
     cost = report.cost.nodes.get(node) if node is not None else None
-    shown = node or found
+    shown = node or asked
     outs: Types = tuple(ABSENT if v is None else v.type for v in shown.outputs)
     extents = _extents(shown, outs, report.env)
     cls = type(shown.op)
@@ -105,12 +105,12 @@ def explain(report: Report, wanted: str) -> Explanation:
         model=report.path,
         target=report.machine.name,
         runtime=report.kernels.runtime.name,
-        name=found.name,
+        name=asked.name,
         index=index,
         total=sum(1 for _ in walk(report.source.graph)),
-        op_type=found.loc.op_type or found.op.mnemonic,
-        mnemonic=found.op.mnemonic,
-        defined_in=module_file(type(found.op)),
+        op_type=asked.loc.op_type or asked.op.mnemonic,
+        mnemonic=asked.op.mnemonic,
+        defined_in=module_file(type(asked.op)),
         doc=documentation(cls),
         attributes=_attributes(shown),
         symbols=_symbols(report, shown, cost),
@@ -126,12 +126,12 @@ def explain(report: Report, wanted: str) -> Explanation:
     )
 
 
-def executed(report: Report, found: Node) -> Node | None:
-    """The node of the folded (and retyped) module that ``found`` became, None if it is gone."""
-    if found in report.cost.nodes:
-        return found
-    names = {v.name for v in found.results}
-    key = (found.loc, frozenset(names))
+def executed(report: Report, asked: Node) -> Node | None:
+    """The node of the folded (and retyped) module that ``asked`` became, None if it is gone."""
+    if asked in report.cost.nodes:
+        return asked
+    names = {v.name for v in asked.results}
+    key = (asked.loc, frozenset(names))
     for node in walk(report.module.graph):
         if node.loc == key[0] and {v.name for v in node.results} == key[1]:
             return node
@@ -166,13 +166,13 @@ def _symbols(report: Report, node: Node, cost: NodeCost | None) -> dict[str, tup
     if cost is not None:
         dims += [cost.work.mac, cost.traffic.read_bytes, cost.repeat]
     used = {symbol_name(a.key): a for d in dims for a in symbols(d)}
-    found: dict[str, tuple[int, str]] = {}
+    shown: dict[str, tuple[int, str]] = {}
     for name, atom in sorted(used.items()):
         if name in report.env:
-            found[name] = report.env[name], "given" if name in report.given else str(Origin.ASSUMED)
+            shown[name] = report.env[name], "given" if name in report.given else str(Origin.ASSUMED)
         else:
-            found[name] = atom.lo, str(Origin.BOUND)
-    return found
+            shown[name] = atom.lo, str(Origin.BOUND)
+    return shown
 
 
 def _tensors(roles: tuple[str, ...], values: Inputs, env: Mapping[str, int]) -> Iterator[Tensor]:
@@ -190,11 +190,11 @@ def _nbytes(v: Value, env: Mapping[str, int]) -> int | None:
 
 def _extents(node: Node, outs: Types, env: Mapping[str, int]) -> dict[str, int]:
     try:
-        found = node.op.extents(node.inputs, outs)
+        extents = node.op.extents(node.inputs, outs)
     except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError):
         # the same that the cost pass forgives: an operator fed what no definition foresees
         return {}
-    return {name: int(evaluate(d, env)) for name, d in found.items()}
+    return {name: int(evaluate(d, env)) for name, d in extents.items()}
 
 
 def _counts(

@@ -61,15 +61,15 @@ class Comparison:
     document: Document
 
 
-def comparison_of(found: Difference, document: Document) -> Comparison:
+def comparison_of(difference: Difference, document: Document) -> Comparison:
     """The comparison that ``perfc diff`` made; times are those of its tables."""
     from perfc.report import collect
 
-    sides = [Side(r, collect(r)) for r in (found.old, found.new)]
+    sides = [Side(r, collect(r)) for r in (difference.old, difference.new)]
     old, new = ({k: i for i, k in enumerate(s.report.kernels.kernels)} for s in sides)
     pairs = tuple(
         Pair(tuple(old[k.kernel] for k in p.old), tuple(new[k.kernel] for k in p.new))
-        for p in found.kernels
+        for p in difference.kernels
     )
     return Comparison(sides[0], sides[1], pairs, document)
 
@@ -98,12 +98,12 @@ class Row:
         return Change.CHANGED if self.delta_s else Change.SAME
 
 
-def rows(found: Comparison) -> Iterator[Row]:
+def rows(comparison: Comparison) -> Iterator[Row]:
     """Pairs with their times, the largest change first."""
-    old, new = found.old.views.kernels, found.new.views.kernels
+    old, new = comparison.old.views.kernels, comparison.new.views.kernels
     every = [
         Row(p, sum(time_s(old[i]) for i in p.old), sum(time_s(new[i]) for i in p.new))
-        for p in found.pairs
+        for p in comparison.pairs
     ]
     yield from sorted(every, key=lambda r: -abs(r.delta_s))
 
@@ -119,15 +119,15 @@ COLUMNS = (
 )
 
 
-def pair_table(found: Comparison, shown: Sequence[Row]) -> Table:
+def pair_table(comparison: Comparison, shown: Sequence[Row]) -> Table:
     """Pairs as a table."""
-    return Table(COLUMNS, tuple(cells(found, r) for r in shown))
+    return Table(COLUMNS, tuple(cells(comparison, r) for r in shown))
 
 
-def cells(found: Comparison, row: Row) -> tuple[Cell, ...]:
+def cells(comparison: Comparison, row: Row) -> tuple[Cell, ...]:
     """One pair; names are those of the new side, where there is one."""
-    old = [found.old.views.kernels[i] for i in row.pair.old]
-    new = [found.new.views.kernels[i] for i in row.pair.new]
+    old = [comparison.old.views.kernels[i] for i in row.pair.old]
+    new = [comparison.new.views.kernels[i] for i in row.pair.new]
     labels = [" | ".join(k.label for k in side) for side in (old, new) if side]
     nodes = gathered([n for k in new or old for n in k.nodes])
     return (
@@ -141,10 +141,10 @@ def cells(found: Comparison, row: Row) -> tuple[Cell, ...]:
     )
 
 
-def comparison_payload(found: Comparison) -> Json:
+def comparison_payload(comparison: Comparison) -> Json:
     """The pairs as the scripts read them; a change is spread over the new kernels by time."""
-    every = list(rows(found))
-    kernels = found.new.views.kernels
+    every = list(rows(comparison))
+    kernels = comparison.new.views.kernels
     delta: list[float | None] = [None] * len(kernels)
     row_of: list[int | None] = [None] * len(kernels)
     for place, r in enumerate(every):
@@ -153,7 +153,7 @@ def comparison_payload(found: Comparison) -> Json:
             part = time_s(kernels[i]) / r.new_s if r.new_s else 1 / len(r.pair.new)
             delta[i] = number(r.delta_s * part)
     return {
-        "table": table(pair_table(found, every)),
+        "table": table(pair_table(comparison, every)),
         "kernels": [r.pair.new[0] if r.pair.new else None for r in every],
         "row_of": row_of,
         "delta_s": delta,

@@ -37,15 +37,15 @@ class Module:
 
     def nodes(self) -> list[int]:
         """Positions of all nodes below it."""
-        found: list[int] = []
+        indices: list[int] = []
         waiting: list[int | Module] = [self]
         while waiting:
             child = waiting.pop()
             if isinstance(child, int):
-                found.append(child)
+                indices.append(child)
             else:
                 waiting += child.children
-        return sorted(found)
+        return sorted(indices)
 
 
 def tree(paths: Sequence[Path], name: str) -> Module:
@@ -55,16 +55,16 @@ def tree(paths: Sequence[Path], name: str) -> Module:
     modules named after the positions they span.
     """
     root = Module(name)
-    found: dict[Path, Module] = {(): root}
+    modules: dict[Path, Module] = {(): root}
     for i, path in enumerate(paths):
         path = path[:MOST_PARTS]
         for depth in range(1, len(path) + 1):
-            if path[:depth] not in found:
-                made = found[path[:depth]] = Module(path[depth - 1])
-                found[path[: depth - 1]].children.append(made)
-        found[path].children.append(i)
-    for path in sorted(found, key=len, reverse=True):
-        simplify(found[path])
+            if path[:depth] not in modules:
+                module = modules[path[:depth]] = Module(path[depth - 1])
+                modules[path[: depth - 1]].children.append(module)
+        modules[path].children.append(i)
+    for path in sorted(modules, key=len, reverse=True):
+        simplify(modules[path])
     return root
 
 
@@ -89,8 +89,8 @@ def simplify(module: Module) -> None:
 
 def span(run: Sequence[int | Module]) -> str:
     """The positions that a run of neighbours spans."""
-    found = sorted(i for c in run for i in ([c] if isinstance(c, int) else c.nodes()))
-    return f"nodes {found[0]} to {found[-1]}"
+    indices = sorted(i for c in run for i in ([c] if isinstance(c, int) else c.nodes()))
+    return f"nodes {indices[0]} to {indices[-1]}"
 
 
 def paths_of(nodes: Sequence[Node]) -> list[Path]:
@@ -141,19 +141,19 @@ def filled(paths: Sequence[Path | None]) -> list[Path]:
     for path in reversed(paths):
         after = after if path is None else path
         following.append(after)
-    found: list[Path] = []
+    completed: list[Path] = []
     before: Path = ()
     for path, after in zip(paths, reversed(following), strict=True):
         before = before if path is None else path
-        found.append(shared(before, after) if path is None else path)
-    return found
+        completed.append(shared(before, after) if path is None else path)
+    return completed
 
 
 def shared(a: Iterable[str], b: Iterable[str]) -> Path:
     """The common beginning of two paths."""
-    found: list[str] = []
+    prefix: list[str] = []
     for x, y in zip(a, b, strict=False):
         if x != y:
             break
-        found.append(x)
-    return tuple(found)
+        prefix.append(x)
+    return tuple(prefix)

@@ -85,12 +85,12 @@ class OnnxEditor:
 
         try:
             self.graph.toposort(recurse_subgraphs=False, recurse_functions=False)
-            made: onnx.ModelProto = gs.export_onnx(self.graph, do_type_check=False)
+            model: onnx.ModelProto = gs.export_onnx(self.graph, do_type_check=False)
         except Exception as error:  # as in reading
             reason = " ".join(str(error).split()) or type(error).__name__
             raise FixError(f"cannot be rewritten: {reason}") from error
-        restore(self.model, made, self.dropped)
-        return made
+        restore(self.model, model, self.dropped)
+        return model
 
     def _beside(self, finding: Finding) -> set[str]:
         """Everything that the finding's nodes read and make, which its edits rely on."""
@@ -104,10 +104,10 @@ class OnnxEditor:
         return self.tensors[v.name]
 
     def _node(self, node: Node) -> Any:
-        found = next((self.makers[v.name] for v in node.results if v.name in self.makers), None)
-        if found is None or found.op != node.loc.op_type or node.loc.is_expanded:
+        maker = next((self.makers[v.name] for v in node.results if v.name in self.makers), None)
+        if maker is None or maker.op != node.loc.op_type or node.loc.is_expanded:
             raise RefusedError
-        return found
+        return maker
 
     def _check(self, edit: Edit) -> None:
         """Refuse what the file does not allow, before anything is changed."""
@@ -127,8 +127,8 @@ class OnnxEditor:
             case Remove(node):
                 self._node(node)
             case Unname(node, index):
-                found = self._node(node)
-                if index >= len(found.outputs) or found.outputs[index].outputs:
+                maker = self._node(node)
+                if index >= len(maker.outputs) or maker.outputs[index].outputs:
                     raise RefusedError
             case Unstore(value):
                 stored = (t.name for t in self.model.graph.initializer)
@@ -156,11 +156,11 @@ class OnnxEditor:
             case Rewire(node, inputs, attributes):
                 import onnx_graphsurgeon as gs
 
-                found = self._node(node)
-                before = list(found.inputs)
+                target = self._node(node)
+                before = list(target.inputs)
                 empty = gs.Variable.empty()
-                found.inputs = [empty if v is None else self._tensor(v) for v in inputs]
-                found.attrs.update({k: list(v) for k, v in attributes.items()})
+                target.inputs = [empty if v is None else self._tensor(v) for v in inputs]
+                target.attrs.update({k: list(v) for k, v in attributes.items()})
                 self._sweep(n for t in before for n in t.inputs)
             case Remove(node):
                 self._sweep([self._node(node)])
@@ -211,8 +211,8 @@ class OnnxEditor:
         for v in values:
             old = self._tensor(v)
             maker = old.inputs[0] if old.inputs else None
-            made = gs.Constant(f"{v.name}/stored", self.arrays[v.name])
-            _replace_reads(old, made)
+            constant = gs.Constant(f"{v.name}/stored", self.arrays[v.name])
+            _replace_reads(old, constant)
             if maker is not None:
                 self._sweep([maker])
 
@@ -260,30 +260,33 @@ def _index(tensors: Any, wanted: Any) -> int:
     return next(i for i, t in enumerate(tensors) if t is wanted)
 
 
-def restore(source: onnx.ModelProto, made: onnx.ModelProto, dropped: set[str]) -> None:
+def restore(source: onnx.ModelProto, exported: onnx.ModelProto, dropped: set[str]) -> None:
     """Put back what onnx-graphsurgeon does not carry: properties, documentation, unread weights."""
-    made.ir_version = source.ir_version
-    made.producer_name, made.producer_version = source.producer_name, source.producer_version
-    made.domain, made.model_version = source.domain, source.model_version
-    made.doc_string, made.graph.doc_string = source.doc_string, source.graph.doc_string
-    del made.metadata_props[:]
-    made.metadata_props.extend(source.metadata_props)
-    made.graph.metadata_props.extend(source.graph.metadata_props)
-    del made.graph.quantization_annotation[:]
-    made.graph.quantization_annotation.extend(source.graph.quantization_annotation)
+    exported.ir_version = source.ir_version
+    exported.producer_name, exported.producer_version = (
+        source.producer_name,
+        source.producer_version,
+    )
+    exported.domain, exported.model_version = source.domain, source.model_version
+    exported.doc_string, exported.graph.doc_string = source.doc_string, source.graph.doc_string
+    del exported.metadata_props[:]
+    exported.metadata_props.extend(source.metadata_props)
+    exported.graph.metadata_props.extend(source.graph.metadata_props)
+    del exported.graph.quantization_annotation[:]
+    exported.graph.quantization_annotation.extend(source.graph.quantization_annotation)
     before = {o: n for n in source.graph.node for o in n.output if o}
-    for node in made.graph.node:
+    for node in exported.graph.node:
         old = next((before[o] for o in node.output if o in before), None)
         if old is not None and old.op_type == node.op_type:
             node.doc_string = old.doc_string
             node.overload = old.overload
             node.metadata_props.extend(old.metadata_props)
     read = {name for n in source.graph.node for name in n.input}
-    stored = {t.name for t in made.graph.initializer}
+    stored = {t.name for t in exported.graph.initializer}
     for tensor in source.graph.initializer:
         is_unread = tensor.name not in read and tensor.name not in dropped
         if is_unread and tensor.name not in stored and not _is_captured(source, tensor.name):
-            made.graph.initializer.append(tensor)
+            exported.graph.initializer.append(tensor)
 
 
 def _is_captured(model: onnx.ModelProto, name: str) -> bool:

@@ -91,7 +91,7 @@ def nodes_from(names: Names, text: str, order: Sequence[Node]) -> list[Node]:
 
 def nodes_called(names: Names, name: str) -> list[Node]:
     """Nodes of that name, or those below a call or a module of that name."""
-    own = names.by_name.get(name) or names.made.get(name)
+    own = names.by_name.get(name) or names.makers.get(name)
     if own is not None:
         return [own]
     if name in names.below:

@@ -68,20 +68,20 @@ class Reading:
 
     def sample(self, where: dict[str, Sampled], name: str, op: str, time_s: float) -> None:
         """Add a time under a name."""
-        found = where.get(name)
-        if found is None:
+        sampled = where.get(name)
+        if sampled is None:
             if len(where) >= MOST_NAMES:
                 raise ParseError("more than 200,000 names of kernels in a profile")
-            found = where[name] = Sampled(name, op)
-        found.add(self.run, time_s)
+            sampled = where[name] = Sampled(name, op)
+        sampled.add(self.run, time_s)
 
 
 def reading(path: str | os.PathLike[str]) -> Reading:
     """All events of a profile."""
-    found = Reading()
+    result = Reading()
     for e in events(path):
-        found.event(e)
-    return found
+        result.event(e)
+    return result
 
 
 def read(path: str | os.PathLike[str]) -> Profile:
@@ -90,25 +90,25 @@ def read(path: str | os.PathLike[str]) -> Profile:
     Raises:
         ParseError: no node ran.
     """
-    found = reading(path)
-    last = max((r for s in found.samples.values() for r in s.times_s), default=-1)
+    trace = reading(path)
+    last = max((r for s in trace.samples.values() for r in s.times_s), default=-1)
     runs = list(range(1, last + 1)) if last > 0 else [0]
-    return profile(found, runs)
+    return profile(trace, runs)
 
 
-def profile(found: Reading, runs: Sequence[int]) -> Profile:
+def profile(trace: Reading, runs: Sequence[int]) -> Profile:
     """Kernels over the runs that count; times on the device where the profile has them."""
     kernels: list[RuntimeKernel] = []
-    for name, sampled in found.samples.items():
-        timed = found.on_device.get(name, sampled) if found.on_device else sampled
+    for name, sampled in trace.samples.items():
+        timed = trace.on_device.get(name, sampled) if trace.on_device else sampled
         kernel = timed.kernel(list(runs))
         kernels.append(
             RuntimeKernel(
                 name, sampled.op, kernel.time_s, kernel.iqr_s, kernel.best_s, kernel.calls
             )
         )
-    run_s = [found.run_s[r] for r in runs if r < len(found.run_s)]
-    device = max(found.providers, key=found.providers.__getitem__, default="")
+    run_s = [trace.run_s[r] for r in runs if r < len(trace.run_s)]
+    device = max(trace.providers, key=trace.providers.__getitem__, default="")
     return Profile(Source.ORT, tuple(kernels), len(runs), median(run_s) if run_s else None, device)
 
 
@@ -121,10 +121,10 @@ def segments(
         path: of the profile.
         profiled: of each binding the runs to skip and those that count.
     """
-    found = reading(path)
-    made: list[Profile] = []
+    trace = reading(path)
+    profiles: list[Profile] = []
     start = 0
     for skip, count in profiled:
-        made.append(profile(found, range(start + skip, start + skip + count)))
+        profiles.append(profile(trace, range(start + skip, start + skip + count)))
         start += skip + count
-    return tuple(made)
+    return tuple(profiles)

@@ -94,31 +94,31 @@ class Names:
     """Nodes of the source graph by the names a runtime may know them under."""
 
     by_name: dict[str, Node] = field(default_factory=dict[str, Node])
-    made: dict[str, Node] = field(default_factory=dict[str, Node])
+    makers: dict[str, Node] = field(default_factory=dict[str, Node])
     below: dict[str, set[Node]] = field(default_factory=dict[str, "set[Node]"])
 
     @staticmethod
     def of(graph: Graph) -> Names:
         """Index a graph; a name that two nodes have is no name."""
-        found = Names()
+        names = Names()
         twice: set[str] = set()
         for node in walk(graph):
             for v in node.results:
-                found.made.setdefault(v.name, node)
+                names.makers.setdefault(v.name, node)
             name = node.loc.name
             if name:
-                found.below.setdefault(name, set()).add(node)
-                if name in found.by_name:
+                names.below.setdefault(name, set()).add(node)
+                if name in names.by_name:
                     twice.add(name)
-                found.by_name.setdefault(name, node)
+                names.by_name.setdefault(name, node)
         for name in twice:
-            del found.by_name[name]
-        return found
+            del names.by_name[name]
+        return names
 
     def find(self, name: str) -> Node | None:
         """The node a name derives from: its own, its value's, or that of what it was fused from."""
         for candidate in candidates(name):
-            node = self.by_name.get(candidate) or self.made.get(candidate)
+            node = self.by_name.get(candidate) or self.makers.get(candidate)
             if node is not None:
                 return node
         return None
@@ -156,11 +156,11 @@ class Tracing:
         """Match names, then go on through what is known until nothing new is found."""
         for n in self.nodes:
             for v in (*n.inputs, *n.outputs):
-                if v in self.names.made or v in self.inputs:
+                if v in self.names.makers or v in self.inputs:
                     self.same[v] = v
         for i, n in enumerate(self.nodes):
-            own = next((self.names.made[v] for v in n.outputs if v in self.names.made), None)
-            anchor = own or self.names.find(n.name)
+            maker = next((self.names.makers[v] for v in n.outputs if v in self.names.makers), None)
+            anchor = maker or self.names.find(n.name)
             if anchor is not None:
                 self.anchors[i] = anchor
         for _ in range(MAX_ROUNDS):
@@ -211,7 +211,7 @@ class Tracing:
             before = next((v for v in node.inputs if v is not None and v.weight is None), None)
             if node.loc.op_type not in _EPILOGUES or before is None:
                 break
-            node = self.names.made.get(before.name)
+            node = self.names.makers.get(before.name)
         return self.anchors.get(i)
 
     def last_resort(self, i: int, n: OptimisedNode) -> None:
@@ -234,44 +234,44 @@ def trace(
     tracing.run()
     same = tracing.same
     borders = {same[v] for n in nodes for v in (*n.inputs, *n.outputs) if v in same} | stored
-    found: dict[str, Origin] = {}
+    origins: dict[str, Origin] = {}
     taken: set[Node] = set()
     for i, n in enumerate(nodes):
         targets = [same[v] for v in n.outputs if v in same]
         own = {same[v] for v in n.inputs if v in same}
         if tracing.is_move(i, n):
             continue
-        group = between(targets, (borders - set(targets)) | own, names.made)
+        group = between(targets, (borders - set(targets)) | own, names.makers)
         anchor = tracing.anchors.get(i)
         if anchor is not None and not group:
             group = {anchor}
         fresh = frozenset(group - taken)
         if fresh:
             taken |= fresh
-            found[n.name] = Origin(fresh, How.TRACED if targets else How.NAMED)
-    attach(nodes, found, {v: i for i, n in enumerate(nodes) for v in n.outputs})
-    return found
+            origins[n.name] = Origin(fresh, How.TRACED if targets else How.NAMED)
+    attach(nodes, origins, {v: i for i, n in enumerate(nodes) for v in n.outputs})
+    return origins
 
 
-def between(targets: Iterable[str], borders: set[str], made: Mapping[str, Node]) -> set[Node]:
+def between(targets: Iterable[str], borders: set[str], makers: Mapping[str, Node]) -> set[Node]:
     """Nodes that lead to ``targets`` without passing a border."""
-    found: set[Node] = set()
-    waiting = [t for t in targets if t in made]
+    group: set[Node] = set()
+    waiting = [t for t in targets if t in makers]
     while waiting:
-        node = made[waiting.pop()]
-        if node in found:
+        node = makers[waiting.pop()]
+        if node in group:
             continue
-        found.add(node)
+        group.add(node)
         waiting += [
             v.name
             for v in node.inputs
-            if v is not None and v.weight is None and v.name in made and v.name not in borders
+            if v is not None and v.weight is None and v.name in makers and v.name not in borders
         ]
-    return found
+    return group
 
 
 def attach(
-    nodes: Sequence[OptimisedNode], found: dict[str, Origin], maker: Mapping[str, int]
+    nodes: Sequence[OptimisedNode], origins: dict[str, Origin], maker: Mapping[str, int]
 ) -> None:
     """Charge what stands for nothing to the node that made its operand, else to its reader."""
     readers: dict[str, list[int]] = {}
@@ -280,10 +280,12 @@ def attach(
             readers.setdefault(v, []).append(i)
     for order in (nodes, list(reversed(nodes))):
         for n in order:
-            if n.name in found:
+            if n.name in origins:
                 continue
             before = [maker[v] for v in n.inputs if v in maker]
             after = [r for v in n.outputs for r in readers.get(v, ())]
-            near = next((nodes[k].name for k in (*before, *after) if nodes[k].name in found), None)
+            near = next(
+                (nodes[k].name for k in (*before, *after) if nodes[k].name in origins), None
+            )
             if near is not None:
-                found[n.name] = Origin(found[near].nodes, How.INSERTED)
+                origins[n.name] = Origin(origins[near].nodes, How.INSERTED)

@@ -109,11 +109,11 @@ def derive(launch: Launch, arch: str) -> Counted:
         cycles = time_s * rate
     flop: dict[tuple[Unit, str], float] = {}
     for dtype in SCALAR:
-        found = scalar(m, dtype, cycles)
-        if isinstance(found, tuple):
-            missing[f"FP{dtype[1:]}"] = found
+        counted = scalar(m, dtype, cycles)
+        if isinstance(counted, tuple):
+            missing[f"FP{dtype[1:]}"] = counted
         else:
-            flop[Unit.VECTOR, dtype] = found
+            flop[Unit.VECTOR, dtype] = counted
     for key, value in tensor(launch, arch, cycles, missing, assumed).items():
         flop[key] = flop.get(key, 0.0) + value
     nbytes: dict[Level, float] = {}
@@ -185,9 +185,9 @@ def tensor(
     assumed: set[str],
 ) -> dict[tuple[Unit, str], float]:
     """Operations of the tensor pipe: counted by the chip, else instructions by equation 3.6."""
-    found = counted_operations(launch.metrics, cycles)
-    if found:
-        return {(Unit.MATRIX, d): v for d, v in found.items()}
+    counted = counted_operations(launch.metrics, cycles)
+    if counted:
+        return {(Unit.MATRIX, d): v for d, v in counted.items()}
     flop: dict[tuple[Unit, str], float] = {}
     pipes = {p: launch.metrics[n] for p, n in PIPE_TENSOR_OPS.items() if n in launch.metrics}
     if not pipes and PIPE_TENSOR in launch.metrics:
@@ -195,16 +195,16 @@ def tensor(
     if not pipes and has_tensor_pipe(arch):
         missing[TENSOR] = (PIPE_TENSOR,)
     for pipe, count in pipes.items():
-        one, is_certain = instruction(arch, pipe, launch.kernel)
+        mma, is_certain = instruction(arch, pipe, launch.kernel)
         if not count:
             continue
-        if one is None:
+        if mma is None:
             missing[TENSOR] = ("sm__ops_path_tensor_src_*.sum",)
             continue
         if not is_certain:
-            assumed.add(f"{one.shape}, {one.flop} operations")
-        key = (Unit.MATRIX, one.dtype)
-        flop[key] = flop.get(key, 0.0) + count * one.flop
+            assumed.add(f"{mma.shape}, {mma.flop} operations")
+        key = (Unit.MATRIX, mma.dtype)
+        flop[key] = flop.get(key, 0.0) + count * mma.flop
     return flop
 
 
@@ -226,18 +226,18 @@ def counted_operations(metrics: Mapping[str, float], cycles: float | None) -> di
         split = (match["dst"] is not None, match["sparsity"] is not None)
         sums = by_type.setdefault(match["src"], {})
         sums[split] = sums.get(split, 0.0) + value
-    found: dict[str, float] = {}
+    operations: dict[str, float] = {}
     for source, sums in by_type.items():
         dtype = OPS_PATH_TYPES[source]
-        found[dtype] = found.get(dtype, 0.0) + max(sums.values())
-    return found
+        operations[dtype] = operations.get(dtype, 0.0) + max(sums.values())
+    return operations
 
 
 def bytes_at(metrics: Mapping[str, float], level: Level) -> float | None:
     """Bytes that pass a level; sectors or the two directions where the sum was not collected."""
-    found = first(metrics, LEVELS[level.value])
-    if found is not None:
-        return found
+    nbytes = first(metrics, LEVELS[level.value])
+    if nbytes is not None:
+        return nbytes
     if level is Level.DEVICE:
         parts = [metrics.get(name) for name in DRAM_PARTS]
         return None if None in parts else sum(p for p in parts if p is not None)

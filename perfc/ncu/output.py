@@ -52,24 +52,24 @@ def flop_of(s: Standing, kind: str) -> float | None:
     return s.kernel.flop.get((Unit.VECTOR, kind))
 
 
-def document(found: Shown, top: int | None) -> Document:
+def document(shown: Shown, top: int | None) -> Document:
     """Sections: summary, kernels, what must be known."""
-    report = found.report
-    title = f"ncu: {report.path}" + (f" against {found.target}" if found.target else "")
+    report = shown.report
+    title = f"ncu: {report.path}" + (f" against {shown.target}" if shown.target else "")
     launches = sum(k.launches for k in report.kernels)
     launched = "1 launch" if launches == 1 else f"{launches} launches"
     line = f"{launched} of {plural(len(report.kernels), 'kernel')}, "
     line += (
         f"{quantity(report.time_s, Quantity.SECOND)}, {report.arch or 'architecture not stated'}"
     )
-    parts: list[Part] = [Note(line), *_phases(found)]
-    kernels: list[Part] = [table(found, top)]
+    parts: list[Part] = [Note(line), *_phases(shown)]
+    kernels: list[Part] = [table(shown, top)]
     hidden = len(report.kernels) - (len(report.kernels) if top is None else top)
     if hidden > 0:
         kernels.append(Note(f"and {plural(hidden, 'kernel')} with less time; --top all"))
     told = tuple(
         Note(f"{d.severity.value}: {d.text}", d.severity is not Severity.NOTE)
-        for d in found.diagnostics
+        for d in shown.diagnostics
     )
     sections = [
         Section("summary", "Summary", tuple(parts)),
@@ -78,14 +78,14 @@ def document(found: Shown, top: int | None) -> Document:
     return Document(title, (*sections, *([Section("notes", "Notes", told)] if told else [])))
 
 
-def _phases(found: Shown) -> Iterator[Part]:
-    phases = {k.phase for k in found.report.kernels}
+def _phases(shown: Shown) -> Iterator[Part]:
+    phases = {k.phase for k in shown.report.kernels}
     if len(phases) < 2:
         return
-    total = found.report.time_s
+    total = shown.report.time_s
     rows: list[tuple[Cell, ...]] = []
     for phase in (p for p in Phase if p in phases):
-        inside = [k for k in found.report.kernels if k.phase is phase]
+        inside = [k for k in shown.report.kernels if k.phase is phase]
         time_s = sum(k.time_s for k in inside)
         flop = sum(k.flop_total for k in inside)
         launches = sum(k.launches for k in inside)
@@ -102,15 +102,15 @@ def _phases(found: Shown) -> Iterator[Part]:
     yield Table(columns, tuple(rows))
 
 
-def table(found: Shown, top: int | None) -> Table:
+def table(shown: Shown, top: int | None) -> Table:
     """One row a kernel."""
-    rows = tuple(tuple(_cells(found, s)) for s in found.standings[:top])
-    return Table(tuple(_columns(found)), rows)
+    rows = tuple(tuple(_cells(shown, s)) for s in shown.standings[:top])
+    return Table(tuple(_columns(shown)), rows)
 
 
-def _columns(found: Shown) -> Iterator[Column]:
+def _columns(shown: Shown) -> Iterator[Column]:
     yield Column("kernel", "kernel", is_name=True)
-    if any(k.phase.value for k in found.report.kernels):
+    if any(k.phase.value for k in shown.report.kernels):
         yield Column("phase", "phase")
     yield Column("launches", "launches", Quantity.COUNT)
     yield Column("time_s", "time", Quantity.SECOND, "of all launches")
@@ -120,28 +120,28 @@ def _columns(found: Shown) -> Iterator[Column]:
     for level in Level:
         name, title = f"{level.value}_flop_per_byte", level.title
         yield Column(name, title, Quantity.FLOP_PER_BYTE, f"flop a byte at {title}")
-    if found.target:
+    if shown.target:
         yield Column("unit_share", "unit %", Quantity.SHARE, "rate over its ceiling")
         for level in Level:
             text = f"bandwidth at {level.title} over its ceiling"
             yield Column(f"{level.value}_share", f"{level.title} %", Quantity.SHARE, text)
 
 
-def _cells(found: Shown, s: Standing) -> Iterator[Cell]:
+def _cells(shown: Shown, s: Standing) -> Iterator[Cell]:
     k = s.kernel
     yield k.kernel
-    if any(x.phase.value for x in found.report.kernels):
+    if any(x.phase.value for x in shown.report.kernels):
         yield k.phase.value or "other"
     yield k.launches
     yield k.time_s
-    yield k.time_s / found.report.time_s
+    yield k.time_s / shown.report.time_s
     yield rate(k)
     unit, dtype = k.main
     yield f"{dtype} {unit.value}" if k.flop else None
     mark = k.mark
     for level in Level:
         yield mark.intensity(level)
-    if found.target:
+    if shown.target:
         yield max((c.share for c in s.units), default=None)
         for level in Level:
             ceiling = s.levels.get(level)
@@ -155,22 +155,22 @@ def achieved(k: KernelCounters) -> float | None:
 
 def rate(k: KernelCounters) -> Cell:
     """Achieved rate; a lower bound, or unknown, where arithmetic was not counted."""
-    found = achieved(k)
-    return Amount(found, Quantity.FLOP_PER_S, is_bound=True) if k.is_bound else found
+    op_per_s = achieved(k)
+    return Amount(op_per_s, Quantity.FLOP_PER_S, is_bound=True) if k.is_bound else op_per_s
 
 
-def to_json(found: Shown) -> str:
+def to_json(shown: Shown) -> str:
     """The JSON document, schema ``perfc-ncu/1``."""
-    report = found.report
+    report = shown.report
     tree = {
         "schema": SCHEMA,
         "perfc": __version__,
         "path": report.path,
         "arch": report.arch,
-        "target": found.target,
+        "target": shown.target,
         "time_s": report.time_s,
-        "kernels": [_object(s) for s in found.standings],
-        "diagnostics": [{"severity": d.severity.value, "text": d.text} for d in found.diagnostics],
+        "kernels": [_object(s) for s in shown.standings],
+        "diagnostics": [{"severity": d.severity.value, "text": d.text} for d in shown.diagnostics],
     }
     return json.dumps(tree, indent=2, allow_nan=False) + "\n"
 
@@ -206,7 +206,7 @@ def _object(s: Standing) -> dict[str, object]:
     }
 
 
-def to_csv(found: Shown) -> str:
+def to_csv(shown: Shown) -> str:
     """One row a kernel, plain numbers in base units."""
     header = [
         *("kernel", "phase", "launches", "time_s", "is_bound"),
@@ -217,7 +217,7 @@ def to_csv(found: Shown) -> str:
         "unit_share",
         *(f"{x.value}_share" for x in Level),
     ]
-    return comma.records(header, map(_fields, found.standings))
+    return comma.records(header, map(_fields, shown.standings))
 
 
 def _fields(s: Standing) -> Sequence[comma.Field]:

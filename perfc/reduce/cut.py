@@ -72,15 +72,15 @@ class Cutter:
 
         Those are sequences and optionals, and contents that drive shapes and hold symbols.
         """
-        found = {id(n) for n in chosen}
+        kept = {id(n) for n in chosen}
         pending = list(chosen)
         while pending:
             for name in _reads(pending.pop()):
                 maker = self.makers.get(name)
-                if maker is not None and id(maker) not in found and self._needs_maker(name):
-                    found.add(id(maker))
+                if maker is not None and id(maker) not in kept and self._needs_maker(name):
+                    kept.add(id(maker))
                     pending.append(maker)
-        return [n for n in self.nodes if id(n) in found]
+        return [n for n in self.nodes if id(n) in kept]
 
     def _needs_maker(self, name: str) -> bool:
         value = self.values.get(name)
@@ -92,34 +92,34 @@ class Cutter:
 
     def ancestors(self, node: Any, depth: int) -> list[Any]:
         """``node`` and what it reads, directly or over at most ``depth`` others."""
-        found = {id(node): node}
+        kept = {id(node): node}
         level = [node]
         for _ in range(depth):
             level = [
                 maker
                 for n in level
                 for name in _reads(n)
-                if (maker := self.makers.get(name)) is not None and id(maker) not in found
+                if (maker := self.makers.get(name)) is not None and id(maker) not in kept
             ]
-            found.update((id(n), n) for n in level)
+            kept.update((id(n), n) for n in level)
             if not level:
                 break
-        return list(found.values())
+        return list(kept.values())
 
     def submodel(self, chosen: Sequence[Any]) -> onnx.ModelProto:
         """A model of ``chosen`` alone, which are in topological order."""
         import onnx_graphsurgeon as gs
 
-        made = {t.name for n in chosen for t in n.outputs if t.name}
+        results = {t.name for n in chosen for t in n.outputs if t.name}
         read = dict.fromkeys(name for n in chosen for name in _reads(n))
         fresh: dict[str, Any] = {}
         inputs: list[Any] = []
         for name in read:
-            if name not in made:
+            if name not in results:
                 fresh[name] = self._outer(name)
                 if isinstance(fresh[name], gs.Variable):
                     inputs.append(fresh[name])
-        for name in made:
+        for name in results:
             fresh[name] = self._variable(name)
         empty = gs.Variable.empty()
         nodes = [
@@ -152,19 +152,19 @@ class Cutter:
         from onnx_graphsurgeon.exporters.onnx_exporter import OnnxExporter
 
         try:
-            made: onnx.ModelProto = gs.export_onnx(graph, do_type_check=False)
+            model: onnx.ModelProto = gs.export_onnx(graph, do_type_check=False)
             # what only subgraphs read, the exporter does not see
-            stored = {t.name for t in made.graph.initializer}
+            stored = {t.name for t in model.graph.initializer}
             for constant in constants:
                 if constant.name not in stored:
-                    made.graph.initializer.append(OnnxExporter.export_tensor_proto(constant))
+                    model.graph.initializer.append(OnnxExporter.export_tensor_proto(constant))
         except Exception as error:  # as in reading
             reason = " ".join(str(error).split()) or type(error).__name__
             raise ModelError(f"cannot be cut: {reason}") from error
-        made.ir_version = self.model.ir_version
-        made.producer_name = self.model.producer_name
-        made.producer_version = self.model.producer_version
-        return made
+        model.ir_version = self.model.ir_version
+        model.producer_name = self.model.producer_name
+        model.producer_version = self.model.producer_version
+        return model
 
     def _outer(self, name: str) -> Any:
         """An input of the sub-model, or a constant where it is small or its content is known."""
@@ -187,18 +187,18 @@ class Cutter:
     def _variable(self, name: str) -> Any:
         import onnx_graphsurgeon as gs
 
-        made = gs.Variable(name)
+        variable = gs.Variable(name)
         value = self.values.get(name)
         stated = self.graph.tensors().get(name)
         match value.type if value is not None else None:
             case TensorType(dtype, shape) if dtype.onnx > 0:
-                _declare(made, dtype, shape, "tensor_type")
+                _declare(variable, dtype, shape, "tensor_type")
             case SequenceType(TensorType(dtype, shape)) if dtype.onnx > 0:
-                _declare(made, dtype, shape, "sequence_type")
+                _declare(variable, dtype, shape, "sequence_type")
             case _ if stated is not None:
-                made.dtype, made.shape = stated.dtype, stated.shape
-                made.type = getattr(stated, "type", "tensor_type")
-        return made
+                variable.dtype, variable.shape = stated.dtype, stated.shape
+                variable.type = getattr(stated, "type", "tensor_type")
+        return variable
 
 
 def _declare(variable: Any, dtype: DType, shape: Shape | None, kind: str) -> None:

@@ -13,26 +13,26 @@ function addChart(id, build, wire) {
   }, { rootMargin: "200px" }).observe(holder);
   let width = 0;
   new ResizeObserver(() => {
-    const found = charts.get(id);
-    if (!found.chart || isPrinting || holder.clientWidth === width) return;
+    const entry = charts.get(id);
+    if (!entry.chart || isPrinting || holder.clientWidth === width) return;
     width = holder.clientWidth;
-    found.chart.resize();
-    found.build(found.chart, colours());
+    entry.chart.resize();
+    entry.build(entry.chart, colours());
   }).observe(holder);
 }
 
 function draw(id) {
-  const found = charts.get(id);
-  if (!found.chart) {
-    found.chart = echarts.init(found.holder, null, { renderer: "canvas" });
-    found.wire(found.chart);
+  const entry = charts.get(id);
+  if (!entry.chart) {
+    entry.chart = echarts.init(entry.holder, null, { renderer: "canvas" });
+    entry.wire(entry.chart);
   }
-  found.build(found.chart, colours());
-  return found.chart;
+  entry.build(entry.chart, colours());
+  return entry.chart;
 }
 
 function redrawAll() {
-  for (const [id, found] of charts) if (found.chart) draw(id);
+  for (const [id, entry] of charts) if (entry.chart) draw(id);
 }
 
 // Paper is light and narrow whatever the screen is, and charts that nobody has scrolled to, and
@@ -47,9 +47,9 @@ function startPrinting() {
   beforePrint.theme = root.dataset.theme || "";
   root.dataset.theme = "light";
   beforePrint.folded = [...document.querySelectorAll("main details:not([open])")];
-  for (const found of beforePrint.folded) found.open = true;
-  for (const [id, found] of charts) {
-    const height = found.holder.classList.contains("low") ? PAPER.low : PAPER.height;
+  for (const part of beforePrint.folded) part.open = true;
+  for (const [id, entry] of charts) {
+    const height = entry.holder.classList.contains("low") ? PAPER.low : PAPER.height;
     draw(id).resize({ width: PAPER.width, height });
     // No frame comes before the paper does.
     draw(id).getZr().refreshImmediately();
@@ -61,9 +61,9 @@ function endPrinting() {
   isPrinting = false;
   if (beforePrint.theme) root.dataset.theme = beforePrint.theme;
   else delete root.dataset.theme;
-  for (const found of beforePrint.folded) found.open = false;
-  for (const [id, found] of charts) {
-    found.chart.resize({ width: "auto", height: "auto" });
+  for (const part of beforePrint.folded) part.open = false;
+  for (const [id, entry] of charts) {
+    entry.chart.resize({ width: "auto", height: "auto" });
     draw(id);
   }
 }

@@ -1,23 +1,23 @@
 // What is known of the selected kernel.
 
 function ceilingBars(kernel) {
-  const found = Object.entries(shown.kernels.ceilings)
+  const ceilings = Object.entries(shown.kernels.ceilings)
     .map(([name, times]) => [shown.kernels.titles[name] || name, times[kernel]])
     .filter(([, time]) => time > 0)
     .sort((a, b) => b[1] - a[1]);
-  const longest = Math.max(shown.kernels.time_s[kernel] || 0, ...found.map(([, t]) => t));
-  return found.map(([name, time]) => element("div", { class: "bar" },
+  const longest = Math.max(shown.kernels.time_s[kernel] || 0, ...ceilings.map(([, t]) => t));
+  return ceilings.map(([name, time]) => element("div", { class: "bar" },
     element("span", {}, name),
     element("i", { style: `width:${(100 * time) / longest}%` }),
     element("span", {}, quantity(time, "s"))));
 }
 
 function nodesOf(kernel) {
-  const found = shown.graph.kernel.flatMap((k, node) => (k === kernel ? [node] : []));
-  const items = found.slice(0, 40).map((node) => element("li", {},
+  const nodes = shown.graph.kernel.flatMap((k, node) => (k === kernel ? [node] : []));
+  const items = nodes.slice(0, 40).map((node) => element("li", {},
     element("a", { href: "#graph", onclick: () => focusNode(node) },
       `${at(shown.graph.ops, node)} ${shown.graph.names[node]}`)));
-  return element("ul", {}, ...items, found.length > 40 ? `and ${found.length - 40} more` : null);
+  return element("ul", {}, ...items, nodes.length > 40 ? `and ${nodes.length - 40} more` : null);
 }
 
 onSelect((kernel) => {

@@ -7,13 +7,13 @@ const before = data.reports[1] || null;
 const byId = (id) => document.getElementById(id);
 
 function element(tag, attributes = {}, ...children) {
-  const made = document.createElement(tag);
+  const node = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
-    if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
-    else if (value !== null) made.setAttribute(name, value);
+    if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+    else if (value !== null) node.setAttribute(name, value);
   }
-  made.append(...children.filter((c) => c !== null));
-  return made;
+  node.append(...children.filter((c) => c !== null));
+  return node;
 }
 
 const at = (interned, i) => interned.texts[interned.which[i]];

@@ -65,9 +65,9 @@ function fillOf(vertex, longest, palette) {
 }
 
 function vertices() {
-  const found = view.isWhole ? graphOf.whole : graphOf.scopes[view.scope];
-  const children = found.children || graphOf.names.map((_, i) => i);
-  return { ...found, children };
+  const layout = view.isWhole ? graphOf.whole : graphOf.scopes[view.scope];
+  const children = layout.children || graphOf.names.map((_, i) => i);
+  return { ...layout, children };
 }
 
 function vertexName(v) {
@@ -98,51 +98,51 @@ function vertexTip(v) {
 }
 
 // The window that shows everything with square pixels, boxes not larger than they need to be.
-function fitted(found, width, height) {
-  const [left, right] = [Math.min(...found.x) - BOX_X, Math.max(...found.x) + BOX_X];
-  const [top, bottom] = [Math.min(...found.y) - BOX_Y, Math.max(...found.y) + BOX_Y];
+function fitted(layout, width, height) {
+  const [left, right] = [Math.min(...layout.x) - BOX_X, Math.max(...layout.x) + BOX_X];
+  const [top, bottom] = [Math.min(...layout.y) - BOX_Y, Math.max(...layout.y) + BOX_Y];
   const scale = Math.max((right - left) / width, (bottom - top) / height, 0.8);
   const [w, h] = [width * scale, height * scale];
   const [x, y] = [(left + right) / 2, (top + bottom) / 2];
   return [x - w / 2, x + w / 2, y - h / 2, y + h / 2];
 }
 
-function lineData(found) {
-  const made = [];
-  for (let i = 0; i < found.edges.length; i += 2) {
-    const [a, b] = [found.edges[i], found.edges[i + 1]];
-    made.push({ coords: [[found.x[a], found.y[a] + BOX_Y / 2], [found.x[b], found.y[b] - BOX_Y / 2]] });
+function lineData(layout) {
+  const lines = [];
+  for (let i = 0; i < layout.edges.length; i += 2) {
+    const [a, b] = [layout.edges[i], layout.edges[i + 1]];
+    lines.push({ coords: [[layout.x[a], layout.y[a] + BOX_Y / 2], [layout.x[b], layout.y[b] - BOX_Y / 2]] });
   }
-  return made;
+  return lines;
 }
 
 function buildGraph(chart, palette) {
-  const found = vertices();
-  if (!found.children.length) {
+  const layout = vertices();
+  if (!layout.children.length) {
     return chart.setOption({ title: { text: "nothing runs", textStyle: { color: palette.faint, fontSize: 13 } } }, true);
   }
-  const whole = fitted(found, chart.getWidth(), chart.getHeight());
+  const whole = fitted(layout, chart.getWidth(), chart.getHeight());
   if (!isPrinting) view.window = view.window || whole;
   const [x0, x1, y0, y1] = isPrinting ? whole : view.window;
-  const longest = Math.max(1e-15, ...found.children.map(timeOf));
-  const fills = found.children.map((v) => fillOf(v, longest, palette));
+  const longest = Math.max(1e-15, ...layout.children.map(timeOf));
+  const fills = layout.children.map((v) => fillOf(v, longest, palette));
   const isHit = (v) => v >= 0 && selected !== null && graphOf.kernel[v] === selected;
   chart.setOption({
     animation: false,
     grid: { left: 0, right: 0, top: 0, bottom: 0 },
-    tooltip: tooltip(palette, (p) => (p.seriesType === "custom" ? vertexTip(found.children[p.dataIndex]) : "")),
+    tooltip: tooltip(palette, (p) => (p.seriesType === "custom" ? vertexTip(layout.children[p.dataIndex]) : "")),
     xAxis: { type: "value", show: false, min: x0, max: x1 },
     yAxis: { type: "value", show: false, min: y0, max: y1, inverse: true },
     series: [
       { type: "lines", zlevel: 0, coordinateSystem: "cartesian2d", silent: true, animation: false, clip: true,
-        large: found.edges.length > 4000, data: lineData(found),
+        large: layout.edges.length > 4000, data: lineData(layout),
         lineStyle: { color: palette.faint, width: 1, opacity: 0.55, curveness: 0 } },
       { type: "custom", animation: false, clip: true, progressive: 0,
-        data: found.children.map((v, i) => [found.x[i], found.y[i]]),
+        data: layout.children.map((v, i) => [layout.x[i], layout.y[i]]),
         renderItem: (params, api) => {
           const i = params.dataIndex;
-          const v = found.children[i];
-          const [x, y] = api.coord([found.x[i], found.y[i]]);
+          const v = layout.children[i];
+          const [x, y] = api.coord([layout.x[i], layout.y[i]]);
           const [w, h] = api.size([BOX_X, BOX_Y]);
           const area = params.coordSys;
           if (x + w < area.x || x - w > area.x + area.width || y + h < 0 || y - h > area.height) {
@@ -219,11 +219,11 @@ function moveWindow() {
   });
 }
 
-function keepInView(i, found) {
+function keepInView(i, layout) {
   const [x0, x1, y0, y1] = view.window;
   const [dx, dy] = [
-    found.x[i] < x0 || found.x[i] > x1 ? found.x[i] - (x0 + x1) / 2 : 0,
-    found.y[i] < y0 || found.y[i] > y1 ? found.y[i] - (y0 + y1) / 2 : 0];
+    layout.x[i] < x0 || layout.x[i] > x1 ? layout.x[i] - (x0 + x1) / 2 : 0,
+    layout.y[i] < y0 || layout.y[i] > y1 ? layout.y[i] - (y0 + y1) / 2 : 0];
   view.window = [x0 + dx, x1 + dx, y0 + dy, y1 + dy];
 }
 
@@ -262,14 +262,14 @@ graphHolder.addEventListener("wheel", (e) => {
   zoom(e.deltaY > 0 ? 1.2 : 1 / 1.2, (e.clientX - place.left) / place.width, (e.clientY - place.top) / place.height);
 }, { passive: false });
 graphHolder.addEventListener("keydown", (e) => {
-  const found = vertices();
+  const layout = vertices();
   const move = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[e.key];
-  if (move && found.children.length) {
-    view.at = (view.at + move + found.children.length) % found.children.length;
-    keepInView(view.at, found);
+  if (move && layout.children.length) {
+    view.at = (view.at + move + layout.children.length) % layout.children.length;
+    keepInView(view.at, layout);
     const chart = draw("graph-chart");
     chart.dispatchAction({ type: "showTip", seriesIndex: 1, dataIndex: view.at });
-  } else if (e.key === "Enter" && view.at >= 0) open(found.children[view.at]);
+  } else if (e.key === "Enter" && view.at >= 0) open(layout.children[view.at]);
   else if (e.key === "Backspace") enter(Math.max(graphOf.parent[view.scope], 0));
   else if (e.key === "+" || e.key === "=") zoom(1 / 1.3, 0.5, 0.5);
   else if (e.key === "-") zoom(1.3, 0.5, 0.5);

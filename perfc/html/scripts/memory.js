@@ -27,10 +27,10 @@ function buildMemory(chart, palette) {
     animation: false,
     aria: { enabled: true },
     grid: { left: 76, right: 20, top: 28, bottom: 42 },
-    tooltip: { trigger: "axis", ...tooltip(palette, (found) => {
-      const i = found[0].data[0];
+    tooltip: { trigger: "axis", ...tooltip(palette, (points) => {
+      const i = points[0].data[0];
       return tip(shown.memory.nodes[i] || `step ${i}`, `step ${i}`,
-        ...found.map((f) => `${quantity(f.data[1], "B")}${before ? ` ${f.seriesName}` : ""}`));
+        ...points.map((f) => `${quantity(f.data[1], "B")}${before ? ` ${f.seriesName}` : ""}`));
     }) },
     legend: before ? { top: 0, textStyle: { color: palette.ink } } : undefined,
     xAxis: { type: "value", name: "step", nameLocation: "middle", nameGap: 24, min: 0,

@@ -11,30 +11,30 @@ const CROWDED = .003;
 
 function sums(ofKernel) {
   const { anchor, home, parent, modules } = graphOf;
-  const found = new Float64Array(modules.length);
+  const times = new Float64Array(modules.length);
   anchor.forEach((kernel, node) => {
-    if (kernel >= 0) found[home[node]] += ofKernel[kernel];
+    if (kernel >= 0) times[home[node]] += ofKernel[kernel];
   });
   // A module stands behind the one it is in.
-  for (let m = modules.length - 1; m > 0; m--) found[parent[m]] += found[m];
-  return found;
+  for (let m = modules.length - 1; m > 0; m--) times[parent[m]] += times[m];
+  return times;
 }
 
 function branch(m, palette) {
   const { children } = graphOf.scopes[m];
-  const made = [];
+  const branches = [];
   for (const c of children) {
     if (c < 0) {
-      if (moduleTime[~c] > 0) made.push(branch(~c, palette));
+      if (moduleTime[~c] > 0) branches.push(branch(~c, palette));
     } else if (graphOf.anchor[c] >= 0) {
       const kernel = graphOf.anchor[c];
       const value = shown.kernels.time_s[kernel];
       const fill = deltaFill(kernel, palette) || heat(value, hottest, palette);
-      made.push({ name: kernelName(shown, kernel), value, kernel, itemStyle: { color: fill },
+      branches.push({ name: kernelName(shown, kernel), value, kernel, itemStyle: { color: fill },
         label: { color: inkOn(fill) } });
     }
   }
-  const drawn = { name: graphOf.modules[m], value: moduleTime[m], module: m, children: made };
+  const drawn = { name: graphOf.modules[m], value: moduleTime[m], module: m, children: branches };
   if (moduleTime[m] >= CROWDED * moduleTime[0]) return drawn;
   // Too small to show what is inside: the colour is that of its kernels on average.
   const fill = moduleDelta ? changeFill(moduleDelta[m] / moduleKernels[m], palette)

@@ -104,9 +104,9 @@ function arrange() {
 function fill() {
   const first = Math.max(Math.floor(grid.scrollTop / ROW) - 10, 0);
   const last = Math.min(first + Math.ceil(grid.clientHeight / ROW) + 20, table.order.length);
-  const made = [];
-  for (let place = first; place < last; place++) made.push(rowAt(place));
-  body.replaceChildren(...made);
+  const drawn = [];
+  for (let place = first; place < last; place++) drawn.push(rowAt(place));
+  body.replaceChildren(...drawn);
 }
 
 function rowAt(place) {

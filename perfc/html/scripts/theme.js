@@ -10,13 +10,13 @@ function colour(name) {
 }
 
 function colours() {
-  const found = {};
+  const palette = {};
   for (const name of ["page", "card", "ink", "faint", "line", "accent", "track", "roof", "cold",
-    "hot-1", "hot-2", "hot-3", "hot-4", "less", "more", "none", "mark"]) found[name] = colour(name);
-  found.L1 = colour("level-1");
-  found.L2 = colour("level-2");
-  found.device = colour("level-3");
-  return found;
+    "hot-1", "hot-2", "hot-3", "hot-4", "less", "more", "none", "mark"]) palette[name] = colour(name);
+  palette.L1 = colour("level-1");
+  palette.L2 = colour("level-2");
+  palette.device = colour("level-3");
+  return palette;
 }
 
 function setTheme(name) {
