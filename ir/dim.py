@@ -240,16 +240,6 @@ def ceil_div(num: Dim, den: Dim) -> Dim:
     return (num + (den - 1)) // den
 
 
-def scaled(d: Dim, factor: float) -> Dim:
-    """``floor(d * factor)``; symbolic extents use the float's exact fraction."""
-    if isinstance(d, int):
-        return math.floor(d * factor)
-    from fractions import Fraction
-
-    exact = Fraction(factor).limit_denominator(1 << 20)
-    return d * exact.numerator // exact.denominator
-
-
 def _extremum(kind: AtomKind, dims: tuple[Dim, ...]) -> Dim:
     kept: list[Dim] = []
     for d in dims:

@@ -10,7 +10,7 @@ from ...errors import ShapeError
 from ..contents import elements, or_data, rounded
 from ..cost import Traffic
 from ..definition import Attributes
-from ..dim import Dim, Poly, scaled
+from ..dim import Dim, Poly
 from ..fresh import data_extent
 from ..graph import Inputs
 from ..known import Item
@@ -38,9 +38,17 @@ def scaled_extent(extent: Dim, scale: Item) -> Dim | None:
         case int() | float() if isinstance(extent, int):
             return math.floor(rounded(rounded(float(extent), DType.F32) * scale, DType.F32))
         case int() | float():
-            return scaled(extent, float(scale))
+            return scaled_exactly(extent, float(scale))
         case _:
             return None
+
+
+def scaled_exactly(extent: Dim, scale: float) -> Dim:
+    """``floor(extent * scale)`` with the exact fraction of the scale, for symbolic extents."""
+    from fractions import Fraction
+
+    exact = Fraction(scale).limit_denominator(1 << 20)
+    return extent * exact.numerator // exact.denominator
 
 
 class Resampling(Op):
