@@ -17,9 +17,9 @@ from click.testing import CliRunner
 import perfc
 from perfc.analyzers.graph.rows import Quantity
 from perfc.analyzers.graph.weights import read_card
+from perfc.analyzers.runs.run_table import stored_element
 from perfc.analyzers.steps.setting import Precision, Setting, precision_of
 from perfc.analyzers.whole_runs import shipped
-from perfc.analyzers.whole_runs.whole_run import element
 from perfc.commands.analyze import command as analyze_command
 from perfc.commands.predict import command as predict_command
 from perfc.errors import PerfcError
@@ -260,7 +260,7 @@ def test_a_model_computes_in_the_type_of_its_largest_tensor_of_floats(
         f'<ir_version: 10, opset_import: ["" : 21]>\n'
         f"net (float[n] x) => (float[n] y) <{', '.join(parts)}> {{ y = Relu (x) }}"
     )
-    assert element(load(path)) == dtype
+    assert stored_element(load(path)) == dtype
 
 
 def split_outside(text: str) -> list[str]:

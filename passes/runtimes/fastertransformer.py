@@ -10,6 +10,7 @@ TABLE = replace(
     name="fastertransformer",
     title="FasterTransformer, or its plugins in TensorRT",
     framework=Framework.OTHER,
+    is_versioned=False,
     stands_for=frozenset(),
     aliases=("ft", "tensorrt-plugin"),
     source="FasterTransformer 5: fused attention, products with cuBLASLt epilogues, residual and "

@@ -10,6 +10,7 @@ TABLE = replace(
     name="ort-tensorrt",
     title="ONNX Runtime with its TensorRT provider",
     framework=Framework.OTHER,
+    is_versioned=False,
     stands_for=frozenset(),
     aliases=("ort-trt", "onnxruntime-tensorrt"),
     source=f"{TENSORRT.source}; ONNX Runtime hands whole subgraphs to an engine",

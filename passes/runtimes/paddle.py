@@ -2,7 +2,7 @@
 
 from perfc.ir.op import Kind
 
-from . import Framework, Launch, Runtime
+from . import Launch, Runtime
 
 TABLE = Runtime(
     name="paddle",

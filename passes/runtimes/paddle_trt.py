@@ -10,6 +10,7 @@ TABLE = replace(
     name="paddle-trt",
     title="Paddle Inference with TensorRT subgraphs",
     framework=Framework.OTHER,
+    is_versioned=False,
     stands_for=frozenset(),
     aliases=("paddle-tensorrt",),
     source=f"{TENSORRT.source}; Paddle hands whole subgraphs to an engine",

@@ -1,0 +1,172 @@
+"""Whole models under several runtimes: what `perfc analyze` says of them by default."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from perfc.machine import load_machine
+
+from ...artefacts.artefact import Artefact, Ready
+from ...runs.runtime_runs import NAME, RuntimeRun, estimated
+from ...tables import existing
+from ...tables.architectures import fold_of
+from ...tables.whole_models import ODD_GRAPHS, TABLE
+from ..evaluate import Figure
+from ..measured_runs import MeasuredRun, measured_runs
+from ..protocols import kin
+from ..runtime_fit import LEAST_LEFT_OUT, RuntimeRecipe, train_runs
+from . import Experiment, Say
+
+FOLDS = 5
+GRAPHS, CHIPS = "graphs left out, each once", "each chip left out"
+Pair = tuple[MeasuredRun, RuntimeRun]
+Slice = tuple[str, Callable[[MeasuredRun], bool], float | None]
+
+
+def under(runtime: str, *precisions: str, goal: float | None = None) -> Slice:
+    """Rows of a runtime, of some precisions or of all."""
+    name = ", ".join([runtime, *precisions])
+    return name, lambda r: is_of(r, runtime, precisions), goal
+
+
+def is_of(run: MeasuredRun, runtime: str, precisions: Sequence[str]) -> bool:
+    """Whether a row is of a runtime, and of one of the precisions, if some are named."""
+    is_named = not precisions or run.stored in precisions
+    return run.row.deployment.runtime == runtime and is_named
+
+
+SLICES: tuple[Slice, ...] = (
+    under("tensorrt", "f16", goal=0.12),
+    under("tensorrt", "int8", goal=0.15),
+    under("fastertransformer", goal=0.15),
+    under("ort", goal=0.15),
+    under("ort-tensorrt"),
+    under("eager", goal=0.15),
+    under("torchscript"),
+    under("paddle-trt", goal=0.15),
+    under("paddle-trt", "f16"),
+    under("paddle-trt", "f32"),
+    under("paddle"),
+    under("tensorflow"),
+    ("batch 1", lambda r: r.row.deployment.dims["batch"] == 1, 0.20),
+    ("all", lambda r: True, None),
+)
+
+
+@cache
+def every_run(folder: Path, say: Say) -> tuple[MeasuredRun, ...]:
+    """All usable rows, lowered once for all experiments of a run."""
+    return tuple(measured_runs(folder, say))
+
+
+@dataclass(frozen=True, eq=False)
+class RuntimeExperiment(Experiment):
+    """All runtimes together.
+
+    Args:
+        recipe: how runs are learned; chosen on folds of graphs that no figure uses.
+    """
+
+    name: str
+    title: str
+    recipe: RuntimeRecipe = field(default_factory=RuntimeRecipe)
+
+    @property
+    def held_out(self) -> str:
+        """Graphs, then chips."""
+        return (
+            "Every graph is left out once, with all its rows, then every chip; figures are of what "
+            "`perfc analyze` prints by default for them."
+        )
+
+    def train(self, folder: Path, say: Say, ready: Ready | None = None) -> Artefact:
+        """Train on every row."""
+        runs = every_run(folder, say)
+        return train_runs(self.name, runs, self.recipe, say, data=digests(folder), ready=ready)
+
+    def evaluate(self, folder: Path, say: Say) -> Iterator[Figure]:
+        """Graphs, then chips."""
+        runs = every_run(folder, say)
+        yield from figures(GRAPHS, self.graphs(runs, say))
+        pairs: list[Pair] = []
+        for chip in chips(runs):
+            found = self.without(runs, chip, say)
+            yield from figures(f"unseen chip {chip}", found, SLICES[-1:])
+            pairs += found
+        yield from figures(CHIPS, pairs)
+
+    def graphs(self, runs: Sequence[MeasuredRun], say: Say) -> list[Pair]:
+        """Every row by a model that has not seen its graph."""
+        dealt = fold_of([run.row.graph for run in runs], FOLDS, seed=7)
+        pairs: list[Pair] = []
+        for fold in range(FOLDS):
+            say(f"{self.name}: {GRAPHS}, {fold + 1} of {FOLDS}")
+            train = [r for r in runs if dealt[r.row.graph] != fold]
+            test = [r for r in runs if dealt[r.row.graph] == fold]
+            pairs += estimates(
+                train_runs(self.name, train, self.recipe, say, leave_machines_out=False), test
+            )
+        return pairs
+
+    def without(self, runs: Sequence[MeasuredRun], chip: str, say: Say) -> list[Pair]:
+        """Every row of a chip by a model that has seen others alone."""
+        say(f"{self.name}: without {chip}")
+        twins = kin(chip)
+        train = [r for r in runs if r.row.deployment.target not in twins]
+        test = [r for r in runs if r.row.deployment.target in twins]
+        return estimates(train_runs(self.name, train, self.recipe, say), test)
+
+
+def chips(runs: Sequence[MeasuredRun]) -> list[str]:
+    """Those with so many rows that leaving them out tells something."""
+    names = [sorted(kin(run.row.deployment.target))[0] for run in runs]
+    return [one for one in sorted(set(names)) if names.count(one) >= LEAST_LEFT_OUT]
+
+
+def digests(folder: Path) -> dict[str, str]:
+    """SHA-256 of the table."""
+    import hashlib
+
+    return {TABLE: hashlib.sha256(existing(folder / TABLE).read_bytes()).hexdigest()}
+
+
+def estimates(found: Artefact, runs: Sequence[MeasuredRun]) -> list[Pair]:
+    """Runs under runtimes that are known with their estimates, as a user's call gives them."""
+    return [
+        (run, estimated(found, run.table, load_machine(how.target), how.runtime, run.stored))
+        for run in runs
+        if (how := run.row.deployment).runtime in found.card.frameworks
+    ]
+
+
+def figures(
+    split: str, pairs: Sequence[Pair], slices: Sequence[Slice] = SLICES
+) -> Iterator[Figure]:
+    """Errors and coverage of every slice that has rows."""
+    for name, which, goal in slices:
+        mine = [pair for pair in pairs if which(pair[0])]
+        if mine:
+            yield figure_of(mine, split, name, goal)
+
+
+def figure_of(pairs: Sequence[Pair], split: str, name: str, goal: float | None) -> Figure:
+    """Of some rows; those below the peak rate of their machine do not judge the floor."""
+    measured = np.array([run.row.time_s for run, _ in pairs])
+    low_s, time_s, high_s = (
+        np.array([getattr(e.time, end) for _, e in pairs]) for end in ("low", "mid", "high")
+    )
+    error = np.abs(time_s / measured - 1)
+    holds = [run.row.time_s >= e.floor_s for run, e in pairs if run.row.graph not in ODD_GRAPHS]
+    return Figure(
+        split, name, len(pairs), float(error.mean()), float(np.median(error)),
+        float(((measured >= low_s) & (measured <= high_s)).mean()), float(np.mean(holds or [True])),
+        float(np.median(high_s / low_s)), goal, "",
+    )  # fmt: skip
+
+
+RUNTIMES = RuntimeExperiment(NAME, "Whole models under several runtimes")

@@ -1,0 +1,429 @@
+"""Trains the predictor of whole runs under runtimes, with intervals.
+
+First the factors of kernels through the sums of runs, then what the run as a whole took beyond,
+from sums of graphs that the factors were not learned from. Graphs left out twice calibrate the
+interval of machines that were measured, machines left out that of others.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from perfc.ir.record import frozen
+from perfc.machine import load_machine
+from perfc.version import __version__
+
+from ..artefacts.artefact import FORMAT, Artefact, Ready, schema_of
+from ..artefacts.card import Card
+from ..artefacts.forest import ARRAYS, Forest
+from ..features.distance import coordinates, nearest
+from ..features.rows import DataError, Protocol
+from ..features.sheet import Sheet
+from ..intervals.conformal import (
+    AT_ONCE,
+    LEAST_SPREAD,
+    Bands,
+    Calibration,
+    Unseen,
+    band,
+    of_category,
+)
+from ..intervals.unseen import LeftOut, learned
+from ..runs.run_table import IS_RUNTIME
+from ..runs.runtime_runs import CLASS, MOST_SPREAD, RATIO, RESIDUAL, SPREAD_OF
+from ..tables.architectures import fold_of
+from .libraries import xgboost
+from .measured_runs import MeasuredRun
+from .protocols import kin
+from .sums import SumRecipe, SumStack, boost
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ..features.classes import Array
+
+LEAST_GRAPHS = 10
+"""Of which some can be left out twice."""
+LEAST_LEFT_OUT = 100
+"""Rows of a chip that is left out to calibrate others."""
+NOTES = (
+    "factors of kernels learned from the times of whole runs; no kernel was timed alone",
+    "intervals calibrated on graphs left out, and on machines left out",
+)
+
+
+@frozen
+class RuntimeRecipe:
+    """How runs are learned.
+
+    Args:
+        factors: of the forest of kernels.
+        parts: of the graphs, whose sums the forest of runs is learned from.
+        folds: of the graphs, that calibrate.
+        rounds: trees of the forest of runs.
+        depth: of each.
+        learning_rate: of each.
+        spread_rounds: trees of the expected error.
+    """
+
+    factors: SumRecipe = field(
+        default_factory=lambda: SumRecipe(trees=150, depth=6, learning_rate=0.1, knee=0.1)
+    )
+    parts: int = 3
+    folds: int = 5
+    rounds: int = 200
+    depth: int = 7
+    learning_rate: float = 0.06
+    spread_rounds: int = 60
+    seed: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class RunStack:
+    """Runs as two tables, one row a kernel and one row a run.
+
+    Args:
+        launches: the kernels, with the rows of what runs take beside them.
+        values: of the runs, ``[runs, features]``.
+        kernels_s: sum of the kernels' estimates, ``[runs]``.
+        graph: index of each run's graph.
+        weight: of each run; a graph of many rows counts for the root of them.
+    """
+
+    launches: SumStack
+    values: NDArray[np.float32]
+    kernels_s: Array
+    graph: NDArray[np.int64]
+    weight: Array
+
+    def __len__(self) -> int:
+        return len(self.launches)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the features, of kernels and runs alike."""
+        return self.launches.names
+
+    def take(self, chosen: NDArray[np.bool_]) -> RunStack:
+        """The runs of a mask."""
+        return RunStack(
+            self.launches.take(chosen), self.values[chosen], self.kernels_s[chosen],
+            self.graph[chosen], self.weight[chosen],
+        )  # fmt: skip
+
+    def with_sums(self, sums_s: Array) -> NDArray[np.float32]:
+        """``values`` with the ratio of sums that were learned to those of estimates."""
+        found = self.values.copy()
+        found[:, self.names.index(RATIO)] = np.log(sums_s / self.kernels_s)
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Forests:
+    """What was learned of runs.
+
+    Args:
+        factor: of kernels.
+        residual: of runs.
+    """
+
+    factor: Forest
+    residual: Forest
+
+    def sums(self, stack: RunStack) -> Array:
+        """Seconds of all kernels with their factors, ``[runs]``."""
+        return sums_of(self.factor, stack.launches)
+
+    def times(self, stack: RunStack) -> tuple[Array, NDArray[np.float32]]:
+        """Seconds of the runs, and their features."""
+        sums_s = self.sums(stack)
+        values = stack.with_sums(sums_s)
+        return sums_s * np.exp(self.residual(values)), values
+
+
+def sums_of(factor: Forest, launches: SumStack) -> Array:
+    """Seconds of all kernels with their factors, ``[runs]``."""
+    return launches.total(launches.scale_s * np.exp(factor(launches.values)))
+
+
+def stacked(runs: Sequence[MeasuredRun]) -> RunStack:
+    """Runs as two tables.
+
+    Raises:
+        DataError: there are too few graphs.
+    """
+    counts = Counter(run.row.graph for run in runs)
+    if len(counts) < LEAST_GRAPHS:
+        raise DataError(f"runs of {len(counts)} graphs", hint=f"at least {LEAST_GRAPHS}")
+    names = features(runs)
+    graphs = {name: i for i, name in enumerate(sorted(counts))}
+    values = [run.table.launch_values(names) for run in runs]
+    length = [len(one) for one in values]
+    launches = SumStack(
+        names,
+        np.concatenate(values),
+        np.concatenate([one[:, names.index("kind")] for one in values]).astype(np.int64),
+        np.concatenate([run.table.scale_s for run in runs]),
+        np.zeros(sum(length)),
+        np.repeat(np.arange(len(runs)), length),
+        np.zeros(len(runs), np.int64),
+        (("",),),
+        np.array([run.row.time_s for run in runs]),
+    )
+    return RunStack(
+        launches,
+        np.concatenate([run.table.run_values(names) for run in runs]),
+        np.array([run.table.kernels_s for run in runs]),
+        np.array([graphs[run.row.graph] for run in runs]),
+        np.array([counts[run.row.graph] ** -0.5 for run in runs]),
+    )
+
+
+def features(runs: Sequence[MeasuredRun]) -> tuple[str, ...]:
+    """Names of all columns: of kernels, then of runs, then one for each runtime."""
+    table = runs[0].table
+    of_run = [n for n in table.run if n not in table.launches and not n.startswith(IS_RUNTIME)]
+    return (
+        *table.launches, *of_run, RATIO,
+        *(f"{IS_RUNTIME}{name}" for name in runtimes(runs)),
+    )  # fmt: skip
+
+
+def runtimes(runs: Sequence[MeasuredRun]) -> tuple[str, ...]:
+    """Each once, sorted."""
+    return tuple(sorted({run.row.deployment.runtime for run in runs}))
+
+
+def fitted(stack: RunStack, recipe: RuntimeRecipe) -> Forests:
+    """Factors, and the forest of runs on sums of graphs that other factors were learned from."""
+    dealt = fold_of(map(str, stack.graph.tolist()), recipe.parts, recipe.seed + 1)
+    part = np.array([dealt[str(g)] for g in stack.graph.tolist()])
+    sums_s = np.zeros(len(stack))
+    for one in range(recipe.parts):
+        out = part == one
+        factor = grown(stack.take(~out), recipe)
+        sums_s[out] = sums_of(factor, stack.launches.take(out))
+    wrong = np.log(stack.launches.time_s / sums_s)
+    return Forests(grown(stack, recipe), residual(stack, stack.with_sums(sums_s), wrong, recipe))
+
+
+def grown(stack: RunStack, recipe: RuntimeRecipe) -> Forest:
+    """The forest of kernels' factors."""
+    launches = stack.launches
+    return Forest.from_xgboost(boost(launches, launches.scale_s, recipe.factors))
+
+
+def residual(
+    stack: RunStack, values: NDArray[np.float32], wrong: Array, recipe: RuntimeRecipe
+) -> Forest:
+    """The forest of runs, of ``log(measured / sum)``."""
+    options = {
+        "max_depth": recipe.depth, "eta": recipe.learning_rate, "min_child_weight": 1.0,
+        "lambda": 10.0, "subsample": 0.7, "colsample_bytree": 0.25, "base_score": 0.0,
+        "objective": "reg:pseudohubererror", "huber_slope": 0.1,
+    }  # fmt: skip
+    return _trees(stack, values, wrong, stack.weight, options, recipe.rounds, recipe.seed)
+
+
+def spread_forest(
+    stack: RunStack, values: NDArray[np.float32], wrong: Array, recipe: RuntimeRecipe
+) -> Forest:
+    """The forest of the logarithm of the expected error."""
+    options = {
+        "max_depth": 4, "eta": 0.1, "min_child_weight": 20.0, "colsample_bytree": 0.5,
+    }  # fmt: skip
+    wanted = np.log(np.abs(wrong) + 1e-3)
+    every = np.ones(len(stack))
+    return _trees(stack, values, wanted, every, options, recipe.spread_rounds, recipe.seed)
+
+
+def _trees(
+    stack: RunStack,
+    values: NDArray[np.float32],
+    wanted: Array,
+    weight: Array,
+    options: Mapping[str, object],
+    rounds: int,
+    seed: int,
+) -> Forest:
+    library = xgboost()
+    matrix = library.DMatrix(values, wanted, weight=weight, feature_names=list(stack.names))
+    every = {"tree_method": "hist", "nthread": 1, "max_bin": 64, "seed": seed, **options}
+    return Forest.from_xgboost(library.train(every, matrix, rounds))
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """Runs by forests that have not seen them.
+
+    Args:
+        wrong: ``log(measured / predicted)``.
+        values: features of the runs as they were predicted.
+    """
+
+    wrong: Array
+    values: NDArray[np.float32]
+
+
+def graphs_left_out(stack: RunStack, recipe: RuntimeRecipe, say: Callable[[str], None]) -> HeldOut:
+    """Every graph once, in as many folds as the recipe says."""
+    dealt = fold_of(map(str, stack.graph.tolist()), recipe.folds, recipe.seed)
+    fold = np.array([dealt[str(g)] for g in stack.graph.tolist()])
+    wrong, values = np.zeros(len(stack)), stack.values.copy()
+    for one in range(recipe.folds):
+        out = fold == one
+        part = stack.take(out)
+        time_s, values[out] = fitted(stack.take(~out), recipe).times(part)
+        wrong[out] = np.log(part.launches.time_s / time_s)
+        say(f"graphs left out, {one + 1} of {recipe.folds}: {_percent(wrong[out])}")
+    return HeldOut(wrong, values)
+
+
+def widths(spread: Forest, values: NDArray[np.float32]) -> Array:
+    """Expected error of runs."""
+    found: Array = np.exp(np.clip(spread(values), np.log(LEAST_SPREAD), MOST_SPREAD))
+    return found
+
+
+def scores(stack: RunStack, held: HeldOut, recipe: RuntimeRecipe) -> Array:
+    """Errors over expected ones, these from other graphs (Vovk, "Cross-conformal", 2015)."""
+    dealt = fold_of(map(str, stack.graph.tolist()), recipe.folds, recipe.seed + 2)
+    fold = np.array([dealt[str(g)] for g in stack.graph.tolist()])
+    found = np.zeros(len(stack))
+    for one in range(recipe.folds):
+        out = fold == one
+        spread = spread_forest(stack.take(~out), held.values[~out], held.wrong[~out], recipe)
+        found[out] = held.wrong[out] / widths(spread, held.values[out])
+    return found
+
+
+def train_runs(
+    name: str,
+    runs: Sequence[MeasuredRun],
+    recipe: RuntimeRecipe,
+    say: Callable[[str], None],
+    *,
+    data: Mapping[str, str] | None = None,
+    leave_machines_out: bool = True,
+    ready: Ready | None = None,
+) -> Artefact:
+    """Train on all runs given; those held out for testing must not be among them.
+
+    Args:
+        name: of the predictor.
+        runs: under all runtimes.
+        recipe: how.
+        say: is told how far it is.
+        data: digests of the tables, for the card.
+        leave_machines_out: calibrate for unseen machines too, which trains once for each chip.
+        ready: told name and schema before anything is trained.
+
+    Raises:
+        DataError: there are too few graphs.
+    """
+    stack = stacked(runs)
+    if ready is not None:
+        ready(name, schema_of(CLASS, (), stack.names))
+    names = runtimes(runs)
+    category = np.array([names.index(run.row.deployment.runtime) for run in runs])
+    held = graphs_left_out(stack, recipe, say)
+    spread = spread_forest(stack, held.values, held.wrong, recipe)
+    score = scores(stack, held, recipe)
+    unseen: Mapping[str, Unseen] = {}
+    if leave_machines_out:
+        unseen = machines_left_out(stack, runs, category, spread, recipe, say)
+    found = fitted(stack, recipe)
+    bands = {
+        one: Bands(of_category(score[category == i], score), unseen.get(one, unseen.get("")))
+        for i, one in enumerate(names)
+    }
+    calibration = Calibration(Bands(band(score), unseen.get("")), bands)
+    values = stack.values
+    return Artefact(
+        card(name, runs, stack.names, found, spread, calibration, data or {}),
+        found.factor,
+        spread,
+        values.min(axis=0).astype(np.float64),
+        values.max(axis=0).astype(np.float64),
+        np.median(values, axis=0).astype(np.float64),
+        more={
+            "counts": np.bincount(category, minlength=len(names)),
+            **{f"{RESIDUAL}{n}": found.residual.arrays()[n] for n in ARRAYS},
+        },
+    )  # fmt: skip
+
+
+def machines_left_out(
+    stack: RunStack,
+    runs: Sequence[MeasuredRun],
+    category: NDArray[np.int64],
+    spread: Forest,
+    recipe: RuntimeRecipe,
+    say: Callable[[str], None],
+) -> Mapping[str, Unseen]:
+    """What chips that are left out one at a time are off by, by runtime."""
+    names = runtimes(runs)
+    chip = np.array([sorted(kin(run.row.deployment.target))[0] for run in runs])
+    groups = []
+    for one in sorted(set(chip)):
+        out = chip == one
+        if out.sum() < LEAST_LEFT_OUT or out.all():
+            continue
+        part = stack.take(out)
+        time_s, values = fitted(stack.take(~out), recipe).times(part)
+        wrong = np.log(part.launches.time_s / time_s)
+        here = coordinates(Sheet(load_machine(str(one))), SPREAD_OF)
+        others = (coordinates(Sheet(load_machine(str(n))), SPREAD_OF) for n in set(chip) - {one})
+        apart = max(nearest(here, others), AT_ONCE)
+        groups.append([LeftOut(apart, wrong, widths(spread, values), category[out])])
+        say(f"without {one}: {_percent(wrong)}")
+    return learned(groups, names) if len(groups) > 1 else {}
+
+
+def card(
+    name: str,
+    runs: Sequence[MeasuredRun],
+    names: tuple[str, ...],
+    found: Forests,
+    spread: Forest,
+    calibration: Calibration,
+    data: Mapping[str, str],
+) -> Card:
+    """What the weights are."""
+    known = {(r.row.deployment.target, r.stored, r.row.deployment.runtime) for r in runs}
+    targets = tuple(sorted({target for target, *_ in known}))
+    return Card(
+        name=name,
+        class_name=CLASS,
+        format=FORMAT,
+        schema=schema_of(CLASS, (), names),
+        parameters=(),
+        features=names,
+        protocols=(Protocol.STEP,),
+        frameworks=runtimes(runs),
+        dtypes=tuple(sorted({stored for _, stored, _ in known})),
+        targets=targets,
+        kin=tuple(sorted(known)),
+        places={
+            SPREAD_OF: tuple(coordinates(Sheet(load_machine(t)), SPREAD_OF) for t in targets)
+        },
+        bases={
+            "factor": found.factor.base, "spread": spread.base, "residual": found.residual.base,
+        },
+        calibration=calibration,
+        split="graphs in five parts, each left out once; chips left out in turn",
+        data=data,
+        metrics={},
+        versions={"perfc": __version__, "numpy": np.__version__, "xgboost": xgboost().__version__},
+        rows=len(runs),
+        notes=NOTES,
+    )  # fmt: skip
+
+
+def _percent(wrong: Array) -> str:
+    return f"{np.abs(np.expm1(-wrong)).mean():.1%} of {len(wrong):,}"
