@@ -83,7 +83,7 @@ class Opened:
         self.tab.evaluate("() => new Promise((go) => requestAnimationFrame(() => setTimeout(go)))")
 
     def wait_for_text(self, selector: str, text: str) -> None:
-        """Wait until an element says ``text``: charts are drawn when the browser finds them in view."""
+        """Wait until an element says ``text``: charts are drawn when they come into view."""
         self.tab.locator(selector).filter(has_text=text).wait_for()
 
     def selected(self) -> list[str]:
