@@ -64,6 +64,8 @@ SUMMED = (
 )  # fmt: skip
 """Kinds of which the run's row has means."""
 MEANS = ("log2_m", "log2_n", "log2_k", "log2_waves", "log2_intensity")
+OF_MACHINE = ("device_tb_per_s", "ridge_flop_per_byte", "sm_count")
+"""Features that the machine decides alone."""
 SHORT_S = (5e-6, 10e-6, 20e-6, 50e-6)
 """Lengths of a launch below which shares of time and of launches are counted."""
 
@@ -176,12 +178,17 @@ def tabulated(
     nbytes = (columns.amounts["read_bytes"] + columns.amounts["write_bytes"]) * columns.times
     physical_s = np.maximum(floor_s, nbytes / sheet.device_bytes_per_s) + LAUNCH_S * launched
     each_s = time_s / launched
+    kind = columns.kind
+    attended = np.where(kind == LaunchKind.ATTENTION.number, columns.traits["n"], 1.0)
+    attended = np.where(kind == LaunchKind.SOFTMAX.number, columns.traits["reduced"], attended)
     shared = {
+        "log2_attended": float(log2(attended).max(initial=0.0)),
         "log_batch": np.log(max(batch, 1)),
         "log_launches": np.log(max(float((launched * count).sum()), 1.0)),
         "precision": float(ORDER.index(stored)),
         "runtime_version": float("{}.{:02}".format(*(deployment.version or (0, 0)))),
         f"{IS_RUNTIME}{runtime.name}": 1.0,
+        **{name: float(features.values[0, features.names.index(name)]) for name in OF_MACHINE},
     }
     own = {
         **{

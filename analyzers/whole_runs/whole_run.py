@@ -49,6 +49,7 @@ class WholeRun:
         floor_s: what no run beats.
         predictor: its name, as commands take it.
         words: which predictor, and from which rows.
+        is_own: whether such runs were measured on this machine.
         outside: why it extrapolates; empty where it does not.
     """
 
@@ -56,6 +57,7 @@ class WholeRun:
     floor_s: float
     predictor: str
     words: str
+    is_own: bool = True
     outside: tuple[str, ...] = ()
 
     @property
@@ -74,8 +76,9 @@ def with_whole(
 ) -> PredictionTable:
     """The table with the total of a predictor of whole runs.
 
-    Of several that know such runs the one with the narrowest interval answers: intervals are
-    calibrated on held-out rows, so that it is the one with the least expected error there.
+    Of several that know such runs one that knows them on this machine answers, and of those the one
+    with the narrowest interval: intervals are calibrated on held-out rows of the same kind, so that
+    it is the one with the least expected error there.
 
     Args:
         table: kernels one by one.
@@ -103,7 +106,11 @@ def with_whole(
             note = f"the graph predictor cannot read this model ({error})"
             left_out = f"{note}: it is left out" if found else f"{note}: kernels are summed instead"
             table = replace(table, notes=(*table.notes, left_out))
-    return joined(table, sorted(found, key=lambda one: one.width)) if found else table
+    return (
+        joined(table, sorted(found, key=lambda one: (not one.is_own, one.width)))
+        if found
+        else table
+    )
 
 
 def under_runtime(
@@ -111,25 +118,30 @@ def under_runtime(
 ) -> WholeRun | None:
     """What whole runs under the same runtime taught; None where none were measured."""
     batch = leading_extent(source, execution.bounds.env)
-    run = runtime_runs.estimate(execution, table, deployment, stored_element(source), batch)
+    run = runtime_runs.estimate(
+        execution, table, deployment, stored_element(source), batch, folder=execution.folder
+    )
     if run is None:
         return None
     name = execution.machine.name
     rows = f"{run.rows:,} runs, {run.runs:,} by {deployment.runtime}"
     words = f"{runtime_runs.NAME}, learned from {rows}"
     outside = () if run.is_own else (f"no {deployment.runtime} run was measured so on {name}",)
-    return WholeRun(run.time, run.floor_s, runtime_runs.NAME, words, outside)
+    return WholeRun(run.time, run.floor_s, runtime_runs.NAME, words, run.is_own, outside)
 
 
 def by_graph(
     table: PredictionTable, source: Module, execution: Execution, deployment: Deployment
 ) -> WholeRun | None:
-    """What a predictor of graphs says whose rows are of such a machine and way of running."""
+    """What a predictor of graphs says whose rows are of such a way of running."""
     machine = execution.machine
     chosen = by_default(machine, deployment, source)
     if chosen is None:
         return None
-    return whole_run(run_of(source, chosen[0], machine, chosen[1], execution.bounds.env))
+    card, setting, is_own = chosen
+    return replace(
+        whole_run(run_of(source, card, machine, setting, execution.bounds.env)), is_own=is_own
+    )
 
 
 def whole_run(run: Estimate) -> WholeRun:
@@ -137,7 +149,7 @@ def whole_run(run: Estimate) -> WholeRun:
     low = run.floor_s if math.isnan(run.low) else run.low
     high = math.inf if math.isnan(run.low) else run.high
     return WholeRun(
-        Interval(low, run.value, high), run.floor_s, run.predictor, words(run), run.outside
+        Interval(low, run.value, high), run.floor_s, run.predictor, words(run), outside=run.outside
     )
 
 
@@ -151,8 +163,8 @@ def unheard(deployment: Deployment) -> Iterator[str]:
 
 def by_default(
     machine: Machine, deployment: Deployment, source: Module
-) -> tuple[Path, Setting] | None:
-    """The card that knows such runs, and how they were run."""
+) -> tuple[Path, Setting, bool] | None:
+    """The card that knows such runs, how they were run, and whether on this machine."""
     is_known = is_measured_whole(deployment.table) and deployment.dtype in PRECISIONS
     if not is_known or machine.kind == "cpu" or stored_element(source) != "f32":
         return None
@@ -160,10 +172,11 @@ def by_default(
 
     name = shipped.known_name(str(machine.path))
     setting = Setting.of(deployment)
-    card = shipped.covering(name, setting)
-    if card is None:
+    found = shipped.reaching(name, setting)
+    if found is None:
         return None
-    return card, shipped.newest(card, name, setting, version=deployment.version)
+    card, is_own = found
+    return card, shipped.newest(card, name, setting, version=deployment.version), is_own
 
 
 def asked(

@@ -25,13 +25,19 @@ from . import Experiment, Say
 FOLDS = 5
 GRAPHS, CHIPS = "graphs left out, each once", "each chip left out"
 Pair = tuple[MeasuredRun, RuntimeRun]
-Slice = tuple[str, Callable[[MeasuredRun], bool], float | None]
+Slice = tuple[str, Callable[[MeasuredRun, RuntimeRun], bool], float | None]
 
 
 def under(runtime: str, *precisions: str, goal: float | None = None) -> Slice:
     """Rows of a runtime, of some precisions or of all."""
     name = ", ".join([runtime, *precisions])
-    return name, lambda r: is_of(r, runtime, precisions), goal
+    return name, lambda run, _: is_of(run, runtime, precisions), goal
+
+
+def expected(low: float, high: float) -> Slice:
+    """Rows of which such a middle error is expected, over all runtimes."""
+    name = f"expected error {low:.0%} to {high:.0%}"
+    return name, lambda _, e: low < e.time.middle_error <= high, None
 
 
 def is_of(run: MeasuredRun, runtime: str, precisions: Sequence[str]) -> bool:
@@ -53,8 +59,11 @@ SLICES: tuple[Slice, ...] = (
     under("paddle-trt", "f32"),
     under("paddle"),
     under("tensorflow"),
-    ("batch 1", lambda r: r.row.deployment.dims["batch"] == 1, 0.20),
-    ("all", lambda r: True, None),
+    ("batch 1", lambda run, _: run.row.deployment.dims["batch"] == 1, 0.20),
+    expected(0.0, 0.06),
+    expected(0.06, 0.15),
+    expected(0.15, 1.0),
+    ("all", lambda *_: True, None),
 )
 
 
@@ -149,7 +158,7 @@ def figures(
 ) -> Iterator[Figure]:
     """Errors and coverage of every slice that has rows."""
     for name, which, goal in slices:
-        mine = [pair for pair in pairs if which(pair[0])]
+        mine = [pair for pair in pairs if which(*pair)]
         if mine:
             yield figure_of(mine, split, name, goal)
 
