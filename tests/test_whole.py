@@ -79,7 +79,6 @@ def test_a_run_like_those_measured_is_predicted_as_a_whole() -> None:
     [
         ("rtx4090", {}),
         ("rtx4090", {"runtime": "eager"}),
-        ("a100", {"runtime": "eager", "dtype": "f16"}),
         ("rtx4090", {"runtime": "eager", "dtype": "f16", "predictor": "kernels"}),
     ],
 )
@@ -88,6 +87,12 @@ def test_other_runs_are_the_sum_of_their_kernels(target: str, more: dict[str, st
     assert table.total.predictor == ""
     assert table.summed is None
     assert table.kernels_total is table.total
+
+
+def test_runs_on_a_machine_that_nobody_measured_are_told_by_others() -> None:
+    table = whole("h100", runtime="eager", dtype="f16").prediction
+    assert table.total.predictor == OURS
+    assert any("nothing was measured on h100" in note for note in table.notes)
 
 
 def test_a_predictor_asked_for_says_that_it_extrapolates() -> None:

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfc.deployment import Deployment
+from perfc.errors import PassError
 from perfc.ir.record import frozen
+from perfc.passes.runtimes import Runtime, runtime
 
 from ..features.rows import DataError
 from . import existing, read_parquet
@@ -22,21 +24,6 @@ GRADE = "A"
 """One device, the time of the model alone, batch and shape known, nothing suspect."""
 SAME_GRAPH = frozenset({"same", "any seq"})
 """Rows whose graph is of the measured size, or takes any length."""
-RUNTIMES: Mapping[str, str] = {
-    "tensorrt": "tensorrt",
-    "tensorrt-plugin": "fastertransformer",
-    "fastertransformer": "fastertransformer",
-    "onnxruntime": "ort",
-    "onnxruntime-tensorrt": "ort-tensorrt",
-    "paddle": "paddle",
-    "paddle-trt": "paddle-trt",
-    "eager": "eager",
-    "torchscript": "torchscript",
-    "tf1": "tensorflow",
-    "tf2": "tensorflow",
-    "openvino": "openvino",
-}
-"""Runtimes as the table calls them; those of processors without a target are left out."""
 PRECISIONS: Mapping[str, tuple[str, bool]] = {
     "fp32": ("f32", False),
     "tf32": ("f32", True),
@@ -60,8 +47,6 @@ LARGER: Mapping[str, str] = {"A100": "a100-sxm4-80gb", "V100": "v100-sxm2-32gb"}
 """The same with more memory, where the device's name says so."""
 LARGER_NAME = re.compile(r"80\s?GB|32\s?GB")
 VERSION = re.compile(r"(?:TensorRT )?(\d{1,3})\.(\d{1,3})")
-VERSIONED = frozenset({"tensorrt"})
-"""Runtimes whose versions the table states throughout."""
 ODD_GRAPHS = frozenset({"pd__Fix_ResNeXt101_32x48d_wsl__320.onnx.gz"})
 """Rows faster than the machine's peak rate allows."""
 
@@ -99,20 +84,20 @@ def whole_models(folder: Path) -> Iterator[WholeModel]:
     frame = frame[(frame["grade"] == GRADE) & (frame["mode"] == "inference")]
     frame = frame[frame["graph"].notna() & frame["graph_size_match"].isin(SAME_GRAPH)]
     columns = [frame[name].astype(object).tolist() for name in names[2:]]
-    for graph, _, device, gpu, runtime, version, precision, seq, batch, time_ms in zip(
+    for graph, _, device, gpu, name, version, precision, seq, batch, time_ms in zip(
         *columns, strict=True
     ):
         target = machine(str(device), str(gpu))
-        if runtime not in RUNTIMES or precision not in PRECISIONS or not target:
+        table = known_runtime(str(name))
+        if table is None or precision not in PRECISIONS or not target:
             continue
         dtype, tf32 = PRECISIONS[precision]
         dims = {"batch": int(batch)}
         if isinstance(seq, int) and str(graph).startswith("hf__"):
             dims["seq"] = seq
         deployment = Deployment(
-            target, RUNTIMES[runtime], version_of(str(runtime), str(version)), dtype, tf32,
-            dims=dims,
-        )  # fmt: skip
+            target, table.name, version_of(table, str(version)), dtype, tf32, dims=dims
+        )
         yield WholeModel(str(graph), deployment, float(time_ms) / 1e3)
 
 
@@ -122,7 +107,15 @@ def machine(device: str, gpu: str) -> str:
     return known.get(gpu, MACHINES.get(gpu, ""))
 
 
-def version_of(runtime: str, stated: str) -> str:
-    """Major and minor version of a runtime; "" where the table does not say."""
-    found = VERSION.match(stated) if runtime in VERSIONED else None
+def known_runtime(name: str) -> Runtime | None:
+    """The fusion table of a runtime as the table of rows calls it; None where there is none."""
+    try:
+        return runtime(name)
+    except PassError:
+        return None
+
+
+def version_of(table: Runtime, stated: str) -> str:
+    """Major and minor version of a runtime whose versions are told apart; "" for another."""
+    found = VERSION.match(stated) if table.is_versioned else None
     return f"{found[1]}.{found[2]}" if found else ""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -200,22 +200,58 @@ def runtimes(runs: Sequence[MeasuredRun]) -> tuple[str, ...]:
 
 
 def fitted(stack: RunStack, recipe: RuntimeRecipe) -> Forests:
-    """Factors, and the forest of runs on sums of graphs that other factors were learned from."""
+    """Factors of parts of the graphs, and the forest of runs on sums by other parts' factors.
+
+    What is predicted by is the mean of all parts, as the forest of runs has seen it.
+    """
     dealt = fold_of(map(str, stack.graph.tolist()), recipe.parts, recipe.seed + 1)
     part = np.array([dealt[str(g)] for g in stack.graph.tolist()])
     sums_s = np.zeros(len(stack))
+    factors: list[Forest] = []
     for one in range(recipe.parts):
         out = part == one
-        factor = grown(stack.take(~out), recipe)
-        sums_s[out] = sums_of(factor, stack.launches.take(out))
+        factors.append(grown(stack.take(~out), recipe))
+        sums_s[out] = sums_of(factors[-1], stack.launches.take(out))
     wrong = np.log(stack.launches.time_s / sums_s)
-    return Forests(grown(stack, recipe), residual(stack, stack.with_sums(sums_s), wrong, recipe))
+    return Forests(mean(factors), residual(stack, stack.with_sums(sums_s), wrong, recipe))
+
+
+def mean(forests: Sequence[Forest]) -> Forest:
+    """One forest whose sum is the mean of those of several."""
+    share = np.float32(1 / len(forests))
+    scaled = [
+        replace(
+            one, base=one.base * float(share),
+            threshold=np.where(one.feature < 0, one.threshold * share, one.threshold),
+        )
+        for one in forests
+    ]  # fmt: skip
+    found = scaled[0]
+    for one in scaled[1:]:
+        found = found + one
+    return found
 
 
 def grown(stack: RunStack, recipe: RuntimeRecipe) -> Forest:
     """The forest of kernels' factors."""
     launches = stack.launches
-    return Forest.from_xgboost(boost(launches, launches.scale_s, recipe.factors))
+    chosen = varying(launches.values)
+    names = tuple(np.array(stack.names)[chosen].tolist())
+    part = replace(launches, names=names, values=launches.values[:, chosen])
+    return of_all(Forest.from_xgboost(boost(part, part.scale_s, recipe.factors)), stack.names)
+
+
+def varying(values: NDArray[np.float32]) -> NDArray[np.bool_]:
+    """Which columns are not the same in every row: only these can part rows."""
+    found: NDArray[np.bool_] = values.min(axis=0) < values.max(axis=0)
+    return found
+
+
+def of_all(forest: Forest, names: tuple[str, ...]) -> Forest:
+    """A forest of some columns as one of all."""
+    place = np.array([names.index(name) for name in forest.names], np.int16)
+    feature = np.where(forest.feature < 0, forest.feature, place[forest.feature])
+    return replace(forest, names=names, feature=feature.astype(np.int16))
 
 
 def residual(
@@ -252,9 +288,11 @@ def _trees(
     seed: int,
 ) -> Forest:
     library = xgboost()
-    matrix = library.DMatrix(values, wanted, weight=weight, feature_names=list(stack.names))
+    chosen = varying(values)
+    names = np.array(stack.names)[chosen].tolist()
+    matrix = library.DMatrix(values[:, chosen], wanted, weight=weight, feature_names=names)
     every = {"tree_method": "hist", "nthread": 1, "max_bin": 64, "seed": seed, **options}
-    return Forest.from_xgboost(library.train(every, matrix, rounds))
+    return of_all(Forest.from_xgboost(library.train(every, matrix, rounds)), stack.names)
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,12 +21,13 @@ from perfc.analyzers.runs.run_table import ORDER, RUN, leading_extent, precision
 from perfc.analyzers.tables.whole_models import version_of, whole_models
 from perfc.analyzers.training.experiments.runtimes import RuntimeExperiment
 from perfc.analyzers.training.measured_runs import MeasuredRun, measured_runs
-from perfc.analyzers.training.runtime_fit import RuntimeRecipe, train_runs
+from perfc.analyzers.training.runtime_fit import RuntimeRecipe, mean, of_all, train_runs, varying
 from perfc.analyzers.training.sums import SumRecipe
 from perfc.analyzers.whole_runs.whole_run import with_whole
 from perfc.deployment import Deployment
-from perfc.errors import ModelError
+from perfc.errors import ModelError, ParseError
 from perfc.machine import load_machine
+from perfc.passes.runtimes import runtime
 
 pd = pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")
@@ -66,15 +67,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         path = found / "models" / name
         path.write_bytes(gzip.compress(network(width).SerializeToString()))
         for gpu, target in (("T4", "t4"), ("A100", "a100-sxm4-40gb"), ("V100", "v100-sxm2-16gb")):
-            for runtime, slower in SLOWER.items():
+            for engine, slower in SLOWER.items():
                 for batch in (256, 4096):
                     sum_s = perfc.analyze(
-                        path, target, runtime=runtime, dtype="f16", batch=batch,
+                        path, target, runtime=engine, dtype="f16", batch=batch,
                         predictor="kernels",
                     ).prediction.total.time_s  # fmt: skip
                     lines.append({
                         "grade": "A", "mode": "inference", "graph": name,
-                        "graph_size_match": "same", "device": gpu, "gpu": gpu, "runtime": runtime,
+                        "graph_size_match": "same", "device": gpu, "gpu": gpu, "runtime": engine,
                         "runtime_version": "TensorRT 8.5.1", "precision": "fp16",
                         "seq_len": None, "batch": batch, "latency_ms": 1e3 * slower * sum_s,
                     })  # fmt: skip
@@ -112,10 +113,18 @@ def test_table_has_the_rows_that_can_be_used(folder: Path, runs: list[MeasuredRu
 
 
 def test_versions_are_read_where_the_table_states_them() -> None:
-    assert version_of("tensorrt", "TensorRT 7.2.3.4") == "7.2"
-    assert version_of("tensorrt", "10.11") == "10.11"
-    assert version_of("tensorrt", "triton") == ""
-    assert version_of("eager", "1.13") == ""
+    assert version_of(runtime("tensorrt"), "TensorRT 7.2.3.4") == "7.2"
+    assert version_of(runtime("tensorrt"), "10.11") == "10.11"
+    assert version_of(runtime("tensorrt"), "triton") == ""
+    assert version_of(runtime("eager"), "1.13") == ""
+
+
+def test_version_of_tensorrt_is_an_input(folder: Path) -> None:
+    path = folder / "models" / "tv__net3.onnx.gz"
+    old = perfc.analyze(path, "t4", runtime="tensorrt", runtime_version="7.2", batch=256)
+    assert old.deployment.version == (7, 2)
+    with pytest.raises(ParseError, match="versions of paddle-trt are not told apart"):
+        perfc.analyze(path, "t4", runtime="paddle-trt", runtime_version="7.2", batch=256)
 
 
 def test_row_of_the_run_stands_beside_its_kernels(runs: list[MeasuredRun]) -> None:
@@ -229,4 +238,30 @@ def test_scoreboard_leaves_graphs_and_chips_out(folder: Path) -> None:
     assert every["all"].rows == len(WIDTHS) * 12
     assert every["all"].mape < 0.5
     assert every["all"].floor_holds == 1.0
-    assert {"tensorrt, f16", "paddle-trt"} <= set(every)
+    assert {"tensorrt", "paddle-trt", "batch 1"} & set(every) == {"tensorrt", "paddle-trt"}
+
+
+def test_mean_of_forests_is_the_mean_of_their_sums() -> None:
+    from perfc.analyzers.artefacts.forest import Forest
+
+    leaf = np.array([-1], np.int16)
+    one, other = (
+        Forest(("a",), leaf, np.array([value], np.float32), np.array([0], np.int32),
+               np.array([0], np.int32), base)
+        for value, base in ((1.0, 0.5), (3.0, -0.25))
+    )  # fmt: skip
+    rows = np.zeros((2, 1), np.float32)
+    assert mean([one, other])(rows).tolist() == pytest.approx([2.125, 2.125])
+
+
+def test_forest_of_some_columns_reads_them_among_all() -> None:
+    from perfc.analyzers.artefacts.forest import Forest
+
+    forest = Forest(
+        ("b",), np.array([0, -1, -1], np.int16), np.array([1.5, 10.0, 20.0], np.float32),
+        np.array([1, 0, 0], np.int32), np.array([0], np.int32), 0.0,
+    )  # fmt: skip
+    values = np.array([[9, 1, 9], [0, 2, 0]], np.float32)
+    assert of_all(forest, ("a", "b", "c"))(values).tolist() == [10.0, 20.0]
+    assert varying(values).tolist() == [True, True, True]
+    assert varying(values[:1]).tolist() == [False, False, False]

@@ -28,10 +28,17 @@ Pair = tuple[MeasuredRun, RuntimeRun]
 Slice = tuple[str, Callable[[MeasuredRun, RuntimeRun], bool], float | None]
 
 
-def under(runtime: str, *precisions: str, goal: float | None = None) -> Slice:
-    """Rows of a runtime, of some precisions or of all."""
-    name = ", ".join([runtime, *precisions])
-    return name, lambda run, _: is_of(run, runtime, precisions), goal
+GOAL, GOAL_OF_ONE = 0.15, 0.20
+"""Mean error of each runtime, and of a batch of one."""
+
+
+def under(runtime: str, stored: str = "") -> Slice:
+    """Rows of a runtime, in one precision or in all."""
+    return (
+        f"{runtime}, {stored}" if stored else runtime,
+        lambda run, _: run.row.deployment.runtime == runtime and stored in ("", run.stored),
+        None if stored else GOAL,
+    )
 
 
 def expected(low: float, high: float) -> Slice:
@@ -46,25 +53,23 @@ def is_of(run: MeasuredRun, runtime: str, precisions: Sequence[str]) -> bool:
     return run.row.deployment.runtime == runtime and is_named
 
 
-SLICES: tuple[Slice, ...] = (
-    under("tensorrt", "f16", goal=0.12),
-    under("tensorrt", "int8", goal=0.15),
-    under("fastertransformer", goal=0.15),
-    under("ort", goal=0.15),
-    under("ort-tensorrt"),
-    under("eager", goal=0.15),
-    under("torchscript"),
-    under("paddle-trt", goal=0.15),
-    under("paddle-trt", "f16"),
-    under("paddle-trt", "f32"),
-    under("paddle"),
-    under("tensorflow"),
-    ("batch 1", lambda run, _: run.row.deployment.dims["batch"] == 1, 0.20),
+TOGETHER: tuple[Slice, ...] = (
+    ("batch 1", lambda run, _: run.row.deployment.dims["batch"] == 1, GOAL_OF_ONE),
     expected(0.0, 0.06),
     expected(0.06, 0.15),
     expected(0.15, 1.0),
     ("all", lambda *_: True, None),
 )
+
+
+def slices(runs: Sequence[MeasuredRun]) -> Iterator[Slice]:
+    """Each runtime, and each of its precisions where it has several; then slices of all."""
+    known = {(run.row.deployment.runtime, run.stored) for run in runs}
+    for runtime in sorted({name for name, _ in known}):
+        yield under(runtime)
+        precisions = sorted(stored for name, stored in known if name == runtime)
+        yield from (under(runtime, stored) for stored in precisions if len(precisions) > 1)
+    yield from TOGETHER
 
 
 @cache
@@ -105,7 +110,7 @@ class RuntimeExperiment(Experiment):
         pairs: list[Pair] = []
         for chip in chips(runs):
             found = self.without(runs, chip, say)
-            yield from figures(f"unseen chip {chip}", found, SLICES[-1:])
+            yield from figures(f"unseen chip {chip}", found, TOGETHER[-1:])
             pairs += found
         yield from figures(CHIPS, pairs)
 
@@ -153,11 +158,9 @@ def estimates(found: Artefact, runs: Sequence[MeasuredRun]) -> list[Pair]:
     ]
 
 
-def figures(
-    split: str, pairs: Sequence[Pair], slices: Sequence[Slice] = SLICES
-) -> Iterator[Figure]:
+def figures(split: str, pairs: Sequence[Pair], wanted: Sequence[Slice] = ()) -> Iterator[Figure]:
     """Errors and coverage of every slice that has rows."""
-    for name, which, goal in slices:
+    for name, which, goal in wanted or slices([run for run, _ in pairs]):
         mine = [pair for pair in pairs if which(*pair)]
         if mine:
             yield figure_of(mine, split, name, goal)
