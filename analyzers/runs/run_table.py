@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,8 +36,10 @@ if TYPE_CHECKING:
     from perfc.ir.graph import Module
     from perfc.machine import Machine
 
+    from ..estimate.estimate import Estimate
     from ..estimators import Execution
     from ..features.classes import Array
+    from ..features.table import Table
     from ..steps.columns import Columns
     from .prediction import PredictionTable
 
@@ -156,98 +159,135 @@ def tabulated(
         stored: its `precision`.
         batch: leading extent of its first input.
     """
-    assert execution.module is not None
-    bounds, runtime = execution.bounds, execution.kernels.runtime
-    sheet = Sheet(execution.machine)
-    first: dict[tuple[int, int], list[int]] = {}
-    for i, (bound, kernel) in enumerate(zip(bounds.kernels, table.kernels, strict=True)):
-        first.setdefault((bound.kernel.alike, id(kernel)), []).append(i)
-    groups = list(first.values())
-    at, count = [g[0] for g in groups], np.array([len(g) for g in groups], np.float64)
-    strides = Analyses().get(Strides(runtime.name), execution.module)
-    listing = Stored(execution.kernels, None, strides, False, [Numbers(bounds.env)])
-    columns = columns_of([listing.launch(i, bounds.kernels[i].kernel) for i in at])
     how = {"f32": Precision.F32, "tf32": Precision.TF32}.get(stored) or STORED[
         deployment.dtype or "f16"
     ]
-    features = tabulate(columns, Setting(how), sheet)
-    kernels = [table.kernels[i] for i in at]
-    launched = np.maximum([bounds.kernels[i].launches for i in at], 1.0)
-    time_s = np.maximum([k.time_s for k in kernels], LEAST_S)
-    floor_s = np.array([k.floor_s for k in kernels])
-    nbytes = (columns.amounts["read_bytes"] + columns.amounts["write_bytes"]) * columns.times
-    physical_s = np.maximum(floor_s, nbytes / sheet.device_bytes_per_s) + LAUNCH_S * launched
-    each_s = time_s / launched
-    kind = columns.kind
-    attended = np.where(kind == LaunchKind.ATTENTION.number, columns.traits["n"], 1.0)
-    attended = np.where(kind == LaunchKind.SOFTMAX.number, columns.traits["reduced"], attended)
+    parts = Parts.of(execution, table, Setting(how))
+    own, runtime = parts.own(), execution.kernels.runtime.name
     shared = {
-        "log2_attended": float(log2(attended).max(initial=0.0)),
-        "log_batch": np.log(max(batch, 1)),
-        "log_launches": np.log(max(float((launched * count).sum()), 1.0)),
+        "log2_attended": parts.log2_attended,
+        "log_batch": float(np.log(max(batch, 1))),
+        "log_launches": float(np.log(max(float(parts.launches.sum()), 1.0))),
         "precision": float(ORDER.index(stored)),
         "runtime_version": float("{}.{:02}".format(*(deployment.version or (0, 0)))),
-        f"{IS_RUNTIME}{runtime.name}": 1.0,
-        **{name: float(features.values[0, features.names.index(name)]) for name in OF_MACHINE},
+        f"{IS_RUNTIME}{runtime}": 1.0,
+        **{name: float(parts.features.column(name)[0]) for name in OF_MACHINE},
     }
-    own = {
-        **{
-            name: features.values[:, j].astype(np.float64)
-            for j, name in enumerate(features.names) if name not in SHARED
-        },
-        "log_time": np.log(each_s),
-        "log_time_per_scale": np.log(each_s / np.maximum(features.scale_s, LEAST_S)),
-        "predictor": np.array([float(PREDICTORS.index(k.predictor)) for k in kernels]),
-        "log_width": np.log([
-            max(k.time.high, LEAST_S) / max(k.time.low, LEAST_S) for k in kernels
-        ]),
-    }  # fmt: skip
-    parts = Parts(columns, own, count, launched, time_s, features.scale_s * launched, shared, sheet)
-    scale_s = np.append(
-        count * np.sqrt(time_s * physical_s), HOST_S + EACH_S * float((launched * count).sum())
-    )
     rows = {name: np.append(values, 0.0) for name, values in own.items()}
     rows["kind"][-1] = RUN
+    beside_s = HOST_S + EACH_S * float(parts.launches.sum())
     total = table.kernels_total
     return RunTable(
-        rows, scale_s, {**shared, **parts.of_run(total.floor_s, total.time_s)}, bounds.floor_s,
+        rows,
+        np.append(parts.scale_s, beside_s),
+        {**shared, **parts.of_run(own, total.floor_s, total.time_s)},
+        execution.bounds.floor_s,
         total.time_s,
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """Distinct kernels of a run, of which the row of the run is made.
+    """Distinct kernels of a run, of which its rows are made.
 
     Args:
         columns: of the launches.
-        own: features of each kernel.
+        features: of the launches.
+        kernels: the estimate of each.
         count: of equal kernels.
         launched: launches of each.
-        time_s: estimate of each.
-        roof_s: roofline of each at the rates of the data sheet.
-        shared: features that all have.
         sheet: of the machine.
     """
 
     columns: Columns
-    own: Mapping[str, Array]
+    features: Table
+    kernels: Sequence[Estimate]
     count: Array
     launched: Array
-    time_s: Array
-    roof_s: Array
-    shared: Mapping[str, float]
     sheet: Sheet
 
-    def of_run(self, floor_s: float, total_s: float) -> dict[str, float]:
-        """The columns of the run."""
+    @classmethod
+    def of(cls, execution: Execution, table: PredictionTable, setting: Setting) -> Parts:
+        """Kernels that are equal and have the same estimate, once."""
+        assert execution.module is not None
+        bounds, sheet = execution.bounds, Sheet(execution.machine)
+        groups: dict[tuple[int, int], list[int]] = {}
+        for i, (bound, kernel) in enumerate(zip(bounds.kernels, table.kernels, strict=True)):
+            groups.setdefault((bound.kernel.alike, id(kernel)), []).append(i)
+        at = [places[0] for places in groups.values()]
+        strides = Analyses().get(Strides(execution.kernels.runtime.name), execution.module)
+        listing = Stored(execution.kernels, None, strides, False, [Numbers(bounds.env)])
+        columns = columns_of([listing.launch(i, bounds.kernels[i].kernel) for i in at])
+        return cls(
+            columns,
+            tabulate(columns, setting, sheet),
+            [table.kernels[i] for i in at],
+            np.array([len(places) for places in groups.values()], np.float64),
+            np.maximum([bounds.kernels[i].launches for i in at], 1.0),
+            sheet,
+        )
+
+    @cached_property
+    def launches(self) -> Array:
+        """Of each kernel and those equal to it."""
+        return self.count * self.launched
+
+    @cached_property
+    def time_s(self) -> Array:
+        """Estimate of each kernel."""
+        return np.maximum([k.time_s for k in self.kernels], LEAST_S)
+
+    @cached_property
+    def roof_s(self) -> Array:
+        """Roofline of each kernel at the rates of the data sheet."""
+        return np.asarray(self.features.scale_s * self.launched)
+
+    @cached_property
+    def scale_s(self) -> Array:
+        """What factors are learned of, equal kernels together."""
+        nbytes = self.columns.amounts["read_bytes"] + self.columns.amounts["write_bytes"]
+        device_s = nbytes * self.columns.times / self.sheet.device_bytes_per_s
+        floor_s = np.array([k.floor_s for k in self.kernels])
+        physical_s = np.maximum(floor_s, device_s) + LAUNCH_S * self.launched
+        return np.asarray(self.count * np.sqrt(self.time_s * physical_s))
+
+    @cached_property
+    def log2_attended(self) -> float:
+        """Of the longest row that attention or a softmax reads; 0 without any."""
+        kind, traits = self.columns.kind, self.columns.traits
+        attended = np.where(kind == LaunchKind.ATTENTION.number, traits["n"], 1.0)
+        attended = np.where(kind == LaunchKind.SOFTMAX.number, traits["reduced"], attended)
+        return float(log2(attended).max(initial=0.0))
+
+    def own(self) -> dict[str, Array]:
+        """Columns of the kernels."""
+        each_s = self.time_s / self.launched
+        ratio = [max(k.time.high, LEAST_S) / max(k.time.low, LEAST_S) for k in self.kernels]
+        return {
+            **{
+                name: self.features.column(name).astype(np.float64)
+                for name in self.features.names if name not in SHARED
+            },
+            "log_time": np.log(each_s),
+            "log_time_per_scale": np.log(each_s / np.maximum(self.features.scale_s, LEAST_S)),
+            "predictor": np.array([float(PREDICTORS.index(k.predictor)) for k in self.kernels]),
+            "log_width": np.log(ratio),
+        }  # fmt: skip
+
+    def of_run(self, own: Mapping[str, Array], floor_s: float, total_s: float) -> dict[str, float]:
+        """The columns of the run.
+
+        Args:
+            own: columns of the kernels.
+            floor_s: of the run.
+            total_s: sum of the kernels' estimates.
+        """
         kind = self.columns.kind
         whole_s = float((self.count * self.time_s).sum())
         time = self.count * self.time_s / max(whole_s, LEAST_S)
         roof_s = float((self.count * self.roof_s).sum())
         roof = self.count * self.roof_s / max(roof_s, LEAST_S)
-        launches = self.count * self.launched
-        each_s = self.time_s / self.launched
+        launches, each_s = self.launches, self.time_s / self.launched
         found = {
             "log_floor_per_sum": np.log(max(floor_s, LEAST_S) / max(total_s, LEAST_S)),
             "log_roof_per_sum": np.log(max(roof_s, LEAST_S) / max(whole_s, LEAST_S)),
@@ -265,11 +305,13 @@ class Parts:
             found[f"roof_{name}"] = share
             found[f"launches_{name}"] = np.log1p(launches[mine].sum()) - np.log(launches.sum())
             for mean in MEANS:
-                weighed = float((roof * self.own[mean])[mine].sum())
+                weighed = float((roof * own[mean])[mine].sum())
                 found[f"{mean}_{name}"] = weighed / share if share > 1e-3 else 0.0
-        return {name: float(value) for name, value in (found | self._of_products(time)).items()}
+        return {
+            name: float(value) for name, value in (found | self._of_products(own, time)).items()
+        }
 
-    def _of_products(self, time: Array) -> dict[str, float]:
+    def _of_products(self, own: Mapping[str, Array], time: Array) -> dict[str, float]:
         amounts, traits = self.columns.amounts, self.columns.traits
         weight = time * (amounts["mac"] > 0)
         weight = weight / max(float(weight.sum()), LEAST_S)
@@ -279,15 +321,15 @@ class Parts:
             "product_m": log2(amounts["m"]), "product_n": log2(traits["n"]),
             "product_k": log2(traits["k"]), "product_groups": log2(amounts["groups"]),
             "product_channels": log2(traits["channels"]), "product_window": traits["window"],
-            "product_stride": traits["stride"], "product_intensity": self.own["log2_intensity"],
+            "product_stride": traits["stride"], "product_intensity": own["log2_intensity"],
             "product_waves": np.log2(np.maximum(waves, 1e-3)), "product_fill": np.minimum(waves, 1),
         }  # fmt: skip
         grouped = (self.columns.kind == LaunchKind.GROUPED.number) * self.count * self.roof_s
         known = max(float(grouped.sum()), LEAST_S)
         return {
             **{name: float((weight * values).sum()) for name, values in means.items()},
-            "grouped_groups": float((grouped * self.own["log2_groups"]).sum()) / known,
+            "grouped_groups": float((grouped * own["log2_groups"]).sum()) / known,
             "forest_share": float(
-                time[self.own["predictor"] == PREDICTORS.index(Predictor.LEARNED)].sum()
+                time[own["predictor"] == PREDICTORS.index(Predictor.LEARNED)].sum()
             ),
         }
