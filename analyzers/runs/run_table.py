@@ -53,10 +53,10 @@ PREDICTORS = tuple(Predictor)
 IS_RUNTIME = "is_"
 """Start of the features that say which runtime it is; the names are those of the rows."""
 STORED = {
-    "f16": Precision.F16, "bf16": Precision.BF16, "amp-f16": Precision.AMP_F16,
-    "amp-bf16": Precision.AMP_BF16, "int8": Precision.F16, "fp8": Precision.F16,
+    "f32": Precision.F32, "tf32": Precision.TF32, "bf16": Precision.BF16,
+    "amp-f16": Precision.AMP_F16, "amp-bf16": Precision.AMP_BF16,
 }  # fmt: skip
-"""Precision whose scale stands for a what-if one."""
+"""Precision whose scale stands for a what-if one; f16 for narrower ones too."""
 ORDER = ("f32", "tf32", "f16", "amp", "int8")
 """Precisions from the widest; the others are told apart by nothing else."""
 SUMMED = (
@@ -117,17 +117,18 @@ def precision(deployment: Deployment, element: str, machine: Machine) -> str:
         machine: the target; TF32 is f32 where it has none.
     """
     match deployment.dtype or element:
-        case "f32":
+        case "f32" | "tf32":
             wide, narrow = (
                 machine.entry(Unit.MATRIX, "f32", allow_tf32=allowed).nominal.value
                 for allowed in (False, True)
             )
-            return "tf32" if deployment.tf32 and narrow > wide else "f32"
+            is_narrow = deployment.tf32 or deployment.dtype == "tf32"
+            return "tf32" if is_narrow and narrow > wide else "f32"
         case "f16" | "bf16":
             return "f16"
         case "amp-f16" | "amp-bf16":
             return "amp"
-        case "int8" | "fp8":
+        case "i8" | "f8e4m3" | "f8e5m2":
             return "int8"
     return ""
 
@@ -159,9 +160,8 @@ def tabulated(
         stored: its `precision`.
         batch: leading extent of its first input.
     """
-    how = {"f32": Precision.F32, "tf32": Precision.TF32}.get(stored) or STORED[
-        deployment.dtype or "f16"
-    ]
+    wide = stored if stored in ("f32", "tf32") else deployment.dtype
+    how = STORED.get(wide, Precision.F16)
     parts = Parts.of(execution, table, Setting(how))
     own, runtime = parts.own(), execution.kernels.runtime.name
     shared = {

@@ -21,7 +21,7 @@ from ..artefacts import artefact
 from ..artefacts.artefact import Artefact, WeightsError
 from ..artefacts.forest import ARRAYS, Forest
 from ..estimate.interval import Interval
-from ..features.distance import coordinates, nearest
+from ..features.distance import SAME_CHIP, coordinates, distance, nearest
 from ..features.sheet import Sheet
 from ..intervals.conformal import AT_ONCE, LEAST_SPREAD
 from .run_table import RunTable, precision, tabulated
@@ -53,7 +53,7 @@ class RuntimeRun:
     Args:
         time: in seconds; no end of it is below the floor.
         floor_s: what no run beats.
-        is_own: whether the runtime was measured on this machine in such a precision.
+        is_own: whether the runtime was measured on such a chip in such a precision.
         runs: how many runs under the runtime it rests on.
         rows: how many runs of all runtimes.
     """
@@ -108,9 +108,15 @@ def estimated(
     values[:, names.index(RATIO)] = np.log(summed_s / run.kernels_s)
     middle = summed_s * np.exp(float(residual(found)(values)[0]))
     spread = np.exp(np.clip(found.spread(values), np.log(LEAST_SPREAD), MOST_SPREAD))
-    is_own = (machine.name, stored, runtime) in found.card.kin
+    places = dict(zip(found.card.targets, found.card.places[SPREAD_OF], strict=True))
+    here = coordinates(Sheet(machine), SPREAD_OF)
+    is_own = any(
+        distance(here, places[target]) <= SAME_CHIP
+        for target, *how in found.card.kin
+        if how == [stored, runtime]
+    )
     low, high = found.card.calibration.ends(
-        spread, max(distance(found, machine), AT_ONCE), measured=is_own,
+        spread, max(nearest(here, places.values()), AT_ONCE), measured=is_own,
         category=np.array([found.card.frameworks.index(runtime)]), names=found.card.frameworks,
     )  # fmt: skip
     time_s = max(middle, run.floor_s)
@@ -140,12 +146,6 @@ def residual(found: Artefact) -> Forest:
         return Forest.from_arrays(found.card.features, arrays, found.card.bases["residual"])
     except (ValueError, KeyError) as error:
         raise WeightsError(f"damaged weights of {found.card.name}: {error}") from None
-
-
-def distance(found: Artefact, machine: Machine) -> float:
-    """Of a machine to the nearest one that runs were measured on."""
-    here = coordinates(Sheet(machine), SPREAD_OF)
-    return nearest(here, found.card.places[SPREAD_OF])
 
 
 @cache

@@ -30,7 +30,7 @@ PRECISIONS: Mapping[str, tuple[str, bool]] = {
     "fp16": ("f16", True),
     "amp_fp16": ("amp-f16", True),
     "bf16": ("bf16", True),
-    "int8": ("int8", True),
+    "int8": ("i8", True),
 }
 """What-if precision, and whether f32 products may use TF32."""
 MACHINES: Mapping[str, str] = {

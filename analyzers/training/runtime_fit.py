@@ -7,6 +7,7 @@ interval of machines that were measured, machines left out that of others.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -20,7 +21,7 @@ from perfc.version import __version__
 from ..artefacts.artefact import FORMAT, Artefact, Ready, schema_of
 from ..artefacts.card import Card
 from ..artefacts.forest import ARRAYS, Forest
-from ..features.distance import coordinates, nearest
+from ..features.distance import SAME_CHIP, coordinates, distance, nearest
 from ..features.rows import Protocol
 from ..features.sheet import Sheet
 from ..intervals.conformal import (
@@ -37,7 +38,6 @@ from ..runs.runtime_runs import CLASS, MOST_SPREAD, RESIDUAL, SPREAD_OF
 from ..tables.architectures import fold_of
 from .libraries import xgboost
 from .measured_runs import MeasuredRun
-from .protocols import kin
 from .run_stack import RunStack, runtimes, stacked, sums_of
 from .sums import SumRecipe, boost
 
@@ -48,6 +48,8 @@ if TYPE_CHECKING:
 
 LEAST_LEFT_OUT = 100
 """Rows of a chip that is left out to calibrate others."""
+LEAST_OWN = 10
+"""Rows of a machine, a precision and a runtime, to be called measured so."""
 NOTES = (
     "factors of kernels learned from the times of whole runs; no kernel was timed alone",
     "intervals calibrated on graphs left out, and on machines left out",
@@ -310,7 +312,7 @@ def machines_left_out(
 ) -> Mapping[str, Unseen]:
     """What chips that are left out one at a time are off by, by runtime."""
     names = runtimes(runs)
-    chip = np.array([sorted(kin(run.row.deployment.target))[0] for run in runs])
+    chip = np.array(chips(runs))
     groups = []
     for one in sorted(set(chip)):
         out = chip == one
@@ -327,6 +329,17 @@ def machines_left_out(
     return learned(groups, names) if len(groups) > 1 else {}
 
 
+def chips(runs: Sequence[MeasuredRun]) -> list[str]:
+    """Of every run the first machine, by name, that is of its machine's chip."""
+    names = sorted({run.row.deployment.target for run in runs})
+    places = {name: coordinates(Sheet(load_machine(name)), SPREAD_OF) for name in names}
+    first = {
+        name: next(o for o in names if distance(places[o], places[name]) <= SAME_CHIP)
+        for name in names
+    }
+    return [first[run.row.deployment.target] for run in runs]
+
+
 def card(
     name: str,
     runs: Sequence[MeasuredRun],
@@ -337,8 +350,9 @@ def card(
     data: Mapping[str, str],
 ) -> Card:
     """What the weights are."""
-    known = {(r.row.deployment.target, r.stored, r.row.deployment.runtime) for r in runs}
-    targets = tuple(sorted({target for target, *_ in known}))
+    counts = Counter((r.row.deployment.target, r.stored, r.row.deployment.runtime) for r in runs)
+    known = [how for how, rows in counts.items() if rows >= LEAST_OWN]
+    targets = tuple(sorted({target for target, *_ in counts}))
     return Card(
         name=name,
         class_name=CLASS,
@@ -348,7 +362,7 @@ def card(
         features=names,
         protocols=(Protocol.STEP,),
         frameworks=runtimes(runs),
-        dtypes=tuple(sorted({stored for _, stored, _ in known})),
+        dtypes=tuple(sorted({stored for _, stored, _ in counts})),
         targets=targets,
         kin=tuple(sorted(known)),
         places={

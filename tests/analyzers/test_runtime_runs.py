@@ -201,8 +201,8 @@ def test_runtime_that_nobody_measured_is_left_to_its_kernels(folder: Path, weigh
     ("target", "dtype", "tf32", "expected"),
     [
         ("t4", "", True, "f32"), ("a100", "", True, "tf32"), ("a100", "f32", False, "f32"),
-        ("t4", "bf16", True, "f16"), ("t4", "amp-f16", True, "amp"), ("t4", "int8", True, "int8"),
-        ("a100", "int4", True, ""),
+        ("t4", "bf16", True, "f16"), ("t4", "amp-f16", True, "amp"), ("t4", "i8", True, "int8"),
+        ("h100", "f8e4m3", True, "int8"), ("a100", "tf32", False, "tf32"), ("a100", "i4", True, ""),
     ],
 )  # fmt: skip
 def test_precisions_are_told_by_width(target: str, dtype: str, tf32: bool, expected: str) -> None:

@@ -18,8 +18,7 @@ from ...tables.architectures import fold_of
 from ...tables.whole_models import ODD_GRAPHS, TABLE
 from ..evaluate import Figure
 from ..measured_runs import MeasuredRun, measured_runs
-from ..protocols import kin
-from ..runtime_fit import LEAST_LEFT_OUT, RuntimeRecipe, train_runs
+from ..runtime_fit import LEAST_LEFT_OUT, RuntimeRecipe, chips, train_runs
 from . import Experiment, Say
 
 FOLDS = 5
@@ -108,7 +107,8 @@ class RuntimeExperiment(Experiment):
         runs = every_run(folder, say)
         yield from figures(GRAPHS, self.graphs(runs, say))
         pairs: list[Pair] = []
-        for chip in chips(runs):
+        names = chips(runs)
+        for chip in sorted({n for n in names if names.count(n) >= LEAST_LEFT_OUT}):
             found = self.without(runs, chip, say)
             yield from figures(f"unseen chip {chip}", found, TOGETHER[-1:])
             pairs += found
@@ -130,16 +130,9 @@ class RuntimeExperiment(Experiment):
     def without(self, runs: Sequence[MeasuredRun], chip: str, say: Say) -> list[Pair]:
         """Every row of a chip by a model that has seen others alone."""
         say(f"{self.name}: without {chip}")
-        twins = kin(chip)
-        train = [r for r in runs if r.row.deployment.target not in twins]
-        test = [r for r in runs if r.row.deployment.target in twins]
+        train = [run for run, name in zip(runs, chips(runs), strict=True) if name != chip]
+        test = [run for run, name in zip(runs, chips(runs), strict=True) if name == chip]
         return estimates(train_runs(self.name, train, self.recipe, say), test)
-
-
-def chips(runs: Sequence[MeasuredRun]) -> list[str]:
-    """Those with so many rows that leaving them out tells something."""
-    names = [sorted(kin(run.row.deployment.target))[0] for run in runs]
-    return [one for one in sorted(set(names)) if names.count(one) >= LEAST_LEFT_OUT]
 
 
 def digests(folder: Path) -> dict[str, str]:
