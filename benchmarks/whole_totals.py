@@ -139,9 +139,8 @@ def scored(data: Path, found: Sequence[Measured], folder: Path, card: str) -> It
         whole = None
         if card:
             whole = with_whole(
-                table, report.source, report.machine, report.deployment, env=report.env,
-                predictor=card,
-            ).total  # fmt: skip
+                table, report.source, report.execution, report.deployment, predictor=card
+            ).total
         yield Scored(
             one.time_s, table.total, whole,
             tuple(table.share(p) for p in Predictor),

@@ -173,9 +173,8 @@ class Report(Presentation):
 
         table = predicted(self.execution, self.source)
         return with_whole(
-            table, self.source, self.machine, self.deployment,
-            env=self.env, predictor=self.predictor,
-        )  # fmt: skip
+            table, self.source, self.execution, self.deployment, predictor=self.predictor
+        )
 
 
 @paused_collector()

@@ -139,8 +139,8 @@ class Deployment:
                 f"{self.runtime} does not run {self.layout.value}", where=where("layout"),
                 hint=f"{offer} do",
             )  # fmt: skip
-        if self.runtime_version and table.known_steps is None:
-            offer = ", ".join(t.name for t in tables() if t.known_steps is not None)
+        if self.runtime_version and not table.tells_versions:
+            offer = ", ".join(t.name for t in tables() if t.tells_versions)
             raise ParseError(
                 f"versions of {self.runtime} are not told apart", where=where("runtime_version"),
                 hint=f"those of {offer} are",

@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
 from perfc.analyzers.graph.rows import Quantity
+from perfc.analyzers.runs.run_table import stored_element
 from perfc.analyzers.steps.setting import Setting
 from perfc.analyzers.whole_runs.estimate import Estimate, at_sizes, estimate
 from perfc.analyzers.whole_runs.shipped import known_name, named, newest
-from perfc.analyzers.whole_runs.whole_run import batch_symbol, element
+from perfc.analyzers.whole_runs.whole_run import batch_symbol
 from perfc.api import located, read
 from perfc.choice import member
 from perfc.deployment import Deployment, DeploymentKeywords, of_whole_runs
@@ -112,7 +113,7 @@ def predict_as(
     card = named(predictor, wanted) if predictor else None
     with located(model):
         module, given = module_of(model, example, deployment.dims, values)
-        setting = Setting.of(deployment, element(module))
+        setting = Setting.of(deployment, stored_element(module))
         name = known_name(deployment.target)
         setting = newest(card, name, setting, wanted, deployment.version)
         symbol = batch_symbol(module)

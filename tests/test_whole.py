@@ -17,9 +17,9 @@ from click.testing import CliRunner
 import perfc
 from perfc.analyzers.graph.rows import Quantity
 from perfc.analyzers.graph.weights import read_card
+from perfc.analyzers.runs.run_table import stored_element
 from perfc.analyzers.steps.setting import Precision, Setting, precision_of
 from perfc.analyzers.whole_runs import shipped
-from perfc.analyzers.whole_runs.whole_run import element
 from perfc.commands.analyze import command as analyze_command
 from perfc.commands.predict import command as predict_command
 from perfc.errors import PerfcError
@@ -79,7 +79,6 @@ def test_a_run_like_those_measured_is_predicted_as_a_whole() -> None:
     [
         ("rtx4090", {}),
         ("rtx4090", {"runtime": "eager"}),
-        ("a100", {"runtime": "eager", "dtype": "f16"}),
         ("rtx4090", {"runtime": "eager", "dtype": "f16", "predictor": "kernels"}),
     ],
 )
@@ -88,6 +87,12 @@ def test_other_runs_are_the_sum_of_their_kernels(target: str, more: dict[str, st
     assert table.total.predictor == ""
     assert table.summed is None
     assert table.kernels_total is table.total
+
+
+def test_runs_on_a_machine_that_nobody_measured_are_told_by_others() -> None:
+    table = whole("h100", runtime="eager", dtype="f16").prediction
+    assert table.total.predictor == OURS
+    assert any("nothing was measured on h100" in note for note in table.notes)
 
 
 def test_a_predictor_asked_for_says_that_it_extrapolates() -> None:
@@ -260,7 +265,7 @@ def test_a_model_computes_in_the_type_of_its_largest_tensor_of_floats(
         f'<ir_version: 10, opset_import: ["" : 21]>\n'
         f"net (float[n] x) => (float[n] y) <{', '.join(parts)}> {{ y = Relu (x) }}"
     )
-    assert element(load(path)) == dtype
+    assert stored_element(load(path)) == dtype
 
 
 def split_outside(text: str) -> list[str]:

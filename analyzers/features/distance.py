@@ -11,6 +11,10 @@ VENDORS = {"NVIDIA": 0.0, "AMD": 8.0, "Intel": -8.0}
 """Other makers' machines are beyond the reach of whatever was measured."""
 
 
+SAME_CHIP = 0.2
+"""Distance within which machines are of one chip, or as good as: memory, power and form differ."""
+
+
 def coordinates(sheet: Sheet, dtype: str) -> tuple[float, ...]:
     """Rates and sizes that set the speed of kernels, as logarithms to base two; last the maker."""
     numbers = (

@@ -45,6 +45,10 @@ class Table:
     floor_s: Array
     category: NDArray[np.intp]
 
+    def column(self, name: str) -> NDArray[np.float32]:
+        """The values of a feature, ``[kernels]``."""
+        return self.values[:, self.names.index(name)]
+
     @classmethod
     def joined(cls, parts: Sequence[Table]) -> Table:
         """The rows of one or several of the same features."""

@@ -51,6 +51,7 @@ class PredictionTable:
         energy: of the run.
         summed: the kernels' own total, where a predictor of whole runs answers for ``total``.
         whole: in words, that predictor and the runs it learned from.
+        others: what further predictors of whole runs say of the same run.
     """
 
     kernels: tuple[Estimate, ...]
@@ -60,6 +61,7 @@ class PredictionTable:
     energy: Energy | None = None
     summed: RunEstimate | None = None
     whole: str = ""
+    others: tuple[RunEstimate, ...] = ()
 
     @property
     def kernels_total(self) -> RunEstimate:

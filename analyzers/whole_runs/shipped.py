@@ -50,6 +50,23 @@ def covering(
     return next((path for path, card in of_quantity if card.covers(target, setting)), None)
 
 
+def reaching(
+    target: str, setting: Setting, quantity: Quantity = Quantity.TIME, *, folder: Path = FOLDER
+) -> tuple[Path, bool] | None:
+    """The card that covers a machine run that way, else one that covers others run so.
+
+    With whether it covers the machine itself; None where no card knows such a way of running.
+    """
+    own = covering(target, setting, quantity, folder=folder)
+    if own is not None:
+        return own, True
+    of_quantity = ((path, card) for path, card in cards(folder) if card.quantity == quantity.value)
+    others = (path for path, card in of_quantity
+              if any(card.covers(other, setting) for other in card.targets))  # fmt: skip
+    found = next(others, None)
+    return (found, False) if found is not None else None
+
+
 def named(name: str, quantity: Quantity = Quantity.TIME, *, folder: Path = FOLDER) -> Path:
     """The card of that file, or of the predictor of that name; any predictor where it is empty.
 

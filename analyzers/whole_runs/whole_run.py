@@ -8,19 +8,22 @@ the run's total; kernels keep their own numbers.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from perfc.errors import ModelError, PerfcError
+from perfc.ir.record import record
 from perfc.ir.types import TensorType
 from perfc.passes.runtimes import Layout
 
 from ..artefacts.artefact import WeightsError
 from ..estimate.estimate import RunEstimate
 from ..estimate.interval import Interval
+from ..runs import runtime_runs
 from ..runs.energy import Energy
 from ..runs.prediction import PredictionTable
+from ..runs.run_table import leading_extent, stored_element
 from ..steps.setting import PRECISIONS, Setting, is_measured_whole
 
 if TYPE_CHECKING:
@@ -30,31 +33,60 @@ if TYPE_CHECKING:
     from perfc.ir.graph import Module
     from perfc.machine import Machine
 
+    from ..estimators import Execution
     from .estimate import Estimate
 
 KERNELS = "kernels"
-"""The predictor that is none of graphs: kernels one by one, summed."""
+"""The predictor that is none of whole runs: kernels one by one, summed."""
+
+
+@record
+class WholeRun:
+    """What a predictor of whole runs says of one.
+
+    Args:
+        time: in seconds.
+        floor_s: what no run beats.
+        predictor: its name, as commands take it.
+        words: which predictor, and from which rows.
+        is_own: whether such runs were measured on this machine.
+        outside: why it extrapolates; empty where it does not.
+    """
+
+    time: Interval
+    floor_s: float
+    predictor: str
+    words: str
+    is_own: bool = True
+    outside: tuple[str, ...] = ()
+
+    @property
+    def width(self) -> float:
+        """Upper over lower end: what held-out rows of the same kind say of the expected error."""
+        return self.time.high / self.time.low if self.time.low > 0 else math.inf
 
 
 def with_whole(
     table: PredictionTable,
     source: Module,
-    machine: Machine,
+    execution: Execution,
     deployment: Deployment,
     *,
-    env: Mapping[str, int],
     predictor: str = "",
 ) -> PredictionTable:
     """The table with the total of a predictor of whole runs.
 
+    Of several that know such runs one that knows them on this machine answers, and of those the one
+    with the narrowest interval: intervals are calibrated on held-out rows of the same kind, so that
+    it is the one with the least expected error there.
+
     Args:
         table: kernels one by one.
         source: the module as read, typed.
-        machine: the target.
+        execution: the kernels, on their machine.
         deployment: how the model is run.
-        env: value of every symbol.
-        predictor: name or card of one that is used in any case; by default one whose rows are of
-            the machine, way of running and precision, if there is one.
+        predictor: name or card of one that is used in any case; by default of those whose rows are
+            of such runs, if there are any.
 
     Raises:
         PerfcError: the predictor asked for is not there, or cannot read the model.
@@ -63,17 +95,62 @@ def with_whole(
     if predictor == KERNELS or not table.kernels:
         return table
     if predictor:
-        return joined(table, asked(predictor, source, machine, deployment, env))
+        return joined(table, [asked(table, predictor, source, execution, deployment)])
+    found: list[WholeRun] = []
+    for candidate in (under_runtime, by_graph):
+        try:
+            found += filter(None, [candidate(table, source, execution, deployment)])
+        except WeightsError:
+            raise
+        except PerfcError as error:
+            note = f"the graph predictor cannot read this model ({error})"
+            left_out = f"{note}: it is left out" if found else f"{note}: kernels are summed instead"
+            table = replace(table, notes=(*table.notes, left_out))
+    return (
+        joined(table, sorted(found, key=lambda one: (not one.is_own, one.width)))
+        if found
+        else table
+    )
+
+
+def under_runtime(
+    table: PredictionTable, source: Module, execution: Execution, deployment: Deployment
+) -> WholeRun | None:
+    """What whole runs under the same runtime taught; None where none were measured."""
+    batch = leading_extent(source, execution.bounds.env)
+    run = runtime_runs.estimate(
+        execution, table, deployment, stored_element(source), batch, folder=execution.folder
+    )
+    if run is None:
+        return None
+    name = execution.machine.name
+    rows = f"{run.rows:,} runs, {run.runs:,} by {deployment.runtime}"
+    words = f"{runtime_runs.NAME}, learned from {rows}"
+    outside = () if run.is_own else (f"no {deployment.runtime} run was measured so on {name}",)
+    return WholeRun(run.time, run.floor_s, runtime_runs.NAME, words, run.is_own, outside)
+
+
+def by_graph(
+    table: PredictionTable, source: Module, execution: Execution, deployment: Deployment
+) -> WholeRun | None:
+    """What a predictor of graphs says whose rows are of such a way of running."""
+    machine = execution.machine
     chosen = by_default(machine, deployment, source)
     if chosen is None:
-        return table
-    try:
-        return joined(table, run_of(source, chosen[0], machine, chosen[1], env))
-    except WeightsError:
-        raise
-    except PerfcError as error:
-        note = f"the graph predictor cannot read this model ({error}): kernels are summed instead"
-        return replace(table, notes=(*table.notes, note))
+        return None
+    card, setting, is_own = chosen
+    return replace(
+        whole_run(run_of(source, card, machine, setting, execution.bounds.env)), is_own=is_own
+    )
+
+
+def whole_run(run: Estimate) -> WholeRun:
+    """An estimate of a predictor of graphs; without an interval it reaches to its floor."""
+    low = run.floor_s if math.isnan(run.low) else run.low
+    high = math.inf if math.isnan(run.low) else run.high
+    return WholeRun(
+        Interval(low, run.value, high), run.floor_s, run.predictor, words(run), outside=run.outside
+    )
 
 
 def unheard(deployment: Deployment) -> Iterator[str]:
@@ -86,28 +163,29 @@ def unheard(deployment: Deployment) -> Iterator[str]:
 
 def by_default(
     machine: Machine, deployment: Deployment, source: Module
-) -> tuple[Path, Setting] | None:
-    """The card that knows such runs, and how they were run."""
+) -> tuple[Path, Setting, bool] | None:
+    """The card that knows such runs, how they were run, and whether on this machine."""
     is_known = is_measured_whole(deployment.table) and deployment.dtype in PRECISIONS
-    if not is_known or machine.kind == "cpu" or element(source) != "f32":
+    if not is_known or machine.kind == "cpu" or stored_element(source) != "f32":
         return None
     from . import shipped
 
     name = shipped.known_name(str(machine.path))
     setting = Setting.of(deployment)
-    card = shipped.covering(name, setting)
-    if card is None:
+    found = shipped.reaching(name, setting)
+    if found is None:
         return None
-    return card, shipped.newest(card, name, setting, version=deployment.version)
+    card, is_own = found
+    return card, shipped.newest(card, name, setting, version=deployment.version), is_own
 
 
 def asked(
+    table: PredictionTable,
     predictor: str,
     source: Module,
-    machine: Machine,
+    execution: Execution,
     deployment: Deployment,
-    env: Mapping[str, int],
-) -> Estimate:
+) -> WholeRun:
     """The run by a predictor that was asked for, whether or not its rows are of such runs.
 
     Raises:
@@ -116,21 +194,29 @@ def asked(
     from ..graph.rows import Quantity
     from . import shipped
 
-    card = shipped.named(predictor)
+    if predictor == runtime_runs.NAME:
+        found = under_runtime(table, source, execution, deployment)
+        if found is None:
+            raise ModelError(
+                f"{predictor}: no whole runs under {deployment.runtime} were measured",
+                hint=f"--predictor {KERNELS}",
+            )
+        return found
+    card, machine = shipped.named(predictor), execution.machine
     try:
-        setting = Setting.of(deployment, element(source))
+        setting = Setting.of(deployment, stored_element(source))
     except ModelError as error:
         error.message = f"{predictor}: {error.message}"
         error.hint += f", or --predictor {KERNELS}"
         raise
     name = shipped.known_name(str(machine.path))
     setting = shipped.newest(card, name, setting, version=deployment.version)
-    run = run_of(source, card, machine, setting, env)
+    run = run_of(source, card, machine, setting, execution.bounds.env)
     if run.quantity is not Quantity.TIME:
         raise ModelError(
             f"{predictor} predicts {run.quantity.value}, not time", hint="perfc predict"
         )
-    return run
+    return whole_run(run)
 
 
 def run_of(
@@ -158,23 +244,20 @@ def batch_symbol(source: Module) -> str | None:
     return next((s.name for s in source.symbols if s.name == str(leading)), None)
 
 
-def element(source: Module) -> str:
-    """Type of the largest stored tensor, which is what a model computes in; "" without any."""
-    stored = [v.type for v in source.graph.weights if isinstance(v.type, TensorType)]
-    floats = [t for t in stored if t.dtype.is_float]
-    largest = max(floats, key=lambda t: t.numel if isinstance(t.numel, int) else 0, default=None)
-    return str(largest.dtype) if largest is not None else ""
+def joined(table: PredictionTable, runs: Sequence[WholeRun]) -> PredictionTable:
+    """The table with the total of the first of some whole runs; its floor is that of the kernels.
 
-
-def joined(table: PredictionTable, run: Estimate) -> PredictionTable:
-    """The table with the total of a whole run; its floor is that of the kernels."""
-    summed = table.total
+    Args:
+        table: kernels one by one.
+        runs: at least one; the others are kept beside it.
+    """
+    summed, run = table.total, runs[0]
     floor_s = max(summed.floor_s, run.floor_s)
-    time_s = max(run.value, floor_s)
-    low_s = min(max(run.low, floor_s), time_s)
-    high_s = max(run.high, time_s)
-    if math.isnan(run.low):
-        low_s, high_s = floor_s, max(summed.high_s, time_s)
+    time_s = max(run.time.mid, floor_s)
+    low_s = min(max(run.time.low, floor_s), time_s)
+    high_s = max(run.time.high, time_s)
+    if math.isinf(high_s):
+        high_s = max(summed.high_s, time_s)
     time = Interval(low_s, time_s, high_s)
     total = RunEstimate(summed.floor_s, time, summed.wait_s, summed.host_s, run.predictor)
     notes = [f"{run.predictor} extrapolates: {reason}" for reason in run.outside]
@@ -182,10 +265,15 @@ def joined(table: PredictionTable, run: Estimate) -> PredictionTable:
         table,
         total=total,
         summed=summed,
-        whole=words(run),
+        whole=run.words,
+        others=tuple(
+            RunEstimate(summed.floor_s, other.time.at_least(summed.floor_s), summed.wait_s,
+                        summed.host_s, other.predictor)
+            for other in runs[1:]
+        ),
         notes=(*table.notes, *notes),
         energy=scaled(table.energy, time_s / summed.time_s if summed.time_s else 1.0),
-    )
+    )  # fmt: skip
 
 
 def words(run: Estimate) -> str:

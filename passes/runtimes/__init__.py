@@ -102,6 +102,7 @@ class Runtime:
         steps: the measured steps that launched its kernels, whatever launched them; None where
             none did.
         before: version of the framework from which on another table with these ``steps`` holds.
+        is_versioned: whether whole runs under several of its versions were measured.
         layouts: of feature maps, that it offers; the default first.
         blocks_channels: whether channels lie in blocks around convolutions.
         aliases: other names that ``--runtime`` takes for it.
@@ -122,6 +123,7 @@ class Runtime:
     stands_for: frozenset[str] = frozenset()
     steps: Steps | None = None
     before: tuple[int, int] | None = None
+    is_versioned: bool = False
     layouts: tuple[Layout, ...] = (Layout.CHANNELS_FIRST,)
     blocks_channels: bool = False
     aliases: tuple[str, ...] = ()
@@ -134,6 +136,11 @@ class Runtime:
     def known_steps(self) -> Steps | None:
         """``steps``, but None for old versions: weights tell kernels of the newest one."""
         return self.steps if self.before is None else None
+
+    @property
+    def tells_versions(self) -> bool:
+        """Whether what is predicted depends on its version."""
+        return self.is_versioned or self.known_steps is not None
 
     @property
     def is_recorded(self) -> bool:

@@ -33,6 +33,7 @@ TABLE = Runtime(
     views=STRIDED,
     framework=Framework.TENSORRT,
     stands_for=frozenset({"cuda"}),
+    is_versioned=True,
     aliases=("trt",),
     source="TensorRT developer guide, 'Layer fusion' and 'Q/DQ fusion': convolution and scale, "
     "pointwise, reduce and normalisation fusions; transpositions and slices join their readers",

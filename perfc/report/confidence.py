@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from perfc.analyzers.runs.prediction import PredictionTable
     from perfc.api import Report
 
-HIGH_RATIO = 2.0
-"""Upper over lower end of the range, up to which confidence is high."""
-MEDIUM_RATIO = 4.0
+HIGH_ERROR = 0.06
+"""Error that half of such runs stay within, up to which confidence is high."""
+MEDIUM_ERROR = 0.15
 """The same, up to which it is medium."""
 LEAST_MEASURED = 0.5
-"""Share of the time in kinds of kernels measured on the machine or a near one, for a high grade."""
+"""Share of the time in kinds of kernels measured on the machine, to be called so."""
 
 NOUNS = {
     "attention": "attention kernel",
@@ -63,22 +63,17 @@ class Confidence:
 def confidence(report: Report, table: PredictionTable) -> Confidence:
     """The grade of a prediction, and its reason.
 
-    High: the upper end of the range is at most twice the lower one, and half of the time is in
-    kinds of kernels that were measured on the machine or a near one. Medium: at most four times.
-    Low: wider, or part of the costs is not known.
+    The grade follows the error that the range expects of half of such runs: at most 6 % is high, at
+    most 15 % is medium. Low: more, or part of the costs is not known.
     """
     if report.cost.is_bound:
         return Confidence(Grade.LOW, "the cost of some nodes is not known (--view coverage)")
     if not table.kernels:
         return Confidence(Grade.HIGH, "nothing is launched")
-    total = table.total
-    spread = total.high_s / total.low_s if total.low_s > 0 else math.inf
-    whole_s = table.kernels_s
-    measured_s = math.fsum(k.time_s for k in table.kernels if k.is_measured)
-    is_measured = measured_s >= LEAST_MEASURED * whole_s
-    if spread <= HIGH_RATIO and is_measured and not outside(table):
+    error = table.total.time.middle_error
+    if error <= HIGH_ERROR:
         return Confidence(Grade.HIGH, known(report, table))
-    grade = Grade.MEDIUM if spread <= MEDIUM_RATIO else Grade.LOW
+    grade = Grade.MEDIUM if error <= MEDIUM_ERROR else Grade.LOW
     return Confidence(grade, unknown(report, table))
 
 

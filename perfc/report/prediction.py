@@ -77,6 +77,23 @@ class PredictorShare:
 
 
 @record
+class OtherRun:
+    """What a predictor of whole runs says that does not answer, as its range is wider.
+
+    Args:
+        predictor: its name.
+        time_s: predicted.
+        low_s: lower end of its interval.
+        high_s: upper end.
+    """
+
+    predictor: str
+    time_s: float
+    low_s: float
+    high_s: float
+
+
+@record
 class Prediction:
     """The run as it will be.
 
@@ -96,6 +113,7 @@ class Prediction:
         power_w: mean power of the board.
         predictors: who says so.
         notes: what to know before trusting them.
+        others: what further predictors of whole runs say.
     """
 
     floor_s: Amount
@@ -113,6 +131,7 @@ class Prediction:
     power_w: Amount
     predictors: tuple[PredictorShare, ...]
     notes: tuple[str, ...]
+    others: tuple[OtherRun, ...] = ()
 
 
 def forecast(
@@ -161,6 +180,7 @@ def collect(report: Report) -> Prediction:
         Amount(None if energy is None else energy.power_w, Unit.WATT),
         shares(table),
         table.notes,
+        tuple(OtherRun(o.predictor, o.time_s, o.low_s, o.high_s) for o in table.others),
     )
 
 
@@ -207,6 +227,14 @@ def section(view: Prediction, confidence: Confidence | None) -> Section:
     rows = [
         Fact("expected", view.time_s, view.whole or summed),
         *([Fact("kernels", view.kernels_s, summed)] if view.whole else []),
+        *(
+            Fact(
+                one.predictor,
+                Amount(one.time_s, Unit.SECOND),
+                f"a wider range, {span(one.low_s, one.high_s, Unit.SECOND)}",
+            )
+            for one in view.others
+        ),
         Fact("range", None, f"{ends}: nine in ten such runs"),
         Fact("at best", view.floor_s, f"no run is faster; {tight} of the expected time"),
     ]

@@ -102,7 +102,7 @@ def test_layouts_versions_and_sessions_are_those_declared(
         "acme",
         "from .tensorrt import TABLE as BASE\n"
         "TABLE = replace(BASE, name='acme', layouts=(Layout.CHANNELS_LAST,), "
-        "framework=Framework.OTHER, stands_for=frozenset({'cpu'}))",
+        "framework=Framework.OTHER, stands_for=frozenset({'cpu'}), is_versioned=False)",
     )
     assert standing_for(Framework.OTHER, "cpu").name == "acme"
     assert perfc.analyze(RESNET, runtime="acme", layout="channels-last").kernels.kernels

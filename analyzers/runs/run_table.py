@@ -1,0 +1,335 @@
+"""A run under any runtime as numbers: one row a kernel, and one row of the whole.
+
+A kernel's row has what its launch is (`perfc.analyzers.steps.features`) and what was estimated of
+it; the row of the run has shares of its time by kind, and means over its products. Both read the
+deployment. The scale of a kernel is the geometric mean of its estimate and of its roofline at the
+rates of the data sheet: the first knows the kernel, the second other machines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from perfc.ir.evaluate import Numbers
+from perfc.ir.types import TensorType
+from perfc.machine import Unit
+from perfc.passes.manager import Analyses
+from perfc.passes.strides import Strides
+
+from ..estimate.estimate import Predictor
+from ..features.sheet import Sheet
+from ..steps.columns import columns as columns_of
+from ..steps.features import LAUNCH_S, SHARED, TILE, log2, tabulate
+from ..steps.kernels import Stored
+from ..steps.launch_kind import LaunchKind
+from ..steps.setting import Precision, Setting
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from perfc.deployment import Deployment
+    from perfc.ir.graph import Module
+    from perfc.machine import Machine
+
+    from ..estimate.estimate import Estimate
+    from ..estimators import Execution
+    from ..features.classes import Array
+    from ..features.table import Table
+    from ..steps.columns import Columns
+    from .prediction import PredictionTable
+
+KINDS = len(LaunchKind)
+RUN = KINDS
+"""Number of the kind of the row that stands for what a run takes beside its kernels."""
+HOST_S, EACH_S = 20e-6, 3e-6
+"""Scale of that row: of a run, and of each of its launches."""
+LEAST_S = 1e-9
+PREDICTORS = tuple(Predictor)
+IS_RUNTIME = "is_"
+"""Start of the features that say which runtime it is; the names are those of the rows."""
+STORED = {
+    "f32": Precision.F32, "tf32": Precision.TF32, "bf16": Precision.BF16,
+    "amp-f16": Precision.AMP_F16, "amp-bf16": Precision.AMP_BF16,
+}  # fmt: skip
+"""Precision whose scale stands for a what-if one; f16 for narrower ones too."""
+ORDER = ("f32", "tf32", "f16", "amp", "int8")
+"""Precisions from the widest; the others are told apart by nothing else."""
+SUMMED = (
+    LaunchKind.STEM, LaunchKind.DEPTHWISE, LaunchKind.GROUPED, LaunchKind.POINTWISE,
+    LaunchKind.CONVOLUTION, LaunchKind.MATMUL, LaunchKind.BATCHED_MATMUL, LaunchKind.ATTENTION,
+    LaunchKind.ELEMENTWISE, LaunchKind.SOFTMAX, LaunchKind.LAYER_NORM, LaunchKind.POOL,
+    LaunchKind.COPY, LaunchKind.MOVEMENT,
+)  # fmt: skip
+"""Kinds of which the run's row has means."""
+MEANS = ("log2_m", "log2_n", "log2_k", "log2_waves", "log2_intensity")
+OF_MACHINE = ("device_tb_per_s", "ridge_flop_per_byte", "sm_count")
+"""Features that the machine decides alone."""
+SHORT_S = (5e-6, 10e-6, 20e-6, 50e-6)
+"""Lengths of a launch below which shares of time and of launches are counted."""
+
+
+@dataclass(frozen=True, eq=False)
+class RunTable:
+    """One run.
+
+    Args:
+        launches: columns by name, one element for each distinct kernel; the last stands for what
+            the run takes beside them.
+        scale_s: of all repetitions of each, likewise.
+        run: columns of the run, by name.
+        floor_s: what no run beats.
+        kernels_s: sum of the kernels' estimates.
+    """
+
+    launches: Mapping[str, Array]
+    scale_s: Array
+    run: Mapping[str, float]
+    floor_s: float
+    kernels_s: float
+
+    def launch_values(self, names: Sequence[str]) -> NDArray[np.float32]:
+        """``[kernels + 1, features]``; what is no column of launches is 0, or the runtime's."""
+        count = len(self.scale_s)
+        return np.stack(
+            [self.launches[n] if n in self.launches else np.full(count, self._shared(n))
+             for n in names], axis=1,
+        ).astype(np.float32)  # fmt: skip
+
+    def run_values(self, names: Sequence[str]) -> NDArray[np.float32]:
+        """``[1, features]``, likewise."""
+        return np.array([[self._shared(n) for n in names]], np.float32)
+
+    def _shared(self, name: str) -> float:
+        return float(self.run.get(name, 0.0))
+
+
+def precision(deployment: Deployment, element: str, machine: Machine) -> str:
+    """One of `ORDER`; "" for another.
+
+    Args:
+        deployment: how it is run.
+        element: what the model is stored in, where the deployment says no precision.
+        machine: the target; TF32 is f32 where it has none.
+    """
+    match deployment.dtype or element:
+        case "f32" | "tf32":
+            wide, narrow = (
+                machine.entry(Unit.MATRIX, "f32", allow_tf32=allowed).nominal.value
+                for allowed in (False, True)
+            )
+            is_narrow = deployment.tf32 or deployment.dtype == "tf32"
+            return "tf32" if is_narrow and narrow > wide else "f32"
+        case "f16" | "bf16":
+            return "f16"
+        case "amp-f16" | "amp-bf16":
+            return "amp"
+        case "i8" | "f8e4m3" | "f8e5m2":
+            return "int8"
+    return ""
+
+
+def stored_element(source: Module) -> str:
+    """Type of the largest stored tensor, which is what a model computes in; "" without any."""
+    stored = [v.type for v in source.graph.weights if isinstance(v.type, TensorType)]
+    floats = [t for t in stored if t.dtype.is_float]
+    largest = max(floats, key=lambda t: t.numel if isinstance(t.numel, int) else 0, default=None)
+    return str(largest.dtype) if largest is not None else ""
+
+
+def leading_extent(source: Module, env: Mapping[str, int]) -> int:
+    """First extent of the first input, which is the batch of most models; 1 where none is known."""
+    shapes = (v.type.shape for v in source.graph.inputs if isinstance(v.type, TensorType))
+    first = next((s[0] for s in shapes if s), 1)
+    return max(int(Numbers(env)(first)), 1)
+
+
+def tabulated(
+    execution: Execution, table: PredictionTable, deployment: Deployment, stored: str, batch: int
+) -> RunTable:
+    """The rows of a run.
+
+    Args:
+        execution: its kernels, typed and canonical module among it.
+        table: their estimates.
+        deployment: how it is run.
+        stored: its `precision`.
+        batch: leading extent of its first input.
+    """
+    wide = stored if stored in ("f32", "tf32") else deployment.dtype
+    how = STORED.get(wide, Precision.F16)
+    parts = Parts.of(execution, table, Setting(how))
+    own, runtime = parts.own(), execution.kernels.runtime.name
+    shared = {
+        "log2_attended": parts.log2_attended,
+        "log_batch": float(np.log(max(batch, 1))),
+        "log_launches": float(np.log(max(float(parts.launches.sum()), 1.0))),
+        "precision": float(ORDER.index(stored)),
+        "runtime_version": float("{}.{:02}".format(*(deployment.version or (0, 0)))),
+        f"{IS_RUNTIME}{runtime}": 1.0,
+        **{name: float(parts.features.column(name)[0]) for name in OF_MACHINE},
+    }
+    rows = {name: np.append(values, 0.0) for name, values in own.items()}
+    rows["kind"][-1] = RUN
+    beside_s = HOST_S + EACH_S * float(parts.launches.sum())
+    total = table.kernels_total
+    return RunTable(
+        rows,
+        np.append(parts.scale_s, beside_s),
+        {**shared, **parts.of_run(own, total.floor_s, total.time_s)},
+        execution.bounds.floor_s,
+        total.time_s,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """Distinct kernels of a run, of which its rows are made.
+
+    Args:
+        columns: of the launches.
+        features: of the launches.
+        kernels: the estimate of each.
+        count: of equal kernels.
+        launched: launches of each.
+        sheet: of the machine.
+    """
+
+    columns: Columns
+    features: Table
+    kernels: Sequence[Estimate]
+    count: Array
+    launched: Array
+    sheet: Sheet
+
+    @classmethod
+    def of(cls, execution: Execution, table: PredictionTable, setting: Setting) -> Parts:
+        """Kernels that are equal and have the same estimate, once."""
+        assert execution.module is not None
+        bounds, sheet = execution.bounds, Sheet(execution.machine)
+        groups: dict[tuple[int, int], list[int]] = {}
+        for i, (bound, kernel) in enumerate(zip(bounds.kernels, table.kernels, strict=True)):
+            groups.setdefault((bound.kernel.alike, id(kernel)), []).append(i)
+        at = [places[0] for places in groups.values()]
+        strides = Analyses().get(Strides(execution.kernels.runtime.name), execution.module)
+        listing = Stored(execution.kernels, None, strides, False, [Numbers(bounds.env)])
+        columns = columns_of([listing.launch(i, bounds.kernels[i].kernel) for i in at])
+        return cls(
+            columns,
+            tabulate(columns, setting, sheet),
+            [table.kernels[i] for i in at],
+            np.array([len(places) for places in groups.values()], np.float64),
+            np.maximum([bounds.kernels[i].launches for i in at], 1.0),
+            sheet,
+        )
+
+    @cached_property
+    def launches(self) -> Array:
+        """Of each kernel and those equal to it."""
+        return self.count * self.launched
+
+    @cached_property
+    def time_s(self) -> Array:
+        """Estimate of each kernel."""
+        return np.maximum([k.time_s for k in self.kernels], LEAST_S)
+
+    @cached_property
+    def roof_s(self) -> Array:
+        """Roofline of each kernel at the rates of the data sheet."""
+        return np.asarray(self.features.scale_s * self.launched)
+
+    @cached_property
+    def scale_s(self) -> Array:
+        """What factors are learned of, equal kernels together."""
+        nbytes = self.columns.amounts["read_bytes"] + self.columns.amounts["write_bytes"]
+        device_s = nbytes * self.columns.times / self.sheet.device_bytes_per_s
+        floor_s = np.array([k.floor_s for k in self.kernels])
+        physical_s = np.maximum(floor_s, device_s) + LAUNCH_S * self.launched
+        return np.asarray(self.count * np.sqrt(self.time_s * physical_s))
+
+    @cached_property
+    def log2_attended(self) -> float:
+        """Of the longest row that attention or a softmax reads; 0 without any."""
+        kind, traits = self.columns.kind, self.columns.traits
+        attended = np.where(kind == LaunchKind.ATTENTION.number, traits["n"], 1.0)
+        attended = np.where(kind == LaunchKind.SOFTMAX.number, traits["reduced"], attended)
+        return float(log2(attended).max(initial=0.0))
+
+    def own(self) -> dict[str, Array]:
+        """Columns of the kernels."""
+        each_s = self.time_s / self.launched
+        ratio = [max(k.time.high, LEAST_S) / max(k.time.low, LEAST_S) for k in self.kernels]
+        return {
+            **{
+                name: self.features.column(name).astype(np.float64)
+                for name in self.features.names if name not in SHARED
+            },
+            "log_time": np.log(each_s),
+            "log_time_per_scale": np.log(each_s / np.maximum(self.features.scale_s, LEAST_S)),
+            "predictor": np.array([float(PREDICTORS.index(k.predictor)) for k in self.kernels]),
+            "log_width": np.log(ratio),
+        }  # fmt: skip
+
+    def of_run(self, own: Mapping[str, Array], floor_s: float, total_s: float) -> dict[str, float]:
+        """The columns of the run.
+
+        Args:
+            own: columns of the kernels.
+            floor_s: of the run.
+            total_s: sum of the kernels' estimates.
+        """
+        kind = self.columns.kind
+        whole_s = float((self.count * self.time_s).sum())
+        time = self.count * self.time_s / max(whole_s, LEAST_S)
+        roof_s = float((self.count * self.roof_s).sum())
+        roof = self.count * self.roof_s / max(roof_s, LEAST_S)
+        launches, each_s = self.launches, self.time_s / self.launched
+        found = {
+            "log_floor_per_sum": np.log(max(floor_s, LEAST_S) / max(total_s, LEAST_S)),
+            "log_roof_per_sum": np.log(max(roof_s, LEAST_S) / max(whole_s, LEAST_S)),
+        }
+        for limit_s in SHORT_S:
+            name = f"{1e6 * limit_s:.0f}us"
+            found[f"time_in_{name}"] = time[each_s < limit_s].sum()
+            found[f"launches_in_{name}"] = launches[each_s < limit_s].sum() / launches.sum()
+        for one in LaunchKind:
+            found[f"time_{one.name.lower()}"] = time[kind == one.number].sum()
+        for one in SUMMED:
+            mine = kind == one.number
+            share = float(roof[mine].sum())
+            name = one.name.lower()
+            found[f"roof_{name}"] = share
+            found[f"launches_{name}"] = np.log1p(launches[mine].sum()) - np.log(launches.sum())
+            for mean in MEANS:
+                weighed = float((roof * own[mean])[mine].sum())
+                found[f"{mean}_{name}"] = weighed / share if share > 1e-3 else 0.0
+        return {
+            name: float(value) for name, value in (found | self._of_products(own, time)).items()
+        }
+
+    def _of_products(self, own: Mapping[str, Array], time: Array) -> dict[str, float]:
+        amounts, traits = self.columns.amounts, self.columns.traits
+        weight = time * (amounts["mac"] > 0)
+        weight = weight / max(float(weight.sum()), LEAST_S)
+        tiles = np.ceil(amounts["m"] / TILE) * np.ceil(traits["n"] / TILE) * amounts["groups"]
+        waves = tiles / self.sheet.sm_count
+        means = {
+            "product_m": log2(amounts["m"]), "product_n": log2(traits["n"]),
+            "product_k": log2(traits["k"]), "product_groups": log2(amounts["groups"]),
+            "product_channels": log2(traits["channels"]), "product_window": traits["window"],
+            "product_stride": traits["stride"], "product_intensity": own["log2_intensity"],
+            "product_waves": np.log2(np.maximum(waves, 1e-3)), "product_fill": np.minimum(waves, 1),
+        }  # fmt: skip
+        grouped = (self.columns.kind == LaunchKind.GROUPED.number) * self.count * self.roof_s
+        known = max(float(grouped.sum()), LEAST_S)
+        return {
+            **{name: float((weight * values).sum()) for name, values in means.items()},
+            "grouped_groups": float((grouped * own["log2_groups"]).sum()) / known,
+            "forest_share": float(
+                time[own["predictor"] == PREDICTORS.index(Predictor.LEARNED)].sum()
+            ),
+        }

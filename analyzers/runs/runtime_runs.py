@@ -1,0 +1,153 @@
+"""Whole runs under the runtimes whose runs were measured, from their kernels' estimates.
+
+``T = Σ scale · exp(f)·exp(g)``: ``f`` is a forest over what each kernel is and was estimated to
+take, learned through the sums of whole runs (`perfc.analyzers.training.sums`), so that a runtime's
+short kernels, grouped convolutions and the run beside its kernels have factors of their own; ``g``
+is a forest over the run as a whole. Neither sees the machine but through its kernels. Intervals are
+split conformal by runtime; where the runtime was not measured on the machine they are those of
+machines left out in turn.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..artefacts import artefact
+from ..artefacts.artefact import Artefact, WeightsError
+from ..artefacts.forest import ARRAYS, Forest
+from ..estimate.interval import Interval
+from ..features.distance import SAME_CHIP, coordinates, distance, nearest
+from ..features.sheet import Sheet
+from ..intervals.conformal import AT_ONCE, LEAST_SPREAD
+from .run_table import RunTable, precision, tabulated
+
+if TYPE_CHECKING:
+    from perfc.deployment import Deployment
+    from perfc.machine import Machine
+
+    from ..estimators import Execution
+    from .prediction import PredictionTable
+
+NAME = "runs"
+"""Of the weights."""
+CLASS = "run"
+RESIDUAL = "residual_"
+"""Start of the names of the arrays of the forest of runs."""
+RATIO = "log_factors"
+"""Feature of a run: its sum with the factors of its kernels over the sum of their estimates."""
+SPREAD_OF = "f16"
+"""Element type whose rates tell how far machines are apart."""
+MOST_SPREAD = 0.0
+"""Logarithm of the largest error expected of a run, a factor of e."""
+
+
+@dataclass(frozen=True, eq=False)
+class RuntimeRun:
+    """A whole run.
+
+    Args:
+        time: in seconds; no end of it is below the floor.
+        floor_s: what no run beats.
+        is_own: whether the runtime was measured on such a chip in such a precision.
+        runs: how many runs under the runtime it rests on.
+        rows: how many runs of all runtimes.
+    """
+
+    time: Interval
+    floor_s: float
+    is_own: bool
+    runs: int
+    rows: int
+
+
+def estimate(
+    execution: Execution,
+    table: PredictionTable,
+    deployment: Deployment,
+    element: str,
+    batch: int,
+    *,
+    folder: Path = artefact.SHIPPED,
+) -> RuntimeRun | None:
+    """The run as a whole; None where no run under such a runtime or precision was measured.
+
+    Args:
+        execution: its kernels and their module.
+        table: their estimates.
+        deployment: how it is run.
+        element: what the model is stored in.
+        batch: leading extent of its first input.
+        folder: where weights lie.
+
+    Raises:
+        WeightsError: weights that are damaged or of another schema.
+    """
+    path = folder / f"{NAME}.toml"
+    if execution.module is None or execution.machine.kind == "cpu" or not path.is_file():
+        return None
+    found = _load(path)
+    stored = precision(deployment, element, execution.machine)
+    if not stored or execution.kernels.runtime.name not in found.card.frameworks:
+        return None
+    run = tabulated(execution, table, deployment, stored, batch)
+    return estimated(found, run, execution.machine, deployment.runtime, stored)
+
+
+def estimated(
+    found: Artefact, run: RunTable, machine: Machine, runtime: str, stored: str
+) -> RuntimeRun:
+    """`estimate` with given weights and columns."""
+    names = found.card.features
+    summed_s = run_sum(found.factor, run, names)
+    values = run.run_values(names)
+    values[:, names.index(RATIO)] = np.log(summed_s / run.kernels_s)
+    middle = summed_s * np.exp(float(residual(found)(values)[0]))
+    spread = np.exp(np.clip(found.spread(values), np.log(LEAST_SPREAD), MOST_SPREAD))
+    places = dict(zip(found.card.targets, found.card.places[SPREAD_OF], strict=True))
+    here = coordinates(Sheet(machine), SPREAD_OF)
+    is_own = any(
+        distance(here, places[target]) <= SAME_CHIP
+        for target, *how in found.card.kin
+        if how == [stored, runtime]
+    )
+    low, high = found.card.calibration.ends(
+        spread, max(nearest(here, places.values()), AT_ONCE), measured=is_own,
+        category=np.array([found.card.frameworks.index(runtime)]), names=found.card.frameworks,
+    )  # fmt: skip
+    time_s = max(middle, run.floor_s)
+    time = Interval(
+        max(time_s * float(np.exp(low[0])), run.floor_s), time_s, time_s * float(np.exp(high[0]))
+    )
+    counts = found.more["counts"]
+    return RuntimeRun(
+        time, run.floor_s, is_own, int(counts[found.card.frameworks.index(runtime)]),
+        found.card.rows,
+    )  # fmt: skip
+
+
+def run_sum(factor: Forest, run: RunTable, names: tuple[str, ...]) -> float:
+    """Seconds of all kernels with their factors."""
+    return float((run.scale_s * np.exp(factor(run.launch_values(names)))).sum())
+
+
+def residual(found: Artefact) -> Forest:
+    """The forest of runs.
+
+    Raises:
+        WeightsError: its arrays are damaged.
+    """
+    arrays = {name: found.more[f"{RESIDUAL}{name}"] for name in ARRAYS}
+    try:
+        return Forest.from_arrays(found.card.features, arrays, found.card.bases["residual"])
+    except (ValueError, KeyError) as error:
+        raise WeightsError(f"damaged weights of {found.card.name}: {error}") from None
+
+
+@cache
+def _load(path: Path) -> Artefact:
+    return artefact.load(path)

@@ -1,0 +1,121 @@
+"""Whole models that others measured under several runtimes, on the graphs of the same models."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from perfc.deployment import Deployment
+from perfc.errors import PassError
+from perfc.ir.record import frozen
+from perfc.passes.runtimes import Runtime, runtime
+
+from ..features.rows import DataError
+from . import existing, read_parquet
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+TABLE = "whole_models.parquet"
+GRADE = "A"
+"""One device, the time of the model alone, batch and shape known, nothing suspect."""
+SAME_GRAPH = frozenset({"same", "any seq"})
+"""Rows whose graph is of the measured size, or takes any length."""
+PRECISIONS: Mapping[str, tuple[str, bool]] = {
+    "fp32": ("f32", False),
+    "tf32": ("f32", True),
+    "fp16": ("f16", True),
+    "amp_fp16": ("amp-f16", True),
+    "bf16": ("bf16", True),
+    "int8": ("i8", True),
+}
+"""What-if precision, and whether f32 products may use TF32."""
+MACHINES: Mapping[str, str] = {
+    "T4": "t4",
+    "A10": "a10",
+    "A40": "a40",
+    "A100": "a100-sxm4-40gb",
+    "V100": "v100-sxm2-16gb",
+    "Nano": "jetson-nano",
+    "Xavier": "jetson-agx-xavier",
+    "Xavier NX": "jetson-xavier-nx",
+}
+LARGER: Mapping[str, str] = {"A100": "a100-sxm4-80gb", "V100": "v100-sxm2-32gb"}
+"""The same with more memory, where the device's name says so."""
+LARGER_NAME = re.compile(r"80\s?GB|32\s?GB")
+VERSION = re.compile(r"(?:TensorRT )?(\d{1,3})\.(\d{1,3})")
+ODD_GRAPHS = frozenset({"pd__Fix_ResNeXt101_32x48d_wsl__320.onnx.gz"})
+"""Rows faster than the machine's peak rate allows."""
+
+
+@frozen
+class WholeModel:
+    """A measured run.
+
+    Args:
+        graph: name of its file.
+        deployment: how it was run, its extents and target included.
+        time_s: of one batch.
+    """
+
+    graph: str
+    deployment: Deployment
+    time_s: float
+
+
+def whole_models(folder: Path) -> Iterator[WholeModel]:
+    """Rows of grade A of inference whose graph is there, on machines that have a target.
+
+    Raises:
+        DataError: no table, or none with the columns expected.
+    """
+    path = existing(folder / TABLE)
+    frame: pd.DataFrame = read_parquet(path)
+    names = (
+        "grade", "mode", "graph", "graph_size_match", "device", "gpu", "runtime",
+        "runtime_version", "precision", "seq_len", "batch", "latency_ms",
+    )  # fmt: skip
+    lacking = [name for name in names if name not in frame.columns]
+    if lacking:
+        raise DataError(f"no column {lacking[0]!r}", where=os.fspath(path))
+    frame = frame[(frame["grade"] == GRADE) & (frame["mode"] == "inference")]
+    frame = frame[frame["graph"].notna() & frame["graph_size_match"].isin(SAME_GRAPH)]
+    columns = [frame[name].astype(object).tolist() for name in names[2:]]
+    for graph, _, device, gpu, name, version, precision, seq, batch, time_ms in zip(
+        *columns, strict=True
+    ):
+        target = machine(str(device), str(gpu))
+        table = known_runtime(str(name))
+        if table is None or precision not in PRECISIONS or not target:
+            continue
+        dtype, tf32 = PRECISIONS[precision]
+        dims = {"batch": int(batch)}
+        if isinstance(seq, int) and str(graph).startswith("hf__"):
+            dims["seq"] = seq
+        deployment = Deployment(
+            target, table.name, version_of(table, str(version)), dtype, tf32, dims=dims
+        )
+        yield WholeModel(str(graph), deployment, float(time_ms) / 1e3)
+
+
+def machine(device: str, gpu: str) -> str:
+    """The target of a device; "" where there is none."""
+    known = LARGER if LARGER_NAME.search(device) else MACHINES
+    return known.get(gpu, MACHINES.get(gpu, ""))
+
+
+def known_runtime(name: str) -> Runtime | None:
+    """The fusion table of a runtime as the table of rows calls it; None where there is none."""
+    try:
+        return runtime(name)
+    except PassError:
+        return None
+
+
+def version_of(table: Runtime, stated: str) -> str:
+    """Major and minor version of a runtime whose versions are told apart; "" for another."""
+    found = VERSION.match(stated) if table.is_versioned else None
+    return f"{found[1]}.{found[2]}" if found else ""

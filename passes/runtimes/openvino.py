@@ -1,0 +1,19 @@
+"""OpenVINO on a CPU: convolutions and products with pointwise epilogues, as oneDNN has them."""
+
+from perfc.ir.op import Kind
+
+from . import Launch, Runtime
+
+TABLE = Runtime(
+    name="openvino",
+    title="OpenVINO, CPU plugin",
+    launch=Launch.EAGER,
+    epilogue={
+        Kind.CONV: frozenset({Kind.ELEMENTWISE, Kind.QUANTIZE}),
+        Kind.MATMUL: frozenset({Kind.ELEMENTWISE, Kind.QUANTIZE}),
+        Kind.ELEMENTWISE: frozenset({Kind.ELEMENTWISE, Kind.QUANTIZE}),
+    },
+    patterns=("quantized", "conv_affine", "padded_conv", "gemm", "gelu", "layer_norm"),
+    source="OpenVINO's CPU plugin, graph_optimizer.cpp: simple operations join convolutions, "
+    "products and each other (Eltwise chains through snippets)",
+)

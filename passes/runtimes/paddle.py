@@ -1,0 +1,15 @@
+"""Paddle Inference's own kernels: convolutions with their normalisation, products with biases."""
+
+from perfc.ir.op import Kind
+
+from . import Launch, Runtime
+
+TABLE = Runtime(
+    name="paddle",
+    title="Paddle Inference, CUDA",
+    launch=Launch.EAGER,
+    epilogue={Kind.CONV: frozenset({Kind.ELEMENTWISE})},
+    epilogue_tags={Kind.CONV: frozenset({"relu", "add_relu"})},
+    patterns=("add_relu", "conv_affine", "gemm", "gelu", "layer_norm"),
+    source="Paddle's IR passes for GPUs: conv_bn_fuse, conv_elementwise_add_act_fuse, fc_fuse",
+)

@@ -1,0 +1,18 @@
+"""TorchScript on a GPU: an eager framework's kernels, chains of pointwise operators as one."""
+
+from perfc.ir.op import Kind
+
+from . import STRIDED, Framework, Launch, Runtime
+
+TABLE = Runtime(
+    name="torchscript",
+    title="TorchScript, traced or scripted",
+    launch=Launch.EAGER,
+    epilogue={Kind.ELEMENTWISE: frozenset({Kind.ELEMENTWISE})},
+    patterns=("linear_bias", "activation", "layer_norm", "rms_norm", "affine_norm"),
+    views=STRIDED,
+    framework=Framework.TORCH,
+    aliases=("torch-jit", "libtorch"),
+    source="torch/csrc/jit: TensorExpr and NVFuser make one kernel of a chain of pointwise "
+    "operators; products, convolutions and normalisations stay library calls",
+)

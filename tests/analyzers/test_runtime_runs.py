@@ -1,0 +1,267 @@
+"""Whole runs under runtimes, learned from a small table of measured ones."""
+
+from __future__ import annotations
+
+import gzip
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+import perfc
+from perfc.analyzers.artefacts.artefact import WeightsError, load, save
+from perfc.analyzers.estimators import Execution
+from perfc.analyzers.features.rows import DataError
+from perfc.analyzers.runs import runtime_runs
+from perfc.analyzers.runs.prediction import predicted
+from perfc.analyzers.runs.run_table import ORDER, RUN, leading_extent, precision, stored_element
+from perfc.analyzers.tables.whole_models import version_of, whole_models
+from perfc.analyzers.training.experiments.runtimes import RuntimeExperiment
+from perfc.analyzers.training.measured_runs import MeasuredRun, measured_runs
+from perfc.analyzers.training.runtime_fit import RuntimeRecipe, mean, of_all, train_runs, varying
+from perfc.analyzers.training.sums import SumRecipe
+from perfc.analyzers.whole_runs.whole_run import with_whole
+from perfc.deployment import Deployment
+from perfc.errors import ModelError, ParseError
+from perfc.machine import load_machine
+from perfc.passes.runtimes import runtime
+
+pd = pytest.importorskip("pandas")
+pytest.importorskip("pyarrow")
+pytest.importorskip("xgboost")
+
+SLOWER = {"tensorrt": 1.5, "paddle-trt": 4.0}
+"""What the runs of this table take, over the sum of their kernels."""
+WIDTHS = range(1, 15)
+RECIPE = RuntimeRecipe(
+    factors=SumRecipe(trees=30, depth=3, learning_rate=0.3), rounds=20, spread_rounds=10, folds=4
+)
+
+
+def network(width: int) -> onnx.ModelProto:
+    """Three products with activations, as wide as 64 times the number."""
+    size, nodes, weights = 64 * width, [], []
+    for i in range(3):
+        weights.append(numpy_helper.from_array(np.zeros((size, size), np.float32), f"w{i}"))
+        nodes += [
+            helper.make_node("MatMul", [f"x{i}", f"w{i}"], [f"y{i}"]),
+            helper.make_node("Relu", [f"y{i}"], [f"x{i + 1}"]),
+        ]
+    x = helper.make_tensor_value_info("x0", TensorProto.FLOAT, ["batch", size])
+    y = helper.make_tensor_value_info("x3", TensorProto.FLOAT, None)
+    graph = helper.make_graph(nodes, "g", [x], [y], weights)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A table of runs and their graphs; times are those of kernels, slower by runtime."""
+    found = tmp_path_factory.mktemp("runs")
+    (found / "models").mkdir()
+    lines = []
+    for width in WIDTHS:
+        name = f"tv__net{width}.onnx.gz"
+        path = found / "models" / name
+        path.write_bytes(gzip.compress(network(width).SerializeToString()))
+        for gpu, target in (("T4", "t4"), ("A100", "a100-sxm4-40gb"), ("V100", "v100-sxm2-16gb")):
+            for engine, slower in SLOWER.items():
+                for batch in (256, 4096):
+                    sum_s = perfc.analyze(
+                        path, target, runtime=engine, dtype="f16", batch=batch,
+                        predictor="kernels",
+                    ).prediction.total.time_s  # fmt: skip
+                    lines.append({
+                        "grade": "A", "mode": "inference", "graph": name,
+                        "graph_size_match": "same", "device": gpu, "gpu": gpu, "runtime": engine,
+                        "runtime_version": "TensorRT 8.5.1", "precision": "fp16",
+                        "seq_len": None, "batch": batch, "latency_ms": 1e3 * slower * sum_s,
+                    })  # fmt: skip
+    frame = pd.DataFrame(lines)
+    frame.loc[len(frame)] = {**lines[0], "grade": "C"}
+    frame.loc[len(frame)] = {**lines[0], "runtime": "abacus"}
+    frame.loc[len(frame)] = {**lines[0], "gpu": "Etch A Sketch"}
+    frame.loc[len(frame)] = {**lines[0], "graph": "tv__nothing.onnx.gz"}
+    frame.to_parquet(found / "whole_models.parquet")
+    return found
+
+
+@pytest.fixture(scope="module")
+def runs(folder: Path) -> list[MeasuredRun]:
+    return measured_runs(folder, lambda _: None)
+
+
+@pytest.fixture(scope="module")
+def weights(runs: list[MeasuredRun], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Learned from all machines but the V100."""
+    found = tmp_path_factory.mktemp("weights")
+    seen = [run for run in runs if not run.row.deployment.target.startswith("v100")]
+    recipe = replace(RECIPE)
+    save(train_runs(runtime_runs.NAME, seen, recipe, lambda _: None), found)
+    return found
+
+
+def test_table_has_the_rows_that_can_be_used(folder: Path, runs: list[MeasuredRun]) -> None:
+    assert len(list(whole_models(folder))) == len(WIDTHS) * 3 * 2 * 2 + 1
+    assert len(runs) == len(WIDTHS) * 3 * 2 * 2
+    one = next(run for run in runs if run.row.deployment.runtime == "tensorrt")
+    assert one.row.deployment.runtime_version == "8.5"
+    assert one.stored == "f16"
+    assert one.row.deployment.dims == {"batch": 256}
+
+
+def test_versions_are_read_where_the_table_states_them() -> None:
+    assert version_of(runtime("tensorrt"), "TensorRT 7.2.3.4") == "7.2"
+    assert version_of(runtime("tensorrt"), "10.11") == "10.11"
+    assert version_of(runtime("tensorrt"), "triton") == ""
+    assert version_of(runtime("eager"), "1.13") == ""
+
+
+def test_version_of_tensorrt_is_an_input(folder: Path) -> None:
+    path = folder / "models" / "tv__net3.onnx.gz"
+    old = perfc.analyze(path, "t4", runtime="tensorrt", runtime_version="7.2", batch=256)
+    assert old.deployment.version == (7, 2)
+    with pytest.raises(ParseError, match="versions of paddle-trt are not told apart"):
+        perfc.analyze(path, "t4", runtime="paddle-trt", runtime_version="7.2", batch=256)
+
+
+def test_row_of_the_run_stands_beside_its_kernels(runs: list[MeasuredRun]) -> None:
+    table = runs[0].table
+    assert table.launches["kind"][-1] == RUN
+    assert (table.launches["kind"][:-1] < RUN).all()
+    assert table.scale_s[-1] == pytest.approx(20e-6 + 3 * 3e-6)
+    values = table.launch_values(("kind", "log_batch", "is_tensorrt", "is_paddle-trt"))
+    runtime = runs[0].row.deployment.runtime
+    assert (values[:, 1] == np.float32(np.log(256))).all()
+    assert values[0, 2:].tolist() == [runtime == "tensorrt", runtime == "paddle-trt"]
+    shares = [v for n, v in table.run.items() if n.startswith("time_") and "us" not in n]
+    assert sum(shares) == pytest.approx(1.0)
+
+
+def test_runs_of_another_graph_are_as_slow_as_their_runtime(
+    runs: list[MeasuredRun], weights: Path
+) -> None:
+    found = load(weights / "runs.toml")
+    for run in runs:
+        how = run.row.deployment
+        made = runtime_runs.estimated(
+            found, run.table, load_machine(how.target), how.runtime, run.stored
+        )
+        assert made.time.low <= made.time.mid <= made.time.high
+        assert made.time.low >= made.floor_s > 0
+        assert made.is_own is (not how.target.startswith("v100"))
+        if made.is_own:
+            assert made.time.mid == pytest.approx(run.row.time_s, rel=0.3)
+        else:
+            assert made.time.high / made.time.low > 1.2
+
+
+def execution_of(report: perfc.Report, folder: Path) -> Execution:
+    return replace(report.execution, folder=folder)
+
+
+def test_default_total_is_of_the_run_where_its_runtime_was_measured(
+    folder: Path, weights: Path
+) -> None:
+    path = folder / "models" / "tv__net9.onnx.gz"
+    report = perfc.analyze(path, "t4", runtime="paddle-trt", dtype="f16", batch=4096)
+    table = predicted(report.execution, report.source)
+    execution = execution_of(report, weights)
+    made = with_whole(table, report.source, execution, report.deployment)
+    assert made.total.predictor == "runs"
+    assert made.summed is not None
+    assert made.total.time_s == pytest.approx(4 * made.summed.time_s, rel=0.3)
+    assert made.total.floor_s <= made.total.low_s
+    assert "by paddle-trt" in made.whole
+    assert made.notes == ()
+    strange = perfc.analyze(path, "h100", runtime="paddle-trt", dtype="f16", batch=4096)
+    far = with_whole(
+        predicted(strange.execution, strange.source), strange.source,
+        execution_of(strange, weights), strange.deployment,
+    )  # fmt: skip
+    assert far.total.predictor == "runs"
+    assert any("no paddle-trt run was measured so on" in note for note in far.notes)
+    ratios = [t.total.high_s / t.total.low_s for t in (made, far)]
+    assert ratios[0] < ratios[1]
+
+
+def test_runtime_that_nobody_measured_is_left_to_its_kernels(folder: Path, weights: Path) -> None:
+    path = folder / "models" / "tv__net3.onnx.gz"
+    report = perfc.analyze(path, "t4", runtime="cudagraph", dtype="f16", batch=256)
+    table = predicted(report.execution, report.source)
+    execution = execution_of(report, weights)
+    assert with_whole(table, report.source, execution, report.deployment).total == table.total
+    with pytest.raises(ModelError, match="no whole runs under cudagraph were measured"):
+        with_whole(table, report.source, execution, report.deployment, predictor="runs")
+
+
+@pytest.mark.parametrize(
+    ("target", "dtype", "tf32", "expected"),
+    [
+        ("t4", "", True, "f32"), ("a100", "", True, "tf32"), ("a100", "f32", False, "f32"),
+        ("t4", "bf16", True, "f16"), ("t4", "amp-f16", True, "amp"), ("t4", "i8", True, "int8"),
+        ("h100", "f8e4m3", True, "int8"), ("a100", "tf32", False, "tf32"), ("a100", "i4", True, ""),
+    ],
+)  # fmt: skip
+def test_precisions_are_told_by_width(target: str, dtype: str, tf32: bool, expected: str) -> None:
+    how = Deployment(target, dtype=dtype, tf32=tf32)
+    found = precision(how, "f32", load_machine(target))
+    assert found == expected
+    assert found in (*ORDER, "")
+
+
+def test_batch_is_the_leading_extent(folder: Path) -> None:
+    report = perfc.analyze(folder / "models" / "tv__net3.onnx.gz", "t4", batch=24)
+    assert leading_extent(report.source, report.env) == 24
+    assert stored_element(report.source) == "f32"
+
+
+def test_few_graphs_teach_nothing(runs: list[MeasuredRun]) -> None:
+    few = [run for run in runs if run.row.graph == runs[0].row.graph]
+    with pytest.raises(DataError, match="runs of 1 graphs"):
+        train_runs("runs", few, RECIPE, lambda _: None)
+
+
+def test_damaged_forest_of_runs_is_an_error(weights: Path) -> None:
+    found = load(weights / "runs.toml")
+    wrong = {**found.more, "residual_sizes": found.more["residual_sizes"] + 1}
+    with pytest.raises(WeightsError, match="damaged weights of runs"):
+        runtime_runs.residual(replace(found, more=wrong))
+
+
+def test_scoreboard_leaves_graphs_and_chips_out(folder: Path) -> None:
+    found = RuntimeExperiment("runs", "runs", RECIPE)
+    figures = list(found.evaluate(folder, lambda _: None))
+    every = {f.slice: f for f in figures if f.split == "graphs left out, each once"}
+    assert every["all"].rows == len(WIDTHS) * 12
+    assert every["all"].mape < 0.5
+    assert every["all"].floor_holds == 1.0
+    assert {"tensorrt", "paddle-trt", "batch 1"} & set(every) == {"tensorrt", "paddle-trt"}
+
+
+def test_mean_of_forests_is_the_mean_of_their_sums() -> None:
+    from perfc.analyzers.artefacts.forest import Forest
+
+    leaf = np.array([-1], np.int16)
+    one, other = (
+        Forest(("a",), leaf, np.array([value], np.float32), np.array([0], np.int32),
+               np.array([0], np.int32), base)
+        for value, base in ((1.0, 0.5), (3.0, -0.25))
+    )  # fmt: skip
+    rows = np.zeros((2, 1), np.float32)
+    assert mean([one, other])(rows).tolist() == pytest.approx([2.125, 2.125])
+
+
+def test_forest_of_some_columns_reads_them_among_all() -> None:
+    from perfc.analyzers.artefacts.forest import Forest
+
+    forest = Forest(
+        ("b",), np.array([0, -1, -1], np.int16), np.array([1.5, 10.0, 20.0], np.float32),
+        np.array([1, 0, 0], np.int32), np.array([0], np.int32), 0.0,
+    )  # fmt: skip
+    values = np.array([[9, 1, 9], [0, 2, 0]], np.float32)
+    assert of_all(forest, ("a", "b", "c"))(values).tolist() == [10.0, 20.0]
+    assert varying(values).tolist() == [True, True, True]
+    assert varying(values[:1]).tolist() == [False, False, False]
