@@ -19,8 +19,8 @@ from perfc.ir.record import entity, frozen, record
 from perfc.ir.types import TensorType
 
 from . import Analysis
-from .fuse import Fuse, Kernel
-from .runtimes import Runtime, runtime
+from .fuse import Fuse, Kernel, KernelTable
+from .runtimes import Runtime
 from .windows import window_steps
 
 if TYPE_CHECKING:
@@ -91,18 +91,16 @@ class Strides(Analysis[StrideTable]):
 
     def run(self, module: Module, am: Analyses) -> StrideTable:
         """Strides of the values of the main graph."""
-        table = runtime(self.runtime)
-        env = {s.name: PROBE for s in module.symbols}
-        walk = Walk(env, table)
-        fused = {
-            n
-            for k in am.get(Fuse(self.runtime), module).kernels
-            if k.kind is Kind.ATTENTION
-            for n in k.nodes
-        }
-        for node in module.graph.nodes:
-            walk.visit(node, node in fused)
-        return StrideTable(walk.shapes, walk.strides, walk.copies)
+        return strides_of(module, am.get(Fuse(self.runtime), module))
+
+
+def strides_of(module: Module, kernels: KernelTable) -> StrideTable:
+    """Strides of the values of the main graph, whose kernels are known."""
+    walk = Walk({s.name: PROBE for s in module.symbols}, kernels.runtime)
+    fused = {n for k in kernels.kernels if k.kind is Kind.ATTENTION for n in k.nodes}
+    for node in module.graph.nodes:
+        walk.visit(node, node in fused)
+    return StrideTable(walk.shapes, walk.strides, walk.copies)
 
 
 @entity

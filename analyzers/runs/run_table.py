@@ -18,8 +18,7 @@ import numpy as np
 from perfc.ir.evaluate import Numbers
 from perfc.ir.types import TensorType
 from perfc.machine import Unit
-from perfc.passes.manager import Analyses
-from perfc.passes.strides import Strides
+from perfc.passes.strides import strides_of
 
 from ..estimate.estimate import Predictor
 from ..features.sheet import Sheet
@@ -163,7 +162,7 @@ def tabulated(
     wide = stored if stored in ("f32", "tf32") else deployment.dtype
     how = STORED.get(wide, Precision.F16)
     parts = Parts.of(execution, table, Setting(how))
-    own, runtime = parts.own(), execution.kernels.runtime.name
+    own, runtime = parts.own(), execution.kernels.runtime.measured_name
     shared = {
         "log2_attended": parts.log2_attended,
         "log_batch": float(np.log(max(batch, 1))),
@@ -215,7 +214,7 @@ class Parts:
         for i, (bound, kernel) in enumerate(zip(bounds.kernels, table.kernels, strict=True)):
             groups.setdefault((bound.kernel.alike, id(kernel)), []).append(i)
         at = [places[0] for places in groups.values()]
-        strides = Analyses().get(Strides(execution.kernels.runtime.name), execution.module)
+        strides = strides_of(execution.module, execution.kernels)
         listing = Stored(execution.kernels, None, strides, False, [Numbers(bounds.env)])
         columns = columns_of([listing.launch(i, bounds.kernels[i].kernel) for i in at])
         return cls(

@@ -92,10 +92,11 @@ def estimate(
         return None
     found = _load(path)
     stored = precision(deployment, element, execution.machine)
-    if not stored or execution.kernels.runtime.name not in found.card.frameworks:
+    name = execution.kernels.runtime.measured_name
+    if not stored or name not in found.card.frameworks:
         return None
     run = tabulated(execution, table, deployment, stored, batch)
-    return estimated(found, run, execution.machine, deployment.runtime, stored)
+    return estimated(found, run, execution.machine, name, stored)
 
 
 def estimated(

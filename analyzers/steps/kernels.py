@@ -26,7 +26,7 @@ from perfc.passes.fuse import Fuse
 from perfc.passes.manager import Analyses
 from perfc.passes.retype import AUTOCAST
 from perfc.passes.runtimes import Steps
-from perfc.passes.strides import Strides
+from perfc.passes.strides import Strides, strides_of
 
 from ..artefacts import artefact
 from ..artefacts.artefact import Artefact, WeightsError
@@ -235,7 +235,7 @@ def listed(
 
     name, at = kernels.runtime.name, [Numbers(bounds.env)]
     if autocast is None:
-        return Stored(kernels, None, Analyses().get(Strides(name), module), compiled, at)
+        return Stored(kernels, None, strides_of(module, kernels), compiled, at)
     am, wide = autocast.am, autocast.module
     stored = am.get(Autocast(autocast.dtype), wide)
     return Listing(am.get(Fuse(name), wide), stored, am.get(Strides(name), wide), compiled, at)

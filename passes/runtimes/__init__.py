@@ -102,6 +102,8 @@ class Runtime:
         steps: the measured steps that launched its kernels, whatever launched them; None where
             none did.
         before: version of the framework from which on another table with these ``steps`` holds.
+        measured_as: name of the runtime whose measured runs of whole models stand for its; its own
+            name by default.
         is_versioned: whether whole runs under several of its versions were measured.
         layouts: of feature maps, that it offers; the default first.
         blocks_channels: whether channels lie in blocks around convolutions.
@@ -123,6 +125,7 @@ class Runtime:
     stands_for: frozenset[str] = frozenset()
     steps: Steps | None = None
     before: tuple[int, int] | None = None
+    measured_as: str = ""
     is_versioned: bool = False
     layouts: tuple[Layout, ...] = (Layout.CHANNELS_FIRST,)
     blocks_channels: bool = False
@@ -136,6 +139,12 @@ class Runtime:
     def known_steps(self) -> Steps | None:
         """``steps``, but None for old versions: weights tell kernels of the newest one."""
         return self.steps if self.before is None else None
+
+    @property
+    def measured_name(self) -> str:
+        """Whose measured runs of whole models stand for it; "" where streams or a graph launch."""
+        is_other = self.streams > 1 or self.is_recorded
+        return "" if is_other else self.measured_as or self.name
 
     @property
     def tells_versions(self) -> bool:

@@ -20,6 +20,7 @@ TABLE = Runtime(
     framework=Framework.TORCH,
     stands_for=frozenset({"cpu", "cuda"}),
     steps=Steps.EAGER,
+    measured_as="eager",
     layouts=(Layout.CHANNELS_FIRST, Layout.CHANNELS_LAST),
     aliases=("torch", "pytorch"),
     source="PyTorch eager: one kernel an aten operator; exporters split GELU, SiLU, LayerNorm, "

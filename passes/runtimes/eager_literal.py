@@ -7,6 +7,7 @@ from . import eager
 TABLE = replace(
     eager.TABLE,
     name="eager-literal",
+    measured_as="",
     title="operator by operator, as the model is written",
     patterns=("slice_update", "linear_bias", "layer_norm"),
     aliases=(),
