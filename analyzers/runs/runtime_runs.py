@@ -54,6 +54,7 @@ class RuntimeRun:
         time: in seconds; no end of it is below the floor.
         floor_s: what no run beats.
         is_own: whether the runtime was measured on such a chip in such a precision.
+        is_better: whether held-out runs of such machines were told better than by their kernels.
         runs: how many runs under the runtime it rests on.
         rows: how many runs of all runtimes.
     """
@@ -61,6 +62,7 @@ class RuntimeRun:
     time: Interval
     floor_s: float
     is_own: bool
+    is_better: bool
     runs: int
     rows: int
 
@@ -125,8 +127,9 @@ def estimated(
         max(time_s * float(np.exp(low[0])), run.floor_s), time_s, time_s * float(np.exp(high[0]))
     )
     counts = found.more["counts"]
+    is_better = is_own or bool(found.more["is_better"][found.card.frameworks.index(runtime)])
     return RuntimeRun(
-        time, run.floor_s, is_own, int(counts[found.card.frameworks.index(runtime)]),
+        time, run.floor_s, is_own, is_better, int(counts[found.card.frameworks.index(runtime)]),
         found.card.rows,
     )  # fmt: skip
 

@@ -38,7 +38,7 @@ from ..runs.runtime_runs import CLASS, MOST_SPREAD, RESIDUAL, SPREAD_OF
 from ..tables.architectures import fold_of
 from .libraries import xgboost
 from .measured_runs import MeasuredRun
-from .run_stack import RunStack, runtimes, stacked, sums_of
+from .run_stack import LEAST_GRAPHS, RunStack, runtimes, stacked, sums_of
 from .sums import SumRecipe, boost
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 LEAST_LEFT_OUT = 100
 """Rows of a chip that is left out to calibrate others."""
-LEAST_OWN = 10
+LEAST_OWN = 8
 """Rows of a machine, a precision and a runtime, to be called measured so."""
 NOTES = (
     "factors of kernels learned from the times of whole runs; no kernel was timed alone",
@@ -279,8 +279,11 @@ def train_runs(
     spread = spread_forest(stack, held.values, held.wrong, recipe)
     score = scores(stack, held, recipe)
     unseen: Mapping[str, Unseen] = {}
+    is_better = np.ones(len(names), np.bool_)
     if leave_machines_out:
-        unseen = machines_left_out(stack, runs, category, spread, recipe, say)
+        groups = machines_left_out(stack, runs, category, spread, recipe, say)
+        unseen = learned(groups, names) if len(groups) > 1 else {}
+        is_better = better_than_kernels(stack, runs, category, groups)
     found = fitted(stack, recipe)
     bands = {
         one: Bands(of_category(score[category == i], score), unseen.get(one, unseen.get("")))
@@ -297,6 +300,7 @@ def train_runs(
         np.median(values, axis=0).astype(np.float64),
         more={
             "counts": np.bincount(category, minlength=len(names)),
+            "is_better": is_better.astype(np.int8),
             **{f"{RESIDUAL}{n}": found.residual.arrays()[n] for n in ARRAYS},
         },
     )  # fmt: skip
@@ -309,14 +313,13 @@ def machines_left_out(
     spread: Forest,
     recipe: RuntimeRecipe,
     say: Callable[[str], None],
-) -> Mapping[str, Unseen]:
-    """What chips that are left out one at a time are off by, by runtime."""
-    names = runtimes(runs)
+) -> list[list[LeftOut]]:
+    """What chips that are left out one at a time are off by."""
     chip = np.array(chips(runs))
     groups = []
     for one in sorted(set(chip)):
         out = chip == one
-        if out.sum() < LEAST_LEFT_OUT or out.all():
+        if not is_left_out(out):
             continue
         part = stack.take(out)
         time_s, values = fitted(stack.take(~out), recipe).times(part)
@@ -326,7 +329,40 @@ def machines_left_out(
         apart = max(nearest(here, others), AT_ONCE)
         groups.append([LeftOut(apart, wrong, widths(spread, values), category[out])])
         say(f"without {one}: {_percent(wrong)}")
-    return learned(groups, names) if len(groups) > 1 else {}
+    return groups
+
+
+def better_than_kernels(
+    stack: RunStack,
+    runs: Sequence[MeasuredRun],
+    category: NDArray[np.int64],
+    groups: Sequence[Sequence[LeftOut]],
+) -> NDArray[np.bool_]:
+    """Under which runtimes chips that were left out were told better than by their kernels' sums.
+
+    Every chip counts the same. Kernels' sums have seen none of these runs. Runs of a few graphs
+    under a runtime say nothing of further ones.
+    """
+    kernels = np.abs(np.log(stack.launches.time_s / stack.kernels_s))
+    chip = np.array(chips(runs))
+    left_out = [one for one in sorted(set(chip)) if is_left_out(chip == one)]
+    found = []
+    for runtime in range(int(category.max()) + 1):
+        mine = [chip == one for one in left_out]
+        both = [
+            (np.abs(part.of(runtime).residual).mean(), kernels[rows & (category == runtime)].mean())
+            for (part,), rows in zip(groups, mine, strict=True)
+            if (part.category == runtime).any()
+        ]
+        graphs = len(set(stack.graph[category == runtime].tolist()))
+        errors = np.mean(both, axis=0) if both else np.array([1.0, 0.0])
+        found.append(graphs >= LEAST_GRAPHS and bool(errors[0] <= errors[1]))
+    return np.array(found)
+
+
+def is_left_out(rows: NDArray[np.bool_]) -> bool:
+    """Whether a chip of those rows is left out to calibrate others."""
+    return bool(rows.sum() >= LEAST_LEFT_OUT and not rows.all())
 
 
 def chips(runs: Sequence[MeasuredRun]) -> list[str]:

@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from ..estimators import Execution
     from .estimate import Estimate
 
+WIDEST = 6.0
+"""Upper over lower end of what is told of a machine or precision that no such run was measured on:
+beyond it the kernels' sum is as good."""
 KERNELS = "kernels"
 """The predictor that is none of whole runs: kernels one by one, summed."""
 
@@ -50,6 +53,7 @@ class WholeRun:
         predictor: its name, as commands take it.
         words: which predictor, and from which rows.
         is_own: whether such runs were measured on this machine.
+        is_better: whether held-out runs say that it is better than the sum of the kernels.
         outside: why it extrapolates; empty where it does not.
     """
 
@@ -58,7 +62,13 @@ class WholeRun:
     predictor: str
     words: str
     is_own: bool = True
+    is_better: bool = True
     outside: tuple[str, ...] = ()
+
+    @property
+    def answers(self) -> bool:
+        """Whether it is to be heard beside the sum of the kernels."""
+        return self.is_own or (self.is_better and self.width <= WIDEST)
 
     @property
     def width(self) -> float:
@@ -99,7 +109,8 @@ def with_whole(
     found: list[WholeRun] = []
     for candidate in (under_runtime, by_graph):
         try:
-            found += filter(None, [candidate(table, source, execution, deployment)])
+            one = candidate(table, source, execution, deployment)
+            found += [one] if one is not None and one.answers else []
         except WeightsError:
             raise
         except PerfcError as error:
@@ -116,7 +127,11 @@ def with_whole(
 def under_runtime(
     table: PredictionTable, source: Module, execution: Execution, deployment: Deployment
 ) -> WholeRun | None:
-    """What whole runs under the same runtime taught; None where none were measured."""
+    """What whole runs under the same runtime taught; None where none were measured.
+
+    Asked for by name it answers in any case, else where held-out runs say that it is better than
+    the sum of the kernels.
+    """
     batch = leading_extent(source, execution.bounds.env)
     run = runtime_runs.estimate(
         execution, table, deployment, stored_element(source), batch, folder=execution.folder
@@ -127,21 +142,30 @@ def under_runtime(
     rows = f"{run.rows:,} runs, {run.runs:,} by {deployment.runtime}"
     words = f"{runtime_runs.NAME}, learned from {rows}"
     outside = () if run.is_own else (f"no {deployment.runtime} run was measured so on {name}",)
-    return WholeRun(run.time, run.floor_s, runtime_runs.NAME, words, run.is_own, outside)
+    return WholeRun(
+        run.time, run.floor_s, runtime_runs.NAME, words, run.is_own, run.is_better, outside
+    )
 
 
 def by_graph(
     table: PredictionTable, source: Module, execution: Execution, deployment: Deployment
 ) -> WholeRun | None:
-    """What a predictor of graphs says whose rows are of such a way of running."""
+    """What a predictor of graphs says whose rows are of such a way of running.
+
+    Nothing where neither the machine nor a run of that kind was measured: both extrapolations
+    together are wider than the sum of the kernels.
+    """
+    from .estimate import KINLESS
+
     machine = execution.machine
     chosen = by_default(machine, deployment, source)
     if chosen is None:
         return None
     card, setting, is_own = chosen
-    return replace(
-        whole_run(run_of(source, card, machine, setting, execution.bounds.env)), is_own=is_own
-    )
+    run = run_of(source, card, machine, setting, execution.bounds.env)
+    if not is_own and len([reason for reason in run.outside if reason != KINLESS]) > 1:
+        return None
+    return replace(whole_run(run), is_own=is_own)
 
 
 def whole_run(run: Estimate) -> WholeRun:
