@@ -177,10 +177,11 @@ def test_default_total_is_of_the_run_where_its_runtime_was_measured(
     assert "by paddle-trt" in made.whole
     assert made.notes == ()
     strange = perfc.analyze(path, "h100", runtime="paddle-trt", dtype="f16", batch=4096)
-    far = with_whole(
-        predicted(strange.execution, strange.source), strange.source,
-        execution_of(strange, weights), strange.deployment,
-    )  # fmt: skip
+    summed = predicted(strange.execution, strange.source)
+    how = execution_of(strange, weights), strange.deployment
+    unheard = with_whole(summed, strange.source, *how)
+    assert unheard.total == summed.total, "no chip was left out to say that runs know better"
+    far = with_whole(summed, strange.source, *how, predictor="runs")
     assert far.total.predictor == "runs"
     assert any("no paddle-trt run was measured so on" in note for note in far.notes)
     ratios = [t.total.high_s / t.total.low_s for t in (made, far)]
