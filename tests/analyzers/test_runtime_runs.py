@@ -36,9 +36,7 @@ pytest.importorskip("xgboost")
 SLOWER = {"tensorrt": 1.5, "paddle-trt": 4.0}
 """What the runs of this table take, over the sum of their kernels."""
 WIDTHS = range(1, 15)
-RECIPE = RuntimeRecipe(
-    factors=SumRecipe(trees=30, depth=3, learning_rate=0.3), rounds=20, spread_rounds=10, folds=4
-)
+RECIPE = RuntimeRecipe(factors=SumRecipe(trees=30, depth=3, learning_rate=0.3), rounds=20, folds=4)
 
 
 def network(width: int) -> onnx.ModelProto:
