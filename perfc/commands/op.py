@@ -19,6 +19,7 @@ from ._document import show_document
 from ._examples import examples
 from ._options import parse_dims
 from ._output import emit, format_options
+from ._report import color_option
 
 if TYPE_CHECKING:
     from perfc.comparison import Comparison, Row
@@ -79,7 +80,7 @@ def kind_command(name: str, kernel: Kernel) -> click.Command:
         show(Kernels.of(module, how), compared(module, how, options), form, output)
 
     formats = format_options("text", "json", "csv", "markdown")
-    made: Callable[..., Any] = deployment_options(formats(run))
+    made: Callable[..., Any] = deployment_options(formats(color_option(run)))
     for option in reversed(list(extent_options(kernel))):
         made = option(made)
     made.__doc__ = f"{kernel.title[:1].upper()}{kernel.title[1:]}."

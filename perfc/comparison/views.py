@@ -40,7 +40,9 @@ def title(found: Comparison) -> str:
     models = list(dict.fromkeys(r.verdict.model for r in found.rows))
     targets = len({r.verdict.target for r in found.rows})
     ways = list(dict.fromkeys(way(r) for r in found.rows))
-    sizes = "".join(f", {name} = {size}" for name, size in first.sizes.items())
+    sizes = "".join(
+        f", {first.labels.get(name, name)} = {size}" for name, size in first.sizes.items()
+    )
     if len(models) > 1:
         sizes = ""
     how = ways[0] if len(ways) == 1 else f"{len(ways)} ways of running"
@@ -135,7 +137,12 @@ def bar(value: float, longest: float) -> str:
 
 def notes(found: Comparison) -> Iterator[tuple[str, bool]]:
     """What must be said beside the table, and whether it must not be missed."""
-    assumed = {n: s for r in found.rows for n, s in r.sizes.items() if n not in r.given}
+    assumed = {
+        r.labels.get(name, name): size
+        for r in found.rows
+        for name, size in r.sizes.items()
+        if name not in r.given
+    }
     if assumed:
         sizes = ", ".join(f"{name} = {size}" for name, size in assumed.items())
         yield f"assumed, set with --batch, --seq and --dim: {sizes}", False

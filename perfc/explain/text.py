@@ -60,8 +60,8 @@ def _lines(e: Explanation) -> Iterator[str | Hanging]:
     yield f"  on {e.target}, kernels as {e.runtime} forms them"
     if e.note:
         yield f"  {e.note}"
-    for name, (value, origin) in e.symbols.items():
-        yield f"  {name} = {value} ({origin})"
+    for s in e.symbols.values():
+        yield f"  {s.label} = {s.value} ({s.origin})"
     yield ""
     yield from _wrapped(f"{e.mnemonic} ({e.defined_in})  ", e.doc.summary)
     for name in SECTIONS:
@@ -175,8 +175,4 @@ def render_json(e: Explanation) -> str:
             case _:
                 return value
 
-    found = {"schema": SCHEMA, **asdict(e)}
-    found["symbols"] = {
-        name: {"value": value, "origin": origin} for name, (value, origin) in e.symbols.items()
-    }
-    return strict(plain(found), indent=2) + "\n"
+    return strict(plain({"schema": SCHEMA, **asdict(e)}), indent=2) + "\n"

@@ -27,7 +27,7 @@ def sweep_page(found: Sweep) -> str:
         ChartBlock("times", "time of a run", hint, "Time of a run along the swept extent"),
         ChartBlock(
             "each",
-            f"time for each of {text(along)}",
+            f"time for each of {text(found.label(along))}",
             "Lower is a better use of the machine.",
             "Time of a run over the swept extent",
         ),
@@ -36,7 +36,7 @@ def sweep_page(found: Sweep) -> str:
         section_block(Section("points", "points", (table(found),))),
         section_block(Section("regimes", "regimes and memory", tuple(notes(found)))),
     ]
-    title = f"{text(PurePath(found.model).name or 'model')} along {text(along)}"
+    title = f"{text(PurePath(found.model).name or 'model')} along {text(found.label(along))}"
     return chart_page(title, charts, sections, payload(found, along), SCRIPTS)
 
 
@@ -44,12 +44,12 @@ def payload(found: Sweep, along: str) -> Json:
     """One line for each target, and for each value of the other extents."""
     lines: dict[tuple[object, ...], list[Point]] = {}
     for p in found.points:
-        others = tuple(f"{n} {v}" for n, v in p.dims.items() if n != along)
-        several = [o for o in others if any(o not in _named(q, along) for q in found.points)]
+        others = tuple(found.at({n: v}) for n, v in p.dims.items() if n != along)
+        several = [o for o in others if any(o not in _named(found, q, along) for q in found.points)]
         lines.setdefault((p.target, *several), []).append(p)
     return {
         "reports": [],
-        "along": text(along),
+        "along": text(found.label(along)),
         "lines": [
             {
                 "name": text(" · ".join(map(str, key))),
@@ -63,8 +63,8 @@ def payload(found: Sweep, along: str) -> Json:
     }
 
 
-def _named(point: Point, along: str) -> set[str]:
-    return {f"{name} {value}" for name, value in point.dims.items() if name != along}
+def _named(found: Sweep, point: Point, along: str) -> set[str]:
+    return {found.at({n: v}) for n, v in point.dims.items() if n != along}
 
 
 def interval(point: Point) -> tuple[float | None, float | None]:
@@ -79,7 +79,7 @@ def table(found: Sweep) -> Table:
     names = [a.name for a in found.axes]
     columns = (
         Column("target", "target"),
-        *(Column(name, text(name), Unit.COUNT) for name in names),
+        *(Column(name, text(found.label(name)), Unit.COUNT) for name in names),
         Column("time_s", "time"),
         Column("low_s", "low"),
         Column("high_s", "high"),
@@ -112,6 +112,8 @@ def notes(found: Sweep) -> Iterator[Note]:
 
     for c in found.crossovers:
         if c.what == "model":
-            yield Note(text(f"{c.target}: {in_words(c.spans, c.symbol)}"))
+            yield Note(text(f"{c.target}: {in_words(c.spans, found.label(c.symbol))}"))
     for capacity in found.capacities:
-        yield Note(text(f"{capacity.target}: {capacity_in_words(capacity)}"))
+        yield Note(
+            text(f"{capacity.target}: {capacity_in_words(capacity, found.label(capacity.symbol))}")
+        )

@@ -71,7 +71,8 @@ def shown(m: Measurement, columns: Sequence[Column], rows: Sequence[tuple[Cell, 
 
 def title(m: Measurement) -> str:
     """What was measured, on what."""
-    dims = ", ".join(f"{k} = {v}" for k, v in m.report.env.items())
+    labels = m.report.source.labels
+    dims = ", ".join(f"{labels.get(k, k)} = {v}" for k, v in m.report.env.items())
     threads = f", {plural(m.setting.threads, 'thread')}" if m.setting.threads else ""
     where = f"{m.setting.version} on {m.setting.device}{threads}"
     target = f"target {m.report.machine.name}" if m.has_target else ""

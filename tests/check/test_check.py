@@ -565,7 +565,7 @@ def test_sizes_that_a_model_does_not_have_are_not_said_of_it(
     config.write_text(BUDGETS.replace("dims = { n = 4 }", ""))
     _, out, _ = said(capsys, "check", "--output-format", "json")
     settings = {r["setting"] for r in json.loads(out)["results"] if r["standing"] == "new"}
-    assert {s.rpartition(", ")[2] for s in settings} == {"n=1 (assumed)", "rows=1 (assumed)"}
+    assert {s.rpartition(", ")[2] for s in settings} == {"batch=1 (assumed)"}
 
 
 def test_why_is_told_whatever_sizes_the_budget_has(
