@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from perfc.analyzers.whole_runs.estimate import Estimate
+    from perfc.whole import WholeRun
 
 C = TypeVar("C", bound=Callable[..., Any])
 
@@ -124,27 +125,20 @@ def command(
         }  # fmt: skip
         emit(strict(content, indent=2) + "\n", output)
     else:
-        emit("\n".join([*lines(result, how.target), *map(said, more.items())]) + "\n", output)
+        emit("\n".join([*lines(result), *map(said, more.items())]) + "\n", output)
 
 
-def lines(found: Estimate, target: str) -> Sequence[str]:
+def lines(found: WholeRun) -> Sequence[str]:
     """An estimate as a person reads it."""
-    from perfc.analyzers.graph.rows import Quantity
     from perfc.report.units import Unit, quantity
 
-    units = {Quantity.MEMORY: Unit.BYTE, Quantity.ENERGY: Unit.JOULE, Quantity.POWER: Unit.WATT}
-    unit = units.get(found.quantity, Unit.SECOND)
-    value, low, high = (quantity(x, unit) for x in (found.value, found.low, found.high))
-    interval = f", nine in ten within {low} to {high}" if found.low == found.low else ""
-    floor = [f"floor {quantity(found.floor_s, Unit.SECOND)}"] if unit is Unit.SECOND else []
-    setting, card = found.setting, found.card
+    floor = [f"floor {quantity(found.floor_s, Unit.SECOND)}"] if found.unit is Unit.SECOND else []
     return (
-        f"{value}{interval}",
+        found.answer,
         *(f"extrapolating: {reason}" for reason in found.outside),
         *floor,
-        f"{target}, batch {found.batch}, {setting.precision.value}, {setting.framework}, "
-        f"{setting.mode.value}",
-        f"{found.predictor}, {card.rows:,} rows of {card.dataset}: {card.split}; "
+        found.how,
+        f"{found.basis}: {found.card.split}; "
         f"{1e3 * found.represent_s:.0f} ms to represent, {1e3 * found.predict_s:.1f} ms to predict",
     )
 

@@ -160,6 +160,14 @@ class Comparison:
 
         return text.render(document(self), WIDTH).rstrip()
 
+    def _repr_html_(self) -> str:
+        """The table for a notebook."""
+        from perfc.report.notebook_document import render
+
+        from .views import document
+
+        return render(document(self))
+
     def to_dict(self) -> dict[str, object]:
         """The JSON document, schema ``perfc-compare/1``."""
         from perfc.report.json_form import enveloped

@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING
 from perfc.analyzers.estimate.estimate import Predictor
 from perfc.analyzers.estimate.interval import Interval
 from perfc.analyzers.features.lowering import lower
-from perfc.analyzers.intervals.difference import Uncertain, coordinates, difference
+from perfc.analyzers.intervals.difference import (
+    NINE_IN_TEN,
+    Uncertain,
+    coordinates,
+    difference,
+)
 from perfc.ir.evaluate import Numbers
 from perfc.ir.graph import Node, Value
 from perfc.ir.record import record
@@ -230,11 +235,15 @@ def uncertain(t: Timed, metric: Metric, env: Mapping[str, int]) -> Uncertain | N
         if row is None
         else row.parameters
     )
-    return Uncertain((k.predictor.value, k.class_name), coordinates(place), amount)
+    is_at_floor = metric is Metric.TIME and amount.low <= t.bound.floor_s * (1 + SMALLEST)
+    return Uncertain((k.predictor.value, k.class_name), coordinates(place), amount, is_at_floor)
 
 
 def spread(
-    old: tuple[Report, Sequence[Timed]], new: tuple[Report, Sequence[Timed]], metric: Metric
+    old: tuple[Report, Sequence[Timed]],
+    new: tuple[Report, Sequence[Timed]],
+    metric: Metric,
+    deviations: float = NINE_IN_TEN,
 ) -> tuple[float, float] | None:
     """How far a difference in time or energy may lie below and above, None where nothing differs.
 
@@ -246,6 +255,7 @@ def spread(
         old: the old analysis, and those of its kernels that count.
         new: the same of the new one.
         metric: time or energy.
+        deviations: standard deviations on either side.
     """
     sides: list[list[Uncertain]] = []
     for report, kernels in (old, new):
@@ -253,5 +263,5 @@ def spread(
         if any(k is None for k in found):
             return None
         sides.append([k for k in found if k is not None])
-    change = difference(*sides)
+    change = difference(sides[0], sides[1], deviations)
     return None if change is None else (change.mid - change.low, change.high - change.mid)

@@ -10,6 +10,7 @@ from perfc.analyzers.estimate.estimate import Estimate, Predictor
 from perfc.ir.record import record
 
 from .names import machine_title, runtime_title
+from .uncertainty import in_doubt
 
 if TYPE_CHECKING:
     from perfc.analyzers.runs.prediction import PredictionTable
@@ -65,7 +66,8 @@ def confidence(report: Report, table: PredictionTable) -> Confidence:
 
     High: the upper end of the range is at most twice the lower one, and half of the time is in
     kinds of kernels that were measured on the machine or a near one. Medium: at most four times.
-    Low: wider, or part of the costs is not known.
+    Low: wider, or part of the costs is not known. Where half of the time rests on rates of the
+    machine that are assumed, or did not repeat when measured, it is medium at best.
     """
     if report.cost.is_bound:
         return Confidence(Grade.LOW, "the cost of some nodes is not known (--view coverage)")
@@ -76,10 +78,11 @@ def confidence(report: Report, table: PredictionTable) -> Confidence:
     whole_s = table.kernels_s
     measured_s = math.fsum(k.time_s for k in table.kernels if k.is_measured)
     is_measured = measured_s >= LEAST_MEASURED * whole_s
-    if spread <= HIGH_RATIO and is_measured and not outside(table):
+    doubt = "" if table.total.predictor else in_doubt(report, table)
+    if spread <= HIGH_RATIO and is_measured and not outside(table) and not doubt:
         return Confidence(Grade.HIGH, known(report, table))
     grade = Grade.MEDIUM if spread <= MEDIUM_RATIO else Grade.LOW
-    return Confidence(grade, unknown(report, table))
+    return Confidence(grade, doubt if doubt and not table.behind_s else unknown(report, table))
 
 
 def known(report: Report, table: PredictionTable) -> str:

@@ -132,6 +132,20 @@ class Sweep:
     capacities: tuple[Capacity, ...]
     labels: Mapping[str, str] = field(default_factory=dict[str, str])
 
+    def __repr__(self) -> str:
+        """The answer in three lines."""
+        from .views import summary_lines
+
+        return "\n".join(summary_lines(self))
+
+    def _repr_html_(self) -> str:
+        """The points as a table for a notebook."""
+        from perfc.report.notebook_document import render
+
+        from .views import document
+
+        return render(document(self))
+
     def label(self, name: str) -> str:
         """What people read for the name of a symbol."""
         return self.labels.get(name, name)
