@@ -129,7 +129,7 @@ def test_rates_that_did_not_repeat_are_a_reason_against_confidence(tmp_path: Pat
     )
     source = '[source.probe]\norigin = "measured"\ntitle = "perfc calibrate"\ndate = "2026-11-20"\n'
     text = a10.replace(level, spread).replace("[device]", f"{source}\n[device]", 1)
-    text = re.sub(r'(?m)^name = .*|^aliases = .*', "", text, count=2)
+    text = re.sub(r"(?m)^name = .*|^aliases = .*", "", text, count=2)
     path = tmp_path / "mine.toml"
     path.write_text('name = "mine"\n' + text.lstrip(), encoding="utf-8")
     found = verdict("gpt2", str(path), {"batch": 1, "seq": 16}).confidence
