@@ -142,7 +142,8 @@ def of_machines(name: str, tested: Sequence[Tested]) -> list[Errors]:
     parts: dict[tuple[object, ...], list[Errors]] = {}
     for t in tested:
         columns = complete(kind, t.rows.columns)
-        place = np.stack([coordinates_of(column) for _, column in sorted(columns.items())], axis=1)
+        free = [column for name, column in sorted(columns.items()) if name not in kind.derived]
+        place = np.stack([coordinates_of(column) for column in free], axis=1)
         found = t.estimates
         times_s = np.stack([t.rows.time_s, found.low_s, found.time_s, found.high_s], axis=1)
         key = (t.rows.target, t.rows.dtype, t.rows.protocol, t.rows.framework)

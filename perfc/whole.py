@@ -24,6 +24,8 @@ from perfc.ir.rewrite import with_defaults
 from perfc.report.units import Unit
 from perfc.report.units import quantity as written
 
+SCHEMA = "perfc-predict/1"
+
 
 class PredictKeywords(DeploymentKeywords, total=False):
     """The fields of a deployment, and what some were called before the next release."""
@@ -197,6 +199,59 @@ class WholeRun(Estimate):
         facts.append(Fact("from", None, self.basis))
         section = Section("prediction", "prediction", (Facts(tuple(facts)),))
         return render(Document(self.how, (section,)))
+
+
+@record
+class WholeRunView:
+    """What ``perfc predict`` says of a whole run.
+
+    Args:
+        quantity: what is predicted; the last letters are its unit.
+        value: of it.
+        low: end of the interval that holds nine in ten; null where the weights know none.
+        high: its other end.
+        floor_s: what no run beats, of a time.
+        extrapolating: how the run is unlike those measured, in words.
+        predictor: whose weights.
+        batch: images or sequences.
+        precision: as frameworks call it.
+        framework: with its version.
+        mode: way of running.
+        represent_s: from the model to arrays.
+        predict_s: from arrays to the number.
+        deployment: how the model is run.
+        steps_s: of a whole training; null where no number of steps was given.
+        price: of it.
+        mig_profile: smallest slice of the device that holds it; null where that was not asked.
+    """
+
+    quantity: str
+    value: float
+    low: float | None
+    high: float | None
+    floor_s: float
+    extrapolating: tuple[str, ...]
+    predictor: str
+    batch: int
+    precision: str
+    framework: str
+    mode: str
+    represent_s: float
+    predict_s: float
+    deployment: Mapping[str, object]
+    steps_s: float | None = None
+    price: float | None = None
+    mig_profile: str | None = None
+
+    @classmethod
+    def of(cls, run: WholeRun, how: Deployment, more: Mapping[str, float | str]) -> WholeRunView:
+        """Of a run, and what follows from it."""
+        s = run.setting
+        return cls(
+            run.quantity.value, run.value, run.low, run.high, run.floor_s, run.outside,
+            run.predictor, run.batch, s.precision.value, s.framework, s.mode.value,
+            run.represent_s, run.predict_s, how.as_json(), **more,  # type: ignore[arg-type]
+        )  # fmt: skip
 
 
 def echoed(found: Estimate, target: str) -> WholeRun:

@@ -23,6 +23,10 @@ from ._report import color_option
 UNREADABLE = 2
 
 
+DOCUMENT = ("baseline", "perfc.check.lock_view:BaselineView")
+"""Name of the JSON that ``show`` writes, and the type that its schema is read off."""
+
+
 @click.group("baseline", epilog=examples("baseline write", "baseline show"))
 def command() -> None:
     """Write, show and update the baseline that `perfc check` compares with (perfc.lock)."""

@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 FINDINGS = 1
 
 
+DOCUMENT = ("ncu", "perfc.ncu.json_form:NcuView")
+"""Name of the JSON that the command writes, and the type that its schema is read off."""
+
+
 @click.command(
     "ncu",
     context_settings={"ignore_unknown_options": True},

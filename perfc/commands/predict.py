@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
 C = TypeVar("C", bound=Callable[..., Any])
 
-SCHEMA = "perfc-predict/1"
+DOCUMENT = ("predict", "perfc.whole:WholeRunView")
+"""Name of the JSON that the command writes, and the type that its schema is read off."""
 FORMER_FLAGS = {
     "precision": "--precision",
     "channels_last": "--channels-last",
@@ -93,8 +94,8 @@ def command(
     from perfc.api import located
     from perfc.deployment import of_whole_runs
     from perfc.former_names import Former
-    from perfc.report.json_form import strict
-    from perfc.whole import predict_as
+    from perfc.report.json_form import enveloped, strict
+    from perfc.whole import SCHEMA, WholeRunView, predict_as
 
     from ._graph import chosen_quantity
 
@@ -113,17 +114,8 @@ def command(
         result = predict_as(module, how, predictor=str(weights or predictor), quantity=wanted.value)
     more = further(result, known_name(how.target), steps, hourly_price)
     if form == "json":
-        numbers = {n: getattr(result, n) for n in ("value", "low", "high", "floor_s")}
-        known = {n: v if v == v else None for n, v in numbers.items()}
-        content = {
-            "schema": SCHEMA, "quantity": result.quantity.value, **known,
-            "extrapolating": result.outside,
-            "predictor": result.predictor, "batch": result.batch,
-            "precision": result.setting.precision.value, "framework": result.setting.framework,
-            "mode": result.setting.mode.value, "represent_s": result.represent_s,
-            "predict_s": result.predict_s, "deployment": how.as_json(), **more,
-        }  # fmt: skip
-        emit(strict(content, indent=2) + "\n", output)
+        view = WholeRunView.of(result, how, more)
+        emit(strict(enveloped(SCHEMA, view), indent=2) + "\n", output)
     else:
         emit("\n".join([*lines(result), *map(said, more.items())]) + "\n", output)
 

@@ -31,6 +31,10 @@ if TYPE_CHECKING:
 FINDINGS = 1
 
 
+DOCUMENT = ("roofline", "perfc.chart.json_form:RooflineView")
+"""Name of the JSON that the command writes, and the type that its schema is read off."""
+
+
 @click.command(
     "roofline",
     epilog=examples("roofline a100", "roofline a100 --model model.onnx -o roofline.html"),

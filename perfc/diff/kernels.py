@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from perfc.analyzers.estimate.estimate import Predictor
 from perfc.analyzers.estimate.interval import Interval
 from perfc.analyzers.features.lowering import lower
+from perfc.analyzers.features.table import class_of
 from perfc.analyzers.intervals.difference import (
     NINE_IN_TEN,
     Uncertain,
@@ -221,7 +222,8 @@ class Loads:
 def uncertain(t: Timed, metric: Metric, env: Mapping[str, int]) -> Uncertain | None:
     """An estimate of a kernel as a difference has it; None where nobody knows it.
 
-    Its place is by the extents that the operator predictor reads, else by what is counted.
+    Its place is by the extents that the operator predictor reads, those left out that follow from
+    the others; else by what is counted.
     """
     k, counts = t.prediction, t.bound.counts
     amount = k.summed
@@ -233,7 +235,7 @@ def uncertain(t: Timed, metric: Metric, env: Mapping[str, int]) -> Uncertain | N
     place = (
         {"flop": counts.flop, "read_bytes": counts.read_bytes, "write_bytes": counts.write_bytes}
         if row is None
-        else row.parameters
+        else {n: v for n, v in row.parameters.items() if n not in class_of(k.class_name).derived}
     )
     is_at_floor = metric is Metric.TIME and amount.low <= t.bound.floor_s * (1 + SMALLEST)
     return Uncertain((k.predictor.value, k.class_name), coordinates(place), amount, is_at_floor)

@@ -9,6 +9,7 @@ from perfc.ir.record import record
 from perfc.pages.catalogue import SECTIONS
 from perfc.report.json_form import strict
 from perfc.report.units import Unit, plural, quantity
+from perfc.version import __version__
 
 from .ceilings import CeilingTime, KernelPart, RateCite
 from .explanation import Count, Explanation, Tensor
@@ -175,4 +176,5 @@ def render_json(e: Explanation) -> str:
             case _:
                 return value
 
-    return strict(plain({"schema": SCHEMA, **asdict(e)}), indent=2) + "\n"
+    tree = {"schema": SCHEMA, "perfc": __version__, **asdict(e)}
+    return strict(plain(tree), indent=2) + "\n"

@@ -18,7 +18,7 @@ LONGEST = 100
 
 def document(found: Sweep) -> Document:
     """Every point in a table, and in words where regimes change and what fits."""
-    parts = (table(found), *notes(found))
+    parts: tuple[Table | Note, ...] = (table(found), *notes(found))
     return Document(title(found), (Section("points", "points", parts),))
 
 
