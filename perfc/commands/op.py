@@ -14,6 +14,7 @@ import click
 
 from perfc.single_kernel import KERNELS, Kernel, module_of
 
+from . import _collective
 from ._deployment import DeploymentOptions, deployment_options
 from ._document import show_document
 from ._examples import examples
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
 FLAG = "--{}"
 DOCUMENT = ("op", "perfc.comparison.single:KernelView")
 """Name of the JSON that the command writes, and the type that its schema is read off."""
+
+
+DOCUMENTS = (_collective.DOCUMENT,)
 
 
 class Kinds(click.Group):
@@ -184,3 +188,4 @@ def note_of(kernels: Kernels, row: Row) -> Note:
 
 for _name, _kernel in KERNELS.items():
     command.add_command(kind_command(_name, _kernel))
+command.add_command(_collective.command)

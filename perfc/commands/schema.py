@@ -36,7 +36,7 @@ def command(name: str, output: Path | None) -> None:
     """Print the schema of the JSON document NAME (JSON Schema, draft 2020-12).
 
     NAME is `report`, which `perfc analyze` writes, by default, or a command: `compare`, `op`,
-    `sweep`, `explain`, `diff`, `check`, `baseline`, `lint`, `rule`, `roofline`, `measure`, `ncu`,
+    `collective`, `sweep`, `explain`, `diff`, `check`, `baseline`, `lint`, `rule`, `roofline`, `measure`, `ncu`,
     `predict`; `target`, `targets` and `target-list` are of `perfc targets`. Documents name their
     schema: perfc-compare/1.
     """

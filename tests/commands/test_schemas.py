@@ -25,6 +25,7 @@ CASES = (
     ("compare", "analyze model.onnx -t a100,t4"),
     ("op", "op matmul --m 64 --n 64 --k 64 -t a100,t4"),
     ("op", "op softmax --rows 64 --columns 64 --dtype f16"),
+    ("collective", "op collective --bytes 64MiB --ranks 8 -t h100,a100"),
     ("sweep", "sweep model.onnx --batch 1:64:*4 -t a100,t4"),
     ("sweep", "sweep model.onnx --batch 1,8 --no-predict"),
     ("check", "check"),
