@@ -8,9 +8,10 @@ distance is half the mean square of the difference of two errors, as logarithms,
 (Matheron 1963). Errors have long tails and intervals are to hold nine in ten, so the square is that
 of the normal distribution with as many inside, in place of the mean (after Cressie & Hawkins 1980,
 "Robust estimation of the variogram"). It is taken in bins of distance, every machine counting
-alike, of the worse way of holding out, and fitted by `nugget² + (sill² − nugget²) (1 − exp(−d / reach))`. Processors' kernels
-are those of a roofline alone, whose counts stand for extents. DATA is the folder that
-`perfc data fetch` fills; `--keep` a folder that errors are kept in for the next time.
+alike, of the worse way of holding out, and fitted by
+`nugget² + (sill² − nugget²) (1 − exp(−(d / reach)^power))`. Processors' kernels are those of a
+roofline alone, whose counts stand for extents. DATA is the folder that `perfc data fetch` fills;
+`--keep` a folder that errors are kept in for the next time.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import argparse
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 
 import numpy as np
@@ -58,6 +59,7 @@ EDGES = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 """Of distances; kernels that are further apart have nothing in common that an edit changes."""
 MOST_ROWS = 2500
 """Of a machine; more are drawn from."""
+POWERS = (1.0, 1.25, 1.5, 1.75, 2.0)
 LEAST_PAIRS, LEAST_ROWS = 30, 20
 PAIRS = 600
 """Of each machine, whose differences are looked for in their intervals."""
@@ -111,6 +113,7 @@ class Fit:
     nugget: float
     sill: float
     reach: float
+    power: float
     rows: int
 
 
@@ -217,16 +220,16 @@ def fitted(ways: Sequence[Sequence[Errors]]) -> Fit:
     centre, value = centre[known], value[known]
     print("   ", " ".join(f"{c:.2g}: {v:.2f}" for c, v in zip(centre, value, strict=True)))
     sill = float(value.max())
-    best = (float("inf"), sill, 1.0)
+    best = (float("inf"), sill, 1.0, 1.0)
     for nugget in np.linspace(0.1, 1.0, 91) * sill:
-        for reach in np.geomspace(0.25, 16, 49):
-            curve = np.sqrt(nugget**2 + (sill**2 - nugget**2) * (1 - np.exp(-centre / reach)))
-            off = np.log(curve / value)
+        for reach, power in product(np.geomspace(0.25, 16, 49), POWERS):
+            faded = 1 - np.exp(-((centre / reach) ** power))
+            off = np.log(np.sqrt(nugget**2 + (sill**2 - nugget**2) * faded) / value)
             # too narrow is worse than too wide
             loss = float((np.where(off < 0, 3 * off, off) ** 2).sum())
-            best = min(best, (loss, float(nugget), float(reach)))
+            best = min(best, (loss, float(nugget), float(reach), power))
     rows = sum(len(m.error) for machines in ways for m in machines)
-    return Fit(best[1], sill, best[2], rows)
+    return Fit(best[1], sill, best[2], best[3], rows)
 
 
 def coverage(group: str, machines: Sequence[Errors]) -> str:
@@ -288,7 +291,8 @@ def keep(folder: Path, name: str, ways: Sequence[Sequence[Errors]]) -> None:
 
 def table(name: str, fit: Fit) -> str:
     """One entry of the file."""
-    numbers = f"nugget = {fit.nugget:.3g}\nsill = {fit.sill:.3g}\nreach = {fit.reach:.3g}\n"
+    names = ("nugget", "sill", "reach", "power")
+    numbers = "".join(f"{n} = {getattr(fit, n):.3g}\n" for n in names)
     return f'["{name}"]\n{numbers}rows = {fit.rows}\n'
 
 
@@ -323,7 +327,8 @@ def main() -> None:
         found[group] = fitted(ways)
     worst = max(found.values(), key=lambda fit: fit.sill)
     nugget = max(fit.nugget for fit in found.values())
-    found[ANY] = Fit(nugget, worst.sill, worst.reach, sum(f.rows for f in found.values()))
+    rows = sum(fit.rows for fit in found.values())
+    found[ANY] = Fit(nugget, worst.sill, worst.reach, worst.power, rows)
     text = "\n".join([HEAD, *(table(*entry) for entry in found.items())])
     FILE.write_text(text, encoding="utf-8")
     print(text)

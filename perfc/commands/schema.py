@@ -36,9 +36,9 @@ def command(name: str, output: Path | None) -> None:
     """Print the schema of the JSON document NAME (JSON Schema, draft 2020-12).
 
     NAME is `report`, which `perfc analyze` writes, by default, or a command: `compare`, `op`,
-    `collective`, `sweep`, `explain`, `diff`, `check`, `baseline`, `lint`, `rule`, `roofline`, `measure`, `ncu`,
-    `predict`; `target`, `targets` and `target-list` are of `perfc targets`. Documents name their
-    schema: perfc-compare/1.
+    `sweep`, `explain`, `diff`, `check`, `baseline`, `lint`, `rule`, `roofline`, `measure`, `ncu`,
+    `predict`; `collective` is of `perfc op`, `target`, `targets` and `target-list` of
+    `perfc targets`. Documents name their schema: perfc-compare/1.
     """
     import json
 

@@ -64,7 +64,7 @@ class HalfIsland(Rule):
             edits += [Rewire(n, tuple(v and wide.get(v, v) for v in n.inputs)) for n in inside]
             alike = (self.code, subject.shape_key((*ups, *inside)))
             gain = subject.rewriting(edits, alike, tuple(wide.values()))
-            if gain.time_s <= 0:
+            if gain is None or gain.time_s <= 0:
                 continue
             half = dtype_of(ups[0].results[0])
             names = ", ".join(dict.fromkeys(n.loc.op_type or n.op.mnemonic for n in inside))
