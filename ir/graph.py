@@ -164,7 +164,7 @@ class Basis(Enum):
     __hash__ = object.__hash__
 
     def labelled(self, name: str) -> str:
-        """A symbol's name, behind the axis it stands for where it does not say so: ``batch s72``."""
+        """A symbol's name, behind the axis it stands for where it says it not: ``batch s72``."""
         is_axis = self in (Basis.BATCH, Basis.SEQUENCE)
         says_so = self.value[:3] in name.lower()
         return f"{self.value} {name}" if is_axis and not says_so else name

@@ -103,11 +103,7 @@ def collective(
     if operation not in known:
         hint = f"there are {', '.join(known)}"
         raise ParseError(f"no collective {operation[:32]!r}", where="--operation", hint=hint)
-    for name, size, least in (("bytes", nbytes, 1), ("ranks", ranks, 2), ("nodes", nodes, 1)):
-        if not least <= size <= (MOST_RANKS if name != "bytes" else 1 << 50):
-            raise ParseError(f"{name} = {size} is none", where=f"--{name}", hint=f"{least} or more")
-    if nodes > ranks or ranks % nodes:
-        raise ParseError(f"{ranks} ranks do not spread over {nodes} nodes", where="--nodes")
+    check_sizes(nbytes, ranks, nodes)
     columns = {
         "operation": np.array([float(known[operation])]),
         "ranks": np.array([float(ranks)]),
@@ -129,3 +125,16 @@ def collective(
             )
         )  # fmt: skip
     return CollectiveView(operation, nbytes, ranks, nodes, dtype or USUAL_DTYPE, tuple(rows))
+
+
+def check_sizes(nbytes: int, ranks: int, nodes: int) -> None:
+    """Refuse sizes that are none.
+
+    Raises:
+        ParseError: a size that is none, or ranks that do not spread evenly.
+    """
+    for name, size, least in (("bytes", nbytes, 1), ("ranks", ranks, 2), ("nodes", nodes, 1)):
+        if not least <= size <= (MOST_RANKS if name != "bytes" else 1 << 50):
+            raise ParseError(f"{name} = {size} is none", where=f"--{name}", hint=f"{least} or more")
+    if nodes > ranks or ranks % nodes:
+        raise ParseError(f"{ranks} ranks do not spread over {nodes} nodes", where="--nodes")
