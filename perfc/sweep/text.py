@@ -173,9 +173,9 @@ def in_words(spans: Sequence[Span], symbol: str) -> str:
     return ", ".join(parts)
 
 
-def capacity_in_words(c: Capacity, symbol: str) -> str:
+def capacity_in_words(c: Capacity, label: str = "") -> str:
     """``does not fit from batch 3264 (80.0 GiB)``."""
     size = quantity(c.capacity_bytes, Unit.BYTE)
     if c.largest is None:
-        return f"fits in {size} at every {symbol}"
-    return f"does not fit in {size} from {symbol} {c.largest + 1}"
+        return f"fits in {size} at every {label or c.symbol}"
+    return f"does not fit in {size} from {label or c.symbol} {c.largest + 1}"
