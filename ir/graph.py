@@ -163,6 +163,12 @@ class Basis(Enum):
 
     __hash__ = object.__hash__
 
+    def labelled(self, name: str) -> str:
+        """A symbol's name, behind the axis it stands for where it says it not: ``batch s72``."""
+        is_axis = self in (Basis.BATCH, Basis.SEQUENCE)
+        says_so = self.value[:3] in name.lower()
+        return f"{self.value} {name}" if is_axis and not says_so else name
+
 
 @record
 class SymbolDecl:
@@ -186,6 +192,11 @@ class SymbolDecl:
     basis: Basis = Basis.NOTHING
     tie: Dim | None = None
     is_bound: bool = False
+
+    @property
+    def label(self) -> str:
+        """The name, with the axis it stands for: ``batch s72``."""
+        return self.basis.labelled(self.name)
 
 
 @record
@@ -212,6 +223,11 @@ class Module:
     def name(self) -> str:
         """The graph's name."""
         return self.graph.name
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """What symbols are called where people read them: ``{"s72": "batch s72"}``."""
+        return {s.name: s.label for s in self.symbols}
 
     def defaults(self, given: Mapping[str, int] | None = None) -> dict[str, int]:
         """Symbol to value: those ``given``, else the defaults, which may follow other symbols."""

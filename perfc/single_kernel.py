@@ -148,7 +148,7 @@ KERNELS: Mapping[str, Kernel] = {
         (*UNARY, *BINARY),
     ),
 }  # fmt: skip
-"""Kinds of kernels by name. Collectives are left out: no model has an operator for them."""
+"""Kinds of kernels by name; collectives, which no model has, are in `perfc.collective`."""
 LARGEST = 1 << 40
 """An extent beyond this is a slip."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
 from typing import Any, Unpack
 
 from perfc.analyzers.graph.rows import Quantity
@@ -12,14 +13,19 @@ from perfc.analyzers.steps.setting import Setting
 from perfc.analyzers.whole_runs.estimate import Estimate, at_sizes, estimate
 from perfc.analyzers.whole_runs.shipped import known_name, named, newest
 from perfc.analyzers.whole_runs.whole_run import batch_symbol
-from perfc.api import located, read
+from perfc.api import analyze, located, read
 from perfc.choice import member
-from perfc.deployment import Deployment, DeploymentKeywords, of_whole_runs
+from perfc.deployment import Deployment, DeploymentKeywords, Mode, of_whole_runs
 from perfc.extents import sized
 from perfc.former_names import Former
 from perfc.frontend.torch_module import check_example, exported, is_torch_module
 from perfc.ir.graph import Module
+from perfc.ir.record import record
 from perfc.ir.rewrite import with_defaults
+from perfc.report.units import Unit
+from perfc.report.units import quantity as written
+
+SCHEMA = "perfc-predict/1"
 
 
 class PredictKeywords(DeploymentKeywords, total=False):
@@ -43,7 +49,7 @@ def predict(
     quantity: str = "time_s",
     deployment: Deployment | None = None,
     **keywords: Unpack[PredictKeywords],
-) -> Estimate:
+) -> WholeRun:
     """Predict a whole run of a model in PyTorch, by weights learned from measured ones.
 
     Args:
@@ -95,7 +101,7 @@ def predict_as(
     values: Mapping[str, Any] | None = None,
     predictor: str = "",
     quantity: str = "time_s",
-) -> Estimate:
+) -> WholeRun:
     """Predict a whole run of a model under a deployment; see `predict`.
 
     Args:
@@ -119,7 +125,148 @@ def predict_as(
         symbol = batch_symbol(module)
         batch = given.pop(symbol, None) if symbol is not None else None
         module = at_sizes(module, batch, given)
-    return estimate(module, card, deployment.target, setting, batch, given, quantity=wanted)
+        found = estimate(module, card, deployment.target, setting, batch, given, quantity=wanted)
+        if wanted is Quantity.TIME:
+            sizes = given if symbol is None else {**given, symbol: found.batch}
+            found = at_least(found, floor_of(module, replace(deployment, dims=sizes)))
+    return echoed(found, deployment.target)
+
+
+def floor_of(module: Module, deployment: Deployment) -> float:
+    """What `perfc.analyze` states as the least that the same run takes, in seconds.
+
+    Its kernels are those of the runtime; the floor that predictors of whole runs know is of
+    products alone, so that it holds however the rest is fused. A training step has a forward pass
+    at least.
+    """
+    forward = replace(deployment, mode=Mode.INFERENCE)
+    return analyze(module, deployment=forward).roofline.floor_s
+
+
+@record
+class WholeRun(Estimate):
+    """An estimate as programs and notebooks get it.
+
+    Args:
+        target: as it was asked for.
+    """
+
+    target: str = ""
+
+    @property
+    def unit(self) -> Unit:
+        """Of the quantity."""
+        units = {Quantity.MEMORY: Unit.BYTE, Quantity.ENERGY: Unit.JOULE, Quantity.POWER: Unit.WATT}
+        return units.get(self.quantity, Unit.SECOND)
+
+    @property
+    def interval(self) -> str:
+        """Where nine in ten runs lie, in words; "" where the weights know no interval."""
+        low, high = written(self.low, self.unit), written(self.high, self.unit)
+        return f"nine in ten within {low} to {high}" if self.low == self.low else ""
+
+    @property
+    def answer(self) -> str:
+        """The number with its interval, in words."""
+        return ", ".join(filter(None, (written(self.value, self.unit), self.interval)))
+
+    @property
+    def how(self) -> str:
+        """The machine, and how the model is run on it."""
+        s = self.setting
+        where = f"{self.target}, batch {self.batch}"
+        return f"{where}, {s.precision.value}, {s.framework}, {s.mode.value}"
+
+    @property
+    def basis(self) -> str:
+        """Who predicts, from which rows."""
+        return f"{self.predictor}, {self.card.rows:,} rows of {self.card.dataset}"
+
+    def __repr__(self) -> str:
+        """The answer in three lines."""
+        floor = f"; at best {written(self.floor_s, Unit.SECOND)}" if self.floor_s else ""
+        doubt = f"extrapolating: {self.outside[0]}" if self.outside else self.basis
+        return f"{self.how}\n  expected {self.answer}{floor}\n  {doubt}"
+
+    def _repr_html_(self) -> str:
+        """The answer for a notebook."""
+        from perfc.report.document import Amount, Document, Fact, Facts, Section
+        from perfc.report.notebook_document import render
+
+        facts = [Fact("expected", Amount(self.value, self.unit), self.interval)]
+        if self.floor_s:
+            facts.append(Fact("at best", Amount(self.floor_s, Unit.SECOND), "no run is faster"))
+        facts += [Fact("extrapolating", None, reason) for reason in self.outside]
+        facts.append(Fact("from", None, self.basis))
+        section = Section("prediction", "prediction", (Facts(tuple(facts)),))
+        return render(Document(self.how, (section,)))
+
+
+@record
+class WholeRunView:
+    """What ``perfc predict`` says of a whole run.
+
+    Args:
+        quantity: what is predicted; the last letters are its unit.
+        value: of it.
+        low: end of the interval that holds nine in ten; null where the weights know none.
+        high: its other end.
+        floor_s: what no run beats, of a time.
+        extrapolating: how the run is unlike those measured, in words.
+        predictor: whose weights.
+        batch: images or sequences.
+        precision: as frameworks call it.
+        framework: with its version.
+        mode: way of running.
+        represent_s: from the model to arrays.
+        predict_s: from arrays to the number.
+        deployment: how the model is run.
+        steps_s: of a whole training; null where no number of steps was given.
+        price: of it.
+        mig_profile: smallest slice of the device that holds it; null where that was not asked.
+    """
+
+    quantity: str
+    value: float
+    low: float | None
+    high: float | None
+    floor_s: float
+    extrapolating: tuple[str, ...]
+    predictor: str
+    batch: int
+    precision: str
+    framework: str
+    mode: str
+    represent_s: float
+    predict_s: float
+    deployment: Mapping[str, object]
+    steps_s: float | None = None
+    price: float | None = None
+    mig_profile: str | None = None
+
+    @classmethod
+    def of(cls, run: WholeRun, how: Deployment, more: Mapping[str, float | str]) -> WholeRunView:
+        """Of a run, and what follows from it."""
+        s = run.setting
+        return cls(
+            run.quantity.value, run.value, run.low, run.high, run.floor_s, run.outside,
+            run.predictor, run.batch, s.precision.value, s.framework, s.mode.value,
+            run.represent_s, run.predict_s, how.as_json(), **more,  # type: ignore[arg-type]
+        )  # fmt: skip
+
+
+def echoed(found: Estimate, target: str) -> WholeRun:
+    """An estimate with what it is of."""
+    return WholeRun(**{f.name: getattr(found, f.name) for f in fields(found)}, target=target)
+
+
+def at_least(found: Estimate, floor_s: float) -> Estimate:
+    """An estimate of a time with a higher floor, which none of its numbers is below."""
+    floor_s = max(found.floor_s, floor_s)
+    low, value, high = (max(x, floor_s) for x in (found.low, found.value, found.high))
+    low = low if found.low == found.low else found.low
+    high = high if found.high == found.high else found.high
+    return replace(found, floor_s=floor_s, low=low, value=value, high=high)
 
 
 def module_of(

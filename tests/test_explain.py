@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from perfc.api import Report, analyze
 from perfc.commands.explain import command
 from perfc.explain import Explanation, explain, filled
+from perfc.explain.explanation import SymbolUsed
 from perfc.explain.text import render_json, render_text
 from perfc.ir.facts import Origin
 from perfc.ir.graph import walk
@@ -93,8 +94,8 @@ def test_a_symbol_without_a_value_is_marked_assumed() -> None:
     report = analyze(MODELS / "bert-base.onnx.gz", dims={"batch": 2})
     matmul = next(n for n in walk(report.source.graph) if n.op.mnemonic == "matmul")
     symbols = explain(report, matmul.name).symbols
-    assert symbols["batch"] == (2, "given")
-    assert symbols["seq"][1] == "assumed"
+    assert symbols["batch"] == SymbolUsed(2, "given", "batch")
+    assert symbols["seq"].origin == "assumed"
 
 
 def test_a_node_that_never_runs_says_so() -> None:
@@ -145,7 +146,7 @@ def test_the_json_holds_every_number_with_its_origin(resnet: Report) -> None:
     assert {c["origin"] for c in data["counts"]} == {"counted"}
     origins = {t["origin"] for t in data["kernel"]["ceilings"]}
     assert origins <= {"vendor", "measured", "assumed", "bound", "counted"}
-    assert data["symbols"]["batch"] == {"value": 8, "origin": "given"}
+    assert data["symbols"]["batch"] == {"value": 8, "origin": "given", "label": "batch"}
 
 
 def test_the_command_prints_text_and_json() -> None:

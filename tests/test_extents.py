@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -255,3 +256,55 @@ def test_places_decide_what_is_the_batch(tmp_path: Path) -> None:
     assert axis_of(module, "seq").keys == ("e", "d")
     with pytest.raises(ParseError, match="no symbol 'q'"):
         perfc.analyze(path, dims={"q": 1})
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("analyze", "--quiet"),
+        ("analyze", "--full"),
+        ("explain", "y"),
+        ("sweep", "--dim", "s72=1,2", "--no-predict"),
+        ("compare", "-t", "a100,h100"),
+        ("diff", "tokens.onnx", "--to-batch", "16"),
+        ("roofline", "a100", "--model"),
+    ],
+)
+def test_axes_are_named_wherever_extents_are_shown(
+    words: tuple[str, ...],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tokens(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    command, *rest = words
+    given = [] if command == "sweep" else ["--batch", "8"]
+    order = [*rest, "tokens.onnx"] if command == "roofline" else ["tokens.onnx", *rest]
+    code, out, err = said(capsys, command, *order, *given)
+    assert code in (0, 1), err
+    alone = re.findall(r"(?<!batch )s72 (?:=|->|[0-9])|(?<!sequence )s70 =(?! 128 .sequence)", out)
+    assert not alone, out
+    if words[-1] != "--quiet":
+        assert "batch s72" in out
+
+
+def test_a_budget_says_axes_by_the_names_that_they_are_given_by(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tokens(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    code, out, err = said(capsys, "check", "tokens.onnx", "--batch", "4")
+    assert code == 0, err
+    assert "batch=4, seq=128 (assumed)," in out
+    assert "s72=4, seq=128 (assumed)," in said(capsys, "check", "tokens.onnx", "--dim", "s72=4")[1]
+
+
+def test_a_measurement_names_its_axes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("onnxruntime")
+    code, out, err = said(
+        capsys, "measure", tokens(tmp_path), "--batch", "2", "--seq", "16", "--repeat", "1",
+        "--min-time", "0.01", "--target", "a100",
+    )  # fmt: skip
+    assert code == 0, err
+    assert "batch s72 = 2, sequence s70 = 16" in " ".join(out.split())

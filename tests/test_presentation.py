@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -17,9 +18,12 @@ import perfc
 from perfc import cli
 from perfc.errors import MissingExtraError
 from perfc.formats import SUFFIXES
+from perfc.machine import load_machine
 from perfc.presentation import FORMATS
 from perfc.report.screen import percents
 from perfc.report.units import Unit, quantity
+from perfc.sweep import Sweep, sweep
+from perfc.sweep.axes import Axis
 
 ROOT = Path(__file__).resolve().parents[1]
 RESNET = ROOT / "examples" / "models" / "resnet50.onnx.gz"
@@ -276,3 +280,38 @@ def test_a_module_of_pytorch_is_exported(capfd: pytest.CaptureFixture[str]) -> N
         perfc.analyze(network, input=(3,))
     compared = perfc.compare(network, ["a100", "t4"], (3, 16, 16), batch=4)
     assert len(compared.rows) == 2
+
+
+def swept(model: object) -> Sweep:
+    return sweep(perfc.analyze(model), [Axis("batch", (1, 2, 4))], [load_machine("a100")])
+
+
+@pytest.mark.parametrize("of", ["sweep", "prediction", "comparison"])
+def test_other_answers_echo_shortly_and_as_a_table_without_scripts(of: str) -> None:
+    found: Any
+    match of:
+        case "sweep":
+            found = swept(RESNET)
+            number = quantity(found.points[-1].time_s, Unit.SECOND)
+        case "prediction":
+            found = perfc.predict(RESNET, "rtx4090", batch=256)
+            number = quantity(found.value, Unit.SECOND)
+        case _:
+            found = perfc.compare(RESNET, ["a100", "h100"])
+            number = quantity(found.rows[0].time_s, Unit.SECOND)
+    echo = repr(found)
+    assert number in echo
+    assert max(map(len, echo.splitlines())) <= 120
+    if of != "comparison":
+        assert echo.count("\n") == 2
+    html = read(found._repr_html_())
+    assert number in html.text
+    assert "table" in html.tags
+    assert not {"script", "img", "link", "iframe", "object"} & set(html.tags)
+
+
+def test_names_from_files_are_escaped_in_the_echo_of_a_sweep() -> None:
+    found = replace(swept(RESNET), model=HOSTILE, labels={"batch": HOSTILE})
+    html = read(found._repr_html_())
+    assert not {"script", "img"} & set(html.tags)
+    assert "\x1b" not in found._repr_html_() + repr(found)

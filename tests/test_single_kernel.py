@@ -125,3 +125,47 @@ def test_python_says_the_same() -> None:
         perfc.op("gemm", m=1)
     with pytest.raises(ParseError, match="no whole number"):
         perfc.op("softmax", rows=1.5, columns=2)
+
+
+def collected(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    code = cli.run(["op", "collective", *words])
+    return code, *capsys.readouterr()
+
+
+def test_a_collective_has_a_row_for_every_machine(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["--bytes", "64MiB", "--ranks", "8", "-t", "h100,a100,t4", "--output-format", "json"]
+    code, out, _ = collected(capsys, *asked)
+    assert code == 0
+    rows = {r["target"]: r for r in json.loads(out)["rows"]}
+    assert list(rows) == ["h100-sxm5-80gb", "a100-sxm4-80gb", "t4"]
+    for r in rows.values():
+        assert 0 < r["floor_s"] <= r["low_s"] <= r["time_s"] <= r["high_s"]
+        assert r["bytes_per_s"] == pytest.approx((64 << 20) / r["time_s"])
+    # NVLink of an H100 carries 450 GB/s one way, that of an A100 300 GB/s
+    assert rows["h100-sxm5-80gb"]["floor_s"] == pytest.approx((64 << 20) / 450e9, rel=0.01)
+    assert rows["a100-sxm4-80gb"]["floor_s"] == pytest.approx((64 << 20) / 300e9, rel=0.01)
+    assert [r["is_extrapolating"] for r in rows.values()] == [False, False, True]
+    text = collected(capsys, *asked[:-2])[1]
+    assert "all-reduce of 64.0 MiB, bf16, 8 ranks" in text
+    assert "nothing like it was measured on t4" in text
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--ranks", "1"], "--ranks: ranks = 1 is none (2 or more)"),
+        (["--ranks", "8", "--nodes", "3"], "8 ranks do not spread over 3 nodes"),
+        (["--ranks", "8", "--operation", "gossip"], "no collective 'gossip' (there are all-reduce"),
+        (["--ranks", "8", "-t", "cpu"], "a processor, not a GPU"),
+        (["--ranks", "8", "--bytes", "+5%"], "--bytes: '+5%' is no size"),
+        (["--ranks", "8", "--bytes", "many"], "--bytes: 'many' is not a number with a unit"),
+        (["--ranks", "8", "--bytes", "0B"], "--bytes: bytes = 0 is none (1 or more)"),
+        (["--ranks", "8", "--batch", "2"], "a collective has no --batch"),
+    ],
+)
+def test_a_collective_that_is_none_is_one_line(
+    more: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, _, err = collected(capsys, "--bytes", "1MiB", *more)
+    assert code == 2
+    assert said in err

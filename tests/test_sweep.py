@@ -148,7 +148,7 @@ def test_the_largest_value_that_fits() -> None:
     assert largest(lambda v: False) == 0
     assert largest(lambda v: True) is None
     c = Capacity("a100", "batch", {}, 80 << 30, 511)
-    assert capacity_in_words(c) == "does not fit in 80.0 GiB from batch 512"
+    assert capacity_in_words(c, c.symbol) == "does not fit in 80.0 GiB from batch 512"
 
 
 def test_capacity_is_the_edge_of_the_peak(bert: Report) -> None:

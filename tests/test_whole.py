@@ -15,6 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 import perfc
+from perfc import cli
 from perfc.analyzers.graph.rows import Quantity
 from perfc.analyzers.graph.weights import read_card
 from perfc.analyzers.runs.run_table import stored_element
@@ -100,6 +101,25 @@ def test_a_predictor_asked_for_says_that_it_extrapolates() -> None:
     table = whole("a100", runtime="eager", dtype="f16", predictor=OURS).prediction
     assert any("nothing was measured on a100" in note for note in table.notes)
     assert table.total.high_s / table.total.time_s > near.high_s / near.time_s
+
+
+@pytest.mark.parametrize(("batch", "target"), [(8, "rtx4090"), (256, "a100")])
+def test_a_run_has_one_floor_whichever_command_states_it(
+    batch: int, target: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["--batch", str(batch), "-t", target, "--output-format", "json"]
+    assert cli.run(["predict", RESNET, *asked]) == 0
+    whole = json.loads(capsys.readouterr().out)
+    how = ["--runtime", "eager", "--dtype", "amp-f16"]
+    assert cli.run(["analyze", RESNET, *asked, *how]) == 0
+    verdict = json.loads(capsys.readouterr().out)["verdict"]
+    assert whole["floor_s"] == pytest.approx(verdict["floor_s"])
+    assert whole["floor_s"] <= whole["low"] <= whole["value"] <= whole["high"]
+
+
+def test_a_training_step_is_no_shorter_than_its_forward_pass() -> None:
+    step = perfc.predict(RESNET, "rtx4090", batch=256, mode="training")
+    assert step.floor_s >= perfc.predict(RESNET, "rtx4090", batch=256).floor_s
 
 
 def test_a_runtime_that_nobody_measured_whole_runs_under_is_refused() -> None:

@@ -39,6 +39,8 @@ FILE = Path(__file__).with_suffix(".toml")
 ANY = "any"
 NINE_IN_TEN = 1.645
 """Standard deviations of a normal distribution on either side that hold nine in ten."""
+ONE_SIDED = 1.2816
+"""Standard deviations below the middle that nine in ten lie above."""
 DIRECTIONS = 24
 """Points of half an ellipse that are looked at."""
 DIGITS = 9
@@ -51,23 +53,26 @@ LARGEST = 1000
 class Semivariogram:
     """How unlike the own errors of two kernels of a class are, in logarithms of time.
 
-    ``γ(d)² = nugget² + (sill² − nugget²) (1 − exp(−d / reach))``
+    ``γ(d)² = nugget² + (sill² − nugget²) (1 − exp(−(d / reach)^power))``, the powered exponential
+    (Diggle & Ribeiro 2007, "Model-based geostatistics", section 3.4).
 
     Args:
         nugget: standard deviation of the own error that kernels of equal counts do not share.
         sill: of the whole own error.
         reach: distance over which the rest of it fades; 1 is a factor of two in one extent.
+        power: how smoothly it does, above 0 and at most 2.
     """
 
     nugget: float
     sill: float
     reach: float
+    power: float = 1.0
 
     def alike(self, distance: Array) -> Array:
         """Correlation of what kernels share of their own errors."""
         import numpy as np
 
-        found: Array = np.exp(-distance / self.reach)
+        found: Array = np.exp(-((distance / self.reach) ** self.power))
         return found
 
 
@@ -79,11 +84,14 @@ class Uncertain:
         group: who predicts, and the class of kernels; different ones are wrong apart.
         place: `coordinates` of what it is predicted by.
         amount: seconds or joules.
+        is_at_floor: whether the lower end is what no kernel beats, so that it does not say how
+            far the class may be below as a whole.
     """
 
     group: tuple[str, str]
     place: Place
     amount: Interval
+    is_at_floor: bool = False
 
 
 def coordinates(parameters: Mapping[str, float]) -> Place:
@@ -100,7 +108,7 @@ def semivariograms() -> Mapping[str, Semivariogram]:
     """By ``predictor.class``, and for ``any``. Made by ``benchmarks/difference_spread.py``."""
     data = tomllib.loads(FILE.read_text(encoding="utf-8"))
     return {
-        name: Semivariogram(entry["nugget"], entry["sill"], entry["reach"])
+        name: Semivariogram(entry["nugget"], entry["sill"], entry["reach"], entry["power"])
         for name, entry in data.items()
         if isinstance(entry, dict)
     }
@@ -112,8 +120,16 @@ def semivariogram_of(group: tuple[str, str]) -> Semivariogram:
     return known.get(".".join(group), known[ANY])
 
 
-def difference(old: Iterable[Uncertain], new: Iterable[Uncertain]) -> Interval | None:
-    """New less old, with the interval that holds nine in ten; None where both are the same.
+def difference(
+    old: Iterable[Uncertain], new: Iterable[Uncertain], deviations: float = NINE_IN_TEN
+) -> Interval | None:
+    """New less old, with its interval; None where both are the same.
+
+    Args:
+        old: kernels of one side.
+        new: those of the other.
+        deviations: standard deviations on either side. By default the interval holds nine in ten;
+            with ``ONE_SIDED`` nine in ten lie above its lower end.
 
     >>> place = coordinates({"elements": 1e6})
     >>> def kernel(ms): return Uncertain(("learned", "x"), place, Interval(ms / 3, ms, ms * 3))
@@ -133,7 +149,8 @@ def difference(old: Iterable[Uncertain], new: Iterable[Uncertain]) -> Interval |
             groups.setdefault(kernel.group, []).append((kernel, count))
     if not groups:
         return None
-    parts = [of_group(semivariogram_of(group), members) for group, members in groups.items()]
+    scale = deviations / NINE_IN_TEN
+    parts = [of_group(semivariogram_of(g), members, scale) for g, members in groups.items()]
     mid = math.fsum(p.mid for p in parts)
     below = math.hypot(*(p.mid - p.low for p in parts))
     above = math.hypot(*(p.high - p.mid for p in parts))
@@ -146,11 +163,20 @@ def rounded(kernel: Uncertain) -> Uncertain:
         float(f"{end:.{DIGITS}g}")
         for end in (kernel.amount.low, kernel.amount.mid, kernel.amount.high)
     )
-    return Uncertain(kernel.group, kernel.place, Interval(low, mid, high))
+    amount = Interval(low, mid, high)
+    return Uncertain(kernel.group, kernel.place, amount, kernel.is_at_floor)
 
 
-def of_group(own: Semivariogram, members: Sequence[tuple[Uncertain, int]]) -> Interval:
-    """The difference within a class; counts are negative on the old side."""
+def of_group(
+    own: Semivariogram, members: Sequence[tuple[Uncertain, int]], scale: float = 1.0
+) -> Interval:
+    """The difference within a class; counts are negative on the old side.
+
+    Args:
+        own: how unlike own errors are.
+        members: kernels, and how many more of each the new side has.
+        scale: of the ellipse; 1 for the one that holds nine in ten.
+    """
     import numpy as np
 
     members = sorted(members, key=lambda m: -abs(m[1]) * m[0].amount.mid)
@@ -162,14 +188,16 @@ def of_group(own: Semivariogram, members: Sequence[tuple[Uncertain, int]]) -> In
     low, high = np.minimum(low, mid), np.maximum(high, mid)
     alike = likeness(own, [k.place for k, _ in members[:LARGEST]])
     below, above = End.of(low, mid, own), End.of(high, mid, own)
+    below = below.with_floors(np.array([k.is_at_floor for k, _ in members]))
     grows = count > 0
     # the lower end has new kernels below and old ones above
     shared = [np.where(grows, a.shared, b.shared) for a, b in ((below, above), (above, below))]
     total = float(count @ mid)
     least, most = total, total
     for k in range(DIRECTIONS + 1):
-        level, rest = math.cos(math.pi * k / DIRECTIONS), math.sin(math.pi * k / DIRECTIONS)
-        there = mid * np.exp((below if level < 0 else above).level * abs(level))
+        level = scale * math.cos(math.pi * k / DIRECTIONS)
+        rest = scale * math.sin(math.pi * k / DIRECTIONS)
+        there = np.maximum(mid * np.exp((below if level < 0 else above).level * abs(level)), low)
         centre = float(count @ there)
         down = there - np.maximum(there * np.exp(rest * below.own), np.minimum(low, there))
         up = np.minimum(there * np.exp(rest * above.own), np.maximum(high, there)) - there
@@ -232,3 +260,14 @@ class End:
         alone = np.minimum(own, NINE_IN_TEN * spread.nugget)
         shared = 1 - (alone / np.where(own > 0, own, 1.0)) ** 2
         return cls(np.sign(whole) * level, np.sign(whole) * own, shared)
+
+    def with_floors(self, at_floor: NDArray[np.bool_]) -> End:
+        """Lower ends where kernels at their floor have the level of the widest of the class.
+
+        The level multiplies all kernels of a class alike, and each only until its floor. A lower
+        end that is a floor says nothing of the level, which the other side would follow alone.
+        """
+        import numpy as np
+
+        widest = self.level.min(initial=0.0)
+        return End(np.where(at_floor, widest, self.level), self.own, self.shared)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 
 from perfc.diff.figures import Metric
+from perfc.ir.record import record
 from perfc.report.document import Amount, Cell, Column, Document, Name, Section, Table
+from perfc.report.json_form import enveloped
 
-from .baseline import KEYS, Baseline
+from .baseline import KEYS, Baseline, Case, Entry
 
 SCHEMA = "perfc-baseline/1"
 COLUMNS = (
@@ -19,6 +22,58 @@ COLUMNS = (
     Metric.ENERGY,
     Metric.FLOOR,
 )
+
+
+@record
+class EntryView:
+    """Figures of one model and setting.
+
+    Args:
+        path: of the model, from the folder of the budgets.
+        target: the machine.
+        runtime: whose kernels run.
+        dtype: what-if precision; empty for the model's own.
+        others: further fields of how it is run that are not as by default.
+        dims: sizes that the budget states.
+        sizes: sizes of the model's extents.
+        digest: of the model's file.
+        lower_bounds: figures that may be larger.
+        figures: by name, with the unit as its end, in SI units.
+    """
+
+    path: str
+    target: str
+    runtime: str
+    dtype: str
+    others: Mapping[str, str | bool]
+    dims: Mapping[str, int]
+    sizes: Mapping[str, int]
+    digest: str
+    lower_bounds: tuple[str, ...]
+    figures: Mapping[str, float]
+
+    @classmethod
+    def of(cls, case: Case, entry: Entry) -> EntryView:
+        """Of one entry."""
+        bounds = sorted(KEYS[m] for m, f in entry.figures.items() if f.is_bound)
+        return cls(
+            case.model, case.target, case.runtime, case.dtype, dict(case.others), dict(case.dims),
+            dict(entry.sizes), entry.digest, tuple(bounds),
+            {KEYS[m]: f.value for m, f in entry.figures.items()},
+        )  # fmt: skip
+
+
+@record
+class BaselineView:
+    """What the lock file says.
+
+    Args:
+        digest: of the code and weights that the figures come from.
+        models: one for each model and setting.
+    """
+
+    digest: str
+    models: tuple[EntryView, ...]
 
 
 def document(known: Baseline, name: str) -> Document:
@@ -42,20 +97,6 @@ def document(known: Baseline, name: str) -> Document:
 
 def to_json(known: Baseline) -> str:
     """Every entry, sorted."""
-    models = [
-        {
-            "path": case.model,
-            "target": case.target,
-            "runtime": case.runtime,
-            "dtype": case.dtype,
-            **dict(case.others),
-            "dims": dict(case.dims),
-            "sizes": dict(entry.sizes),
-            "digest": entry.digest,
-            "lower_bounds": sorted(KEYS[m] for m, f in entry.figures.items() if f.is_bound),
-            **{KEYS[m]: f.value for m, f in entry.figures.items()},
-        }
-        for case, entry in sorted(known.entries.items())
-    ]
-    tree = {"schema": SCHEMA, "digest": known.predictor, "models": models}
-    return json.dumps(tree, indent=2, sort_keys=True) + "\n"
+    models = tuple(EntryView.of(case, entry) for case, entry in sorted(known.entries.items()))
+    tree = enveloped(SCHEMA, BaselineView(known.predictor, models))
+    return json.dumps(tree, indent=2, sort_keys=True, allow_nan=False) + "\n"

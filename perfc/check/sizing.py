@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfc.errors import ModelError
+from perfc.extents import AXES, stood_for
 from perfc.ir.dim import symbols
 from perfc.ir.names import symbol_key
 from perfc.ir.types import OptionalType, SequenceType, TensorType, Type
@@ -35,7 +36,6 @@ def fitting(path: Path, dims: Mapping[str, int], where: str) -> dict[str, int]:
     Raises:
         ModelError: it lacks one, and has another that nobody gave.
     """
-    from perfc.extents import stood_for
     from perfc.frontend import load
 
     module = load(path)
@@ -60,12 +60,20 @@ def guess(name: str, known: Sequence[str]) -> str:
 
 
 def sizes_of(report: Report) -> tuple[tuple[str, int], ...]:
-    """The symbols of the inputs, others that were given or put in, with the numbers used."""
+    """The symbols of the inputs, others that were given or put in, with the numbers used.
+
+    Symbols that ``batch`` or ``seq`` stands for go by that name, unless they were given by theirs.
+    """
     given = set(report.given)
     given |= {s.name for s in report.source.symbols if s.is_bound}
     names = {*input_symbols(report.source), *given} & report.env.keys()
     stated = {symbol_key(name): value for name, value in report.deployment.dims.items()}
-    return tuple(sorted({**stated, **{name: report.env[name] for name in names}}.items()))
+    found = {**stated, **{name: report.env[name] for name in names}}
+    for name, keys in stood_for(report.source, dict.fromkeys(AXES, 0)).items():
+        values = {found[key] for key in keys if key in found}
+        if len(values) == 1 and stated.keys().isdisjoint(keys):
+            found = {n: v for n, v in found.items() if n not in keys} | {name: values.pop()}
+    return tuple(sorted(found.items()))
 
 
 def input_symbols(module: Module) -> list[str]:

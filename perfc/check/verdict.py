@@ -52,7 +52,8 @@ class Finding:
         baseline: what it was; None where there is no baseline.
         limit: the largest value allowed.
         text: the limit as the budget writes it.
-        reason: why it only warns although it is to fail; empty otherwise.
+        reason: why it only warns although it is to fail, or why it fails although the interval of
+            the change holds the limit; empty otherwise.
         change: 90 % interval of value less baseline, of an estimate whose models were compared;
             None of others.
     """

@@ -92,12 +92,20 @@ def since_baseline(result: Result, lock: Path, root: Path, revision: str) -> Dif
 
 
 def decided(finding: Finding, difference: Difference) -> Finding:
-    """A finding about an estimate, by the interval of the difference."""
+    """A finding about an estimate, by what is known of the difference.
+
+    It fails where nine in ten such differences are above what the limit allows.
+    """
     found = difference.intervals.get(finding.metric)
     if found is None or finding.baseline is None or not finding.is_relative:
         return finding
     if finding.reason != UNDECIDED and finding.outcome is not Outcome.FAIL:
         return replace(finding, change=found)
-    is_above = finding.baseline + found[0] > finding.limit
+    from perfc.diff.views import signed
+
+    surely = difference.surely[finding.metric]
+    is_above = finding.baseline + surely > finding.limit
     outcome, reason = (Outcome.FAIL, "") if is_above else (Outcome.WARN, UNDECIDED)
+    if is_above and finding.baseline + found[0] <= finding.limit:
+        reason = f"nine in ten such changes are above {signed(surely, finding.metric.unit)}"
     return replace(finding, outcome=outcome, reason=reason, change=found)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ._output import emit
-from ._report import PIPED_WIDTH, is_colourful
+from ._report import PIPED_WIDTH, Colour, colour, is_colourful
 
 if TYPE_CHECKING:
     from perfc.report.document import Document
@@ -31,6 +31,7 @@ def show_document(
 
     width = shutil.get_terminal_size((PIPED_WIDTH, 40)).columns
     if output is None and is_colourful():
-        terminal.write(document, sys.stdout, width, accents)
+        is_forced = colour() is Colour.ALWAYS
+        terminal.write(document, sys.stdout, width, accents, is_forced=is_forced)
     else:
         emit(text.render(document, width if output is None else PIPED_WIDTH), output)

@@ -96,13 +96,21 @@ class Colour(Enum):
     NEVER = "never"
 
 
+COLOUR = "perfc.colour"
+"""Of click's context: what ``--color`` says, for whoever writes in the end."""
+
+
+def _keep_colour(context: click.Context, _option: click.Parameter, value: str) -> None:
+    context.meta[COLOUR] = Colour(value)
+
+
 color_option = click.option(
     "--color",
-    "colour",
     type=click.Choice([c.value for c in Colour]),
     default=Colour.AUTO.value,
     show_default=True,
-    callback=lambda _context, _option, value: Colour(value),
+    expose_value=False,
+    callback=_keep_colour,
     help="When text has colour; auto is in terminals without NO_COLOR.",
 )
 
@@ -113,7 +121,6 @@ def show(
     shown: tuple[str, ...],
     top: int | Unset | None,
     output: Path | None,
-    colour: Colour = Colour.AUTO,
 ) -> None:
     """Write the report of one model to ``output``, or to standard output as it can show it.
 
@@ -123,7 +130,6 @@ def show(
         shown: names of views; text without any is the first screen, other forms have the usual.
         top: kinds of kernels; ``UNSET`` for as many as the screen or the view usually has.
         output: a file.
-        colour: when standard output has colour.
     """
     from perfc.report import DEFAULT, TOP, document, screen, written
     from perfc.report.text import lines
@@ -132,10 +138,10 @@ def show(
     width = shutil.get_terminal_size((PIPED_WIDTH, 40)).columns if output is None else PIPED_WIDTH
     kinds = screen.KINDS if isinstance(top, Unset) else top
     rows = TOP if isinstance(top, Unset) else top
-    if output is None and form.value == "text" and is_colourful(colour):
+    if output is None and form.value == "text" and is_colourful():
         from perfc.report import terminal
 
-        console = terminal.console_of(sys.stdout, width, is_forced=colour is Colour.ALWAYS)
+        console = terminal.console_of(sys.stdout, width, is_forced=colour() is Colour.ALWAYS)
         document_lines = lines(document(views, shown, rows), width)
         terminal.show(screen.lines(views, width, kinds) if is_screen else document_lines, console)
         return
@@ -145,9 +151,17 @@ def show(
     emit(written(views, form, shown or DEFAULT, rows, width), output)
 
 
-def is_colourful(colour: Colour = Colour.AUTO) -> bool:
+def colour() -> Colour:
+    """What ``--color`` of the command says; auto where it has none."""
+    context = click.get_current_context(silent=True)
+    found = context.meta.get(COLOUR, Colour.AUTO) if context is not None else Colour.AUTO
+    assert isinstance(found, Colour)
+    return found
+
+
+def is_colourful() -> bool:
     """Whether standard output gets colour: a terminal whose user has nothing against it."""
-    if colour is not Colour.AUTO:
-        return colour is Colour.ALWAYS
+    if colour() is not Colour.AUTO:
+        return colour() is Colour.ALWAYS
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
     return sys.stdout.isatty() and not plain

@@ -21,7 +21,7 @@ from ._names import Names
 from ._options import names_in
 from ._output import deliver, emit, format_options
 from ._progress import Progress
-from ._report import UNSET, Colour, color_option, parse_top, parse_views, show
+from ._report import UNSET, color_option, parse_top, parse_views, show
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -86,7 +86,6 @@ def command(
     all_views: bool,
     top: str | None,
     quiet: bool,
-    colour: Colour,
     predictor: str,
     no_predict: bool,
     strict: bool,
@@ -126,7 +125,7 @@ def command(
     elif form == HTML:
         deliver_page(report, found, output)
     else:
-        show(found, Format(form), shown, limit, output, colour)
+        show(found, Format(form), shown, limit, output)
     if time_passes:
         for line in str(timing).splitlines():
             say(line, is_error=True)

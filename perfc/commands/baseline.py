@@ -18,8 +18,13 @@ from ._deployment import DeploymentOptions, config_option, deployment_options
 from ._document import show_document
 from ._examples import examples
 from ._output import emit, format_options
+from ._report import color_option
 
 UNREADABLE = 2
+
+
+DOCUMENT = ("baseline", "perfc.check.lock_view:BaselineView")
+"""Name of the JSON that ``show`` writes, and the type that its schema is read off."""
 
 
 @click.group("baseline", epilog=examples("baseline write", "baseline show"))
@@ -46,6 +51,7 @@ def update(options: DeploymentOptions, files: tuple[str, ...]) -> int:
 @command.command("show", epilog=examples("baseline show", "baseline show --output-format json"))
 @config_option
 @format_options("text", "json", "markdown")
+@color_option
 def show(config: Path | None, form: str, output: Path | None) -> None:
     """Print the baseline as a table."""
     from perfc import project_file

@@ -17,6 +17,7 @@ from ._deployment import DeploymentOptions, deployment_options
 from ._document import show_document
 from ._examples import examples
 from ._output import emit, format_options
+from ._report import color_option
 
 if TYPE_CHECKING:
     from perfc.check.run import Check
@@ -44,6 +45,7 @@ DOCUMENT = ("check", "perfc.check.views:CheckViews")
 @click.option("--against", default="", metavar="REV", help="Baseline as committed in REV of git.")
 @click.option("--why", is_flag=True, help="Say which operators explain the change since HEAD.")
 @format_options("text", "json", "csv", "markdown", "sarif", "github", "gitlab", "junit")
+@color_option
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 even where a budget is not kept.")
 @click.option("--strict", is_flag=True, help="Exit with 3 where figures are only lower bounds.")
 @click.option("--no-cache", is_flag=True, help="Analyse unchanged models too.")

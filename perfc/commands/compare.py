@@ -21,6 +21,7 @@ from ._examples import examples
 from ._names import Names
 from ._options import names_in
 from ._output import deliver, emit, format_options
+from ._report import color_option
 
 if TYPE_CHECKING:
     from perfc.comparison import Comparison, Setting
@@ -48,6 +49,7 @@ DOCUMENT = ("compare", "perfc.comparison.data_form:ComparisonView")
 @click.option("--slo", metavar="TIME", help="Time that a run may take, e.g. 10ms; marks the rows.")
 @click.option("--no-predict", is_flag=True, help="Times at measured rates, no prediction.")
 @format_options(*FORMATS)
+@color_option
 def command(
     options: DeploymentOptions,
     models: tuple[str, ...],

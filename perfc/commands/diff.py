@@ -18,7 +18,7 @@ from ._document import show_document
 from ._examples import examples
 from ._options import parse_dims
 from ._output import deliver, emit, format_options
-from ._report import parse_top
+from ._report import color_option, parse_top
 
 FINDINGS = 1
 INCOMPLETE = 3
@@ -35,6 +35,7 @@ DOCUMENT = ("diff", "perfc.diff.views:DiffViews")
 @deployment_options
 @to_options
 @format_options("text", "json", "csv", "markdown", "html")
+@color_option
 @click.option("--top", default="20", show_default=True, help="Rows of each table, or 'all'.")
 @click.option("--exit-code", is_flag=True, help="Exit with 1 where something differs.")
 @click.option("--strict", is_flag=True, help="Exit with 3 where totals are only lower bounds.")

@@ -16,6 +16,9 @@ from ._names import Nodes
 from ._output import emit, format_options
 from ._report import PIPED_WIDTH
 
+DOCUMENT = ("explain", "perfc.explain.text:Explanation")
+"""Name of the JSON that the command writes, and the type that its schema is read off."""
+
 
 @click.command(
     "explain",

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from perfc.passes.runtimes import Framework
 
 
+DOCUMENT = ("measure", "perfc.measure.json_form:MeasurementView")
+"""Name of the JSON that the command writes, and the type that its schema is read off."""
+
+
 @click.command(
     "measure",
     epilog=examples(

@@ -6,8 +6,6 @@ Group: measure.
 from __future__ import annotations
 
 import re
-import shutil
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,15 +14,20 @@ import click
 from perfc.errors import ParseError
 
 from . import _names
+from ._document import show_document
 from ._examples import examples
 from ._names import Names
 from ._output import emit, format_options, output_format
-from ._report import PIPED_WIDTH, is_colourful, parse_top
+from ._report import color_option, parse_top
 
 if TYPE_CHECKING:
     from perfc.ncu.output import Shown
 
 FINDINGS = 1
+
+
+DOCUMENT = ("ncu", "perfc.ncu.json_form:NcuView")
+"""Name of the JSON that the command writes, and the type that its schema is read off."""
 
 
 @click.command(
@@ -45,6 +48,7 @@ FINDINGS = 1
 @click.option("--process", default="", metavar="PID", help="Keep the kernels of one process.")
 @click.option("--marked", is_flag=True, help="With --command: only between cudaProfilerStart/Stop.")
 @format_options("text", "json", "csv")
+@color_option
 @click.option("--top", default="20", show_default=True, help="Kernels shown, or 'all'.")
 def command(
     words: tuple[str, ...],
@@ -92,19 +96,10 @@ def command(
 def _show(found: Shown, form: str, output: Path | None, top: int | None) -> None:
     from perfc.ncu.output import document, to_csv, to_json
 
-    size = shutil.get_terminal_size((PIPED_WIDTH, 40))
-    if form == "text" and output is None and is_colourful():
-        from perfc.report import terminal
-
-        terminal.write(document(found, top), sys.stdout, size.columns)
-        return
     match form:
         case "json":
-            content = to_json(found)
+            emit(to_json(found), output)
         case "csv":
-            content = to_csv(found)
+            emit(to_csv(found), output)
         case _:
-            from perfc.report import text
-
-            content = text.render(document(found, top), size.columns)
-    emit(content, output)
+            show_document(document(found, top), form, output)

@@ -14,11 +14,13 @@ import click
 
 from perfc.single_kernel import KERNELS, Kernel, module_of
 
+from . import _collective
 from ._deployment import DeploymentOptions, deployment_options
 from ._document import show_document
 from ._examples import examples
 from ._options import parse_dims
 from ._output import emit, format_options
+from ._report import color_option
 
 if TYPE_CHECKING:
     from perfc.comparison import Comparison, Row
@@ -30,6 +32,9 @@ if TYPE_CHECKING:
 FLAG = "--{}"
 DOCUMENT = ("op", "perfc.comparison.single:KernelView")
 """Name of the JSON that the command writes, and the type that its schema is read off."""
+
+
+DOCUMENTS = (_collective.DOCUMENT,)
 
 
 class Kinds(click.Group):
@@ -79,7 +84,7 @@ def kind_command(name: str, kernel: Kernel) -> click.Command:
         show(Kernels.of(module, how), compared(module, how, options), form, output)
 
     formats = format_options("text", "json", "csv", "markdown")
-    made: Callable[..., Any] = deployment_options(formats(run))
+    made: Callable[..., Any] = deployment_options(formats(color_option(run)))
     for option in reversed(list(extent_options(kernel))):
         made = option(made)
     made.__doc__ = f"{kernel.title[:1].upper()}{kernel.title[1:]}."
@@ -183,3 +188,4 @@ def note_of(kernels: Kernels, row: Row) -> Note:
 
 for _name, _kernel in KERNELS.items():
     command.add_command(kind_command(_name, _kernel))
+command.add_command(_collective.command)

@@ -24,10 +24,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from perfc.analyzers.whole_runs.estimate import Estimate
+    from perfc.whole import WholeRun
 
 C = TypeVar("C", bound=Callable[..., Any])
 
-SCHEMA = "perfc-predict/1"
+DOCUMENT = ("predict", "perfc.whole:WholeRunView")
+"""Name of the JSON that the command writes, and the type that its schema is read off."""
 FORMER_FLAGS = {
     "precision": "--precision",
     "channels_last": "--channels-last",
@@ -92,8 +94,8 @@ def command(
     from perfc.api import located
     from perfc.deployment import of_whole_runs
     from perfc.former_names import Former
-    from perfc.report.json_form import strict
-    from perfc.whole import predict_as
+    from perfc.report.json_form import enveloped, strict
+    from perfc.whole import SCHEMA, WholeRunView, predict_as
 
     from ._graph import chosen_quantity
 
@@ -112,39 +114,23 @@ def command(
         result = predict_as(module, how, predictor=str(weights or predictor), quantity=wanted.value)
     more = further(result, known_name(how.target), steps, hourly_price)
     if form == "json":
-        numbers = {n: getattr(result, n) for n in ("value", "low", "high", "floor_s")}
-        known = {n: v if v == v else None for n, v in numbers.items()}
-        content = {
-            "schema": SCHEMA, "quantity": result.quantity.value, **known,
-            "extrapolating": result.outside,
-            "predictor": result.predictor, "batch": result.batch,
-            "precision": result.setting.precision.value, "framework": result.setting.framework,
-            "mode": result.setting.mode.value, "represent_s": result.represent_s,
-            "predict_s": result.predict_s, "deployment": how.as_json(), **more,
-        }  # fmt: skip
-        emit(strict(content, indent=2) + "\n", output)
+        view = WholeRunView.of(result, how, more)
+        emit(strict(enveloped(SCHEMA, view), indent=2) + "\n", output)
     else:
-        emit("\n".join([*lines(result, how.target), *map(said, more.items())]) + "\n", output)
+        emit("\n".join([*lines(result), *map(said, more.items())]) + "\n", output)
 
 
-def lines(found: Estimate, target: str) -> Sequence[str]:
+def lines(found: WholeRun) -> Sequence[str]:
     """An estimate as a person reads it."""
-    from perfc.analyzers.graph.rows import Quantity
     from perfc.report.units import Unit, quantity
 
-    units = {Quantity.MEMORY: Unit.BYTE, Quantity.ENERGY: Unit.JOULE, Quantity.POWER: Unit.WATT}
-    unit = units.get(found.quantity, Unit.SECOND)
-    value, low, high = (quantity(x, unit) for x in (found.value, found.low, found.high))
-    interval = f", nine in ten within {low} to {high}" if found.low == found.low else ""
-    floor = [f"floor {quantity(found.floor_s, Unit.SECOND)}"] if unit is Unit.SECOND else []
-    setting, card = found.setting, found.card
+    floor = [f"floor {quantity(found.floor_s, Unit.SECOND)}"] if found.unit is Unit.SECOND else []
     return (
-        f"{value}{interval}",
+        found.answer,
         *(f"extrapolating: {reason}" for reason in found.outside),
         *floor,
-        f"{target}, batch {found.batch}, {setting.precision.value}, {setting.framework}, "
-        f"{setting.mode.value}",
-        f"{found.predictor}, {card.rows:,} rows of {card.dataset}: {card.split}; "
+        found.how,
+        f"{found.basis}: {found.card.split}; "
         f"{1e3 * found.represent_s:.0f} ms to represent, {1e3 * found.predict_s:.1f} ms to predict",
     )
 

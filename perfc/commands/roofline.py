@@ -22,13 +22,17 @@ from ._document import show_document
 from ._examples import examples
 from ._names import Names
 from ._output import deliver, emit, format_options
-from ._report import PIPED_WIDTH, is_colourful, parse_top
+from ._report import PIPED_WIDTH, color_option, is_colourful, parse_top
 
 if TYPE_CHECKING:
     from perfc.api import Report
     from perfc.chart import Chart, Mark
 
 FINDINGS = 1
+
+
+DOCUMENT = ("roofline", "perfc.chart.json_form:RooflineView")
+"""Name of the JSON that the command writes, and the type that its schema is read off."""
 
 
 @click.command(
@@ -46,6 +50,7 @@ FINDINGS = 1
 )
 @deployment_options
 @format_options("text", "svg", "html", "json")
+@color_option
 @click.option("--top", default="20", show_default=True, help="Kernels in the table, or 'all'.")
 def command(
     options: DeploymentOptions,
@@ -95,7 +100,8 @@ def command(
 
 
 def _title(report: Report) -> str:
-    symbols = "".join(f", {name} = {value}" for name, value in report.env.items())
+    labels = report.source.labels
+    symbols = "".join(f", {labels.get(name, name)} = {n}" for name, n in report.env.items())
     precision = f", {report.dtype}" if report.dtype else ""
     runtime = report.kernels.runtime.name
     return f"{Path(report.path).name} on {report.machine.name}{symbols}, {runtime}{precision}"
@@ -111,7 +117,7 @@ def _model_notes(moving: int) -> Iterator[str]:
 
 
 def _show(drawn: Chart, form: str, output: Path | None, top: int | None) -> None:
-    if form == "text" and output is None and sys.stdout.isatty():
+    if form == "text" and output is None and (sys.stdout.isatty() or is_colourful()):
         _to_terminal(drawn, top)
         return
     match form:
@@ -137,7 +143,6 @@ def _to_terminal(drawn: Chart, top: int | None) -> None:
     """The plot, where the terminal has room and plotext is installed, and the table."""
     from perfc.chart.plot import LEAST_HEIGHT, LEAST_WIDTH, plotted
     from perfc.chart.table import document
-    from perfc.report import terminal
 
     size = shutil.get_terminal_size((PIPED_WIDTH, 40))
     if size.columns >= LEAST_WIDTH and size.lines >= LEAST_HEIGHT:
@@ -145,4 +150,4 @@ def _to_terminal(drawn: Chart, top: int | None) -> None:
             click.echo(plotted(drawn, size.columns, size.lines - 2, colour=is_colourful()))
         except MissingExtraError as error:
             say(f"no plot: {error}", is_error=True)
-    terminal.write(document(drawn, top), sys.stdout, size.columns)
+    show_document(document(drawn, top), "text", None)

@@ -21,7 +21,12 @@ def documents() -> dict[str, str]:
     """Names of JSON documents with the types of their views, as the files of commands say."""
     stems = sorted(p.stem for p in Path(__file__).parent.glob("[!_]*.py"))
     modules = (import_module(f"{__package__}.{stem}") for stem in stems)
-    return dict(m.DOCUMENT for m in modules if hasattr(m, "DOCUMENT"))
+    found: dict[str, str] = {}
+    for m in modules:
+        found |= dict(getattr(m, "DOCUMENTS", ()))
+        if hasattr(m, "DOCUMENT"):
+            found |= dict([m.DOCUMENT])
+    return found
 
 
 @click.command("schema", epilog=examples("schema", "schema compare -o compare.schema.json"))
@@ -31,7 +36,9 @@ def command(name: str, output: Path | None) -> None:
     """Print the schema of the JSON document NAME (JSON Schema, draft 2020-12).
 
     NAME is `report`, which `perfc analyze` writes, by default, or a command: `compare`, `op`,
-    `sweep`, `diff`, `check`, `lint` or `rule`. Documents name their schema: perfc-compare/1.
+    `sweep`, `explain`, `diff`, `check`, `baseline`, `lint`, `rule`, `roofline`, `measure`, `ncu`,
+    `predict`; `collective` is of `perfc op`, `target`, `targets` and `target-list` of
+    `perfc targets`. Documents name their schema: perfc-compare/1.
     """
     import json
 
@@ -53,4 +60,6 @@ def schema_named(name: str) -> dict[str, object]:
     path, _, type_name = known[name].partition(":")
     module = import_module(path)
     cls = getattr(module, type_name)
-    return schema() if cls is Views else schema_of(cls, module.SCHEMA)
+    if cls is Views:
+        return schema()
+    return schema_of(cls, getattr(cls, "document", None) or module.SCHEMA)

@@ -18,6 +18,12 @@ from ._options import names_in
 from ._output import emit, format_options
 
 formats = format_options("text", "json", "markdown")
+DOCUMENTS = (
+    ("target", "perfc.pages.target_views:TargetView"),
+    ("targets", "perfc.pages.target_views:TargetsView"),
+    ("target-list", "perfc.pages.target_views:TargetListView"),
+)
+"""Names of the JSON of ``show`` of one and of several, and of ``list``, and their types."""
 
 
 @click.group("targets", epilog=examples("targets list", "targets show a100"))
@@ -33,7 +39,8 @@ def list_(form: str, output: Path | None) -> None:
     Rates are the maker's. Markdown gives the page docs/targets.md.
     """
     from perfc.machine import list_machines, render_markdown
-    from perfc.pages.targets import list_json, list_text
+    from perfc.pages.target_views import list_json
+    from perfc.pages.targets import list_text
 
     match form:
         case "markdown":
@@ -52,7 +59,8 @@ def list_(form: str, output: Path | None) -> None:
 def show(names: tuple[str, ...], form: str, output: Path | None) -> None:
     """Show the targets NAME, or the files of such paths: maker's figures beside measured ones."""
     from perfc.machine import load_machine
-    from perfc.pages.targets import show_json, show_text
+    from perfc.pages.target_views import show_json
+    from perfc.pages.targets import show_text
 
     machines = [load_machine(n) for name in names for n in names_in(name)]
     if not machines:

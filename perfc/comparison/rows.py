@@ -79,6 +79,7 @@ class Row:
         runtime: whose kernels run, with its streams.
         dtype: what-if precision; "" for the model's own.
         sizes: of symbols, by their keys.
+        labels: what people read for those keys.
         given: those that nobody had to assume.
         price: of the machine; None where nobody states one.
     """
@@ -87,6 +88,7 @@ class Row:
     runtime: str
     dtype: str
     sizes: Mapping[str, int]
+    labels: Mapping[str, str]
     given: frozenset[str]
     price: HourlyPrice | None
 
@@ -158,6 +160,14 @@ class Comparison:
 
         return text.render(document(self), WIDTH).rstrip()
 
+    def _repr_html_(self) -> str:
+        """The table for a notebook."""
+        from perfc.report.notebook_document import render
+
+        from .views import document
+
+        return render(document(self))
+
     def to_dict(self) -> dict[str, object]:
         """The JSON document, schema ``perfc-compare/1``."""
         from perfc.report.json_form import enveloped
@@ -225,7 +235,7 @@ def compare(
             how = report.deployment
             row = Row(
                 Verdict.of(report, predict=predict), how.table_name, how.dtype, dict(report.env),
-                frozenset(report.given), known.of(machine),
+                report.source.labels, frozenset(report.given), known.of(machine),
             )  # fmt: skip
             rows.append(row)
             if on_row is not None:

@@ -40,7 +40,9 @@ def title(comparison: Comparison) -> str:
     models = list(dict.fromkeys(r.verdict.model for r in comparison.rows))
     targets = len({r.verdict.target for r in comparison.rows})
     ways = list(dict.fromkeys(way(r) for r in comparison.rows))
-    sizes = "".join(f", {name} = {size}" for name, size in first.sizes.items())
+    sizes = "".join(
+        f", {first.labels.get(name, name)} = {size}" for name, size in first.sizes.items()
+    )
     if len(models) > 1:
         sizes = ""
     how = ways[0] if len(ways) == 1 else f"{len(ways)} ways of running"
@@ -138,7 +140,12 @@ def bar(value: float, longest: float) -> str:
 
 def notes(comparison: Comparison) -> Iterator[tuple[str, bool]]:
     """What must be said beside the table, and whether it must not be missed."""
-    assumed = {n: s for r in comparison.rows for n, s in r.sizes.items() if n not in r.given}
+    assumed = {
+        r.labels.get(name, name): size
+        for r in comparison.rows
+        for name, size in r.sizes.items()
+        if name not in r.given
+    }
     if assumed:
         sizes = ", ".join(f"{name} = {size}" for name, size in assumed.items())
         yield f"assumed, set with --batch, --seq and --dim: {sizes}", False

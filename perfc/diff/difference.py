@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from perfc.analyzers.intervals.difference import NINE_IN_TEN, ONE_SIDED
 from perfc.ir.evaluate import Numbers
 from perfc.ir.graph import Module, Node, Value
 from perfc.ir.types import TensorType
@@ -43,6 +44,8 @@ class Difference:
         blame: what explains the difference.
         is_complete: whether every total of both is a count and no lower bound.
         intervals: 90 % intervals of the differences of estimates, of those that differ.
+        surely: what nine in ten such differences are above. A gate asks for one side, so this lies
+            above the lower end of the interval, which leaves one in twenty on either.
     """
 
     old: Report
@@ -62,6 +65,7 @@ class Difference:
     intervals: Mapping[Metric, tuple[float, float]] = field(
         default_factory=dict[Metric, tuple[float, float]]
     )
+    surely: Mapping[Metric, float] = field(default_factory=dict[Metric, float])
 
     @property
     def is_empty(self) -> bool:
@@ -111,6 +115,7 @@ def compare(old: Report, new: Report, labels: tuple[str, str] = ("", "")) -> Dif
         blame,
         not (old.cost.is_bound or new.cost.is_bound),
         dict(intervals(before, after, pairs, (old, new))),
+        {m: low for m, (low, _) in intervals(before, after, pairs, (old, new), ONE_SIDED)},
     )
 
 
@@ -119,8 +124,9 @@ def intervals(
     after: Mapping[Metric, Figure],
     pairs: Sequence[KernelPair],
     reports: tuple[Report, Report],
+    deviations: float = NINE_IN_TEN,
 ) -> Iterator[tuple[Metric, tuple[float, float]]]:
-    """Intervals around the differences of the totals.
+    """Intervals around the differences of the totals, so many standard deviations to either side.
 
     These need not be the sums of the kernels' differences: runs overlap launches, and predictors
     of whole runs answer for the total alone.
@@ -128,7 +134,7 @@ def intervals(
     moved = [p for p in pairs if not p.is_same]
     old, new = [t for p in moved for t in p.old], [t for p in moved for t in p.new]
     for m in ESTIMATES:
-        ends = spread((reports[0], old), (reports[1], new), m)
+        ends = spread((reports[0], old), (reports[1], new), m, deviations)
         if m in before and m in after and ends is not None:
             delta = after[m].value - before[m].value
             yield m, (delta - ends[0], delta + ends[1])
@@ -168,9 +174,10 @@ def settings(old: Report, new: Report) -> list[tuple[str, str, str]]:
         ("tf32", "on" if old.tf32 else "off", "on" if new.tf32 else "off"),
         ("opset", opset(old.source), opset(new.source)),
     ]
+    labels = {**old.source.labels, **new.source.labels}
     for name in dict.fromkeys((*old.env, *new.env)):
         if name in old.env and name in new.env:
-            rows.append((name, str(old.env[name]), str(new.env[name])))
+            rows.append((labels.get(name, name), str(old.env[name]), str(new.env[name])))
     return [row for row in rows if row[1] != row[2]]
 
 

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING
 from perfc.analyzers.estimate.estimate import Predictor
 from perfc.analyzers.estimate.interval import Interval
 from perfc.analyzers.features.lowering import lower
-from perfc.analyzers.intervals.difference import Uncertain, coordinates, difference
+from perfc.analyzers.features.table import class_of
+from perfc.analyzers.intervals.difference import (
+    NINE_IN_TEN,
+    Uncertain,
+    coordinates,
+    difference,
+)
 from perfc.ir.evaluate import Numbers
 from perfc.ir.graph import Node, Value
 from perfc.ir.record import record
@@ -216,7 +222,8 @@ class Loads:
 def uncertain(t: Timed, metric: Metric, env: Mapping[str, int]) -> Uncertain | None:
     """An estimate of a kernel as a difference has it; None where nobody knows it.
 
-    Its place is by the extents that the operator predictor reads, else by what is counted.
+    Its place is by the extents that the operator predictor reads, those left out that follow from
+    the others; else by what is counted.
     """
     k, counts = t.prediction, t.bound.counts
     amount = k.summed
@@ -228,13 +235,17 @@ def uncertain(t: Timed, metric: Metric, env: Mapping[str, int]) -> Uncertain | N
     place = (
         {"flop": counts.flop, "read_bytes": counts.read_bytes, "write_bytes": counts.write_bytes}
         if row is None
-        else row.parameters
+        else {n: v for n, v in row.parameters.items() if n not in class_of(k.class_name).derived}
     )
-    return Uncertain((k.predictor.value, k.class_name), coordinates(place), amount)
+    is_at_floor = metric is Metric.TIME and amount.low <= t.bound.floor_s * (1 + SMALLEST)
+    return Uncertain((k.predictor.value, k.class_name), coordinates(place), amount, is_at_floor)
 
 
 def spread(
-    old: tuple[Report, Sequence[Timed]], new: tuple[Report, Sequence[Timed]], metric: Metric
+    old: tuple[Report, Sequence[Timed]],
+    new: tuple[Report, Sequence[Timed]],
+    metric: Metric,
+    deviations: float = NINE_IN_TEN,
 ) -> tuple[float, float] | None:
     """How far a difference in time or energy may lie below and above, None where nothing differs.
 
@@ -246,6 +257,7 @@ def spread(
         old: the old analysis, and those of its kernels that count.
         new: the same of the new one.
         metric: time or energy.
+        deviations: standard deviations on either side.
     """
     sides: list[list[Uncertain]] = []
     for report, kernels in (old, new):
@@ -253,5 +265,5 @@ def spread(
         if any(k is None for k in found):
             return None
         sides.append([k for k in found if k is not None])
-    change = difference(*sides)
+    change = difference(sides[0], sides[1], deviations)
     return None if change is None else (change.mid - change.low, change.high - change.mid)

@@ -57,6 +57,21 @@ class Count:
 
 
 @record
+class SymbolUsed:
+    """The number that stands for a symbolic extent.
+
+    Args:
+        value: the number.
+        origin: given, assumed, or the least that data allow.
+        label: the symbol's name, with the axis it stands for.
+    """
+
+    value: int
+    origin: str
+    label: str
+
+
+@record
 class Explanation:
     """Everything that ``perfc explain`` says of a node."""
 
@@ -71,7 +86,7 @@ class Explanation:
     defined_in: str
     doc: OpDoc
     attributes: Mapping[str, str]
-    symbols: Mapping[str, tuple[int, str]]
+    symbols: Mapping[str, SymbolUsed]
     operands: tuple[Tensor, ...]
     results: tuple[Tensor, ...]
     extents: Mapping[str, int]
@@ -158,7 +173,7 @@ def _attributes(node: Node) -> dict[str, str]:
     return {f.name: attribute_text(getattr(node.op, f.name)) for f in fields(node.op)}
 
 
-def _symbols(report: Report, node: Node, cost: NodeCost | None) -> dict[str, tuple[int, str]]:
+def _symbols(report: Report, node: Node, cost: NodeCost | None) -> dict[str, SymbolUsed]:
     dims: list[Dim] = []
     for v in (*node.inputs, *node.results):
         if v is not None and isinstance(v.type, TensorType) and v.type.shape:
@@ -166,12 +181,12 @@ def _symbols(report: Report, node: Node, cost: NodeCost | None) -> dict[str, tup
     if cost is not None:
         dims += [cost.work.mac, cost.traffic.read_bytes, cost.repeat]
     used = {symbol_name(a.key): a for d in dims for a in symbols(d)}
-    shown: dict[str, tuple[int, str]] = {}
+    labels, shown = report.source.labels, dict[str, SymbolUsed]()
     for name, atom in sorted(used.items()):
+        value, origin = report.env.get(name, atom.lo), str(Origin.BOUND)
         if name in report.env:
-            shown[name] = report.env[name], "given" if name in report.given else str(Origin.ASSUMED)
-        else:
-            shown[name] = atom.lo, str(Origin.BOUND)
+            origin = "given" if name in report.given else str(Origin.ASSUMED)
+        shown[name] = SymbolUsed(value, origin, labels.get(name, name))
     return shown
 
 

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from perfc.analyzers.estimate.estimate import Estimate
+from perfc.analyzers.runs.energy import Energy
+from perfc.api import Report
 from perfc.ir.record import record
-
-if TYPE_CHECKING:
-    from perfc.analyzers.estimate.estimate import Estimate
-    from perfc.analyzers.runs.energy import Energy
-    from perfc.api import Report
 
 
 @record

@@ -9,6 +9,7 @@ from perfc.ir.record import record
 from perfc.pages.catalogue import SECTIONS
 from perfc.report.json_form import strict
 from perfc.report.units import Unit, plural, quantity
+from perfc.version import __version__
 
 from .ceilings import CeilingTime, KernelPart, RateCite
 from .explanation import Count, Explanation, Tensor
@@ -60,8 +61,8 @@ def _lines(e: Explanation) -> Iterator[str | Hanging]:
     yield f"  on {e.target}, kernels as {e.runtime} forms them"
     if e.note:
         yield f"  {e.note}"
-    for name, (value, origin) in e.symbols.items():
-        yield f"  {name} = {value} ({origin})"
+    for s in e.symbols.values():
+        yield f"  {s.label} = {s.value} ({s.origin})"
     yield ""
     yield from _wrapped(f"{e.mnemonic} ({e.defined_in})  ", e.doc.summary)
     for name in SECTIONS:
@@ -175,8 +176,5 @@ def render_json(e: Explanation) -> str:
             case _:
                 return value
 
-    found = {"schema": SCHEMA, **asdict(e)}
-    found["symbols"] = {
-        name: {"value": value, "origin": origin} for name, (value, origin) in e.symbols.items()
-    }
-    return strict(plain(found), indent=2) + "\n"
+    tree = {"schema": SCHEMA, "perfc": __version__, **asdict(e)}
+    return strict(plain(tree), indent=2) + "\n"

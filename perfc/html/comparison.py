@@ -13,6 +13,7 @@ from perfc.report.names import gathered
 from perfc.report.units import Unit
 
 from .payload import Json, number, table, time_s
+from .verdict import VerdictBlock, change_block
 
 if TYPE_CHECKING:
     from perfc.api import Report
@@ -53,12 +54,14 @@ class Comparison:
         new: after.
         pairs: every kernel of both sides once, in the order of the new run.
         document: what was found, shown as it is; its title is the page's.
+        verdict: what became of the model, in a card.
     """
 
     old: Side
     new: Side
     pairs: tuple[Pair, ...]
     document: Document
+    verdict: VerdictBlock
 
 
 def comparison_of(difference: Difference, document: Document) -> Comparison:
@@ -71,7 +74,8 @@ def comparison_of(difference: Difference, document: Document) -> Comparison:
         Pair(tuple(old[k.kernel] for k in p.old), tuple(new[k.kernel] for k in p.new))
         for p in difference.kernels
     )
-    return Comparison(sides[0], sides[1], pairs, document)
+    verdict = change_block(difference, sides[1].views, document.title)
+    return Comparison(sides[0], sides[1], pairs, document, verdict)
 
 
 @record

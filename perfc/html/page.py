@@ -92,7 +92,9 @@ def comparison_page(found: Comparison) -> str:
         "reports": [payload(side.report, side.views) for side in (found.new, found.old)],
         "comparison": comparison_payload(found),
     }
-    return rendered(found.document.title, above, Tables(kernels, memory), below, data)
+    return rendered(
+        found.document.title, above, Tables(kernels, memory), below, data, found.verdict
+    )
 
 
 @record

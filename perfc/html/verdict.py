@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
+from perfc.diff.figures import BY_KEY, Metric
+from perfc.diff.views import TotalRow, in_words, percent, signed
 from perfc.ir.record import record
 from perfc.plain_text import printable
 from perfc.report import Views
 from perfc.report.limits import LimitShare
+from perfc.report.notebook import clipped
 from perfc.report.screen import UNIT, Fact, facts_of, percents, plain, titles
 from perfc.report.screen_tables import LIMITS
 from perfc.report.text import HARD_SPACE, Style
+from perfc.report.units import DASH, quantity, share
+
+if TYPE_CHECKING:
+    from perfc.diff import Difference
+    from perfc.diff.views import DiffViews
 
 ONE_LINE = 100_000
 """Columns that no title fills."""
@@ -58,6 +67,69 @@ def verdict_block(views: Views) -> VerdictBlock:
     )
     title = " ".join(plain(line).strip() for line in titles(views, ONE_LINE))
     return VerdictBlock(title, first, tuple(rest), limit_blocks(views.verdict.limits))
+
+
+BESIDE = (Metric.FLOOR, Metric.PEAK_MEMORY, Metric.ENERGY)
+"""What else than time the headline of a comparison has."""
+LESS = Style.GOOD
+MORE = Style.POOR
+
+
+def change_block(found: Difference, after: Views, title: str) -> VerdictBlock:
+    """What became of a model: before and after, and how surely.
+
+    Args:
+        found: the comparison.
+        after: views of the new analysis, for what limits it.
+        title: of the page.
+    """
+    from perfc.diff import views_of
+
+    views = views_of(found)
+    rows = {BY_KEY[row.metric]: row for row in views.totals}
+    time = rows[Metric.TIME]
+    first = Fact("time", sides(time), f"{target_of(views)}predicted, of one run", Style.PLAIN)
+    rest = [change(time)]
+    if views.blame:
+        culprit = views.blame[0]
+        what = in_words(views.blame, 1)
+        rest.append(Fact("from", share(culprit.share), clipped(what), Style.PLAIN))
+    rest += [
+        Fact(m.title, sides(rows[m]), percent(rows[m].relative), tone(rows[m]))
+        for m in BESIDE
+        if m in rows and rows[m].delta
+    ]
+    return VerdictBlock(title, first, tuple(rest), limit_blocks(after.verdict.limits))
+
+
+def target_of(views: DiffViews) -> str:
+    """Where, in words that others follow."""
+    return clipped(f"on {views.target}, ")
+
+
+def change(row: TotalRow) -> Fact:
+    """The difference with its interval."""
+    unit = BY_KEY[row.metric].unit
+    words = percent(row.relative)
+    if row.delta_low is not None and row.delta_high is not None:
+        ends = f"{signed(row.delta_low, unit)} to {signed(row.delta_high, unit)}"
+        words += f", nine in ten such changes: {ends}"
+    return Fact("change", signed(row.delta, unit), words, tone(row))
+
+
+def sides(row: TotalRow) -> str:
+    """Before and after."""
+    unit = BY_KEY[row.metric].unit
+    ends = [DASH if x is None else quantity(x, unit) for x in (row.old, row.new)]
+    return " → ".join(dict.fromkeys(end.replace(" ", HARD_SPACE) for end in ends))
+
+
+def tone(row: TotalRow) -> Style:
+    """Good where it becomes less, poor where it becomes more; plain where nobody can be sure."""
+    low, high = row.delta_low, row.delta_high
+    if not row.delta or (low is not None and high is not None and low < 0 < high):
+        return Style.PLAIN
+    return LESS if row.delta < 0 else MORE
 
 
 def limit_blocks(limits: Sequence[LimitShare]) -> tuple[LimitBlock, ...]:

@@ -19,12 +19,12 @@ from perfc.report.document import (
     Section,
     Table,
 )
+from perfc.report.json_form import enveloped
 from perfc.report.units import Unit, plural, quantity, share
 
 from .compare import FASTER, Compared, Measurement
+from .json_form import SCHEMA, MeasurementView
 from .rows import KernelRow, kernel_rows
-
-SCHEMA = "perfc-measure/1"
 
 COLUMNS = (
     Column("part", "#", Unit.COUNT),
@@ -71,7 +71,8 @@ def shown(m: Measurement, columns: Sequence[Column], rows: Sequence[tuple[Cell, 
 
 def title(m: Measurement) -> str:
     """What was measured, on what."""
-    dims = ", ".join(f"{k} = {v}" for k, v in m.report.env.items())
+    labels = m.report.source.labels
+    dims = ", ".join(f"{labels.get(k, k)} = {v}" for k, v in m.report.env.items())
     threads = f", {plural(m.setting.threads, 'thread')}" if m.setting.threads else ""
     where = f"{m.setting.version} on {m.setting.device}{threads}"
     target = f"target {m.report.machine.name}" if m.has_target else ""
@@ -214,53 +215,9 @@ def render(m: Measurement, form: str, top: int | None, width: int) -> str:
 
 def to_json(m: Measurement) -> str:
     """Everything the text shows, and all kernels; null is what there is no target for."""
-    lost: Sequence[str] = [k.name for k in m.attribution.lost]
-    target = m.report.machine.name if m.has_target else None
-    content = {
-        "schema": SCHEMA,
-        "model": m.report.path,
-        "digest": m.report.source.origin.digest,
-        "target": target,
-        "dims": dict(m.report.env),
-        **asdict(m.setting),
-        "floor_s": m.floor_s if m.has_target else None,
-        "prediction_s": m.prediction_s if m.has_target else None,
-        "time_s": m.total_s,
-        "iqr_s": m.total_iqr_s,
-        "best_s": m.best_s,
-        "runs": m.runs,
-        "residual_s": m.residual_s if m.has_target else None,
-        "badge": m.badge,
-        "kernel_s": m.kernel_s,
-        "attributed": m.attribution.share,
-        "lost": list(lost),
-        "peak_rss_bytes": m.peak_rss_bytes,
-        "base_rss_bytes": m.base_rss_bytes,
-        "notes": [*m.notes, *([] if m.has_target else [NO_TARGET])],
-        "kernels": [entry(i, c, m.has_target) for i, c in enumerate(m.rows) if c.is_measured],
-    }
-    return json.dumps(content, indent=1) + "\n"
-
-
-def entry(i: int, c: Compared, has_target: bool) -> dict[str, object]:
-    """One kernel as JSON."""
-    found = {
-        "part": i,
-        "kernels": list(c.part.kernels),
-        "label": c.label,
-        "kind": c.kind,
-        "floor_s": c.floor_s,
-        "prediction_s": c.prediction_s,
-        "time_s": c.time_s,
-        "iqr_s": c.part.iqr_s,
-        "residual_s": c.residual_s,
-        "badge": c.badge,
-        "nodes": list(c.part.nodes),
-        "runtime": [{"name": k.name, "op": k.op, "time_s": k.time_s} for k in c.part.runtime],
-    }
-    if not has_target:
-        found |= {"floor_s": None, "prediction_s": None, "residual_s": None, "badge": ""}
-    return found
+    notes = (*m.notes, *(() if m.has_target else (NO_TARGET,)))
+    tree = enveloped(SCHEMA, MeasurementView.of(m, notes))
+    return json.dumps(tree, indent=1, allow_nan=False) + "\n"
 
 
 def to_csv(rows: Sequence[KernelRow]) -> str:

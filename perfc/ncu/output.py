@@ -10,14 +10,14 @@ from perfc.ir.record import record
 from perfc.machine import Machine, Unit
 from perfc.report import comma
 from perfc.report.document import Amount, Cell, Column, Document, Note, Part, Section, Table
+from perfc.report.json_form import enveloped
 from perfc.report.units import Unit as Quantity
 from perfc.report.units import plural, quantity
-from perfc.version import __version__
 
+from .json_form import SCHEMA, DiagnosticView, NcuView, achieved
 from .report import Diagnostic, KernelCounters, NcuReport, Phase, Severity
 from .standing import Standing, problems, standing
 
-SCHEMA = "perfc-ncu/1"
 KINDS = ("f32", "f16", "f64", "matrix")
 """Columns of arithmetic: three scalar types, and the tensor pipe whatever its type."""
 
@@ -148,11 +148,6 @@ def _cells(shown: Shown, s: Standing) -> Iterator[Cell]:
             yield ceiling.share if ceiling else None
 
 
-def achieved(k: KernelCounters) -> float | None:
-    """Operations a second, None where none were counted and some are missing."""
-    return None if k.is_bound and not k.flop_total else k.flop_total / k.time_s
-
-
 def rate(k: KernelCounters) -> Cell:
     """Achieved rate; a lower bound, or unknown, where arithmetic was not counted."""
     op_per_s = achieved(k)
@@ -161,49 +156,9 @@ def rate(k: KernelCounters) -> Cell:
 
 def to_json(shown: Shown) -> str:
     """The JSON document, schema ``perfc-ncu/1``."""
-    report = shown.report
-    tree = {
-        "schema": SCHEMA,
-        "perfc": __version__,
-        "path": report.path,
-        "arch": report.arch,
-        "target": shown.target,
-        "time_s": report.time_s,
-        "kernels": [_object(s) for s in shown.standings],
-        "diagnostics": [{"severity": d.severity.value, "text": d.text} for d in shown.diagnostics],
-    }
-    return json.dumps(tree, indent=2, allow_nan=False) + "\n"
-
-
-def _object(s: Standing) -> dict[str, object]:
-    k, mark = s.kernel, s.kernel.mark
-    return {
-        "kernel": k.kernel,
-        "phase": k.phase.value,
-        "launches": k.launches,
-        "time_s": k.time_s,
-        "is_bound": k.is_bound,
-        "flop": [
-            {"unit": unit.value, "dtype": dtype, "flop": value}
-            for (unit, dtype), value in k.flop.items()
-        ],
-        "flop_per_s": achieved(k),
-        "levels": {
-            level.value: {"bytes": moved, "flop_per_byte": mark.intensity(level)}
-            for level, moved in k.nbytes.items()
-        },
-        "ceilings": [
-            {
-                "name": c.name,
-                "achieved": c.achieved,
-                "ceiling": c.reached,
-                "peak": c.peak,
-                "share": c.share,
-                "is_above": c.is_above,
-            }
-            for c in s.ceilings
-        ],
-    }
+    diagnostics = tuple(DiagnosticView(d.severity.value, d.text) for d in shown.diagnostics)
+    view = NcuView.of(shown.report, shown.target, shown.standings, diagnostics)
+    return json.dumps(enveloped(SCHEMA, view), indent=2, allow_nan=False) + "\n"
 
 
 def to_csv(shown: Shown) -> str:

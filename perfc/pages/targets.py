@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict
 
 from perfc.errors import TargetError
 from perfc.ir.record import record
 from perfc.machine import Listing, Machine, Rate, load_machine
 from perfc.machine import Unit as Part
 from perfc.report.units import Unit, quantity
-
-SCHEMA = "perfc-target/1"
-SCHEMAS = "perfc-targets/1"
-LIST_SCHEMA = "perfc-target-list/1"
 
 
 @record
@@ -119,26 +114,6 @@ def _listed(t: Listed) -> tuple[str, ...]:
     return t.listing.name, memory, bandwidth, *rates, f"{about}{own}"
 
 
-def list_json(found: tuple[Listing, ...]) -> str:
-    """The targets as data."""
-    import json
-
-    data = [
-        {
-            "name": t.listing.name,
-            "aliases": list(t.listing.aliases),
-            "kind": t.listing.kind,
-            "description": t.listing.description,
-            "shipped": t.listing.shipped,
-            "memory_bytes": t.memory_bytes,
-            "bandwidth_bytes_per_s": t.bandwidth_bytes_per_s,
-            "matrix_op_per_s": dict(zip(LISTED, t.matrix_per_s, strict=False)),
-        }
-        for t in map(Listed.of, found)
-    ]
-    return json.dumps({"schema": LIST_SCHEMA, "targets": data}, indent=2) + "\n"
-
-
 HEAD = ("rate", "best (floor)", "maker", "measured", "reached", "capacity", "from")
 ROUNDS = ("worst to best round", "rounds", "")
 """Columns of a target that states how far its measurements spread, before the last one."""
@@ -221,54 +196,3 @@ def _markdown(table: Sequence[tuple[str, ...]]) -> Iterator[str]:
     yield f"| --- |{' ---: |' * (len(head) - 2)} --- |"
     for row in body:
         yield f"| {' | '.join(row)} |"
-
-
-def show_json(machines: Sequence[Machine]) -> str:
-    """The same as data; of several targets a list."""
-    import json
-
-    found = [shown(machine) for machine in machines]
-    tree = found[0] if len(found) == 1 else {"schema": SCHEMAS, "targets": found}
-    return json.dumps(tree, indent=2) + "\n"
-
-
-def shown(machine: Machine) -> dict[str, object]:
-    """One target as data, with the sources' own words."""
-
-    def rate(r: Rate | None) -> dict[str, object] | None:
-        if r is None:
-            return None
-        rounds = {} if r.spread is None else {**asdict(r.spread), "is_uncertain": r.is_uncertain}
-        return {
-            "value": r.value,
-            "origin": str(r.origin),
-            "key": r.key,
-            "from": r.source.split("+"),
-            "note": r.note,
-            **rounds,
-        }
-
-    return {
-        "schema": SCHEMA,
-        "name": machine.name,
-        "aliases": list(machine.aliases),
-        "kind": machine.kind,
-        "vendor": machine.vendor,
-        "arch": machine.arch,
-        "description": machine.description,
-        "rates": [
-            {
-                "name": r.name,
-                "unit": r.unit.value,
-                "best": rate(r.best),
-                "nominal": rate(r.nominal),
-                "measured": rate(r.measured),
-                "capacity_bytes": r.capacity_bytes,
-            }
-            for r in rows(machine)
-        ],
-        "facts": {key: rate(r) for key, r in machine.facts.items()},
-        "sources": {
-            name: {**asdict(s), "origin": str(s.origin)} for name, s in machine.sources.items()
-        },
-    }

@@ -44,9 +44,8 @@ class SymbolValue:
     @property
     def label(self) -> str:
         """The name, behind what it stands for where it does not say so itself: ``batch s72``."""
-        is_axis = self.basis in (Basis.BATCH.value, Basis.SEQUENCE.value)
-        says_so = self.basis[:3] in self.name.lower()
-        return f"{self.basis} {self.name}" if is_axis and not says_so else self.name
+        stands_for = next((b for b in Basis if b.value == self.basis), Basis.NOTHING)
+        return stands_for.labelled(self.name)
 
 
 @record

@@ -10,6 +10,7 @@ from perfc.analyzers.estimate.estimate import Estimate, Predictor
 from perfc.ir.record import record
 
 from .names import machine_title, runtime_title
+from .uncertainty import in_doubt
 
 if TYPE_CHECKING:
     from perfc.analyzers.runs.prediction import PredictionTable
@@ -64,17 +65,19 @@ def confidence(report: Report, table: PredictionTable) -> Confidence:
     """The grade of a prediction, and its reason.
 
     The grade follows the error that the range expects of half of such runs: at most 6 % is high, at
-    most 15 % is medium. Low: more, or part of the costs is not known.
+    most 15 % is medium. Low: more, or part of the costs is not known. Where half of the time rests
+    on rates of the machine that are assumed, or did not repeat when measured, it is medium at best.
     """
     if report.cost.is_bound:
         return Confidence(Grade.LOW, "the cost of some nodes is not known (--view coverage)")
     if not table.kernels:
         return Confidence(Grade.HIGH, "nothing is launched")
     error = table.total.time.middle_error
-    if error <= HIGH_ERROR:
+    doubt = "" if table.total.predictor else in_doubt(report, table)
+    if error <= HIGH_ERROR and not doubt:
         return Confidence(Grade.HIGH, known(report, table))
     grade = Grade.MEDIUM if error <= MEDIUM_ERROR else Grade.LOW
-    return Confidence(grade, unknown(report, table))
+    return Confidence(grade, doubt if doubt and not table.behind_s else unknown(report, table))
 
 
 def known(report: Report, table: PredictionTable) -> str:

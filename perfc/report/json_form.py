@@ -48,6 +48,11 @@ def strict(tree: object, indent: int | None = None) -> str:
     return json.dumps(plain(tree), indent=indent, separators=separators, allow_nan=False)
 
 
+def key_of(name: str) -> str:
+    """What a field is called in JSON; Python keeps some words, ``from_``, for itself."""
+    return name.rstrip("_")
+
+
 def plain(value: object) -> object:
     """A value of a view in JSON's own types; what is not finite is null."""
     match value:
@@ -69,6 +74,6 @@ def plain(value: object) -> object:
         case tuple() | list():
             return [plain(v) for v in value]
         case _ if is_dataclass(value):
-            return {f.name: plain(getattr(value, f.name)) for f in fields(value)}
+            return {key_of(f.name): plain(getattr(value, f.name)) for f in fields(value)}
         case _:
             raise TypeError(f"no JSON form of {type(value).__name__}")

@@ -10,7 +10,7 @@ from inspect import cleandoc
 from types import NoneType, UnionType
 from typing import Union, get_args, get_origin, get_type_hints
 
-from .json_form import CONVENTIONS, SCHEMA
+from .json_form import CONVENTIONS, SCHEMA, key_of
 from .units import Unit
 from .views import Views
 
@@ -89,13 +89,13 @@ def shape(cls: type, definitions: dict[str, object]) -> dict[str, object]:
         "type": "object",
         "description": (cls.__doc__ or "").partition("\n")[0],
         "properties": properties,
-        "required": sorted(f.name for f in fields(cls)),
+        "required": sorted(key_of(f.name) for f in fields(cls)),
         "additionalProperties": False,
     }
     definitions[cls.__name__] = found
     for f in fields(cls):
         said = {"description": words[f.name]} if f.name in words else {}
-        properties[f.name] = {**of(hints[f.name], definitions), **said}
+        properties[key_of(f.name)] = {**of(hints[f.name], definitions), **said}
     return found
 
 
@@ -113,8 +113,11 @@ def of(hint: object, definitions: dict[str, object]) -> dict[str, object]:
         if hint.__name__ not in definitions:
             shape(hint, definitions)
         return {"$ref": f"#/$defs/{hint.__name__}"}
+    if hint is object:
+        return {}
     if isinstance(hint, type) and issubclass(hint, Enum):
-        return {"enum": [member.value for member in hint]}
+        values = [m.value if isinstance(m.value, str) else m.name.lower() for m in hint]
+        return {"enum": values}
     names = {str: "string", bool: "boolean", int: "integer", float: "number"}
     if isinstance(hint, type) and hint in names:
         return {"type": names[hint]}

@@ -73,7 +73,7 @@ def render(views: Views) -> str:
     model, machine, *how = (clipped(part) for part in running(views))
     found = sorted(groups(views.kernels), key=lambda g: (-g.predicted_s, g.first.index))
     rest = "".join(s.text for line in rest_lines(found[KINDS:], v) for s in line)
-    return template().render(
+    return template(TEMPLATE).render(
         model=model,
         machine=machine,
         how=" · ".join(how),
@@ -91,14 +91,20 @@ def render(views: Views) -> str:
 
 
 @cache
-def template() -> Template:
-    """The template, which escapes every value."""
-    from jinja2 import Environment, StrictUndefined
+def template(name: str) -> Template:
+    """A template of this folder, which escapes every value."""
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
 
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    return environment.from_string((files("perfc.report") / TEMPLATE).read_text(encoding="utf-8"))
+    def load(wanted: str) -> str:
+        return (files("perfc.report") / wanted).read_text(encoding="utf-8")
+
+    return Environment(
+        loader=FunctionLoader(load),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    ).get_template(name)
 
 
 def clipped(text: str) -> str:

@@ -37,6 +37,8 @@ def write(
     stream: TextIO,
     width: int | None = None,
     accents: Mapping[str, str] | None = None,
+    *,
+    is_forced: bool = False,
 ) -> None:
     """Print a document to a terminal; dumb terminals get plain text.
 
@@ -45,8 +47,9 @@ def write(
         stream: the terminal.
         width: in columns; that of the terminal by default.
         accents: styles by regular expressions of what is to be seen first.
+        is_forced: whether it gets colour even where it is none.
     """
-    console = console_of(stream, width)
+    console = console_of(stream, width, is_forced=is_forced)
     show(lines(document, console.width), console, accents or {})
 
 

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from perfc.analyzers.estimate.estimate import Predictor
+from perfc.ir.facts import Origin
 from perfc.ir.record import record
 from perfc.machine import Machine, MemoryLevel, Peak, Rate
 from perfc.machine import Unit as Engine
 from perfc.passes.ceilings import Ceiling, KernelBound
 
+from .amounts import title
 from .document import Note
+from .names import machine_title
 from .units import Unit, quantity, share
 
 if TYPE_CHECKING:
+    from perfc.analyzers.runs.prediction import PredictionTable
     from perfc.api import Report
 
 ENGINES: Mapping[Ceiling, Engine] = MappingProxyType(
@@ -29,6 +35,8 @@ ENGINES: Mapping[Ceiling, Engine] = MappingProxyType(
 LEVELS: Mapping[Ceiling, str] = MappingProxyType(
     {Ceiling.L1: "l1", Ceiling.L2: "l2", Ceiling.DEVICE: "device"}
 )
+LEAST_IN_DOUBT = 0.5
+"""Share of the time that rests on rates in doubt, from which on the answer does."""
 LEAST_SHARE = 0.05
 """Rates that bind less of the run are not worth a sentence."""
 
@@ -100,6 +108,26 @@ def _uncertain(ceiling: str, rate: Rate, time_share: float) -> UncertainRate:
     return UncertainRate(
         ceiling, rate.key, rate.value, spread.worst, spread.best, spread.rounds, time_share
     )
+
+
+def in_doubt(report: Report, table: PredictionTable) -> str:
+    """The rate in doubt that most of the run rests on, in words; empty where none does.
+
+    Kernels of kinds that were measured on the machine itself do not rest on its stated rates.
+    """
+    machine, spent_s = report.machine, dict[str, float]()
+    for bound, kernel in zip(report.roofline.kernels, table.kernels, strict=True):
+        entry = binding_entry(bound, machine, tf32=report.tf32)
+        rate = (entry.sustained or entry.nominal) if entry is not None else None
+        if rate is None or kernel.is_own or kernel.predictor is Predictor.FITTED:
+            continue
+        if rate.origin is Origin.ASSUMED or rate.is_uncertain:
+            why = "assumed" if rate.origin is Origin.ASSUMED else "measured, but did not repeat"
+            words = f"the rate of {title(bound.binding.value)} is {why} on {machine_title(machine)}"
+            spent_s[words] = spent_s.get(words, 0.0) + kernel.time_s
+    if math.fsum(spent_s.values()) < LEAST_IN_DOUBT * table.kernels_s:
+        return ""
+    return max(spent_s, key=lambda words: spent_s[words], default="")
 
 
 def note(rates: tuple[UncertainRate, ...]) -> Note | None:

@@ -15,6 +15,7 @@ from perfc.lint.subject import Subject
 from .cast_chain import dtype_of, operand
 
 HALF = frozenset({DType.F16, DType.BF16})
+WIDE = frozenset({DType.F32})
 WIDE_ON_PURPOSE = frozenset({Kind.REDUCTION, Kind.NORMALIZATION, Kind.SOFTMAX, Kind.SIGNAL})
 RANGE_HUNGRY = frozenset({"exp", "pow", "log", "erf", "cumsum", "softplus", "reciprocal", "sqrt"})
 MAX_NODES = 64
@@ -50,9 +51,9 @@ class Fp32Island(Rule):
         """Islands among the nodes that execute."""
         seen: set[Node] = set()
         for node in subject.graph:
-            if node in seen or not _widens(node):
+            if node in seen or not converts(node, HALF, WIDE):
                 continue
-            island = explored(subject, node)
+            island = explored(subject, node, WIDE, HALF)
             if island is None:
                 continue
             ups, inside, downs = island
@@ -67,7 +68,7 @@ class Fp32Island(Rule):
                 for n in (*ups, *ends)
                 if (v := n.inputs[0]) is not None
             ]
-            narrow = narrowed(inside, half) if half is not None else {}
+            narrow = stored_as(inside, half, WIDE) if half is not None else {}
             edits += [Rewire(n, tuple(v and narrow.get(v, v) for v in n.inputs)) for n in inside]
             alike = (self.code, subject.shape_key((*ups, *inside)))
             gain = subject.rewriting(edits, alike, tuple(narrow.values()))
@@ -81,37 +82,44 @@ class Fp32Island(Rule):
             )
 
 
-def narrowed(nodes: list[Node], half: DType) -> dict[Value, Value]:
-    """The stored f32 tensors that ``nodes`` read, in 16 bits."""
+def stored_as(nodes: list[Node], to: DType, before: frozenset[DType]) -> dict[Value, Value]:
+    """The stored tensors of some types that ``nodes`` read, in another."""
     found: dict[Value, Value] = {}
     for v in (v for n in nodes for v in n.inputs if v is not None and v.weight is not None):
-        if isinstance(v.type, TensorType) and v.type.dtype is DType.F32:
-            size = v.weight.nbytes // 2 if v.weight and v.weight.nbytes is not None else None
-            type_ = TensorType(half, v.type.shape)
-            found[v] = Value(f"{v.name}_{half.code}", type_, v.known, Weight(size))
+        if isinstance(v.type, TensorType) and v.type.dtype in before:
+            nbytes = v.weight.nbytes if v.weight is not None else None
+            size = nbytes * to.bits // v.type.dtype.bits if nbytes is not None else None
+            type_ = TensorType(to, v.type.shape)
+            found[v] = Value(f"{v.name}_{to.code}", type_, v.known, Weight(size))
     return found
 
 
-def _widens(node: Node) -> bool:
+def converts(node: Node, before: frozenset[DType], to: frozenset[DType]) -> bool:
+    """Whether a node converts one of some types to one of others."""
     source = operand(node)
     return (
         source is not None
         and bool(node.results)
-        and dtype_of(source) in HALF
-        and dtype_of(node.results[0]) is DType.F32
+        and dtype_of(source) in before
+        and dtype_of(node.results[0]) in to
     )
-
-
-def _narrows(node: Node) -> bool:
-    return operand(node) is not None and bool(node.results) and dtype_of(node.results[0]) in HALF
 
 
 def _needs_width(node: Node) -> bool:
     return node.op.kind in WIDE_ON_PURPOSE or node.op.mnemonic in RANGE_HUNGRY
 
 
-def explored(subject: Subject, start: Node) -> tuple[list[Node], list[Node], list[Node]] | None:
-    """Widening casts, f32 nodes and narrowing casts of an island; None where f32 leaves it."""
+def explored(
+    subject: Subject, start: Node, own: frozenset[DType], others: frozenset[DType]
+) -> tuple[list[Node], list[Node], list[Node]] | None:
+    """Casts into an island, its nodes, and casts out of it; None where its type leaves it.
+
+    Args:
+        subject: the module.
+        start: a cast into it.
+        own: types that the island computes in.
+        others: types of its neighbours.
+    """
     graph = subject.graph
     ups: dict[Node, None] = {start: None}
     inside: dict[Node, None] = {}
@@ -122,7 +130,7 @@ def explored(subject: Subject, start: Node) -> tuple[list[Node], list[Node], lis
         if v in graph.outputs or len(inside) > MAX_NODES:
             return None
         for node in graph.users.get(v, ()):
-            if _narrows(node):
+            if operand(node) is not None and node.results and dtype_of(node.results[0]) in others:
                 downs[node] = None
                 continue
             if node in inside:
@@ -130,14 +138,14 @@ def explored(subject: Subject, start: Node) -> tuple[list[Node], list[Node], lis
             if node.regions or node.op.kind is Kind.CONTROL:
                 return None
             inside[node] = None
-            waiting += [r for r in node.results if dtype_of(r) is DType.F32]
+            waiting += [r for r in node.results if dtype_of(r) in own]
             for w in node.inputs:
                 maker = graph.producers.get(w) if w is not None else None
                 if w is None or w.weight is not None or maker in inside or maker in ups:
                     continue
-                if dtype_of(w) is not DType.F32:
+                if dtype_of(w) not in own:
                     continue
-                if maker is None or not _widens(maker):
+                if maker is None or not converts(maker, others, own):
                     return None
                 ups[maker] = None
                 waiting += list(maker.results)

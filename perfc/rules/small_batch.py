@@ -64,7 +64,8 @@ class SmallBatch(Rule):
         if gain.share < LEAST_SHARE:
             return
         part = share(1 - gain.share)
-        message = f"{name} = {size}; in a batch of {many_items} an item costs {part} of it"
+        label = report.source.labels.get(name, name)
+        message = f"{label} = {size}; in a batch of {many_items} an item costs {part} of it"
         yield self.finding(
             message, "gather requests into batches", tensor=_holder(subject, name), gain=gain
         )

@@ -112,7 +112,17 @@ class Capacity:
 
 @record
 class Sweep:
-    """The result of a sweep."""
+    """The result of a sweep.
+
+    Args:
+        model: the file.
+        axes: swept symbols with their values.
+        assumed: sizes of symbols that nobody gave.
+        points: the model at every combination, on every target.
+        crossovers: where regimes change.
+        capacities: what fits.
+        labels: what people read for the names of symbols.
+    """
 
     model: str
     axes: tuple[Axis, ...]
@@ -120,3 +130,26 @@ class Sweep:
     points: tuple[Point, ...]
     crossovers: tuple[Crossover, ...]
     capacities: tuple[Capacity, ...]
+    labels: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def __repr__(self) -> str:
+        """The answer in three lines."""
+        from .views import summary_lines
+
+        return "\n".join(summary_lines(self))
+
+    def _repr_html_(self) -> str:
+        """The points as a table for a notebook."""
+        from perfc.report.notebook_document import render
+
+        from .views import document
+
+        return render(document(self))
+
+    def label(self, name: str) -> str:
+        """What people read for the name of a symbol."""
+        return self.labels.get(name, name)
+
+    def at(self, sizes: Mapping[str, int]) -> str:
+        """Sizes of symbols in words, ``batch s72 4, seq 128``."""
+        return ", ".join(f"{self.label(n)} {v}" for n, v in sizes.items())

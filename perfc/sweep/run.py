@@ -247,7 +247,13 @@ def sweep(
                 capacities.append(line.capacity())
     assumed = {n: v for n, v in report.env.items() if n not in swept and n not in report.given}
     return Sweep(
-        report.path, tuple(axes), assumed, tuple(points), tuple(crossovers), tuple(capacities)
+        report.path,
+        tuple(axes),
+        assumed,
+        tuple(points),
+        tuple(crossovers),
+        tuple(capacities),
+        report.source.labels,
     )
 
 

@@ -29,13 +29,13 @@ def _lines(s: Sweep) -> Iterator[str]:
     else:
         yield "time is predicted; bound is what most of the sustained time goes to"
     if s.assumed:
-        yield "assumed: " + ", ".join(f"{n} = {v}" for n, v in s.assumed.items())
+        yield "assumed: " + ", ".join(f"{s.label(n)} = {v}" for n, v in s.assumed.items())
     targets = list(dict.fromkeys(p.target for p in s.points))
     by_target = {t: [p for p in s.points if p.target == t] for t in targets}
     shown = [p for points in by_target.values() for p in _thinned(points, s)]
     order = {tuple(p.dims.items()): i for i, p in enumerate(by_target[targets[0]])}
     yield ""
-    yield from _table(sorted(shown, key=lambda p: order[tuple(p.dims.items())]))
+    yield from _table(s, sorted(shown, key=lambda p: order[tuple(p.dims.items())]))
     if len(shown) < len(s.points):
         yield f"{len(shown)} of {len(s.points)} points; --output-format csv has all"
     yield from _chart(s, by_target)
@@ -44,7 +44,7 @@ def _lines(s: Sweep) -> Iterator[str]:
         yield target
         for c in s.crossovers:
             if c.target == target and c.what == "model":
-                yield f"model{_given(c.fixed)}: {in_words(c.spans, c.symbol)}"
+                yield f"model{_given(s, c.fixed)}: {in_words(c.spans, s.label(c.symbol))}"
                 yield from _capacity(s, c)
                 yield from _kernels(s, c)
 
@@ -60,7 +60,7 @@ def _chart(s: Sweep, by_target: Mapping[str, Sequence[Point]]) -> Iterator[str]:
     name = next((a.name for a in s.axes if len(a.values) > 1), s.axes[0].name)
     yield ""
     first, last = next(iter(by_target.values()))[0], next(iter(by_target.values()))[-1]
-    ends = f"{name} {first.dims[name]} to {last.dims[name]}"
+    ends = f"{s.label(name)} {first.dims[name]} to {last.dims[name]}"
     yield f"time, {ends}, from {quantity(math.exp(least), Unit.SECOND)} (logarithm)"
     for target, points in by_target.items():
         kept = points[:: max(1, -(-len(points) // CHART))]
@@ -92,16 +92,16 @@ def _thinned(points: Sequence[Point], s: Sweep) -> list[Point]:
     return kept[:: max(step, 1)]
 
 
-def _table(points: Sequence[Point]) -> Iterator[str]:
+def _table(s: Sweep, points: Sequence[Point]) -> Iterator[str]:
     names = list(points[0].dims)
     is_several = len({p.target for p in points}) > 1
     head = [
-        *names,
+        *map(s.label, names),
         *(["target"] if is_several else []),
         "time",
         "nine in ten",
         "floor",
-        f"time/{names[0]}",
+        f"time/{s.label(names[0])}",
         "device traffic",
         "memory",
         "bound",
@@ -133,20 +133,20 @@ def _range(point: Point) -> str:
     return f"{low} to {high}"
 
 
-def _given(fixed: Mapping[str, int]) -> str:
-    return " at " + ", ".join(f"{n} {v}" for n, v in fixed.items()) if fixed else ""
+def _given(s: Sweep, fixed: Mapping[str, int]) -> str:
+    return f" at {s.at(fixed)}" if fixed else ""
 
 
 def _capacity(s: Sweep, c: Crossover) -> Iterator[str]:
     for found in s.capacities:
         if found.target == c.target and found.fixed == c.fixed:
-            yield f"memory{_given(c.fixed)}: {capacity_in_words(found)}"
+            yield f"memory{_given(s, c.fixed)}: {capacity_in_words(found, s.label(found.symbol))}"
 
 
 def _kernels(s: Sweep, c: Crossover) -> Iterator[str]:
     for k in s.crossovers:
         if k.target == c.target and k.fixed == c.fixed and k.what != "model":
-            yield f"  {k.what} ({k.node}): {in_words(k.spans, k.symbol)}"
+            yield f"  {k.what} ({k.node}): {in_words(k.spans, s.label(k.symbol))}"
 
 
 def in_words(spans: Sequence[Span], symbol: str) -> str:
@@ -173,9 +173,9 @@ def in_words(spans: Sequence[Span], symbol: str) -> str:
     return ", ".join(parts)
 
 
-def capacity_in_words(c: Capacity) -> str:
+def capacity_in_words(c: Capacity, label: str = "") -> str:
     """``does not fit from batch 3264 (80.0 GiB)``."""
     size = quantity(c.capacity_bytes, Unit.BYTE)
     if c.largest is None:
-        return f"fits in {size} at every {c.symbol}"
-    return f"does not fit in {size} from {c.symbol} {c.largest + 1}"
+        return f"fits in {size} at every {label or c.symbol}"
+    return f"does not fit in {size} from {label or c.symbol} {c.largest + 1}"

@@ -8,10 +8,14 @@ import time
 import numpy as np
 import pytest
 
+import perfc
 from perfc.analyzers.estimate.interval import Interval
+from perfc.analyzers.features.classes import classes
+from perfc.analyzers.features.table import class_of
 from perfc.analyzers.intervals import difference as differences
 from perfc.analyzers.intervals.difference import (
     NINE_IN_TEN,
+    ONE_SIDED,
     Place,
     Semivariogram,
     Uncertain,
@@ -21,6 +25,8 @@ from perfc.analyzers.intervals.difference import (
     semivariogram_of,
     semivariograms,
 )
+from perfc.diff.figures import Metric
+from perfc.diff.kernels import timed, uncertain
 
 GROUP = ("learned", "convolution")
 
@@ -80,6 +86,41 @@ def test_what_waits_for_its_launch_does_not_follow_the_level() -> None:
     assert found is not None
     assert found.low > -4e-6, "the launch is the least on both sides"
     assert found.high > 100e-6
+
+
+def test_kernels_at_their_floor_follow_the_level_of_their_class() -> None:
+    def at(low: float, mid: float, high: float, flop: float, *, is_floor: bool) -> Uncertain:
+        return Uncertain(GROUP, place_of(flop, 1e6, 1e6), Interval(low, mid, high), is_floor)
+
+    def least(*, is_floor: bool) -> float:
+        # both floors are what the bytes take, which the edit leaves as they are
+        old = at(45e-6, 161e-6, 2.3e-3, 1.0e9, is_floor=is_floor)
+        new = at(45e-6, 310e-6, 4.5e-3, 1.5e9, is_floor=is_floor)
+        found = difference([old], [new])
+        assert found is not None
+        return found.low
+
+    assert least(is_floor=True) > 0 > least(is_floor=False)
+
+
+def test_nine_in_ten_lie_above_a_higher_end_than_that_of_the_interval() -> None:
+    old, new = kernel(1.0), kernel(1.6, flop=1.6e9)
+    both, above = difference([old], [new]), difference([old], [new], ONE_SIDED)
+    assert both is not None
+    assert above is not None
+    assert both.low < above.low < both.mid == above.mid
+
+
+def test_extents_that_follow_from_others_set_no_kernels_apart() -> None:
+    derived = class_of("convolution").derived
+    assert {"pad_h", "pad_w"} <= set(derived)
+    for kind in classes().values():
+        assert set(kind.derived) <= {*kind.parameters, *kind.optional}
+    report = perfc.op("conv", "a100", batch=8, channels=64, filters=64, height=56, width=56)
+    place = uncertain(timed(report)[0], Metric.TIME, report.env)
+    assert place is not None
+    assert dict(place.place).keys().isdisjoint(derived)
+    assert "kernel_h" in dict(place.place)
 
 
 def test_nine_in_ten_of_such_errors_are_inside() -> None:

@@ -551,6 +551,16 @@ def test_checking_imports_no_heavy_framework(project: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize("name", ["nothere.onnx", "models/nothere.onnx"])
+def test_a_name_that_is_not_there_is_an_error(
+    name: str, project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = said(capsys, "check", name)
+    assert code == 2
+    assert re.search(rf"error: {name}: [Nn]o such file", err)
+    assert "all budgets kept" not in out
+
+
 def test_sizes_that_a_model_does_not_have_are_not_said_of_it(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -565,7 +575,7 @@ def test_sizes_that_a_model_does_not_have_are_not_said_of_it(
     config.write_text(BUDGETS.replace("dims = { n = 4 }", ""))
     _, out, _ = said(capsys, "check", "--output-format", "json")
     settings = {r["setting"] for r in json.loads(out)["results"] if r["standing"] == "new"}
-    assert {s.rpartition(", ")[2] for s in settings} == {"n=1 (assumed)", "rows=1 (assumed)"}
+    assert {s.rpartition(", ")[2] for s in settings} == {"batch=1 (assumed)"}
 
 
 def test_why_is_told_whatever_sizes_the_budget_has(

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import click
 import jsonschema
 import pytest
 
@@ -24,6 +25,7 @@ CASES = (
     ("compare", "analyze model.onnx -t a100,t4"),
     ("op", "op matmul --m 64 --n 64 --k 64 -t a100,t4"),
     ("op", "op softmax --rows 64 --columns 64 --dtype f16"),
+    ("collective", "op collective --bytes 64MiB --ranks 8 -t h100,a100"),
     ("sweep", "sweep model.onnx --batch 1:64:*4 -t a100,t4"),
     ("sweep", "sweep model.onnx --batch 1,8 --no-predict"),
     ("check", "check"),
@@ -34,19 +36,26 @@ CASES = (
     ("lint", "lint model.onnx missing.onnx"),
     ("rule", "rule"),
     ("rule", "rule PF101"),
-)
-IDENTIFIED = (
-    *CASES,
     ("explain", "explain model.onnx relu"),
+    ("explain", "explain model.onnx 0 --runtime eager -t cpu"),
+    ("explain", "explain model.onnx 0 --dtype f16 --batch 8"),
+    ("explain", "explain model.onnx 0 -t rtx4090 --runtime eager --dtype amp-f16"),
     ("predict", "predict model.onnx -t rtx4090"),
+    ("predict", "predict model.onnx -t a100 --mode training --steps 10 --hourly-price 2"),
     ("ncu", "ncu report.csv"),
+    ("ncu", "ncu report.csv --target v100-16gb"),
     ("roofline", "roofline a100 --model model.onnx"),
+    ("roofline", "roofline t4"),
+    ("measure", "measure model.onnx --repeat 1 --min-time 0.01"),
+    ("measure", "measure model.onnx --repeat 1 --min-time 0.01 -t cpu"),
     ("target", "targets show a100"),
+    ("target", "targets show cpu"),
     ("targets", "targets show a100 t4"),
     ("target-list", "targets list"),
     ("baseline", "baseline show"),
 )
-"""Of documents without a schema too, the name that they say."""
+ELSEWHERE = {"schema", "annotate", "eval"}
+"""Commands whose JSON is no document: a schema, another program's format, rows of a scoreboard."""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -60,6 +69,8 @@ def _folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 def printed(line: str, capsys: pytest.CaptureFixture[str]) -> Any:
+    if line.startswith("measure"):
+        pytest.importorskip("onnxruntime")
     capsys.readouterr()
     cli.run([*line.split(), "--output-format", "json"])
     return json.loads(capsys.readouterr().out)
@@ -71,7 +82,7 @@ def schema(name: str, capsys: pytest.CaptureFixture[str]) -> Any:
     return json.loads(capsys.readouterr().out)
 
 
-@pytest.mark.parametrize(("name", "line"), IDENTIFIED)
+@pytest.mark.parametrize(("name", "line"), CASES)
 def test_a_document_names_its_schema(
     name: str, line: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -92,6 +103,31 @@ def test_json_is_valid_under_its_schema(
         less = {k: v for k, v in found.items() if k != key}
         assert not validator.is_valid(less), key
     assert not validator.is_valid({**found, "more": 1})
+
+
+def with_json(command: click.Command, path: str = "") -> Iterator[str]:
+    """Commands that write JSON."""
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            found = command.get_command(context, name)
+            assert found is not None
+            yield from with_json(found, f"{path} {name}".strip())
+        return
+    for option in command.params:
+        formats = option.type.choices if isinstance(option.type, click.Choice) else ()
+        if option.name in ("form", "output_format") and "json" in formats:
+            yield path
+
+
+def test_every_command_that_writes_json_is_tested() -> None:
+    written = [p for p in with_json(cli.cli) if p.split()[0] not in ELSEWHERE]
+    assert len(written) > 15
+    lines = [line for _, line in CASES]
+    kinds = {"op": "op matmul"}
+    for path in written:
+        wanted = kinds.get(path.split()[0], path)
+        assert any(f"{line} ".startswith(f"{wanted} ") for line in lines), path
 
 
 def test_every_schema_is_tested_and_the_report_is_the_usual_one(

@@ -89,7 +89,7 @@ def test_a_pointer_of_lfs_is_followed_into_the_local_store(
         (["--to-target", "h100"], "target"),
         (["--to-runtime", "eager"], "runtime"),
         (["--to-dtype", "fp16"], "precision"),
-        (["--dim", "n=1", "--to-dim", "n=8"], "n"),
+        (["--dim", "n=1", "--to-dim", "n=8"], "batch n"),
     ],
 )
 def test_one_model_is_compared_with_itself_elsewhere(

@@ -17,6 +17,7 @@ from perfc.diff import compare, document, views_of
 from perfc.html import comparison_of, comparison_page, page
 from perfc.html.page import ECHARTS, asset
 from perfc.report import Format, collect, written
+from perfc.report.units import Unit, quantity
 
 from .conftest import HOSTILE, MODELS
 
@@ -198,6 +199,24 @@ def test_two_analyses_make_one_page(resnet: perfc.Report) -> None:
     total = sum(r[column] for r in comparison["table"]["rows"])
     assert total == pytest.approx(sum(after) - sum(before), rel=1e-3)
     assert all(r is not None for r in comparison["row_of"])
+
+
+def test_a_comparison_begins_with_before_after_and_how_surely(
+    resnet: perfc.Report, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = str(MODELS / "resnet50.onnx.gz")
+    page = tmp_path / "diff.html"
+    asked = ["diff", model, "--dim", "batch=8", "--to-dim", "batch=16"]
+    assert cli.run([*asked, "-o", str(page)]) == 0
+    capsys.readouterr()
+    assert cli.run([*asked, "--output-format", "json"]) == 0
+    time = next(r for r in json.loads(capsys.readouterr().out)["totals"] if r["metric"] == "time")
+    text = page.read_text(encoding="utf-8").replace("\u00a0", " ")
+    card = text[text.index('<section class="card" id="verdict">') : text.index('id="roofline"')]
+    for key in ("old", "new", "delta", "delta_low", "delta_high"):
+        assert quantity(abs(time[key]), Unit.SECOND) in card
+    assert "limited by" in card
+    assert text.count('id="verdict"') == 1
 
 
 def test_page_of_a_model_without_kernels_can_be_made() -> None:

@@ -411,6 +411,35 @@ def test_an_f32_island_is_found_unless_it_needs_the_width() -> None:
     assert found(island("Softmax"), "PF403") == []
 
 
+def half_island(op: str, *more: str, w: object = None) -> object:
+    return model(
+        [
+            node("Cast", ["x"], ["a"], to=F16, name="down"),
+            node(op, ["a", *more], ["b"], name="middle"),
+            node("Cast", ["b"], ["c"], to=F32, name="up"),
+            node("Relu", ["c"], ["y"], name="next"),
+        ],
+        {"x": [4096, 4096]},
+        {"y": [4096, 4096]},
+        {} if w is None else {"w": w},
+    )
+
+
+def test_16_bits_around_what_is_cheap_cost_more_than_they_save() -> None:
+    (finding,) = found(half_island("Sigmoid"), "PF409")
+    assert finding.gain is not None
+    # two conversions of 4096 x 4096, 6 bytes an element each, at less than 2 TB/s
+    assert finding.gain.time_s > 50e-6
+    assert not finding.is_fixable
+    assert found(island("Relu"), "PF409") == []
+    wide = half_island("Add", "w", w=np.zeros((4096, 4096), np.float16))
+    assert [f.code for f in found(wide, "PF409")] == ["PF409"]
+
+
+def test_a_product_in_16_bits_is_worth_its_conversions() -> None:
+    assert found(half_island("MatMul", "w", w=np.zeros((4096, 4096), np.float16)), "PF409") == []
+
+
 def test_an_f32_island_with_stored_tensors_gains_what_they_shrink_by() -> None:
     m = model(
         [

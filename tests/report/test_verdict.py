@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
@@ -117,10 +119,29 @@ def test_memory_is_weighed_against_the_machine() -> None:
     [
         ("a100", "", "no TF32 convolution was measured on any machine"),
         ("h100", "f16", "no f16 convolution was measured on NVIDIA H100 SXM5 80 GB"),
-        ("generic-x86-64", "", "no predictor knows convolutions on a desktop x86-64 processor"),
+        ("generic-x86-64", "", "the rate of matrix units is assumed on a desktop x86-64 processor"),
     ],
 )
 def test_the_reason_is_what_the_rows_say(target: str, dtype: str, reason: str) -> None:
     found = verdict("resnet50", target, {"batch": 8}, dtype=dtype).confidence
     assert found is not None
     assert found.reason.startswith(reason)
+
+
+def test_rates_that_did_not_repeat_are_a_reason_against_confidence(tmp_path: Path) -> None:
+    a10 = Path("perfc/targets/a10.toml").read_text(encoding="utf-8")
+    level = "[memory.device]\n"
+    assert level in a10
+    spread = (
+        f'{level}sustained_bandwidth_bytes_per_s = {{ value = 3e11, from = "probe", rounds = 5, '
+        "best = 5e11, worst = 1e11 }\n"
+    )
+    source = '[source.probe]\norigin = "measured"\ntitle = "perfc calibrate"\ndate = "2026-11-20"\n'
+    text = a10.replace(level, spread).replace("[device]", f"{source}\n[device]", 1)
+    text = re.sub(r"(?m)^name = .*|^aliases = .*", "", text, count=2)
+    path = tmp_path / "mine.toml"
+    path.write_text('name = "mine"\n' + text.lstrip(), encoding="utf-8")
+    found = verdict("gpt2", str(path), {"batch": 1, "seq": 16}).confidence
+    assert found is not None
+    assert found.grade is not Grade.HIGH
+    assert "the rate of device memory is measured, but did not repeat" in found.reason

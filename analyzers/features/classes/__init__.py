@@ -58,6 +58,8 @@ class KernelClass(ABC):
     """Those of ``optional`` that a model does not tell: whose kernel it is, how it quantises."""
     chosen_by: ClassVar[tuple[str, ...]] = ()
     """Other parameters, few values each, by which frameworks choose; the most telling first."""
+    derived: ClassVar[tuple[str, ...]] = ()
+    """Extents that follow from the others, but for a rest: they set no two kernels apart."""
     increasing: ClassVar[tuple[str, ...]] = ()
     """Features in which time over scale may only rise; physics says so."""
     categories: ClassVar[tuple[str, ...]] = ()

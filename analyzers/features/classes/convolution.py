@@ -42,6 +42,7 @@ class Convolution(Called):
         "stride_h": 1, "stride_w": 1, "groups": 1, "transposed": 0,
         "pad_h": 0, "pad_w": 0, "dilation_h": 1, "dilation_w": 1,
     }  # fmt: skip
+    derived: ClassVar[tuple[str, ...]] = ("in_h", "in_w", "pad_h", "pad_w")
     categories: ClassVar[tuple[str, ...]] = ("eager", "back to back")
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:

@@ -1,0 +1,131 @@
+"""``perfc op collective``: what machines of one kind take to exchange a message."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from perfc.errors import ParseError
+
+from ._deployment import DeploymentOptions, deployment_options
+from ._document import show_document
+from ._examples import examples
+from ._output import emit, format_options
+from ._report import color_option
+
+if TYPE_CHECKING:
+    from perfc.collective import CollectiveView
+    from perfc.report.document import Document
+
+DOCUMENT = ("collective", "perfc.collective:CollectiveView")
+"""Name of the JSON that the command writes, and the type that its schema is read off."""
+
+
+@click.command(
+    "collective",
+    epilog=examples(
+        "op collective --operation all-reduce --bytes 64MiB --ranks 8 -t h100",
+        "op collective --operation all-gather --bytes 16MiB --ranks 4 -t a100,h200",
+    ),
+)
+@click.option(
+    "--operation", default="all-reduce", show_default=True, metavar="NAME",
+    help="all-reduce, all-gather, reduce-scatter, all-to-all or send-receive.",
+)  # fmt: skip
+@click.option("--bytes", "size", required=True, metavar="SIZE", help="Message of one rank, 64MiB.")
+@click.option("--ranks", type=int, required=True, metavar="N", help="Machines that take part.")
+@click.option("--nodes", type=int, default=1, metavar="N", help="They spread over; 1 by default.")
+@deployment_options
+@format_options("text", "json", "csv", "markdown")
+@color_option
+def command(
+    options: DeploymentOptions, /, operation: str, size: str, ranks: int, nodes: int, form: str,
+    output: Path | None,
+) -> None:  # fmt: skip
+    """Exchange of one message among machines of one kind; several targets give one row each.
+
+    SIZE is the whole message of one rank: what an all-reduce sums, what an all-gather ends with,
+    what a reduce-scatter starts from. Numbers are bf16 unless --dtype says otherwise.
+    """
+    from perfc.collective import collective
+    from perfc.passes.runtimes import Launch
+
+    if options.sizes or options.values:
+        raise click.UsageError("a collective has no --batch, --seq, --dim or --value")
+    how = options.deployment(dims={}, is_several=True)
+    found = collective(
+        operation, bytes_of(size), ranks, options.machines(how.target), nodes=nodes,
+        dtype=how.dtype, is_graph=how.table.launch is Launch.GRAPH,
+    )  # fmt: skip
+    show(found, form, output)
+
+
+def bytes_of(text: str) -> int:
+    """``64MiB`` in bytes.
+
+    Raises:
+        ParseError: it is no size.
+    """
+    from perfc.check.limits import parse_limit
+    from perfc.report.units import Unit
+
+    try:
+        limit = parse_limit(text, Unit.BYTE)
+    except ValueError as error:
+        raise ParseError(str(error), where="--bytes") from None
+    if limit.is_relative:
+        raise ParseError(f"{text!r} is no size", where="--bytes", hint="as in 64MiB")
+    return int(limit.value)
+
+
+def show(found: CollectiveView, form: str, output: Path | None) -> None:
+    """Write the rows in a format."""
+    from dataclasses import fields
+
+    from perfc.collective import CollectiveRow
+    from perfc.report import comma
+    from perfc.report.json_form import enveloped, strict
+
+    match form:
+        case "json":
+            emit(strict(enveloped(found.document, found), indent=2) + "\n", output)
+        case "csv":
+            names = [f.name for f in fields(CollectiveRow)]
+            rows = ((getattr(row, name) for name in names) for row in found.rows)
+            emit(comma.records(names, rows), output)
+        case _:
+            show_document(document(found), form, output)
+
+
+def document(found: CollectiveView) -> Document:
+    """One line a machine."""
+    from perfc.report.document import Amount, Column, Document, Note, Section, Table
+    from perfc.report.units import Unit, plural, quantity
+
+    columns = (
+        Column("target", "target"),
+        Column("time_s", "expected", Unit.SECOND),
+        Column("range", "nine in ten"),
+        Column("floor_s", "at best", Unit.SECOND),
+        Column("bytes_per_s", "rate", Unit.BYTE_PER_S, "of the message"),
+    )
+    rows = tuple(
+        (
+            r.target,
+            Amount(r.time_s, Unit.SECOND),
+            f"{quantity(r.low_s, Unit.SECOND)} to {quantity(r.high_s, Unit.SECOND)}",
+            Amount(r.floor_s, Unit.SECOND) if r.floor_s else None,
+            Amount(r.bytes_per_s, Unit.BYTE_PER_S),
+        )
+        for r in found.rows
+    )
+    strange = [r.target for r in found.rows if r.is_extrapolating]
+    notes = [Note(f"nothing like it was measured on {', '.join(strange)}")] if strange else []
+    nodes = f" over {plural(found.nodes, 'node')}" if found.nodes > 1 else ""
+    title = (
+        f"{found.operation} of {quantity(found.nbytes, Unit.BYTE)}, {found.dtype}, "
+        f"{plural(found.ranks, 'rank')}{nodes}"
+    )
+    return Document(title, (Section("collective", "machines", (Table(columns, rows), *notes)),))

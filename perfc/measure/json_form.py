@@ -1,0 +1,136 @@
+"""A measurement as JSON: schema ``perfc-measure/1``; null is what there is no target for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from perfc.ir.record import record
+
+from .compare import Compared, Measurement
+
+SCHEMA = "perfc-measure/1"
+
+
+@record
+class RuntimeKernel:
+    """A kernel of the runtime: its name, its operator, its time."""
+
+    name: str
+    op: str
+    time_s: float
+
+
+@record
+class PartView:
+    """One kernel of the analysis, or several that the runtime's kernels overlap with.
+
+    Args:
+        part: its place.
+        kernels: places of the analysis' kernels.
+        label: operators.
+        kind: of kernel.
+        floor_s: no run is faster.
+        prediction_s: what was expected.
+        time_s: measured, median of the runs.
+        iqr_s: between the quartiles of the runs.
+        residual_s: measured less predicted.
+        badge: how the measured time stands to the predicted one.
+        nodes: of the graph.
+        runtime: kernels that the runtime ran for it.
+    """
+
+    part: int
+    kernels: tuple[int, ...]
+    label: str
+    kind: str
+    floor_s: float | None
+    prediction_s: float | None
+    time_s: float
+    iqr_s: float
+    residual_s: float | None
+    badge: str
+    nodes: tuple[str, ...]
+    runtime: tuple[RuntimeKernel, ...]
+
+    @classmethod
+    def of(cls, i: int, c: Compared, *, has_target: bool) -> PartView:
+        """Of one row."""
+        runtime = tuple(RuntimeKernel(k.name, k.op, k.time_s) for k in c.part.runtime)
+        floor_s, prediction_s, residual_s, badge = (
+            (c.floor_s, c.prediction_s, c.residual_s, c.badge)
+            if has_target
+            else (None, None, None, "")
+        )
+        return cls(
+            i, tuple(c.part.kernels), c.label, c.kind, floor_s, prediction_s, c.time_s,
+            c.part.iqr_s, residual_s, badge, tuple(c.part.nodes), runtime,
+        )  # fmt: skip
+
+
+@record
+class MeasurementView:
+    """What was measured, and how it stands to what was expected.
+
+    Args:
+        model: the file.
+        digest: of its graph.
+        target: the machine it is held against; null without one.
+        dims: sizes of the model's extents.
+        runtime: ``ort``, ``torch`` or ``tensorrt``.
+        version: of the runtime, with its name.
+        device: where it ran.
+        threads: of the runtime's pool, 0 where nobody knows.
+        floor_s: no run is faster.
+        prediction_s: what was expected.
+        time_s: measured, median of the runs.
+        iqr_s: between the quartiles of the runs.
+        best_s: shortest run.
+        runs: how many.
+        residual_s: measured less predicted.
+        badge: how the measured time stands to the predicted one.
+        kernel_s: of kernels alone.
+        attributed: share of the kernels' time that was traced to nodes.
+        lost: kernels of the runtime that were not.
+        peak_rss_bytes: most memory of the process.
+        base_rss_bytes: its memory before the run.
+        notes: what a reader must know.
+        kernels: those that were measured.
+    """
+
+    model: str
+    digest: str
+    target: str | None
+    dims: Mapping[str, int]
+    runtime: str
+    version: str
+    device: str
+    threads: int
+    floor_s: float | None
+    prediction_s: float | None
+    time_s: float
+    iqr_s: float
+    best_s: float
+    runs: int
+    residual_s: float | None
+    badge: str
+    kernel_s: float
+    attributed: float
+    lost: tuple[str, ...]
+    peak_rss_bytes: int | None
+    base_rss_bytes: int | None
+    notes: tuple[str, ...]
+    kernels: tuple[PartView, ...]
+
+    @classmethod
+    def of(cls, m: Measurement, notes: tuple[str, ...]) -> MeasurementView:
+        """Of a measurement."""
+        has, s = m.has_target, m.setting
+        kernels = (PartView.of(i, c, has_target=has) for i, c in enumerate(m.rows) if c.is_measured)
+        return cls(
+            m.report.path, m.report.source.origin.digest, m.report.machine.name if has else None,
+            dict(m.report.env), s.runtime, s.version, s.device, s.threads,
+            m.floor_s if has else None, m.prediction_s if has else None, m.total_s, m.total_iqr_s,
+            m.best_s, m.runs, m.residual_s if has else None, m.badge, m.kernel_s,
+            m.attribution.share, tuple(k.name for k in m.attribution.lost), m.peak_rss_bytes,
+            m.base_rss_bytes, notes, tuple(kernels),
+        )  # fmt: skip

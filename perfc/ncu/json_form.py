@@ -1,0 +1,140 @@
+"""A report of Nsight Compute as JSON: schema ``perfc-ncu/1``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from perfc.ir.record import record
+
+from .report import KernelCounters, NcuReport
+from .standing import Standing
+
+SCHEMA = "perfc-ncu/1"
+
+
+@record
+class WorkView:
+    """Operations of one unit on one element type."""
+
+    unit: str
+    dtype: str
+    flop: float
+
+
+@record
+class LevelView:
+    """What passes a level of the memory.
+
+    Args:
+        bytes: of all launches.
+        flop_per_byte: intensity there; null where nothing passes.
+    """
+
+    bytes: float
+    flop_per_byte: float | None
+
+
+@record
+class CeilingView:
+    """How near a kernel comes to a ceiling.
+
+    Args:
+        name: of the unit or level.
+        achieved: rate.
+        ceiling: what was reached on the machine.
+        peak: the best that the hardware can ever give.
+        share: achieved over ceiling.
+        is_above: whether it is above the peak, so that a number is wrong.
+    """
+
+    name: str
+    achieved: float
+    ceiling: float
+    peak: float
+    share: float
+    is_above: bool
+
+
+@record
+class CountersView:
+    """What was counted of one kernel.
+
+    Args:
+        kernel: its name.
+        phase: forward, backward or optimiser; empty where nothing tells.
+        launches: of it.
+        time_s: of all of them.
+        is_bound: whether some arithmetic was not counted.
+        flop: by unit and element type.
+        flop_per_s: achieved rate; null where nothing was counted and some is missing.
+        levels: by level of the memory.
+        ceilings: where it stands; empty without a target.
+    """
+
+    kernel: str
+    phase: str
+    launches: int
+    time_s: float
+    is_bound: bool
+    flop: tuple[WorkView, ...]
+    flop_per_s: float | None
+    levels: Mapping[str, LevelView]
+    ceilings: tuple[CeilingView, ...]
+
+    @classmethod
+    def of(cls, s: Standing) -> CountersView:
+        """Of one kernel."""
+        k, mark = s.kernel, s.kernel.mark
+        levels = {x.value: LevelView(n, mark.intensity(x)) for x, n in k.nbytes.items()}
+        ceilings = tuple(
+            CeilingView(c.name, c.achieved, c.reached, c.peak, c.share, c.is_above)
+            for c in s.ceilings
+        )
+        work = tuple(WorkView(unit.value, dtype, n) for (unit, dtype), n in k.flop.items())
+        return cls(
+            k.kernel, k.phase.value, k.launches, k.time_s, k.is_bound, work, achieved(k), levels,
+            ceilings,
+        )  # fmt: skip
+
+
+@record
+class DiagnosticView:
+    """What is wrong or missing in a report."""
+
+    severity: str
+    text: str
+
+
+@record
+class NcuView:
+    """A report with where its kernels stand.
+
+    Args:
+        path: of the report.
+        arch: of the device.
+        target: the machine it is held against; empty without one.
+        time_s: of all kernels.
+        kernels: the longest first.
+        diagnostics: what a reader must know.
+    """
+
+    path: str
+    arch: str
+    target: str
+    time_s: float
+    kernels: tuple[CountersView, ...]
+    diagnostics: tuple[DiagnosticView, ...]
+
+    @classmethod
+    def of(
+        cls, report: NcuReport, target: str, standings: tuple[Standing, ...],
+        diagnostics: tuple[DiagnosticView, ...],
+    ) -> NcuView:  # fmt: skip
+        """Of a report."""
+        kernels = tuple(map(CountersView.of, standings))
+        return cls(report.path, report.arch, target, report.time_s, kernels, diagnostics)
+
+
+def achieved(k: KernelCounters) -> float | None:
+    """Operations a second, None where none were counted and some are missing."""
+    return None if k.is_bound and not k.flop_total else k.flop_total / k.time_s

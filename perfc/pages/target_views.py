@@ -1,0 +1,203 @@
+"""Targets as JSON: schemas ``perfc-target/1``, ``perfc-targets/1`` and ``perfc-target-list/1``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+from perfc.ir.record import record
+from perfc.machine import Listing, Machine, Rate
+
+from .targets import LISTED, Listed, rows
+
+
+@record
+class RateView:
+    """A number of a target with its origin.
+
+    Args:
+        value: in SI units.
+        origin: who says so: vendor, measured, bound or assumed.
+        key: entry of the target's file.
+        from_: names of its sources.
+        note: what it leaves out, or how it is derived.
+        rounds: of the measurement that nothing disturbed; null where the file states none.
+        best: round.
+        worst: round.
+        is_uncertain: whether the rounds did not repeat well.
+    """
+
+    value: float
+    origin: str
+    key: str
+    from_: tuple[str, ...]
+    note: str
+    rounds: int | None
+    best: float | None
+    worst: float | None
+    is_uncertain: bool
+
+    @classmethod
+    def of(cls, rate: Rate | None) -> RateView | None:
+        """Of a rate, None where there is none."""
+        return None if rate is None else cls.of_known(rate)
+
+    @classmethod
+    def of_known(cls, rate: Rate) -> RateView:
+        """Of a rate."""
+        spread = rate.spread
+        rounds, best, worst = (
+            (None, None, None) if spread is None else (spread.rounds, spread.best, spread.worst)
+        )
+        sources = tuple(rate.source.split("+"))
+        return cls(
+            rate.value, str(rate.origin), rate.key, sources, rate.note, rounds, best, worst,
+            rate.is_uncertain,
+        )  # fmt: skip
+
+
+@record
+class RowView:
+    """One rate in its three readings.
+
+    Args:
+        name: of the unit and element type, or of the level.
+        unit: of the three.
+        best: used for floors.
+        nominal: the maker's figure.
+        measured: the best anybody is known to have reached; null where nobody measured.
+        capacity_bytes: of a memory level.
+    """
+
+    name: str
+    unit: str
+    best: RateView
+    nominal: RateView | None
+    measured: RateView | None
+    capacity_bytes: int | None
+
+
+@record
+class SourceView:
+    """Where numbers are from: a document or a measurement."""
+
+    name: str
+    origin: str
+    title: str
+    date: str
+    note: str
+
+
+@record
+class TargetView:
+    """One target, with the sources' own words.
+
+    Args:
+        name: as commands take it.
+        aliases: other names.
+        kind: ``cuda``, ``cpu`` …
+        vendor: maker.
+        arch: architecture.
+        description: product name.
+        rates: of units and levels.
+        facts: other numbers, by key.
+        sources: by name.
+    """
+
+    document: ClassVar[str] = "perfc-target/1"
+    name: str
+    aliases: tuple[str, ...]
+    kind: str
+    vendor: str
+    arch: str
+    description: str
+    rates: tuple[RowView, ...]
+    facts: Mapping[str, RateView]
+    sources: Mapping[str, SourceView]
+
+    @classmethod
+    def of(cls, machine: Machine) -> TargetView:
+        """Of a machine."""
+        rates = tuple(
+            RowView(
+                r.name, r.unit.value, RateView.of_known(r.best), RateView.of(r.nominal),
+                RateView.of(r.measured), r.capacity_bytes,
+            )
+            for r in rows(machine)
+        )  # fmt: skip
+        sources = {
+            name: SourceView(s.name, str(s.origin), s.title, s.date, s.note)
+            for name, s in machine.sources.items()
+        }
+        facts = {key: RateView.of_known(r) for key, r in machine.facts.items()}
+        return cls(
+            machine.name, tuple(machine.aliases), machine.kind, machine.vendor, machine.arch,
+            machine.description, rates, facts, sources,
+        )  # fmt: skip
+
+
+@record
+class TargetsView:
+    """Several targets in the order asked for."""
+
+    document: ClassVar[str] = "perfc-targets/1"
+    targets: tuple[TargetView, ...]
+
+
+@record
+class ListedView:
+    """One line of the list.
+
+    Args:
+        name: as commands take it.
+        aliases: other names.
+        kind: ``cuda``, ``cpu`` …
+        description: product name.
+        shipped: whether it comes with perfc.
+        memory_bytes: of the device; null where it states none.
+        bandwidth_bytes_per_s: of device memory.
+        matrix_op_per_s: by element type; null where the unit has none.
+    """
+
+    name: str
+    aliases: tuple[str, ...]
+    kind: str
+    description: str
+    shipped: bool
+    memory_bytes: int | None
+    bandwidth_bytes_per_s: float | None
+    matrix_op_per_s: Mapping[str, float | None]
+
+    @classmethod
+    def of(cls, t: Listed) -> ListedView:
+        """Of one line."""
+        return cls(
+            t.listing.name, tuple(t.listing.aliases), t.listing.kind, t.listing.description,
+            t.listing.shipped, t.memory_bytes, t.bandwidth_bytes_per_s,
+            dict(zip(LISTED, t.matrix_per_s, strict=False)),
+        )  # fmt: skip
+
+
+@record
+class TargetListView:
+    """Every target that there is."""
+
+    document: ClassVar[str] = "perfc-target-list/1"
+    targets: tuple[ListedView, ...]
+
+
+def show_json(machines: Sequence[Machine]) -> str:
+    """Targets as data; of several a list."""
+    from perfc.report.json_form import enveloped, strict
+
+    views = tuple(map(TargetView.of, machines))
+    view = views[0] if len(views) == 1 else TargetsView(views)
+    return strict(enveloped(view.document, view), indent=2) + "\n"
+
+
+def list_json(found: Sequence[Listing]) -> str:
+    """The list as data."""
+    from perfc.report.json_form import enveloped, strict
+
+    view = TargetListView(tuple(ListedView.of(Listed.of(t)) for t in found))
+    return strict(enveloped(view.document, view), indent=2) + "\n"

@@ -1,0 +1,77 @@
+"""PF409: a stretch of 16 bits between f32 neighbours, too cheap for its conversions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from perfc.ir.graph import Node
+from perfc.ir.types import DType
+from perfc.lint.edit import Edit, ReadInstead, Rewire
+from perfc.lint.finding import Finding
+from perfc.lint.rule import Rule
+from perfc.lint.subject import Subject
+
+from .cast_chain import dtype_of
+from .fp32_island import HALF, WIDE, converts, explored, stored_as
+
+
+class HalfIsland(Rule):
+    """Few cheap operators between a conversion to 16 bits and one back.
+
+    What it does:
+        Follows what a Cast from f32 to f16 or bf16 feeds until conversions back. Reports the
+        operators in between where all that enters comes from such casts or is stored. The gain
+        is that of the module without the conversions, with the operators and what they store in
+        f32. It is shown where that is faster, so that products, which 16 bits make faster than
+        their conversions cost, are left alone.
+
+    Why is this bad:
+        Each conversion that is not fused reads the tensor in one type and writes it in the other,
+        in a kernel of its own. An elementwise operator saves less than that in 16 bits, and loses
+        precision.
+
+    Example:
+        y = Cast(Relu(Cast(x_f32, to=FLOAT16)), to=FLOAT)
+
+    Use instead:
+        y = Relu(x_f32)
+
+    Source:
+        Micikevicius et al. 2018, arXiv:1710.03740, section 3; ONNX Cast-25.
+    """
+
+    code = "PF409"
+
+    def check(self, subject: Subject) -> Iterator[Finding]:
+        """Islands among the nodes that execute."""
+        seen: set[Node] = set()
+        for node in subject.graph:
+            if node in seen or not converts(node, WIDE, HALF):
+                continue
+            island = explored(subject, node, HALF, WIDE)
+            if island is None:
+                continue
+            ups, inside, downs = island
+            seen.update(ups)
+            if not inside:
+                continue
+            edits: list[Edit] = [
+                ReadInstead(n.results[0], v)
+                for n in (*ups, *downs)
+                if (v := n.inputs[0]) is not None
+            ]
+            wide = stored_as(inside, DType.F32, HALF)
+            edits += [Rewire(n, tuple(v and wide.get(v, v) for v in n.inputs)) for n in inside]
+            alike = (self.code, subject.shape_key((*ups, *inside)))
+            gain = subject.rewriting(edits, alike, tuple(wide.values()))
+            if gain is None or gain.time_s <= 0:
+                continue
+            half = dtype_of(ups[0].results[0])
+            names = ", ".join(dict.fromkeys(n.loc.op_type or n.op.mnemonic for n in inside))
+            what = f"{len(inside)} {half} node{'s' if len(inside) > 1 else ''} ({names})"
+            yield self.finding(
+                f"{what} between f32 neighbours",
+                "compute in f32, or the neighbours in 16 bits too",
+                nodes=(*inside, *ups, *downs),
+                gain=gain,
+            )

@@ -1,0 +1,114 @@
+"""What a sweep shows: points, where regimes change, what fits, and the answer in three lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import PurePath
+
+from perfc.plain_text import printable
+from perfc.report.document import Amount, Column, Document, Note, Section, Table
+from perfc.report.units import Unit, plural, quantity
+
+from .results import Point, Sweep
+from .text import capacity_in_words, in_words
+
+LONGEST = 100
+"""Characters of a name that is shown."""
+
+
+def document(found: Sweep) -> Document:
+    """Every point in a table, and in words where regimes change and what fits."""
+    parts: tuple[Table | Note, ...] = (table(found), *notes(found))
+    return Document(title(found), (Section("points", "points", parts),))
+
+
+def title(found: Sweep) -> str:
+    """The model, the machines, and what is swept."""
+    targets = list(dict.fromkeys(p.target for p in found.points))
+    where = ", ".join(targets) if len(targets) < 4 else plural(len(targets), "machine")
+    axes = [printable(f"{found.label(a.name)[:LONGEST]} {span(a.values)}") for a in found.axes]
+    name = printable(PurePath(found.model).name[:LONGEST]) or "model"
+    return " · ".join([f"{name} on {where}", *axes, plural(len(found.points), "point")])
+
+
+def span(values: tuple[int, ...]) -> str:
+    """The ends of values that ascend."""
+    return str(values[0]) if len(values) == 1 else f"{values[0]} to {values[-1]}"
+
+
+def summary_lines(found: Sweep) -> tuple[str, str, str]:
+    """What was swept, how the time changes, and what fits."""
+    first, last = (min(found.points, key=_time), max(found.points, key=_time))
+    how = "at measured rates" if first.report is None else "expected"
+    ends = (first,) if first is last else (first, last)
+    times = " to ".join(f"{quantity(_time(p), Unit.SECOND)} ({place(found, p)})" for p in ends)
+    beyond = [p for p in found.points if not p.fits]
+    fits = "memory holds all of them"
+    if beyond:
+        fits = f"memory does not hold {len(beyond)} of {len(found.points)}"
+    return title(found), f"  {how} {times}", f"  at best {at_best(found)}; {fits}"
+
+
+def at_best(found: Sweep) -> str:
+    """The range of the floors."""
+    floors = [p.floor_s for p in found.points]
+    ends = dict.fromkeys(quantity(s, Unit.SECOND) for s in (min(floors), max(floors)))
+    return " to ".join(ends)
+
+
+def place(found: Sweep, point: Point) -> str:
+    """Where a point stands among the others."""
+    return printable(f"{found.at(point.dims)} on {point.target}")
+
+
+def _time(point: Point) -> float:
+    return point.time_s
+
+
+def table(found: Sweep) -> Table:
+    """Every point."""
+    names = [a.name for a in found.axes]
+    columns = (
+        Column("target", "target"),
+        *(Column(name, printable(found.label(name)[:LONGEST]), Unit.COUNT) for name in names),
+        Column("time_s", "time"),
+        Column("low_s", "low"),
+        Column("high_s", "high"),
+        Column("floor_s", "at best"),
+        Column("memory_bytes", "memory"),
+        Column("bound", "bound"),
+    )
+
+    def seconds(value: float | None) -> Amount:
+        return Amount(value, Unit.SECOND)
+
+    rows = tuple(
+        (
+            p.target,
+            *(p.dims[name] for name in names),
+            seconds(p.time_s),
+            *map(seconds, interval(p)),
+            seconds(p.floor_s),
+            Amount(p.memory_bytes, Unit.BYTE),
+            p.regime.value,
+        )
+        for p in found.points
+    )
+    return Table(columns, rows)
+
+
+def interval(point: Point) -> tuple[float | None, float | None]:
+    """The ends of nine in ten runs, where there is a prediction."""
+    run = point.predicted
+    return (None, None) if run is None else (run.low_s, run.high_s)
+
+
+def notes(found: Sweep) -> Iterator[Note]:
+    """Where regimes change and what fits, in words."""
+    for c in found.crossovers:
+        if c.what == "model":
+            words = in_words(c.spans, found.label(c.symbol))
+            yield Note(printable(f"{c.target}: {words}"))
+    for capacity in found.capacities:
+        words = capacity_in_words(capacity, found.label(capacity.symbol))
+        yield Note(printable(f"{capacity.target}: {words}"))
