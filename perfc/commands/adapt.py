@@ -146,6 +146,6 @@ def whole_models(target: str, runs: Measurements, predictor: str, output: Path) 
     name = known_name(target)
     done = adapted(named(predictor), runs, name)
     for count, error in done.curve:
-        runs = plural(count, "run")
-        say(f"{runs:>12} measured: {error:6.1%} error of the others")
+        known = plural(count, "run")
+        say(f"{known:>12} measured: {error:6.1%} error of the others")
     say(f"written: {save(done.predictor, done.card, output)}")
