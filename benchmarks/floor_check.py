@@ -1,19 +1,21 @@
 """Floors against measured times of whole models: none may be above.
 
-    python benchmarks/floor_check.py DATA [--table timm_benchmark whole_models] [--count 60]
+    python benchmarks/floor_check.py DATA [--table TABLE ...] [--count 60] [--device Jetson Xeon]
 
 DATA is the folder of the tables; graphs lie in ``models/`` in it or beside it. A row is one model,
 image size or sequence length, batch, precision, machine and runtime:
 
 - `timm_benchmark`, public: steps in PyTorch, eager or compiled;
 - `whole_models`: latencies that others published, of which rows of grade A are taken whose graph is
-  that of the row. Precisions are asked for as a user does (``--dtype i8`` of int8 runs).
+  that of the row. Precisions are asked for as a user does (``--dtype i8`` of int8 runs);
+- `help_nas_latency`, public: networks of NAS-Bench-201 and FBNet, built from their strings.
 
 The floor is that of the graph on the row's target, in its precision, with the fusion table of its
 runtime or of the one that fuses most like it. Where a model can be run with its branches folded,
 the lowest floor of its forms counts, as tables do not say which was run. Prints the share of rows
 whose floor is not above the measured time, how tight it is by runtime and precision, and the rows
 that come closest; exits with 1 if a floor is above a measured time and nobody knows why.
+Kernels alone are checked by ``benchmarks/floor_kernels.py``.
 
 Needs pandas and pyarrow.
 """
@@ -27,6 +29,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from perfc.analyzers.graph.datasets import dataset
+from perfc.analyzers.graph.datasets.spaces.help_nas import SearchSpace, architectures
 from perfc.analyzers.tables.timm import graph_folder
 from perfc.analyzers.tables.timm_variants import variants
 from perfc.api import typed
@@ -41,7 +45,8 @@ from perfc.passes.manager import Analyses
 from perfc.passes.mixed import what_if
 from perfc.passes.roofline import RooflineTable, bounds
 
-TIMM, WHOLE = "timm_benchmark", "whole_models"
+TIMM, WHOLE, HELP = "timm_benchmark", "whole_models", "help_nas_latency"
+SPACES = {"nasbench201": "nb201", "fbnet": "fbnet"}
 TARGETS = {
     "RTX 3090": "rtx3090",
     "RTX 4090": "rtx4090",
@@ -57,6 +62,24 @@ TARGETS = {
     "V100-16GB": "v100-sxm2-16gb",
     "V100-SXM2-16GB": "v100-sxm2-16gb",
     "V100-SXM2-32GB": "v100-sxm2-32gb",
+    "Jetson AGX Xavier": "jetson-agx-xavier",
+    "Jetson Nano": "jetson-nano",
+    "Jetson Nano 2GB": "jetson-nano-2gb",
+    "Jetson Xavier NX": "jetson-xavier-nx",
+    "Intel i7-12700H": "core-i7-12700h",
+    "Intel i9-10940X": "core-i9-10940x",
+    "Xeon Cascade Lake": "xeon-platinum-8280",
+    "Xeon Gold 5117 (8 threads)": "xeon-gold-5117",
+    "Xeon Gold 6148": "xeon-gold-6148",
+    "Xeon Platinum 8163": "xeon-platinum-8163",
+    "gold_6226": "xeon-gold-6226",
+    "gold_6240": "xeon-gold-6240",
+    "silver_4114": "xeon-silver-4114",
+    "silver_4210r": "xeon-silver-4210r",
+    "1080ti": "gtx1080ti",
+    "2080ti": "rtx2080ti",
+    "titanx": "titan-x-pascal",
+    "titanxp": "titan-xp",
 }
 """Of a device whose variant is not stated the fastest one."""
 DTYPES = {
@@ -70,6 +93,9 @@ RUNTIMES = {
     "tf1": "inductor",
     "tf2": "inductor",
     "paddle": "ort",
+    "paddle-cpu": "ort",
+    "paddle-mkldnn": "ort",
+    "openvino": "tensorrt",
     "onnxruntime": "ort",
     "onnxruntime-tensorrt": "tensorrt",
     "paddle-trt": "tensorrt",
@@ -139,9 +165,9 @@ class Bounded:
 class Model:
     """One graph in every form it may be run in; its kernels are made once."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, graph: Module) -> None:
         self.am = Analyses()
-        module = self.am.apply(Canonicalize(), typed(path))
+        module = self.am.apply(Canonicalize(), graph)
         self.forms = variants(module, self.am)
         self.retyped: dict[tuple[int, str], Module] = {}
 
@@ -180,7 +206,7 @@ def timm_runs(data: Path) -> Iterator[Run]:
         if r.device in TARGETS and r.precision in DTYPES:
             yield Run(
                 f"timm__{r.model}__{r.img_size}", r.device, runtime, r.precision, int(r.batch), 0,
-                r.step_time_ms / 1e3, runtime, float(r.gmacs or 0) * 1e9,
+                r.step_time_ms / 1e3, runtime, 0 if pandas.isna(r.gmacs) else r.gmacs * 1e9,
             )  # fmt: skip
 
 
@@ -200,17 +226,44 @@ def whole_runs(data: Path) -> Iterator[Run]:
             )  # fmt: skip
 
 
-SOURCES = {TIMM: timm_runs, WHOLE: whole_runs}
+def help_runs(data: Path) -> Iterator[Run]:
+    """Latencies of networks that can be built, in f32; on processors one image at a time."""
+    import pandas
+
+    frame = pandas.read_parquet(data / f"{HELP}.parquet")
+    for space, name in SPACES.items():
+        chosen = architectures(data, space)
+        mine = frame[(frame["space"] == space) & frame["device"].isin(list(TARGETS))]
+        mine = mine[mine["arch_index"].isin(list(chosen)) & (mine["latency_ms"] > 0)]
+        for r in mine.itertuples():
+            yield Run(
+                f"{name}-{r.arch_index}", str(r.device), "", "fp32", int(r.batch), 0,
+                r.latency_ms / 1e3, "inductor",
+            )  # fmt: skip
 
 
-def checked(path: Path, runs: Iterable[Run], machines: Mapping[str, Machine]) -> list[Bounded]:
+SOURCES = {TIMM: timm_runs, WHOLE: whole_runs, HELP: help_runs}
+
+
+def graph_of(data: Path, name: str) -> Module | None:
+    """The graph of a row: a file, or a network of a search space; None where there is none."""
+    space, _, index = name.rpartition("-")
+    if space in SPACES.values():
+        builder = dataset(space)
+        assert isinstance(builder, SearchSpace)
+        return typed(builder.network(architectures(data, builder.space)[int(index)]))
+    path = graph_folder(data) / f"{name}.onnx.gz"
+    return typed(path) if path.is_file() else None
+
+
+def checked(graph: Module, runs: Iterable[Run], machines: Mapping[str, Machine]) -> list[Bounded]:
     """Bounds of every run of one model.
 
     Raises:
         PerfcError: the graph is not what was measured: the published count of products differs
             by a tenth.
     """
-    model = Model(path)
+    model = Model(graph)
     found: list[Bounded] = []
     for run in runs:
         published = run.published_mac
@@ -221,14 +274,13 @@ def checked(path: Path, runs: Iterable[Run], machines: Mapping[str, Machine]) ->
     return found
 
 
-def selected(folder: Path, runs: Iterable[Run], count: int) -> dict[Path, list[Run]]:
-    """Models that are there and were measured, evenly spread over their names."""
+def selected(runs: Iterable[Run], count: int) -> dict[str, list[Run]]:
+    """Models that were measured, evenly spread over their names."""
     by_graph: dict[str, list[Run]] = {}
     for run in runs:
         by_graph.setdefault(run.graph, []).append(run)
-    paths = {folder / f"{name}.onnx.gz": each for name, each in sorted(by_graph.items())}
-    there = [path for path in paths if path.is_file()]
-    return {path: paths[path] for path in there[:: max(len(there) // count, 1)][:count]}
+    names = sorted(by_graph)
+    return {name: by_graph[name] for name in names[:: max(len(names) // count, 1)][:count]}
 
 
 def main() -> int:
@@ -236,20 +288,24 @@ def main() -> int:
     parser.add_argument("data", type=Path, help="folder of the tables")
     parser.add_argument("--table", nargs="+", choices=SOURCES, default=list(SOURCES))
     parser.add_argument("--count", type=int, default=60, help="models of a table compared")
+    parser.add_argument(
+        "--device", nargs="+", default=[""], help="only of devices whose names begin so"
+    )
     parser.add_argument("--top", type=int, default=10, help="closest rows shown")
     args = parser.parse_args()
     machines = {device: load_machine(target) for device, target in TARGETS.items()}
     is_sound = True
     for table in args.table:
         found: list[Bounded] = []
-        wanted = selected(graph_folder(args.data), SOURCES[table](args.data), args.count)
+        rows = (r for r in SOURCES[table](args.data) if r.device.startswith(tuple(args.device)))
         models = 0
-        for path, runs in wanted.items():
+        for name, runs in selected(rows, args.count).items():
             try:
-                found += checked(path, runs, machines)
-                models += 1
+                if (graph := graph_of(args.data, name)) is not None:
+                    found += checked(graph, runs, machines)
+                    models += 1
             except PerfcError as error:
-                print(f"{path.name}: {error}", file=sys.stderr)
+                print(f"{name}: {error}", file=sys.stderr)
         if not found:
             print(f"{table}: no rows", file=sys.stderr)
             return 2

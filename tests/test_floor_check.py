@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from benchmarks import floor_check as check
+from perfc.api import typed
 from perfc.machine import load_machine
 
 ROOT = Path(__file__).parents[1]
@@ -16,8 +17,8 @@ RUN = check.Run("resnet50", "T4", "tensorrt", "int8", 32, 0, 1.0, "tensorrt")
 
 
 def bounded(run: Any) -> Any:
-    path = ROOT / "examples" / "models" / "resnet50.onnx.gz"
-    (found,) = check.checked(path, [run], {"T4": load_machine("t4")})
+    graph = typed(ROOT / "examples" / "models" / "resnet50.onnx.gz")
+    (found,) = check.checked(graph, [run], {run.device: load_machine(check.TARGETS[run.device])})
     return found
 
 
@@ -43,6 +44,26 @@ def test_a_row_that_is_known_to_be_wrong_is_named_and_forgiven(
 def test_every_precision_of_the_tables_is_one_that_a_user_asks_for(precision: str) -> None:
     found = bounded(replace(RUN, precision=precision))
     assert 0 < found.floor_s <= found.time_s
+
+
+@pytest.mark.parametrize(
+    ("device", "runtime", "precision"),
+    [
+        ("Jetson Nano", "tensorrt", "fp16"),
+        ("Jetson AGX Xavier", "eager", "fp16"),
+        ("Xeon Cascade Lake", "openvino", "fp16"),
+        ("Xeon Gold 6148", "paddle-mkldnn", "fp32"),
+    ],
+)
+def test_boards_and_processors_have_floors_too(device: str, runtime: str, precision: str) -> None:
+    run = replace(RUN, device=device, runtime=runtime, precision=precision)
+    found = bounded(replace(run, table=check.RUNTIMES[runtime]))
+    assert 0 < found.floor_s <= found.time_s
+
+
+def test_devices_of_all_tables_have_their_targets() -> None:
+    for device, target in check.TARGETS.items():
+        assert load_machine(target).name == target, device
 
 
 def test_another_graph_than_was_measured_is_refused() -> None:

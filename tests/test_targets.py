@@ -79,10 +79,47 @@ def test_no_two_targets_share_a_name_or_an_alias() -> None:
         ("Tesla V100-PCIE-32GB", "v100-pcie-32gb"),
         ("Tesla T4", "t4"),
         ("NVIDIA GeForce RTX 4090", "rtx4090"),
+        ("Tesla V100-SXM3-32GB", "v100-sxm3-32gb"),
+        ("Jetson Nano", "jetson-nano"),
+        ("Jetson TX2", "jetson-tx2"),
+        ("Jetson AGX Xavier", "jetson-agx-xavier"),
+        ("Jetson Xavier NX", "jetson-xavier-nx"),
     ],
 )
 def test_the_name_a_driver_reports_finds_its_target(product: str, name: str) -> None:
     assert load_machine(product).name == name
+
+
+@pytest.mark.parametrize(
+    ("typed", "name"),
+    [
+        ("xavier", "jetson-agx-xavier"),
+        ("xavier-nx", "jetson-xavier-nx"),
+        ("tx2", "jetson-tx2"),
+        ("orin", "jetson-agx-orin-64gb"),
+        ("orin-nx", "jetson-orin-nx-16gb"),
+        ("orin-nano", "jetson-orin-nano-8gb"),
+        ("2080ti", "rtx2080ti"),
+        ("1080ti", "gtx1080ti"),
+        ("VegaFE", "vega-frontier-edition"),
+        ("mi25", "mi25"),
+        ("k80", "k80-gpu"),
+        ("gold_6226", "xeon-gold-6226"),
+        ("gold_6240", "xeon-gold-6240"),
+        ("silver_4114", "xeon-silver-4114"),
+        ("silver_4210r", "xeon-silver-4210r"),
+        ("i7-12700h", "core-i7-12700h"),
+        ("i9-10940x", "core-i9-10940x"),
+        ("xeon-sapphire-rapids", "xeon-platinum-8480plus"),
+        ("xeon-platinum-8380", "xeon-platinum-8380"),
+        ("epyc-7763", "epyc-7763"),
+        ("epyc-genoa", "epyc-9654"),
+        ("graviton3", "graviton3"),
+        ("aws-graviton4", "graviton4"),
+    ],
+)
+def test_what_people_type_finds_its_target(typed: str, name: str) -> None:
+    assert load_machine(typed).name == name
 
 
 def test_the_measured_ceilings_of_the_dissertation_stand_beside_the_vendors() -> None:
@@ -145,6 +182,44 @@ def test_the_data_sheet_agrees_with_the_architecture(name: str) -> None:
         ratio = m.facts[f"{key}.flop_per_clock_per_sm"].value * m.sm_count
         ratio *= m.facts["device.clock_boost_hz"].value / peak.nominal.value
         assert 0.985 < ratio < 1.1, (key, ratio)
+
+
+# Cores × vector flop a clock × clock of one core, by hand: Tflop/s in f32.
+CORES = [
+    ("xeon-gold-6148", 20 * 64 * 3.7e-3),
+    ("xeon-gold-5117", 14 * 32 * 2.8e-3),
+    ("epyc-7763", 64 * 32 * 3.5e-3),
+    ("graviton2", 64 * 16 * 2.5e-3),
+    ("graviton3", 64 * 32 * 2.6e-3),
+]
+
+
+@pytest.mark.parametrize(("name", "tflop_per_s"), CORES)
+def test_a_processor_does_at_most_what_all_its_cores_do(name: str, tflop_per_s: float) -> None:
+    assert load_machine(name).peak(Unit.VECTOR, "f32").value == pytest.approx(tflop_per_s * 1e12)
+
+
+def test_tiles_are_faster_than_the_vectors_of_the_same_processor() -> None:
+    m = load_machine("xeon-sapphire-rapids")
+    assert m.peak(Unit.MATRIX, "bf16").value == pytest.approx(56 * 1024 * 3.8e9)
+    assert m.peak(Unit.MATRIX, "i8").value == 2 * m.peak(Unit.MATRIX, "bf16").value
+    assert m.peak(Unit.MATRIX, "f32").value == m.peak(Unit.VECTOR, "f32").value
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_memory_that_states_its_pins_or_channels_gives_what_they_carry(name: str) -> None:
+    """``256 bit at 4266 Mbit/s a pin``, ``6 channels of 2933 MT/s``: width × rate."""
+    facts = load_machine(name).facts
+    for key in ("bandwidth_bytes_per_s", "pin_bandwidth_bytes_per_s"):
+        if (rate := facts.get(f"memory.device.{key}")) is None:
+            continue
+        if pins := re.match(r"([\d.]+) bit at ([\d.]+) (M|G)bit/s", rate.note):
+            carried = float(pins[1]) * float(pins[2]) * {"M": 1e6, "G": 1e9}[pins[3]] / 8
+        elif channels := re.match(r"(\d+) channels of (?:DDR5 at )?(\d+) MT/s", rate.note):
+            carried = float(channels[1]) * float(channels[2]) * 8e6
+        else:
+            continue
+        assert rate.value == pytest.approx(carried, rel=0.01), key
 
 
 def test_rates_are_dense_and_of_the_right_card() -> None:

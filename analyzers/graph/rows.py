@@ -85,12 +85,14 @@ class Measurements:
         graphs: by name; may hold graphs that no row has.
         rows: in a fixed order.
         digest: of what the rows and graphs were made from.
+        left_out: what rows of the tables are not among them, and why; a line each.
     """
 
     dataset: str
     graphs: Mapping[str, ModelGraph]
     rows: tuple[GraphRow, ...]
     digest: str = ""
+    left_out: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.rows)

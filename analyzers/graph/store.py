@@ -136,13 +136,14 @@ def parse_rows(text: str) -> list[GraphRow]:
     try:
         for line in text.splitlines():
             graph, architecture, how, target, batch, *numbers = json.loads(line)
-            precision, channels_last, compiled, version, training = how
+            precision, channels_last, compiled, version, training, *engine = how
             setting = Setting(
                 Precision(precision),
                 bool(channels_last),
                 bool(compiled),
                 (int(version[0]), int(version[1])),
                 bool(training),
+                *map(str, engine),
             )
             row = GraphRow(graph, architecture, setting, target, int(batch), *map(float, numbers))
             found.append(row)

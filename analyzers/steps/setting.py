@@ -92,7 +92,7 @@ class Mode(Enum):
 
 @record
 class Setting:
-    """One way of running a model in PyTorch.
+    """One way of running a model, in PyTorch where nothing else is said.
 
     Args:
         precision: of tensors and products.
@@ -100,6 +100,7 @@ class Setting:
         compiled: ``torch.compile`` with its default backend.
         version: of the framework, major and minor.
         training: a whole step, forward, backward and optimiser.
+        engine: table of fusions of another framework than PyTorch, as ``ort``; empty for PyTorch.
     """
 
     precision: Precision = Precision.AMP_F16
@@ -107,6 +108,7 @@ class Setting:
     compiled: bool = False
     version: tuple[int, int] = (2, 9)
     training: bool = False
+    engine: str = ""
 
     @classmethod
     def of(cls, deployment: Deployment, own: str = "") -> Setting:
@@ -142,6 +144,8 @@ class Setting:
     @property
     def runtime(self) -> str:
         """The fusion table of such steps, whose kernels may be others in old versions."""
+        if self.engine:
+            return self.engine
         return of_steps(Steps.COMPILED if self.compiled else Steps.EAGER, self.version).name
 
     @property
@@ -156,4 +160,4 @@ class Setting:
     @property
     def framework(self) -> str:
         """Name and version."""
-        return f"torch {self.version[0]}.{self.version[1]}"
+        return f"{self.engine or 'torch'} {self.version[0]}.{self.version[1]}"

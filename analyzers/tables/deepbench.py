@@ -29,7 +29,8 @@ TARGETS: Mapping[str, str] = {
     "TitanXp": "titan-xp",
     "V100": "v100-sxm2-16gb",
 }
-"""AMD's sheets are of MIOpen before 2018 and left out."""
+OLD_TARGETS: Mapping[str, str] = {"MI25": "mi25", "VegaFE": "vega-frontier-edition"}
+"""AMD's sheets are of MIOpen before 2018: nothing is learned from them, but floors hold."""
 DTYPES: Mapping[str, str] = {
     "Float": "f32",
     "16 bit inputs, 16 bit multiplication, 32 bit addition": "f16",
@@ -49,13 +50,22 @@ class DeepBench(Source):
 
     def rows(self, folder: Path) -> Iterator[Rows]:
         """Blocks by operator, device and precision."""
+        return self.blocks(folder, TARGETS)
+
+    def blocks(self, folder: Path, targets: Mapping[str, str]) -> Iterator[Rows]:
+        """The same of chosen devices.
+
+        Args:
+            folder: of the table.
+            targets: by device as the sheets name it.
+        """
         frame = read_parquet(folder / self.files[0])
         frame = frame[frame["forward_latency_us"] > 0]
-        yield from products(frame[frame["op"] == "gemm"])
+        yield from products(frame[frame["op"] == "gemm"], targets)
         frame = frame[frame["op"] == "conv"]
         keys = ["device", "precision"]
         for (device, precision), block in frame.groupby(keys, observed=True, sort=True):
-            target, dtype = TARGETS.get(str(device)), DTYPES.get(str(precision))
+            target, dtype = targets.get(str(device)), DTYPES.get(str(precision))
             if target is None or dtype is None:
                 continue
             c = {
@@ -86,14 +96,14 @@ class DeepBench(Source):
             )
 
 
-def products(frame: pd.DataFrame) -> Iterator[Rows]:
+def products(frame: pd.DataFrame, targets: Mapping[str, str]) -> Iterator[Rows]:
     """Blocks of products by device and precision; half precision on matrix units alone.
 
     The sheets count by columns: their first operand is the weight here, their ``n`` the rows.
     """
     keys = ["device", "precision"]
     for (device, precision), block in frame.groupby(keys, observed=True, sort=True):
-        target, dtype = TARGETS.get(str(device)), DTYPES.get(str(precision))
+        target, dtype = targets.get(str(device)), DTYPES.get(str(precision))
         if target is None or dtype not in ("f32", "f16"):
             continue
         extents = {"m": "n", "n": "m", "k": "k"}

@@ -1,4 +1,4 @@
-"""``perfc adapt``: correct predictions for a new machine by a few measured kernels.
+"""``perfc adapt``: correct predictions for a new machine by a few measured kernels or runs.
 
 Group: predictors.
 """
@@ -6,6 +6,7 @@ Group: predictors.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -15,6 +16,9 @@ from . import _names
 from ._examples import examples
 from ._names import Names
 from ._output import output_format
+
+if TYPE_CHECKING:
+    from perfc.analyzers.graph.rows import Measurements
 
 
 @click.command(
@@ -35,11 +39,12 @@ from ._output import output_format
     "rows",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="ROWS",
-    help="Measured kernels, 50 are plenty; without, the rates that calibrate measured.",
+    help="Measured kernels, 50 are plenty, or whole runs, 32 are; without, the rates that "
+    "calibrate measured.",
 )
 @click.option(
     "--graphs", type=click.Path(path_type=Path, file_okay=False, exists=True),
-    help="Measured whole models instead: folder of the data sets, as `perfc data build` writes it.",
+    help="Whole runs of a data set instead: folder of the sets, as `perfc data build` writes it.",
 )  # fmt: skip
 @click.option("--dataset", default="mine", show_default=True, help="Of the whole models.")
 @click.option(
@@ -48,7 +53,7 @@ from ._output import output_format
 )  # fmt: skip
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path),
-    help="The target file to write, by default TARGET where that is a file; with --graphs the "
+    help="The target file to write, by default TARGET where that is a file; of whole runs the "
     "folder of the adapted weights.",
 )  # fmt: skip
 def command(
@@ -57,18 +62,34 @@ def command(
 ) -> None:  # fmt: skip
     """Adapt predictors to a machine that nobody measured before.
 
-    ROWS is what `perfc measure --target TARGET --append` writes, or a .csv or .parquet table with
-    the columns class, dtype, time_s and the parameters of the class, but not for processors. The
-    corrections stand in the target file, for whoever predicts such kernels there; the learning
-    curve says whether more are worth measuring.
+    ROWS is what `perfc measure --target TARGET --append` writes, of kernels or of whole runs. Of
+    kernels a .csv or .parquet table with the columns class, dtype, time_s and the parameters of the
+    class will do, but not for processors. The corrections stand in the target file, for whoever
+    predicts such kernels there; the learning curve says whether more are worth measuring.
 
-    With --graphs the predictor of whole models learns from its runs on TARGET; 32 are plenty.
+    Of whole runs a table with the columns model and time_s will do; batch, dims, runtime, version,
+    precision and target are read where they are there. Models lie as NAME.onnx.gz in models/ beside
+    it. The predictor of whole models learns from the runs on TARGET, as it does with --graphs.
     `perfc predict --weights` and `perfc analyze --predictor` take the card that is written.
     """
+    from perfc.adapt_runs import is_runs, measured_runs
+
     if graphs is not None:
+        from perfc.analyzers.graph.datasets import load
+
         if rows is not None:
             raise click.UsageError("give --from or --graphs, not both")
-        whole_models(target, graphs, dataset, predictor, output or Path("weights"))
+        whole_models(target, load(graphs, dataset), predictor, output or Path("weights"))
+        return
+    if rows is not None and is_runs(rows):
+        if output is not None and output.suffix == ".toml":
+            raise click.UsageError("whole runs move weights: --output is their folder")
+        found = measured_runs(rows, target)
+        for line in found.left_out:
+            say(f"left out {line}", is_error=True)
+        whole_models(target, found, predictor, output or Path("weights"))
+        if found.left_out:
+            click.get_current_context().exit(1)
         return
     from perfc.adapt import adapt_target
     from perfc.report.units import plural
@@ -115,17 +136,16 @@ def answered_by_steps(target: str) -> str:
     return ", ".join(known)
 
 
-def whole_models(target: str, graphs: Path, dataset: str, predictor: str, output: Path) -> None:
+def whole_models(target: str, runs: Measurements, predictor: str, output: Path) -> None:
     """Adapt weights of whole models, and say what more rows would bring."""
-    from perfc.analyzers.graph.datasets import load
     from perfc.analyzers.graph.weights import save
     from perfc.analyzers.whole_runs.adapted import adapted
     from perfc.analyzers.whole_runs.shipped import known_name, named
     from perfc.report.units import plural
 
     name = known_name(target)
-    done = adapted(named(predictor), load(graphs, dataset), name)
+    done = adapted(named(predictor), runs, name)
     for count, error in done.curve:
-        runs = plural(count, "run")
-        say(f"{runs:>12} measured: {error:6.1%} error of the others")
+        known = plural(count, "run")
+        say(f"{known:>12} measured: {error:6.1%} error of the others")
     say(f"written: {save(done.predictor, done.card, output)}")

@@ -6,7 +6,7 @@ import csv
 import gzip
 import io
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TypeVar, cast
 
@@ -110,7 +110,8 @@ def read(path: Path, kind: type[R]) -> list[R]:
         raise ParseError(f"cannot be read: {error}", where=str(path)) from None
     rows: list[R] = []
     for n, record in enumerate(found):
-        missing = [f.name for f in columns if record.get(f.name) is None]
+        stated = [f for f in columns if record.get(f.name) is not None]
+        missing = [f.name for f in columns if f not in stated and f.default is MISSING]
         if missing:
             raise ParseError(
                 f"no column {missing[0]}",
@@ -118,7 +119,7 @@ def read(path: Path, kind: type[R]) -> list[R]:
                 hint=f"{kind.__name__} has {len(columns)}",
             )
         try:
-            values = {f.name: _typed(record[f.name], str(f.type)) for f in columns}
+            values = {f.name: _typed(record[f.name], str(f.type)) for f in stated}
         except ValueError as error:
             raise ParseError(str(error), where=f"{path}:{n + 2}") from None
         if values["schema"] != SCHEMA:

@@ -146,6 +146,8 @@ class ModelRow:
         weight_bytes: stored tensors.
         activation_bytes: highest sum of live activations.
         date: of the measurement.
+        table: fusion table that stands for the run, ``eager`` or ``inductor``.
+        precision: of tensors and products, ``f16`` or ``amp-f16``; empty for the model's own.
     """
 
     schema: int
@@ -177,6 +179,8 @@ class ModelRow:
     weight_bytes: float
     activation_bytes: int
     date: str
+    table: str = ""
+    precision: str = ""
 
 
 def model_name(path: str) -> str:
@@ -289,6 +293,7 @@ def model_row(m: Measurement, date: str) -> ModelRow:
         write_bytes=sum(b.launches * b.counts.write_bytes for b in kernels),
         weight_bytes=evaluate(report.cost.weight_bytes, env),
         activation_bytes=report.liveness.peak(env)[0], date=date,
+        table=report.deployment.table.name, precision=report.deployment.dtype,
     )  # fmt: skip
 
 

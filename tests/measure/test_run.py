@@ -146,7 +146,22 @@ def test_command_prints_and_appends_rows(residual: str, tmp_path: Path) -> None:
     assert invoke(*args).output.startswith("perfc: measured ")
     both = records(rows)
     assert len(both) == 2 * len(first) > 0
-    assert len(records(tmp_path / "rows-models.csv.gz")) == 2
+    runs = records(tmp_path / "rows-models.csv.gz")
+    assert [(r["table"], r["precision"]) for r in runs] == 2 * [("ort-cpu-blocked", "")]
+
+
+def test_runs_of_an_earlier_table_are_added_to(residual: str, tmp_path: Path) -> None:
+    rows = tmp_path / "rows.csv"
+    invoke(residual, *SHORT, "--append", str(rows))
+    models = tmp_path / "rows-models.csv"
+    lines = models.read_text().splitlines()
+    models.write_text("".join(line.rpartition(",")[0].rpartition(",")[0] + "\n" for line in lines))
+    assert models.read_text().splitlines()[0].endswith(",date")
+    invoke(residual, *SHORT, "--append", str(rows))
+    head, earlier, later = models.read_text().splitlines()
+    assert head.endswith(",date,table,precision")
+    assert earlier.endswith(",,")
+    assert later.endswith(",ort-cpu-blocked,")
 
 
 SHORT = ("--threads", "1", "--repeat", "3", "--min-time", "0")

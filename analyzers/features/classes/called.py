@@ -21,7 +21,9 @@ class Called(KernelClass):
     """A kernel and the eager call that launches it, which overlap a little."""
 
     eager_s: ClassVar[float]
-    """Of one eager call on the hosts that were measured."""
+    """Of one eager call on the hosts of NVIDIA's cards that were measured."""
+    is_own: ClassVar[bool] = False
+    """Whether the framework's own kernels do it, and no library's."""
     categories: ClassVar[tuple[str, ...]] = reach.CATEGORIES
 
     @abstractmethod
@@ -36,5 +38,5 @@ class Called(KernelClass):
 
     def scale_s(self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol) -> Array:
         """The body at rates that kernels reach, and the call."""
-        call = reach.call_s(protocol, sheet, self.eager_s)
+        call = reach.call_s(protocol, sheet, self.eager_s, is_own=self.is_own)
         return reach.joined_s(call, self.body_s(rows, dtype, sheet))

@@ -29,6 +29,8 @@ class Elementwise(Called):
     optional: ClassVar[Mapping[str, float]] = {
         "alu": 0, "sfu": 0, "operands": 1, "tensor_operands": 1,
     }  # fmt: skip
+    is_own: ClassVar[bool] = True
+    increasing: ClassVar[tuple[str, ...]] = ("special_share",)
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
         """As counted in the IR."""

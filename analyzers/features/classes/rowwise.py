@@ -35,6 +35,8 @@ class Rowwise(Called):
     """``rows`` of ``cols`` elements, each row worked on by one block."""
 
     parameters: ClassVar[tuple[str, ...]] = ("rows", "cols")
+    is_own: ClassVar[bool] = True
+    increasing: ClassVar[tuple[str, ...]] = ("log_flop",)
 
     @abstractmethod
     def threads(self, rows: Columns) -> Array:

@@ -74,8 +74,12 @@ class GraphDataset(ABC):
         Args:
             folder: of the tables.
             output: of the data sets.
-            say: is told how far it is, and what is left out.
+            say: is told how far it is.
             only: graphs; all by default.
+
+        Returns:
+            What was written, with what had to be left out: rows without a graph, or on a machine
+            or in a precision that nobody knows.
 
         Raises:
             DataError: as `rows`.
@@ -85,18 +89,17 @@ class GraphDataset(ABC):
         for row in self.rows(folder):
             wanted.setdefault(row.graph, []).append(row)
         graphs: dict[str, ModelGraph] = {}
-        left_out: Counter[str] = Counter()
+        left_out: Counter[tuple[str, str]] = Counter(self.unknown(folder))
         rows: list[GraphRow] = []
         names = [n for n in sorted(wanted) if not only or n in only]
         for count, name in enumerate(names):
             graph = self._graph(name, wanted[name], folder, place, left_out)
             if graph is not None:
+                known = [r for r in wanted[name] if has_target(r, left_out)]
                 graphs[name] = graph
-                rows += with_floors(graph, wanted[name])
+                rows += with_floors(graph, known)
             if count % 100 == 99:
                 say(f"{self.name}: {count + 1} of {len(names)} graphs")
-        for reason, times in left_out.most_common():
-            say(f"{self.name}: left out {times}: {reason}")
         digests = self.digests(folder)
         text = rows_text(rows)
         card = {
@@ -109,7 +112,12 @@ class GraphDataset(ABC):
         }
         write_file(place / ROWS, text.encode())
         write_file(place / CARD, (json.dumps(card, indent=2) + "\n").encode())
-        return Measurements(self.name, graphs, tuple(rows), card_digest(card))
+        told = tuple(f"{n:,} on {m}: {why}" for (m, why), n in left_out.most_common())
+        return Measurements(self.name, graphs, tuple(rows), card_digest(card), told)
+
+    def unknown(self, folder: Path) -> Mapping[tuple[str, str], int]:
+        """Rows of the tables that are none of `rows`: how many, by machine and reason."""
+        return {}
 
     def _graph(
         self,
@@ -117,7 +125,7 @@ class GraphDataset(ABC):
         rows: Sequence[GraphRow],
         folder: Path,
         place: Path,
-        left_out: Counter[str],
+        left_out: Counter[tuple[str, str]],
     ) -> ModelGraph | None:
         path = graph_path(place, name)
         graph = load_graph(path, name)
@@ -125,11 +133,11 @@ class GraphDataset(ABC):
             return graph
         try:
             graph = self.encode(name, {row.setting for row in rows}, folder)
+            why = "" if graph is not None else f"no graph of {name}"
         except PerfcError as error:
-            left_out[str(error)] += 1
-            return None
+            graph, why = None, str(error)
         if graph is None:
-            left_out["no graph"] += 1
+            left_out.update((row.target, why) for row in rows)
             return None
         save_graph(graph, path)
         return graph
@@ -144,6 +152,16 @@ def graph_path(place: Path, name: str) -> Path:
     plain = bool(re.fullmatch(r"[\w.-]{1,120}", name)) and not name.startswith(".")
     stem = name if plain else hashlib.sha256(name.encode()).hexdigest()[:24]
     return place / GRAPHS / f"{stem}.npz"
+
+
+def has_target(row: GraphRow, left_out: Counter[tuple[str, str]]) -> bool:
+    """Whether the machine of a row is known; counts the row where it is not."""
+    try:
+        sheet(row.target)
+    except PerfcError as error:
+        left_out[row.target, str(error)] += 1
+        return False
+    return True
 
 
 def with_floors(graph: ModelGraph, rows: Sequence[GraphRow]) -> list[GraphRow]:

@@ -1,0 +1,105 @@
+"""Floors against measured times of kernels: none may be above.
+
+    python benchmarks/floor_kernels.py DATA [--table SOURCE ...] [--top 5]
+
+DATA is the folder of the tables; a SOURCE is a file of `analyzers/tables`. A row is one kernel by
+its extents, element type, machine and framework; its floor is the one that predictions are held to.
+Of DeepBench the sheets of old AMD cards count too, of which nothing is learned. Prints the rows by
+source and those that come closest, and exits with 1 if a floor is above a measured time.
+
+Needs pandas and pyarrow.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from perfc.analyzers.features.rows import DataError, Rows
+from perfc.analyzers.features.sheet import Sheet
+from perfc.analyzers.features.table import class_of, complete
+from perfc.analyzers.tables import deepbench, sources
+from perfc.machine import load_machine
+
+
+@dataclass(frozen=True, order=True)
+class Closest:
+    """The kernel of one block that comes closest to its floor.
+
+    Args:
+        share: floor over measured time; above 1 is a violation.
+        kernel: class, type and extents.
+        target: machine.
+        time_s: measured.
+        rows: of the block.
+        above: how many of them are faster than their floor.
+    """
+
+    share: float
+    kernel: str
+    target: str
+    time_s: float
+    rows: int
+    above: int
+
+    def __str__(self) -> str:
+        return f"{self.share:6.3f}  {self.time_s * 1e6:10.1f} µs  {self.target}: {self.kernel}"
+
+
+def closest(block: Rows) -> Closest:
+    """Compare every row of a block with its floor."""
+    kind = class_of(block.class_name)
+    columns = complete(kind, block.columns)
+    shares = kind.floor_s(columns, block.dtype, Sheet(load_machine(block.target))) / block.time_s
+    at = int(np.argmax(shares))
+    extents = " ".join(f"{n}={v[at]:g}" for n, v in columns.items() if n in kind.parameters)
+    return Closest(
+        float(shares[at]),
+        f"{kind.name} {block.dtype} {extents}",
+        block.target,
+        float(block.time_s[at]),
+        len(block),
+        int((shares > 1).sum()),
+    )
+
+
+def blocks(data: Path, name: str) -> Iterator[Rows]:
+    """Rows of a source."""
+    source = sources()[name]
+    if isinstance(source, deepbench.DeepBench):
+        return source.blocks(data, {**deepbench.TARGETS, **deepbench.OLD_TARGETS})
+    return source.rows(data)
+
+
+def report(name: str, found: Iterable[Closest], top: int) -> bool:
+    """Print what came of one source; False if a floor is above a measured time."""
+    ordered = sorted(found, reverse=True)
+    rows, above = sum(c.rows for c in ordered), sum(c.above for c in ordered)
+    print(f"{name}: {rows:,} rows, {above:,} faster than their floor")
+    for one in ordered[:top]:
+        print(f"  {one}")
+    return not above
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("data", type=Path, help="folder of the tables")
+    parser.add_argument("--table", nargs="+", choices=sources(), default=list(sources()))
+    parser.add_argument("--top", type=int, default=5, help="closest rows shown of each source")
+    args = parser.parse_args()
+    is_sound = True
+    for name in args.table:
+        try:
+            is_sound &= report(name, map(closest, blocks(args.data, name)), args.top)
+        except DataError as error:
+            print(f"{name}: {error}", file=sys.stderr)
+    return 0 if is_sound else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
