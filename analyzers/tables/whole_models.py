@@ -43,9 +43,12 @@ MACHINES: Mapping[str, str] = {
     "Xavier": "jetson-agx-xavier",
     "Xavier NX": "jetson-xavier-nx",
 }
-LARGER: Mapping[str, str] = {"A100": "a100-sxm4-80gb", "V100": "v100-sxm2-32gb"}
-"""The same with more memory, where the device's name says so."""
-LARGER_NAME = re.compile(r"80\s?GB|32\s?GB")
+VARIANTS: Mapping[tuple[str, str], str] = {
+    ("A100", "80GB"): "a100-sxm4-80gb",
+    ("V100", "32GB"): "v100-sxm2-32gb",
+    ("Nano", "2GB"): "jetson-nano-2gb",
+}
+"""The same with another memory, where the device's name says so."""
 VERSION = re.compile(r"(?:TensorRT )?(\d{1,3})\.(\d{1,3})")
 ODD_GRAPHS = frozenset({"pd__Fix_ResNeXt101_32x48d_wsl__320.onnx.gz"})
 """Rows faster than the machine's peak rate allows."""
@@ -103,8 +106,11 @@ def whole_models(folder: Path) -> Iterator[WholeModel]:
 
 def machine(device: str, gpu: str) -> str:
     """The target of a device; "" where there is none."""
-    known = LARGER if LARGER_NAME.search(device) else MACHINES
-    return known.get(gpu, MACHINES.get(gpu, ""))
+    stated = device.replace(" ", "")
+    for (chip, size), name in VARIANTS.items():
+        if gpu == chip and size in stated:
+            return name
+    return MACHINES.get(gpu, "")
 
 
 def known_runtime(name: str) -> Runtime | None:
