@@ -116,6 +116,14 @@ def meant(
     return [_taken(kind, columns, one, np.concatenate(own)) for one, own in rows.items()]
 
 
+def known_framework(
+    card: Card, dtype: str, sheet: Sheet, protocol: Protocol, framework: str
+) -> str:
+    """The framework that is asked for, where its kernels were measured on such a machine; else ""."""
+    there = {one.framework for one in _near(card, dtype, sheet, protocol)}
+    return framework if framework in there else ""
+
+
 def _taken(kind: KernelClass, columns: Columns, one: Choice, rows: NDArray[np.intp]) -> Meant:
     """The rows that may mean a framework's choices, with these choices."""
     framework, choices = one

@@ -77,6 +77,11 @@ _FIELDS: Mapping[str, tuple[tuple[str, ...], dict[str, Any]]] = {
         "type": Names(_names.runtimes), "metavar": "NAME",
         "words": "Whose kernels run: {names}; {default}.",
     }),
+    "framework": (("--framework",), {
+        "type": Names(_names.serving), "metavar": "NAME",
+        "words": "Whose kernels of attention and quantised products run: {names}; by default what "
+        "the runtime implies, else any that were measured.",
+    }),
     "runtime_version": (("--runtime-version",), {
         "metavar": "VERSION",
         "words": "Of the runtime's framework, e.g. 2.9; by default the newest that was measured.",
@@ -96,6 +101,11 @@ _FIELDS: Mapping[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     "mode": (("--mode",), {
         "type": Names(_names.modes), "metavar": "NAME",
         "words": "What a run is: {names} (a whole step); {default}.",
+    }),
+    "host_launch": (("--host-launch",), {
+        "metavar": "TIME",
+        "words": "What the host takes to launch one kernel, e.g. 30us; by default what the target "
+        "states, else what such hosts were seen to take.",
     }),
 }  # fmt: skip
 """Fields of a deployment beside its extents: flags, and what `click.option` takes."""
@@ -180,12 +190,14 @@ class DeploymentOptions:
 
     target: str | None
     runtime: str | None
+    framework: str | None
     runtime_version: str | None
     dtype: str | None
     tf32: bool | None
     layout: str | None
     streams: str | None
     mode: str | None
+    host_launch: str | None
     batch: str | None
     seq: str | None
     dims: tuple[str, ...]
