@@ -1,4 +1,4 @@
-"""What a framework's host takes to launch a kernel: a small network of PyTorch, operator by operator.
+"""What a framework's host takes to launch a kernel: a small network, operator by operator.
 
 Its kernels are so short that the device always waits for its host. Modules, their hooks and the
 dispatcher are part of a launch, as they are in a model; the driver's share alone is `launch.eager`.

@@ -119,7 +119,7 @@ def meant(
 def known_framework(
     card: Card, dtype: str, sheet: Sheet, protocol: Protocol, framework: str
 ) -> str:
-    """The framework that is asked for, where its kernels were measured on such a machine; else ""."""
+    """The framework asked for, where its kernels were measured on such a machine; else ""."""
     there = {one.framework for one in _near(card, dtype, sheet, protocol)}
     return framework if framework in there else ""
 

@@ -197,9 +197,7 @@ def predicted(
     floor_s = np.array([k.floor_s / k.launches if k.launches else 0.0 for k in each])
     timed = predictor.timed_as(card, protocol)
     whose = known_framework(card, dtype, sheet, timed, framework)
-    found = predictor.predict_with(
-        weights, columns, dtype, sheet, protocol, whose, floor_s=floor_s
-    )
+    found = predictor.predict_with(weights, columns, dtype, sheet, protocol, whose, floor_s=floor_s)
     is_own = predictor.is_measured(card, dtype, sheet)
     estimates: list[Estimate] = []
     for at, bound in enumerate(each):

@@ -29,7 +29,7 @@ H200 and B200 (9.0 and 10.0, 4 nm, with their power). L4 (8.9) was reported with
 PRO 6000 reach what is stated at a share of their rate of 0.94: their limits are no lower.
 """
 NARROWER: Mapping[int, float] = {16: 1.0, 8: 1.75, 4: 2.6}
-"""Products a joule over those of 16 bits, by bits of the factors; B200, the least of three boards."""
+"""Products a joule over those of 16 bits, by bits of the factors; B200, least of three boards."""
 TF32 = 0.5
 """The same of TF32, whose factors take twice the bits; assumed."""
 

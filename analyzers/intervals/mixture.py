@@ -102,8 +102,8 @@ class Mixture:
     def least_error(self) -> Array:
         """The time of each row whose expected relative error is least, as a logarithm.
 
-        That is the median of the times, each counting by its reciprocal: the mean of ``|p / t - 1|``
-        is the mean of ``|p - t|`` where ``t`` has the weight ``1 / t``.
+        That is the median of the times, each counting by its reciprocal: the mean of
+        ``|p / t - 1|`` is the mean of ``|p - t|`` where ``t`` has the weight ``1 / t``.
         """
         count = self.middle.shape[1]
         parts = [self._least_error(slice(i, i + AT_ONCE)) for i in range(0, count, AT_ONCE)]

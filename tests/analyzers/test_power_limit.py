@@ -28,9 +28,7 @@ def sheet(name: str) -> Sheet:
         ("rtx-a6000", "tf32", 0.5 * 0.415e12 * 300),
     ],
 )
-def test_a_board_at_its_limit_multiplies_so_much(
-    target: str, dtype: str, expected: float
-) -> None:
+def test_a_board_at_its_limit_multiplies_so_much(target: str, dtype: str, expected: float) -> None:
     assert flop_per_s(dtype, sheet(target)) == pytest.approx(expected, rel=0.01)
 
 

@@ -24,12 +24,14 @@ COMMANDS = (
     "measure", "reduce",
 )  # fmt: skip
 OPTIONS = {
-    "--target", "--runtime", "--framework", "--runtime-version", "--dtype", "--tf32", "--layout", "--streams",
-    "--mode", "--host-launch", "--batch", "--seq", "--dim", "--value", "--config", "--isolated",
+    "--target", "--runtime", "--framework", "--runtime-version", "--dtype", "--tf32", "--layout",
+    "--streams", "--mode", "--host-launch", "--batch", "--seq", "--dim", "--value", "--config",
+    "--isolated",
 }  # fmt: skip
 ONE_WAY = {
-    "target": "rtx4090", "runtime": "inductor", "framework": "vllm", "runtime_version": "2.4", "dtype": "amp-bf16",
-    "tf32": False, "layout": "channels-last", "streams": 1, "mode": "inference",
+    "target": "rtx4090", "runtime": "inductor", "framework": "vllm", "runtime_version": "2.4",
+    "dtype": "amp-bf16", "tf32": False, "layout": "channels-last", "streams": 1,
+    "mode": "inference",
     "host_launch": "30us",
 }  # fmt: skip
 
@@ -199,7 +201,7 @@ def test_one_field_has_one_name_at_a_time(capsys: pytest.CaptureFixture[str]) ->
         ("analyze", ["--runtime", "eagr"], "--runtime: no runtime 'eagr' (did you mean eager?"),
         ("analyze", ["--layout", "channels-last"], "--layout: ort does not run channels-last"),
         ("lint", ["--layout", "nhwc"], "--layout: no 'nhwc' (there are channels-first"),
-        ("analyze", ["--framework", "vlm"], "--framework: no 'vlm' (there are trtllm, vllm, sglang"),
+        ("analyze", ["--framework", "vlm"], "--framework: no 'vlm' (there are trtllm, vllm"),
         ("measure", ["--framework", "vllm"], "--framework: a model is measured as it is stored"),
         ("explain", ["--streams", "0"], "--streams: no number of streams: '0' (1 to 128)"),
         ("diff", ["--to-runtime", "x"], "--to-runtime: no runtime 'x'"),
