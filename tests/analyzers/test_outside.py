@@ -220,7 +220,7 @@ def test_distance_is_one_for_a_factor_of_two_in_every_number(tmp_path: Path) -> 
     assert nearest((0.0,), [(3.0,), (-2.0,)]) == 2
     assert nearest((0.0,), []) == float("inf")
     sheet = Sheet(toy(tmp_path))
-    # 100 Tflop/s of f16, 10 of f32, 1 TB/s, 1 MB, 10 multiprocessors, 1 GHz, no power stated, nobody's
+    # 100 Tflop/s of f16, 10 of f32, 1 TB/s, 1 MB, 10 multiprocessors, 1 GHz, usual power, nobody's
     expected = (1e14, 1e13, 1e12, 1e6, 10.0, 1e9, 250.0)
     assert coordinates(sheet, "f16") == pytest.approx((*np.log2(expected), 16.0))
     assert vendor(Sheet(load_machine("a100"))) == VENDORS["NVIDIA"] == 0
