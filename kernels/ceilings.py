@@ -223,6 +223,7 @@ def _keys(samples: Samples) -> Iterator[tuple[str, str, Scope, str]]:
     yield "device.clock_sustained_hz", "clock", Scope.ONE, ""
     yield "device.launch_overhead_s", "launch.eager", Scope.ALL, ""
     yield "device.launch_graph_s", "launch.graph", Scope.ALL, ""
+    yield "device.host_launch_s", "launch.framework", Scope.ALL, "operators of a small network"
 
 
 def _rates(samples: Samples) -> Iterator[Ceiling]:

@@ -169,6 +169,8 @@ class Cpu:
                 return f"no instruction for {what}"
             case "special" if not hasattr(self.lib, f"special_{what}"):
                 return "a processor computes it from the others"
+            case "launch" if what == "framework":
+                return "a processor waits for no host"
             case "launch" if what in ("eager", "wake") and len(self.cpus) < 2:
                 return "one thread needs no pool"
             case "link":

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from perfc.errors import MissingExtraError, TargetError
 from perfc.extras import install
 
-from . import compiled, cuda_answers, cuda_runs, reference
+from . import compiled, cuda_answers, cuda_runs, framework_runs, reference
 from .backend import Device, Load, MeasurementError
 from .cublaslt import KINDS, WORKSPACE_BYTES, Multiplier, find_library
 from .nvml import Nvml
@@ -104,6 +104,8 @@ class Cuda:
                 return "the device computes it from the others"
             case "launch" if what == "wake":
                 return "a device has no threads that sleep"
+            case "launch" if what == "framework":
+                return framework_runs.lacking("cuda")
             case "matrix":
                 return self._lacks(what)
         return ""
@@ -174,6 +176,8 @@ class Cuda:
                 return cuda_runs.ClockRun(self)
             case Quantity.LAUNCH if what == "graph":
                 return cuda_runs.GraphRun(self)
+            case Quantity.LAUNCH if what == "framework":
+                return framework_runs.FrameworkRun(f"cuda:{self.cuda_device.id}")
             case Quantity.LAUNCH:
                 return cuda_runs.EagerRun(self)
             case Quantity.LINK:

@@ -43,7 +43,7 @@ RATES: dict[str, float] = {
     "link.d2h-pageable": 9e9,
 }
 """Work a second of the whole device."""
-TIMES = {"launch.eager": 4e-6, "launch.graph": 1.2e-6}
+TIMES = {"launch.eager": 4e-6, "launch.graph": 1.2e-6, "launch.framework": 30e-6}
 
 
 @record

@@ -245,9 +245,10 @@ MATRIX_TYPES = ("f64", "f32", "tf32", "f16", "bf16", "f8e4m3", "i8")
 VECTOR_TYPES = ("f64", "f32", "f16", "bf16", "i32")
 STREAMS = ("read", "copy", "write", "triad")
 SPECIAL_FUNCTIONS = ("exp", "exp2", "rsqrt", "sqrt", "reciprocal")
-LAUNCHES = ("eager", "graph", "wake")
+LAUNCHES = ("eager", "graph", "wake", "framework")
 """``eager`` hands work to what waits for it (a stream; threads that spin), ``graph`` repeats
-recorded work (on a processor: a call through a pointer), ``wake`` rouses threads that sleep."""
+recorded work (on a processor: a call through a pointer), ``wake`` rouses threads that sleep,
+``framework`` is an operator of PyTorch from its module to the device."""
 
 PROBES: dict[str, Probe] = {
     p.id: p

@@ -163,7 +163,10 @@ class Report(Presentation):
         from perfc.analyzers.steps.kernels import Autocasting
 
         autocast = Autocasting.of(self.source, self.dtype)
-        return Execution(self.roofline, self.kernels, self.module, self.tf32, autocast)
+        return Execution(
+            self.roofline, self.kernels, self.module, self.tf32, autocast,
+            host_launch_s=self.deployment.host_launch, framework=self.deployment.serving.value,
+        )  # fmt: skip
 
     @cached_property
     def prediction(self) -> PredictionTable:
@@ -203,7 +206,8 @@ def analyze(
         instruments: watch the passes run.
         deployment: how the model is run, as one value.
         keywords: the fields of a ``Deployment``, over those of ``deployment``: ``runtime``,
-            ``runtime_version``, ``dtype``, ``tf32``, ``layout``, ``streams``, ``mode``, ``dims``.
+            ``framework``, ``runtime_version``, ``dtype``, ``tf32``, ``layout``, ``streams``,
+            ``mode``, ``host_launch``, ``dims``.
             ``batch`` and ``seq`` are short for ``dims={"batch": …}`` and ``dims={"seq": …}``.
 
     Raises:

@@ -10,6 +10,7 @@ from operator import index
 from typing import Any, TypedDict
 
 from perfc.choice import member
+from perfc.durations import seconds_of
 from perfc.errors import ParseError, PassError
 from perfc.ir.record import record
 from perfc.ir.sizes import sizes_of
@@ -19,6 +20,7 @@ from perfc.passes.runtimes import (
     MAX_STREAMS,
     Layout,
     Runtime,
+    Serving,
     Steps,
     canonical,
     of_steps,
@@ -45,12 +47,16 @@ class Deployment:
     Args:
         target: name or file of the machine.
         runtime: whose kernels run, without streams.
+        framework: whose kernels of attention and quantised products run, where the model leaves
+            them open; by default what the runtime implies.
         runtime_version: of the runtime's framework, ``2.9``; "" for the newest that was measured.
         dtype: what-if precision, autocast included; "" for the model's own.
         tf32: whether f32 products may use TF32.
         layout: of feature maps.
         streams: that launch kernels.
         mode: what a run is.
+        host_launch: what the host takes to launch one kernel, in seconds; None where nobody says,
+            which is measured by `perfc calibrate` or else what such hosts were seen to take.
         dims: values of symbolic extents by the names that models have. ``batch`` is the first
             extent of the inputs and ``seq`` the second of token inputs where no symbol is called
             so.
@@ -58,12 +64,14 @@ class Deployment:
 
     target: str = "a100"
     runtime: str = DEFAULT
+    framework: Serving = Serving.ANY
     runtime_version: str = ""
     dtype: str = ""
     tf32: bool = True
     layout: Layout = Layout.CHANNELS_FIRST
     streams: int = 1
     mode: Mode = Mode.INFERENCE
+    host_launch: float | None = None
     dims: Mapping[str, int] = field(default_factory=dict[str, int], hash=False)
 
     @property
@@ -77,6 +85,11 @@ class Deployment:
         return runtime(self.table_name)
 
     @property
+    def serving(self) -> Serving:
+        """Whose kernels run: as said, else as the runtime implies."""
+        return self.table.serving if self.framework is Serving.ANY else self.framework
+
+    @property
     def version(self) -> tuple[int, int] | None:
         """Major and minor version of the framework; None where it is not said."""
         found = VERSION.fullmatch(self.runtime_version)
@@ -85,7 +98,8 @@ class Deployment:
     def as_json(self) -> dict[str, object]:
         """The fields by name, as JSON has them."""
         found: dict[str, object] = {name: getattr(self, name) for name in READERS}
-        return {**found, "layout": self.layout.value, "mode": self.mode.value}
+        named = {name: getattr(self, name).value for name in ("framework", "layout", "mode")}
+        return {**found, **named}
 
     def require_inference(self, where: str = "mode") -> None:
         """Refuse what is no forward pass, where kernels are looked at one by one.
@@ -156,12 +170,14 @@ class DeploymentKeywords(TypedDict, total=False):
     """The fields of a deployment as keywords of a function; see ``Deployment``."""
 
     runtime: str
+    framework: str | Serving
     runtime_version: str
     dtype: str
     tf32: bool
     layout: str | Layout
     streams: int
     mode: str | Mode
+    host_launch: str | float | None
     dims: Mapping[str, int] | None
     batch: int | None
     seq: int | None
@@ -193,6 +209,11 @@ def _runtime(value: object, where: str) -> dict[str, Any]:
     except PassError as error:
         raise ParseError(error.message, where=where, hint=error.hint) from None
     return {"runtime": plain, **(_streams(streams, where) if colon else {})}
+
+
+def _framework(value: object, where: str) -> dict[str, Any]:
+    known = value if isinstance(value, Serving) else member(Serving, text_of(value, where), where)
+    return {"framework": known}
 
 
 def _version(value: object, where: str) -> dict[str, Any]:
@@ -235,6 +256,10 @@ def _mode(value: object, where: str) -> dict[str, Any]:
     return {"mode": known}
 
 
+def _host_launch(value: object, where: str) -> dict[str, Any]:
+    return {"host_launch": None if value is None else seconds_of(value, where)}
+
+
 def _dims(value: object, where: str) -> dict[str, Any]:
     if value is None:
         return {}
@@ -247,12 +272,14 @@ def _dims(value: object, where: str) -> dict[str, Any]:
 READERS: Mapping[str, Callable[[object, str], dict[str, Any]]] = {
     "target": _target,
     "runtime": _runtime,
+    "framework": _framework,
     "runtime_version": _version,
     "dtype": _dtype,
     "tf32": _tf32,
     "layout": _layout,
     "streams": _streams,
     "mode": _mode,
+    "host_launch": _host_launch,
     "dims": _dims,
 }
 """Reads and checks each field; streams after a runtime that may have them in its name."""

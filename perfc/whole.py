@@ -65,7 +65,8 @@ def predict(
         deployment: how the model is run, as one value; by default in PyTorch, eager, under
             autocast to f16.
         keywords: the fields of a ``Deployment``, over those of ``deployment``: ``runtime``,
-            ``runtime_version``, ``dtype``, ``tf32``, ``layout``, ``streams``, ``mode``, ``dims``.
+            ``framework``, ``runtime_version``, ``dtype``, ``tf32``, ``layout``, ``streams``,
+            ``mode``, ``host_launch``, ``dims``.
             ``batch`` and ``seq`` are short for ``dims={"batch": …}`` and ``dims={"seq": …}``.
 
     Raises:

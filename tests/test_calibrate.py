@@ -43,6 +43,7 @@ TRUTH = {
     "device.clock_sustained_hz": RATES["clock"],
     "device.launch_overhead_s": TIMES["launch.eager"],
     "device.launch_graph_s": TIMES["launch.graph"],
+    "device.host_launch_s": TIMES["launch.framework"],
     "link.host.sustained_bandwidth_bytes_per_s": RATES["link.h2d-pinned"],
     "link.host.pageable_bandwidth_bytes_per_s": RATES["link.h2d-pageable"],
     **{f"memory.{c.name}.sustained_bandwidth_bytes_per_s": c.bandwidth for c in LEVELS},
@@ -135,7 +136,7 @@ def test_rounds_that_disagree_are_written_with_their_spread(tmp_path: Path) -> N
     assert rate.spread.worst == pytest.approx(min(rounds), rel=1e-4)
     assert rate.is_uncertain
     assert key in {r.key for r in done.uncertain}
-    assert re.search(r"; \d+ of 25 figures repeat within 10 %", done.machine.sources["lab"].note)
+    assert re.search(r"; \d+ of 26 figures repeat within 10 %", done.machine.sources["lab"].note)
 
 
 def values_by_round(samples: Path, case: str, work: float) -> list[float]:
@@ -203,7 +204,7 @@ class Broken(Fake):
 
 def test_a_rate_above_what_is_possible_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "toy.toml"
-    told = r"compute\.vector\.f32\.\S+: 1\.99e\+16 where no such device does 3\.93e\+14 .* broken"
+    told = r"compute\.vector\.f32\.\S+: 2e\+16 where no such device does 3\.93e\+14 .* broken"
     with pytest.raises(MeasurementError, match=told):
         calibrate("fake", path, backend=Broken())
     assert not path.exists()
@@ -566,7 +567,7 @@ def test_the_command_prints_spec_beside_measured(
     assert missing.removeprefix("not measured: ").partition(": ")[0].split(", ") == [
         *("dot.bf16", "special.exp", "special.sqrt", "special.reciprocal", "launch.wake"),
     ]
-    assert next(line for line in lines if line.startswith("all 25 figures repeat; "))
+    assert next(line for line in lines if line.startswith("all 26 figures repeat; "))
     assert run(["calibrate", "--device", "fake", "--quick", "-o", str(path)]) == 0
     assert "the earlier file" in capsys.readouterr().out
 
@@ -578,8 +579,8 @@ def test_progress_on_standard_error_says_what_is_measured_and_how_long_it_takes(
     monkeypatch.setattr("perfc.commands.calibrate.LINE_S", 0.0)
     assert run(["calibrate", "--device", "fake", "--quick", "-o", str(tmp_path / "x.toml")]) == 0
     lines = capsys.readouterr().err.splitlines()
-    assert re.fullmatch(r"0 of at most 16 s: stream\.read@\d+/all, 1 of 79", lines[0])
-    assert len(lines) >= 79
+    assert re.fullmatch(r"0 of at most 16 s: stream\.read@\d+/all, 1 of 80", lines[0])
+    assert len(lines) >= 80
     assert {line.partition(" s: ")[2].partition(",")[0] for line in lines} >= {"fma.f32/all"}
 
 
@@ -593,7 +594,7 @@ def test_the_command_marks_what_is_uncertain(
     marked = {line.split()[0] for line in lines if line.endswith("  uncertain")}
     facts = load_machine(path).facts.values()
     assert marked == {rate.key for rate in facts if rate.is_uncertain} != set()
-    assert any(line.startswith(f"{len(marked)} of 25 figures are uncertain: ") for line in lines)
+    assert any(line.startswith(f"{len(marked)} of 26 figures are uncertain: ") for line in lines)
 
 
 def test_the_command_says_in_one_line_what_is_wrong(

@@ -122,6 +122,14 @@ def meant(
     ]
 
 
+def known_framework(
+    card: Card, dtype: str, sheet: Sheet, protocol: Protocol, framework: str
+) -> str:
+    """The framework asked for, where its kernels were measured on such a machine; else ""."""
+    there = {near.framework for near in _near(card, dtype, sheet, protocol)}
+    return framework if framework in there else ""
+
+
 def _taken(kind: KernelClass, columns: Columns, choice: Choice, rows: NDArray[np.intp]) -> Meant:
     """The rows that may mean a framework's choices, with these choices."""
     framework, choices = choice

@@ -59,7 +59,8 @@ class Estimate(Timed):
         predictor: who says so.
         class_name: class of kernels whose measurements it rests on.
         wait_s: part of the time that only waits for the launch.
-        is_extrapolating: whether the kernel, or the machine, is unlike all that was measured.
+        is_extrapolating: whether the kernel, or the machine, is so unlike what was measured that
+            it is expected to be far off.
         is_measured: whether kernels of the class were measured on this machine, or a near one.
         is_own: whether kernels of the class were measured on this very machine.
         in_run: what counts in the interval of the run, where errors cancel in a sum; None where

@@ -34,6 +34,8 @@ class Execution:
         tf32: whether f32 products may use TF32.
         autocast: what runs under it, None where nothing does.
         folder: where the weights of the operator predictor lie.
+        host_launch_s: what the host takes for each launch, None where nobody says.
+        framework: whose kernels run, where it is known.
     """
 
     bounds: RooflineTable
@@ -42,6 +44,8 @@ class Execution:
     tf32: bool = True
     autocast: Autocasting | None = None
     folder: Path = artefact.SHIPPED
+    host_launch_s: float | None = None
+    framework: str = ""
 
     @property
     def machine(self) -> Machine:

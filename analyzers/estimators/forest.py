@@ -13,6 +13,7 @@ from perfc.machine import Unit
 from perfc.passes.runtimes import Launch
 
 from ..artefacts import artefact
+from ..artefacts.implementations import known_framework
 from ..estimate.estimate import Estimate, Predictor
 from ..estimate.interval import Interval
 from ..features.lowering import Lowered, lower
@@ -53,7 +54,8 @@ class Forests(Estimator):
         """Times of the kernels of classes with weights, on machines that are no processors."""
         return learned(
             execution.bounds, wanted, tf32=execution.tf32,
-            launch=execution.kernels.runtime.launch, folder=execution.folder,
+            launch=execution.kernels.runtime.launch, framework=execution.framework,
+            folder=execution.folder,
         )  # fmt: skip
 
     def why(self, execution: Execution, index: int) -> ForestReason | None:
@@ -62,7 +64,8 @@ class Forests(Estimator):
 
         return reasons(
             execution.bounds, index, tf32=execution.tf32,
-            launch=execution.kernels.runtime.launch, folder=execution.folder,
+            launch=execution.kernels.runtime.launch, framework=execution.framework,
+            folder=execution.folder,
         )  # fmt: skip
 
 
@@ -72,6 +75,7 @@ def learned(
     *,
     tf32: bool = True,
     launch: Launch = Launch.GRAPH,
+    framework: str = "",
     folder: Path = artefact.SHIPPED,
 ) -> dict[int, Estimate]:
     """Estimates of the kernels ``wanted`` that a class with weights knows, by their index.
@@ -97,7 +101,7 @@ def learned(
             groups.setdefault(own, []).append((i, row))
     found: dict[int, Estimate] = {}
     for (class_name, dtype), rows in groups.items():
-        found |= predicted(bounds, class_name, dtype, rows, launch, folder)
+        found |= predicted(bounds, class_name, dtype, rows, launch, framework, folder)
     return found
 
 
@@ -171,6 +175,7 @@ def predicted(
     dtype: str,
     rows: Sequence[tuple[int, Lowered]],
     launch: Launch,
+    framework: str,
     folder: Path,
 ) -> dict[int, Estimate]:
     """Kernels of one class and element type."""
@@ -190,7 +195,9 @@ def predicted(
     protocol = INSIDE if is_adapted else inside(card, launch)
     each = [bounds.kernels[i] for i, _ in distinct]
     floor_s = np.array([k.floor_s / k.launches if k.launches else 0.0 for k in each])
-    found = predictor.predict_with(weights, columns, dtype, sheet, protocol, floor_s=floor_s)
+    timed = predictor.timed_as(card, protocol)
+    whose = known_framework(card, dtype, sheet, timed, framework)
+    found = predictor.predict_with(weights, columns, dtype, sheet, protocol, whose, floor_s=floor_s)
     is_own = predictor.is_measured(card, dtype, sheet)
     estimates: list[Estimate] = []
     for at, bound in enumerate(each):

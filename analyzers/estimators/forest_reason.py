@@ -14,7 +14,7 @@ from perfc.machine import load_machine
 from perfc.passes.runtimes import Launch
 
 from ..artefacts import artefact
-from ..artefacts.implementations import meant
+from ..artefacts.implementations import known_framework, meant
 from ..features.lowering import Lowered, lower
 from ..features.sheet import Sheet
 from ..features.table import class_of, complete, tabulate
@@ -97,7 +97,7 @@ class ForestReason:
     """What a learned prediction rests on.
 
     Where several kernels may be meant, all but ``candidates`` is of that whose time is nearest to
-    their median.
+    what is said of them together.
 
     Args:
         weights: name of the card.
@@ -128,6 +128,7 @@ def reasons(
     *,
     tf32: bool = True,
     launch: Launch = Launch.GRAPH,
+    framework: str = "",
     folder: Path = artefact.SHIPPED,
 ) -> ForestReason | None:
     """Why the operator predictor says what it says of a kernel; None where it says nothing.
@@ -151,10 +152,10 @@ def reasons(
     columns = complete(kind, {k: np.array([v]) for k, v in row.parameters.items()})
     wanted = inside(card, launch)
     protocol = wanted if wanted in card.protocols else card.protocols[0]
-    parts = meant(card, columns, dtype, sheet, protocol)
-    each, _ = predictor.possible(weights, columns, dtype, sheet, wanted)
-    median = each.quantile(np.full(1, 0.5))
-    usual = parts[int(np.argmin(np.abs(each.middle[:, 0] - median)))]
+    whose = known_framework(card, dtype, sheet, protocol, framework)
+    parts = meant(card, columns, dtype, sheet, protocol, whose)
+    each, _ = predictor.possible(weights, columns, dtype, sheet, wanted, whose)
+    usual = parts[int(np.argmin(np.abs(each.middle[:, 0] - each.least_error())))]
     table = tabulate(
         kind, usual.columns, dtype, sheet, protocol,
         usual.framework, card.frameworks, card.protocols,

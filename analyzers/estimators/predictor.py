@@ -21,7 +21,7 @@ from ..features.distance import nearest
 from ..features.rows import Protocol
 from ..features.sheet import Sheet
 from ..features.table import Table, class_of, complete, tabulate
-from ..intervals.conformal import LEAST_SPREAD, LONGEST, excess, sides
+from ..intervals.conformal import EXTRAPOLATED, LEAST_SPREAD, LONGEST, excess, sides
 from ..intervals.mixture import Mixture
 
 if TYPE_CHECKING:
@@ -32,8 +32,7 @@ if TYPE_CHECKING:
     from ..features.classes import Array, Columns
 
 FAR = 1.0
-"""Distance from the nearest measured machine above which a prediction extrapolates: twice or
-half of it in every rate."""
+"""Distance from the nearest measured machine that an element type nobody measured counts as."""
 FLOOR = "floor_s"
 """Column of what the caller knows no kernel to beat, beside the parameters of a class."""
 
@@ -47,8 +46,8 @@ class Estimates:
         low_s: end of the interval that holds nine in ten times; at least the floor.
         high_s: its other end; at least the floor.
         floor_s: what no kernel beats.
-        extrapolating: whether a feature, the machine, the element type or the protocol is
-            outside of what was trained on.
+        extrapolating: whether it is expected to be far off, as machines, types, ways of timing or
+            extents unlike all that was measured make it: its interval says how far.
         predictor: name of the weights.
     """
 
@@ -142,8 +141,8 @@ def predict_with(
 ) -> Estimates:
     """`predict` with given weights.
 
-    Where several kernels may be meant (`implementations`), the time is the median of what they
-    take together, and the interval are two quantiles, calibrated for callers who do not say which.
+    Where several kernels may be meant (`implementations`), the time is that whose expected relative
+    error is least, and the interval are two quantiles, calibrated for callers who do not say which.
 
     Args:
         artefact: the weights.
@@ -183,7 +182,7 @@ def possible(
     framework: str = "",
     floor_s: Array | None = None,
 ) -> tuple[Mixture, NDArray[np.bool_]]:
-    """What rows take by every kernel that may be meant, and which lie outside by all of these."""
+    """What rows take by every kernel that may be meant, and which are far off by all of these."""
     card = artefact.card
     kind = class_of(card.class_name)
     trained = timed_as(card, protocol)
@@ -206,9 +205,11 @@ def possible(
         else kind.scale_s(choice.columns, dtype, sheet, protocol)
         for table, choice in zip(tables, parts, strict=True)
     ]
+    powered_s = [kind.powered_s(choice.columns, dtype, sheet) for choice in parts]
     *ends, outside = named(
-        artefact, Table.joined(tables), dtype, sheet, protocol, np.concatenate(asked_s)
-    )
+        artefact, Table.joined(tables), dtype, sheet, protocol,
+        np.concatenate(asked_s), np.concatenate(powered_s),
+    )  # fmt: skip
     part = np.repeat(np.arange(len(parts)), [len(choice.rows) for choice in parts])
     row = np.concatenate([choice.rows for choice in parts])
     table = np.zeros((4, len(parts), len(rows[kind.parameters[0]])))
@@ -220,12 +221,18 @@ def possible(
 
 
 def named(
-    artefact: Artefact, table: Table, dtype: str, sheet: Sheet, protocol: Protocol, asked_s: Array
+    artefact: Artefact,
+    table: Table,
+    dtype: str,
+    sheet: Sheet,
+    protocol: Protocol,
+    asked_s: Array,
+    powered_s: Array,
 ) -> tuple[Array, Array, Array, NDArray[np.bool_]]:
-    """Ends and middle of rows of known kernels, as logarithms, and which lie outside.
+    """Ends and middle of rows of known kernels, as logarithms, and which are expected far off.
 
     ``asked_s`` is the physical estimate under the protocol asked for, which nothing may have been
-    learned of.
+    learned of, ``powered_s`` what the board's power leaves of machines whose rows do not say it.
     """
     card = artefact.card
     if table.names != card.features:
@@ -237,7 +244,6 @@ def named(
     measured = is_measured(card, dtype, sheet)
     centre, spread, beyond = evaluate(artefact, table, measured=measured)
     apart = distance_to(card, dtype, sheet)
-    strange = apart > FAR or not known or dtype not in card.dtypes
     far = apart if dtype in card.dtypes else max(apart, FAR)
     low, high = card.calibration.ends(
         spread,
@@ -251,10 +257,13 @@ def named(
     time_s = table.scale_s * np.exp(centre)
     if not known:
         time_s = transferred(table.scale_s, centre, asked_s)
+    if not measured:
+        time_s = np.maximum(time_s, powered_s)
     with np.errstate(divide="ignore"):
         floor = np.log(table.floor_s)
     middle = np.maximum(np.log(time_s), floor)
-    return np.maximum(middle + low, floor), middle, middle + high, (beyond > 0) | strange
+    is_far = high - low > np.log(EXTRAPOLATED)
+    return np.maximum(middle + low, floor), middle, middle + high, is_far
 
 
 def timed_as(card: Card, protocol: Protocol) -> Protocol:

@@ -13,10 +13,15 @@ VENDORS = {"NVIDIA": 0.0, "AMD": 8.0, "Intel": -8.0}
 
 SAME_CHIP = 0.2
 """Distance within which machines are of one chip, or as good as: memory, power and form differ."""
+USUAL_POWER_W = 250.0
+"""Of a board whose sheet does not state its limit; assumed."""
 
 
 def coordinates(sheet: Sheet, dtype: str) -> tuple[float, ...]:
-    """Rates and sizes that set the speed of kernels, as logarithms to base two; last the maker."""
+    """Rates, sizes and power that set the speed of kernels, as logarithms to base two.
+
+    The last is the maker. A board of 72 W is far from one of 350 W whose other numbers are alike.
+    """
     numbers = (
         sheet.matrix_flop_per_s(dtype),
         sheet.vector_flop_per_s("f32"),
@@ -24,6 +29,7 @@ def coordinates(sheet: Sheet, dtype: str) -> tuple[float, ...]:
         max(sheet.l2_bytes, 1.0),
         float(sheet.sm_count),
         sheet.clock_hz,
+        sheet.power_w or USUAL_POWER_W,
     )
     return (*(math.log2(n) for n in numbers), vendor(sheet))
 

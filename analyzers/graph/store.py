@@ -122,7 +122,8 @@ def rows_text(rows: Sequence[GraphRow]) -> str:
 def _listed(row: GraphRow) -> list[object]:
     setting = row.setting
     listed: list[object] = [getattr(row, f.name) for f in fields(row)]
-    listed[2] = [setting.precision.value, *astuple(setting)[1:]]
+    # what a host takes for a launch is nothing that was measured of the run
+    listed[2] = [setting.precision.value, *astuple(setting)[1:-1]]
     return listed
 
 
@@ -143,7 +144,7 @@ def parse_rows(text: str) -> list[GraphRow]:
                 bool(compiled),
                 (int(version[0]), int(version[1])),
                 bool(training),
-                *map(str, engine),
+                str(engine[0]) if engine else "",
             )
             row = GraphRow(graph, architecture, setting, target, int(batch), *map(float, numbers))
             found.append(row)

@@ -1,11 +1,12 @@
 """Power while a kernel runs, from how busy it keeps each unit; energy from that and its time.
 
 ``P = cap · (1 − (1 − base) · exp(−Σ aᵢ uᵢ))`` with ``uᵢ`` the time a unit alone would take at data
-sheet rates over the time of the kernel, ``cap`` the board's limit, ``base`` what any running kernel
-draws of it. The form rises with every utilisation and meets the cap, where clocks give way.
+sheet rates over the time of the kernel, ``cap`` the board's limit, ``base`` what the shortest
+kernel draws of it. The form rises with every utilisation and meets the cap, where clocks give way.
+Short kernels draw less, as they seldom fill the board: one ``uᵢ`` rises with the time of a launch.
 
-Fitted by ``perfc.analyzers.training.power`` to products and attention of 0.2 ms or more, on boards
-of one vendor; NVML's mean over 0.1 s says less of shorter ones, so their interval is wider. Left
+Fitted by ``perfc.analyzers.training.power`` to products and attention in recorded graphs, on boards
+of one vendor; of kernels below 0.2 ms their power says less, so that the interval is wider. Left
 out: clocks, temperature, the host.
 """
 
@@ -17,7 +18,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from perfc.ir.record import record
 
@@ -25,6 +26,9 @@ from ..estimate.interval import Interval
 from ..features.sheet import Sheet
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from perfc.machine import Machine
     from perfc.passes.roofline import KernelBound
 
@@ -36,12 +40,13 @@ class PowerModel:
     """Fitted numbers.
 
     Args:
-        base: share of the cap that any running kernel draws.
+        base: share of the cap that the shortest kernel draws.
         idle: share of it between kernels, where a target states no idle power.
-        rates: ``aᵢ`` by unit; ``matrix16``, ``matrix8`` and ``matrix4`` by bits of the factors.
+        rates: ``aᵢ`` by unit; ``matrix16``, ``matrix8`` and ``matrix4`` by bits of the factors,
+            ``duration`` of the time of a launch.
         low_ratio: measured over predicted power of boards left out of the fit, 5 % of kernels.
         high_ratio: 95 % of them.
-        short_low_ratio: the same of kernels too short for the fit.
+        short_low_ratio: the same of kernels below `LONG_S`.
         short_high_ratio: 95 % of those.
     """
 
@@ -55,7 +60,10 @@ class PowerModel:
 
 
 LONG_S = 200e-6
-"""Kernels whose power the model was fitted to take so long at least."""
+"""Kernels that take so long have a power that is known better."""
+FILLING_S = 100e-6
+"""Time of a launch after which half of what duration adds is there; of 20, 50 and 100 µs the best
+with boards left out."""
 
 
 @record
@@ -119,7 +127,16 @@ def utilisation(bound: KernelBound, sheet: Sheet, busy_s: float) -> dict[str, fl
         "device": n.nbytes / sheet.device_bytes_per_s,
         "l2": n.nbytes / sheet.l2_bytes_per_s,
     }
-    return {unit: min(t * bound.launches / busy_s, 1.0) for unit, t in seconds.items()}
+    found = {unit: min(t * bound.launches / busy_s, 1.0) for unit, t in seconds.items()}
+    return {**found, "duration": duration(busy_s / bound.launches)}
+
+
+Times = TypeVar("Times", float, "NDArray[np.float64]")
+
+
+def duration(launch_s: Times) -> Times:
+    """How much of what the time of a launch adds to its power is there, 0 to 1."""
+    return launch_s / (launch_s + FILLING_S)
 
 
 def energy_of(bound: KernelBound, time: Interval, wait_s: float, machine: Machine) -> Energy | None:

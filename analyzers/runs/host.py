@@ -2,62 +2,134 @@
 
 Kernels are queued, so that a host that is ahead hides short ones behind long ones: the run is the
 longer of what the device and what the host takes.
+
+What a launch costs is the host's, and no data sheet of a GPU has it. It is what the deployment
+says, else what `perfc calibrate` measured beside the target, else what hosts of such boards took
+where whole models were timed.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from perfc.ir.facts import Origin
-from perfc.passes.runtimes import recorded
+from perfc.passes.runtimes import Launch, recorded
 
 from ..estimate.interval import Interval
+from ..features.sheet import Sheet
+from ..steps.kernels import listed
 
 if TYPE_CHECKING:
     from perfc.machine import Machine
     from perfc.passes.runtimes import Runtime
 
     from ..estimate.estimate import RunEstimate
+    from ..estimators import Execution
     from ..steps.setting import Setting
 
-EAGER_HOST = Interval(8e-6, 20e-6, 40e-6)
-"""From one operator of PyTorch to the next, in Python and in its dispatcher; seconds.
+AMPERE = 8.0
+"""Compute capability from which on hosts are those of newer boards."""
+NEWER_HOST = Interval(20e-6, 30e-6, 48e-6)
+"""From one operator of PyTorch to the next, in Python or TorchScript and in its dispatcher.
 
-No data sheet has it. Networks of NAS-Bench-201 take 30 to 38 µs a launch at batch 1 on the hosts of
-four GPUs (HELP's latencies); of timm's eager steps on desktop hosts the shortest take 30 µs a
-launch, device included, so that these hosts are no slower. Middle and lower end are assumed.
+Of boards from Ampere on, in seconds. Latencies of models at batches 1 to 4 that six laboratories'
+hosts of A10 and A100 launched: 21 to 40 µs a launch, casts counted (`whole_models`, grade A; the
+means of hosts are 22 to 37). One eager kernel with its launch, 24 to 34 µs (NeuSight). Timm's
+eager steps on desktop hosts: at most 30 µs.
 """
+OLDER_HOST = Interval(28e-6, 52e-6, 76e-6)
+"""The same of boards before: hosts of T4 and V100 take 42 to 76 µs, those of four boards that ran
+NAS-Bench-201 30 to 38 µs (HELP)."""
+OTHER_HOST = Interval(10e-6, 30e-6, 76e-6)
+"""Of boards of other makers: nobody published models at small batches; an eager kernel with its
+launch takes 12 to 14 µs on MI100, where it takes twice that on boards of NVIDIA (NeuSight)."""
 COMPILED_HOST = Interval(2e-6, 6e-6, 20e-6)
 """The same of a kernel that torch.compile generated, without recorded graphs; assumed."""
+MEASURED_HOST = Interval(0.8, 1.0, 1.25)
+"""Of what `perfc calibrate` measured: the model it ran is not the one asked for; assumed."""
 TRAINING_LAUNCHES = 3.0
 """Launches of a training step for each of its forward pass; two of them backward."""
+
+
+def eager_host(machine: Machine) -> Interval:
+    """What the host takes for each launch of a framework where nobody says, by the board's age."""
+    generation = Sheet(machine).generation
+    if generation == 0:
+        return OTHER_HOST
+    return NEWER_HOST if generation >= AMPERE else OLDER_HOST
+
+
+def stated_host(machine: Machine, host_launch_s: float | None) -> Interval | None:
+    """What a deployment says that a launch takes, else what was measured with the target."""
+    if host_launch_s is not None:
+        return Interval.exactly(host_launch_s)
+    found = machine.device("host_launch_s")
+    if found is None:
+        return None
+    sides = MEASURED_HOST if found.origin is Origin.MEASURED else Interval.exactly(1.0)
+    return sides * found.value
 
 
 def host_gap(machine: Machine, setting: Setting) -> Interval:
     """What the host takes for each launch of a forward pass; nothing on processors."""
     if machine.kind == "cpu":
         return Interval.exactly(0.0)
-    own = COMPILED_HOST if setting.compiled else EAGER_HOST
+    own = COMPILED_HOST if setting.compiled else eager_host(machine)
+    stated = stated_host(machine, setting.host_launch_s)
+    own = stated if stated is not None else own
     return own * TRAINING_LAUNCHES if setting.training else own
 
 
-def kept_waiting(
-    device: RunEstimate, launches: float, machine: Machine, runtime: Runtime
-) -> RunEstimate:
-    """A run whose host may be slower than the device; as it is where a target's was measured."""
-    stated = machine.launch_overhead_s
-    if not runtime.is_dispatched or machine.kind == "cpu":
+def launch_cost(
+    machine: Machine, runtime: Runtime, host_launch_s: float | None = None
+) -> Interval | None:
+    """What the host takes for each launch; None where it keeps no device waiting.
+
+    Graphs are launched as a whole. A runtime that is no eager framework waits where a deployment
+    says for what.
+    """
+    if machine.kind == "cpu" or runtime.launch is Launch.GRAPH:
+        return None
+    if not runtime.is_dispatched:
+        return None if host_launch_s is None else Interval.exactly(host_launch_s)
+    stated = stated_host(machine, host_launch_s)
+    return stated if stated is not None else eager_host(machine)
+
+
+def launches_of(execution: Execution) -> float:
+    """How often the host launches: kernels, and under autocast the casts before them."""
+    launches = math.fsum(b.launches for b in execution.bounds.kernels)
+    runtime = execution.kernels.runtime
+    if execution.autocast is None or execution.module is None or not runtime.is_dispatched:
+        return launches
+    listing = listed(
+        execution.bounds, execution.kernels, execution.module, False, execution.autocast
+    )
+    casts = sum(1 for kernel in listing.table.kernels for _ in listing.casts(kernel))
+    return launches + casts + listing.weights
+
+
+def kept_waiting(device: RunEstimate, launches: float, host: Interval | None) -> RunEstimate:
+    """A run whose host may be slower than the device.
+
+    Args:
+        device: the run of a device that never waits for its host.
+        launches: of the run.
+        host: what each takes, None where the host keeps nobody waiting.
+    """
+    if host is None:
         return device
-    if stated is not None and stated.origin is Origin.MEASURED:
-        return device
-    time = device.time.slower_of(EAGER_HOST * launches)
+    time = device.time.slower_of(host * launches)
     return replace(device, time=time, wait_s=device.wait_s + time.mid - device.time_s)
 
 
-def host_note(launches: float, runtime: Runtime) -> str:
+def host_note(launches: float, runtime: Runtime, host: Interval) -> str:
     """Why a run takes longer than its kernels."""
-    each = f"{1e6 * EAGER_HOST.mid:.0f} µs each in a framework, assumed"
+    each = f"{1e6 * host.mid:.0f} µs each"
+    if host.low < host.high:
+        each += f" ({1e6 * host.low:.0f} to {1e6 * host.high:.0f}; --host-launch says better)"
     graph = recorded(runtime)
-    instead = f" (--runtime {graph.name})" if graph is not None else ""
+    instead = f"; --runtime {graph.name} records them" if graph is not None else ""
     return f"the device waits for its host: {launches:.0f} launches, {each}{instead}"

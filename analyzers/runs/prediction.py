@@ -20,7 +20,7 @@ from ..estimators.steps import Steps
 from ..intervals import adapt
 from ..intervals.summing import half_width, sides_of
 from .energy import Energy, energy_of, idling, summed
-from .host import host_note, kept_waiting
+from .host import host_note, kept_waiting, launch_cost, launches_of
 from .launch_gap import launch_gap
 from .overlap import overlapped
 from .recurrence import chained
@@ -174,9 +174,11 @@ def predicted(execution: Execution, source: Module | None = None) -> PredictionT
     if kernels.runtime.streams > 1 and module is not None:
         launch_s = launch_gap(machine, kernels.runtime.launch).mid
         whole = overlapped(whole, complete, bounds, kernels, module, launch_s)
-    launches = math.fsum(b.launches for b in bounds.kernels)
-    whole = kept_waiting(whole, launches, machine, kernels.runtime)
-    return table_of(complete, whole, bounds, kernels.runtime)
+    host = launch_cost(machine, kernels.runtime, execution.host_launch_s)
+    launches = launches_of(execution) if host is not None else 0.0
+    whole = kept_waiting(whole, launches, host)
+    note = "" if host is None else host_note(launches, kernels.runtime, host)
+    return table_of(complete, whole, bounds, kernels.runtime, note)
 
 
 def in_run(execution: Execution, alone: Sequence[Estimate]) -> list[Estimate]:
@@ -210,9 +212,21 @@ def in_run(execution: Execution, alone: Sequence[Estimate]) -> list[Estimate]:
 
 
 def table_of(
-    complete: Sequence[Estimate], whole: RunEstimate, bounds: RooflineTable, runtime: Runtime
+    complete: Sequence[Estimate],
+    whole: RunEstimate,
+    bounds: RooflineTable,
+    runtime: Runtime,
+    waiting: str = "",
 ) -> PredictionTable:
-    """Kernels and the run with their energies; waiting for the host, the board idles."""
+    """Kernels and the run with their energies; waiting for the host, the board idles.
+
+    Args:
+        complete: the kernels.
+        whole: the run.
+        bounds: the roofline of the kernels.
+        runtime: whose they are.
+        waiting: the note of a run that waits for its host.
+    """
     machine = bounds.machine
     each = {(b.kernel.alike, id(k)): (b, k) for b, k in zip(bounds.kernels, complete, strict=True)}
     energy = {at: energy_of(b, k.time, k.wait_s, machine) for at, (b, k) in each.items()}
@@ -221,11 +235,10 @@ def table_of(
     )
     behind_s = whole.wait_s - math.fsum(k.wait_s for k in complete)
     idle = [idling(behind_s, machine)] if behind_s > HOST_BOUND_S else []
-    launches = math.fsum(b.launches for b in bounds.kernels)
     return PredictionTable(
         tuple(complete),
         whole,
-        (*notes(complete, machine, runtime.name), *(host_note(launches, runtime) for _ in idle)),
+        (*notes(complete, machine, runtime.name), *(waiting for _ in idle if waiting)),
         energies,
         summed((*energies, *idle), whole.time),
     )

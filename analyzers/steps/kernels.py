@@ -33,7 +33,7 @@ from ..artefacts.artefact import Artefact, WeightsError
 from ..estimate.estimate import Estimate, Predictor
 from ..estimate.interval import Interval
 from ..features.sheet import Sheet
-from ..intervals.conformal import LONGEST
+from ..intervals.conformal import EXTRAPOLATED, LONGEST
 from .columns import columns as columns_of
 from .features import tabulate
 from .launches import Launch, Listing
@@ -358,7 +358,7 @@ def estimated(
             alone_s,
             Predictor.STEPS,
             CLASS,
-            is_extrapolating=apart > FAR or bool(each.beyond[is_owned].max() > FAR),
+            is_extrapolating=alone_s.high > EXTRAPOLATED * alone_s.low,
             is_measured=apart <= FAR,
             is_own=bounds.machine.name in artefact.card.targets,
             in_run=step_s,

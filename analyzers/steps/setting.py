@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import field
 from enum import Enum
 
 from perfc.choice import member
@@ -101,6 +102,8 @@ class Setting:
         version: of the framework, major and minor.
         training: a whole step, forward, backward and optimiser.
         engine: table of fusions of another framework than PyTorch, as ``ort``; empty for PyTorch.
+        host_launch_s: what the host takes for a launch, None where nobody says; settings that
+            differ in nothing else are one.
     """
 
     precision: Precision = Precision.AMP_F16
@@ -109,6 +112,7 @@ class Setting:
     version: tuple[int, int] = (2, 9)
     training: bool = False
     engine: str = ""
+    host_launch_s: float | None = field(default=None, compare=False, repr=False)
 
     @classmethod
     def of(cls, deployment: Deployment, own: str = "") -> Setting:
@@ -139,6 +143,7 @@ class Setting:
             deployment.layout is Layout.CHANNELS_LAST,
             table.steps is Steps.COMPILED,
             training=deployment.mode is Run.TRAINING,
+            host_launch_s=deployment.host_launch,
         )
 
     @property

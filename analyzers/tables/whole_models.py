@@ -99,7 +99,12 @@ def whole_models(folder: Path) -> Iterator[WholeModel]:
         if isinstance(seq, int) and str(graph).startswith("hf__"):
             dims["seq"] = seq
         deployment = Deployment(
-            target, table.name, version_of(table, str(version)), dtype, tf32, dims=dims
+            target,
+            runtime=table.name,
+            runtime_version=version_of(table, str(version)),
+            dtype=dtype,
+            tf32=tf32,
+            dims=dims,
         )
         yield WholeModel(str(graph), deployment, float(time_ms) / 1e3)
 

@@ -3,14 +3,15 @@
     python -m perfc.analyzers.training.power DATA
 
 Writes ``analyzers/runs/power.toml``. Rows: every block of every source with power, ``SAMPLE`` of
-each so that no table outvotes another, ``LONG_S`` or longer. Splits, fixed before: each board left
-out in turn; each class of kernels left out in turn.
+each so that no table outvotes another; those from ``LONG_S`` on and shorter ones have the same
+weight. Splits, fixed before: each board left out in turn; each class of kernels left out in turn.
 """
 
 from __future__ import annotations
 
+import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,7 +22,7 @@ from ..features import physics
 from ..features.classes import classes
 from ..features.sheet import Sheet
 from ..features.table import complete
-from ..runs.energy import FILE, LONG_S, matrix_key
+from ..runs.energy import FILE, LONG_S, duration, matrix_key
 from ..tables import sources
 from .libraries import optimizer
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
     from ..features.classes import Array
 
-UNITS = ("matrix16", "matrix8", "matrix4", "device", "l2", "special")
+UNITS = ("matrix16", "matrix8", "matrix4", "device", "l2", "special", "duration")
 SHORT_S = 10e-6
 SAMPLE = 3000
 MOST_RATE = 20.0
@@ -85,6 +86,7 @@ def _blocks(folder: Path) -> Iterator[Watched]:
             amounts = kind.amounts(complete(kind, own.columns), own.dtype)
             ceilings = physics.ceilings_s(amounts, own.dtype, sheet)
             ceilings[matrix_key(own.dtype)] = ceilings.pop("matrix")
+            ceilings["duration"] = duration(own.time_s) * own.time_s
             zero = np.zeros(len(own))
             busy = np.stack([ceilings.get(u, zero) / own.time_s for u in UNITS], axis=1)
             assert own.power_w is not None
@@ -110,9 +112,11 @@ def fit(rows: Watched, which: NDArray[np.bool_]) -> Array:
         MissingExtraError: SciPy is not installed.
     """
     busy, share = rows.busy[which], rows.share[which]
+    is_long = rows.time_s[which] >= LONG_S
+    weight = np.where(is_long, 1 / max(is_long.mean(), 1e-9), 1 / max(1 - is_long.mean(), 1e-9))
     start = np.concatenate([[0.3], np.ones(len(UNITS))])
     found = optimizer().least_squares(
-        lambda c: np.log(shares(c, busy) / share),
+        lambda c: np.sqrt(weight) * np.log(shares(c, busy) / share),
         start,
         bounds=(0, [0.99] + [MOST_RATE] * len(UNITS)),
         loss="soft_l1",
@@ -122,43 +126,50 @@ def fit(rows: Watched, which: NDArray[np.bool_]) -> Array:
     return result
 
 
-def ratios(rows: Watched, groups: NDArray[np.str_], which: NDArray[np.bool_]) -> dict[str, Array]:
-    """Measured over predicted share of each group, by a fit to the others."""
-    found: dict[str, Array] = {}
+def ratios(rows: Watched, groups: NDArray[np.str_]) -> dict[tuple[str, bool], Array]:
+    """Measured over predicted share of each group by a fit to the others, long kernels apart."""
+    found: dict[tuple[str, bool], Array] = {}
+    is_long = rows.time_s >= LONG_S
     for group in np.unique(groups):
         own = groups == group
-        coefficients = fit(rows, which & ~own)
-        held = which & own
-        found[str(group)] = rows.share[held] / shares(coefficients, rows.busy[held])
+        coefficients = fit(rows, ~own)
+        for long in (True, False):
+            held = own & (is_long == long)
+            found[str(group), long] = rows.share[held] / shares(coefficients, rows.busy[held])
     return found
+
+
+def ends(split: Mapping[tuple[str, bool], Array], *, long: bool) -> tuple[float, float]:
+    """Between which nine in ten ratios lie, every group the same."""
+    parts = [ratio for (_, is_long), ratio in split.items() if is_long == long and len(ratio)]
+    low, high = (float(np.mean([np.quantile(p, q) for p in parts])) for q in (0.05, 0.95))
+    return low, high
 
 
 def main(arguments: Sequence[str]) -> None:
     """Fit, test, write."""
     rows = watched(Path(arguments[0]))
-    long = rows.time_s >= LONG_S
-    coefficients = fit(rows, long)
+    coefficients = fit(rows, np.ones(len(rows.share), np.bool_))
     # what never helped to tell power apart has no rate: nobody measured it
     rates = dict(zip(UNITS, coefficients[1:], strict=True))
-    boards = ratios(rows, rows.board, long)
-    for title, split in (("board", boards), ("class", ratios(rows, rows.class_name, long))):
-        for name, ratio in split.items():
+    boards = ratios(rows, rows.board)
+    for title, split in (("board", boards), ("class", ratios(rows, rows.class_name))):
+        for (name, long), ratio in split.items():
             error = np.abs(1 / ratio - 1)
-            print(f"{title} left out {name:20} {len(ratio):6} kernels: "
+            which = "long" if long else "short"
+            print(f"{title} left out {name:20} {which:5} {len(ratio):6} kernels: "
                   f"MAPE {error.mean():.1%}, median {np.median(error):.1%}")  # fmt: skip
-    low, high = np.quantile(np.concatenate(list(boards.values())), [0.05, 0.95])
-    other = rows.share[~long] / shares(coefficients, rows.busy[~long])
-    short_low, short_high = np.quantile(other, [0.05, 0.95])
-    print(f"shorter kernels {len(other)}: MAPE {np.abs(1 / other - 1).mean():.1%}")
+    low, high = ends(boards, long=True)
+    short_low, short_high = ends(boards, long=False)
     short = rows.time_s < SHORT_S
     idle = np.mean(
         [np.quantile(rows.share[short & (rows.board == b)], 0.01) for b in np.unique(rows.board)]
     )
-    used = {u: r for u, r in rates.items() if rows.busy[long][:, UNITS.index(u)].max() > 0}
+    used = {u: r for u, r in rates.items() if rows.busy[:, UNITS.index(u)].max() > 0}
     lines = [
         'title = "power over board limit, fitted to products and attention in recorded graphs"',
-        f"kernels = {int(long.sum())}",
-        f"boards = [{', '.join(repr(str(b)).replace(chr(39), chr(34)) for b in boards)}]",
+        f"kernels = {len(rows.share)}",
+        f"boards = {json.dumps([str(b) for b in np.unique(rows.board)])}",
         f"base = {coefficients[0]:.4f}",
         f"idle = {idle:.4f}",
         f"low_ratio = {low:.4f}",

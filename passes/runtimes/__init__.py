@@ -35,6 +35,15 @@ class Framework(Enum):
     OTHER = ""
 
 
+class Serving(Enum):
+    """Whose kernels of attention and quantised products run, where models leave them open."""
+
+    TRTLLM = "trtllm"
+    VLLM = "vllm"
+    SGLANG = "sglang"
+    ANY = ""
+
+
 class Steps(Enum):
     """Ways of running PyTorch whose whole steps were measured."""
 
@@ -97,6 +106,7 @@ class Runtime:
         max_nodes: nodes in a kernel at most.
         streams: kernels that may run at once, where nothing orders them.
         framework: what executes it.
+        serving: whose kernels its attention and quantised products are, as far as it is known.
         stands_for: kinds of devices, ``cpu`` or ``cuda``, on which a session of the framework is
             this one where nothing more is said.
         steps: the measured steps that launched its kernels, whatever launched them; None where
@@ -122,6 +132,7 @@ class Runtime:
     max_nodes: int = 64
     streams: int = 1
     framework: Framework = Framework.OTHER
+    serving: Serving = Serving.ANY
     stands_for: frozenset[str] = frozenset()
     steps: Steps | None = None
     before: tuple[int, int] | None = None
@@ -159,7 +170,7 @@ class Runtime:
     @property
     def is_dispatched(self) -> bool:
         """Whether a framework's host launches each operator, and may keep the device waiting."""
-        return self.known_steps is Steps.EAGER and not self.is_recorded
+        return self.steps is Steps.EAGER and not self.is_recorded
 
     @staticmethod
     def rank(node: Node) -> int:

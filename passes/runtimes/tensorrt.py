@@ -2,7 +2,7 @@
 
 from perfc.ir.op import Kind
 
-from . import STRIDED, Framework, Launch, Runtime
+from . import STRIDED, Framework, Launch, Runtime, Serving
 
 _POINTWISE = frozenset({Kind.ELEMENTWISE, Kind.QUANTIZE})
 
@@ -32,6 +32,7 @@ TABLE = Runtime(
     ),
     views=STRIDED,
     framework=Framework.TENSORRT,
+    serving=Serving.TRTLLM,
     stands_for=frozenset({"cuda"}),
     is_versioned=True,
     aliases=("trt",),

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Mapping
 
+from perfc.durations import SECONDS
 from perfc.ir.record import record
 from perfc.report.units import Unit, quantity, share
 
@@ -13,14 +14,6 @@ _NUMBER = re.compile(
     r"\s*(\+)?\s*([0-9]+(?:[._][0-9]+)*(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?)\s*(.*?)\s*$"
 )
 _SI: Mapping[str, float] = {"": 1, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
-_TIMES: Mapping[str, float] = {
-    "s": 1.0,
-    "ms": 1e-3,
-    "us": 1e-6,
-    "µs": 1e-6,
-    "μs": 1e-6,
-    "ns": 1e-9,
-}
 _JOULES: Mapping[str, float] = {
     "uJ": 1e-6,
     "µJ": 1e-6,
@@ -96,7 +89,7 @@ def scale(suffix: str, unit: Unit) -> float | None:
     """What a unit's name multiplies by; None where it is of something else."""
     match unit:
         case Unit.SECOND:
-            return _TIMES.get(suffix)
+            return SECONDS.get(suffix)
         case Unit.BYTE:
             return _BYTES.get(suffix)
         case Unit.JOULE:

@@ -14,7 +14,7 @@ from perfc.ir.record import frozen
 
 from . import _names
 from ._names import Names
-from ._options import dim_option, names_in, names_of, parse_dims
+from ._options import axis_text, dim_option, names_in, names_of, parse_dims
 
 if TYPE_CHECKING:
     from perfc.api import Model, Report
@@ -77,6 +77,11 @@ _FIELDS: Mapping[str, tuple[tuple[str, ...], dict[str, Any]]] = {
         "type": Names(_names.runtimes), "metavar": "NAME",
         "words": "Whose kernels run: {names}; {default}.",
     }),
+    "framework": (("--framework",), {
+        "type": Names(_names.serving), "metavar": "NAME",
+        "words": "Whose kernels of attention and quantised products run: {names}; by default as "
+        "the runtime implies, else any.",
+    }),
     "runtime_version": (("--runtime-version",), {
         "metavar": "VERSION",
         "words": "Of the runtime's framework, e.g. 2.9; by default the newest that was measured.",
@@ -96,6 +101,11 @@ _FIELDS: Mapping[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     "mode": (("--mode",), {
         "type": Names(_names.modes), "metavar": "NAME",
         "words": "What a run is: {names} (a whole step); {default}.",
+    }),
+    "host_launch": (("--host-launch",), {
+        "metavar": "TIME",
+        "words": "Of the host, to launch one kernel, as 30us; by default the target's, else a "
+        "prior.",
     }),
 }  # fmt: skip
 """Fields of a deployment beside its extents: flags, and what `click.option` takes."""
@@ -117,23 +127,12 @@ config_option = click.option(
     metavar="FILE",
     help="perfc.toml or pyproject.toml, instead of the nearest upwards.",
 )
-_isolated_option = click.option(
-    "--isolated", is_flag=True, help="Read no perfc.toml or pyproject.toml."
-)
-
-
-def _axis_text(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    """A number, or what `sweep` takes for a range."""
-    if value is not None and (not value or set(value) - set("0123456789:*,")):
-        raise click.BadParameter(f"{value[:32]!r} is not a number, as in {param.opts[-1]} 8")
-    if value is not None and not value.strip("0"):
-        raise click.BadParameter("0 runs nothing: at least 1")
-    return value
+_isolated_option = click.option("--isolated", is_flag=True, help="Read no file of a project.")
 
 
 def _axis_options() -> list[Callable[[C], C]]:
     return [
-        click.option(f"--{name}", name, default=None, metavar="N", help=words, callback=_axis_text)
+        click.option(f"--{name}", name, default=None, metavar="N", help=words, callback=axis_text)
         for name, words in _AXES.items()
     ]
 
@@ -164,11 +163,10 @@ def to_options(function: C) -> C:
             **{**more, "words": words},
         )(function)
     for name in reversed(list(_AXES)):
-        option = click.option(
+        function = click.option(
             f"--to-{name}", f"to_{name}", type=click.IntRange(1), metavar="N",
             help=f"Of the new side; see --{name}.",
-        )  # fmt: skip
-        function = option(function)
+        )(function)  # fmt: skip
     return click.option(
         "--to-dim", "to_dims", multiple=True, metavar="NAME=N", help="Of the new side; see --dim."
     )(function)
@@ -180,12 +178,14 @@ class DeploymentOptions:
 
     target: str | None
     runtime: str | None
+    framework: str | None
     runtime_version: str | None
     dtype: str | None
     tf32: bool | None
     layout: str | None
     streams: str | None
     mode: str | None
+    host_launch: str | None
     batch: str | None
     seq: str | None
     dims: tuple[str, ...]
@@ -389,7 +389,7 @@ def deployment_options(
 
     decorated: Callable[P, R] = wrapped
     sizes = [*_axis_options(), dim_option]
-    options = [*_field_options(), *sizes, _value_option, config_option, _isolated_option]
-    for option in reversed(options):
+    rest = [_value_option, config_option, _isolated_option]
+    for option in reversed([*_field_options(), *sizes, *rest]):
         decorated = option(decorated)
     return decorated

@@ -81,6 +81,13 @@ def precisions() -> Iterable[str]:
     return (*WIDE, *NARROW, *AUTOCAST)
 
 
+def serving() -> Iterable[str]:
+    """Frameworks whose kernels were measured."""
+    from perfc.passes.runtimes import Serving
+
+    return filter(None, (one.value for one in Serving))
+
+
 def layouts() -> Iterable[str]:
     """Layouts of feature maps."""
     from perfc.passes.runtimes import Layout

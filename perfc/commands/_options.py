@@ -111,3 +111,12 @@ def sized_model(model: str, dims: dict[str, int]) -> Module:
         # a model that contradicts itself is shown as it is
         return module
     return replace(module, symbols=tuple(replace(s, is_bound=False) for s in typed.symbols))
+
+
+def axis_text(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """A number, or what `sweep` takes for a range."""
+    if value is not None and (not value or set(value) - set("0123456789:*,")):
+        raise click.BadParameter(f"{value[:32]!r} is not a number, as in {param.opts[-1]} 8")
+    if value is not None and not value.strip("0"):
+        raise click.BadParameter("0 runs nothing: at least 1")
+    return value

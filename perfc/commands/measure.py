@@ -130,10 +130,10 @@ def as_stored(options: DeploymentOptions) -> Deployment:
     Raises:
         ParseError: it is to be run otherwise than it is stored.
     """
-    from perfc.deployment import Deployment
+    from perfc.deployment import READERS, Deployment
 
     how, usual = options.deployment(), Deployment()
-    for field in ("runtime_version", "dtype", "tf32", "layout", "streams", "mode"):
+    for field in [f for f in READERS if f not in ("target", "runtime", "dims")]:
         if getattr(how, field) != getattr(usual, field):
             place = options.place(field)
             hint = "leave it out" if place.startswith("--") else "--isolated leaves the file out"

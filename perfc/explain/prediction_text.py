@@ -30,7 +30,7 @@ def prediction_lines(part: PredictionPart) -> Iterator[str]:
     yield f"prediction: {time}, nine of ten such kernels {low} to {high}"
     yield f"  {SAYS[p.predictor]} (predicted); class {p.class_name}"
     if p.is_extrapolating:
-        yield "  extrapolating: unlike all that was measured"
+        yield "  extrapolating: too unlike what was measured to be sure of a factor of two"
     if p.wait_s:
         yield f"  {quantity(p.wait_s, Unit.SECOND)} of it waits for the launch"
     if part.energy is not None:

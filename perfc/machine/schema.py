@@ -47,6 +47,7 @@ _DEVICE = (
     "copy_power_w",
     "launch_overhead_s",
     "launch_graph_s",
+    "host_launch_s",
     "warp_size",
     "max_threads_per_block",
     "max_threads_per_sm",

@@ -28,7 +28,7 @@ from perfc.analyzers.features.distance import VENDORS, coordinates, distance, ne
 from perfc.analyzers.features.rows import Protocol
 from perfc.analyzers.features.sheet import Sheet
 from perfc.analyzers.features.table import complete, tabulate
-from perfc.analyzers.intervals.conformal import LEAST_DISTANCE
+from perfc.analyzers.intervals.conformal import EXTRAPOLATED, LEAST_DISTANCE
 from perfc.machine import load_machine
 
 from . import flat_weights
@@ -69,14 +69,20 @@ def moved(found: Artefact, beyond: float, feature: str = "log_m") -> Artefact:
     return replace(found, hull_low=low, hull_high=high)
 
 
-def test_a_row_at_the_end_of_the_box_is_inside_and_any_further_one_outside(flat: Artefact) -> None:
+def test_a_row_beyond_the_end_of_the_box_has_a_wider_interval(flat: Artefact) -> None:
     inside, outside = ask(moved(flat, 0.0)), ask(moved(flat, 0.25))
-    assert not inside.extrapolating[0]
-    assert outside.extrapolating[0]
     assert ends(inside) == pytest.approx((-0.1, 0.1), rel=1e-4)
     # a quarter of a side beyond widens by a quarter
     assert ends(outside) == pytest.approx((-0.125, 0.125), rel=1e-4)
     assert outside.time_s[0] == inside.time_s[0]
+
+
+def test_a_row_extrapolates_from_an_interval_of_a_factor_of_four_on(flat: Artefact) -> None:
+    """Twice 0.1 · (1 + 5.9) is 1.38, and ln 4 is 1.386: not where a feature leaves the box."""
+    assert EXTRAPOLATED == 4.0
+    assert not ask(moved(flat, 0.25)).extrapolating[0]
+    assert not ask(moved(flat, 5.9)).extrapolating[0]
+    assert ask(moved(flat, 5.95)).extrapolating[0]
 
 
 def test_an_interval_ends_at_a_factor_of_twenty_on_either_side(flat: Artefact) -> None:
@@ -101,9 +107,9 @@ def placed(found: Artefact, away: float) -> Artefact:
 APART = 3 * float(np.hypot(0.1, 0.2))
 
 
-def test_a_machine_extrapolates_beyond_a_factor_of_two_in_every_number(flat: Artefact) -> None:
-    assert FAR == 1.0
-    at, behind = ask(placed(flat, 1.0)), ask(placed(flat, 1.001))
+def test_a_machine_extrapolates_where_its_distance_makes_the_interval_wide(flat: Artefact) -> None:
+    """At a distance of 1 its ends are 3.8 apart as a ratio, at 1.1 they are 4.3."""
+    at, behind = ask(placed(flat, 1.0)), ask(placed(flat, 1.1))
     assert not at.extrapolating[0]
     assert behind.extrapolating[0]
     # three times the root of the spread's square and of 0.2 · distance^0.4, squared
@@ -115,18 +121,17 @@ def test_a_machine_extrapolates_beyond_a_factor_of_two_in_every_number(flat: Art
     assert not ask(placed(flat, 0.0)).extrapolating[0]
 
 
-def test_another_element_type_extrapolates_and_counts_as_far_as_that(flat: Artefact) -> None:
+def test_another_element_type_counts_as_far_as_twice_of_every_number(flat: Artefact) -> None:
+    assert FAR == 1.0
     own, other = ask(flat), ask(flat, dtype="f16")
-    assert not own.extrapolating[0]
     assert ends(own) == pytest.approx((-0.1, 0.1), rel=1e-4)
-    assert other.extrapolating[0]
     assert ends(other) == pytest.approx((-APART, APART), rel=1e-4)
 
 
-def test_another_protocol_extrapolates_and_has_the_band_of_other_machines(flat: Artefact) -> None:
+def test_another_protocol_has_the_band_of_other_machines(flat: Artefact) -> None:
     """A longer call is added to the time, a shorter one takes its share away."""
     graph, eager = ask(flat), ask(flat, how=Protocol.EAGER)
-    assert eager.extrapolating[0]
+    assert not eager.extrapolating[0]
     reach = 3 * float(np.hypot(0.1, 0.2 * LEAST_DISTANCE**0.4))
     assert ends(eager) == pytest.approx((-reach, reach), rel=1e-4)
     launch_s = Sheet(load_machine("a100")).launch_s
@@ -215,8 +220,8 @@ def test_distance_is_one_for_a_factor_of_two_in_every_number(tmp_path: Path) -> 
     assert nearest((0.0,), [(3.0,), (-2.0,)]) == 2
     assert nearest((0.0,), []) == float("inf")
     sheet = Sheet(toy(tmp_path))
-    # 100 Tflop/s of f16, 10 of f32, 1 TB/s, 1 MB, 10 multiprocessors, 1 GHz, and nobody's
-    expected = (1e14, 1e13, 1e12, 1e6, 10.0, 1e9)
+    # 100 Tflop/s of f16, 10 of f32, 1 TB/s, 1 MB, 10 multiprocessors, 1 GHz, usual power, nobody's
+    expected = (1e14, 1e13, 1e12, 1e6, 10.0, 1e9, 250.0)
     assert coordinates(sheet, "f16") == pytest.approx((*np.log2(expected), 16.0))
     assert vendor(Sheet(load_machine("a100"))) == VENDORS["NVIDIA"] == 0
 

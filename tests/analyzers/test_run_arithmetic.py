@@ -11,12 +11,22 @@ from perfc.analyzers.estimate.estimate import Estimate, Predictor, RunEstimate
 from perfc.analyzers.estimate.interval import Interval
 from perfc.analyzers.features.lowering import Lowered
 from perfc.analyzers.runs.backward import backward, of_product
-from perfc.analyzers.runs.host import COMPILED_HOST, EAGER_HOST, host_gap, host_note, kept_waiting
+from perfc.analyzers.runs.host import (
+    COMPILED_HOST,
+    NEWER_HOST,
+    OLDER_HOST,
+    OTHER_HOST,
+    host_gap,
+    host_note,
+    kept_waiting,
+    launch_cost,
+)
 from perfc.analyzers.runs.launch_gap import launch_gap
 from perfc.analyzers.runs.overlap import overlapped
 from perfc.analyzers.runs.prediction import PredictionTable, notes, total
 from perfc.analyzers.runs.recurrence import chained, chained_s
 from perfc.analyzers.steps.setting import Precision, Setting
+from perfc.machine import load_machine
 from perfc.passes.ceilings import KernelBound
 from perfc.passes.roofline import GRAPH_GAP
 from perfc.passes.runtimes import Launch
@@ -90,45 +100,79 @@ def run_of(low: float, mid: float, high: float, wait: float = 0.0) -> RunEstimat
 
 def test_a_host_takes_a_launch_of_a_framework_for_each_kernel(tmp_path: Path) -> None:
     machine = toy(tmp_path, "launch_overhead_s 10e-6 sheet")
-    assert ends(EAGER_HOST) == us(8, 20, 40)
+    assert ends(OTHER_HOST) == us(10, 30, 76)
     assert ends(COMPILED_HOST) == us(2, 6, 20)
-    assert ends(host_gap(machine, Setting(Precision.F16))) == us(8, 20, 40)
-    assert ends(host_gap(machine, Setting(Precision.F16, training=True))) == us(24, 60, 120)
+    assert ends(host_gap(machine, Setting(Precision.F16))) == us(10, 30, 76)
+    assert ends(host_gap(machine, Setting(Precision.F16, training=True))) == us(30, 90, 228)
     assert ends(host_gap(machine, Setting(Precision.F16, compiled=True))) == us(2, 6, 20)
     processor = toy(tmp_path, kind="cpu")
     assert ends(host_gap(processor, Setting(Precision.F16, training=True))) == (0, 0, 0)
 
 
-def test_the_run_is_the_longer_of_device_and_host_end_by_end(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [
+        ("v100-sxm2-16gb", OLDER_HOST), ("t4", OLDER_HOST), ("a100", NEWER_HOST),
+        ("rtx5090", NEWER_HOST), ("mi300x", OTHER_HOST), ("arc-pro-b60", OTHER_HOST),
+    ],
+)  # fmt: skip
+def test_hosts_come_with_their_boards(target: str, expected: Interval) -> None:
+    """Published: 22 to 37 µs a launch on hosts of A10 and A100, 42 to 76 of T4 and V100."""
+    machine = load_machine(target)
+    assert launch_cost(machine, runtime_named("eager")) == expected
+    assert host_gap(machine, Setting(Precision.F16)) == expected
+    assert launch_cost(machine, runtime_named("eager-unfused")) == expected
+    assert NEWER_HOST.low <= 22 * US <= 37 * US <= NEWER_HOST.high
+    assert OLDER_HOST.low <= 42 * US <= 76 * US <= OLDER_HOST.high
+
+
+def test_what_is_said_of_a_host_wins_over_what_was_measured_and_that_over_all_hosts(
+    tmp_path: Path,
+) -> None:
+    """Measured 25 µs with a fifth and a quarter on either side; said 30 µs, exactly."""
+    eager = runtime_named("eager")
+    measured = toy(tmp_path, "host_launch_s 25e-6 lab")
+    assert ends(launch_cost(measured, eager)) == us(20, 25, 31.25)
+    assert ends(host_gap(measured, Setting(Precision.F16))) == us(20, 25, 31.25)
+    for said in (launch_cost(measured, eager, 30e-6),
+                 host_gap(measured, Setting(Precision.F16, host_launch_s=30e-6))):  # fmt: skip
+        assert ends(said) == us(30, 30, 30)
+    assert ends(launch_cost(measured, runtime_named("ort"), 7e-6)) == us(7, 7, 7)
+
+
+def test_the_run_is_the_longer_of_device_and_host_end_by_end() -> None:
     """Five launches take 40, 100 and 200 µs."""
-    machine = toy(tmp_path, "launch_overhead_s 10e-6 sheet")
-    found = kept_waiting(run_of(50, 60, 70, wait=5), 5, machine, runtime_named("eager"))
+    host = Interval(8 * US, 20 * US, 40 * US)
+    found = kept_waiting(run_of(50, 60, 70, wait=5), 5, host)
     assert ends(found.time) == us(50, 100, 200)
     assert found.wait_s == pytest.approx((5 + 40) * US)
-    busy = kept_waiting(run_of(300, 400, 500, wait=5), 5, machine, runtime_named("eager:2"))
+    busy = kept_waiting(run_of(300, 400, 500, wait=5), 5, host)
     assert busy.time == run_of(300, 400, 500).time
     assert busy.wait_s == pytest.approx(5 * US)
 
 
-def test_no_host_keeps_recorded_graphs_processors_or_measured_launches_waiting(
-    tmp_path: Path,
-) -> None:
-    device = run_of(50, 60, 70)
-    stated = toy(tmp_path, "launch_overhead_s 10e-6 sheet")
-    for runtime in ("cudagraph", "inductor", "ort", "eager-unfused"):
-        assert kept_waiting(device, 5, stated, runtime_named(runtime)) is device
-    measured = toy(tmp_path, "launch_overhead_s 10e-6 lab")
-    assert kept_waiting(device, 5, measured, runtime_named("eager")) is device
+def test_no_host_keeps_recorded_graphs_or_processors_waiting(tmp_path: Path) -> None:
+    stated = toy(tmp_path, "launch_overhead_s 10e-6 lab")
+    for runtime in ("cudagraph", "inductor", "ort", "tensorrt"):
+        assert launch_cost(stated, runtime_named(runtime)) is None
+    for runtime in ("cudagraph", "inductor", "tensorrt"):
+        assert launch_cost(stated, runtime_named(runtime), 30e-6) is None
     processor = toy(tmp_path, "launch_overhead_s 10e-6 sheet", kind="cpu")
-    assert kept_waiting(device, 5, processor, runtime_named("eager")) is device
+    assert launch_cost(processor, runtime_named("eager"), 30e-6) is None
+    device = run_of(50, 60, 70)
+    assert kept_waiting(device, 5, None) is device
     silent = toy(tmp_path)
-    assert ends(kept_waiting(device, 5, silent, runtime_named("eager")).time) == us(50, 100, 200)
+    assert launch_cost(silent, runtime_named("eager")) == OTHER_HOST
 
 
 def test_the_note_of_a_host_says_how_long_a_launch_takes() -> None:
-    assert host_note(12.0, runtime_named("eager")) == (
-        "the device waits for its host: 12 launches, 20 µs each in a framework, assumed "
-        "(--runtime cudagraph)"
+    eager = runtime_named("eager")
+    assert host_note(12.0, eager, Interval(20e-6, 30e-6, 48e-6)) == (
+        "the device waits for its host: 12 launches, 30 µs each (20 to 48; --host-launch says "
+        "better); --runtime cudagraph records them"
+    )
+    assert host_note(12.0, eager, Interval.exactly(25e-6)) == (
+        "the device waits for its host: 12 launches, 25 µs each; --runtime cudagraph records them"
     )
 
 

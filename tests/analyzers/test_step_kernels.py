@@ -114,7 +114,9 @@ def test_times_follow_what_steps_taught(weights: Path, tmp_path: Path) -> None:
 
 
 def test_what_kernels_alone_are_off_does_not_widen_the_run(weights: Path) -> None:
-    found = of(analysed("eager"), weights)
+    # so many images that the host is ahead
+    report = perfc.analyze(MODEL, "rtx3090", batch=64, runtime="eager", dtype="f16")
+    found = of(report, weights)
     assert all(
         k.in_run and k.low_s <= k.in_run.low <= k.in_run.high <= k.high_s for k in found.kernels
     )

@@ -24,12 +24,15 @@ COMMANDS = (
     "measure", "reduce",
 )  # fmt: skip
 OPTIONS = {
-    "--target", "--runtime", "--runtime-version", "--dtype", "--tf32", "--layout", "--streams",
-    "--mode", "--batch", "--seq", "--dim", "--value", "--config", "--isolated",
+    "--target", "--runtime", "--framework", "--runtime-version", "--dtype", "--tf32", "--layout",
+    "--streams", "--mode", "--host-launch", "--batch", "--seq", "--dim", "--value", "--config",
+    "--isolated",
 }  # fmt: skip
 ONE_WAY = {
-    "target": "rtx4090", "runtime": "inductor", "runtime_version": "2.4", "dtype": "amp-bf16",
-    "tf32": False, "layout": "channels-last", "streams": 1, "mode": "inference",
+    "target": "rtx4090", "runtime": "inductor", "framework": "vllm", "runtime_version": "2.4",
+    "dtype": "amp-bf16", "tf32": False, "layout": "channels-last", "streams": 1,
+    "mode": "inference",
+    "host_launch": "30us",
 }  # fmt: skip
 
 
@@ -132,7 +135,7 @@ def test_a_whole_run_is_said_alike_too(
     form = ("--output-format", "json")
     typed = numbers(said(capsys, "predict", str(RESNET), *arguments(), *form))
     assert typed["framework"] == "torch 2.4"
-    assert typed["deployment"] == {**ONE_WAY, "dims": {"batch": 64}}
+    assert typed["deployment"] == {**ONE_WAY, "host_launch": 3e-05, "dims": {"batch": 64}}
     (tmp_path / "perfc.toml").write_text(
         "[deployment]\n"
         + "".join(f"{k.replace('_', '-')} = {json.dumps(v)}\n" for k, v in ONE_WAY.items())
@@ -198,6 +201,8 @@ def test_one_field_has_one_name_at_a_time(capsys: pytest.CaptureFixture[str]) ->
         ("analyze", ["--runtime", "eagr"], "--runtime: no runtime 'eagr' (did you mean eager?"),
         ("analyze", ["--layout", "channels-last"], "--layout: ort does not run channels-last"),
         ("lint", ["--layout", "nhwc"], "--layout: no 'nhwc' (there are channels-first"),
+        ("analyze", ["--framework", "vlm"], "--framework: no 'vlm' (there are trtllm, vllm"),
+        ("measure", ["--framework", "vllm"], "--framework: a model is measured as it is stored"),
         ("explain", ["--streams", "0"], "--streams: no number of streams: '0' (1 to 128)"),
         ("diff", ["--to-runtime", "x"], "--to-runtime: no runtime 'x'"),
         ("diff", ["--to-mode", "training"], "--to-mode: only forward passes are analysed"),
@@ -208,6 +213,10 @@ def test_one_field_has_one_name_at_a_time(capsys: pytest.CaptureFixture[str]) ->
         ("predict", ["--runtime", "cudagraph"], "no whole runs under cudagraph were measured"),
         ("predict", ["--streams", "2"], "no whole runs under eager:2 were measured"),
         ("predict", ["--dtype", "i8"], "no whole runs in i8 were measured (--dtype f16, bf16"),
+        ("analyze", ["--host-launch", "30"], "--host-launch: '30' is no duration (as in 30us"),
+        ("explain", ["--host-launch", "-3us"], "--host-launch: '-3us' is no duration"),
+        ("diff", ["--to-host-launch", "3 h"], "--to-host-launch: '3 h' is no duration"),
+        ("measure", ["--host-launch", "3us"], "--host-launch: a model is measured as it is"),
         ("measure", ["--dtype", "f16"], "--dtype: a model is measured as it is stored"),
         ("measure", ["--runtime", "tensorrt"], "--runtime: tensorrt cannot be run here (eager"),
         ("roofline", ["h100", "-t", "a100"], "give TARGET or --target"),
@@ -232,10 +241,14 @@ def test_what_does_not_go_together_is_one_line(
         ('targt = "a100"', "perfc.toml:2: no key 'targt' in deployment (did you mean 'target'?)"),
         ('runtime_version = "2.4"', "perfc.toml:2: no key 'runtime_version' in deployment ("),
         ('runtime = "x"', "perfc.toml:2: no runtime 'x'"),
+        ('framework = "tgi"', "perfc.toml:2: no 'tgi' (there are trtllm, vllm, sglang"),
         ("dtype = 16", "perfc.toml:2: 16 is not a string"),
         ('dtype = "fp7"', "perfc.toml:2: no precision 'fp7'"),
         ('tf32 = "no"', "perfc.toml:2: 'no' is neither true nor false"),
         ("streams = true", "perfc.toml:2: no number of streams: 'True'"),
+        ("host-launch = true", "perfc.toml:2: 'True' is no duration (as in 30us"),
+        ('host-launch = "nan us"', "perfc.toml:2: 'nan us' is no duration"),
+        ("host-launch = -1e-6", "perfc.toml:2: '-1e-06' is no duration"),
         ("dims = 3", "perfc.toml:2: 3 is not a table"),
         ("dims = { batch = -1 }", "perfc.toml:2: batch = -1 is no extent"),
         ("dims = { size = 4 }", "perfc.toml:2 gives it"),

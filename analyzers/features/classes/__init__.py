@@ -12,7 +12,7 @@ import numpy as np
 from perfc.declared import instances
 from perfc.ir.record import record
 
-from .. import physics
+from .. import physics, power_limit
 from ..distance import coordinates
 
 if TYPE_CHECKING:
@@ -90,6 +90,10 @@ class KernelClass(ABC):
     def place(self, sheet: Sheet, dtype: str) -> tuple[float, ...]:
         """Where a machine stands among others; `perfc.analyzers.features.distance` says how far."""
         return coordinates(sheet, dtype)
+
+    def powered_s(self, rows: Columns, dtype: str, sheet: Sheet) -> Array:
+        """What the board's power leaves: large products take no less, though they might."""
+        return power_limit.products_s(self.amounts(rows, dtype).mac, dtype, sheet)
 
     def floor_s(self, rows: Columns, dtype: str, sheet: Sheet) -> Array:
         """What no kernel beats."""

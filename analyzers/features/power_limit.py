@@ -1,0 +1,64 @@
+"""What a board's power leaves of the rate of large products, on units that multiply matrices.
+
+A board at its limit lowers its clock until the energy of its products a second is what it may draw.
+``FLOP_PER_JOULE`` is what products of 16 bits reach of that, by the design of the multiprocessor,
+which goes with its process. FP32 products on lanes have a limit of their own (`lanes.power_share`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from perfc.ir.types import bits_of
+
+if TYPE_CHECKING:
+    from .classes import Array
+    from .sheet import Sheet
+
+FLOP_PER_JOULE: Mapping[float, float] = {
+    7.5: 0.56e12, 8.0: 0.75e12, 8.6: 0.415e12, 8.9: 0.62e12, 9.0: 1.3e12, 10.0: 1.73e12,
+    12.0: 0.75e12,
+}  # fmt: skip
+"""Of products in 16 bits, by compute capability, over the board's limit.
+
+Measured at the limit: T4 (7.5, 12 nm, large products of DeepBench), RTX A6000 and A40 (8.6, 8 nm),
+H200 and B200 (9.0 and 10.0, 4 nm, with their power). L4 (8.9) was reported with 0.6. A100 and RTX
+PRO 6000 reach what is stated at a share of their rate of 0.94: their limits are no lower.
+"""
+NARROWER: Mapping[int, float] = {16: 1.0, 8: 1.75, 4: 2.6}
+"""Products a joule over those of 16 bits, by bits of the factors; B200, least of three boards."""
+TF32 = 0.5
+"""The same of TF32, whose factors take twice the bits; assumed."""
+
+
+def flop_per_s(dtype: str, sheet: Sheet) -> float:
+    """Rate of products that the board's power leaves; infinite where nobody knows.
+
+    A board never runs below its base clock for power.
+
+    >>> from perfc.machine import load_machine
+    >>> from perfc.analyzers.features.sheet import Sheet
+    >>> f"{flop_per_s('f16', Sheet(load_machine('t4'))) / 1e12:.1f}"
+    '39.2'
+    """
+    gain = TF32 if dtype == "tf32" else NARROWER.get(bits_of(dtype))
+    each = flop_per_joule(sheet.generation)
+    if gain is None or each is None or sheet.power_w <= 0:
+        return np.inf
+    least = sheet.base_clock_share * sheet.matrix_flop_per_s(dtype)
+    return max(gain * each * sheet.power_w, least)
+
+
+def flop_per_joule(generation: float) -> float | None:
+    """Of the newest design with rows that is of the same series and not newer."""
+    alike = [g for g in FLOP_PER_JOULE if int(g) == int(generation) and g <= generation]
+    return FLOP_PER_JOULE[max(alike)] if alike else None
+
+
+def products_s(mac: Array, dtype: str, sheet: Sheet) -> Array:
+    """What so many multiply-adds take of a board at its limit; 0 where nobody knows."""
+    found: Array = 2 * mac / flop_per_s(dtype, sheet)
+    return found

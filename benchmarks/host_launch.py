@@ -1,0 +1,142 @@
+"""Published latencies of models that a framework's host launches, against what `analyze` says.
+
+    python benchmarks/host_launch.py DATA [--host-launch 30us] [-o rows.csv]
+
+Rows are those of `whole_models` of grade A under PyTorch, eager or TorchScript, whose graph is
+there. Each is asked for as a user does: target, precision, batch, length and `--runtime eager`.
+Prints by batch and by machine how far the expected time is off, and in how many the range held.
+
+Needs pandas and pyarrow.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import math
+import statistics
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+
+from floor_check import DTYPES, TARGETS, Run, whole_runs
+
+import perfc
+from perfc.analyzers.tables.timm import graph_folder
+from perfc.errors import PerfcError
+
+LAUNCHED = frozenset({"eager", "torchscript"})
+SMALL = 8
+"""Batches from which on hosts seldom keep the device waiting."""
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A run beside what is said of it.
+
+    Args:
+        graph: stem of its file.
+        device: as the table calls it.
+        runtime: likewise.
+        precision: likewise.
+        batch: images or sequences.
+        length: of a sequence; 0 where there is none.
+        time_s: measured.
+        low_s: lower end of the range.
+        expected_s: expected.
+        high_s: upper end.
+        kernels_s: expected of all kernels, launches included.
+        launches: of a run.
+    """
+
+    graph: str
+    device: str
+    runtime: str
+    precision: str
+    batch: int
+    length: int
+    time_s: float
+    low_s: float
+    expected_s: float
+    high_s: float
+    kernels_s: float
+    launches: float
+
+    @property
+    def is_held(self) -> bool:
+        """Whether the measured time lies in the range."""
+        return self.low_s <= self.time_s <= self.high_s
+
+
+def scored(folder: Path, runs: Iterable[Run], predictor: str, host: str) -> Iterator[Scored]:
+    """What is said of each run whose graph is there; the others are named."""
+    for run in runs:
+        path = folder / f"{run.graph}.onnx.gz"
+        if not path.is_file():
+            continue
+        stated = {"host_launch": host} if host else {}
+        try:
+            report = perfc.analyze(
+                path, TARGETS[run.device], dtype=DTYPES[run.precision], runtime="eager",
+                batch=run.batch, seq=run.length or None, tf32=run.precision != "fp32",
+                predictor=predictor, **stated,
+            )  # fmt: skip
+            table = report.prediction
+        except PerfcError as error:
+            print(f"left out: {run}: {error}", file=sys.stderr)
+            continue
+        total = table.total
+        launches = math.fsum(b.launches for b in report.roofline.kernels)
+        yield Scored(
+            run.graph, run.device, run.runtime, run.precision, run.batch, run.length, run.time_s,
+            total.low_s, total.time_s, total.high_s, table.kernels_s, launches,
+        )  # fmt: skip
+
+
+def line(name: str, rows: list[Scored]) -> str:
+    """Errors and coverage of some rows."""
+    ratios = [r.expected_s / r.time_s for r in rows]
+    error = statistics.fmean(abs(r - 1) for r in ratios)
+    bias = math.exp(statistics.fmean(math.log(r) for r in ratios)) - 1
+    held = statistics.fmean(r.is_held for r in rows)
+    width = statistics.median(r.high_s / max(r.low_s, 1e-12) for r in rows)
+    return f"{name:32s} {len(rows):4d} {error:7.1%} {bias:+7.1%} {held:6.1%} {width:6.2f}"
+
+
+def batches(batch: int) -> str:
+    """The line a batch is told in."""
+    return "batch 1" if batch == 1 else "batch 2 to 7" if batch < SMALL else "batch 8 and more"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("data", type=Path, help="folder of the tables")
+    parser.add_argument("--host-launch", default="", help="as `perfc analyze` takes it")
+    parser.add_argument("--predictor", default="", help="of whole runs; kernels for none")
+    parser.add_argument("-o", "--output", type=Path, help="CSV of all rows")
+    args = parser.parse_args()
+    runs = [r for r in whole_runs(args.data) if r.runtime in LAUNCHED]
+    found = list(scored(graph_folder(args.data), runs, args.predictor, args.host_launch))
+    if not found:
+        print("no rows", file=sys.stderr)
+        return 2
+    groups: dict[str, list[Scored]] = defaultdict(list)
+    for row in found:
+        where = batches(row.batch)
+        for name in (where, f"{where}, {row.runtime}", f"{where}, {TARGETS[row.device]}"):
+            groups[name].append(row)
+    print(f"{'rows of':32s} {'n':>4s} {'MAPE':>7s} {'bias':>7s} {'held':>6s} {'width':>6s}")
+    for name in sorted(groups):
+        print(line(name, groups[name]))
+    if args.output:
+        with args.output.open("w", newline="", encoding="utf-8") as stream:
+            writer = csv.DictWriter(stream, [f.name for f in fields(Scored)])
+            writer.writeheader()
+            writer.writerows(map(asdict, found))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
