@@ -27,6 +27,10 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import settings
 
+# Tables of tests are small: threads of a library wait for each other longer than they work.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 pytest_plugins = ("pytester",)
 
 ROOT = Path(__file__).parents[1]
@@ -43,6 +47,10 @@ settings.load_profile("perfc")
 def this_machine() -> None:
     """No test probes the machine that it runs on: ``host`` is a file that is known."""
     os.environ["PERFC_HOST"] = str(ROOT / "perfc/targets/generic-x86-64.toml")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("filterwarnings", "error::numpy.exceptions.ComplexWarning")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
