@@ -99,15 +99,17 @@ class GoldenItem(pytest.Item):
     def check_numbers(self, text: str) -> None:
         """What predictors and commands say, where it differs by more than rounding."""
         from tests.golden_estimates import answered, differences
-        from tests.golden_leaves import leaves
+        from tests.golden_leaves import leaves, written
 
         if self.path.suffix == ".leaves":
             command = text.partition("\n")[0]
             with TemporaryDirectory() as folder:
                 page = Path(folder) / "page.html"
-                printed = run_command(command.replace(" PAGE", f" {page}"), self.path.parent)
+                line = command.replace(" PAGE", f" {page}").replace(" OUT.", f" {folder}/OUT.")
+                printed = run_command(line, self.path.parent).replace(folder, "")
                 drawn = page.read_text(encoding="utf-8") if page.is_file() else ""
-            actual = leaves(command, drawn + printed)
+                actual = leaves(command, drawn + printed)
+                actual += "".join(map(written, sorted(Path(folder).glob("OUT.*"))))
         else:
             actual = answered(text, self.path.parent)
         found = differences(text, actual)
