@@ -100,6 +100,10 @@ def answer(question: str, folder: Path) -> Iterator[str]:
         case "graph":
             path, *rest = plain
             yield from graph(folder / path, *rest, dims={k: int(v) for k, v in given.items()})
+        case "variants":
+            from tests.golden_variants import answer as variants
+
+            yield from variants(folder / plain[0])
         case _:
             from tests.golden_training import answer as further
 
