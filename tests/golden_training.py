@@ -100,7 +100,8 @@ def runs_of(name: str, folder: Path) -> Iterator[str]:
     rows = known.rows(place)
     graphs: dict[str, ModelGraph | None] = {}
     for graph in dict.fromkeys(row.graph for row in rows):
-        graphs[graph] = known.encode(graph, {r.setting for r in rows if r.graph == graph}, place)
+        settings = list(dict.fromkeys(row.setting for row in rows if row.graph == graph))
+        graphs[graph] = known.encode(graph, settings, place)
     for row in rows:
         graph_of_row = graphs[row.graph]
         found = with_floors(graph_of_row, [row])[0] if graph_of_row else row

@@ -81,613 +81,570 @@ graph @main(%t3: i64[] = 3, %t0: i64[] = 0, %many: i64[] = 100000, %t: i64[], %n
   }
   %o13_0, %o13_1 = loop(%t, _, %x) : ?, ? {
     graph @body(%i13: i64[], %g13: b1[], %v13_0: ?) {
-      %a13 = relu(%v13_0) : ?
-      return %g13, %a13, %a13
+      %h13 = less(%i13, %t3) : ?
+      %a13 = concat(%v13_0, %one) : ?
+      return %h13, %a13, %a13
     }
   }
-  %o14_0, %o14_1 = loop(%t, _, %x) : ?, ? {
+  %o14_0, %o14_1 = loop(%t, %yes, %x) : ?, ? {
     graph @body(%i14: i64[], %g14: b1[], %v14_0: ?) {
-      %a14 = concat(%v14_0, %one) : ?
+      %a14 = relu(%v14_0) : ?
       return %g14, %a14, %a14
     }
   }
-  %o15_0, %o15_1 = loop(%t, _, %x) : ?, ? {
+  %o15_0, %o15_1 = loop(%t, %yes, %x) : ?, ? {
     graph @body(%i15: i64[], %g15: b1[], %v15_0: ?) {
       %h15 = less(%i15, %t3) : ?
       %a15 = concat(%v15_0, %one) : ?
       return %h15, %a15, %a15
     }
   }
-  %o16_0, %o16_1 = loop(%t, %yes, %x) : ?, ? {
+  %o16_0, %o16_1 = loop(%t, %c, %x) : ?, ? {
     graph @body(%i16: i64[], %g16: b1[], %v16_0: ?) {
       %a16 = relu(%v16_0) : ?
       return %g16, %a16, %a16
     }
   }
-  %o17_0, %o17_1 = loop(%t, %yes, %x) : ?, ? {
+  %o17_0, %o17_1 = loop(%t, %c, %x) : ?, ? {
     graph @body(%i17: i64[], %g17: b1[], %v17_0: ?) {
       %a17 = concat(%v17_0, %one) : ?
       return %g17, %a17, %a17
     }
   }
-  %o18_0, %o18_1 = loop(%t, %yes, %x) : ?, ? {
+  %o18_0, %o18_1 = loop(%t, %c, %x) : ?, ? {
     graph @body(%i18: i64[], %g18: b1[], %v18_0: ?) {
       %h18 = less(%i18, %t3) : ?
       %a18 = concat(%v18_0, %one) : ?
       return %h18, %a18, %a18
     }
   }
-  %o19_0, %o19_1 = loop(%t, %c, %x) : ?, ? {
+  %o19_0, %o19_1 = loop(%many, _, %x) : ?, ? {
     graph @body(%i19: i64[], %g19: b1[], %v19_0: ?) {
       %a19 = relu(%v19_0) : ?
       return %g19, %a19, %a19
     }
   }
-  %o20_0, %o20_1 = loop(%t, %c, %x) : ?, ? {
+  %o20_0, %o20_1 = loop(%n, _, %x) : ?, ? {
     graph @body(%i20: i64[], %g20: b1[], %v20_0: ?) {
-      %a20 = concat(%v20_0, %one) : ?
+      %a20 = relu(%v20_0) : ?
       return %g20, %a20, %a20
     }
   }
-  %o21_0, %o21_1 = loop(%t, %c, %x) : ?, ? {
+  %o21_0, %o21_1 = loop(%n, _, %x) : ?, ? {
     graph @body(%i21: i64[], %g21: b1[], %v21_0: ?) {
-      %h21 = less(%i21, %t3) : ?
       %a21 = concat(%v21_0, %one) : ?
-      return %h21, %a21, %a21
+      return %g21, %a21, %a21
     }
   }
-  %o22_0, %o22_1 = loop(%many, _, %x) : ?, ? {
+  %o22_0, %o22_1 = loop(%n, _, %x) : ?, ? {
     graph @body(%i22: i64[], %g22: b1[], %v22_0: ?) {
-      %a22 = relu(%v22_0) : ?
-      return %g22, %a22, %a22
+      %h22 = less(%i22, %t3) : ?
+      %a22 = concat(%v22_0, %one) : ?
+      return %h22, %a22, %a22
     }
   }
-  %o23_0, %o23_1 = loop(%many, _, %x) : ?, ? {
+  %o23_0, %o23_1 = loop(%n, %yes, %x) : ?, ? {
     graph @body(%i23: i64[], %g23: b1[], %v23_0: ?) {
-      %a23 = concat(%v23_0, %one) : ?
+      %a23 = relu(%v23_0) : ?
       return %g23, %a23, %a23
     }
   }
-  %o24_0, %o24_1 = loop(%many, _, %x) : ?, ? {
+  %o24_0, %o24_1 = loop(%n, %yes, %x) : ?, ? {
     graph @body(%i24: i64[], %g24: b1[], %v24_0: ?) {
-      %h24 = less(%i24, %t3) : ?
       %a24 = concat(%v24_0, %one) : ?
-      return %h24, %a24, %a24
+      return %g24, %a24, %a24
     }
   }
-  %o25_0, %o25_1 = loop(%n, _, %x) : ?, ? {
+  %o25_0, %o25_1 = loop(%n, %yes, %x) : ?, ? {
     graph @body(%i25: i64[], %g25: b1[], %v25_0: ?) {
-      %a25 = relu(%v25_0) : ?
-      return %g25, %a25, %a25
+      %h25 = less(%i25, %t3) : ?
+      %a25 = concat(%v25_0, %one) : ?
+      return %h25, %a25, %a25
     }
   }
-  %o26_0, %o26_1 = loop(%n, _, %x) : ?, ? {
+  %o26_0, %o26_1 = loop(%n, %c, %x) : ?, ? {
     graph @body(%i26: i64[], %g26: b1[], %v26_0: ?) {
-      %a26 = concat(%v26_0, %one) : ?
+      %a26 = relu(%v26_0) : ?
       return %g26, %a26, %a26
     }
   }
-  %o27_0, %o27_1 = loop(%n, _, %x) : ?, ? {
+  %o27_0, %o27_1 = loop(%n, %c, %x) : ?, ? {
     graph @body(%i27: i64[], %g27: b1[], %v27_0: ?) {
-      %h27 = less(%i27, %t3) : ?
       %a27 = concat(%v27_0, %one) : ?
-      return %h27, %a27, %a27
+      return %g27, %a27, %a27
     }
   }
-  %o28_0, %o28_1 = loop(%n, %yes, %x) : ?, ? {
+  %o28_0, %o28_1 = loop(%n, %c, %x) : ?, ? {
     graph @body(%i28: i64[], %g28: b1[], %v28_0: ?) {
-      %a28 = relu(%v28_0) : ?
-      return %g28, %a28, %a28
+      %h28 = less(%i28, %t3) : ?
+      %a28 = concat(%v28_0, %one) : ?
+      return %h28, %a28, %a28
     }
   }
-  %o29_0, %o29_1 = loop(%n, %yes, %x) : ?, ? {
+  %o29_0, %o29_1 = loop(_, %yes, %x) : ?, ? {
     graph @body(%i29: i64[], %g29: b1[], %v29_0: ?) {
+      %h29 = less(%i29, %t3) : ?
       %a29 = concat(%v29_0, %one) : ?
-      return %g29, %a29, %a29
+      return %h29, %a29, %a29
     }
   }
-  %o30_0, %o30_1 = loop(%n, %yes, %x) : ?, ? {
+  %o30_0, %o30_1 = loop(_, %c, %x) : ?, ? {
     graph @body(%i30: i64[], %g30: b1[], %v30_0: ?) {
-      %h30 = less(%i30, %t3) : ?
-      %a30 = concat(%v30_0, %one) : ?
-      return %h30, %a30, %a30
+      %a30 = relu(%v30_0) : ?
+      return %g30, %a30, %a30
     }
   }
-  %o31_0, %o31_1 = loop(%n, %c, %x) : ?, ? {
+  %o31_0, %o31_1 = loop(_, %c, %x) : ?, ? {
     graph @body(%i31: i64[], %g31: b1[], %v31_0: ?) {
-      %a31 = relu(%v31_0) : ?
+      %a31 = concat(%v31_0, %one) : ?
       return %g31, %a31, %a31
     }
   }
-  %o32_0, %o32_1 = loop(%n, %c, %x) : ?, ? {
+  %o32_0, %o32_1 = loop(_, %c, %x) : ?, ? {
     graph @body(%i32: i64[], %g32: b1[], %v32_0: ?) {
+      %h32 = less(%i32, %t3) : ?
       %a32 = concat(%v32_0, %one) : ?
-      return %g32, %a32, %a32
+      return %h32, %a32, %a32
     }
   }
-  %o33_0, %o33_1 = loop(%n, %c, %x) : ?, ? {
+  %o33_0, %o33_1 = loop(%t3, %yes, %x) : ?, ? {
     graph @body(%i33: i64[], %g33: b1[], %v33_0: ?) {
-      %h33 = less(%i33, %t3) : ?
-      %a33 = concat(%v33_0, %one) : ?
+      %h33 = identity(%g33) : ?
+      %a33 = relu(%v33_0) : ?
       return %h33, %a33, %a33
     }
   }
-  %o34_0, %o34_1 = loop(_, %yes, %x) : ?, ? {
+  %o34_0, %o34_1 = loop(%t3, %yes, %x) : ?, ? {
     graph @body(%i34: i64[], %g34: b1[], %v34_0: ?) {
+      %h34 = identity(%c) : ?
       %a34 = relu(%v34_0) : ?
-      return %g34, %a34, %a34
+      return %h34, %a34, %a34
     }
   }
-  %o35_0, %o35_1 = loop(_, %yes, %x) : ?, ? {
+  %o35_0 = loop(%t3, %yes, %x) : ? {
     graph @body(%i35: i64[], %g35: b1[], %v35_0: ?) {
-      %a35 = concat(%v35_0, %one) : ?
-      return %g35, %a35, %a35
+      %a35 = unsqueeze(%v35_0, %t0v) : ?
+      return %g35, %a35
     }
   }
-  %o36_0, %o36_1 = loop(_, %yes, %x) : ?, ? {
+  %o36_0 = loop(%t3, %yes, %x) : ? {
     graph @body(%i36: i64[], %g36: b1[], %v36_0: ?) {
-      %h36 = less(%i36, %t3) : ?
-      %a36 = concat(%v36_0, %one) : ?
-      return %h36, %a36, %a36
+      %a36 = cast(%v36_0) {to="f16"} : ?
+      return %g36, %a36
     }
   }
-  %o37_0, %o37_1 = loop(_, %c, %x) : ?, ? {
-    graph @body(%i37: i64[], %g37: b1[], %v37_0: ?) {
-      %a37 = relu(%v37_0) : ?
-      return %g37, %a37, %a37
+  %o37_0, %o37_1, %o37_2 = loop(%t3, %yes, %x, %one) : ?, ?, ? {
+    graph @body(%i37: i64[], %g37: b1[], %v37_0: ?, %v37_1: ?) {
+      %a37 = add(%v37_0, %v37_1) : ?
+      return %g37, %v37_1, %a37, %i37
     }
   }
-  %o38_0, %o38_1 = loop(_, %c, %x) : ?, ? {
+  %o38_0, %o38_1 = loop(%t3, %yes, %u) : ?, ? {
     graph @body(%i38: i64[], %g38: b1[], %v38_0: ?) {
-      %a38 = concat(%v38_0, %one) : ?
+      %a38 = relu(%v38_0) : ?
       return %g38, %a38, %a38
     }
   }
-  %o39_0, %o39_1 = loop(_, %c, %x) : ?, ? {
+  %o39_0, %o39_1 = loop(%n, %yes, %x) : ?, ? {
     graph @body(%i39: i64[], %g39: b1[], %v39_0: ?) {
-      %h39 = less(%i39, %t3) : ?
-      %a39 = concat(%v39_0, %one) : ?
+      %h39 = identity(%g39) : ?
+      %a39 = relu(%v39_0) : ?
       return %h39, %a39, %a39
     }
   }
-  %o40_0, %o40_1 = loop(%t3, %yes, %x) : ?, ? {
+  %o40_0, %o40_1 = loop(%n, %yes, %x) : ?, ? {
     graph @body(%i40: i64[], %g40: b1[], %v40_0: ?) {
-      %h40 = identity(%g40) : ?
+      %h40 = identity(%c) : ?
       %a40 = relu(%v40_0) : ?
       return %h40, %a40, %a40
     }
   }
-  %o41_0, %o41_1 = loop(%t3, %yes, %x) : ?, ? {
+  %o41_0 = loop(%n, %yes, %x) : ? {
     graph @body(%i41: i64[], %g41: b1[], %v41_0: ?) {
-      %h41 = identity(%c) : ?
-      %a41 = relu(%v41_0) : ?
-      return %h41, %a41, %a41
+      %a41 = unsqueeze(%v41_0, %t0v) : ?
+      return %g41, %a41
     }
   }
-  %o42_0 = loop(%t3, %yes, %x) : ? {
+  %o42_0 = loop(%n, %yes, %x) : ? {
     graph @body(%i42: i64[], %g42: b1[], %v42_0: ?) {
-      %a42 = unsqueeze(%v42_0, %t0v) : ?
+      %a42 = cast(%v42_0) {to="f16"} : ?
       return %g42, %a42
     }
   }
-  %o43_0 = loop(%t3, %yes, %x) : ? {
-    graph @body(%i43: i64[], %g43: b1[], %v43_0: ?) {
-      %a43 = cast(%v43_0) {to="f16"} : ?
-      return %g43, %a43
+  %o43_0, %o43_1, %o43_2 = loop(%n, %yes, %x, %one) : ?, ?, ? {
+    graph @body(%i43: i64[], %g43: b1[], %v43_0: ?, %v43_1: ?) {
+      %a43 = add(%v43_0, %v43_1) : ?
+      return %g43, %v43_1, %a43, %i43
     }
   }
-  %o44_0, %o44_1, %o44_2 = loop(%t3, %yes, %x, %one) : ?, ?, ? {
-    graph @body(%i44: i64[], %g44: b1[], %v44_0: ?, %v44_1: ?) {
-      %a44 = add(%v44_0, %v44_1) : ?
-      return %g44, %v44_1, %a44, %i44
+  %o44_0, %o44_1 = loop(%n, %yes, %u) : ?, ? {
+    graph @body(%i44: i64[], %g44: b1[], %v44_0: ?) {
+      %a44 = relu(%v44_0) : ?
+      return %g44, %a44, %a44
     }
   }
-  %o45_0, %o45_1 = loop(%t3, %yes, %u) : ?, ? {
+  %o45_0, %o45_1 = loop(%t, %c, %x) : ?, ? {
     graph @body(%i45: i64[], %g45: b1[], %v45_0: ?) {
+      %h45 = identity(%g45) : ?
       %a45 = relu(%v45_0) : ?
-      return %g45, %a45, %a45
+      return %h45, %a45, %a45
     }
   }
-  %o46_0, %o46_1 = loop(%n, %yes, %x) : ?, ? {
+  %o46_0, %o46_1 = loop(%t, %c, %x) : ?, ? {
     graph @body(%i46: i64[], %g46: b1[], %v46_0: ?) {
-      %h46 = identity(%g46) : ?
+      %h46 = identity(%c) : ?
       %a46 = relu(%v46_0) : ?
       return %h46, %a46, %a46
     }
   }
-  %o47_0, %o47_1 = loop(%n, %yes, %x) : ?, ? {
+  %o47_0 = loop(%t, %c, %x) : ? {
     graph @body(%i47: i64[], %g47: b1[], %v47_0: ?) {
-      %h47 = identity(%c) : ?
-      %a47 = relu(%v47_0) : ?
-      return %h47, %a47, %a47
+      %a47 = unsqueeze(%v47_0, %t0v) : ?
+      return %g47, %a47
     }
   }
-  %o48_0 = loop(%n, %yes, %x) : ? {
+  %o48_0 = loop(%t, %c, %x) : ? {
     graph @body(%i48: i64[], %g48: b1[], %v48_0: ?) {
-      %a48 = unsqueeze(%v48_0, %t0v) : ?
+      %a48 = cast(%v48_0) {to="f16"} : ?
       return %g48, %a48
     }
   }
-  %o49_0 = loop(%n, %yes, %x) : ? {
-    graph @body(%i49: i64[], %g49: b1[], %v49_0: ?) {
-      %a49 = cast(%v49_0) {to="f16"} : ?
-      return %g49, %a49
+  %o49_0, %o49_1, %o49_2 = loop(%t, %c, %x, %one) : ?, ?, ? {
+    graph @body(%i49: i64[], %g49: b1[], %v49_0: ?, %v49_1: ?) {
+      %a49 = add(%v49_0, %v49_1) : ?
+      return %g49, %v49_1, %a49, %i49
     }
   }
-  %o50_0, %o50_1, %o50_2 = loop(%n, %yes, %x, %one) : ?, ?, ? {
-    graph @body(%i50: i64[], %g50: b1[], %v50_0: ?, %v50_1: ?) {
-      %a50 = add(%v50_0, %v50_1) : ?
-      return %g50, %v50_1, %a50, %i50
+  %o50_0, %o50_1 = loop(%t, %c, %u) : ?, ? {
+    graph @body(%i50: i64[], %g50: b1[], %v50_0: ?) {
+      %a50 = relu(%v50_0) : ?
+      return %g50, %a50, %a50
     }
   }
-  %o51_0, %o51_1 = loop(%n, %yes, %u) : ?, ? {
+  %o51_0, %o51_1 = loop(%many, %yes, %x) : ?, ? {
     graph @body(%i51: i64[], %g51: b1[], %v51_0: ?) {
+      %h51 = identity(%g51) : ?
       %a51 = relu(%v51_0) : ?
-      return %g51, %a51, %a51
+      return %h51, %a51, %a51
     }
   }
-  %o52_0, %o52_1 = loop(%t, %c, %x) : ?, ? {
+  %o52_0, %o52_1 = loop(%many, %yes, %x) : ?, ? {
     graph @body(%i52: i64[], %g52: b1[], %v52_0: ?) {
-      %h52 = identity(%g52) : ?
+      %h52 = identity(%c) : ?
       %a52 = relu(%v52_0) : ?
       return %h52, %a52, %a52
     }
   }
-  %o53_0, %o53_1 = loop(%t, %c, %x) : ?, ? {
+  %o53_0 = loop(%many, %yes, %x) : ? {
     graph @body(%i53: i64[], %g53: b1[], %v53_0: ?) {
-      %h53 = identity(%c) : ?
-      %a53 = relu(%v53_0) : ?
-      return %h53, %a53, %a53
+      %a53 = unsqueeze(%v53_0, %t0v) : ?
+      return %g53, %a53
     }
   }
-  %o54_0 = loop(%t, %c, %x) : ? {
+  %o54_0 = loop(%many, %yes, %x) : ? {
     graph @body(%i54: i64[], %g54: b1[], %v54_0: ?) {
-      %a54 = unsqueeze(%v54_0, %t0v) : ?
+      %a54 = cast(%v54_0) {to="f16"} : ?
       return %g54, %a54
     }
   }
-  %o55_0 = loop(%t, %c, %x) : ? {
-    graph @body(%i55: i64[], %g55: b1[], %v55_0: ?) {
-      %a55 = cast(%v55_0) {to="f16"} : ?
-      return %g55, %a55
+  %o55_0, %o55_1, %o55_2 = loop(%many, %yes, %x, %one) : ?, ?, ? {
+    graph @body(%i55: i64[], %g55: b1[], %v55_0: ?, %v55_1: ?) {
+      %a55 = add(%v55_0, %v55_1) : ?
+      return %g55, %v55_1, %a55, %i55
     }
   }
-  %o56_0, %o56_1, %o56_2 = loop(%t, %c, %x, %one) : ?, ?, ? {
-    graph @body(%i56: i64[], %g56: b1[], %v56_0: ?, %v56_1: ?) {
-      %a56 = add(%v56_0, %v56_1) : ?
-      return %g56, %v56_1, %a56, %i56
+  %o56_0, %o56_1 = loop(%many, %yes, %u) : ?, ? {
+    graph @body(%i56: i64[], %g56: b1[], %v56_0: ?) {
+      %a56 = relu(%v56_0) : ?
+      return %g56, %a56, %a56
     }
   }
-  %o57_0, %o57_1 = loop(%t, %c, %u) : ?, ? {
-    graph @body(%i57: i64[], %g57: b1[], %v57_0: ?) {
-      %a57 = relu(%v57_0) : ?
-      return %g57, %a57, %a57
+  %o57_0, %o57_1 = scan(%x, %y) {num_scan_inputs=1} : ?, ? {
+    graph @body(%p57_0: ?, %p57_1: ?) {
+      %a57 = add(%p57_0, %p57_1) : ?
+      return %a57, %a57
     }
   }
-  %o58_0, %o58_1 = loop(%many, %yes, %x) : ?, ? {
-    graph @body(%i58: i64[], %g58: b1[], %v58_0: ?) {
-      %h58 = identity(%g58) : ?
-      %a58 = relu(%v58_0) : ?
-      return %h58, %a58, %a58
+  %o58_0, %o58_1 = scan(%x, %z) {num_scan_inputs=1, scan_input_axes=[1]} : ?, ? {
+    graph @body(%p58_0: ?, %p58_1: ?) {
+      %a58 = add(%p58_0, %p58_1) : ?
+      return %a58, %a58
     }
   }
-  %o59_0, %o59_1 = loop(%many, %yes, %x) : ?, ? {
-    graph @body(%i59: i64[], %g59: b1[], %v59_0: ?) {
-      %h59 = identity(%c) : ?
-      %a59 = relu(%v59_0) : ?
-      return %h59, %a59, %a59
+  %o59_0, %o59_1 = scan(%x, %z) {num_scan_inputs=1, scan_input_axes=[-2], scan_output_axes=[1]} : ?, ? {
+    graph @body(%p59_0: ?, %p59_1: ?) {
+      %a59 = add(%p59_0, %p59_1) : ?
+      return %a59, %a59
     }
   }
-  %o60_0 = loop(%many, %yes, %x) : ? {
-    graph @body(%i60: i64[], %g60: b1[], %v60_0: ?) {
-      %a60 = unsqueeze(%v60_0, %t0v) : ?
-      return %g60, %a60
+  %o60_0, %o60_1 = scan(%one, %d) {num_scan_inputs=1, scan_input_axes=[1], scan_output_axes=[-1]} : ?, ? {
+    graph @body(%p60_0: ?, %p60_1: ?) {
+      %a60 = add(%p60_0, %p60_1) : ?
+      return %a60, %a60
     }
   }
-  %o61_0 = loop(%many, %yes, %x) : ? {
-    graph @body(%i61: i64[], %g61: b1[], %v61_0: ?) {
-      %a61 = cast(%v61_0) {to="f16"} : ?
-      return %g61, %a61
+  %o61_0, %o61_1, %o61_2, %o61_3 = scan(%x, %x, %y, %y) {num_scan_inputs=2, scan_input_axes=[0, 0], scan_output_axes=[0, 2]} : ?, ?, ?, ? {
+    graph @body(%p61_0: ?, %p61_1: ?, %p61_2: ?, %p61_3: ?) {
+      %a61 = add(%p61_0, %p61_2) : ?
+      %b61 = mul(%p61_1, %p61_3) : ?
+      return %a61, %b61, %a61, %b61
     }
   }
-  %o62_0, %o62_1, %o62_2 = loop(%many, %yes, %x, %one) : ?, ?, ? {
-    graph @body(%i62: i64[], %g62: b1[], %v62_0: ?, %v62_1: ?) {
-      %a62 = add(%v62_0, %v62_1) : ?
-      return %g62, %v62_1, %a62, %i62
+  %o62_0, %o62_1, %o62_2, %o62_3 = scan(%x, %one, %u, %z) {num_scan_inputs=2, scan_input_axes=[0, 1], scan_output_axes=[1]} : ?, ?, ?, ? {
+    graph @body(%p62_0: ?, %p62_1: ?, %p62_2: ?, %p62_3: ?) {
+      %a62 = add(%p62_0, %p62_2) : ?
+      %b62 = mul(%p62_1, %p62_3) : ?
+      return %a62, %b62, %a62, %b62
     }
   }
-  %o63_0, %o63_1 = loop(%many, %yes, %u) : ?, ? {
-    graph @body(%i63: i64[], %g63: b1[], %v63_0: ?) {
-      %a63 = relu(%v63_0) : ?
-      return %g63, %a63, %a63
+  %o63_0, %o63_1 = scan(%len, %x, %b) {num_scan_inputs=1, has_batch=true} : ?, ? {
+    graph @body(%p63_0: ?, %p63_1: ?) {
+      %a63 = add(%p63_0, %p63_1) : ?
+      return %a63, %a63
     }
   }
-  %o64_0, %o64_1 = scan(%x, %y) {num_scan_inputs=1} : ?, ? {
-    graph @body(%p64_0: ?, %p64_1: ?) {
-      %a64 = add(%p64_0, %p64_1) : ?
-      return %a64, %a64
+  %o64_0 = scan(%len, %b) {num_scan_inputs=1, scan_input_axes=[1], has_batch=true} : ? {
+    graph @body(%p64_0: ?) {
+      %a64 = relu(%p64_0) : ?
+      return %a64
     }
   }
-  %o65_0, %o65_1 = scan(%x, %z) {num_scan_inputs=1, scan_input_axes=[1]} : ?, ? {
-    graph @body(%p65_0: ?, %p65_1: ?) {
-      %a65 = add(%p65_0, %p65_1) : ?
-      return %a65, %a65
+  %o65_0 = scan(%d) {num_scan_inputs=1} : ? {
+    graph @body(%p65_0: ?) {
+      %a65 = relu(%p65_0) : ?
+      return %a65
     }
   }
-  %o66_0, %o66_1 = scan(%x, %z) {num_scan_inputs=1, scan_input_axes=[-2], scan_output_axes=[1]} : ?, ? {
-    graph @body(%p66_0: ?, %p66_1: ?) {
-      %a66 = add(%p66_0, %p66_1) : ?
-      return %a66, %a66
+  %o66_0 = scan(%u) {num_scan_inputs=1} : ? {
+    graph @body(%p66_0: ?) {
+      %a66 = relu(%p66_0) : ?
+      return %a66
     }
   }
-  %o67_0, %o67_1 = scan(%one, %d) {num_scan_inputs=1, scan_input_axes=[1], scan_output_axes=[-1]} : ?, ? {
-    graph @body(%p67_0: ?, %p67_1: ?) {
-      %a67 = add(%p67_0, %p67_1) : ?
-      return %a67, %a67
+  %o67_0 = if(%yes) : ? {
+    graph @then_branch() {
+      %a67 = relu(%x) : ?
+      return %a67
+    }
+    graph @else_branch() {
+      %b67 = abs(%x) : ?
+      return %b67
     }
   }
-  %o68_0, %o68_1, %o68_2, %o68_3 = scan(%x, %x, %y, %y) {num_scan_inputs=2, scan_input_axes=[0, 0], scan_output_axes=[0, 2]} : ?, ?, ?, ? {
-    graph @body(%p68_0: ?, %p68_1: ?, %p68_2: ?, %p68_3: ?) {
-      %a68 = add(%p68_0, %p68_2) : ?
-      %b68 = mul(%p68_1, %p68_3) : ?
-      return %a68, %b68, %a68, %b68
+  %o68_0 = if(%yes) : ? {
+    graph @then_branch() {
+      %a68 = relu(%x) : ?
+      return %a68
+    }
+    graph @else_branch() {
+      %b68 = abs(%one) : ?
+      return %b68
     }
   }
-  %o69_0, %o69_1, %o69_2, %o69_3 = scan(%x, %one, %u, %z) {num_scan_inputs=2, scan_input_axes=[0, 1], scan_output_axes=[1]} : ?, ?, ?, ? {
-    graph @body(%p69_0: ?, %p69_1: ?, %p69_2: ?, %p69_3: ?) {
-      %a69 = add(%p69_0, %p69_2) : ?
-      %b69 = mul(%p69_1, %p69_3) : ?
-      return %a69, %b69, %a69, %b69
+  %o69_0 = if(%yes) : ? {
+    graph @then_branch() {
+      %a69 = relu(%x) : ?
+      return %a69
+    }
+    graph @else_branch() {
+      %b69 = cast(%x) {to="f16"} : ?
+      return %b69
     }
   }
-  %o70_0, %o70_1 = scan(%len, %x, %b) {num_scan_inputs=1, has_batch=true} : ?, ? {
-    graph @body(%p70_0: ?, %p70_1: ?) {
-      %a70 = add(%p70_0, %p70_1) : ?
-      return %a70, %a70
+  %o70_0 = if(%yes) : ? {
+    graph @then_branch() {
+      %a70 = identity(%t3) : ?
+      return %a70
+    }
+    graph @else_branch() {
+      %b70 = identity(%t3) : ?
+      return %b70
     }
   }
-  %o71_0 = scan(%len, %b) {num_scan_inputs=1, scan_input_axes=[1], has_batch=true} : ? {
-    graph @body(%p71_0: ?) {
-      %a71 = relu(%p71_0) : ?
+  %o71_0 = if(%yes) : ? {
+    graph @then_branch() {
+      %a71 = identity(%t3) : ?
       return %a71
     }
+    graph @else_branch() {
+      %b71 = identity(%t0) : ?
+      return %b71
+    }
   }
-  %o72_0 = scan(%d) {num_scan_inputs=1} : ? {
-    graph @body(%p72_0: ?) {
-      %a72 = relu(%p72_0) : ?
+  %o72_0 = if(%yes) : ? {
+    graph @then_branch() {
+      %a72 = identity(%s) : ?
       return %a72
     }
-  }
-  %o73_0 = scan(%u) {num_scan_inputs=1} : ? {
-    graph @body(%p73_0: ?) {
-      %a73 = relu(%p73_0) : ?
-      return %a73
+    graph @else_branch() {
+      %b72 = identity(%s) : ?
+      return %b72
     }
   }
-  %o74_0 = if(%yes) : ? {
+  %o73_0 = if(%no) : ? {
+    graph @then_branch() {
+      %a73 = relu(%x) : ?
+      return %a73
+    }
+    graph @else_branch() {
+      %b73 = abs(%x) : ?
+      return %b73
+    }
+  }
+  %o74_0 = if(%no) : ? {
     graph @then_branch() {
       %a74 = relu(%x) : ?
       return %a74
     }
     graph @else_branch() {
-      %b74 = abs(%x) : ?
+      %b74 = abs(%one) : ?
       return %b74
     }
   }
-  %o75_0 = if(%yes) : ? {
+  %o75_0 = if(%no) : ? {
     graph @then_branch() {
       %a75 = relu(%x) : ?
       return %a75
     }
     graph @else_branch() {
-      %b75 = abs(%one) : ?
+      %b75 = cast(%x) {to="f16"} : ?
       return %b75
     }
   }
-  %o76_0 = if(%yes) : ? {
+  %o76_0 = if(%no) : ? {
     graph @then_branch() {
-      %a76 = relu(%x) : ?
+      %a76 = identity(%t3) : ?
       return %a76
     }
     graph @else_branch() {
-      %b76 = cast(%x) {to="f16"} : ?
+      %b76 = identity(%t3) : ?
       return %b76
     }
   }
-  %o77_0 = if(%yes) : ? {
+  %o77_0 = if(%no) : ? {
     graph @then_branch() {
       %a77 = identity(%t3) : ?
       return %a77
     }
     graph @else_branch() {
-      %b77 = identity(%t3) : ?
+      %b77 = identity(%t0) : ?
       return %b77
     }
   }
-  %o78_0 = if(%yes) : ? {
+  %o78_0 = if(%no) : ? {
     graph @then_branch() {
-      %a78 = identity(%t3) : ?
+      %a78 = identity(%s) : ?
       return %a78
     }
     graph @else_branch() {
-      %b78 = identity(%t0) : ?
+      %b78 = identity(%s) : ?
       return %b78
     }
   }
-  %o79_0 = if(%yes) : ? {
+  %o79_0 = if(%c) : ? {
     graph @then_branch() {
-      %a79 = identity(%s) : ?
+      %a79 = relu(%x) : ?
       return %a79
     }
     graph @else_branch() {
-      %b79 = identity(%s) : ?
+      %b79 = abs(%x) : ?
       return %b79
     }
   }
-  %o80_0 = if(%no) : ? {
+  %o80_0 = if(%c) : ? {
     graph @then_branch() {
       %a80 = relu(%x) : ?
       return %a80
     }
     graph @else_branch() {
-      %b80 = abs(%x) : ?
+      %b80 = abs(%one) : ?
       return %b80
     }
   }
-  %o81_0 = if(%no) : ? {
+  %o81_0 = if(%c) : ? {
     graph @then_branch() {
       %a81 = relu(%x) : ?
       return %a81
     }
     graph @else_branch() {
-      %b81 = abs(%one) : ?
+      %b81 = cast(%x) {to="f16"} : ?
       return %b81
     }
   }
-  %o82_0 = if(%no) : ? {
+  %o82_0 = if(%c) : ? {
     graph @then_branch() {
-      %a82 = relu(%x) : ?
+      %a82 = identity(%t3) : ?
       return %a82
     }
     graph @else_branch() {
-      %b82 = cast(%x) {to="f16"} : ?
+      %b82 = identity(%t3) : ?
       return %b82
     }
   }
-  %o83_0 = if(%no) : ? {
+  %o83_0 = if(%c) : ? {
     graph @then_branch() {
       %a83 = identity(%t3) : ?
       return %a83
     }
     graph @else_branch() {
-      %b83 = identity(%t3) : ?
+      %b83 = identity(%t0) : ?
       return %b83
     }
   }
-  %o84_0 = if(%no) : ? {
+  %o84_0 = if(%c) : ? {
     graph @then_branch() {
-      %a84 = identity(%t3) : ?
+      %a84 = identity(%s) : ?
       return %a84
     }
     graph @else_branch() {
-      %b84 = identity(%t0) : ?
+      %b84 = identity(%s) : ?
       return %b84
-    }
-  }
-  %o85_0 = if(%no) : ? {
-    graph @then_branch() {
-      %a85 = identity(%s) : ?
-      return %a85
-    }
-    graph @else_branch() {
-      %b85 = identity(%s) : ?
-      return %b85
-    }
-  }
-  %o86_0 = if(%c) : ? {
-    graph @then_branch() {
-      %a86 = relu(%x) : ?
-      return %a86
-    }
-    graph @else_branch() {
-      %b86 = abs(%x) : ?
-      return %b86
-    }
-  }
-  %o87_0 = if(%c) : ? {
-    graph @then_branch() {
-      %a87 = relu(%x) : ?
-      return %a87
-    }
-    graph @else_branch() {
-      %b87 = abs(%one) : ?
-      return %b87
-    }
-  }
-  %o88_0 = if(%c) : ? {
-    graph @then_branch() {
-      %a88 = relu(%x) : ?
-      return %a88
-    }
-    graph @else_branch() {
-      %b88 = cast(%x) {to="f16"} : ?
-      return %b88
-    }
-  }
-  %o89_0 = if(%c) : ? {
-    graph @then_branch() {
-      %a89 = identity(%t3) : ?
-      return %a89
-    }
-    graph @else_branch() {
-      %b89 = identity(%t3) : ?
-      return %b89
-    }
-  }
-  %o90_0 = if(%c) : ? {
-    graph @then_branch() {
-      %a90 = identity(%t3) : ?
-      return %a90
-    }
-    graph @else_branch() {
-      %b90 = identity(%t0) : ?
-      return %b90
-    }
-  }
-  %o91_0 = if(%c) : ? {
-    graph @then_branch() {
-      %a91 = identity(%s) : ?
-      return %a91
-    }
-    graph @else_branch() {
-      %b91 = identity(%s) : ?
-      return %b91
     }
   }
   %q1 = sequence_construct(%x, %one) : ?
   %q2 = sequence_construct(%x, %x) : ?
   %q3 = sequence_construct(%one, %x) : ?
   %q4 = sequence_construct(%x, %one, %x) : ?
-  %o93_0 = sequence_map(%q1) : ? {
-    graph @body(%p93_0: ?) {
-      %a93 = relu(%p93_0) : ?
-      return %a93
+  %o86_0 = sequence_map(%q1) : ? {
+    graph @body(%p86_0: ?) {
+      %a86 = relu(%p86_0) : ?
+      return %a86
     }
   }
-  %o94_0 = sequence_map(%q2) : ? {
-    graph @body(%p94_0: ?) {
-      %a94 = relu(%p94_0) : ?
-      return %a94
+  %o87_0 = sequence_map(%q2) : ? {
+    graph @body(%p87_0: ?) {
+      %a87 = relu(%p87_0) : ?
+      return %a87
     }
   }
-  %o95_0 = sequence_map(%s) : ? {
-    graph @body(%p95_0: ?) {
-      %a95 = relu(%p95_0) : ?
-      return %a95
+  %o88_0 = sequence_map(%s) : ? {
+    graph @body(%p88_0: ?) {
+      %a88 = relu(%p88_0) : ?
+      return %a88
     }
   }
-  %o96_0 = sequence_map(%q1, %one) : ? {
-    graph @body(%p96_0: ?, %p96_1: ?) {
-      %a96 = add(%p96_0, %p96_1) : ?
-      return %a96
+  %o89_0 = sequence_map(%q1, %one) : ? {
+    graph @body(%p89_0: ?, %p89_1: ?) {
+      %a89 = add(%p89_0, %p89_1) : ?
+      return %a89
     }
   }
-  %o97_0 = sequence_map(%q1, %q3) : ? {
-    graph @body(%p97_0: ?, %p97_1: ?) {
-      %a97 = add(%p97_0, %p97_1) : ?
-      return %a97
+  %o90_0 = sequence_map(%q1, %q3) : ? {
+    graph @body(%p90_0: ?, %p90_1: ?) {
+      %a90 = add(%p90_0, %p90_1) : ?
+      return %a90
     }
   }
-  %o98_0 = sequence_map(%q1, %q4) : ? {
-    graph @body(%p98_0: ?, %p98_1: ?) {
-      %a98 = add(%p98_0, %p98_1) : ?
-      return %a98
+  %o91_0 = sequence_map(%q1, %q4) : ? {
+    graph @body(%p91_0: ?, %p91_1: ?) {
+      %a91 = add(%p91_0, %p91_1) : ?
+      return %a91
     }
   }
-  %o99_0 = sequence_map(%q2, %s) : ? {
-    graph @body(%p99_0: ?, %p99_1: ?) {
-      %a99 = add(%p99_0, %p99_1) : ?
-      return %a99
+  %o92_0 = sequence_map(%q2, %s) : ? {
+    graph @body(%p92_0: ?, %p92_1: ?) {
+      %a92 = add(%p92_0, %p92_1) : ?
+      return %a92
     }
   }
   return %o1_0
@@ -704,86 +661,70 @@ extent u13 in 0..
 extent u20 in 0..
 extent u27 in 0..
 extent u34 in 0..
-extent u37 in 0..
-extent u45 in 0..
-extent u46 in 0..
-extent u42 in 0..
-extent u49 in 3..6
-extent u50 in 0..
+extent u39 in 3..6
+extent u40 in 0..
+extent u43 in 3..6
+extent u44 in 0..
+extent u52 in 0..
+extent u53 in 0..
+extent u49 in 0..
+extent u61 in 0..
+extent u62 in 0..
 extent u58 in 0..
-extent u59 in 0..
-extent u55 in 0..
-extent u62 in 3..6
-extent u63 in 0..
-extent u71 in 0..
-extent u72 in 0..
-extent u68 in 0..
-extent u80 in 0..
-extent u81 in 0..
-extent u77 in 0..
-extent u89 in 0..
-extent u86 in 0..
-extent u97 in 0..
-extent u98 in 0..100000
-extent u94 in 0..
-extent u106 in 0..
-extent u103 in 0..
+extent u70 in 0..
+extent u67 in 0..
+extent u78 in 0..
+extent u79 in 0..N
+extent u75 in 0..
+extent u87 in 0..
+extent u84 in 0..
+extent u95 in 0..
+extent u96 in 0..N
+extent u92 in 0..
+extent u97 in 0..N
+extent u105 in 0..
+extent u106 in 0..N
+extent u102 in 0..
 extent u114 in 0..
 extent u115 in 0..N
 extent u111 in 0..
-extent u123 in 0..
-extent u120 in 0..
-extent u131 in 0..
-extent u132 in 0..N
+extent u118 in 3..6
+extent u119 in 0..
+extent u127 in 0..
 extent u128 in 0..
-extent u133 in 0..N
-extent u141 in 0..
-extent u142 in 0..N
-extent u138 in 0..
-extent u150 in 0..
-extent u151 in 0..N
-extent u147 in 0..
-extent u152 in 0..
-extent u160 in 0..
-extent u161 in 0..
+extent u124 in 0..
+extent u136 in 0..
+extent u137 in 0..
+extent u133 in 0..
+extent u138 in 0..3
+extent u139 in 0..N
+extent u154 in 0..
+extent u155 in 0..
+extent u148 in 0..
+extent u149 in 0..
+extent `broadcast(u148, u149)` in 0..max(u148, u149)
+extent u156 in 0..
 extent u157 in 0..
-extent u164 in 3..6
-extent u165 in 0..
-extent u173 in 0..
 extent u174 in 0..
-extent u170 in 0..
-extent u182 in 0..
-extent u183 in 0..
-extent u179 in 0..
-extent u184 in 0..3
-extent u185 in 0..N
-extent u200 in 0..
-extent u201 in 0..
+extent u175 in 0..
+extent u176 in 0..
+extent u168 in 0..
+extent u169 in 0..
+extent `broadcast(u168, u169)` in 0..max(u168, u169)
+extent u178 in 0..100000
+extent u193 in 0..
 extent u194 in 0..
-extent u195 in 0..
-extent `broadcast(u194, u195)` in 0..max(u194, u195)
-extent u202 in 0..
-extent u203 in 0..
-extent u220 in 0..
-extent u221 in 0..
-extent u222 in 0..
-extent u214 in 0..
-extent u215 in 0..
-extent `broadcast(u214, u215)` in 0..max(u214, u215)
-extent u224 in 0..100000
-extent u239 in 0..
-extent u240 in 0..
-extent u233 in 0..
-extent u234 in 0..
-extent `broadcast(u233, u234)` in 0..max(u233, u234)
-extent u241 in 1..N
-extent u242 in 1..2
-extent u244 in 1..2
-extent u245 in 1..2
-extent u246 in 1..2
-extent u248 in 1..2
-extent u249 in 1..2
-extent u250 in 1..2
+extent u187 in 0..
+extent u188 in 0..
+extent `broadcast(u187, u188)` in 0..max(u187, u188)
+extent u195 in 1..N
+extent u196 in 1..2
+extent u198 in 1..2
+extent u199 in 1..2
+extent u200 in 1..2
+extent u202 in 1..2
+extent u203 in 1..2
+extent u204 in 1..2
 
 graph @main(%t3: i64[] = 3, %t0: i64[] = 0, %many: i64[] = 100000, %t: i64[], %n: i64[] = N, %yes: b1[] = true, %no: b1[] = false, %c: b1[], %x: f32[2, 3], %y: f32[5, 2, 3], %z: f32[2, 7, 3], %u: f32[*], %b: f32[4, 5, 2, 3], %len: i64[4], %s: seq<f32[2, 3]>, %one: f32[1, 3], %d: f32[N, 6, 3], %t0v: i64[1] = [0]) {
   %o1_0, %o1_1 = loop(%t3, _, %x) : f32[2, 3], f32[3, 2, 3] {
@@ -890,23 +831,25 @@ graph @main(%t3: i64[] = 3, %t0: i64[] = 0, %many: i64[] = 100000, %t: i64[], %n
     }
   }
     ! cost {}
-  %o13_0, %o13_1 = loop(%t, _, %x) : f32[2, 3], f32[u37, 2, 3] {
-    graph @body(%i13: i64[], %g13: b1[], %v13_0: f32[2, 3]) {
-      %a13 = relu(%v13_0) : f32[2, 3]
-        ! cost {alu=6, read_bytes=24, write_bytes=24}
-      return %g13, %a13, %a13
+  %o13_0, %o13_1 = loop(%t, _, %x) : f32[6, 3], f32[4, u39, 3] {
+    graph @body(%i13: i64[] = 3, %g13: b1[] = true, %v13_0: f32[5, 3]) {
+      %h13 = less(%i13, %t3) : b1[] = false
+        ! cost {integer=1, read_bytes=16, write_bytes=1, repeat=4}
+      %a13 = concat(%v13_0, %one) : f32[6, 3]
+        ! cost {read_bytes=72, write_bytes=72, repeat=4}
+      return %h13, %a13, %a13
     }
   }
     ! cost {}
-  %o14_0, %o14_1 = loop(%t, _, %x) : f32[u45, 3], f32[u46, u42 + 1, 3] {
-    graph @body(%i14: i64[], %g14: b1[], %v14_0: f32[u42, 3]) {
-      %a14 = concat(%v14_0, %one) : f32[u42 + 1, 3]
-        ! cost {read_bytes=12*u42 + 12, write_bytes=12*u42 + 12}
+  %o14_0, %o14_1 = loop(%t, %yes, %x) : f32[2, 3], f32[u40, 2, 3] {
+    graph @body(%i14: i64[], %g14: b1[], %v14_0: f32[2, 3]) {
+      %a14 = relu(%v14_0) : f32[2, 3]
+        ! cost {alu=6, read_bytes=24, write_bytes=24}
       return %g14, %a14, %a14
     }
   }
     ! cost {}
-  %o15_0, %o15_1 = loop(%t, _, %x) : f32[6, 3], f32[4, u49, 3] {
+  %o15_0, %o15_1 = loop(%t, %yes, %x) : f32[6, 3], f32[4, u43, 3] {
     graph @body(%i15: i64[] = 3, %g15: b1[] = true, %v15_0: f32[5, 3]) {
       %h15 = less(%i15, %t3) : b1[] = false
         ! cost {integer=1, read_bytes=16, write_bytes=1, repeat=4}
@@ -916,7 +859,7 @@ graph @main(%t3: i64[] = 3, %t0: i64[] = 0, %many: i64[] = 100000, %t: i64[], %n
     }
   }
     ! cost {}
-  %o16_0, %o16_1 = loop(%t, %yes, %x) : f32[2, 3], f32[u50, 2, 3] {
+  %o16_0, %o16_1 = loop(%t, %c, %x) : f32[2, 3], f32[u44, 2, 3] {
     graph @body(%i16: i64[], %g16: b1[], %v16_0: f32[2, 3]) {
       %a16 = relu(%v16_0) : f32[2, 3]
         ! cost {alu=6, read_bytes=24, write_bytes=24}
@@ -924,775 +867,715 @@ graph @main(%t3: i64[] = 3, %t0: i64[] = 0, %many: i64[] = 100000, %t: i64[], %n
     }
   }
     ! cost {}
-  %o17_0, %o17_1 = loop(%t, %yes, %x) : f32[u58, 3], f32[u59, u55 + 1, 3] {
-    graph @body(%i17: i64[], %g17: b1[], %v17_0: f32[u55, 3]) {
-      %a17 = concat(%v17_0, %one) : f32[u55 + 1, 3]
-        ! cost {read_bytes=12*u55 + 12, write_bytes=12*u55 + 12}
+  %o17_0, %o17_1 = loop(%t, %c, %x) : f32[u52, 3], f32[u53, u49 + 1, 3] {
+    graph @body(%i17: i64[], %g17: b1[], %v17_0: f32[u49, 3]) {
+      %a17 = concat(%v17_0, %one) : f32[u49 + 1, 3]
+        ! cost {read_bytes=12*u49 + 12, write_bytes=12*u49 + 12}
       return %g17, %a17, %a17
     }
   }
     ! cost {}
-  %o18_0, %o18_1 = loop(%t, %yes, %x) : f32[6, 3], f32[4, u62, 3] {
-    graph @body(%i18: i64[] = 3, %g18: b1[] = true, %v18_0: f32[5, 3]) {
-      %h18 = less(%i18, %t3) : b1[] = false
-        ! cost {integer=1, read_bytes=16, write_bytes=1, repeat=4}
-      %a18 = concat(%v18_0, %one) : f32[6, 3]
-        ! cost {read_bytes=72, write_bytes=72, repeat=4}
+  %o18_0, %o18_1 = loop(%t, %c, %x) : f32[u61, 3], f32[u62, u58 + 1, 3] {
+    graph @body(%i18: i64[], %g18: b1[], %v18_0: f32[u58, 3]) {
+      %h18 = less(%i18, %t3) : b1[]
+        ! cost {integer=1, read_bytes=16, write_bytes=1}
+      %a18 = concat(%v18_0, %one) : f32[u58 + 1, 3]
+        ! cost {read_bytes=12*u58 + 12, write_bytes=12*u58 + 12}
       return %h18, %a18, %a18
     }
   }
     ! cost {}
-  %o19_0, %o19_1 = loop(%t, %c, %x) : f32[2, 3], f32[u63, 2, 3] {
+  %o19_0, %o19_1 = loop(%many, _, %x) : f32[2, 3], f32[100000, 2, 3] {
     graph @body(%i19: i64[], %g19: b1[], %v19_0: f32[2, 3]) {
       %a19 = relu(%v19_0) : f32[2, 3]
-        ! cost {alu=6, read_bytes=24, write_bytes=24}
+        ! cost {alu=6, read_bytes=24, write_bytes=24, repeat=100000}
       return %g19, %a19, %a19
     }
   }
     ! cost {}
-  %o20_0, %o20_1 = loop(%t, %c, %x) : f32[u71, 3], f32[u72, u68 + 1, 3] {
-    graph @body(%i20: i64[], %g20: b1[], %v20_0: f32[u68, 3]) {
-      %a20 = concat(%v20_0, %one) : f32[u68 + 1, 3]
-        ! cost {read_bytes=12*u68 + 12, write_bytes=12*u68 + 12}
+  %o20_0, %o20_1 = loop(%n, _, %x) : f32[2, 3], f32[N, 2, 3] {
+    graph @body(%i20: i64[], %g20: b1[], %v20_0: f32[2, 3]) {
+      %a20 = relu(%v20_0) : f32[2, 3]
+        ! cost {alu=6, read_bytes=24, write_bytes=24, repeat=N}
       return %g20, %a20, %a20
     }
   }
     ! cost {}
-  %o21_0, %o21_1 = loop(%t, %c, %x) : f32[u80, 3], f32[u81, u77 + 1, 3] {
-    graph @body(%i21: i64[], %g21: b1[], %v21_0: f32[u77, 3]) {
-      %h21 = less(%i21, %t3) : b1[]
+  %o21_0, %o21_1 = loop(%n, _, %x) : f32[u70, 3], f32[N, u67 + 1, 3] {
+    graph @body(%i21: i64[], %g21: b1[], %v21_0: f32[u67, 3]) {
+      %a21 = concat(%v21_0, %one) : f32[u67 + 1, 3]
+        ! cost {read_bytes=12*u67 + 12, write_bytes=12*u67 + 12, repeat=N}
+      return %g21, %a21, %a21
+    }
+  }
+    ! cost {}
+  %o22_0, %o22_1 = loop(%n, _, %x) : f32[u78, 3], f32[u79, u75 + 1, 3] {
+    graph @body(%i22: i64[], %g22: b1[], %v22_0: f32[u75, 3]) {
+      %h22 = less(%i22, %t3) : b1[]
         ! cost {integer=1, read_bytes=16, write_bytes=1}
-      %a21 = concat(%v21_0, %one) : f32[u77 + 1, 3]
-        ! cost {read_bytes=12*u77 + 12, write_bytes=12*u77 + 12}
-      return %h21, %a21, %a21
+      %a22 = concat(%v22_0, %one) : f32[u75 + 1, 3]
+        ! cost {read_bytes=12*u75 + 12, write_bytes=12*u75 + 12}
+      return %h22, %a22, %a22
     }
   }
     ! cost {}
-  %o22_0, %o22_1 = loop(%many, _, %x) : f32[2, 3], f32[100000, 2, 3] {
-    graph @body(%i22: i64[], %g22: b1[], %v22_0: f32[2, 3]) {
-      %a22 = relu(%v22_0) : f32[2, 3]
-        ! cost {alu=6, read_bytes=24, write_bytes=24, repeat=100000}
-      return %g22, %a22, %a22
-    }
-  }
-    ! cost {}
-  %o23_0, %o23_1 = loop(%many, _, %x) : f32[u89, 3], f32[100000, u86 + 1, 3] {
-    graph @body(%i23: i64[], %g23: b1[], %v23_0: f32[u86, 3]) {
-      %a23 = concat(%v23_0, %one) : f32[u86 + 1, 3]
-        ! cost {read_bytes=12*u86 + 12, write_bytes=12*u86 + 12, repeat=100000}
+  %o23_0, %o23_1 = loop(%n, %yes, %x) : f32[2, 3], f32[N, 2, 3] {
+    graph @body(%i23: i64[], %g23: b1[], %v23_0: f32[2, 3]) {
+      %a23 = relu(%v23_0) : f32[2, 3]
+        ! cost {alu=6, read_bytes=24, write_bytes=24, repeat=N}
       return %g23, %a23, %a23
     }
   }
     ! cost {}
-  %o24_0, %o24_1 = loop(%many, _, %x) : f32[u97, 3], f32[u98, u94 + 1, 3] {
-    graph @body(%i24: i64[], %g24: b1[], %v24_0: f32[u94, 3]) {
-      %h24 = less(%i24, %t3) : b1[]
-        ! cost {integer=1, read_bytes=16, write_bytes=1, repeat=u98}
-      %a24 = concat(%v24_0, %one) : f32[u94 + 1, 3]
-        ! cost {read_bytes=12*u94 + 12, write_bytes=12*u94 + 12, repeat=u98}
-      return %h24, %a24, %a24
+  %o24_0, %o24_1 = loop(%n, %yes, %x) : f32[u87, 3], f32[N, u84 + 1, 3] {
+    graph @body(%i24: i64[], %g24: b1[], %v24_0: f32[u84, 3]) {
+      %a24 = concat(%v24_0, %one) : f32[u84 + 1, 3]
+        ! cost {read_bytes=12*u84 + 12, write_bytes=12*u84 + 12, repeat=N}
+      return %g24, %a24, %a24
     }
   }
     ! cost {}
-  %o25_0, %o25_1 = loop(%n, _, %x) : f32[2, 3], f32[N, 2, 3] {
-    graph @body(%i25: i64[], %g25: b1[], %v25_0: f32[2, 3]) {
-      %a25 = relu(%v25_0) : f32[2, 3]
-        ! cost {alu=6, read_bytes=24, write_bytes=24, repeat=N}
-      return %g25, %a25, %a25
+  %o25_0, %o25_1 = loop(%n, %yes, %x) : f32[u95, 3], f32[u96, u92 + 1, 3] {
+    graph @body(%i25: i64[], %g25: b1[], %v25_0: f32[u92, 3]) {
+      %h25 = less(%i25, %t3) : b1[]
+        ! cost {integer=1, read_bytes=16, write_bytes=1}
+      %a25 = concat(%v25_0, %one) : f32[u92 + 1, 3]
+        ! cost {read_bytes=12*u92 + 12, write_bytes=12*u92 + 12}
+      return %h25, %a25, %a25
     }
   }
     ! cost {}
-  %o26_0, %o26_1 = loop(%n, _, %x) : f32[u106, 3], f32[N, u103 + 1, 3] {
-    graph @body(%i26: i64[], %g26: b1[], %v26_0: f32[u103, 3]) {
-      %a26 = concat(%v26_0, %one) : f32[u103 + 1, 3]
-        ! cost {read_bytes=12*u103 + 12, write_bytes=12*u103 + 12, repeat=N}
+  %o26_0, %o26_1 = loop(%n, %c, %x) : f32[2, 3], f32[u97, 2, 3] {
+    graph @body(%i26: i64[], %g26: b1[], %v26_0: f32[2, 3]) {
+      %a26 = relu(%v26_0) : f32[2, 3]
+        ! cost {alu=6, read_bytes=24, write_bytes=24}
       return %g26, %a26, %a26
     }
   }
     ! cost {}
-  %o27_0, %o27_1 = loop(%n, _, %x) : f32[u114, 3], f32[u115, u111 + 1, 3] {
-    graph @body(%i27: i64[], %g27: b1[], %v27_0: f32[u111, 3]) {
-      %h27 = less(%i27, %t3) : b1[]
+  %o27_0, %o27_1 = loop(%n, %c, %x) : f32[u105, 3], f32[u106, u102 + 1, 3] {
+    graph @body(%i27: i64[], %g27: b1[], %v27_0: f32[u102, 3]) {
+      %a27 = concat(%v27_0, %one) : f32[u102 + 1, 3]
+        ! cost {read_bytes=12*u102 + 12, write_bytes=12*u102 + 12}
+      return %g27, %a27, %a27
+    }
+  }
+    ! cost {}
+  %o28_0, %o28_1 = loop(%n, %c, %x) : f32[u114, 3], f32[u115, u111 + 1, 3] {
+    graph @body(%i28: i64[], %g28: b1[], %v28_0: f32[u111, 3]) {
+      %h28 = less(%i28, %t3) : b1[]
         ! cost {integer=1, read_bytes=16, write_bytes=1}
-      %a27 = concat(%v27_0, %one) : f32[u111 + 1, 3]
+      %a28 = concat(%v28_0, %one) : f32[u111 + 1, 3]
         ! cost {read_bytes=12*u111 + 12, write_bytes=12*u111 + 12}
-      return %h27, %a27, %a27
+      return %h28, %a28, %a28
     }
   }
     ! cost {}
-  %o28_0, %o28_1 = loop(%n, %yes, %x) : f32[2, 3], f32[N, 2, 3] {
-    graph @body(%i28: i64[], %g28: b1[], %v28_0: f32[2, 3]) {
-      %a28 = relu(%v28_0) : f32[2, 3]
-        ! cost {alu=6, read_bytes=24, write_bytes=24, repeat=N}
-      return %g28, %a28, %a28
+  %o29_0, %o29_1 = loop(_, %yes, %x) : f32[6, 3], f32[4, u118, 3] {
+    graph @body(%i29: i64[] = 3, %g29: b1[] = true, %v29_0: f32[5, 3]) {
+      %h29 = less(%i29, %t3) : b1[] = false
+        ! cost {integer=1, read_bytes=16, write_bytes=1, repeat=4}
+      %a29 = concat(%v29_0, %one) : f32[6, 3]
+        ! cost {read_bytes=72, write_bytes=72, repeat=4}
+      return %h29, %a29, %a29
     }
   }
     ! cost {}
-  %o29_0, %o29_1 = loop(%n, %yes, %x) : f32[u123, 3], f32[N, u120 + 1, 3] {
-    graph @body(%i29: i64[], %g29: b1[], %v29_0: f32[u120, 3]) {
-      %a29 = concat(%v29_0, %one) : f32[u120 + 1, 3]
-        ! cost {read_bytes=12*u120 + 12, write_bytes=12*u120 + 12, repeat=N}
-      return %g29, %a29, %a29
-    }
-  }
-    ! cost {}
-  %o30_0, %o30_1 = loop(%n, %yes, %x) : f32[u131, 3], f32[u132, u128 + 1, 3] {
-    graph @body(%i30: i64[], %g30: b1[], %v30_0: f32[u128, 3]) {
-      %h30 = less(%i30, %t3) : b1[]
-        ! cost {integer=1, read_bytes=16, write_bytes=1}
-      %a30 = concat(%v30_0, %one) : f32[u128 + 1, 3]
-        ! cost {read_bytes=12*u128 + 12, write_bytes=12*u128 + 12}
-      return %h30, %a30, %a30
-    }
-  }
-    ! cost {}
-  %o31_0, %o31_1 = loop(%n, %c, %x) : f32[2, 3], f32[u133, 2, 3] {
-    graph @body(%i31: i64[], %g31: b1[], %v31_0: f32[2, 3]) {
-      %a31 = relu(%v31_0) : f32[2, 3]
+  %o30_0, %o30_1 = loop(_, %c, %x) : f32[2, 3], f32[u119, 2, 3] {
+    graph @body(%i30: i64[], %g30: b1[], %v30_0: f32[2, 3]) {
+      %a30 = relu(%v30_0) : f32[2, 3]
         ! cost {alu=6, read_bytes=24, write_bytes=24}
+      return %g30, %a30, %a30
+    }
+  }
+    ! cost {}
+  %o31_0, %o31_1 = loop(_, %c, %x) : f32[u127, 3], f32[u128, u124 + 1, 3] {
+    graph @body(%i31: i64[], %g31: b1[], %v31_0: f32[u124, 3]) {
+      %a31 = concat(%v31_0, %one) : f32[u124 + 1, 3]
+        ! cost {read_bytes=12*u124 + 12, write_bytes=12*u124 + 12}
       return %g31, %a31, %a31
     }
   }
     ! cost {}
-  %o32_0, %o32_1 = loop(%n, %c, %x) : f32[u141, 3], f32[u142, u138 + 1, 3] {
-    graph @body(%i32: i64[], %g32: b1[], %v32_0: f32[u138, 3]) {
-      %a32 = concat(%v32_0, %one) : f32[u138 + 1, 3]
-        ! cost {read_bytes=12*u138 + 12, write_bytes=12*u138 + 12}
-      return %g32, %a32, %a32
+  %o32_0, %o32_1 = loop(_, %c, %x) : f32[u136, 3], f32[u137, u133 + 1, 3] {
+    graph @body(%i32: i64[], %g32: b1[], %v32_0: f32[u133, 3]) {
+      %h32 = less(%i32, %t3) : b1[]
+        ! cost {integer=1, read_bytes=16, write_bytes=1}
+      %a32 = concat(%v32_0, %one) : f32[u133 + 1, 3]
+        ! cost {read_bytes=12*u133 + 12, write_bytes=12*u133 + 12}
+      return %h32, %a32, %a32
     }
   }
     ! cost {}
-  %o33_0, %o33_1 = loop(%n, %c, %x) : f32[u150, 3], f32[u151, u147 + 1, 3] {
-    graph @body(%i33: i64[], %g33: b1[], %v33_0: f32[u147, 3]) {
-      %h33 = less(%i33, %t3) : b1[]
-        ! cost {integer=1, read_bytes=16, write_bytes=1}
-      %a33 = concat(%v33_0, %one) : f32[u147 + 1, 3]
-        ! cost {read_bytes=12*u147 + 12, write_bytes=12*u147 + 12}
+  %o33_0, %o33_1 = loop(%t3, %yes, %x) : f32[2, 3], f32[3, 2, 3] {
+    graph @body(%i33: i64[] = 2, %g33: b1[] = true, %v33_0: f32[2, 3]) {
+      %h33 = identity(%g33) : b1[] = true
+        ! cost {repeat=3}
+      %a33 = relu(%v33_0) : f32[2, 3]
+        ! cost {alu=6, read_bytes=24, write_bytes=24, repeat=3}
       return %h33, %a33, %a33
     }
   }
     ! cost {}
-  %o34_0, %o34_1 = loop(_, %yes, %x) : f32[2, 3], f32[u152, 2, 3] {
+  %o34_0, %o34_1 = loop(%t3, %yes, %x) : f32[2, 3], f32[u138, 2, 3] {
     graph @body(%i34: i64[], %g34: b1[], %v34_0: f32[2, 3]) {
+      %h34 = identity(%c) : b1[]
+        ! cost {repeat=u138}
       %a34 = relu(%v34_0) : f32[2, 3]
-        ! cost {alu=6, read_bytes=24, write_bytes=24}
-      return %g34, %a34, %a34
+        ! cost {alu=6, read_bytes=24, write_bytes=24, repeat=u138}
+      return %h34, %a34, %a34
     }
   }
     ! cost {}
-  %o35_0, %o35_1 = loop(_, %yes, %x) : f32[u160, 3], f32[u161, u157 + 1, 3] {
-    graph @body(%i35: i64[], %g35: b1[], %v35_0: f32[u157, 3]) {
-      %a35 = concat(%v35_0, %one) : f32[u157 + 1, 3]
-        ! cost {read_bytes=12*u157 + 12, write_bytes=12*u157 + 12}
-      return %g35, %a35, %a35
+  %o35_0 = loop(%t3, %yes, %x) : f32[1, 1, 1, 2, 3] {
+    graph @body(%i35: i64[] = 2, %g35: b1[] = true, %v35_0: f32[1, 1, 2, 3]) {
+      %a35 = unsqueeze(%v35_0, %t0v) : f32[1, 1, 1, 2, 3]
+        ! cost {repeat=3}
+      return %g35, %a35
     }
   }
     ! cost {}
-  %o36_0, %o36_1 = loop(_, %yes, %x) : f32[6, 3], f32[4, u164, 3] {
-    graph @body(%i36: i64[] = 3, %g36: b1[] = true, %v36_0: f32[5, 3]) {
-      %h36 = less(%i36, %t3) : b1[] = false
-        ! cost {integer=1, read_bytes=16, write_bytes=1, repeat=4}
-      %a36 = concat(%v36_0, %one) : f32[6, 3]
-        ! cost {read_bytes=72, write_bytes=72, repeat=4}
-      return %h36, %a36, %a36
+  %o36_0 = loop(%t3, %yes, %x) : f16[2, 3] {
+    graph @body(%i36: i64[] = 2, %g36: b1[] = true, %v36_0: f16[2, 3]) {
+      %a36 = cast(%v36_0) {to="f16"} : f16[2, 3]
+        ! cost {alu=6, read_bytes=12, write_bytes=12, repeat=3}
+      return %g36, %a36
     }
   }
     ! cost {}
-  %o37_0, %o37_1 = loop(_, %c, %x) : f32[2, 3], f32[u165, 2, 3] {
-    graph @body(%i37: i64[], %g37: b1[], %v37_0: f32[2, 3]) {
-      %a37 = relu(%v37_0) : f32[2, 3]
-        ! cost {alu=6, read_bytes=24, write_bytes=24}
-      return %g37, %a37, %a37
+  %o37_0, %o37_1, %o37_2 = loop(%t3, %yes, %x, %one) : f32[2, 3], f32[2, 3], i64[3] {
+    graph @body(%i37: i64[] = 2, %g37: b1[] = true, %v37_0: f32[2, 3], %v37_1: f32[2, 3]) {
+      %a37 = add(%v37_0, %v37_1) : f32[2, 3]
+        ! cost {alu=6, read_bytes=48, write_bytes=24, repeat=3}
+      return %g37, %v37_1, %a37, %i37
     }
   }
     ! cost {}
-  %o38_0, %o38_1 = loop(_, %c, %x) : f32[u173, 3], f32[u174, u170 + 1, 3] {
-    graph @body(%i38: i64[], %g38: b1[], %v38_0: f32[u170, 3]) {
-      %a38 = concat(%v38_0, %one) : f32[u170 + 1, 3]
-        ! cost {read_bytes=12*u170 + 12, write_bytes=12*u170 + 12}
+  %o38_0, %o38_1 = loop(%t3, %yes, %u) : f32[*], f32[*] {
+    graph @body(%i38: i64[] = 2, %g38: b1[] = true, %v38_0: f32[*]) {
+      %a38 = relu(%v38_0) : f32[*]
+        ! cost {repeat=3}
       return %g38, %a38, %a38
     }
   }
     ! cost {}
-  %o39_0, %o39_1 = loop(_, %c, %x) : f32[u182, 3], f32[u183, u179 + 1, 3] {
-    graph @body(%i39: i64[], %g39: b1[], %v39_0: f32[u179, 3]) {
-      %h39 = less(%i39, %t3) : b1[]
-        ! cost {integer=1, read_bytes=16, write_bytes=1}
-      %a39 = concat(%v39_0, %one) : f32[u179 + 1, 3]
-        ! cost {read_bytes=12*u179 + 12, write_bytes=12*u179 + 12}
+  %o39_0, %o39_1 = loop(%n, %yes, %x) : f32[2, 3], f32[N, 2, 3] {
+    graph @body(%i39: i64[], %g39: b1[], %v39_0: f32[2, 3]) {
+      %h39 = identity(%g39) : b1[]
+        ! cost {repeat=N}
+      %a39 = relu(%v39_0) : f32[2, 3]
+        ! cost {alu=6, read_bytes=24, write_bytes=24, repeat=N}
       return %h39, %a39, %a39
     }
   }
     ! cost {}
-  %o40_0, %o40_1 = loop(%t3, %yes, %x) : f32[2, 3], f32[3, 2, 3] {
-    graph @body(%i40: i64[] = 2, %g40: b1[] = true, %v40_0: f32[2, 3]) {
-      %h40 = identity(%g40) : b1[] = true
-        ! cost {repeat=3}
+  %o40_0, %o40_1 = loop(%n, %yes, %x) : f32[2, 3], f32[u139, 2, 3] {
+    graph @body(%i40: i64[], %g40: b1[], %v40_0: f32[2, 3]) {
+      %h40 = identity(%c) : b1[]
+        ! cost {}
       %a40 = relu(%v40_0) : f32[2, 3]
-        ! cost {alu=6, read_bytes=24, write_bytes=24, repeat=3}
+        ! cost {alu=6, read_bytes=24, write_bytes=24}
       return %h40, %a40, %a40
     }
   }
     ! cost {}
-  %o41_0, %o41_1 = loop(%t3, %yes, %x) : f32[2, 3], f32[u184, 2, 3] {
-    graph @body(%i41: i64[], %g41: b1[], %v41_0: f32[2, 3]) {
-      %h41 = identity(%c) : b1[]
-        ! cost {repeat=u184}
-      %a41 = relu(%v41_0) : f32[2, 3]
-        ! cost {alu=6, read_bytes=24, write_bytes=24, repeat=u184}
-      return %h41, %a41, %a41
+  %o41_0 = loop(%n, %yes, %x) : f32[*] {
+    graph @body(%i41: i64[], %g41: b1[], %v41_0: f32[*]) {
+      %a41 = unsqueeze(%v41_0, %t0v) : f32[*]
+        ! cost {repeat=N}
+      return %g41, %a41
     }
   }
     ! cost {}
-  %o42_0 = loop(%t3, %yes, %x) : f32[1, 1, 1, 2, 3] {
-    graph @body(%i42: i64[] = 2, %g42: b1[] = true, %v42_0: f32[1, 1, 2, 3]) {
-      %a42 = unsqueeze(%v42_0, %t0v) : f32[1, 1, 1, 2, 3]
-        ! cost {repeat=3}
+  %o42_0 = loop(%n, %yes, %x) : ? {
+    graph @body(%i42: i64[], %g42: b1[], %v42_0: ?) {
+      %a42 = cast(%v42_0) {to="f16"} : f16[*]
+        ! cost {repeat=N}
       return %g42, %a42
     }
   }
     ! cost {}
-  %o43_0 = loop(%t3, %yes, %x) : f16[2, 3] {
-    graph @body(%i43: i64[] = 2, %g43: b1[] = true, %v43_0: f16[2, 3]) {
-      %a43 = cast(%v43_0) {to="f16"} : f16[2, 3]
-        ! cost {alu=6, read_bytes=12, write_bytes=12, repeat=3}
-      return %g43, %a43
+  %o43_0, %o43_1, %o43_2 = loop(%n, %yes, %x, %one) : f32[u154, 3], f32[u155, 3], i64[N] {
+    graph @body(%i43: i64[], %g43: b1[], %v43_0: f32[u148, 3], %v43_1: f32[u149, 3]) {
+      %a43 = add(%v43_0, %v43_1) : f32[`broadcast(u148, u149)`, 3]
+        ! cost {alu=3*`broadcast(u148, u149)`, read_bytes=12*u148 + 12*u149, write_bytes=12*`broadcast(u148, u149)`, repeat=N}
+      return %g43, %v43_1, %a43, %i43
     }
   }
     ! cost {}
-  %o44_0, %o44_1, %o44_2 = loop(%t3, %yes, %x, %one) : f32[2, 3], f32[2, 3], i64[3] {
-    graph @body(%i44: i64[] = 2, %g44: b1[] = true, %v44_0: f32[2, 3], %v44_1: f32[2, 3]) {
-      %a44 = add(%v44_0, %v44_1) : f32[2, 3]
-        ! cost {alu=6, read_bytes=48, write_bytes=24, repeat=3}
-      return %g44, %v44_1, %a44, %i44
-    }
-  }
-    ! cost {}
-  %o45_0, %o45_1 = loop(%t3, %yes, %u) : f32[*], f32[*] {
-    graph @body(%i45: i64[] = 2, %g45: b1[] = true, %v45_0: f32[*]) {
-      %a45 = relu(%v45_0) : f32[*]
-        ! cost {repeat=3}
-      return %g45, %a45, %a45
-    }
-  }
-    ! cost {}
-  %o46_0, %o46_1 = loop(%n, %yes, %x) : f32[2, 3], f32[N, 2, 3] {
-    graph @body(%i46: i64[], %g46: b1[], %v46_0: f32[2, 3]) {
-      %h46 = identity(%g46) : b1[]
+  %o44_0, %o44_1 = loop(%n, %yes, %u) : f32[*], f32[*] {
+    graph @body(%i44: i64[], %g44: b1[], %v44_0: f32[*]) {
+      %a44 = relu(%v44_0) : f32[*]
         ! cost {repeat=N}
+      return %g44, %a44, %a44
+    }
+  }
+    ! cost {}
+  %o45_0, %o45_1 = loop(%t, %c, %x) : f32[2, 3], f32[u156, 2, 3] {
+    graph @body(%i45: i64[], %g45: b1[], %v45_0: f32[2, 3]) {
+      %h45 = identity(%g45) : b1[]
+        ! cost {}
+      %a45 = relu(%v45_0) : f32[2, 3]
+        ! cost {alu=6, read_bytes=24, write_bytes=24}
+      return %h45, %a45, %a45
+    }
+  }
+    ! cost {}
+  %o46_0, %o46_1 = loop(%t, %c, %x) : f32[2, 3], f32[u157, 2, 3] {
+    graph @body(%i46: i64[], %g46: b1[], %v46_0: f32[2, 3]) {
+      %h46 = identity(%c) : b1[]
+        ! cost {}
       %a46 = relu(%v46_0) : f32[2, 3]
-        ! cost {alu=6, read_bytes=24, write_bytes=24, repeat=N}
+        ! cost {alu=6, read_bytes=24, write_bytes=24}
       return %h46, %a46, %a46
     }
   }
     ! cost {}
-  %o47_0, %o47_1 = loop(%n, %yes, %x) : f32[2, 3], f32[u185, 2, 3] {
-    graph @body(%i47: i64[], %g47: b1[], %v47_0: f32[2, 3]) {
-      %h47 = identity(%c) : b1[]
+  %o47_0 = loop(%t, %c, %x) : f32[*] {
+    graph @body(%i47: i64[], %g47: b1[], %v47_0: f32[*]) {
+      %a47 = unsqueeze(%v47_0, %t0v) : f32[*]
         ! cost {}
-      %a47 = relu(%v47_0) : f32[2, 3]
-        ! cost {alu=6, read_bytes=24, write_bytes=24}
-      return %h47, %a47, %a47
+      return %g47, %a47
     }
   }
     ! cost {}
-  %o48_0 = loop(%n, %yes, %x) : f32[*] {
-    graph @body(%i48: i64[], %g48: b1[], %v48_0: f32[*]) {
-      %a48 = unsqueeze(%v48_0, %t0v) : f32[*]
-        ! cost {repeat=N}
+  %o48_0 = loop(%t, %c, %x) : ? {
+    graph @body(%i48: i64[], %g48: b1[], %v48_0: ?) {
+      %a48 = cast(%v48_0) {to="f16"} : f16[*]
+        ! cost {}
       return %g48, %a48
     }
   }
     ! cost {}
-  %o49_0 = loop(%n, %yes, %x) : ? {
-    graph @body(%i49: i64[], %g49: b1[], %v49_0: ?) {
-      %a49 = cast(%v49_0) {to="f16"} : f16[*]
-        ! cost {repeat=N}
-      return %g49, %a49
+  %o49_0, %o49_1, %o49_2 = loop(%t, %c, %x, %one) : f32[u174, 3], f32[u175, 3], i64[u176] {
+    graph @body(%i49: i64[], %g49: b1[], %v49_0: f32[u168, 3], %v49_1: f32[u169, 3]) {
+      %a49 = add(%v49_0, %v49_1) : f32[`broadcast(u168, u169)`, 3]
+        ! cost {alu=3*`broadcast(u168, u169)`, read_bytes=12*u168 + 12*u169, write_bytes=12*`broadcast(u168, u169)`}
+      return %g49, %v49_1, %a49, %i49
     }
   }
     ! cost {}
-  %o50_0, %o50_1, %o50_2 = loop(%n, %yes, %x, %one) : f32[u200, 3], f32[u201, 3], i64[N] {
-    graph @body(%i50: i64[], %g50: b1[], %v50_0: f32[u194, 3], %v50_1: f32[u195, 3]) {
-      %a50 = add(%v50_0, %v50_1) : f32[`broadcast(u194, u195)`, 3]
-        ! cost {alu=3*`broadcast(u194, u195)`, read_bytes=12*u194 + 12*u195, write_bytes=12*`broadcast(u194, u195)`, repeat=N}
-      return %g50, %v50_1, %a50, %i50
-    }
-  }
-    ! cost {}
-  %o51_0, %o51_1 = loop(%n, %yes, %u) : f32[*], f32[*] {
-    graph @body(%i51: i64[], %g51: b1[], %v51_0: f32[*]) {
-      %a51 = relu(%v51_0) : f32[*]
-        ! cost {repeat=N}
-      return %g51, %a51, %a51
-    }
-  }
-    ! cost {}
-  %o52_0, %o52_1 = loop(%t, %c, %x) : f32[2, 3], f32[u202, 2, 3] {
-    graph @body(%i52: i64[], %g52: b1[], %v52_0: f32[2, 3]) {
-      %h52 = identity(%g52) : b1[]
+  %o50_0, %o50_1 = loop(%t, %c, %u) : f32[*], f32[*] {
+    graph @body(%i50: i64[], %g50: b1[], %v50_0: f32[*]) {
+      %a50 = relu(%v50_0) : f32[*]
         ! cost {}
+      return %g50, %a50, %a50
+    }
+  }
+    ! cost {}
+  %o51_0, %o51_1 = loop(%many, %yes, %x) : f32[2, 3], f32[100000, 2, 3] {
+    graph @body(%i51: i64[], %g51: b1[], %v51_0: f32[2, 3]) {
+      %h51 = identity(%g51) : b1[]
+        ! cost {repeat=100000}
+      %a51 = relu(%v51_0) : f32[2, 3]
+        ! cost {alu=6, read_bytes=24, write_bytes=24, repeat=100000}
+      return %h51, %a51, %a51
+    }
+  }
+    ! cost {}
+  %o52_0, %o52_1 = loop(%many, %yes, %x) : f32[2, 3], f32[u178, 2, 3] {
+    graph @body(%i52: i64[], %g52: b1[], %v52_0: f32[2, 3]) {
+      %h52 = identity(%c) : b1[]
+        ! cost {repeat=u178}
       %a52 = relu(%v52_0) : f32[2, 3]
-        ! cost {alu=6, read_bytes=24, write_bytes=24}
+        ! cost {alu=6, read_bytes=24, write_bytes=24, repeat=u178}
       return %h52, %a52, %a52
     }
   }
     ! cost {}
-  %o53_0, %o53_1 = loop(%t, %c, %x) : f32[2, 3], f32[u203, 2, 3] {
-    graph @body(%i53: i64[], %g53: b1[], %v53_0: f32[2, 3]) {
-      %h53 = identity(%c) : b1[]
-        ! cost {}
-      %a53 = relu(%v53_0) : f32[2, 3]
-        ! cost {alu=6, read_bytes=24, write_bytes=24}
-      return %h53, %a53, %a53
+  %o53_0 = loop(%many, %yes, %x) : f32[*] {
+    graph @body(%i53: i64[], %g53: b1[], %v53_0: f32[*]) {
+      %a53 = unsqueeze(%v53_0, %t0v) : f32[*]
+        ! cost {repeat=100000}
+      return %g53, %a53
     }
   }
     ! cost {}
-  %o54_0 = loop(%t, %c, %x) : f32[*] {
-    graph @body(%i54: i64[], %g54: b1[], %v54_0: f32[*]) {
-      %a54 = unsqueeze(%v54_0, %t0v) : f32[*]
-        ! cost {}
+  %o54_0 = loop(%many, %yes, %x) : ? {
+    graph @body(%i54: i64[], %g54: b1[], %v54_0: ?) {
+      %a54 = cast(%v54_0) {to="f16"} : f16[*]
+        ! cost {repeat=100000}
       return %g54, %a54
     }
   }
     ! cost {}
-  %o55_0 = loop(%t, %c, %x) : ? {
-    graph @body(%i55: i64[], %g55: b1[], %v55_0: ?) {
-      %a55 = cast(%v55_0) {to="f16"} : f16[*]
-        ! cost {}
-      return %g55, %a55
+  %o55_0, %o55_1, %o55_2 = loop(%many, %yes, %x, %one) : f32[u193, 3], f32[u194, 3], i64[100000] {
+    graph @body(%i55: i64[], %g55: b1[], %v55_0: f32[u187, 3], %v55_1: f32[u188, 3]) {
+      %a55 = add(%v55_0, %v55_1) : f32[`broadcast(u187, u188)`, 3]
+        ! cost {alu=3*`broadcast(u187, u188)`, read_bytes=12*u187 + 12*u188, write_bytes=12*`broadcast(u187, u188)`, repeat=100000}
+      return %g55, %v55_1, %a55, %i55
     }
   }
     ! cost {}
-  %o56_0, %o56_1, %o56_2 = loop(%t, %c, %x, %one) : f32[u220, 3], f32[u221, 3], i64[u222] {
-    graph @body(%i56: i64[], %g56: b1[], %v56_0: f32[u214, 3], %v56_1: f32[u215, 3]) {
-      %a56 = add(%v56_0, %v56_1) : f32[`broadcast(u214, u215)`, 3]
-        ! cost {alu=3*`broadcast(u214, u215)`, read_bytes=12*u214 + 12*u215, write_bytes=12*`broadcast(u214, u215)`}
-      return %g56, %v56_1, %a56, %i56
-    }
-  }
-    ! cost {}
-  %o57_0, %o57_1 = loop(%t, %c, %u) : f32[*], f32[*] {
-    graph @body(%i57: i64[], %g57: b1[], %v57_0: f32[*]) {
-      %a57 = relu(%v57_0) : f32[*]
-        ! cost {}
-      return %g57, %a57, %a57
-    }
-  }
-    ! cost {}
-  %o58_0, %o58_1 = loop(%many, %yes, %x) : f32[2, 3], f32[100000, 2, 3] {
-    graph @body(%i58: i64[], %g58: b1[], %v58_0: f32[2, 3]) {
-      %h58 = identity(%g58) : b1[]
+  %o56_0, %o56_1 = loop(%many, %yes, %u) : f32[*], f32[*] {
+    graph @body(%i56: i64[], %g56: b1[], %v56_0: f32[*]) {
+      %a56 = relu(%v56_0) : f32[*]
         ! cost {repeat=100000}
-      %a58 = relu(%v58_0) : f32[2, 3]
-        ! cost {alu=6, read_bytes=24, write_bytes=24, repeat=100000}
-      return %h58, %a58, %a58
+      return %g56, %a56, %a56
     }
   }
     ! cost {}
-  %o59_0, %o59_1 = loop(%many, %yes, %x) : f32[2, 3], f32[u224, 2, 3] {
-    graph @body(%i59: i64[], %g59: b1[], %v59_0: f32[2, 3]) {
-      %h59 = identity(%c) : b1[]
-        ! cost {repeat=u224}
-      %a59 = relu(%v59_0) : f32[2, 3]
-        ! cost {alu=6, read_bytes=24, write_bytes=24, repeat=u224}
-      return %h59, %a59, %a59
-    }
-  }
-    ! cost {}
-  %o60_0 = loop(%many, %yes, %x) : f32[*] {
-    graph @body(%i60: i64[], %g60: b1[], %v60_0: f32[*]) {
-      %a60 = unsqueeze(%v60_0, %t0v) : f32[*]
-        ! cost {repeat=100000}
-      return %g60, %a60
-    }
-  }
-    ! cost {}
-  %o61_0 = loop(%many, %yes, %x) : ? {
-    graph @body(%i61: i64[], %g61: b1[], %v61_0: ?) {
-      %a61 = cast(%v61_0) {to="f16"} : f16[*]
-        ! cost {repeat=100000}
-      return %g61, %a61
-    }
-  }
-    ! cost {}
-  %o62_0, %o62_1, %o62_2 = loop(%many, %yes, %x, %one) : f32[u239, 3], f32[u240, 3], i64[100000] {
-    graph @body(%i62: i64[], %g62: b1[], %v62_0: f32[u233, 3], %v62_1: f32[u234, 3]) {
-      %a62 = add(%v62_0, %v62_1) : f32[`broadcast(u233, u234)`, 3]
-        ! cost {alu=3*`broadcast(u233, u234)`, read_bytes=12*u233 + 12*u234, write_bytes=12*`broadcast(u233, u234)`, repeat=100000}
-      return %g62, %v62_1, %a62, %i62
-    }
-  }
-    ! cost {}
-  %o63_0, %o63_1 = loop(%many, %yes, %u) : f32[*], f32[*] {
-    graph @body(%i63: i64[], %g63: b1[], %v63_0: f32[*]) {
-      %a63 = relu(%v63_0) : f32[*]
-        ! cost {repeat=100000}
-      return %g63, %a63, %a63
-    }
-  }
-    ! cost {}
-  %o64_0, %o64_1 = scan(%x, %y) {num_scan_inputs=1} : f32[2, 3], f32[5, 2, 3] {
-    graph @body(%p64_0: f32[2, 3], %p64_1: f32[2, 3]) {
-      %a64 = add(%p64_0, %p64_1) : f32[2, 3]
+  %o57_0, %o57_1 = scan(%x, %y) {num_scan_inputs=1} : f32[2, 3], f32[5, 2, 3] {
+    graph @body(%p57_0: f32[2, 3], %p57_1: f32[2, 3]) {
+      %a57 = add(%p57_0, %p57_1) : f32[2, 3]
         ! cost {alu=6, read_bytes=48, write_bytes=24, repeat=5}
-      return %a64, %a64
+      return %a57, %a57
     }
   }
     ! cost {}
-  %o65_0, %o65_1 = scan(%x, %z) {num_scan_inputs=1, scan_input_axes=[1]} : f32[2, 3], f32[7, 2, 3] {
-    graph @body(%p65_0: f32[2, 3], %p65_1: f32[2, 3]) {
-      %a65 = add(%p65_0, %p65_1) : f32[2, 3]
+  %o58_0, %o58_1 = scan(%x, %z) {num_scan_inputs=1, scan_input_axes=[1]} : f32[2, 3], f32[7, 2, 3] {
+    graph @body(%p58_0: f32[2, 3], %p58_1: f32[2, 3]) {
+      %a58 = add(%p58_0, %p58_1) : f32[2, 3]
         ! cost {alu=6, read_bytes=48, write_bytes=24, repeat=7}
-      return %a65, %a65
+      return %a58, %a58
     }
   }
     ! cost {}
-  %o66_0, %o66_1 = scan(%x, %z) {num_scan_inputs=1, scan_input_axes=[-2], scan_output_axes=[1]} : f32[2, 3], f32[2, 7, 3] {
-    graph @body(%p66_0: f32[2, 3], %p66_1: f32[2, 3]) {
-      %a66 = add(%p66_0, %p66_1) : f32[2, 3]
+  %o59_0, %o59_1 = scan(%x, %z) {num_scan_inputs=1, scan_input_axes=[-2], scan_output_axes=[1]} : f32[2, 3], f32[2, 7, 3] {
+    graph @body(%p59_0: f32[2, 3], %p59_1: f32[2, 3]) {
+      %a59 = add(%p59_0, %p59_1) : f32[2, 3]
         ! cost {alu=6, read_bytes=48, write_bytes=24, repeat=7}
-      return %a66, %a66
+      return %a59, %a59
     }
   }
     ! cost {}
-  %o67_0, %o67_1 = scan(%one, %d) {num_scan_inputs=1, scan_input_axes=[1], scan_output_axes=[-1]} : f32[u241, 3], f32[N, 3, 6] {
-    graph @body(%p67_0: f32[1, 3], %p67_1: f32[N, 3]) {
-      %a67 = add(%p67_0, %p67_1) : f32[N, 3]
+  %o60_0, %o60_1 = scan(%one, %d) {num_scan_inputs=1, scan_input_axes=[1], scan_output_axes=[-1]} : f32[u195, 3], f32[N, 3, 6] {
+    graph @body(%p60_0: f32[1, 3], %p60_1: f32[N, 3]) {
+      %a60 = add(%p60_0, %p60_1) : f32[N, 3]
         ! cost {alu=3*N, read_bytes=12*N + 12, write_bytes=12*N, repeat=6}
-      return %a67, %a67
+      return %a60, %a60
     }
   }
     ! cost {}
-  %o68_0, %o68_1, %o68_2, %o68_3 = scan(%x, %x, %y, %y) {num_scan_inputs=2, scan_input_axes=[0, 0], scan_output_axes=[0, 2]} : f32[2, 3], f32[2, 3], f32[5, 2, 3], f32[2, 3, 5] {
-    graph @body(%p68_0: f32[2, 3], %p68_1: f32[2, 3], %p68_2: f32[2, 3], %p68_3: f32[2, 3]) {
-      %a68 = add(%p68_0, %p68_2) : f32[2, 3]
+  %o61_0, %o61_1, %o61_2, %o61_3 = scan(%x, %x, %y, %y) {num_scan_inputs=2, scan_input_axes=[0, 0], scan_output_axes=[0, 2]} : f32[2, 3], f32[2, 3], f32[5, 2, 3], f32[2, 3, 5] {
+    graph @body(%p61_0: f32[2, 3], %p61_1: f32[2, 3], %p61_2: f32[2, 3], %p61_3: f32[2, 3]) {
+      %a61 = add(%p61_0, %p61_2) : f32[2, 3]
         ! cost {alu=6, read_bytes=48, write_bytes=24, repeat=5}
-      %b68 = mul(%p68_1, %p68_3) : f32[2, 3]
+      %b61 = mul(%p61_1, %p61_3) : f32[2, 3]
         ! cost {alu=6, read_bytes=48, write_bytes=24, repeat=5}
-      return %a68, %b68, %a68, %b68
+      return %a61, %b61, %a61, %b61
     }
   }
     ! cost {}
-  %o69_0, %o69_1, %o69_2, %o69_3 = scan(%x, %one, %u, %z) {num_scan_inputs=2, scan_input_axes=[0, 1], scan_output_axes=[1]} : f32[*], f32[u242, 3], f32[*], f32[7, 2, 3] {
-    graph @body(%p69_0: f32[2, 3], %p69_1: f32[1, 3], %p69_2: f32[*], %p69_3: f32[2, 3]) {
-      %a69 = add(%p69_0, %p69_2) : f32[*]
+  %o62_0, %o62_1, %o62_2, %o62_3 = scan(%x, %one, %u, %z) {num_scan_inputs=2, scan_input_axes=[0, 1], scan_output_axes=[1]} : f32[*], f32[u196, 3], f32[*], f32[7, 2, 3] {
+    graph @body(%p62_0: f32[2, 3], %p62_1: f32[1, 3], %p62_2: f32[*], %p62_3: f32[2, 3]) {
+      %a62 = add(%p62_0, %p62_2) : f32[*]
         ! cost {read_bytes=24, repeat=7}
-      %b69 = mul(%p69_1, %p69_3) : f32[2, 3]
+      %b62 = mul(%p62_1, %p62_3) : f32[2, 3]
         ! cost {alu=6, read_bytes=36, write_bytes=24, repeat=7}
-      return %a69, %b69, %a69, %b69
+      return %a62, %b62, %a62, %b62
     }
   }
     ! cost {}
-  %o70_0, %o70_1 = scan(%len, %x, %b) {num_scan_inputs=1, has_batch=true} : f32[*], f32[4, 5, 2, 3] {
-    graph @body(%p70_0: f32[3], %p70_1: f32[2, 3]) {
-      %a70 = add(%p70_0, %p70_1) : f32[2, 3]
+  %o63_0, %o63_1 = scan(%len, %x, %b) {num_scan_inputs=1, has_batch=true} : f32[*], f32[4, 5, 2, 3] {
+    graph @body(%p63_0: f32[3], %p63_1: f32[2, 3]) {
+      %a63 = add(%p63_0, %p63_1) : f32[2, 3]
         ! cost {alu=6, read_bytes=36, write_bytes=24, repeat=20}
-      return %a70, %a70
+      return %a63, %a63
     }
   }
     ! cost {}
-  %o71_0 = scan(%len, %b) {num_scan_inputs=1, scan_input_axes=[1], has_batch=true} : f32[4, 2, 5, 3] {
-    graph @body(%p71_0: f32[5, 3]) {
-      %a71 = relu(%p71_0) : f32[5, 3]
+  %o64_0 = scan(%len, %b) {num_scan_inputs=1, scan_input_axes=[1], has_batch=true} : f32[4, 2, 5, 3] {
+    graph @body(%p64_0: f32[5, 3]) {
+      %a64 = relu(%p64_0) : f32[5, 3]
         ! cost {alu=15, read_bytes=60, write_bytes=60, repeat=20}
+      return %a64
+    }
+  }
+    ! cost {}
+  %o65_0 = scan(%d) {num_scan_inputs=1} : f32[N, 6, 3] {
+    graph @body(%p65_0: f32[6, 3]) {
+      %a65 = relu(%p65_0) : f32[6, 3]
+        ! cost {alu=18, read_bytes=72, write_bytes=72, repeat=N}
+      return %a65
+    }
+  }
+    ! cost {}
+  %o66_0 = scan(%u) {num_scan_inputs=1} : f32[*] {
+    graph @body(%p66_0: f32[*]) {
+      %a66 = relu(%p66_0) : f32[*]
+        ! cost {}
+      return %a66
+    }
+  }
+    ! cost {}
+  %o67_0 = if(%yes) : f32[2, 3] {
+    graph @then_branch() {
+      %a67 = relu(%x) : f32[2, 3]
+        ! cost {alu=6, read_bytes=24, write_bytes=24}
+      return %a67
+    }
+    graph @else_branch() {
+      %b67 = abs(%x) : ?
+      return %b67
+    }
+  }
+    ! cost {}
+  %o68_0 = if(%yes) : f32[2, 3] {
+    graph @then_branch() {
+      %a68 = relu(%x) : f32[2, 3]
+        ! cost {alu=6, read_bytes=24, write_bytes=24}
+      return %a68
+    }
+    graph @else_branch() {
+      %b68 = abs(%one) : ?
+      return %b68
+    }
+  }
+    ! cost {}
+  %o69_0 = if(%yes) : f32[2, 3] {
+    graph @then_branch() {
+      %a69 = relu(%x) : f32[2, 3]
+        ! cost {alu=6, read_bytes=24, write_bytes=24}
+      return %a69
+    }
+    graph @else_branch() {
+      %b69 = cast(%x) {to="f16"} : ?
+      return %b69
+    }
+  }
+    ! cost {}
+  %o70_0 = if(%yes) : i64[] = 3 {
+    graph @then_branch() {
+      %a70 = identity(%t3) : i64[] = 3
+        ! cost {}
+      return %a70
+    }
+    graph @else_branch() {
+      %b70 = identity(%t3) : ?
+      return %b70
+    }
+  }
+    ! cost {}
+  %o71_0 = if(%yes) : i64[] = 3 {
+    graph @then_branch() {
+      %a71 = identity(%t3) : i64[] = 3
+        ! cost {}
       return %a71
     }
+    graph @else_branch() {
+      %b71 = identity(%t0) : ?
+      return %b71
+    }
   }
     ! cost {}
-  %o72_0 = scan(%d) {num_scan_inputs=1} : f32[N, 6, 3] {
-    graph @body(%p72_0: f32[6, 3]) {
-      %a72 = relu(%p72_0) : f32[6, 3]
-        ! cost {alu=18, read_bytes=72, write_bytes=72, repeat=N}
+  %o72_0 = if(%yes) : seq<f32[2, 3]> {
+    graph @then_branch() {
+      %a72 = identity(%s) : seq<f32[2, 3]>
+        ! cost {}
       return %a72
     }
-  }
-    ! cost {}
-  %o73_0 = scan(%u) {num_scan_inputs=1} : f32[*] {
-    graph @body(%p73_0: f32[*]) {
-      %a73 = relu(%p73_0) : f32[*]
-        ! cost {}
-      return %a73
+    graph @else_branch() {
+      %b72 = identity(%s) : ?
+      return %b72
     }
   }
     ! cost {}
-  %o74_0 = if(%yes) : f32[2, 3] {
+  %o73_0 = if(%no) : f32[2, 3] {
     graph @then_branch() {
-      %a74 = relu(%x) : f32[2, 3]
+      %a73 = relu(%x) : ?
+      return %a73
+    }
+    graph @else_branch() {
+      %b73 = abs(%x) : f32[2, 3]
         ! cost {alu=6, read_bytes=24, write_bytes=24}
+      return %b73
+    }
+  }
+    ! cost {}
+  %o74_0 = if(%no) : f32[1, 3] {
+    graph @then_branch() {
+      %a74 = relu(%x) : ?
       return %a74
     }
     graph @else_branch() {
-      %b74 = abs(%x) : ?
+      %b74 = abs(%one) : f32[1, 3]
+        ! cost {alu=3, read_bytes=12, write_bytes=12}
       return %b74
     }
   }
     ! cost {}
-  %o75_0 = if(%yes) : f32[2, 3] {
+  %o75_0 = if(%no) : f16[2, 3] {
     graph @then_branch() {
-      %a75 = relu(%x) : f32[2, 3]
-        ! cost {alu=6, read_bytes=24, write_bytes=24}
+      %a75 = relu(%x) : ?
       return %a75
     }
     graph @else_branch() {
-      %b75 = abs(%one) : ?
+      %b75 = cast(%x) {to="f16"} : f16[2, 3]
+        ! cost {alu=6, read_bytes=24, write_bytes=12}
       return %b75
     }
   }
     ! cost {}
-  %o76_0 = if(%yes) : f32[2, 3] {
+  %o76_0 = if(%no) : i64[] = 3 {
     graph @then_branch() {
-      %a76 = relu(%x) : f32[2, 3]
-        ! cost {alu=6, read_bytes=24, write_bytes=24}
+      %a76 = identity(%t3) : ?
       return %a76
     }
     graph @else_branch() {
-      %b76 = cast(%x) {to="f16"} : ?
+      %b76 = identity(%t3) : i64[] = 3
+        ! cost {}
       return %b76
     }
   }
     ! cost {}
-  %o77_0 = if(%yes) : i64[] = 3 {
+  %o77_0 = if(%no) : i64[] = 0 {
     graph @then_branch() {
-      %a77 = identity(%t3) : i64[] = 3
-        ! cost {}
+      %a77 = identity(%t3) : ?
       return %a77
     }
     graph @else_branch() {
-      %b77 = identity(%t3) : ?
+      %b77 = identity(%t0) : i64[] = 0
+        ! cost {}
       return %b77
     }
   }
     ! cost {}
-  %o78_0 = if(%yes) : i64[] = 3 {
+  %o78_0 = if(%no) : seq<f32[2, 3]> {
     graph @then_branch() {
-      %a78 = identity(%t3) : i64[] = 3
-        ! cost {}
+      %a78 = identity(%s) : ?
       return %a78
     }
     graph @else_branch() {
-      %b78 = identity(%t0) : ?
+      %b78 = identity(%s) : seq<f32[2, 3]>
+        ! cost {}
       return %b78
     }
   }
     ! cost {}
-  %o79_0 = if(%yes) : seq<f32[2, 3]> {
+  %o79_0 = if(%c) : f32[2, 3] {
     graph @then_branch() {
-      %a79 = identity(%s) : seq<f32[2, 3]>
-        ! cost {}
+      %a79 = relu(%x) : f32[2, 3]
+        ! cost {alu=6, read_bytes=24, write_bytes=24}
       return %a79
     }
     graph @else_branch() {
-      %b79 = identity(%s) : ?
+      %b79 = abs(%x) : f32[2, 3]
       return %b79
     }
   }
     ! cost {}
-  %o80_0 = if(%no) : f32[2, 3] {
+  %o80_0 = if(%c) : f32[u198, 3] {
     graph @then_branch() {
-      %a80 = relu(%x) : ?
+      %a80 = relu(%x) : f32[2, 3]
       return %a80
     }
     graph @else_branch() {
-      %b80 = abs(%x) : f32[2, 3]
-        ! cost {alu=6, read_bytes=24, write_bytes=24}
+      %b80 = abs(%one) : f32[1, 3]
+        ! cost {alu=3, read_bytes=12, write_bytes=12}
       return %b80
     }
   }
     ! cost {}
-  %o81_0 = if(%no) : f32[1, 3] {
+  %o81_0 = if(%c) : ? {
     graph @then_branch() {
-      %a81 = relu(%x) : ?
+      %a81 = relu(%x) : f32[2, 3]
       return %a81
     }
     graph @else_branch() {
-      %b81 = abs(%one) : f32[1, 3]
-        ! cost {alu=3, read_bytes=12, write_bytes=12}
+      %b81 = cast(%x) {to="f16"} : f16[2, 3]
+        ! cost {alu=6, read_bytes=24, write_bytes=12}
       return %b81
     }
   }
     ! cost {}
-  %o82_0 = if(%no) : f16[2, 3] {
+  %o82_0 = if(%c) : i64[] = 3 {
     graph @then_branch() {
-      %a82 = relu(%x) : ?
+      %a82 = identity(%t3) : i64[] = 3
+        ! cost {}
       return %a82
     }
     graph @else_branch() {
-      %b82 = cast(%x) {to="f16"} : f16[2, 3]
-        ! cost {alu=6, read_bytes=24, write_bytes=12}
+      %b82 = identity(%t3) : i64[] = 3
       return %b82
     }
   }
     ! cost {}
-  %o83_0 = if(%no) : i64[] = 3 {
+  %o83_0 = if(%c) : i64[] {
     graph @then_branch() {
-      %a83 = identity(%t3) : ?
+      %a83 = identity(%t3) : i64[] = 3
+        ! cost {}
       return %a83
     }
     graph @else_branch() {
-      %b83 = identity(%t3) : i64[] = 3
-        ! cost {}
+      %b83 = identity(%t0) : i64[] = 0
       return %b83
     }
   }
     ! cost {}
-  %o84_0 = if(%no) : i64[] = 0 {
+  %o84_0 = if(%c) : seq<f32[2, 3]> {
     graph @then_branch() {
-      %a84 = identity(%t3) : ?
+      %a84 = identity(%s) : seq<f32[2, 3]>
+        ! cost {}
       return %a84
     }
     graph @else_branch() {
-      %b84 = identity(%t0) : i64[] = 0
-        ! cost {}
+      %b84 = identity(%s) : seq<f32[2, 3]>
       return %b84
     }
   }
     ! cost {}
-  %o85_0 = if(%no) : seq<f32[2, 3]> {
-    graph @then_branch() {
-      %a85 = identity(%s) : ?
-      return %a85
-    }
-    graph @else_branch() {
-      %b85 = identity(%s) : seq<f32[2, 3]>
-        ! cost {}
-      return %b85
-    }
-  }
-    ! cost {}
-  %o86_0 = if(%c) : f32[2, 3] {
-    graph @then_branch() {
-      %a86 = relu(%x) : f32[2, 3]
-        ! cost {alu=6, read_bytes=24, write_bytes=24}
-      return %a86
-    }
-    graph @else_branch() {
-      %b86 = abs(%x) : f32[2, 3]
-      return %b86
-    }
-  }
-    ! cost {}
-  %o87_0 = if(%c) : f32[u244, 3] {
-    graph @then_branch() {
-      %a87 = relu(%x) : f32[2, 3]
-      return %a87
-    }
-    graph @else_branch() {
-      %b87 = abs(%one) : f32[1, 3]
-        ! cost {alu=3, read_bytes=12, write_bytes=12}
-      return %b87
-    }
-  }
-    ! cost {}
-  %o88_0 = if(%c) : ? {
-    graph @then_branch() {
-      %a88 = relu(%x) : f32[2, 3]
-      return %a88
-    }
-    graph @else_branch() {
-      %b88 = cast(%x) {to="f16"} : f16[2, 3]
-        ! cost {alu=6, read_bytes=24, write_bytes=12}
-      return %b88
-    }
-  }
-    ! cost {}
-  %o89_0 = if(%c) : i64[] = 3 {
-    graph @then_branch() {
-      %a89 = identity(%t3) : i64[] = 3
-        ! cost {}
-      return %a89
-    }
-    graph @else_branch() {
-      %b89 = identity(%t3) : i64[] = 3
-      return %b89
-    }
-  }
-    ! cost {}
-  %o90_0 = if(%c) : i64[] {
-    graph @then_branch() {
-      %a90 = identity(%t3) : i64[] = 3
-        ! cost {}
-      return %a90
-    }
-    graph @else_branch() {
-      %b90 = identity(%t0) : i64[] = 0
-      return %b90
-    }
-  }
-    ! cost {}
-  %o91_0 = if(%c) : seq<f32[2, 3]> {
-    graph @then_branch() {
-      %a91 = identity(%s) : seq<f32[2, 3]>
-        ! cost {}
-      return %a91
-    }
-    graph @else_branch() {
-      %b91 = identity(%s) : seq<f32[2, 3]>
-      return %b91
-    }
-  }
-    ! cost {}
-  %q1 = sequence_construct(%x, %one) : seq<f32[u245, 3]; 2; f32[2, 3], f32[1, 3]>
+  %q1 = sequence_construct(%x, %one) : seq<f32[u199, 3]; 2; f32[2, 3], f32[1, 3]>
     ! cost {}
   %q2 = sequence_construct(%x, %x) : seq<f32[2, 3]; 2>
     ! cost {}
-  %q3 = sequence_construct(%one, %x) : seq<f32[u246, 3]; 2; f32[1, 3], f32[2, 3]>
+  %q3 = sequence_construct(%one, %x) : seq<f32[u200, 3]; 2; f32[1, 3], f32[2, 3]>
     ! cost {}
-  %q4 = sequence_construct(%x, %one, %x) : seq<f32[u248, 3]; 3; f32[2, 3], f32[1, 3], f32[2, 3]>
+  %q4 = sequence_construct(%x, %one, %x) : seq<f32[u202, 3]; 3; f32[2, 3], f32[1, 3], f32[2, 3]>
     ! cost {}
-  %o93_0 = sequence_map(%q1) : seq<f32[u249, 3]; 2; f32[2, 3], f32[1, 3]> {
-    graph @body(%p93_0: f32[u245, 3]) {
-      %a93 = relu(%p93_0) : f32[u245, 3]
-        ! cost {alu=3*u245, read_bytes=12*u245, write_bytes=12*u245, repeat=2}
-      return %a93
+  %o86_0 = sequence_map(%q1) : seq<f32[u203, 3]; 2; f32[2, 3], f32[1, 3]> {
+    graph @body(%p86_0: f32[u199, 3]) {
+      %a86 = relu(%p86_0) : f32[u199, 3]
+        ! cost {alu=3*u199, read_bytes=12*u199, write_bytes=12*u199, repeat=2}
+      return %a86
     }
   }
     ! cost {}
-  %o94_0 = sequence_map(%q2) : seq<f32[2, 3]; 2> {
-    graph @body(%p94_0: f32[2, 3]) {
-      %a94 = relu(%p94_0) : f32[2, 3]
+  %o87_0 = sequence_map(%q2) : seq<f32[2, 3]; 2> {
+    graph @body(%p87_0: f32[2, 3]) {
+      %a87 = relu(%p87_0) : f32[2, 3]
         ! cost {alu=6, read_bytes=24, write_bytes=24, repeat=2}
-      return %a94
+      return %a87
     }
   }
     ! cost {}
-  %o95_0 = sequence_map(%s) : seq<f32[2, 3]> {
-    graph @body(%p95_0: f32[2, 3]) {
-      %a95 = relu(%p95_0) : f32[2, 3]
+  %o88_0 = sequence_map(%s) : seq<f32[2, 3]> {
+    graph @body(%p88_0: f32[2, 3]) {
+      %a88 = relu(%p88_0) : f32[2, 3]
         ! cost {alu=6, read_bytes=24, write_bytes=24}
-      return %a95
+      return %a88
     }
   }
     ! cost {}
-  %o96_0 = sequence_map(%q1, %one) : seq<f32[u250, 3]; 2; f32[2, 3], f32[1, 3]> {
-    graph @body(%p96_0: f32[u245, 3], %p96_1: f32[1, 3]) {
-      %a96 = add(%p96_0, %p96_1) : f32[u245, 3]
-        ! cost {alu=3*u245, read_bytes=12*u245 + 12, write_bytes=12*u245, repeat=2}
-      return %a96
+  %o89_0 = sequence_map(%q1, %one) : seq<f32[u204, 3]; 2; f32[2, 3], f32[1, 3]> {
+    graph @body(%p89_0: f32[u199, 3], %p89_1: f32[1, 3]) {
+      %a89 = add(%p89_0, %p89_1) : f32[u199, 3]
+        ! cost {alu=3*u199, read_bytes=12*u199 + 12, write_bytes=12*u199, repeat=2}
+      return %a89
     }
   }
     ! cost {}
-  %o97_0 = sequence_map(%q1, %q3) : seq<f32[2, 3]; 2> {
-    graph @body(%p97_0: f32[u245, 3], %p97_1: f32[u246, 3]) {
-      %a97 = add(%p97_0, %p97_1) : f32[max(u245, u246), 3]
-        ! cost {alu=3*max(u245, u246), read_bytes=12*u245 + 12*u246, write_bytes=12*max(u245, u246), repeat=2}
-      return %a97
+  %o90_0 = sequence_map(%q1, %q3) : seq<f32[2, 3]; 2> {
+    graph @body(%p90_0: f32[u199, 3], %p90_1: f32[u200, 3]) {
+      %a90 = add(%p90_0, %p90_1) : f32[max(u199, u200), 3]
+        ! cost {alu=3*max(u199, u200), read_bytes=12*u199 + 12*u200, write_bytes=12*max(u199, u200), repeat=2}
+      return %a90
     }
   }
     ! cost {}
-  %o98_0 = sequence_map(%q1, %q4) : seq<f32[max(u245, u248), 3]; 2> {
-    graph @body(%p98_0: f32[u245, 3], %p98_1: f32[u248, 3]) {
-      %a98 = add(%p98_0, %p98_1) : f32[max(u245, u248), 3]
-        ! cost {alu=3*max(u245, u248), read_bytes=12*u245 + 12*u248, write_bytes=12*max(u245, u248), repeat=2}
-      return %a98
+  %o91_0 = sequence_map(%q1, %q4) : seq<f32[max(u199, u202), 3]; 2> {
+    graph @body(%p91_0: f32[u199, 3], %p91_1: f32[u202, 3]) {
+      %a91 = add(%p91_0, %p91_1) : f32[max(u199, u202), 3]
+        ! cost {alu=3*max(u199, u202), read_bytes=12*u199 + 12*u202, write_bytes=12*max(u199, u202), repeat=2}
+      return %a91
     }
   }
     ! cost {}
-  %o99_0 = sequence_map(%q2, %s) : seq<f32[2, 3]; 2> {
-    graph @body(%p99_0: f32[2, 3], %p99_1: f32[2, 3]) {
-      %a99 = add(%p99_0, %p99_1) : f32[2, 3]
+  %o92_0 = sequence_map(%q2, %s) : seq<f32[2, 3]; 2> {
+    graph @body(%p92_0: f32[2, 3], %p92_1: f32[2, 3]) {
+      %a92 = add(%p92_0, %p92_1) : f32[2, 3]
         ! cost {alu=6, read_bytes=48, write_bytes=24, repeat=2}
-      return %a99
+      return %a92
     }
   }
     ! cost {}
