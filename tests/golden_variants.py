@@ -12,6 +12,7 @@ bytes and the kernel's extents.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
@@ -30,6 +31,7 @@ from perfc.passes.shapes import Shapes
 
 NODES_OF_AN_OPERATOR = 2
 SYMBOL = "N"
+FRESH = re.compile(r"\bu\d+\b")
 SEPARATOR = "# ---- expect\n"
 
 Operand = Value | None
@@ -114,8 +116,14 @@ def outcome(
     except ValueError as error:  # of an attribute, whose place the reader would add
         return f"refused: {error}"
     types = ", ".join(str(v.type) for v in module.graph.nodes[0].results)
-    return "; ".join(part for part in (types, *map(plain, (cost.work, cost.traffic, cost.problem)))
-                     if part)  # fmt: skip
+    parts = (types, *map(plain, (cost.work, cost.traffic, cost.problem)))
+    return renumbered("; ".join(filter(None, parts)))
+
+
+def renumbered(text: str) -> str:
+    """A line whose extents that nobody knows are numbered from one; others may be named before."""
+    names = {name: f"u{i}" for i, name in enumerate(dict.fromkeys(FRESH.findall(text)), 1)}
+    return FRESH.sub(lambda found: names[found[0]], text)
 
 
 def stated(operand: Operand) -> str:
