@@ -201,6 +201,8 @@ def test_extents_that_nobody_knows_are_numbered_apart_from_those_of_types() -> N
     """Counting may infer anew, and what it finds unknown is not what a type calls ``u1``."""
     text = """perfir 1
 module @m
+dim n in 1.. = 2
+dim s in 1.. = 20
 graph @main(%q: f32[40, 64], %v: ?, %offsets: i32[n, s], %ends: i32[n]) {
   %y = packed_multi_head_attention(%q, %q, %v, _, %offsets, %ends) {num_heads=4} : ?
   return %y
