@@ -10,9 +10,11 @@ The first line of ``tests/golden/**/*.pir`` says which passes run on the IR text
 After a line ``# ---- expect`` stands the output: the module, the table of an analysis, the kernels
 under every runtime, or the one-line error. ``tests/golden/**/*.txt`` begins with a command,
 ``$ perfc lint model.onnxtxt``; what it prints follows, then its exit code.
-``tests/golden/**/*.table`` holds questions to the predictors, each with its answer
-(`tests/golden_estimates.py`), and ``tests/golden/**/*.leaves`` what a command states as JSON
-(`tests/golden_leaves.py`); numbers of both may differ by a millionth.
+``tests/golden/**/*.table`` holds questions, each with its answer: to predictors
+(`tests/golden_estimates.py`), operators (`tests/golden_variants.py`), analyses
+(`tests/golden_passes.py`) and training (`tests/golden_training.py`, `tests/golden_learning.py`).
+``tests/golden/**/*.leaves`` has what a command states as JSON and the files that it writes
+(`tests/golden_leaves.py`). Numbers of both may differ by a millionth.
 ``pytest tests/golden --update-goldens`` writes what came out; the difference is then reviewed.
 """
 
