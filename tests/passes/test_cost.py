@@ -14,7 +14,7 @@ from perfc.ir.types import DType, SequenceType, TensorType
 from perfc.machine import load_machine
 from perfc.passes.cost import Cost, CostTable, Tier
 from perfc.passes.fuse import Fuse
-from perfc.passes.manager import Analyses
+from perfc.passes.manager import Analyses, Step
 from perfc.passes.roofline import bounds
 from perfc.passes.shapes import Shapes
 from tests.passes.random_graphs import Builder, modules, op
@@ -219,3 +219,21 @@ graph @main(%q: f32[40, 64], %v: ?, %offsets: i32[n, s], %ends: i32[n]) {
     assert type_ == "f32[40, u1]"
     assert "u2" in mac
     assert "u1" not in mac
+
+
+def test_an_instrument_is_told_how_long_an_analysis_took() -> None:
+    class Noting:
+        def __init__(self) -> None:
+            self.steps: list[Step] = []
+
+        def after(self, step: Step) -> None:
+            self.steps.append(step)
+
+    noting = Noting()
+    am = Analyses((noting,))
+    x = Value("x", TensorType(DType.F32, (2,)))
+    module = Module(Graph("g", (x,), (x,), ()))
+    for _ in range(2):
+        am.get(Cost(), module)
+    assert [step.is_cached for step in noting.steps] == [False, True]
+    assert all(0 <= step.time_s < 600 for step in noting.steps)
