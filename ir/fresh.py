@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Container, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from .dim import Dim, Poly, symbol
 
 @dataclass(slots=True)
 class _Naming:
-    taken: Collection[str] = ()
+    taken: Container[str] = ()
     count: int = 0
     issued: int = 0
 
@@ -20,7 +20,7 @@ _naming = _Naming()
 
 
 @contextmanager
-def numbering(taken: Collection[str] = ()) -> Iterator[None]:
+def numbering(taken: Container[str] = ()) -> Iterator[None]:
     """Count fresh symbols from zero inside the block, names in ``taken`` left out."""
     saved = _naming.taken, _naming.count, _naming.issued
     _naming.taken, _naming.count, _naming.issued = taken, 0, 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -12,12 +12,14 @@ from perfc.ir.alike import Alike
 from perfc.ir.cost import NO_TRAFFIC, NO_WORK, Traffic, Work, dim_sum, total_traffic, total_work
 from perfc.ir.dim import Dim, interval, symbols
 from perfc.ir.evaluate import Numbers
+from perfc.ir.fresh import numbering
 from perfc.ir.graph import Graph, Module, Node, Value, Weight
 from perfc.ir.op import ABSENT, Kind, Op, Types
 from perfc.ir.ops.control import If, Loop, Scan, SequenceMap
 from perfc.ir.ops.view import Identity
 from perfc.ir.problem import Problem
 from perfc.ir.record import frozen, record
+from perfc.ir.text import free_symbols
 from perfc.ir.types import SequenceType, TensorType
 
 from . import Analysis
@@ -141,7 +143,8 @@ class Cost(Analysis[CostTable]):
     def run(self, module: Module, am: Analyses) -> CostTable:
         """Costs of the module's nodes."""
         counting = Counting(module.defaults())
-        counting.graph(module.graph, 1)
+        with numbering(_Mentioned(module)):
+            counting.graph(module.graph, 1)
         return CostTable(
             counting.nodes,
             counting.weights,
@@ -149,6 +152,20 @@ class Cost(Analysis[CostTable]):
             counting.undecided,
             frozenset(s.name for s in module.symbols),
         )
+
+
+@dataclass(frozen=True, eq=False)
+class _Mentioned:
+    """Names of symbols that types of a module mention; collected when the first is asked for."""
+
+    module: Module
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        return frozenset(atom.key for atom in free_symbols(self.module))
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.names
 
 
 class Memo:

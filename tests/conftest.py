@@ -10,9 +10,11 @@ The first line of ``tests/golden/**/*.pir`` says which passes run on the IR text
 After a line ``# ---- expect`` stands the output: the module, the table of an analysis, the kernels
 under every runtime, or the one-line error. ``tests/golden/**/*.txt`` begins with a command,
 ``$ perfc lint model.onnxtxt``; what it prints follows, then its exit code.
-``tests/golden/**/*.table`` holds questions to the predictors, each with its answer
-(`tests/golden_estimates.py`), and ``tests/golden/**/*.leaves`` what a command states as JSON
-(`tests/golden_leaves.py`); numbers of both may differ by a millionth.
+``tests/golden/**/*.table`` holds questions, each with its answer: to predictors
+(`tests/golden_estimates.py`), operators (`tests/golden_variants.py`), analyses
+(`tests/golden_passes.py`) and training (`tests/golden_training.py`, `tests/golden_learning.py`).
+``tests/golden/**/*.leaves`` has what a command states as JSON and the files that it writes
+(`tests/golden_leaves.py`). Numbers of both may differ by a millionth.
 ``pytest tests/golden --update-goldens`` writes what came out; the difference is then reviewed.
 """
 
@@ -26,6 +28,10 @@ from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import settings
+
+# Tables of tests are small: threads of a library wait for each other longer than they work.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 pytest_plugins = ("pytester",)
 
@@ -43,6 +49,10 @@ settings.load_profile("perfc")
 def this_machine() -> None:
     """No test probes the machine that it runs on: ``host`` is a file that is known."""
     os.environ["PERFC_HOST"] = str(ROOT / "perfc/targets/generic-x86-64.toml")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("filterwarnings", "error::numpy.exceptions.ComplexWarning")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -91,15 +101,17 @@ class GoldenItem(pytest.Item):
     def check_numbers(self, text: str) -> None:
         """What predictors and commands say, where it differs by more than rounding."""
         from tests.golden_estimates import answered, differences
-        from tests.golden_leaves import leaves
+        from tests.golden_leaves import leaves, written
 
         if self.path.suffix == ".leaves":
             command = text.partition("\n")[0]
             with TemporaryDirectory() as folder:
                 page = Path(folder) / "page.html"
-                printed = run_command(command.replace(" PAGE", f" {page}"), self.path.parent)
+                line = command.replace(" PAGE", f" {page}").replace(" OUT.", f" {folder}/OUT.")
+                printed = run_command(line, self.path.parent).replace(folder, "")
                 drawn = page.read_text(encoding="utf-8") if page.is_file() else ""
-            actual = leaves(command, drawn + printed)
+                actual = leaves(command, drawn + printed)
+                actual += "".join(map(written, sorted(Path(folder).glob("OUT.*"))))
         else:
             actual = answered(text, self.path.parent)
         found = differences(text, actual)

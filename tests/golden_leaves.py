@@ -8,7 +8,8 @@ elements are plain stands on a line of its own::
     assumptions: dtype "f32", launch "graph", launch_s 2e-06
     views[3].rows[0]: 0, "conv", 1.5e-06
 
-The number in brackets is the exit code. Numbers may differ by a millionth. Of a page of HTML, which
+The number in brackets is the exit code. Files that a command writes, ``OUT.json``, ``OUT.onnx`` or
+``OUT.toml``, follow with their names. Numbers may differ by a millionth. Of a page of HTML, which
 a command writes to ``PAGE``, it is the data that the page draws. Other formats stand as they are.
 """
 
@@ -17,7 +18,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TypeAlias
+
+import onnx
+import onnx.printer
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 DATA = re.compile(r'<script type="application/json" id="data">(.*?)</script>', re.DOTALL)
@@ -34,6 +39,20 @@ def leaves(command: str, printed: str) -> str:
     content = page[1] if page else text
     stated = lines_of("", json.loads(content)) if content.startswith(("{", "[")) else [text]
     return "".join(f"{line.rstrip()}\n" for line in (command, f"[{code}", *stated))
+
+
+def written(path: Path) -> str:
+    """A file that a command wrote: a model as ONNX text, JSON as its leaves, others as they are."""
+    match path.suffix:
+        case ".onnx":
+            model = onnx.load(path, load_external_data=False)
+            model.producer_version = ""
+            text = onnx.printer.to_text(model)
+        case ".json":
+            text = "\n".join(lines_of("", json.loads(path.read_text(encoding="utf-8"))))
+        case _:
+            text = path.read_text(encoding="utf-8")
+    return f"## {path.name}\n" + "".join(f"{line.rstrip()}\n" for line in text.splitlines())
 
 
 def lines_of(path: str, value: Json) -> Iterator[str]:

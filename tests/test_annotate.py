@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import json
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import onnx
 import pytest
@@ -12,6 +14,7 @@ from click.testing import CliRunner
 from onnx import TensorProto, helper
 
 from perfc.annotate import annotate, node_data
+from perfc.annotate.properties import NodeNumbers
 from perfc.api import Report, analyze
 from perfc.commands.annotate import command
 from perfc.ir import Poly, symbol
@@ -214,3 +217,16 @@ def test_nodes_of_branches_are_annotated_too() -> None:
     # the branch with less work is counted: 4 images of 16 x 16, 8 channels, 3 x 3 taps each
     assert int(inner["apart"]["perfc.mac"]) == 4 * 256 * 8 * 9
     assert int(inner["wide"]["perfc.mac"]) == 0
+
+
+def test_several_kernels_of_one_node_are_summed_and_the_longest_says_what_binds() -> None:
+    kernels = [
+        SimpleNamespace(time_s=t, floor_s=t / 2, binding=SimpleNamespace(value=name))
+        for t, name in ((1.0, "matrix"), (3.0, "device"), (2.0, "launch"))
+    ]
+    times = [SimpleNamespace(time_s=t, low_s=t / 4, high_s=t * 4) for t in (1.0, 2.0)]
+    numbers = NodeNumbers(led=cast("Any", kernels), foretold=cast("Any", times))
+    assert numbers.bound == "device"
+    assert (numbers.time_s, numbers.floor_s) == (6.0, 3.0)
+    assert numbers.predicted == (3.0, 0.75, 12.0)
+    assert NodeNumbers().bound == ""

@@ -136,3 +136,11 @@ def test_a_target_that_states_no_spread_has_no_column_for_it() -> None:
     text = run("show", "a100").output
     assert "rounds" not in text
     assert "uncertain" not in text
+
+
+def test_a_file_that_cannot_be_read_is_listed_with_what_is_wrong(user_folder: Path) -> None:
+    user_folder.mkdir(parents=True, exist_ok=True)
+    (user_folder / "broken.toml").write_text("schema = 1\n", encoding="utf-8")
+    (line,) = (line for line in run("list").output.splitlines() if line.startswith("broken"))
+    assert "cannot be read: " in line
+    assert "name" in line

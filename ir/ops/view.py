@@ -96,7 +96,7 @@ class Reshape(View):
             _free_extents(dims, total) if None in dims else tuple(d for d in dims if d is not None)
         )
         if total is not None and same(total, element_count(shape)) is False:
-            raise ShapeError(f"{total} elements do not fit shape {list(map(str, wanted))}")
+            raise ShapeError(f"{total} elements do not fit shape [{', '.join(map(str, wanted))}]")
         return (TensorType(data.dtype, shape),)
 
     def _extent(self, wanted: int | Poly | None, axis: int, data: Shape | None) -> Dim | None:

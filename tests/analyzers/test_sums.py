@@ -14,8 +14,9 @@ from perfc.analyzers.steps.columns import LinearColumns
 from perfc.analyzers.steps.launches import AMOUNTS, TRAITS
 from perfc.analyzers.steps.predict import ends, estimate
 from perfc.analyzers.steps.setting import Setting
+from perfc.analyzers.tables.architectures import family
 from perfc.analyzers.tables.timm import StepRow
-from perfc.analyzers.training.step_fit import train_steps
+from perfc.analyzers.training.step_fit import dealt_groups, train_steps
 from perfc.analyzers.training.sums import SumRecipe, learn, multipliers, non_negative, stacked
 from perfc.machine import load_machine
 
@@ -152,3 +153,11 @@ def test_too_few_architectures_are_one_clear_line() -> None:
 def test_no_steps_are_one_clear_line() -> None:
     with pytest.raises(DataError, match="no steps"):
         stacked([])
+
+
+def test_groups_are_families_unless_they_are_fewer_than_folds() -> None:
+    names = ["vit_a", "vit_b", "resnet_a", "swin_a"]
+    assert dealt_groups(names, family, 3) == ["vit", "vit", "resnet", "swin"]
+    assert dealt_groups(names, family, 4) == names
+    with pytest.raises(DataError, match="4 architectures"):
+        dealt_groups(names, family, 5)

@@ -94,6 +94,16 @@ def test_the_canonical_module_verifies_and_is_its_own_canonical_form(module: Mod
     assert len(list(walk(once.graph))) == len(list(walk(module.graph)))
 
 
+def test_nodes_that_no_output_needs_have_an_order_too() -> None:
+    lines = ["%a = relu(%x) : ?", "%b = exp(%x) : ?", "%c = tanh(%x) : ?", "%d = neg(%x) : ?"]
+    digests = set()
+    for first in range(len(lines)):
+        body = "\n  ".join([*lines[first:], *lines[:first]])
+        text = f"perfir 1\nmodule @m\ngraph @main(%x: f32[2]) {{\n  {body}\n  return %x\n}}\n"
+        digests.add(digest(parse_module(text)))
+    assert len(digests) == 1
+
+
 def test_digest_tells_attributes_types_and_wiring_apart() -> None:
     def module(body: str, result: str = "%2") -> Module:
         text = f"{HEAD}graph @main(%x: f32[N, 4]) {{\n{body}\n  return {result}\n}}\n"

@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
 import pytest
 
+from perfc.analyzers.estimators.fitted_rates import Efficiencies
+from perfc.analyzers.estimators.fitted_rates.classes import Term
+from perfc.analyzers.estimators.fitted_rates.efficiencies import HOST
+from perfc.machine import load_machine
 from perfc.measure.align import common
 from perfc.measure.compare import Measurement
 from perfc.measure.dataset import cell
+from perfc.measure.fit_file import write
 from perfc.measure.nnls import robust
+from perfc.ncu.metrics import PIPE_TENSOR, tensor_counters
+
+SOURCE = {"origin": "measured", "title": "a fit"}
+PRODUCTS = ("fp16_dst_fp16", "fp16_dst_fp32", "bf16_dst_fp32", "tf32_dst_fp32", "int8")
 
 
 @pytest.mark.parametrize("far", [30.0, 1000.0])
@@ -66,3 +76,36 @@ def test_the_longest_common_sequence_is_paired(
     old: str, new: str, matched: list[tuple[int, int]]
 ) -> None:
     assert common(list(old), list(new)) == matched
+
+
+@pytest.mark.parametrize(
+    ("arch", "counted"),
+    [
+        ("sm_60", []),
+        ("sm_75", [""]),
+        ("sm_80", ["", *PRODUCTS, "fp64"]),
+        ("sm_86", ["", *PRODUCTS]),
+        ("sm_87", ["", *PRODUCTS]),
+        ("sm_89", ["", *PRODUCTS]),
+        ("sm_90", ["", *PRODUCTS, "fp64"]),
+        ("sm_100", ["", *PRODUCTS, "fp64"]),
+        ("sm_120", ["", *PRODUCTS]),
+        ("sm_121", ["", *PRODUCTS]),
+    ],
+)
+def test_chips_without_double_precision_on_the_tensor_pipe_do_not_count_it(
+    arch: str, counted: list[str]
+) -> None:
+    names = [f"sm__ops_path_tensor_src_{c}.sum" if c else PIPE_TENSOR for c in counted]
+    assert tensor_counters(arch) == names
+
+
+def test_what_a_node_takes_on_the_host_becomes_the_launch_overhead(tmp_path: Path) -> None:
+    base = load_machine("generic-x86-64")
+    rates = {HOST: {Term.LAUNCH: 2.5e-6}, "gemm": {Term.MAC: 1e-11}}
+    made = write(base, tmp_path / "a.toml", Efficiencies(rates), "ort", SOURCE)
+    assert made.launch_overhead_s is not None
+    assert made.launch_overhead_s.value == 2.5e-6
+    none = {"gemm": {Term.MAC: 1e-11}}
+    made = write(base, tmp_path / "b.toml", Efficiencies(none), "ort", SOURCE)
+    assert made.launch_overhead_s == base.launch_overhead_s

@@ -9,12 +9,14 @@ from perfc.ir.dim import Dim, substitute, symbol
 from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Graph, Loc, Module, Node, SymbolDecl, Value
 from perfc.ir.known import Known
+from perfc.ir.parse import parse
 from perfc.ir.types import DType, SequenceType, TensorType
 from perfc.machine import load_machine
 from perfc.passes.cost import Cost, CostTable, Tier
 from perfc.passes.fuse import Fuse
-from perfc.passes.manager import Analyses
+from perfc.passes.manager import Analyses, Step
 from perfc.passes.roofline import bounds
+from perfc.passes.shapes import Shapes
 from tests.passes.random_graphs import Builder, modules, op
 
 PRODUCT = 2 * 4 * 4 * 4
@@ -193,3 +195,45 @@ def test_symbolic_totals_are_concrete_ones(module: Module) -> None:
         assert substitute(formula, {"N": 3}) == evaluate(formula, {"N": 3})
     parts = total_work(c.work.times(c.repeat) for c in table.nodes.values())
     assert evaluate(parts.mac, {"N": 3}) == evaluate(table.work.mac, {"N": 3})
+
+
+def test_extents_that_nobody_knows_are_numbered_apart_from_those_of_types() -> None:
+    """Counting may infer anew, and what it finds unknown is not what a type calls ``u1``."""
+    text = """perfir 1
+module @m
+dim n in 1.. = 2
+dim s in 1.. = 20
+graph @main(%q: f32[40, 64], %v: ?, %offsets: i32[n, s], %ends: i32[n]) {
+  %y = packed_multi_head_attention(%q, %q, %v, _, %offsets, %ends) {num_heads=4} : ?
+  return %y
+}
+"""
+    found = set()
+    for _ in range(2):
+        am = Analyses()
+        module = am.apply(Shapes(), parse(text).module)
+        (cost,) = am.get(Cost(), module).nodes.values()
+        found.add((str(module.graph.outputs[0].type), str(cost.work.mac)))
+    assert len(found) == 1
+    ((type_, mac),) = found
+    assert type_ == "f32[40, u1]"
+    assert "u2" in mac
+    assert "u1" not in mac
+
+
+def test_an_instrument_is_told_how_long_an_analysis_took() -> None:
+    class Noting:
+        def __init__(self) -> None:
+            self.steps: list[Step] = []
+
+        def after(self, step: Step) -> None:
+            self.steps.append(step)
+
+    noting = Noting()
+    am = Analyses((noting,))
+    x = Value("x", TensorType(DType.F32, (2,)))
+    module = Module(Graph("g", (x,), (x,), ()))
+    for _ in range(2):
+        am.get(Cost(), module)
+    assert [step.is_cached for step in noting.steps] == [False, True]
+    assert all(0 <= step.time_s < 600 for step in noting.steps)

@@ -43,8 +43,8 @@ def narrow(rows: Rows) -> NDArray[np.bool_]:
 
 
 def narrow_cache(rows: Rows) -> NDArray[np.bool_]:
-    """Caches of eight bits."""
-    seen: NDArray[np.bool_] = rows.columns["cache_bits"] == 8
+    """Caches of eight bits; a table that does not say has none."""
+    seen: NDArray[np.bool_] = everything(rows) & (rows.columns.get("cache_bits", 0) == 8)
     return seen
 
 
