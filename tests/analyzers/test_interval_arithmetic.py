@@ -216,7 +216,7 @@ def test_one_estimate_holds_nine_in_ten_of_a_logistic_distribution() -> None:
 
 
 def test_two_estimates_share_what_lies_below() -> None:
-    """At 0 half of the first; what is said is of the first, whose errors count e^10 times as much."""
+    """At 0 half of the first; what is said is near it, as its errors count e^10 times as much."""
     two = mixture((-1.0, 0.0, 1.0), (9.0, 10.0, 11.0))
     assert float(two.below(np.array([0.0]))[0]) == pytest.approx(0.25, abs=1e-9)
     assert float(two.below(np.array([10.0]))[0]) == pytest.approx(0.75, abs=1e-9)
