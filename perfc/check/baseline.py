@@ -12,7 +12,7 @@ from perfc.ir.names import symbol_key
 from perfc.ir.record import record
 from perfc.passes.runtimes import DEFAULT
 
-OTHERS = frozenset({"runtime_version", "tf32", "layout"})
+OTHERS = frozenset({"framework", "host_launch", "runtime_version", "tf32", "layout"})
 """Fields of a deployment that a case says where they are not as by default."""
 DIGITS = 6
 """Significant digits of times; counts are written whole."""
@@ -59,7 +59,8 @@ class Case:
         """The case of a model that is run in a way on the target of that name."""
         usual = Deployment().as_json()
         others = {
-            name.replace("_", "-"): value
+            # a duration as a file has it
+            name.replace("_", "-"): f"{1e6 * value:g}us" if isinstance(value, float) else value
             for name, value in how.as_json().items()
             if name in OTHERS and value != usual[name]
         }

@@ -12,6 +12,7 @@ import pytest
 
 import perfc
 from perfc import cli
+from perfc.check.baseline import Case
 from perfc.commands.predict import FORMER_FLAGS
 from perfc.deployment import KEYS, READERS, Deployment
 from perfc.former_names import Former
@@ -337,3 +338,11 @@ def test_the_page_has_every_field() -> None:
     assert shown == {name: name.replace("_", "-") for name in KEYS}
     former = " ".join(line for line in page.splitlines() if line.startswith("| `"))
     assert all(flag in former for flag in FORMER_FLAGS.values())
+
+
+def test_a_baseline_remembers_whose_kernels_and_what_a_launch_costs() -> None:
+    how = Deployment().stated({"runtime": "eager", "host_launch": "30us", "framework": "vllm"})
+    case = Case.of("model.onnx", "a100", how)
+    assert dict(case.others) == {"framework": "vllm", "host-launch": "30us"}
+    assert (case.deployment.host_launch, case.deployment.serving) == (3e-05, how.serving)
+    assert case != Case.of("model.onnx", "a100", Deployment(runtime="eager"))
