@@ -87,6 +87,68 @@ kernel 8: ScatterND (gather)
   reads %v %index2 %y: 832*n bytes
   writes %w: 512*n bytes
 
+## fastertransformer, ort-tensorrt, paddle-trt, tensorrt, torchscript
+kernel 0: ScatterND (gather)
+  nodes %f1
+  no operations; f32
+  reads %t %grid %z: 728 bytes
+  writes %f1: 512 bytes
+kernel 1: ScatterND (gather)
+  nodes %f2
+  no operations; f32
+  reads %f1 %stored %z: 728 bytes
+  writes %f2: 512 bytes
+kernel 2: ScatterND (gather)
+  nodes %f3
+  no operations; f32
+  reads %f2 %other %z: 728 bytes
+  writes %f3: 512 bytes
+kernel 3: Range + Expand (movement)
+  nodes %r %r1 %r2 %rs
+  n integer; i64
+  reads %zero %count %one: 0 bytes
+  writes %r: 8*n bytes
+kernel 4: Add (elementwise)
+  nodes %cs
+  4*n integer; i64
+  reads %c2 %r: 8*n + 32 bytes
+  writes %cs: 32*n bytes
+kernel 5: Concat (movement)
+  nodes %index
+  no operations; i64
+  reads %r %cs: 40*n bytes
+  writes %index: 64*n bytes
+kernel 6: ScatterND (gather)
+  nodes %u
+  no operations; f32
+  reads %x %index %y: 832*n bytes
+  writes %u: 512*n bytes
+kernel 7: Relu (elementwise)
+  nodes %v
+  128*n alu; f32
+  reads %u: 512*n bytes
+  writes %v: 512*n bytes
+kernel 8: Range + Expand (movement)
+  nodes %q %q1 %q2 %qs
+  n integer; i64
+  reads %zero %count %one: 0 bytes
+  writes %q: 8*n bytes
+kernel 9: Sub (elementwise)
+  nodes %wrong
+  4*n integer; i64
+  reads %q: 8*n bytes
+  writes %wrong: 32*n bytes
+kernel 10: Concat (movement)
+  nodes %index2
+  no operations; i64
+  reads %q %wrong: 40*n bytes
+  writes %index2: 64*n bytes
+kernel 11: ScatterND (gather)
+  nodes %w
+  no operations; f32
+  reads %v %index2 %y: 832*n bytes
+  writes %w: 512*n bytes
+
 ## inductor
 kernel 0: ScatterND (gather, slice_update)
   nodes %f1
@@ -119,7 +181,7 @@ kernel 5: ScatterND (gather)
   reads %v %index2 %y: 832*n bytes
   writes %w: 512*n bytes
 
-## ort, ort-cpu, ort-cpu-blocked
+## openvino, ort, ort-cpu, ort-cpu-blocked, paddle, tensorflow
 kernel 0: ScatterND (gather)
   nodes %f1
   no operations; f32
@@ -186,68 +248,6 @@ kernel 12: Concat (movement)
   reads %qs %wrong: 64*n bytes
   writes %index2: 64*n bytes
 kernel 13: ScatterND (gather)
-  nodes %w
-  no operations; f32
-  reads %v %index2 %y: 832*n bytes
-  writes %w: 512*n bytes
-
-## tensorrt
-kernel 0: ScatterND (gather)
-  nodes %f1
-  no operations; f32
-  reads %t %grid %z: 728 bytes
-  writes %f1: 512 bytes
-kernel 1: ScatterND (gather)
-  nodes %f2
-  no operations; f32
-  reads %f1 %stored %z: 728 bytes
-  writes %f2: 512 bytes
-kernel 2: ScatterND (gather)
-  nodes %f3
-  no operations; f32
-  reads %f2 %other %z: 728 bytes
-  writes %f3: 512 bytes
-kernel 3: Range + Expand (movement)
-  nodes %r %r1 %r2 %rs
-  n integer; i64
-  reads %zero %count %one: 0 bytes
-  writes %r: 8*n bytes
-kernel 4: Add (elementwise)
-  nodes %cs
-  4*n integer; i64
-  reads %c2 %r: 8*n + 32 bytes
-  writes %cs: 32*n bytes
-kernel 5: Concat (movement)
-  nodes %index
-  no operations; i64
-  reads %r %cs: 40*n bytes
-  writes %index: 64*n bytes
-kernel 6: ScatterND (gather)
-  nodes %u
-  no operations; f32
-  reads %x %index %y: 832*n bytes
-  writes %u: 512*n bytes
-kernel 7: Relu (elementwise)
-  nodes %v
-  128*n alu; f32
-  reads %u: 512*n bytes
-  writes %v: 512*n bytes
-kernel 8: Range + Expand (movement)
-  nodes %q %q1 %q2 %qs
-  n integer; i64
-  reads %zero %count %one: 0 bytes
-  writes %q: 8*n bytes
-kernel 9: Sub (elementwise)
-  nodes %wrong
-  4*n integer; i64
-  reads %q: 8*n bytes
-  writes %wrong: 32*n bytes
-kernel 10: Concat (movement)
-  nodes %index2
-  no operations; i64
-  reads %q %wrong: 40*n bytes
-  writes %index2: 64*n bytes
-kernel 11: ScatterND (gather)
   nodes %w
   no operations; f32
   reads %v %index2 %y: 832*n bytes

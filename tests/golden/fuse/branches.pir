@@ -24,7 +24,7 @@ graph @main(%x: f32[n, 64]) {
   return %y
 }
 # ---- expect
-## cudagraph, eager, eager-literal, eager-unfused, ort, ort-cpu, ort-cpu-blocked
+## cudagraph, eager, eager-literal, eager-unfused, openvino, ort, ort-cpu, ort-cpu-blocked, paddle, tensorflow, torchscript
 kernel 0: ReduceMax (reduction)
   nodes %mx
   64*n alu; f32
@@ -57,7 +57,7 @@ alternative to kernels from 2 up to 3:
     reads %e0 %wb: 256*n + 16384 bytes
     writes %e: 256*n bytes
 
-## inductor, tensorrt
+## fastertransformer, inductor, ort-tensorrt, paddle-trt, tensorrt
 kernel 0: ReduceMax + Greater (reduction)
   nodes %mx %cond
   64*n + 1 alu; f32

@@ -177,6 +177,43 @@ kernel 16: Mul (elementwise)
   reads %rot %sin: 1024*t + 1024 bytes
   writes %y: 1024*t bytes
 
+## fastertransformer, ort-tensorrt, paddle-trt, tensorrt
+kernel 0: Pow + ReduceMean + … 3 more + Mul (reduction, rms_norm)
+  nodes %sq %ms %me %rt %rr %xn %nrm
+  769*t alu, 259*t sfu; f32
+  reads %x %two %last %eps %gamma: 1024*t + 1040 bytes
+  writes %nrm: 1024*t bytes
+kernel 1: MatMul (matmul)
+  nodes %up
+  176128*t mac; f32
+  reads %nrm %wu: 1024*t + 704512 bytes
+  writes %up: 2752*t bytes
+kernel 2: MatMul + Sigmoid + Mul (matmul)
+  nodes %gate %sg %silu %prod
+  176128*t mac, 2752*t alu, 1376*t sfu; f32
+  reads %nrm %wg %up: 3776*t + 704512 bytes
+  writes %prod: 2752*t bytes
+kernel 3: MatMul + Add + Slice (matmul)
+  nodes %down %res %lo %hi
+  176128*t mac, 256*t alu; f32
+  reads %prod %wd %x: 3776*t + 704512 bytes
+  writes %res: 1024*t bytes
+kernel 4: Neg (elementwise)
+  nodes %nh
+  128*t alu; f32
+  reads %res: 512*t bytes
+  writes %nh: 512*t bytes
+kernel 5: Concat (movement)
+  nodes %rot
+  no operations; f32
+  reads %nh %res: 1024*t bytes
+  writes %rot: 1024*t bytes
+kernel 6: Mul (elementwise)
+  nodes %y
+  256*t alu; f32
+  reads %rot %sin: 1024*t + 1024 bytes
+  writes %y: 1024*t bytes
+
 ## inductor
 kernel 0: Pow + ReduceMean + … 3 more + Mul (reduction)
   nodes %sq %ms %me %rt %rr %xn %nrm
@@ -207,6 +244,68 @@ kernel 5: Add + Slice + … 2 more + Mul (movement)
   nodes %res %lo %hi %nh %rot %y
   640*t alu; f32
   reads %down %x %sin: 2048*t + 1024 bytes
+  writes %y: 1024*t bytes
+
+## openvino
+kernel 0: Pow (elementwise)
+  nodes %sq
+  256*t sfu; f32
+  reads %x %two: 1024*t + 4 bytes
+  writes %sq: 1024*t bytes
+kernel 1: ReduceMean (reduction)
+  nodes %ms
+  256*t alu, t sfu; f32
+  reads %sq %last: 1024*t + 8 bytes
+  writes %ms: 4*t bytes
+kernel 2: Add + Sqrt + Reciprocal + Mul (elementwise)
+  nodes %me %rt %rr %xn %nrm
+  513*t alu, 2*t sfu; f32
+  reads %ms %eps %x %gamma: 1028*t + 1028 bytes
+  writes %nrm: 1024*t bytes
+kernel 3: MatMul (matmul)
+  nodes %gate
+  176128*t mac; f32
+  reads %nrm %wg: 1024*t + 704512 bytes
+  writes %gate: 2752*t bytes
+kernel 4: MatMul (matmul)
+  nodes %up
+  176128*t mac; f32
+  reads %nrm %wu: 1024*t + 704512 bytes
+  writes %up: 2752*t bytes
+kernel 5: Sigmoid + Mul (elementwise)
+  nodes %sg %silu %prod
+  2752*t alu, 1376*t sfu; f32
+  reads %gate %up: 5504*t bytes
+  writes %prod: 2752*t bytes
+kernel 6: MatMul + Add (matmul)
+  nodes %down %res
+  176128*t mac, 256*t alu; f32
+  reads %prod %wd %x: 3776*t + 704512 bytes
+  writes %res: 1024*t bytes
+kernel 7: Slice (movement)
+  nodes %lo
+  no operations; f32
+  reads %res %zero %h %ax: 512*t bytes
+  writes %lo: 512*t bytes
+kernel 8: Slice (movement)
+  nodes %hi
+  no operations; f32
+  reads %res %h %far %ax: 512*t bytes
+  writes %hi: 512*t bytes
+kernel 9: Neg (elementwise)
+  nodes %nh
+  128*t alu; f32
+  reads %hi: 512*t bytes
+  writes %nh: 512*t bytes
+kernel 10: Concat (movement)
+  nodes %rot
+  no operations; f32
+  reads %nh %lo: 1024*t bytes
+  writes %rot: 1024*t bytes
+kernel 11: Mul (elementwise)
+  nodes %y
+  256*t alu; f32
+  reads %rot %sin: 1024*t + 1024 bytes
   writes %y: 1024*t bytes
 
 ## ort, ort-cpu, ort-cpu-blocked
@@ -271,38 +370,145 @@ kernel 11: Mul (elementwise)
   reads %rot %sin: 1024*t + 1024 bytes
   writes %y: 1024*t bytes
 
-## tensorrt
+## paddle, tensorflow
+kernel 0: Pow (elementwise)
+  nodes %sq
+  256*t sfu; f32
+  reads %x %two: 1024*t + 4 bytes
+  writes %sq: 1024*t bytes
+kernel 1: ReduceMean (reduction)
+  nodes %ms
+  256*t alu, t sfu; f32
+  reads %sq %last: 1024*t + 8 bytes
+  writes %ms: 4*t bytes
+kernel 2: Add (elementwise)
+  nodes %me
+  t alu; f32
+  reads %ms %eps: 4*t + 4 bytes
+  writes %me: 4*t bytes
+kernel 3: Sqrt (elementwise)
+  nodes %rt
+  t sfu; f32
+  reads %me: 4*t bytes
+  writes %rt: 4*t bytes
+kernel 4: Reciprocal (elementwise)
+  nodes %rr
+  t sfu; f32
+  reads %rt: 4*t bytes
+  writes %rr: 4*t bytes
+kernel 5: Mul (elementwise)
+  nodes %xn
+  256*t alu; f32
+  reads %x %rr: 1028*t bytes
+  writes %xn: 1024*t bytes
+kernel 6: Mul (elementwise)
+  nodes %nrm
+  256*t alu; f32
+  reads %xn %gamma: 1024*t + 1024 bytes
+  writes %nrm: 1024*t bytes
+kernel 7: MatMul (matmul)
+  nodes %gate
+  176128*t mac; f32
+  reads %nrm %wg: 1024*t + 704512 bytes
+  writes %gate: 2752*t bytes
+kernel 8: MatMul (matmul)
+  nodes %up
+  176128*t mac; f32
+  reads %nrm %wu: 1024*t + 704512 bytes
+  writes %up: 2752*t bytes
+kernel 9: Sigmoid (elementwise)
+  nodes %sg
+  1376*t alu, 1376*t sfu; f32
+  reads %gate: 2752*t bytes
+  writes %sg: 2752*t bytes
+kernel 10: Mul (elementwise)
+  nodes %silu
+  688*t alu; f32
+  reads %gate %sg: 5504*t bytes
+  writes %silu: 2752*t bytes
+kernel 11: Mul (elementwise)
+  nodes %prod
+  688*t alu; f32
+  reads %silu %up: 5504*t bytes
+  writes %prod: 2752*t bytes
+kernel 12: MatMul (matmul)
+  nodes %down
+  176128*t mac; f32
+  reads %prod %wd: 2752*t + 704512 bytes
+  writes %down: 1024*t bytes
+kernel 13: Add (elementwise)
+  nodes %res
+  256*t alu; f32
+  reads %down %x: 2048*t bytes
+  writes %res: 1024*t bytes
+kernel 14: Slice (movement)
+  nodes %lo
+  no operations; f32
+  reads %res %zero %h %ax: 512*t bytes
+  writes %lo: 512*t bytes
+kernel 15: Slice (movement)
+  nodes %hi
+  no operations; f32
+  reads %res %h %far %ax: 512*t bytes
+  writes %hi: 512*t bytes
+kernel 16: Neg (elementwise)
+  nodes %nh
+  128*t alu; f32
+  reads %hi: 512*t bytes
+  writes %nh: 512*t bytes
+kernel 17: Concat (movement)
+  nodes %rot
+  no operations; f32
+  reads %nh %lo: 1024*t bytes
+  writes %rot: 1024*t bytes
+kernel 18: Mul (elementwise)
+  nodes %y
+  256*t alu; f32
+  reads %rot %sin: 1024*t + 1024 bytes
+  writes %y: 1024*t bytes
+
+## torchscript
 kernel 0: Pow + ReduceMean + … 3 more + Mul (reduction, rms_norm)
   nodes %sq %ms %me %rt %rr %xn %nrm
   769*t alu, 259*t sfu; f32
   reads %x %two %last %eps %gamma: 1024*t + 1040 bytes
   writes %nrm: 1024*t bytes
 kernel 1: MatMul (matmul)
+  nodes %gate
+  176128*t mac; f32
+  reads %nrm %wg: 1024*t + 704512 bytes
+  writes %gate: 2752*t bytes
+kernel 2: MatMul (matmul)
   nodes %up
   176128*t mac; f32
   reads %nrm %wu: 1024*t + 704512 bytes
   writes %up: 2752*t bytes
-kernel 2: MatMul + Sigmoid + Mul (matmul)
-  nodes %gate %sg %silu %prod
-  176128*t mac, 2752*t alu, 1376*t sfu; f32
-  reads %nrm %wg %up: 3776*t + 704512 bytes
+kernel 3: Sigmoid + Mul (elementwise, activation)
+  nodes %sg %silu %prod
+  2752*t alu, 1376*t sfu; f32
+  reads %gate %up: 5504*t bytes
   writes %prod: 2752*t bytes
-kernel 3: MatMul + Add + Slice (matmul)
-  nodes %down %res %lo %hi
-  176128*t mac, 256*t alu; f32
-  reads %prod %wd %x: 3776*t + 704512 bytes
+kernel 4: MatMul (matmul)
+  nodes %down
+  176128*t mac; f32
+  reads %prod %wd: 2752*t + 704512 bytes
+  writes %down: 1024*t bytes
+kernel 5: Add + Slice (elementwise)
+  nodes %res %lo %hi
+  256*t alu; f32
+  reads %down %x: 2048*t bytes
   writes %res: 1024*t bytes
-kernel 4: Neg (elementwise)
+kernel 6: Neg (elementwise)
   nodes %nh
   128*t alu; f32
   reads %res: 512*t bytes
   writes %nh: 512*t bytes
-kernel 5: Concat (movement)
+kernel 7: Concat (movement)
   nodes %rot
   no operations; f32
   reads %nh %res: 1024*t bytes
   writes %rot: 1024*t bytes
-kernel 6: Mul (elementwise)
+kernel 8: Mul (elementwise)
   nodes %y
   256*t alu; f32
   reads %rot %sin: 1024*t + 1024 bytes

@@ -22,7 +22,7 @@ graph @main(%x: f32[n, 32, 28, 28]) {
   return %y
 }
 # ---- expect
-## cudagraph, eager, eager-literal, eager-unfused
+## cudagraph, eager, eager-literal, eager-unfused, torchscript
 kernel 0: QuantizeLinear (quantize)
   nodes %xq
   100352*n alu; f32
@@ -79,6 +79,28 @@ kernel 10: Conv (conv)
   reads %md %wf: 25088*n + 4096 bytes
   writes %y: 25088*n bytes
 
+## fastertransformer, openvino, ort, ort-cpu, ort-cpu-blocked, ort-tensorrt, paddle-trt, tensorrt
+kernel 0: QuantizeLinear (quantize)
+  nodes %xq
+  100352*n alu; f32
+  reads %x %s %z: 100352*n + 5 bytes
+  writes %xq: 25088*n bytes
+kernel 1: DequantizeLinear + Conv + Relu + QuantizeLinear (conv, quantized)
+  nodes %xd %wdq %c %r %rq
+  7225344*n mac, 175616*n + 18432 alu; i8
+  reads %xq %s %z %wq: 25088*n + 9221 bytes
+  writes %rq: 25088*n bytes
+kernel 2: DequantizeLinear + MaxPool + QuantizeLinear (pool, quantized)
+  nodes %rd %mp %mq
+  94080*n alu; f32
+  reads %rq %s %z: 25088*n + 5 bytes
+  writes %mq: 6272*n bytes
+kernel 3: DequantizeLinear + Conv (conv, quantized)
+  nodes %md %y
+  200704*n mac, 12544*n alu; f32
+  reads %mq %s %z %wf: 6272*n + 4101 bytes
+  writes %y: 25088*n bytes
+
 ## inductor
 kernel 0: QuantizeLinear + DequantizeLinear (quantize)
   nodes %xq %xd
@@ -116,24 +138,54 @@ kernel 6: Conv (conv)
   reads %md %wf: 25088*n + 4096 bytes
   writes %y: 25088*n bytes
 
-## ort, ort-cpu, ort-cpu-blocked, tensorrt
+## paddle, tensorflow
 kernel 0: QuantizeLinear (quantize)
   nodes %xq
   100352*n alu; f32
   reads %x %s %z: 100352*n + 5 bytes
   writes %xq: 25088*n bytes
-kernel 1: DequantizeLinear + Conv + Relu + QuantizeLinear (conv, quantized)
-  nodes %xd %wdq %c %r %rq
-  7225344*n mac, 175616*n + 18432 alu; i8
-  reads %xq %s %z %wq: 25088*n + 9221 bytes
+kernel 1: DequantizeLinear (quantize)
+  nodes %xd
+  50176*n alu; i8
+  reads %xq %s %z: 25088*n + 5 bytes
+  writes %xd: 100352*n bytes
+kernel 2: DequantizeLinear (quantize)
+  nodes %wdq
+  18432 alu; i8
+  reads %wq %s %z: 9221 bytes
+  writes %wdq: 36864 bytes
+kernel 3: Conv + Relu (conv)
+  nodes %c %r
+  7225344*n mac, 25088*n alu; f32
+  reads %xd %wdq: 100352*n + 36864 bytes
+  writes %r: 100352*n bytes
+kernel 4: QuantizeLinear (quantize)
+  nodes %rq
+  100352*n alu; f32
+  reads %r %s %z: 100352*n + 5 bytes
   writes %rq: 25088*n bytes
-kernel 2: DequantizeLinear + MaxPool + QuantizeLinear (pool, quantized)
-  nodes %rd %mp %mq
-  94080*n alu; f32
+kernel 5: DequantizeLinear (quantize)
+  nodes %rd
+  50176*n alu; i8
   reads %rq %s %z: 25088*n + 5 bytes
+  writes %rd: 100352*n bytes
+kernel 6: MaxPool (pool)
+  nodes %mp
+  18816*n alu; f32
+  reads %rd: 100352*n bytes
+  writes %mp: 25088*n bytes
+kernel 7: QuantizeLinear (quantize)
+  nodes %mq
+  25088*n alu; f32
+  reads %mp %s %z: 25088*n + 5 bytes
   writes %mq: 6272*n bytes
-kernel 3: DequantizeLinear + Conv (conv, quantized)
-  nodes %md %y
-  200704*n mac, 12544*n alu; f32
-  reads %mq %s %z %wf: 6272*n + 4101 bytes
+kernel 8: DequantizeLinear (quantize)
+  nodes %md
+  12544*n alu; i8
+  reads %mq %s %z: 6272*n + 5 bytes
+  writes %md: 25088*n bytes
+kernel 9: Conv (conv)
+  nodes %y
+  200704*n mac; f32
+  reads %md %wf: 25088*n + 4096 bytes
   writes %y: 25088*n bytes

@@ -162,6 +162,38 @@ kernel 12: Gemm (matmul)
   reads %g %wf %bf: 128*n + 1320 bytes
   writes %y: 40*n bytes
 
+## fastertransformer, ort-tensorrt, paddle-trt, tensorrt
+kernel 0: Conv + BatchNormalization + Relu (conv, conv)
+  nodes %c1 %n1 %r1, folded %n1
+  28901376*n mac, 100352*n alu; f32
+  reads %x %w1: 401408*n + 36864 bytes
+  writes %r1: 401408*n bytes
+kernel 1: Conv + Add + Relu (conv)
+  nodes %c2 %a %r2
+  28901376*n mac, 301056*n alu; f32
+  reads %r1 %w2 %bias %x: 802816*n + 36992 bytes
+  writes %r2: 401408*n bytes
+kernel 2: Pad (movement)
+  nodes %padded
+  no operations; f32
+  reads %r2 %pads: 401408*n bytes
+  writes %padded: 430592*n bytes
+kernel 3: Conv + Mul + HardSigmoid + Mul (conv, conv)
+  nodes %dw %m %h %hs, folded %m
+  903168*n mac, 501760*n alu; f32
+  reads %padded %wd: 430592*n + 1152 bytes
+  writes %hs: 401408*n bytes
+kernel 4: GlobalAveragePool (pool)
+  nodes %g %f
+  100352*n alu; f32
+  reads %hs: 401408*n bytes
+  writes %g: 128*n bytes
+kernel 5: Gemm (matmul)
+  nodes %y
+  320*n mac, 10*n alu; f32
+  reads %g %wf %bf: 128*n + 1320 bytes
+  writes %y: 40*n bytes
+
 ## inductor
 kernel 0: Conv (conv)
   nodes %c1
@@ -204,7 +236,44 @@ kernel 7: Gemm (matmul)
   reads %g %wf %bf: 128*n + 1320 bytes
   writes %y: 40*n bytes
 
-## ort, ort-cpu-blocked
+## openvino
+kernel 0: Conv + BatchNormalization + Relu (conv, conv)
+  nodes %c1 %n1 %r1, folded %n1
+  28901376*n mac, 100352*n alu; f32
+  reads %x %w1: 401408*n + 36864 bytes
+  writes %r1: 401408*n bytes
+kernel 1: Conv + Add + Relu (conv)
+  nodes %c2 %a %r2
+  28901376*n mac, 301056*n alu; f32
+  reads %r1 %w2 %bias %x: 802816*n + 36992 bytes
+  writes %r2: 401408*n bytes
+kernel 2: Pad (movement)
+  nodes %padded
+  no operations; f32
+  reads %r2 %pads: 401408*n bytes
+  writes %padded: 430592*n bytes
+kernel 3: Conv + Mul (conv, conv)
+  nodes %dw %m, folded %m
+  903168*n mac; f32
+  reads %padded %wd: 430592*n + 1152 bytes
+  writes %m: 401408*n bytes
+kernel 4: HardSigmoid + Mul (elementwise)
+  nodes %h %hs
+  501760*n alu; f32
+  reads %m: 401408*n bytes
+  writes %hs: 401408*n bytes
+kernel 5: GlobalAveragePool (pool)
+  nodes %g %f
+  100352*n alu; f32
+  reads %hs: 401408*n bytes
+  writes %g: 128*n bytes
+kernel 6: Gemm (matmul)
+  nodes %y
+  320*n mac, 10*n alu; f32
+  reads %g %wf %bf: 128*n + 1320 bytes
+  writes %y: 40*n bytes
+
+## ort, ort-cpu-blocked, paddle
 kernel 0: Conv + BatchNormalization + Relu (conv, conv)
   nodes %c1 %n1 %r1, folded %n1
   28901376*n mac, 100352*n alu; f32
@@ -246,7 +315,7 @@ kernel 7: Gemm (matmul)
   reads %g %wf %bf: 128*n + 1320 bytes
   writes %y: 40*n bytes
 
-## ort-cpu
+## ort-cpu, tensorflow
 kernel 0: Conv + BatchNormalization + Relu (conv, conv)
   nodes %c1 %n1 %r1, folded %n1
   28901376*n mac, 100352*n alu; f32
@@ -298,33 +367,53 @@ kernel 9: Gemm (matmul)
   reads %g %wf %bf: 128*n + 1320 bytes
   writes %y: 40*n bytes
 
-## tensorrt
-kernel 0: Conv + BatchNormalization + Relu (conv, conv)
-  nodes %c1 %n1 %r1, folded %n1
-  28901376*n mac, 100352*n alu; f32
+## torchscript
+kernel 0: Conv (conv)
+  nodes %c1
+  28901376*n mac; f32
   reads %x %w1: 401408*n + 36864 bytes
+  writes %c1: 401408*n bytes
+kernel 1: BatchNormalization (normalization)
+  nodes %n1
+  200704*n alu, 32 sfu; f32
+  reads %c1 %ps %pb %pm %pv: 401408*n + 512 bytes
+  writes %n1: 401408*n bytes
+kernel 2: Relu (elementwise)
+  nodes %r1
+  100352*n alu; f32
+  reads %n1: 401408*n bytes
   writes %r1: 401408*n bytes
-kernel 1: Conv + Add + Relu (conv)
-  nodes %c2 %a %r2
-  28901376*n mac, 301056*n alu; f32
-  reads %r1 %w2 %bias %x: 802816*n + 36992 bytes
+kernel 3: Conv (conv)
+  nodes %c2
+  28901376*n mac, 100352*n alu; f32
+  reads %r1 %w2 %bias: 401408*n + 36992 bytes
+  writes %c2: 401408*n bytes
+kernel 4: Add + Relu (elementwise)
+  nodes %a %r2
+  200704*n alu; f32
+  reads %c2 %x: 802816*n bytes
   writes %r2: 401408*n bytes
-kernel 2: Pad (movement)
+kernel 5: Pad (movement)
   nodes %padded
   no operations; f32
   reads %r2 %pads: 401408*n bytes
   writes %padded: 430592*n bytes
-kernel 3: Conv + Mul + HardSigmoid + Mul (conv, conv)
-  nodes %dw %m %h %hs, folded %m
-  903168*n mac, 501760*n alu; f32
+kernel 6: Conv (conv)
+  nodes %dw
+  903168*n mac; f32
   reads %padded %wd: 430592*n + 1152 bytes
+  writes %dw: 401408*n bytes
+kernel 7: Mul + HardSigmoid + Mul (elementwise)
+  nodes %m %h %hs
+  602112*n alu; f32
+  reads %dw %scale: 401408*n + 128 bytes
   writes %hs: 401408*n bytes
-kernel 4: GlobalAveragePool (pool)
+kernel 8: GlobalAveragePool (pool)
   nodes %g %f
   100352*n alu; f32
   reads %hs: 401408*n bytes
   writes %g: 128*n bytes
-kernel 5: Gemm (matmul)
+kernel 9: Gemm (matmul)
   nodes %y
   320*n mac, 10*n alu; f32
   reads %g %wf %bf: 128*n + 1320 bytes

@@ -17,7 +17,7 @@ graph @main(%x: f32[4, 6], %n: i64[2], %m: i64[2], %k: i64[1]) {
   return %y, %z, %c, %e, %d
 }
 # ---- expect
-## cudagraph, eager, eager-literal, eager-unfused, tensorrt
+## cudagraph, eager, eager-literal, eager-unfused, fastertransformer, ort-tensorrt, paddle-trt, tensorrt, torchscript
 kernel 0: relu (elementwise)
   nodes %a
   24 alu; f32
@@ -76,7 +76,7 @@ kernel 4: exp (elementwise)
   reads %x: 96 bytes
   writes %e: 96 bytes
 
-## ort, ort-cpu, ort-cpu-blocked
+## openvino, ort, ort-cpu, ort-cpu-blocked, paddle, tensorflow
 kernel 0: relu (elementwise)
   nodes %a
   24 alu; f32
