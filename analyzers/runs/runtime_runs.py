@@ -54,7 +54,7 @@ class RuntimeRun:
         time: in seconds; no end of it is below the floor.
         floor_s: what no run beats.
         is_own: whether the runtime was measured on such a chip in such a precision.
-        is_better: whether held-out runs of such machines were told better than by their kernels.
+        is_better: whether held-out runs under the runtime were told better than by their kernels.
         runs: how many runs under the runtime it rests on.
         rows: how many runs of all runtimes.
     """
@@ -127,7 +127,7 @@ def estimated(
         max(time_s * float(np.exp(low[0])), run.floor_s), time_s, time_s * float(np.exp(high[0]))
     )
     counts = found.more["counts"]
-    is_better = is_own or bool(found.more["is_better"][found.card.frameworks.index(runtime)])
+    is_better = bool(found.more["is_better"][found.card.frameworks.index(runtime)])
     return RuntimeRun(
         time, run.floor_s, is_own, is_better, int(counts[found.card.frameworks.index(runtime)]),
         found.card.rows,

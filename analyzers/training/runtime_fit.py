@@ -38,7 +38,7 @@ from ..runs.runtime_runs import CLASS, MOST_SPREAD, RESIDUAL, SPREAD_OF
 from ..tables.architectures import fold_of
 from .libraries import xgboost
 from .measured_runs import MeasuredRun
-from .run_stack import LEAST_GRAPHS, RunStack, runtimes, stacked, sums_of
+from .run_stack import RunStack, runtimes, stacked, sums_of
 from .sums import SumRecipe, boost
 
 if TYPE_CHECKING:
@@ -268,7 +268,7 @@ def train_runs(
     if leave_machines_out:
         groups = machines_left_out(stack, runs, category, spread, recipe, say)
         unseen = learned(groups, names) if len(groups) > 1 else {}
-        is_better = better_than_kernels(stack, runs, category, groups)
+        is_better = better_than_kernels(stack, runs, category, held, groups)
     found = fitted(stack, recipe)
     bands = {
         one: Bands(of_category(score[category == i], score), unseen.get(one, unseen.get("")))
@@ -321,27 +321,29 @@ def better_than_kernels(
     stack: RunStack,
     runs: Sequence[MeasuredRun],
     category: NDArray[np.int64],
+    held: HeldOut,
     groups: Sequence[Sequence[LeftOut]],
 ) -> NDArray[np.bool_]:
-    """Under which runtimes chips that were left out were told better than by their kernels' sums.
+    """Under which runtimes held-out runs were told better than by their kernels' sums.
 
-    Every chip counts the same. Kernels' sums have seen none of these runs. Runs of a few graphs
-    under a runtime say nothing of further ones.
+    Graphs left out and chips left out count the same, as it is one answer for all machines: else
+    two machines would be compared by two predictors. Kernels' sums have seen none of these runs.
     """
     kernels = np.abs(np.log(stack.launches.time_s / stack.kernels_s))
     chip = np.array(chips(runs))
-    left_out = [one for one in sorted(set(chip)) if is_left_out(chip == one)]
+    left_out = [chip == one for one in sorted(set(chip)) if is_left_out(chip == one)]
     found = []
     for runtime in range(int(category.max()) + 1):
-        mine = [chip == one for one in left_out]
-        both = [
-            (np.abs(part.of(runtime).residual).mean(), kernels[rows & (category == runtime)].mean())
-            for (part,), rows in zip(groups, mine, strict=True)
-            if (part.category == runtime).any()
+        mine = category == runtime
+        errors = [(np.abs(held.wrong[mine]).mean(), kernels[mine].mean())]
+        apart = [
+            (np.abs(part.of(runtime).residual).mean(), kernels[rows & mine].mean())
+            for (part,), rows in zip(groups, left_out, strict=True)
+            if (rows & mine).any()
         ]
-        graphs = len(set(stack.graph[category == runtime].tolist()))
-        errors = np.mean(both, axis=0) if both else np.array([1.0, 0.0])
-        found.append(graphs >= LEAST_GRAPHS and bool(errors[0] <= errors[1]))
+        errors += [tuple(np.mean(apart, axis=0))] if apart else []
+        runs_error, kernels_error = np.mean(errors, axis=0)
+        found.append(bool(runs_error <= kernels_error))
     return np.array(found)
 
 

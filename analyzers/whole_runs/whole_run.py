@@ -36,9 +36,8 @@ if TYPE_CHECKING:
     from ..estimators import Execution
     from .estimate import Estimate
 
-WIDEST = 6.0
-"""Upper over lower end of what is told of a machine or precision that no such run was measured on:
-beyond it the kernels' sum is as good."""
+WIDEST = 10.0
+"""Upper over lower end beyond which the kernels' sum is as good: a factor of three either way."""
 KERNELS = "kernels"
 """The predictor that is none of whole runs: kernels one by one, summed."""
 
@@ -68,7 +67,7 @@ class WholeRun:
     @property
     def answers(self) -> bool:
         """Whether it is to be heard beside the sum of the kernels."""
-        return self.is_own or (self.is_better and self.width <= WIDEST)
+        return self.is_better and self.width <= WIDEST
 
     @property
     def width(self) -> float:
