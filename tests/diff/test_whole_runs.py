@@ -13,7 +13,7 @@ from perfc.diff import compare
 from perfc.diff.figures import Metric
 
 MODEL = Path(__file__).parents[2] / "examples" / "models" / "resnet50.onnx.gz"
-SETTING = {"runtime": "eager", "batch": 32}
+SETTING = {"runtime": "ort", "batch": 32}
 
 
 def with_wider_stem() -> onnx.ModelProto:
