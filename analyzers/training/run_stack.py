@@ -9,9 +9,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perfc.machine import load_machine
+
+from ..features.distance import SAME_CHIP, coordinates, distance
 from ..features.rows import DataError
+from ..features.sheet import Sheet
 from ..runs.run_table import IS_RUNTIME
-from ..runs.runtime_runs import RATIO
+from ..runs.runtime_runs import RATIO, SPREAD_OF
 from .measured_runs import MeasuredRun
 from .sums import SumStack
 
@@ -21,6 +25,8 @@ if TYPE_CHECKING:
     from ..artefacts.forest import Forest
     from ..features.classes import Array
 
+LEAST_LEFT_OUT = 100
+"""Rows of a chip that is left out to calibrate others."""
 LEAST_GRAPHS = 10
 """Of which some can be left out twice."""
 
@@ -116,3 +122,19 @@ def features(runs: Sequence[MeasuredRun]) -> tuple[str, ...]:
 def runtimes(runs: Sequence[MeasuredRun]) -> tuple[str, ...]:
     """Each once, sorted."""
     return tuple(sorted({run.row.deployment.runtime for run in runs}))
+
+
+def is_left_out(rows: NDArray[np.bool_]) -> bool:
+    """Whether a chip of those rows is left out to calibrate others."""
+    return bool(rows.sum() >= LEAST_LEFT_OUT and not rows.all())
+
+
+def chips(runs: Sequence[MeasuredRun]) -> list[str]:
+    """Of every run the first machine, by name, that is of its machine's chip."""
+    names = sorted({run.row.deployment.target for run in runs})
+    places = {name: coordinates(Sheet(load_machine(name)), SPREAD_OF) for name in names}
+    first = {
+        name: next(o for o in names if distance(places[o], places[name]) <= SAME_CHIP)
+        for name in names
+    }
+    return [first[run.row.deployment.target] for run in runs]

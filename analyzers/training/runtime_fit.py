@@ -21,7 +21,7 @@ from perfc.version import __version__
 from ..artefacts.artefact import FORMAT, Artefact, Ready, schema_of
 from ..artefacts.card import Card
 from ..artefacts.forest import ARRAYS, Forest
-from ..features.distance import SAME_CHIP, coordinates, distance, nearest
+from ..features.distance import coordinates, nearest
 from ..features.rows import Protocol
 from ..features.sheet import Sheet
 from ..intervals.conformal import (
@@ -38,7 +38,7 @@ from ..runs.runtime_runs import CLASS, MOST_SPREAD, RESIDUAL, SPREAD_OF
 from ..tables.architectures import fold_of
 from .libraries import xgboost
 from .measured_runs import MeasuredRun
-from .run_stack import RunStack, runtimes, stacked, sums_of
+from .run_stack import RunStack, chips, is_left_out, runtimes, stacked, sums_of
 from .sums import SumRecipe, boost
 
 if TYPE_CHECKING:
@@ -46,8 +46,6 @@ if TYPE_CHECKING:
 
     from ..features.classes import Array
 
-LEAST_LEFT_OUT = 100
-"""Rows of a chip that is left out to calibrate others."""
 LEAST_OWN = 8
 """Rows of a machine, a precision and a runtime, to be called measured so."""
 NOTES = (
@@ -345,22 +343,6 @@ def better_than_kernels(
         runs_error, kernels_error = np.mean(errors, axis=0)
         found.append(bool(runs_error <= kernels_error))
     return np.array(found)
-
-
-def is_left_out(rows: NDArray[np.bool_]) -> bool:
-    """Whether a chip of those rows is left out to calibrate others."""
-    return bool(rows.sum() >= LEAST_LEFT_OUT and not rows.all())
-
-
-def chips(runs: Sequence[MeasuredRun]) -> list[str]:
-    """Of every run the first machine, by name, that is of its machine's chip."""
-    names = sorted({run.row.deployment.target for run in runs})
-    places = {name: coordinates(Sheet(load_machine(name)), SPREAD_OF) for name in names}
-    first = {
-        name: next(o for o in names if distance(places[o], places[name]) <= SAME_CHIP)
-        for name in names
-    }
-    return [first[run.row.deployment.target] for run in runs]
 
 
 def card(

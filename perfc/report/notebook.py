@@ -81,7 +81,7 @@ def render(views: Views) -> str:
         grade="" if v.confidence is None else GRADES[v.confidence.grade],
         strip=strip(v),
         limits=[part(one, p) for one, p in zip(v.limits, percents(v.limits), strict=True) if p],
-        kinds=kinds(found[:KINDS]),
+        kinds=kinds(found[:KINDS], v.time_s),
         rest=rest.replace("(--top all)", "").strip(),
         gain=gain_title(useful(views), v),
         remedies=[(r.name, r.option, *remedy_cells(r, v)) for r in useful(views)],
@@ -135,12 +135,12 @@ def kind_of(key: str) -> str:
             return "waiting"
 
 
-def kinds(shown: Sequence[Group]) -> list[Kind]:
+def kinds(shown: Sequence[Group], total_s: float) -> list[Kind]:
     """The rows of kernels."""
     most = max((g.predicted_share for g in shown), default=0.0)
     rows: list[Kind] = []
     for g in shown:
-        each_s = ratio(g.predicted_s, len(g.rows))
+        each_s = ratio(g.predicted_share * total_s, len(g.rows))
         percent = share(g.predicted_share)
         cells = (percent, str(len(g.rows)), quantity(each_s, Unit.SECOND),
                  quantity(g.first.floor_s, Unit.SECOND))  # fmt: skip

@@ -62,7 +62,7 @@ def lines(views: Views, width: int, top: int | None = KINDS) -> Iterator[Line]:
     yield from first
     if shown:
         yield ()
-        yield from kind_lines(shown, room)
+        yield from kind_lines(shown, room, views.verdict.time_s)
         yield from rest_lines(kinds[len(shown) :], views.verdict)
     yield ()
     yield from help_lines(helping, views.verdict, room)

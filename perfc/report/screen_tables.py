@@ -51,9 +51,18 @@ class Column:
         return max(map(columns_of, self.cells))
 
 
-def kind_lines(kinds: Sequence[Group], width: int) -> Iterator[Line]:
-    """Kinds of kernels: what they are, share, how many, what each takes, and what limits it."""
-    each = [g.first.predicted.time_s if g.first.predicted else g.first.time_s for g in kinds]
+def kind_lines(kinds: Sequence[Group], width: int, total_s: float) -> Iterator[Line]:
+    """Kinds of kernels: what they are, share, how many, what each takes, and what limits it.
+
+    Args:
+        kinds: equal kernels together.
+        width: columns of the page.
+        total_s: expected time of the run, which the kernels have their shares of.
+    """
+    each = [
+        ratio(g.predicted_share * total_s, len(g.rows)) if g.first.predicted else g.first.time_s
+        for g in kinds
+    ]
     limit = [title(g.first.held_by) for g in kinds]
     styles = tuple(LIMITS.get(g.first.held_by, Style.WAITING) for g in kinds)
     columns = [

@@ -169,7 +169,8 @@ def test_views_number_no_columns_and_fit(name: str) -> None:
 
 
 def test_shares_of_all_views_are_of_the_headline() -> None:
-    views = views_of("gpt2")
+    target, how = SETTINGS["gpt2"]
+    views = collect(perfc.analyze(MODELS / "gpt2.onnx.gz", target, predictor="kernels", **how))
     total_s = views.verdict.time_s
     whole = {one.key: one.share for one in views.verdict.limits}
     for p in views.pressure:

@@ -18,7 +18,8 @@ from ...tables.architectures import fold_of
 from ...tables.whole_models import ODD_GRAPHS, TABLE
 from ..evaluate import Figure
 from ..measured_runs import MeasuredRun, measured_runs
-from ..runtime_fit import LEAST_LEFT_OUT, RuntimeRecipe, chips, train_runs
+from ..run_stack import chips, is_left_out
+from ..runtime_fit import RuntimeRecipe, train_runs
 from . import Experiment, Say
 
 FOLDS = 5
@@ -108,7 +109,9 @@ class RuntimeExperiment(Experiment):
         yield from figures(GRAPHS, self.graphs(runs, say))
         pairs: list[Pair] = []
         names = chips(runs)
-        for chip in sorted({n for n in names if names.count(n) >= LEAST_LEFT_OUT}):
+        for chip in sorted(set(names)):
+            if not is_left_out(np.array(names) == chip):
+                continue
             found = self.without(runs, chip, say)
             yield from figures(f"unseen chip {chip}", found, TOGETHER[-1:])
             pairs += found
