@@ -11,7 +11,7 @@ machines left out in turn.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -139,8 +139,9 @@ def run_sum(factor: Forest, run: RunTable, names: tuple[str, ...]) -> float:
     return float((run.scale_s * np.exp(factor(run.launch_values(names)))).sum())
 
 
+@lru_cache(maxsize=8)
 def residual(found: Artefact) -> Forest:
-    """The forest of runs.
+    """The forest of runs, read once.
 
     Raises:
         WeightsError: its arrays are damaged.

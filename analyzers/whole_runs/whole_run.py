@@ -154,12 +154,12 @@ def by_graph(
     Nothing where neither the machine nor a run of that kind was measured: both extrapolations
     together are wider than the sum of the kernels.
     """
-    from .estimate import KINLESS
-
     machine = execution.machine
     chosen = by_default(machine, deployment, source)
     if chosen is None:
         return None
+    from .estimate import KINLESS
+
     card, setting, is_own = chosen
     run = run_of(source, card, machine, setting, execution.bounds.env)
     if not is_own and len([reason for reason in run.outside if reason != KINLESS]) > 1:
