@@ -103,9 +103,14 @@ def decided(finding: Finding, difference: Difference) -> Finding:
         return replace(finding, change=found)
     from perfc.diff.views import signed
 
+    baseline = finding.baseline
+    before, after = difference.totals[finding.metric]
+    if before is not None and after is not None:
+        # two runs told by one predictor of whole runs differ as their kernels do
+        finding = replace(finding, value=baseline + after.value - before.value)
     surely = difference.surely[finding.metric]
-    is_above = finding.baseline + surely > finding.limit
+    is_above = baseline + surely > finding.limit
     outcome, reason = (Outcome.FAIL, "") if is_above else (Outcome.WARN, UNDECIDED)
-    if is_above and finding.baseline + found[0] <= finding.limit:
+    if is_above and baseline + found[0] <= finding.limit:
         reason = f"nine in ten such changes are above {signed(surely, finding.metric.unit)}"
     return replace(finding, outcome=outcome, reason=reason, change=found)

@@ -54,11 +54,11 @@ def test_a_lock_reads_back_after_every_command(
     assert said(capsys, "baseline", "write")[0] == 0
     for name in set(changed) & set(names):
         put(project, name, 64)
-    first = {(m["path"], m["target"]): m["flop"] for m in shown(capsys)}
+    first = {(m["path"], m["target"]): m["figures"]["flop"] for m in shown(capsys)}
     assert len(first) == len(names) * len(targets)
     code, _, err = said(capsys, *step.split())
     assert code == 0, err
-    now = {(m["path"], m["target"]): m["flop"] for m in shown(capsys)}
+    now = {(m["path"], m["target"]): m["figures"]["flop"] for m in shown(capsys)}
     again = changed if step != STEPS[0] else changed[:1]
     grown = {f"models/{n}.onnx" for n in set(again) & set(names)}
     assert {p for p, t in now if now[p, t] != first[p, t]} == grown
@@ -166,7 +166,7 @@ def test_any_name_of_a_symbol_reads_back(
     first = shown(capsys)
     (project / "perfc.toml").write_text(BUDGETS.replace("n = 4", f'"{symbol}" = 8'))
     said(capsys, "baseline", "write")
-    assert [2 * m["flop"] for m in first] == [m["flop"] for m in shown(capsys)]  # type: ignore[operator]
+    assert [2 * m["figures"]["flop"] for m in first] == [m["figures"]["flop"] for m in shown(capsys)]  # type: ignore[operator]
 
 
 def test_a_name_that_is_no_text_is_one_line(

@@ -123,9 +123,17 @@ def test_memory_is_weighed_against_the_machine() -> None:
     ],
 )
 def test_the_reason_is_what_the_rows_say(target: str, dtype: str, reason: str) -> None:
-    found = verdict("resnet50", target, {"batch": 8}, dtype=dtype).confidence
+    path = MODELS.format("resnet50")
+    report = perfc.analyze(path, target, dims={"batch": 8}, dtype=dtype, predictor="kernels")
+    found = Verdict.of(report).confidence
     assert found is not None
     assert found.reason.startswith(reason)
+
+
+def test_a_run_that_nobody_measured_so_says_so() -> None:
+    found = verdict("resnet50", "h100", {"batch": 8}).confidence
+    assert found is not None
+    assert found.reason == "no ort run was measured so on h100-sxm5-80gb"
 
 
 def test_rates_that_did_not_repeat_are_a_reason_against_confidence(tmp_path: Path) -> None:
@@ -141,7 +149,8 @@ def test_rates_that_did_not_repeat_are_a_reason_against_confidence(tmp_path: Pat
     text = re.sub(r"(?m)^name = .*|^aliases = .*", "", text, count=2)
     path = tmp_path / "mine.toml"
     path.write_text('name = "mine"\n' + text.lstrip(), encoding="utf-8")
-    found = verdict("gpt2", str(path), {"batch": 1, "seq": 16}).confidence
+    report = perfc.analyze(MODELS.format("gpt2"), path, batch=1, seq=16, predictor="kernels")
+    found = Verdict.of(report).confidence
     assert found is not None
     assert found.grade is not Grade.HIGH
     assert "the rate of device memory is measured, but did not repeat" in found.reason
