@@ -166,7 +166,9 @@ def test_any_name_of_a_symbol_reads_back(
     first = shown(capsys)
     (project / "perfc.toml").write_text(BUDGETS.replace("n = 4", f'"{symbol}" = 8'))
     said(capsys, "baseline", "write")
-    assert [2 * m["figures"]["flop"] for m in first] == [m["figures"]["flop"] for m in shown(capsys)]  # type: ignore[operator]
+    assert [2 * m["figures"]["flop"] for m in first] == [
+        m["figures"]["flop"] for m in shown(capsys)
+    ]  # type: ignore[operator]
 
 
 def test_a_name_that_is_no_text_is_one_line(
