@@ -20,6 +20,7 @@ from perfc.extents import sized
 from perfc.former_names import Former
 from perfc.frontend.torch_module import check_example, exported, is_torch_module
 from perfc.ir.graph import Module
+from perfc.ir.names import symbol_name
 from perfc.ir.record import record
 from perfc.ir.rewrite import with_defaults
 from perfc.report.units import Unit
@@ -128,7 +129,8 @@ def predict_as(
         module = at_sizes(module, batch, given)
         found = estimate(module, card, deployment.target, setting, batch, given, quantity=wanted)
         if wanted is Quantity.TIME:
-            sizes = given if symbol is None else {**given, symbol: found.batch}
+            keyed = given if symbol is None else {**given, symbol: found.batch}
+            sizes = {symbol_name(key): size for key, size in keyed.items()}
             found = at_least(found, floor_of(module, replace(deployment, dims=sizes)))
     return echoed(found, deployment.target)
 

@@ -60,7 +60,7 @@ def test_the_reference_of_python_has_every_public_name() -> None:
 
 def test_the_reference_of_schemas_has_every_document() -> None:
     text = site_pages.schemas()
-    names = set(re.findall(r"^## (\w+)$", text, re.MULTILINE))
+    names = set(re.findall(r"^## ([\w-]+)$", text, re.MULTILINE))
     assert names == set(documents()) >= {"report", "compare"}
     assert "| `schema` | yes |" in text
 

@@ -127,21 +127,27 @@ def fit(rows: Watched, which: NDArray[np.bool_]) -> Array:
 
 
 def ratios(rows: Watched, groups: NDArray[np.str_]) -> dict[tuple[str, bool], Array]:
-    """Measured over predicted share of each group by a fit to the others, long kernels apart."""
+    """Measured over predicted share of each group by a fit to the others, long kernels apart.
+
+    A group without others, and one without such kernels, says nothing.
+    """
     found: dict[tuple[str, bool], Array] = {}
     is_long = rows.time_s >= LONG_S
     for group in np.unique(groups):
         own = groups == group
+        if own.all():
+            continue
         coefficients = fit(rows, ~own)
         for long in (True, False):
             held = own & (is_long == long)
-            found[str(group), long] = rows.share[held] / shares(coefficients, rows.busy[held])
+            if held.any():
+                found[str(group), long] = rows.share[held] / shares(coefficients, rows.busy[held])
     return found
 
 
 def ends(split: Mapping[tuple[str, bool], Array], *, long: bool) -> tuple[float, float]:
     """Between which nine in ten ratios lie, every group the same."""
-    parts = [ratio for (_, is_long), ratio in split.items() if is_long == long and len(ratio)]
+    parts = [ratio for (_, is_long), ratio in split.items() if is_long == long]
     low, high = (float(np.mean([np.quantile(p, q) for p in parts])) for q in (0.05, 0.95))
     return low, high
 

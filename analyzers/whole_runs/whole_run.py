@@ -23,6 +23,7 @@ from ..estimate.interval import Interval
 from ..runs import runtime_runs
 from ..runs.energy import Energy
 from ..runs.prediction import PredictionTable
+from ..runs.recurrence import chained_s
 from ..runs.run_table import leading_extent, stored_element
 from ..steps.setting import PRECISIONS, Setting, is_measured_whole
 
@@ -129,7 +130,8 @@ def under_runtime(
     """What whole runs under the same runtime taught; None where none were measured.
 
     Asked for by name it answers in any case, else where held-out runs say that it is better than
-    the sum of the kernels.
+    the sum of the kernels. No run with recurrent layers was measured, and no column tells that
+    their steps wait for one another: those are left to their kernels.
     """
     batch = leading_extent(source, execution.bounds.env)
     run = runtime_runs.estimate(
@@ -140,10 +142,16 @@ def under_runtime(
     name = execution.machine.name
     rows = f"{run.rows:,} runs, {run.runs:,} by {deployment.runtime}"
     words = f"{runtime_runs.NAME}, learned from {rows}"
-    outside = () if run.is_own else (f"no {deployment.runtime} run was measured so on {name}",)
+    bounds = execution.bounds
+    is_chained = any(chained_s(b.kernel, bounds.env) is not None for b in bounds.kernels)
+    reasons = {
+        f"no {deployment.runtime} run was measured so on {name}": not run.is_own,
+        "no run with recurrent layers was measured": is_chained,
+    }
     return WholeRun(
-        run.time, run.floor_s, runtime_runs.NAME, words, run.is_own, run.is_better, outside
-    )
+        run.time, run.floor_s, runtime_runs.NAME, words, run.is_own,
+        run.is_better and not is_chained, tuple(r for r, holds in reasons.items() if holds),
+    )  # fmt: skip
 
 
 def by_graph(

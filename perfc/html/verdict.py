@@ -17,6 +17,8 @@ from perfc.report.screen_tables import LIMITS
 from perfc.report.text import HARD_SPACE, Style
 from perfc.report.units import DASH, quantity, share
 
+from .payload import text
+
 if TYPE_CHECKING:
     from perfc.diff import Difference
     from perfc.diff.views import DiffViews
@@ -99,7 +101,7 @@ def change_block(found: Difference, after: Views, title: str) -> VerdictBlock:
         for m in BESIDE
         if m in rows and rows[m].delta
     ]
-    return VerdictBlock(title, first, tuple(rest), limit_blocks(after.verdict.limits))
+    return VerdictBlock(text(title), first, tuple(rest), limit_blocks(after.verdict.limits))
 
 
 def target_of(views: DiffViews) -> str:

@@ -13,6 +13,7 @@ import pytest
 
 from perfc.analyzers.artefacts import artefact
 from perfc.analyzers.estimators.predictor import predict, select
+from perfc.analyzers.features.classes import classes
 from perfc.analyzers.features.rows import Protocol
 from perfc.analyzers.features.sheet import Sheet
 from perfc.analyzers.features.table import class_of, complete
@@ -26,14 +27,16 @@ MACHINES = ("l40s", "mi210", "jetson-agx-orin-64gb")
 SLOWER = 1.01
 """No estimate may grow by more where a rate doubles that neither scale nor floor reads."""
 KNOWN: Mapping[str, float] = {
-    "attention_decode": 1.26,
+    "attention_decode": 1.30,
     "attention_prefill": 1.08,
     "matmul": 1.61,
     "normalization": 1.04,
 }
 """Forests that do: how far, at most; none may become worse. Trees of absolute errors set their
 leaves anew after they are grown under a constraint. The large forests were grown without one for
-what their scale does not read: bandwidth of memory where operands stay in L2."""
+what their scale does not read: bandwidth of memory where operands stay in L2. Of several kernels
+that may be meant, attention over a cache is told as the time of least expected relative error,
+which follows the shortest of them; the median of the same forests grows by 1.26."""
 RATE = re.compile(r"(peak_|pin_|sustained_)?\w*(flop_per|op_per|bytes_per|bandwidth)\w* = ")
 EXTENTS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
     "attention_decode": {
@@ -131,5 +134,6 @@ def test_a_sheet_that_is_twice_as_fast_everywhere_is_read_so() -> None:
 
 
 def test_every_shipped_forest_of_kernels_is_asked() -> None:
-    shipped = {p.stem for p in artefact.SHIPPED.glob("*.toml") if not p.stem.startswith("step")}
-    assert shipped - {"collective"} == set(EXTENTS)
+    cards = [artefact.read_card(path) for path in artefact.SHIPPED.glob("*.toml")]
+    kernels = {card.name for card in cards if card.class_name in classes()}
+    assert kernels - {"collective"} == set(EXTENTS)

@@ -227,9 +227,11 @@ def test_a_power_model_is_found_again_from_what_it_says() -> None:
     found = power.fit(rows, boards == "one")
     assert (found[0], found[1 + matrix], found[1 + device]) == pytest.approx((0.4, 2, 1), rel=1e-3)
     assert power.shares(found, busy[:1])[0] == pytest.approx(share[0])
-    apart = power.ratios(rows, boards, np.ones(400, np.bool_))
-    assert np.median(apart["other"]) == pytest.approx(0.9, rel=0.01)
-    assert np.median(apart["one"]) == pytest.approx(1 / 0.9, rel=0.05)
+    apart = power.ratios(rows, boards)
+    assert set(apart) == {("one", True), ("other", True)}
+    assert power.ratios(rows, rows.class_name) == {}
+    assert np.median(apart["other", True]) == pytest.approx(0.9, rel=0.01)
+    assert np.median(apart["one", True]) == pytest.approx(1 / 0.9, rel=0.05)
 
 
 # Whole runs

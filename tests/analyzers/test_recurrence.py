@@ -30,6 +30,15 @@ def test_a_sequence_takes_longer_than_its_operations(runtime: str, dtype: str) -
     assert any("was ever measured" in note or "never measured" in note for note in long.notes)
 
 
+def test_whole_runs_without_such_layers_teach_nothing_of_them() -> None:
+    """Nobody measured a run with a recurrent layer: who asks for that predictor is told."""
+    found = perfc.analyze(
+        LSTM.format(steps=10).encode(), "a100", runtime="ort", dtype="f16", predictor="runs"
+    ).prediction
+    assert found.total.predictor == "runs"
+    assert any("no run with recurrent layers was measured" in note for note in found.notes)
+
+
 def test_floors_know_nothing_of_steps() -> None:
     """No barrier is proved to cost anything."""
     assert predicted(1000).prediction.total.floor_s < 100e-6

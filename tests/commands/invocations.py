@@ -47,6 +47,7 @@ CALLS: Mapping[str, str] = {
     "op softmax": "--rows 4 --columns 4",
     "op norm": "--rows 4 --columns 4",
     "op elementwise": "--elements 64",
+    "op collective": "--bytes 64MiB --ranks 8 -t h100",
     "targets list": "",
     "targets show": "a100",
 }

@@ -101,7 +101,7 @@ NAMELESS = {
     "adapt", "calibrate", "completion", "data build", "data fetch", "data list", "data sets",
     "data stats", "eval graph",
     "eval op", "help", "init", "ops", *(f"op {kind}" for kind in KERNELS),
-    "passes", "rule", "schema", "targets add", "targets list",
+    "op collective", "passes", "rule", "schema", "targets add", "targets list",
     "targets show", "targets validate", "train graph", "train op", "baseline update",
     "baseline write",
 }  # fmt: skip

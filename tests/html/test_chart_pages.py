@@ -13,7 +13,7 @@ from .conftest import Opener
 
 RESNET = str(Path(__file__).parents[2] / "examples/models/resnet50.onnx.gz")
 CALLS: dict[str, tuple[list[str], list[str]]] = {
-    "compare": (["compare", RESNET, "-t", "a100,h100,t4", "--slo", "1ms"], ["times", "cost"]),
+    "compare": (["compare", RESNET, "-t", "a100,h100,t4", "--slo", "3ms"], ["times", "cost"]),
     "roofline": (["roofline", "a100", "--model", RESNET, "--batch", "8"], ["roofline"]),
     "ceilings": (["roofline", "t4"], ["roofline"]),
     "sweep": (["sweep", RESNET, "--batch", "1,8,64", "-t", "a100,t4"], ["times", "each"]),

@@ -49,10 +49,13 @@ def found(
     min_gain: float = 0.0,
     dtype: str = "",
     tf32: bool = True,
+    predictor: str = "",
 ) -> list[Finding]:
     """Findings of some rules, or of all."""
     settings = Settings()
-    report = analyze(source, target, dims=dims, runtime=runtime, dtype=dtype, tf32=tf32)
+    report = analyze(
+        source, target, dims=dims, runtime=runtime, dtype=dtype, tf32=tf32, predictor=predictor
+    )
     linter = Linter(settings, selected(settings, codes), min_gain)
     return list(linter.check(report, "m.onnx").findings)
 

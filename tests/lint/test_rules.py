@@ -168,7 +168,7 @@ def test_chains_of_a_model_are_one_finding_with_the_gain_of_all() -> None:
         {"y": [1024, 1024]},
         {"w": rows(1024, 1024)},
     )
-    (finding,) = found(m, "PF106")
+    (finding,) = found(m, "PF106", predictor="kernels")
     assert "2 places, 4 elementwise kernels" in finding.message
     assert len(finding.nodes) == len(names)
     assert (finding.place, finding.is_whole) == ("", True)
@@ -179,6 +179,7 @@ def test_chains_of_a_model_are_one_finding_with_the_gain_of_all() -> None:
             {"y": [1024, 1024]},
         ),
         "PF106",
+        predictor="kernels",
     )[0]
     assert finding.gain is not None
     assert alone.gain is not None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from perfc.errors import PerfcError, TargetError
 from perfc.machine import load_machine
-from perfc.passes.runtimes import Framework, Steps, runtime, standing_for
+from perfc.passes.runtimes import Framework, Steps, of_steps, runtime, standing_for
 
 from ...features.rows import DataError
 from ...steps.setting import Precision, Setting, precision_of
@@ -193,7 +193,7 @@ def setting(cells: Mapping[str, Any], kind: str) -> Setting:
     Raises:
         PerfcError: a runtime or a precision that nobody knows.
     """
-    name = str(cells["table"] or cells["runtime"]) or "eager"
+    name = str(cells["table"] or cells["runtime"]) or of_steps(Steps.EAGER).name
     framework = next((f for f in Framework if f.value == name), None)
     if framework is None:
         table = runtime(name)

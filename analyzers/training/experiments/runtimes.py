@@ -94,8 +94,8 @@ class RuntimeExperiment(Experiment):
     def held_out(self) -> str:
         """Graphs, then chips."""
         return (
-            "Every graph is left out once, with all its rows, then every chip. Runs are told by the "
-            "predictor `runs`, also where `perfc analyze` sums kernels by default."
+            "Every graph is left out once, with all its rows, then every chip. Runs are told by "
+            "the predictor `runs`, also where `perfc analyze` sums kernels by default."
         )
 
     def train(self, folder: Path, say: Say, ready: Ready | None = None) -> Artefact:
