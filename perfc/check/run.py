@@ -6,6 +6,7 @@ import os
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from perfc.diff.figures import Figure, Metric
@@ -90,7 +91,8 @@ def check(
         if entry is not None:
             known = against.entries.get(p.case)
             found = judge(p.case, p.budget.rules, entry.entry, known, pair)
-            found = surer(found, config.lock, config.root, revision)
+            again = partial(judge, p.case, p.budget.rules, old=known, predictor=pair)
+            found = surer(found, config.lock, config.root, revision, p.budget.rules, again)
             results.append(replace(found, was_analysed=entry.was_analysed))
             errors += incomparable(config, p, known, entry.entry, baseline)
             unchecked += unknown(config, p, entry.entry)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from perfc.diff.figures import Metric
 from perfc.errors import PerfcError
 from perfc.ir.names import symbol_key
 
@@ -14,7 +16,12 @@ from .verdict import UNDECIDED, Finding, Outcome, Result, Standing
 if TYPE_CHECKING:
     from perfc.diff import Difference
 
+    from .baseline import Entry
+    from .config import Rule
     from .run import Check
+
+ESTIMATES = (Metric.TIME, Metric.ENERGY)
+"""What a predictor of whole runs tells of each model alone."""
 
 
 def since(root: Path, result: Result, revision: str) -> Difference | None:
@@ -58,20 +65,58 @@ def in_a_line(difference: Difference) -> str:
     return f"{BY_KEY[views.blame_metric].key} from {in_words(views.blame, 3)}"
 
 
-def surer(result: Result, lock: Path, root: Path, revision: str) -> Result:
+def surer(
+    result: Result,
+    lock: Path,
+    root: Path,
+    revision: str,
+    rules: Sequence[Rule],
+    judged: Callable[[Entry], Result],
+) -> Result:
     """The result with what git can tell: intervals of differences, and the operators to blame.
 
     Two intervals of whole runs say little about a small change: most kernels are the same, and what
     the others are wrong by alike cancels. Where ``revision`` has the model that the baseline is of,
-    or the last commit of the baseline has, the two are compared kernel by kernel.
+    or the last commit of the baseline has, the two are compared kernel by kernel. What a predictor
+    of whole runs says of each alone may hide an edit, so that a changed model is judged again.
+
+    Args:
+        result: by the figures of each alone.
+        lock: the file of the baseline.
+        root: folder of the budgets.
+        revision: where git has the model of the baseline.
+        rules: of the budget.
+        judged: gives the result of other figures of the model.
     """
-    if result.outcome is Outcome.PASS or result.baseline is None:
+    old, entry = result.baseline, result.entry
+    if old is None or entry is None:
+        return result
+    is_changed = not entry.digest.startswith(old.digest)
+    is_gated = any(r.metric in ESTIMATES and r.limit.is_relative for r in rules)
+    if result.outcome is Outcome.PASS and not (is_changed and is_gated):
         return result
     difference = since_baseline(result, lock, root, revision)
     if difference is None:
         return result
+    result = replace(judged(retold(entry, old, difference)), entry=entry)
+    if result.outcome is Outcome.PASS:
+        return result
     findings = tuple(decided(f, difference) for f in result.findings)
     return replace(result, findings=findings, why=in_a_line(difference))
+
+
+def retold(entry: Entry, old: Entry, difference: Difference) -> Entry:
+    """The figures of a model with the estimates that differ from the baseline's as kernels do."""
+    figures = dict(entry.figures)
+    for m in ESTIMATES:
+        before, after = difference.totals.get(m, (None, None))
+        if before is None or after is None or m not in figures or m not in old.figures:
+            continue
+        moved = old.figures[m].value + after.value - before.value - figures[m].value
+        ends = (figures[m].low, figures[m].high)
+        low, high = (None if end is None else end + moved for end in ends)
+        figures[m] = replace(figures[m], value=figures[m].value + moved, low=low, high=high)
+    return replace(entry, figures=figures)
 
 
 def since_baseline(result: Result, lock: Path, root: Path, revision: str) -> Difference | None:
@@ -104,10 +149,6 @@ def decided(finding: Finding, difference: Difference) -> Finding:
     from perfc.diff.views import signed
 
     baseline = finding.baseline
-    before, after = difference.totals[finding.metric]
-    if before is not None and after is not None:
-        # two runs told by one predictor of whole runs differ as their kernels do
-        finding = replace(finding, value=baseline + after.value - before.value)
     surely = difference.surely[finding.metric]
     is_above = baseline + surely > finding.limit
     outcome, reason = (Outcome.FAIL, "") if is_above else (Outcome.WARN, UNDECIDED)

@@ -373,6 +373,30 @@ def test_a_growth_below_the_limit_for_sure_or_perhaps_does_not_fail() -> None:
     )
 
 
+@pytest.mark.parametrize("batch", [1, 8, 64])
+def test_work_that_a_predictor_of_whole_runs_hides_fails_on_time(
+    project: Path, capsys: pytest.CaptureFixture[str], batch: int
+) -> None:
+    """Of small batches that predictor may say less for the model that does more."""
+    plain = gzip.decompress((EXAMPLES / "resnet50.onnx.gz").read_bytes())
+    (project / "perfc.toml").write_text(
+        f'[[budget]]\nmodel = "r.onnx"\ntarget = "a100"\ndims = {{ batch = {batch} }}\n'
+        'time = { fail = "+20%" }\n'
+    )
+    (project / "r.onnx").write_bytes(plain)
+    assert said(capsys, "baseline", "write")[0] == 0
+    identity = ["-c", "user.name=n", "-c", "user.email=e@example.org"]
+    for command in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "one"]):
+        subprocess.run(["git", *identity, *command], check=True, cwd=project)
+    model = onnx.load_model_from_string(plain)
+    stem = next(n for n in model.graph.node if n.op_type == "Conv")
+    next(a for a in stem.attribute if a.name == "strides").ints[:] = [1, 1]
+    del model.graph.value_info[:]
+    (project / "r.onnx").write_bytes(model.SerializeToString())
+    code, out, _ = said(capsys, "check")
+    assert (code, stem.name in out) == (1, True)
+
+
 def test_a_stem_with_four_times_the_work_fails_on_time(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
