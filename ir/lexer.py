@@ -18,12 +18,13 @@ MAX_DEPTH = 100
 MAX_TERMS = 4096
 MAX_BITS = 1024
 
-_STRING = r'"(?:[^"\\\n]|\\.)*+"'
+_STRING = r'"(?:[^"\\\n]|\\.)*"'
+# groups are not possessive: Python 3.11.0 to 3.11.4 do not go back where one fails half-way
 TOKEN = re.compile(
-    r"(?:[ \t\r\n]++|\#[^\n]*+)*+(?:"
-    r"(?P<number>[0-9]++(?:\.[0-9]++)?+(?:[eE][+-]?[0-9]++)?+)"
+    r"(?:[ \t\r\n]++|\#[^\n]*+)*(?:"
+    r"(?P<number>[0-9]++(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?)"
     rf"|(?P<ref>[%@](?:[A-Za-z0-9_.$]++|{_STRING}))"
-    r"|(?P<name>[A-Za-z_][A-Za-z0-9_]*+(?:[.$][A-Za-z0-9_]++)*+|`[^`\n]*+`)"
+    r"|(?P<name>[A-Za-z_][A-Za-z0-9_]*+(?:[.$][A-Za-z0-9_]++)*|`[^`\n]*+`)"
     rf"|(?P<string>{_STRING})"
     r"|(?P<punct>//|\.\.|[-+*(){}\[\]=:,;<>!?])"
     r"|(?P<end>\Z))"

@@ -28,7 +28,7 @@ ENTRY_POINTS = "perfc.passes"
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?(?![\w./:-]))"
     r"|(?P<word>[\w./:-]+)"
-    r'|(?P<string>"(?:[^"\\]|\\.)*+")'
+    r'|(?P<string>"(?:[^"\\]|\\.)*")'
     r"|(?P<punct>[{}\[\]=,])"
     r"|(?P<end>\Z))"
 )
