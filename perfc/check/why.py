@@ -98,7 +98,8 @@ def surer(
     difference = since_baseline(result, lock, root, revision)
     if difference is None:
         return result
-    result = replace(judged(retold(entry, old, difference)), entry=entry)
+    if is_changed:
+        result = replace(result, findings=judged(retold(entry, old, difference)).findings)
     if result.outcome is Outcome.PASS:
         return result
     findings = tuple(decided(f, difference) for f in result.findings)
