@@ -33,6 +33,7 @@ from perfc.analyzers.graph.datasets import dataset
 from perfc.analyzers.graph.datasets.spaces.help_nas import SearchSpace, architectures
 from perfc.analyzers.tables.timm import graph_folder
 from perfc.analyzers.tables.timm_variants import variants
+from perfc.analyzers.tables.whole_models import graded
 from perfc.api import typed
 from perfc.errors import PerfcError
 from perfc.ir.evaluate import evaluate
@@ -214,10 +215,8 @@ def whole_runs(data: Path) -> Iterator[Run]:
     """Latencies of grade A whose graph is that of the row, or takes any length."""
     import pandas
 
-    frame = pandas.read_parquet(data / f"{WHOLE}.parquet")
-    frame = frame[(frame["grade"] == "A") & (frame["mode"] == "inference")]
-    frame = frame[frame["graph_size_match"].isin(("same", "any seq")) & frame["batch"].notna()]
-    for r in frame[frame["latency_ms"] > 0].itertuples():
+    frame = graded(data)
+    for r in frame[frame["batch"].notna() & (frame["latency_ms"] > 0)].itertuples():
         if r.device in TARGETS and r.precision in DTYPES and r.runtime in RUNTIMES:
             yield Run(
                 str(r.graph).removesuffix(".onnx.gz"), r.device, r.runtime, r.precision,

@@ -21,10 +21,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
-from floor_check import DTYPES, TARGETS, Run, whole_runs
-
 import perfc
 from perfc.analyzers.tables.timm import graph_folder
+from perfc.analyzers.tables.whole_models import WholeModel, whole_models
 from perfc.errors import PerfcError
 
 LAUNCHED = frozenset({"eager", "torchscript"})
@@ -37,12 +36,12 @@ class Scored:
     """A run beside what is said of it.
 
     Args:
-        graph: stem of its file.
-        device: as the table calls it.
-        runtime: likewise.
-        precision: likewise.
+        graph: its file.
+        target: the machine.
+        runtime: that it ran under.
+        dtype: of its products.
         batch: images or sequences.
-        length: of a sequence; 0 where there is none.
+        seq: tokens; 0 where there are none.
         time_s: measured.
         low_s: lower end of the range.
         expected_s: expected.
@@ -52,11 +51,11 @@ class Scored:
     """
 
     graph: str
-    device: str
+    target: str
     runtime: str
-    precision: str
+    dtype: str
     batch: int
-    length: int
+    seq: int
     time_s: float
     low_s: float
     expected_s: float
@@ -70,28 +69,27 @@ class Scored:
         return self.low_s <= self.time_s <= self.high_s
 
 
-def scored(folder: Path, runs: Iterable[Run], predictor: str, host: str) -> Iterator[Scored]:
+def scored(folder: Path, runs: Iterable[WholeModel], predictor: str, host: str) -> Iterator[Scored]:
     """What is said of each run whose graph is there; the others are named."""
     for run in runs:
-        path = folder / f"{run.graph}.onnx.gz"
-        if not path.is_file():
+        how = run.deployment
+        if not (folder / run.graph).is_file():
             continue
         stated = {"host_launch": host} if host else {}
         try:
             report = perfc.analyze(
-                path, TARGETS[run.device], dtype=DTYPES[run.precision], runtime="eager",
-                batch=run.batch, seq=run.length or None, tf32=run.precision != "fp32",
-                predictor=predictor, **stated,
-            )  # fmt: skip
+                folder / run.graph, deployment=how, runtime="eager", predictor=predictor, **stated
+            )
             table = report.prediction
         except PerfcError as error:
-            print(f"left out: {run}: {error}", file=sys.stderr)
+            print(f"left out: {run.graph}: {error}", file=sys.stderr)
             continue
         total = table.total
         launches = math.fsum(b.launches for b in report.roofline.kernels)
         yield Scored(
-            run.graph, run.device, run.runtime, run.precision, run.batch, run.length, run.time_s,
-            total.low_s, total.time_s, total.high_s, table.kernels_s, launches,
+            run.graph, how.target, how.runtime, how.dtype, how.dims["batch"],
+            how.dims.get("seq", 0), run.time_s, total.low_s, total.time_s, total.high_s,
+            table.kernels_s, launches,
         )  # fmt: skip
 
 
@@ -117,7 +115,7 @@ def main() -> int:
     parser.add_argument("--predictor", default="", help="of whole runs; kernels for none")
     parser.add_argument("-o", "--output", type=Path, help="CSV of all rows")
     args = parser.parse_args()
-    runs = [r for r in whole_runs(args.data) if r.runtime in LAUNCHED]
+    runs = [r for r in whole_models(args.data) if r.deployment.runtime in LAUNCHED]
     found = list(scored(graph_folder(args.data), runs, args.predictor, args.host_launch))
     if not found:
         print("no rows", file=sys.stderr)
@@ -125,7 +123,7 @@ def main() -> int:
     groups: dict[str, list[Scored]] = defaultdict(list)
     for row in found:
         where = batches(row.batch)
-        for name in (where, f"{where}, {row.runtime}", f"{where}, {TARGETS[row.device]}"):
+        for name in (where, f"{where}, {row.runtime}", f"{where}, {row.target}"):
             groups[name].append(row)
     print(f"{'rows of':32s} {'n':>4s} {'MAPE':>7s} {'bias':>7s} {'held':>6s} {'width':>6s}")
     for name in sorted(groups):

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
+from perfc.machine import load_machine
+
 from .sheet import Sheet
 
 VENDORS = {"NVIDIA": 0.0, "AMD": 8.0, "Intel": -8.0}
 """Other makers' machines are beyond the reach of whatever was measured."""
-
-
 SAME_CHIP = 0.2
 """Distance within which machines are of one chip, or as good as: memory, power and form differ."""
 USUAL_POWER_W = 250.0
@@ -32,6 +32,15 @@ def coordinates(sheet: Sheet, dtype: str) -> tuple[float, ...]:
         sheet.power_w or USUAL_POWER_W,
     )
     return (*(math.log2(n) for n in numbers), vendor(sheet))
+
+
+def place(target: str, dtype: str) -> tuple[float, ...]:
+    """`coordinates` of a machine by its name.
+
+    Raises:
+        TargetError: there is none.
+    """
+    return coordinates(Sheet(load_machine(target)), dtype)
 
 
 def vendor(sheet: Sheet) -> float:

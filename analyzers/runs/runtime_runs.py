@@ -74,6 +74,7 @@ def estimate(
     element: str,
     batch: int,
     *,
+    in_any_case: bool = True,
     folder: Path = artefact.SHIPPED,
 ) -> RuntimeRun | None:
     """The run as a whole; None where no run under such a runtime or precision was measured.
@@ -84,6 +85,7 @@ def estimate(
         deployment: how it is run.
         element: what the model is stored in.
         batch: leading extent of its first input.
+        in_any_case: whether it is told also where kernels are known to tell it better.
         folder: where weights lie.
 
     Raises:
@@ -97,6 +99,8 @@ def estimate(
     name = execution.kernels.runtime.measured_name
     if not stored or name not in found.card.frameworks:
         return None
+    if not in_any_case and not is_better(found, name):
+        return None
     run = tabulated(execution, table, deployment, stored, batch)
     return estimated(found, run, execution.machine, name, stored)
 
@@ -105,7 +109,7 @@ def estimated(
     found: Artefact, run: RunTable, machine: Machine, runtime: str, stored: str
 ) -> RuntimeRun:
     """`estimate` with given weights and columns."""
-    names = found.card.features
+    names, category = found.card.features, found.card.frameworks.index(runtime)
     summed_s = run_sum(found.factor, run, names)
     values = run.run_values(names)
     values[:, names.index(RATIO)] = np.log(summed_s / run.kernels_s)
@@ -120,18 +124,21 @@ def estimated(
     )
     low, high = found.card.calibration.ends(
         spread, max(nearest(here, places.values()), AT_ONCE), measured=is_own,
-        category=np.array([found.card.frameworks.index(runtime)]), names=found.card.frameworks,
+        category=np.array([category]), names=found.card.frameworks,
     )  # fmt: skip
     time_s = max(middle, run.floor_s)
     time = Interval(
         max(time_s * float(np.exp(low[0])), run.floor_s), time_s, time_s * float(np.exp(high[0]))
     )
-    counts = found.more["counts"]
-    is_better = bool(found.more["is_better"][found.card.frameworks.index(runtime)])
     return RuntimeRun(
-        time, run.floor_s, is_own, is_better, int(counts[found.card.frameworks.index(runtime)]),
+        time, run.floor_s, is_own, is_better(found, runtime), int(found.more["counts"][category]),
         found.card.rows,
     )  # fmt: skip
+
+
+def is_better(found: Artefact, runtime: str) -> bool:
+    """Whether held-out runs under a runtime were told better than by their kernels."""
+    return bool(found.more["is_better"][found.card.frameworks.index(runtime)])
 
 
 def run_sum(factor: Forest, run: RunTable, names: tuple[str, ...]) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
@@ -36,11 +36,7 @@ class Source(ABC):
 
     def digests(self, folder: Path) -> dict[str, str]:
         """SHA-256 of every file."""
-        found: dict[str, str] = {}
-        for name in self.files:
-            with existing(folder / name).open("rb") as stream:
-                found[name] = hashlib.file_digest(stream, "sha256").hexdigest()
-        return found
+        return digests(folder, self.files)
 
 
 @cache
@@ -90,6 +86,33 @@ def read_parquet(path: Path, columns: list[str] | None = None) -> pd.DataFrame:
     except (ValueError, OSError, KeyError, pyarrow.ArrowException) as error:
         line = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise DataError(f"not the table expected: {line}", where=str(path)) from None
+
+
+def with_columns(path: Path, names: Sequence[str]) -> pd.DataFrame:
+    """A table that has certain columns among others.
+
+    Raises:
+        DataError: no such file, or it lacks one of them.
+        MissingExtraError: pandas or pyarrow is not installed.
+    """
+    frame = read_parquet(path)
+    lacking = [name for name in names if name not in frame.columns]
+    if lacking:
+        raise DataError(f"no column {lacking[0]!r}", where=str(path))
+    return frame
+
+
+def digests(folder: Path, names: Iterable[str]) -> dict[str, str]:
+    """SHA-256 of tables by their names, for cards.
+
+    Raises:
+        DataError: one of them is not there.
+    """
+    found: dict[str, str] = {}
+    for name in names:
+        with existing(folder / name).open("rb") as stream:
+            found[name] = hashlib.file_digest(stream, "sha256").hexdigest()
+    return found
 
 
 class Block(NamedTuple):

@@ -15,11 +15,11 @@ from ..features.rows import DataError
 from ..steps.columns import LinearColumns, linear
 from ..steps.launches import launches
 from ..steps.setting import Precision, Setting
-from . import existing, read_parquet
+from . import with_columns
 from .timm_variants import forms, parameters, read_variants
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 TABLE = "timm_benchmark.parquet"
 TARGETS: Mapping[str, str] = {
@@ -138,15 +138,11 @@ def measured(folder: Path) -> Iterator[Measured]:
     Raises:
         DataError: no table, or none with the columns expected.
     """
-    path = existing(folder / TABLE)
-    frame: pd.DataFrame = read_parquet(path)
     names = (
         "device", "mode", "model", "img_size", "batch", "precision", "memory_format",
         "torch_compile", "torch_version", "step_time_ms",
     )  # fmt: skip
-    lacking = [name for name in names if name not in frame.columns]
-    if lacking:
-        raise DataError(f"no column {lacking[0]!r}", where=os.fspath(path))
+    frame = with_columns(folder / TABLE, names)
     frame = frame[frame["step_time_ms"].notna() & (frame["step_time_ms"] > 0)]
     columns = [frame[name].tolist() for name in names]
     stated = frame["params_m"].tolist() if "params_m" in frame.columns else [None] * len(frame)

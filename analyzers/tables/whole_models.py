@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -13,8 +12,7 @@ from perfc.errors import PassError
 from perfc.ir.record import frozen
 from perfc.passes.runtimes import Runtime, runtime
 
-from ..features.rows import DataError
-from . import existing, read_parquet
+from . import with_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,6 +22,10 @@ GRADE = "A"
 """One device, the time of the model alone, batch and shape known, nothing suspect."""
 SAME_GRAPH = frozenset({"same", "any seq"})
 """Rows whose graph is of the measured size, or takes any length."""
+COLUMNS = (
+    "grade", "mode", "graph_size_match", "graph", "device", "gpu", "runtime", "runtime_version",
+    "precision", "seq_len", "batch", "latency_ms",
+)  # fmt: skip
 PRECISIONS: Mapping[str, tuple[str, bool]] = {
     "fp32": ("f32", False),
     "tf32": ("f32", True),
@@ -69,25 +71,26 @@ class WholeModel:
     time_s: float
 
 
-def whole_models(folder: Path) -> Iterator[WholeModel]:
-    """Rows of grade A of inference whose graph is there, on machines that have a target.
+def graded(folder: Path) -> pd.DataFrame:
+    """Rows of grade A of inference on one device whose graph is theirs, or takes any length.
 
     Raises:
         DataError: no table, or none with the columns expected.
     """
-    path = existing(folder / TABLE)
-    frame: pd.DataFrame = read_parquet(path)
-    names = (
-        "grade", "mode", "graph", "graph_size_match", "device", "gpu", "runtime",
-        "runtime_version", "precision", "seq_len", "batch", "latency_ms",
-    )  # fmt: skip
-    lacking = [name for name in names if name not in frame.columns]
-    if lacking:
-        raise DataError(f"no column {lacking[0]!r}", where=os.fspath(path))
+    frame = with_columns(folder / TABLE, COLUMNS)
     frame = frame[(frame["grade"] == GRADE) & (frame["mode"] == "inference")]
-    frame = frame[frame["graph"].notna() & frame["graph_size_match"].isin(SAME_GRAPH)]
-    columns = [frame[name].astype(object).tolist() for name in names[2:]]
-    for graph, _, device, gpu, name, version, precision, seq, batch, time_ms in zip(
+    return frame[frame["graph"].notna() & frame["graph_size_match"].isin(SAME_GRAPH)]
+
+
+def whole_models(folder: Path) -> Iterator[WholeModel]:
+    """Those of `graded` under runtimes and on machines that perfc knows.
+
+    Raises:
+        DataError: no table, or none with the columns expected.
+    """
+    frame = graded(folder)
+    columns = [frame[name].astype(object).tolist() for name in COLUMNS[3:]]
+    for graph, device, gpu, name, version, precision, seq, batch, time_ms in zip(
         *columns, strict=True
     ):
         target = machine(str(device), str(gpu))

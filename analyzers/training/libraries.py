@@ -7,6 +7,7 @@ from typing import Any
 
 from perfc.errors import MissingExtraError
 from perfc.extras import install
+from perfc.version import __version__
 
 
 def xgboost() -> Any:
@@ -16,6 +17,17 @@ def xgboost() -> Any:
         MissingExtraError: it is not installed.
     """
     return _imported("xgboost", install("train", only="xgboost"))
+
+
+def versions() -> dict[str, str]:
+    """What trained, for cards.
+
+    Raises:
+        MissingExtraError: xgboost is not installed.
+    """
+    import numpy as np
+
+    return {"perfc": __version__, "numpy": np.__version__, "xgboost": xgboost().__version__}
 
 
 def optimizer() -> Any:

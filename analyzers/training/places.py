@@ -18,7 +18,7 @@ from perfc.whole_file import write_whole
 
 from ..artefacts import artefact
 from ..artefacts.card import Card, card_text
-from ..features.distance import coordinates
+from ..features.distance import place
 from ..features.sheet import Sheet
 from ..features.table import class_of
 from ..runs.runtime_runs import CLASS as RUN
@@ -36,7 +36,7 @@ def places_of(card: Card) -> Places:
     found: dict[str, tuple[tuple[float, ...], ...]] = {}
     for dtype in card.places:
         if card.class_name in (STEP, RUN):
-            found[dtype] = tuple(coordinates(Sheet(load_machine(t)), dtype) for t in card.targets)
+            found[dtype] = tuple(place(t, dtype) for t in card.targets)
             continue
         names = sorted({target for target, own, _ in card.kin if own == dtype})
         kind = class_of(card.class_name)

@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perfc.machine import load_machine
-
-from ..features.distance import SAME_CHIP, coordinates, distance
+from ..features.distance import SAME_CHIP, distance, place
 from ..features.rows import DataError
-from ..features.sheet import Sheet
 from ..runs.run_table import IS_RUNTIME
 from ..runs.runtime_runs import RATIO, SPREAD_OF
+from ..tables.architectures import fold_of
 from .measured_runs import MeasuredRun
 from .sums import SumStack
 
@@ -63,6 +61,11 @@ class RunStack:
             self.launches.take(chosen), self.values[chosen], self.kernels_s[chosen],
             self.graph[chosen], self.weight[chosen],
         )  # fmt: skip
+
+    def dealt(self, parts: int, seed: int) -> NDArray[np.int64]:
+        """The part of every run; runs of one graph are in one."""
+        part = fold_of(map(str, self.graph.tolist()), parts, seed)
+        return np.array([part[str(graph)] for graph in self.graph.tolist()])
 
     def with_sums(self, sums_s: Array) -> NDArray[np.float32]:
         """``values`` with the ratio of sums that were learned to those of estimates."""
@@ -132,7 +135,7 @@ def is_left_out(rows: NDArray[np.bool_]) -> bool:
 def chips(runs: Sequence[MeasuredRun]) -> list[str]:
     """Of every run the first machine, by name, that is of its machine's chip."""
     names = sorted({run.row.deployment.target for run in runs})
-    places = {name: coordinates(Sheet(load_machine(name)), SPREAD_OF) for name in names}
+    places = {name: place(name, SPREAD_OF) for name in names}
     first = {
         name: next(o for o in names if distance(places[o], places[name]) <= SAME_CHIP)
         for name in names

@@ -15,18 +15,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfc.ir.record import frozen
-from perfc.machine import load_machine
-from perfc.version import __version__
 
 from ..artefacts.artefact import FORMAT, Artefact, Ready, schema_of
 from ..artefacts.card import Card
 from ..artefacts.forest import ARRAYS, Forest
-from ..features.distance import coordinates, nearest
+from ..features.distance import nearest, place
 from ..features.rows import Protocol
-from ..features.sheet import Sheet
 from ..intervals.conformal import (
     AT_ONCE,
-    LEAST_SPREAD,
     Bands,
     Calibration,
     Unseen,
@@ -34,9 +30,8 @@ from ..intervals.conformal import (
     of_category,
 )
 from ..intervals.unseen import LeftOut, learned
-from ..runs.runtime_runs import CLASS, MOST_SPREAD, RESIDUAL, SPREAD_OF
-from ..tables.architectures import fold_of
-from .libraries import xgboost
+from ..runs.runtime_runs import CLASS, RESIDUAL, SPREAD_OF
+from .libraries import versions, xgboost
 from .measured_runs import MeasuredRun
 from .run_stack import RunStack, chips, is_left_out, runtimes, stacked, sums_of
 from .sums import SumRecipe, boost
@@ -90,15 +85,11 @@ class Forests:
     factor: Forest
     residual: Forest
 
-    def sums(self, stack: RunStack) -> Array:
-        """Seconds of all kernels with their factors, ``[runs]``."""
-        return sums_of(self.factor, stack.launches)
-
-    def times(self, stack: RunStack) -> tuple[Array, NDArray[np.float32]]:
-        """Seconds of the runs, and their features."""
-        sums_s = self.sums(stack)
-        values = stack.with_sums(sums_s)
-        return sums_s * np.exp(self.residual(values)), values
+    def wrong(self, stack: RunStack) -> Array:
+        """``log(measured / predicted)`` of runs."""
+        sums_s = sums_of(self.factor, stack.launches)
+        found: Array = np.log(stack.launches.time_s / sums_s)
+        return found - self.residual(stack.with_sums(sums_s))
 
 
 def fitted(stack: RunStack, recipe: RuntimeRecipe) -> Forests:
@@ -106,8 +97,7 @@ def fitted(stack: RunStack, recipe: RuntimeRecipe) -> Forests:
 
     What is predicted by is the mean of all parts, as the forest of runs has seen it.
     """
-    dealt = fold_of(map(str, stack.graph.tolist()), recipe.parts, recipe.seed + 1)
-    part = np.array([dealt[str(g)] for g in stack.graph.tolist()])
+    part = stack.dealt(recipe.parts, recipe.seed + 1)
     sums_s = np.zeros(len(stack))
     factors: list[Forest] = []
     for one in range(recipe.parts):
@@ -168,14 +158,14 @@ def residual(
     return _trees(stack, values, wrong, stack.weight, options, recipe.rounds, recipe.seed)
 
 
-def even_spread(names: tuple[str, ...], wrong: Array) -> Forest:
-    """A forest of one leaf: the middle error is expected of every run.
+def even_spread(names: tuple[str, ...], usual: float) -> Forest:
+    """A forest of one leaf: the same error is expected of every run.
 
     Trees of the expected error were tried: their intervals held as many runs and were wider.
     """
     return Forest(
         names, np.array([-1], np.int16), np.zeros(1, np.float32), np.zeros(1, np.int32),
-        np.zeros(1, np.int32), float(np.log(np.median(np.abs(wrong)))),
+        np.zeros(1, np.int32), float(np.log(usual)),
     )  # fmt: skip
 
 
@@ -196,37 +186,15 @@ def _trees(
     return of_all(Forest.from_xgboost(library.train(every, matrix, rounds)), stack.names)
 
 
-@dataclass(frozen=True, eq=False)
-class HeldOut:
-    """Runs by forests that have not seen them.
-
-    Args:
-        wrong: ``log(measured / predicted)``.
-        values: features of the runs as they were predicted.
-    """
-
-    wrong: Array
-    values: NDArray[np.float32]
-
-
-def graphs_left_out(stack: RunStack, recipe: RuntimeRecipe, say: Callable[[str], None]) -> HeldOut:
-    """Every graph once, in as many folds as the recipe says."""
-    dealt = fold_of(map(str, stack.graph.tolist()), recipe.folds, recipe.seed)
-    fold = np.array([dealt[str(g)] for g in stack.graph.tolist()])
-    wrong, values = np.zeros(len(stack)), stack.values.copy()
+def graphs_left_out(stack: RunStack, recipe: RuntimeRecipe, say: Callable[[str], None]) -> Array:
+    """``log(measured / predicted)`` of every run, by forests that have not seen its graph."""
+    fold = stack.dealt(recipe.folds, recipe.seed)
+    wrong = np.zeros(len(stack))
     for one in range(recipe.folds):
         out = fold == one
-        part = stack.take(out)
-        time_s, values[out] = fitted(stack.take(~out), recipe).times(part)
-        wrong[out] = np.log(part.launches.time_s / time_s)
+        wrong[out] = fitted(stack.take(~out), recipe).wrong(stack.take(out))
         say(f"graphs left out, {one + 1} of {recipe.folds}: {_percent(wrong[out])}")
-    return HeldOut(wrong, values)
-
-
-def widths(spread: Forest, values: NDArray[np.float32]) -> Array:
-    """Expected error of runs."""
-    found: Array = np.exp(np.clip(spread(values), np.log(LEAST_SPREAD), MOST_SPREAD))
-    return found
+    return wrong
 
 
 def train_runs(
@@ -258,16 +226,16 @@ def train_runs(
         ready(name, schema_of(CLASS, (), stack.names))
     names = runtimes(runs)
     category = np.array([names.index(run.row.deployment.runtime) for run in runs])
-    held = graphs_left_out(stack, recipe, say)
-    spread = even_spread(stack.names, held.wrong)
-    score = held.wrong / widths(spread, held.values)
+    wrong = graphs_left_out(stack, recipe, say)
+    usual = float(np.median(np.abs(wrong)))
+    score = wrong / usual
     unseen: Mapping[str, Unseen] = {}
     is_better = np.ones(len(names), np.bool_)
     if leave_machines_out:
-        groups = machines_left_out(stack, runs, category, spread, recipe, say)
+        groups = machines_left_out(stack, runs, category, usual, recipe, say)
         unseen = learned(groups, names) if len(groups) > 1 else {}
-        is_better = better_than_kernels(stack, runs, category, held, groups)
-    found = fitted(stack, recipe)
+        is_better = better_than_kernels(stack, runs, category, wrong, groups)
+    found, spread = fitted(stack, recipe), even_spread(stack.names, usual)
     bands = {
         one: Bands(of_category(score[category == i], score), unseen.get(one, unseen.get("")))
         for i, one in enumerate(names)
@@ -293,24 +261,22 @@ def machines_left_out(
     stack: RunStack,
     runs: Sequence[MeasuredRun],
     category: NDArray[np.int64],
-    spread: Forest,
+    usual: float,
     recipe: RuntimeRecipe,
     say: Callable[[str], None],
 ) -> list[list[LeftOut]]:
-    """What chips that are left out one at a time are off by."""
+    """What chips that are left out one at a time are off by; ``usual`` is the error expected."""
     chip = np.array(chips(runs))
     groups = []
     for one in sorted(set(chip)):
         out = chip == one
         if not is_left_out(out):
             continue
-        part = stack.take(out)
-        time_s, values = fitted(stack.take(~out), recipe).times(part)
-        wrong = np.log(part.launches.time_s / time_s)
-        here = coordinates(Sheet(load_machine(str(one))), SPREAD_OF)
-        others = (coordinates(Sheet(load_machine(str(n))), SPREAD_OF) for n in set(chip) - {one})
+        wrong = fitted(stack.take(~out), recipe).wrong(stack.take(out))
+        here = place(str(one), SPREAD_OF)
+        others = (place(str(n), SPREAD_OF) for n in set(chip) - {one})
         apart = max(nearest(here, others), AT_ONCE)
-        groups.append([LeftOut(apart, wrong, widths(spread, values), category[out])])
+        groups.append([LeftOut(apart, wrong, np.full(len(wrong), usual), category[out])])
         say(f"without {one}: {_percent(wrong)}")
     return groups
 
@@ -319,7 +285,7 @@ def better_than_kernels(
     stack: RunStack,
     runs: Sequence[MeasuredRun],
     category: NDArray[np.int64],
-    held: HeldOut,
+    wrong: Array,
     groups: Sequence[Sequence[LeftOut]],
 ) -> NDArray[np.bool_]:
     """Under which runtimes held-out runs were told better than by their kernels' sums.
@@ -333,7 +299,7 @@ def better_than_kernels(
     found = []
     for runtime in range(int(category.max()) + 1):
         mine = category == runtime
-        errors = [(np.abs(held.wrong[mine]).mean(), kernels[mine].mean())]
+        errors = [(np.abs(wrong[mine]).mean(), kernels[mine].mean())]
         apart = [
             (np.abs(part.of(runtime).residual).mean(), kernels[rows & mine].mean())
             for (part,), rows in zip(groups, left_out, strict=True)
@@ -371,7 +337,7 @@ def card(
         targets=targets,
         kin=tuple(sorted(known)),
         places={
-            SPREAD_OF: tuple(coordinates(Sheet(load_machine(t)), SPREAD_OF) for t in targets)
+            SPREAD_OF: tuple(place(t, SPREAD_OF) for t in targets)
         },
         bases={
             "factor": found.factor.base, "spread": spread.base, "residual": found.residual.base,
@@ -380,7 +346,7 @@ def card(
         split="graphs in five parts, each left out once; chips left out in turn",
         data=data,
         metrics={},
-        versions={"perfc": __version__, "numpy": np.__version__, "xgboost": xgboost().__version__},
+        versions=versions(),
         rows=len(runs),
         notes=NOTES,
     )  # fmt: skip

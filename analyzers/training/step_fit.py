@@ -7,21 +7,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perfc.machine import load_machine
-from perfc.version import __version__
-
 from ..artefacts.artefact import FORMAT, Artefact, Ready, schema_of
 from ..artefacts.card import Card
 from ..artefacts.forest import Forest
-from ..features.distance import coordinates, nearest
+from ..features.distance import nearest, place
 from ..features.rows import DataError, Protocol
-from ..features.sheet import Sheet
 from ..intervals.conformal import AT_ONCE, LEAST_SPREAD, Band, Bands, Calibration, Unseen, band
 from ..intervals.unseen import LeftOut, learned
 from ..steps.predict import CLASS, MOST_SPREAD
 from ..tables.architectures import family, fold_of
 from ..tables.timm import StepRow
-from .libraries import xgboost
+from .libraries import versions
 from .sums import SumModel, SumRecipe, SumStack, learn, spread_of, stacked
 
 if TYPE_CHECKING:
@@ -170,9 +166,9 @@ def _spread(
 def _apart(rows: Sequence[StepRow], target: str) -> float:
     """Distance of a machine to its nearest kin among the others."""
     dtype = rows[0].setting.precision.dtype
-    here = coordinates(Sheet(load_machine(target)), dtype)
+    here = place(target, dtype)
     others = {r.target for r in rows} - {target}
-    return nearest(here, (coordinates(Sheet(load_machine(n)), dtype) for n in others))
+    return nearest(here, (place(n, dtype) for n in others))
 
 
 def _card(
@@ -198,13 +194,13 @@ def _card(
         dtypes=dtypes,
         targets=targets,
         kin=tuple((target, precision, name) for target, precision, name in stack.known),
-        places={d: tuple(coordinates(Sheet(load_machine(t)), d) for t in targets) for d in dtypes},
+        places={d: tuple(place(t, d) for t in targets) for d in dtypes},
         bases={"factor": factor.base, "spread": spread.base},
         calibration=calibration,
         split="architectures, 70 : 15 : 15 at random; families in seven parts, each tested once",
         data=data,
         metrics={},
-        versions={"perfc": __version__, "numpy": np.__version__, "xgboost": xgboost().__version__},
+        versions=versions(),
         rows=len(rows),
         notes=NOTES,
     )

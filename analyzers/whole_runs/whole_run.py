@@ -125,7 +125,12 @@ def with_whole(
 
 
 def under_runtime(
-    table: PredictionTable, source: Module, execution: Execution, deployment: Deployment
+    table: PredictionTable,
+    source: Module,
+    execution: Execution,
+    deployment: Deployment,
+    *,
+    is_asked: bool = False,
 ) -> WholeRun | None:
     """What whole runs under the same runtime taught; None where none were measured.
 
@@ -135,8 +140,9 @@ def under_runtime(
     """
     batch = leading_extent(source, execution.bounds.env)
     run = runtime_runs.estimate(
-        execution, table, deployment, stored_element(source), batch, folder=execution.folder
-    )
+        execution, table, deployment, stored_element(source), batch,
+        in_any_case=is_asked, folder=execution.folder,
+    )  # fmt: skip
     if run is None:
         return None
     name = execution.machine.name
@@ -226,7 +232,7 @@ def asked(
     from . import shipped
 
     if predictor == runtime_runs.NAME:
-        found = under_runtime(table, source, execution, deployment)
+        found = under_runtime(table, source, execution, deployment, is_asked=True)
         if found is None:
             raise ModelError(
                 f"{predictor}: no whole runs under {deployment.runtime} were measured",

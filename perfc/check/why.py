@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from perfc.diff.figures import Metric
+from perfc.diff.figures import ESTIMATES
 from perfc.errors import PerfcError
 from perfc.ir.names import symbol_key
 
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from .baseline import Entry
     from .config import Rule
     from .run import Check
-
-ESTIMATES = (Metric.TIME, Metric.ENERGY)
-"""What a predictor of whole runs tells of each model alone."""
 
 
 def since(root: Path, result: Result, revision: str) -> Difference | None:

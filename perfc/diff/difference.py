@@ -14,15 +14,12 @@ from perfc.ir.types import TensorType
 from .align import Alignment, align
 from .blame import Blame, by_edit, by_kernel
 from .changes import Change, Edit, changes, edits
-from .figures import Figure, Metric, figures
+from .figures import ESTIMATES, Figure, Metric, figures
 from .kernels import KernelPair, kernel_pairs, spread
 from .labels import Labels, Side
 
 if TYPE_CHECKING:
     from perfc.api import Report
-
-
-ESTIMATES = (Metric.TIME, Metric.ENERGY)
 
 
 @dataclass(frozen=True)

@@ -45,6 +45,10 @@ class Metric(Enum):
 BY_KEY: Mapping[str, Metric] = {m.key: m for m in Metric}
 
 
+ESTIMATES = (Metric.TIME, Metric.ENERGY)
+"""What predictors say, and what their intervals of a difference are of."""
+
+
 @record
 class Figure:
     """One number of a model.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from perfc.ir.graph import Node, Value, Weight
 from perfc.ir.op import Kind
@@ -49,37 +49,60 @@ class Fp32Island(Rule):
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Islands among the nodes that execute."""
-        seen: set[Node] = set()
-        for node in subject.graph:
-            if node in seen or not converts(node, HALF, WIDE):
-                continue
-            island = explored(subject, node, WIDE, HALF)
-            if island is None:
-                continue
-            ups, inside, downs = island
-            seen.update(ups)
-            if not inside or any(_needs_width(n) for n in inside):
+        for ups, inside, downs in islands(subject, HALF, WIDE):
+            if any(_needs_width(n) for n in inside):
                 continue
             first = ups[0].inputs[0]
             half = None if first is None else dtype_of(first)
             ends = [n for n in downs if dtype_of(n.results[0]) is half]
-            edits: list[Edit] = [
-                ReadInstead(n.results[0], v)
-                for n in (*ups, *ends)
-                if (v := n.inputs[0]) is not None
-            ]
             narrow = stored_as(inside, half, WIDE) if half is not None else {}
-            edits += [Rewire(n, tuple(v and narrow.get(v, v) for v in n.inputs)) for n in inside]
             alike = (self.code, subject.shape_key((*ups, *inside)))
+            edits = without_casts((*ups, *ends), inside, narrow)
             gain = subject.rewriting(edits, alike, tuple(narrow.values()))
-            names = ", ".join(dict.fromkeys(n.loc.op_type or n.op.mnemonic for n in inside))
-            message = f"{len(inside)} f32 node{'s' if len(inside) > 1 else ''} ({names})"
             yield self.finding(
-                f"{message} between {half} neighbours",
+                f"{described(inside, 'f32')} between {half} neighbours",
                 f"compute in {half}; check the model's quality",
                 nodes=(*inside, *ups, *downs),
                 gain=gain,
             )
+
+
+def islands(
+    subject: Subject, others: frozenset[DType], own: frozenset[DType]
+) -> Iterator[tuple[list[Node], list[Node], list[Node]]]:
+    """Casts into each island, its nodes, and casts out of it; as `explored` has them.
+
+    Args:
+        subject: the module.
+        others: types of its neighbours.
+        own: types that the island computes in.
+    """
+    seen: set[Node] = set()
+    for node in subject.graph:
+        if node in seen or not converts(node, others, own):
+            continue
+        island = explored(subject, node, own, others)
+        if island is None:
+            continue
+        seen.update(island[0])
+        if island[1]:
+            yield island
+
+
+def without_casts(
+    casts: Iterable[Node], inside: Iterable[Node], stored: Mapping[Value, Value]
+) -> list[Edit]:
+    """Casts left out, and the nodes of an island with other stored tensors."""
+    edits: list[Edit] = [
+        ReadInstead(n.results[0], v) for n in casts if (v := n.inputs[0]) is not None
+    ]
+    return edits + [Rewire(n, tuple(v and stored.get(v, v) for v in n.inputs)) for n in inside]
+
+
+def described(inside: Sequence[Node], dtype: str) -> str:
+    """How many nodes an island has, and of which operators."""
+    names = ", ".join(dict.fromkeys(n.loc.op_type or n.op.mnemonic for n in inside))
+    return f"{len(inside)} {dtype} node{'s' if len(inside) > 1 else ''} ({names})"
 
 
 def stored_as(nodes: list[Node], to: DType, before: frozenset[DType]) -> dict[Value, Value]:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from perfc.ir.graph import Node
 from perfc.ir.types import DType
-from perfc.lint.edit import Edit, ReadInstead, Rewire
 from perfc.lint.finding import Finding
 from perfc.lint.rule import Rule
 from perfc.lint.subject import Subject
 
 from .cast_chain import dtype_of
-from .fp32_island import HALF, WIDE, converts, explored, stored_as
+from .fp32_island import HALF, WIDE, described, islands, stored_as, without_casts
 
 
 class HalfIsland(Rule):
@@ -44,33 +42,16 @@ class HalfIsland(Rule):
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Islands among the nodes that execute."""
-        seen: set[Node] = set()
-        for node in subject.graph:
-            if node in seen or not converts(node, WIDE, HALF):
-                continue
-            island = explored(subject, node, HALF, WIDE)
-            if island is None:
-                continue
-            ups, inside, downs = island
-            seen.update(ups)
-            if not inside:
-                continue
-            edits: list[Edit] = [
-                ReadInstead(n.results[0], v)
-                for n in (*ups, *downs)
-                if (v := n.inputs[0]) is not None
-            ]
+        for ups, inside, downs in islands(subject, WIDE, HALF):
             wide = stored_as(inside, DType.F32, HALF)
-            edits += [Rewire(n, tuple(v and wide.get(v, v) for v in n.inputs)) for n in inside]
             alike = (self.code, subject.shape_key((*ups, *inside)))
+            edits = without_casts((*ups, *downs), inside, wide)
             gain = subject.rewriting(edits, alike, tuple(wide.values()))
             if gain is None or gain.time_s <= 0:
                 continue
             half = dtype_of(ups[0].results[0])
-            names = ", ".join(dict.fromkeys(n.loc.op_type or n.op.mnemonic for n in inside))
-            what = f"{len(inside)} {half} node{'s' if len(inside) > 1 else ''} ({names})"
             yield self.finding(
-                f"{what} between f32 neighbours",
+                f"{described(inside, str(half))} between f32 neighbours",
                 "compute in f32, or the neighbours in 16 bits too",
                 nodes=(*inside, *ups, *downs),
                 gain=gain,

@@ -13,7 +13,7 @@ from perfc.machine import load_machine
 
 from ...artefacts.artefact import Artefact, Ready
 from ...runs.runtime_runs import NAME, RuntimeRun, estimated
-from ...tables import existing
+from ...tables import digests
 from ...tables.architectures import fold_of
 from ...tables.whole_models import ODD_GRAPHS, TABLE
 from ..evaluate import Figure
@@ -101,7 +101,9 @@ class RuntimeExperiment(Experiment):
     def train(self, folder: Path, say: Say, ready: Ready | None = None) -> Artefact:
         """Train on every row."""
         runs = every_run(folder, say)
-        return train_runs(self.name, runs, self.recipe, say, data=digests(folder), ready=ready)
+        return train_runs(
+            self.name, runs, self.recipe, say, data=digests(folder, (TABLE,)), ready=ready
+        )
 
     def evaluate(self, folder: Path, say: Say) -> Iterator[Figure]:
         """Graphs, then chips."""
@@ -136,13 +138,6 @@ class RuntimeExperiment(Experiment):
         train = [run for run, name in zip(runs, chips(runs), strict=True) if name != chip]
         test = [run for run, name in zip(runs, chips(runs), strict=True) if name == chip]
         return estimates(train_runs(self.name, train, self.recipe, say), test)
-
-
-def digests(folder: Path) -> dict[str, str]:
-    """SHA-256 of the table."""
-    import hashlib
-
-    return {TABLE: hashlib.sha256(existing(folder / TABLE).read_bytes()).hexdigest()}
 
 
 def estimates(found: Artefact, runs: Sequence[MeasuredRun]) -> list[Pair]:

@@ -15,7 +15,7 @@ from ...artefacts.artefact import Artefact, Ready
 from ...features.rows import DataError
 from ...steps.predict import StepEstimate, estimate, weights_name
 from ...steps.setting import Mode
-from ...tables import existing
+from ...tables import digests
 from ...tables.architectures import (
     FAMILY_PARTS,
     SEEDS,
@@ -84,7 +84,9 @@ class StepExperiment(Experiment):
         """Train on every row."""
         rows = self.rows(folder, say)
         say(f"{self.name}: {len(rows):,} steps")
-        return train_steps(self.name, rows, self.by_family, data=digests(folder), ready=ready)
+        return train_steps(
+            self.name, rows, self.by_family, data=digests(folder, (TABLE,)), ready=ready
+        )
 
     def evaluate(self, folder: Path, say: Say) -> Iterator[Figure]:
         """Architectures, then families, then every machine left out."""
@@ -122,13 +124,6 @@ class StepExperiment(Experiment):
         found = train_steps(self.name, train, self.recipe)
         name = f"unseen machine {target}"
         yield figure_of(estimated(found, test), name, f"{self.mode.value}, {target}", None, "")
-
-
-def digests(folder: Path) -> dict[str, str]:
-    """SHA-256 of the table."""
-    import hashlib
-
-    return {TABLE: hashlib.sha256(existing(folder / TABLE).read_bytes()).hexdigest()}
 
 
 def estimated(found: Artefact, rows: Sequence[StepRow]) -> list[Pair]:
