@@ -10,6 +10,9 @@ import click
 
 from perfc.errors import ParseError, ShapeError
 
+from . import _names
+from ._names import Names
+
 if TYPE_CHECKING:
     from perfc.ir import Module
 
@@ -23,6 +26,13 @@ dim_option = click.option(
     metavar="NAME=N",
     help="Value of a symbolic extent, e.g. batch=8; several with commas or repeated; "
     "`sweep` takes ranges.",
+)
+print_after_option = click.option(
+    "--print-ir-after",
+    type=Names(_names.passes),
+    metavar="NAMES",
+    default="",
+    help="Print the IR after these.",
 )
 tables_option = click.option(
     "--data",

@@ -18,7 +18,7 @@ from . import _names
 from ._deployment import DeploymentOptions, deployment_options
 from ._examples import examples
 from ._names import Names
-from ._options import names_in
+from ._options import names_in, print_after_option
 from ._output import deliver, emit, format_options
 from ._progress import Progress
 from ._report import UNSET, color_option, parse_top, parse_views, show
@@ -69,13 +69,7 @@ DOCUMENT = ("report", "perfc.report.views:Views")
 @click.option("--no-predict", is_flag=True, help="Floors alone, no prediction.")
 @click.option("--strict", is_flag=True, help="Exit with 3 where totals are only lower bounds.")
 @click.option("--time-passes", is_flag=True, help="Print the time of every pass.")
-@click.option(
-    "--print-ir-after",
-    type=Names(_names.passes),
-    metavar="NAMES",
-    default="",
-    help="Print the IR after these.",
-)
+@print_after_option
 def command(
     options: DeploymentOptions,
     model: str,

@@ -20,6 +20,7 @@ from ._options import (
     facts_option,
     names_in,
     parse_dims,
+    print_after_option,
     sized_model,
 )
 from ._output import emit, output_option
@@ -45,13 +46,7 @@ if TYPE_CHECKING:
 )
 @dim_option
 @facts_option
-@click.option(
-    "--print-ir-after",
-    type=Names(_names.passes),
-    metavar="NAMES",
-    default="",
-    help="Print the IR after these.",
-)
+@print_after_option
 @click.option("--print-ir-after-all", is_flag=True, help="Print the IR after every pass.")
 @click.option("--time-passes", is_flag=True, help="Print the time of every pass.")
 @click.option(
