@@ -146,10 +146,9 @@ def decided(finding: Finding, difference: Difference) -> Finding:
         return replace(finding, change=found)
     from perfc.diff.views import signed
 
-    baseline = finding.baseline
     surely = difference.surely[finding.metric]
-    is_above = baseline + surely > finding.limit
+    is_above = finding.baseline + surely > finding.limit
     outcome, reason = (Outcome.FAIL, "") if is_above else (Outcome.WARN, UNDECIDED)
-    if is_above and baseline + found[0] <= finding.limit:
+    if is_above and finding.baseline + found[0] <= finding.limit:
         reason = f"nine in ten such changes are above {signed(surely, finding.metric.unit)}"
     return replace(finding, outcome=outcome, reason=reason, change=found)
