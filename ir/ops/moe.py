@@ -10,6 +10,7 @@ from ..definition import Natural, Positive
 from ..dim import Dim, dim_min, same
 from ..graph import Inputs
 from ..op import Kind, Op, Types, each_once, has, tensor
+from ..problem import Experts
 from ..record import frozen
 from .epilogue import activation_cost
 from .window import product
@@ -78,12 +79,25 @@ class MoE(Op):
         e, f, m = found
         name = "silu" if self.activation_type == "swiglu" else self.activation_type
         alu, sfu = activation_cost(name)
-        gated = int(has(ins, self.fc_at[2]) or same(f, m) is False)
+        gated = int(self.is_gated(ins))
         other = m if has(ins, self.fc_at[2]) else 0
         return {
             **{"n": product(x[:-1]), "k": self.k, "i": x[-1], "f": f, "m": m, "o": other, "e": e},
             **{"x": alu + gated, "y": sfu},
         }
+
+    def is_gated(self, ins: Inputs) -> bool:
+        """Whether a third product gates what the activation gives."""
+        widths = self.widths(ins)
+        return has(ins, self.fc_at[2]) or (widths is not None and same(*widths[1:]) is False)
+
+    def problem(self, ins: Inputs, outs: Types) -> Experts | None:
+        x, widths = tensor(ins, 0).shape, self.widths(ins)
+        if not x or widths is None:
+            return None
+        experts, _, inner = widths
+        matrices = 3 if self.is_gated(ins) else 2
+        return Experts(product(x[:-1]), x[-1], inner, self.k, experts, matrices=matrices)
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         shared = tuple(v if i in self.whole else None for i, v in enumerate(ins))
@@ -140,3 +154,9 @@ class QMoE(MoE):
             return None
         fused = 2 if self.activation_type == "swiglu" and not has(ins, self.fc_at[2]) else 1
         return fc1[0], fc1[1], fc1[1] // fused
+
+    def problem(self, ins: Inputs, outs: Types) -> Experts | None:
+        plain = super().problem(ins, outs)
+        if plain is None:
+            return None
+        return plain._replace(weight_bits=self.expert_weight_bits, scale_block=self.block_size)
