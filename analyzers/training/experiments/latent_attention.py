@@ -58,7 +58,7 @@ EXPERIMENT = OperatorExperiment(
         objective="reg:absoluteerror",
         max_rows=60_000,
         cells=3_000,
-        apart={"max_rows": 20_000, "trees": 60, "learning_rate": 0.2, "leaves": 80},
+        apart={"max_rows": 30_000, "trees": 80, "learning_rate": 0.2, "leaves": 80},
     ),
     calibrating=Calibrating(turns=2),
     shapes=SHAPES,
