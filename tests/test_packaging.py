@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,6 +22,31 @@ def test_every_folder_of_code_is_a_package() -> None:
     for folder in FOLDERS.values():
         for path in sources(folder):
             assert (path.parent / "__init__.py").is_file(), path
+
+
+def test_wheel_has_every_file_of_its_folders(tmp_path: Path) -> None:
+    """A table that is read, and lies in no wheel, is missed only where perfc is installed."""
+    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "-o", str(tmp_path)]
+    subprocess.run([*command, str(ROOT)], check=True, capture_output=True, timeout=300)
+    (wheel,) = tmp_path.glob("*.whl")
+    shipped = {n for n in zipfile.ZipFile(wheel).namelist() if not n.startswith("perfc-")}
+    listed = {
+        f"{name.replace('.', '/')}/{path.relative_to(ROOT / folder).as_posix()}"
+        for name, folder in FOLDERS.items()
+        for path in files(ROOT / folder)
+    }
+    assert shipped == listed
+
+
+def files(folder: Path) -> Iterator[Path]:
+    """Those of a folder, without what runs leave there, and without links to others."""
+    for path in folder.iterdir():
+        if path.is_symlink() or path.name == "__pycache__" or path.name.startswith("."):
+            continue
+        if path.is_dir():
+            yield from files(path)
+        else:
+            yield path
 
 
 def test_every_outside_folder_has_its_link() -> None:
