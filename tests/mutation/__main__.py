@@ -25,7 +25,7 @@ from enum import Enum
 from pathlib import Path
 
 from .mutants import FOLDERS, Mutant, draw
-from .tests_of import MAP, stages, write_map
+from .tests_of import MAP, SECONDS, stages, write_map
 
 ROOT = Path(__file__).resolve().parents[2]
 FAILED = re.compile(r"^(?:FAILED|ERROR) (\S.*?)(?: - |$)", re.MULTILINE)
@@ -138,8 +138,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     fates: list[tuple[Mutant, Fate]] = []
     with tempfile.TemporaryDirectory(prefix="mutants-") as place:
         tree, clean = (copy_tree(Path(place) / name) for name in ("tree", "clean"))
-        if (ROOT / MAP).is_file():
-            shutil.copy2(ROOT / MAP, clean / MAP)
+        for name in (MAP, SECONDS):
+            if (ROOT / name).is_file():
+                shutil.copy2(ROOT / name, clean / name)
         for mutant in drawn:
             fate, how = fate_of(mutant, tree, clean, args.limit_s)
             fates.append((mutant, fate))

@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import ast
+import json
 import os
 import re
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
 MAP = ".coverage.mutants"
+SECONDS = ".coverage.mutants.json"
+"""How long each test takes, beside the map."""
+TAKEN = "PERFC_TEST_SECONDS"
+"""Variable that names that file to the plug-in."""
+QUICK_S = 15.0
+"""Tests that together take no longer run first, the quickest before others."""
 GOLDEN = Path("tests/golden")
+MOST_NAMED = 60
+"""Tests that are quick and named one by one: pytest takes long to look up each."""
 MOST_OF_A_FILE = 12
 """Tests of one file that are named one by one."""
 LEFT_OUT = ("tests/test_style.py", "tests/test_contributing.py", "tests/test_packaging.py")
@@ -22,10 +32,12 @@ LEFT_OUT = ("tests/test_style.py", "tests/test_contributing.py", "tests/test_pac
 def write_map(root: Path) -> int:
     """Run the suite once under coverage, and keep which test runs which line; many minutes."""
     ignored = [f"--ignore={name}" for name in LEFT_OUT]
-    arguments = ["-q", "--cov", "--cov-context=test", "--cov-report=", *ignored]
+    plugin = ["-p", "tests.mutation.seconds"]
+    arguments = ["-q", "--cov", "--cov-context=test", "--cov-report=", *plugin, *ignored]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *arguments],
-        cwd=root, env={**os.environ, "COVERAGE_FILE": str(root / MAP)}, check=False,
+        cwd=root, check=False,
+        env={**os.environ, "COVERAGE_FILE": str(root / MAP), TAKEN: str(root / SECONDS)},
     )  # fmt: skip
     return done.returncode
 
@@ -99,28 +111,18 @@ def module_of(path: Path) -> str:
 def stages(root: Path, path: Path, line: int) -> list[list[str]]:
     """Arguments of pytest, in the order in which they are run until one fails.
 
-    With a map the tests that run the line: those named after the file, golden files, others.
+    With a map these are the tests that run the line, quick ones first, and what was written since.
     Without: tests that are named after the file or import it, with the golden files; then the tests
     of its folder, of operators also those against runtimes and loops. Without a map a fault may
     survive that some other test would find.
     """
     known = mapped(root, path, line)
-    module, folder = module_of(path), path.parts[0]
-    parent, _, stem = module.rpartition(".")
     if known:
-        # one golden file looks at as much as hundreds of tests
-        golden = [name for name in known if name.startswith(str(GOLDEN))]
-        others = [name for name in known if name not in golden]
-        named = [n for n in others if stem.strip("_") in Path(n.partition("::")[0]).stem]
-        rest = by_file([name for name in others if name not in named])
-        return [stage for stage in (by_file(named), golden, rest) if stage]
-    imports = re.compile(
-        rf"\b{re.escape(module)}\b|from {re.escape(parent)} import[^\n]*\b{re.escape(stem)}\b"
-    )
-    near: list[str] = []
-    for test, text in test_files(root).items():
-        if stem.strip("_") in test.stem.removeprefix("test_") or imports.search(text):
-            near.append(str(test))
+        first, rest = by_cost(known, seconds(root))
+        found = [newer(root, path), first, by_file([n for n in rest if golden_of(n) is None])]
+        found.insert(2, [n for n in rest if golden_of(n) is not None])
+        return [stage for stage in found if stage]
+    near, folder = near_to(root, path), path.parts[0]
     if folder in ("ir", "passes") or path.is_relative_to("perfc/lint") or "rules" in path.parts:
         near.append(str(GOLDEN))
     package = path.parts[1] if folder == "perfc" and len(path.parts) > 2 else folder
@@ -130,4 +132,63 @@ def stages(root: Path, path: Path, line: int) -> list[list[str]]:
         far.append("tests/differential")
     if folder == "perfc":
         far += [str(t) for t in test_files(root) if len(t.parts) == 2 and str(t) not in near]
+        far += [str(GOLDEN)] if str(GOLDEN) not in near and (root / GOLDEN).is_dir() else []
     return [stage for stage in (near, far) if stage]
+
+
+def near_to(root: Path, path: Path) -> list[str]:
+    """Files of tests that import a file, then those that are only named after it."""
+    module = module_of(path)
+    parent, _, stem = module.rpartition(".")
+    imports = re.compile(
+        rf"\b{re.escape(module)}\b|from {re.escape(parent)} import[^\n]*\b{re.escape(stem)}\b"
+    )
+    files = test_files(root)
+    direct = [str(test) for test, text in files.items() if imports.search(text)]
+    named = [str(t) for t in files if stem.strip("_") in t.stem.removeprefix("test_")]
+    return list(dict.fromkeys((*direct, *named)))
+
+
+def newer(root: Path, path: Path) -> list[str]:
+    """Tests that the map cannot know, being written after it: near to ``path``, and golden."""
+    written = (root / MAP).stat().st_mtime
+    golden = (str(g.relative_to(root)) for g in (root / GOLDEN).rglob("*.*"))
+    names = (*near_to(root, path), *(g for g in golden if golden_of(g) is not None))
+    return [n for n in names if (root / n).stat().st_mtime > written]
+
+
+def golden_of(name: str) -> str | None:
+    """The golden file of a test's name, None of other tests."""
+    file = name.partition("::")[0]
+    suffixes = (".pir", ".txt", ".table", ".leaves")
+    return file if file.startswith(str(GOLDEN)) and file.endswith(suffixes) else None
+
+
+def seconds(root: Path) -> dict[str, float]:
+    """How long each test of the map takes; empty where nobody measured."""
+    path = root / SECONDS
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+
+
+def by_cost(tests: list[str], taken_s: Mapping[str, float]) -> tuple[list[str], list[str]]:
+    """Tests that are quick together, the quickest first, and the rest, by the time they take.
+
+    The quickest of each file come first: what one test of a file does not see its neighbours
+    often do not see either.
+    """
+    ordered = sorted(tests, key=lambda n: taken_s.get(n, 0.0))
+    rank: Counter[str] = Counter()
+    turns: list[tuple[int, str]] = []
+    for name in ordered:
+        file = name.partition("::")[0]
+        turns.append((rank[file], name))
+        rank[file] += 1
+    ordered = [name for _, name in sorted(turns, key=lambda turn: turn[0])]
+    spent_s, first = 0.0, []
+    for name in ordered:
+        cost_s = taken_s.get(name, 0.0)
+        if len(first) < MOST_NAMED and spent_s + cost_s <= QUICK_S:
+            first.append(name)
+            spent_s += cost_s
+    chosen = set(first)
+    return first, [name for name in ordered if name not in chosen]
