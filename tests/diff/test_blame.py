@@ -66,11 +66,11 @@ def test_a_kernel_that_differs_by_rounding_is_the_same() -> None:
 def test_the_first_metric_that_changed_noticeably_is_blamed() -> None:
     whole = Load(time_s=1.0, flop=100.0, nbytes=10.0)
     cases = [
-        (dict(time_s=1e-3), Metric.TIME),
-        (dict(time_s=9e-4, nbytes=0.01), Metric.TRAFFIC),
-        (dict(time_s=9e-4, nbytes=0.009, flop=0.1), Metric.FLOP),
-        (dict(time_s=9e-4, nbytes=0.005, flop=0.08), Metric.TIME),
-        (dict(time_s=1e-4, nbytes=0.005, flop=0.08), Metric.FLOP),
+        ({"time_s": 1e-3}, Metric.TIME),
+        ({"time_s": 9e-4, "nbytes": 0.01}, Metric.TRAFFIC),
+        ({"time_s": 9e-4, "nbytes": 0.009, "flop": 0.1}, Metric.FLOP),
+        ({"time_s": 9e-4, "nbytes": 0.005, "flop": 0.08}, Metric.TIME),
+        ({"time_s": 1e-4, "nbytes": 0.005, "flop": 0.08}, Metric.FLOP),
         ({}, Metric.TIME),
     ]
     for load, metric in cases:
