@@ -18,11 +18,12 @@ SECONDS = ".coverage.mutants.json"
 """How long each test takes, beside the map."""
 TAKEN = "PERFC_TEST_SECONDS"
 """Variable that names that file to the plug-in."""
-QUICK_S = 15.0
-"""Tests that together take no longer run first, the quickest before others."""
+EACH_S = 0.5
+"""By so much the second test of a file counts as slower than the first, and so on."""
+QUICK = 40
+"""Tests that run before the others, which are not close to the file."""
+GOLDEN_SUFFIXES = (".pir", ".txt", ".table", ".leaves")
 GOLDEN = Path("tests/golden")
-MOST_NAMED = 60
-"""Tests that are quick and named one by one: pytest takes long to look up each."""
 MOST_OF_A_FILE = 12
 """Tests of one file that are named one by one."""
 LEFT_OUT = ("tests/test_style.py", "tests/test_contributing.py", "tests/test_packaging.py")
@@ -60,12 +61,17 @@ def mapped(root: Path, path: Path, line: int) -> list[str]:
         if Path(name).parts[-len(path.parts) :] == path.parts:
             for number, contexts in data.contexts_by_lineno(name).items():
                 # a test's name, which may have bars of its own, and a bar before its phase
-                tests = {context.rpartition("|")[0] for context in contexts} - {""}
+                tests = {bare(context.rpartition("|")[0]) for context in contexts} - {""}
                 by_line.setdefault(number, set()).update(tests)
     found = by_line.get(line, set()) if is_called(root / path, line) else set()
     found = found or {test for tests in by_line.values() for test in tests}
     known = [name for name in found if (root / name.partition("::")[0]).is_file()]
     return sorted(known)
+
+
+def bare(name: str) -> str:
+    """A test without its parameters where they name a place of the repository that was mapped."""
+    return name.partition("[")[0] if "[/" in name else name
 
 
 def is_called(path: Path, line: int) -> bool:
@@ -116,13 +122,17 @@ def stages(root: Path, path: Path, line: int) -> list[list[str]]:
     of its folder, of operators also those against runtimes and loops. Without a map a fault may
     survive that some other test would find.
     """
-    known = mapped(root, path, line)
+    known, near = mapped(root, path, line), near_to(root, path)
+    folder = path.parts[0]
     if known:
-        first, rest = by_cost(known, seconds(root))
-        found = [newer(root, path), first, by_file([n for n in rest if golden_of(n) is None])]
-        found.insert(2, [n for n in rest if golden_of(n) is not None])
-        return [stage for stage in found if stage]
-    near, folder = near_to(root, path), path.parts[0]
+        taken_s = seconds(root)
+        golden = by_cost([n for n in known if n.startswith(str(GOLDEN))], taken_s)
+        others = by_cost([n for n in known if not n.startswith(str(GOLDEN))], taken_s)
+        close = [n for n in others if n.partition("::")[0] in near]
+        distant = [n for n in others if n.partition("::")[0] not in near]
+        first = [*newer(root, near), *close]
+        found = [first, golden, distant[:QUICK], distant[QUICK:]]
+        return [by_file(stage) for stage in found if stage]
     if folder in ("ir", "passes") or path.is_relative_to("perfc/lint") or "rules" in path.parts:
         near.append(str(GOLDEN))
     package = path.parts[1] if folder == "perfc" and len(path.parts) > 2 else folder
@@ -149,46 +159,32 @@ def near_to(root: Path, path: Path) -> list[str]:
     return list(dict.fromkeys((*direct, *named)))
 
 
-def newer(root: Path, path: Path) -> list[str]:
-    """Tests that the map cannot know, being written after it: near to ``path``, and golden."""
+def newer(root: Path, near: list[str]) -> list[str]:
+    """Tests that the map cannot know, being written after it: those near to a file, and golden."""
     written = (root / MAP).stat().st_mtime
     golden = (str(g.relative_to(root)) for g in (root / GOLDEN).rglob("*.*"))
-    names = (*near_to(root, path), *(g for g in golden if golden_of(g) is not None))
+    names = (*near, *(g for g in golden if g.endswith(GOLDEN_SUFFIXES)))
     return [n for n in names if (root / n).stat().st_mtime > written]
-
-
-def golden_of(name: str) -> str | None:
-    """The golden file of a test's name, None of other tests."""
-    file = name.partition("::")[0]
-    suffixes = (".pir", ".txt", ".table", ".leaves")
-    return file if file.startswith(str(GOLDEN)) and file.endswith(suffixes) else None
 
 
 def seconds(root: Path) -> dict[str, float]:
     """How long each test of the map takes; empty where nobody measured."""
     path = root / SECONDS
-    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    found: dict[str, float] = {}
+    if path.is_file():
+        found = json.loads(path.read_text(encoding="utf-8"))
+    return found
 
 
-def by_cost(tests: list[str], taken_s: Mapping[str, float]) -> tuple[list[str], list[str]]:
-    """Tests that are quick together, the quickest first, and the rest, by the time they take.
+def by_cost(tests: list[str], taken_s: Mapping[str, float]) -> list[str]:
+    """Tests with quick ones first, in turns the next of each file.
 
-    The quickest of each file come first: what one test of a file does not see its neighbours
-    often do not see either.
+    What one test of a file does not see its neighbours often do not see either.
     """
-    ordered = sorted(tests, key=lambda n: taken_s.get(n, 0.0))
     rank: Counter[str] = Counter()
-    turns: list[tuple[int, str]] = []
-    for name in ordered:
+    turns: list[tuple[float, str]] = []
+    for name in sorted(tests, key=lambda n: taken_s.get(n, 0.0)):
         file = name.partition("::")[0]
-        turns.append((rank[file], name))
+        turns.append((taken_s.get(name, 0.0) + EACH_S * rank[file], name))
         rank[file] += 1
-    ordered = [name for _, name in sorted(turns, key=lambda turn: turn[0])]
-    spent_s, first = 0.0, []
-    for name in ordered:
-        cost_s = taken_s.get(name, 0.0)
-        if len(first) < MOST_NAMED and spent_s + cost_s <= QUICK_S:
-            first.append(name)
-            spent_s += cost_s
-    chosen = set(first)
-    return first, [name for name in ordered if name not in chosen]
+    return [name for _, name in sorted(turns)]
