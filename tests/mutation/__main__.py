@@ -34,6 +34,7 @@ FAILED = re.compile(r"^(?:FAILED|ERROR) (\S.*?)(?: - |$)", re.MULTILINE)
 PASSED, FOUND = 0, (1, 2)
 """Exit codes of pytest: all passed; some failed, or a file could not be imported."""
 NOT_FOUND, NOTHING_COLLECTED = 4, 5
+NOT_COLLECTED = "not collected"
 OUT_OF_TIME = (-signal.SIGXCPU, -signal.SIGKILL)
 PATIENCE = 20
 """How many times as long as its processor time a run may take by the clock."""
@@ -63,14 +64,16 @@ def copy_tree(place: Path) -> Path:
     return place
 
 
-def run_tests(tree: Path, arguments: Sequence[str], limit_s: float) -> tuple[int | None, str]:
+def run_tests(
+    tree: Path, arguments: Sequence[str], limit_s: float, *, is_all: bool = False
+) -> tuple[int | None, str]:
     """Exit code of pytest, None where its time ran out, and what it printed.
 
     The limit is of processor time, so that a machine that does other things too makes no fault
     late; what waits for nothing is stopped by the clock, after ``PATIENCE`` times as long.
     """
     env = {**os.environ, "PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"}
-    options = ["-x", "-q", "--tb=no", "-rfE", "-p", "no:cacheprovider"]
+    options = [*([] if is_all else ["-x"]), "-q", "--tb=no", "-rfE", "-p", "no:cacheprovider"]
     whole_s = math.ceil(limit_s)
     try:
         done = subprocess.run(
@@ -92,7 +95,7 @@ def spent_s() -> float:
 def fate_of(mutant: Mutant, tree: Path, clean: Path, limit_s: float) -> tuple[Fate, str]:
     """What becomes of a fault in ``tree``, and the test that found it.
 
-    ``clean`` is a copy without it: a test that fails there too says nothing.
+    ``clean`` is a copy without it, where ``confirmed`` lets that test run too.
     """
     path = tree / mutant.path
     text = path.read_text(encoding="utf-8")
@@ -109,14 +112,45 @@ def fate_of(mutant: Mutant, tree: Path, clean: Path, limit_s: float) -> tuple[Fa
             if code == NOT_FOUND:
                 # a test that is asked for by its name, in a file that cannot be imported
                 is_there = run_tests(clean, ["--collect-only", *stage], limit_s)[0] == PASSED
-                return (Fate.KILLED if is_there else Fate.LATE), f"not collected: {stage[0]}"
+                return (Fate.KILLED if is_there else Fate.LATE), f"{NOT_COLLECTED}: {stage[0]}"
             names = FAILED.findall(out)
-            if code in FOUND and names and run_tests(clean, names[:1], limit_s)[0] == PASSED:
+            if code in FOUND and names:
                 return Fate.KILLED, names[0]
             return Fate.LATE, f"pytest exits with {code}: {names[:1]}"
     finally:
         path.write_text(text, encoding="utf-8")
     return Fate.SURVIVED, ""
+
+
+def confirmed(
+    fates: Sequence[tuple[Mutant, Fate, str]], clean: Path, limit_s: float
+) -> list[tuple[Mutant, Fate, str]]:
+    """The same, where what fails in ``clean`` too has found nothing."""
+    found = sorted({how for _, fate, how in fates if fate is Fate.KILLED})
+    failed = failing(found, clean, limit_s)
+    return [
+        (m, Fate.LATE, f"fails without it too: {how}") if how in failed else (m, fate, how)
+        for m, fate, how in fates
+    ]
+
+
+def failing(names: Sequence[str], tree: Path, limit_s: float) -> set[str]:
+    """Those of some tests that fail, and those of some files that cannot be imported."""
+    tests = [n for n in names if "::" in n and not n.startswith(NOT_COLLECTED)]
+    files = [n for n in names if "::" not in n]
+    failed: set[str] = set()
+    for chosen, options in ((tests, []), (files, ["--collect-only"])):
+        if not chosen:
+            continue
+        code, out = run_tests(tree, [*options, *chosen], limit_s * len(chosen), is_all=True)
+        if code in FOUND:
+            failed |= {*FAILED.findall(out)}
+        elif code != PASSED and len(chosen) > 1:
+            # a name that cannot be asked for: each by itself
+            failed |= {n for n in chosen if failing([n], tree, limit_s)}
+        elif code != PASSED:
+            failed |= {*chosen}
+    return failed
 
 
 def summary(fates: Sequence[tuple[Mutant, Fate]]) -> str:
@@ -152,7 +186,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if args.list:
         print("\n".join(map(str, drawn)))
         return 0
-    fates: list[tuple[Mutant, Fate]] = []
+    fates: list[tuple[Mutant, Fate, str]] = []
     with tempfile.TemporaryDirectory(prefix="mutants-") as place:
         tree, clean = (copy_tree(Path(place) / name) for name in ("tree", "clean"))
         for name in (MAP, SECONDS):
@@ -160,9 +194,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 shutil.copy2(ROOT / name, clean / name)
         for mutant in drawn:
             fate, how = fate_of(mutant, tree, clean, args.limit_s)
-            fates.append((mutant, fate))
+            fates.append((mutant, fate, how))
             print(f"{fate.value:8s} {mutant}{f'  ({how})' if how else ''}", flush=True)
-    print(summary(fates))
+        fates = confirmed(fates, clean, args.limit_s)
+    print(summary([(mutant, fate) for mutant, fate, _ in fates]))
     return 0
 
 
