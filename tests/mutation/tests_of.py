@@ -43,14 +43,14 @@ def write_map(root: Path) -> int:
     return done.returncode
 
 
-def mapped(root: Path, path: Path, line: int) -> list[str]:
-    """Tests that run a line, as the map has them; empty where there is no map.
+def mapped(root: Path, path: Path, line: int) -> list[str] | None:
+    """Tests that run a line, as the map has them, None where there is no map of its file.
 
     Of a line that runs when its file is imported, as a constant's, those that run any of the file:
     which test imported it first says nothing.
     """
     if not (root / MAP).is_file():
-        return []
+        return None
     from coverage import CoverageData
 
     data = CoverageData(str(root / MAP))
@@ -63,10 +63,10 @@ def mapped(root: Path, path: Path, line: int) -> list[str]:
                 # a test's name, which may have bars of its own, and a bar before its phase
                 tests = {bare(context.rpartition("|")[0]) for context in contexts} - {""}
                 by_line.setdefault(number, set()).update(tests)
-    found = by_line.get(line, set()) if is_called(root / path, line) else set()
-    found = found or {test for tests in by_line.values() for test in tests}
+    lines = statement_of(root / path, line) or by_line
+    found = {test for number in lines for test in by_line.get(number, ())}
     known = [name for name in found if (root / name.partition("::")[0]).is_file()]
-    return sorted(known)
+    return sorted(known) if by_line else None
 
 
 def bare(name: str) -> str:
@@ -74,17 +74,21 @@ def bare(name: str) -> str:
     return name.partition("[")[0] if "[/" in name else name
 
 
-def is_called(path: Path, line: int) -> bool:
-    """Whether a line is inside of a function, so that it does not run on import."""
+def statement_of(path: Path, line: int) -> range | None:
+    """Lines of the statement around a line of a function; None of one that runs on import."""
     if not path.is_file():
-        return True
+        return range(line, line + 1)
     tree = ast.parse(path.read_text(encoding="utf-8"))
     bodies = (
-        (node.body[0].lineno, node.end_lineno or node.lineno)
+        statement
         for node in ast.walk(tree)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        for top in node.body
+        for statement in ast.walk(top)
+        if isinstance(statement, ast.stmt)
     )
-    return any(first <= line <= last for first, last in bodies)
+    starts = [s.lineno for s in bodies if s.lineno <= line <= (s.end_lineno or s.lineno)]
+    return range(max(starts), line + 1) if starts else None
 
 
 def by_file(tests: list[str]) -> list[str]:
@@ -124,13 +128,14 @@ def stages(root: Path, path: Path, line: int) -> list[list[str]]:
     """
     known, near = mapped(root, path, line), near_to(root, path)
     folder = path.parts[0]
-    if known:
+    if known is not None:
         taken_s = seconds(root)
         golden = by_cost([n for n in known if n.startswith(str(GOLDEN))], taken_s)
         others = by_cost([n for n in known if not n.startswith(str(GOLDEN))], taken_s)
         close = [n for n in others if n.partition("::")[0] in near]
         distant = [n for n in others if n.partition("::")[0] not in near]
-        first = [*newer(root, near), *close]
+        # what no test runs, a process that a test starts may run
+        first = [*newer(root, near), *close] if known else near
         found = [first, golden, distant[:QUICK], distant[QUICK:]]
         return [by_file(stage) for stage in found if stage]
     if folder in ("ir", "passes") or path.is_relative_to("perfc/lint") or "rules" in path.parts:
