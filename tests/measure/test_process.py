@@ -69,8 +69,10 @@ def test_what_the_worker_wrote_is_collected(tmp_path: Path) -> None:
     assert (found.optimised, found.folder) == (tmp_path / "optimised.onnx", tmp_path)
 
 
-@pytest.mark.parametrize(("text", "why", "said"), [("{}", "", "no result"), ("{", "killed", "killed"),
-                                                   (None, "", "no result")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "why", "said"),
+    [("{}", "", "no result"), ("{", "killed", "killed"), (None, "", "no result")],
+)
 def test_nothing_measured_is_an_error(
     text: str | None, why: str, said: str, tmp_path: Path
 ) -> None:
