@@ -256,3 +256,16 @@ def test_lines_that_are_no_rows_are_counted(tmp_path: Path) -> None:
     texts = [d.text for d in load(path).diagnostics]
     assert "2 lines are no rows of the table and were left out" in texts
     assert HEADER.count(",") == good.count('","')
+
+
+def test_four_processes_are_named_and_more_are_hinted_at(tmp_path: Path) -> None:
+    def report(count: int) -> str:
+        rows = [
+            row("gpu__time_duration.sum", "ns", "5").replace('"0","1","p"', f'"{i}","{i}","p{i}"')
+            for i in range(count)
+        ]
+        return " ".join(d.text for d in load(written(tmp_path / "a.csv", *rows)).diagnostics)
+
+    assert "processes added up" not in report(1)
+    assert "4 processes added up (0 p0, 1 p1, 2 p2, 3 p3); --process keeps one" in report(4)
+    assert "5 processes added up (0 p0, 1 p1, 2 p2, 3 p3 …); --process keeps one" in report(5)
