@@ -1,0 +1,115 @@
+"""Numbers that decide what is refused, put together, trusted or said: each as it was settled.
+
+They stand at the top of their modules, and `tests/golden/tables/thresholds.csv` lists them. Whoever
+changes one changes what every user is told: ``pytest tests/test_thresholds.py --update-goldens``
+writes the list anew, and its difference says so in the review.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from enum import Enum
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDERS = ("perfc", "ir", "passes", "analyzers")
+LISTED = ROOT / "tests" / "golden" / "tables" / "thresholds.csv"
+RUN_AS_PROGRAMS = ("perfc.__main__",)
+LONGEST = 400
+
+
+def modules() -> Iterator[tuple[ModuleType, ast.Module]]:
+    """Every module that can be imported without an extra, with its syntax tree."""
+    for folder in FOLDERS:
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            if any((ROOT / p).is_symlink() for p in path.relative_to(ROOT).parents):
+                continue
+            parts = path.relative_to(ROOT).with_suffix("").parts
+            parts = parts[:-1] if parts[-1] == "__init__" else parts
+            name = ".".join(parts if parts[0] == "perfc" else ("perfc", *parts))
+            if name in RUN_AS_PROGRAMS:
+                continue
+            try:
+                module = import_module(name)
+            except ImportError:
+                continue
+            yield module, ast.parse(path.read_text(encoding="utf-8"))
+
+
+def assigned(tree: ast.Module) -> Iterator[str]:
+    """Names in capitals that a module assigns at its top."""
+    for node in tree.body:
+        targets = node.targets if isinstance(node, ast.Assign) else []
+        targets = [node.target] if isinstance(node, ast.AnnAssign) else targets
+        for target in targets:
+            names = target.elts if isinstance(target, ast.Tuple) else [target]
+            yield from (n.id for n in names if isinstance(n, ast.Name) and n.id.isupper())
+
+
+def plain(value: object) -> str | None:
+    """A number, or a collection of numbers and texts, as text; None for anything else."""
+    match value:
+        case bool() | int() | float():
+            return repr(value)
+        case Enum():
+            return value.name
+        case str():
+            return value if value.isprintable() else None
+        case tuple() | list():
+            inner = [plain(v) for v in value]
+        case frozenset() | set():
+            inner = sorted(map(str, map(plain, value)))
+        case Mapping():
+            inner = [f"{plain(k)}: {plain(v)}" for k, v in value.items()]
+        case _:
+            return None
+    return None if None in inner else f"[{'; '.join(map(str, inner))}]"
+
+
+def counts(value: object) -> bool:
+    """Whether there is a number in a value."""
+    match value:
+        case bool() | int() | float():
+            return True
+        case tuple() | list() | frozenset() | set():
+            return any(map(counts, value))
+        case Mapping():
+            return any(map(counts, (*value.keys(), *value.values())))
+        case _:
+            return False
+
+
+def lines() -> Iterator[str]:
+    """Constants that hold a number, and classes of values that may be changed or go by identity."""
+    for module, tree in modules():
+        for name in assigned(tree):
+            value = getattr(module, name)
+            text = plain(value)
+            if text and text.isascii() and counts(value) and "/" not in text:
+                yield f"{module.__name__}.{name},{text[:LONGEST]}"
+        for name, found in vars(module).items():
+            if isinstance(found, type) and found.__module__ == module.__name__:
+                yield from (f"{module.__name__}.{name},{how}" for how in kept(found))
+
+
+def kept(found: type) -> Iterator[str]:
+    """What a dataclass is not: frozen, or compared by its fields. Records are told by their own."""
+    stated = vars(found).get("__dataclass_params__")
+    if stated is not None and stated.init:
+        yield from ["may be changed"] * (not stated.frozen) + ["goes by identity"] * (not stated.eq)
+
+
+@pytest.mark.skipif(find_spec("torch") is None, reason="some modules need torch")
+def test_every_threshold_is_as_it_was_settled(request: pytest.FixtureRequest) -> None:
+    now = sorted(set(lines()))
+    if request.config.getoption("--update-goldens"):
+        LISTED.write_text("".join(f"{line}\n" for line in now), encoding="utf-8")
+    settled = LISTED.read_text(encoding="utf-8").splitlines()
+    assert [x for x in now if x not in set(settled)] == [], "not in the list"
+    assert [x for x in settled if x not in set(now)] == [], "no longer there"
