@@ -450,8 +450,9 @@ class LanguageModel:
         family: ``model_type`` of the configuration.
         architecture: class that the configuration names.
         dtype: element type that the weights are published in.
-        stacks: one decoder; or an encoder, and then its decoder; or two encoders.
-        next_tokens: layers that predict tokens beyond the next, behind the last stack.
+        stacks: one decoder; an encoder, and then its decoder; or two encoders whose results are
+            compared.
+        max_positions: longest sequence, 0 where it is not stated.
         quantization: what the configuration says of the stored weights; "" where nothing.
         left_out: parts of the configuration that are not part of this description, in words.
     """

@@ -7,6 +7,9 @@ from dataclasses import replace
 
 from perfc.ir.graph import Module, SymbolDecl, Value
 from perfc.ir.ops.collective import SendReceive
+from perfc.ir.ops.elementwise import Mul
+from perfc.ir.ops.matmul import Gemm
+from perfc.ir.ops.normalization import LpNormalization
 from perfc.ir.types import DType
 
 from ..model import LanguageModel, Stack, TokenEmbedding
@@ -28,6 +31,8 @@ from .step import (
     Tokens,
     extent,
 )
+
+MUL = Mul()
 
 
 def lower(
@@ -125,7 +130,17 @@ def _encoders(b: Builder, model: LanguageModel, step: Step) -> Module:
         x, table = embedded(b, stack, run)
         x = layers(b, x, stack, run, list(enumerate(stack.layers)))
         outputs += _heads(b, x, stack, run, table)
+    if len(outputs) == 2:
+        outputs = [_similarity(b, *outputs)]
     return b.module(outputs, _declared(dict.fromkeys(names)))
+
+
+def _similarity(b: Builder, text: Value, image: Value) -> Value:
+    """Of every text with every image: products of vectors of length one, by a stored scale."""
+    norm = LpNormalization()
+    left, right = (b.node(norm, (v,), f"{v.name}.unit") for v in (text, image))
+    scores = b.node(Gemm(transB=1), (left, right), "similarity")
+    return b.node(MUL, (scores, b.weight("similarity.scale", ())), "similarity.scaled")
 
 
 def _pair(b: Builder, model: LanguageModel, decoder: Stack, step: Step) -> Module:
