@@ -29,7 +29,7 @@ FOLDER = Path(__file__).resolve().parent.parent / "perfc" / "frontend" / "config
 
 
 def config_of(stated: dict[str, Any]) -> Any:
-    """transformers' configuration, with attention and experts that torch counts."""
+    """Transformers' configuration, with attention and experts that torch counts."""
     from transformers import AutoConfig
 
     given = {k: v for k, v in stated.items() if k not in ("model_type", "quantization_config")}
@@ -75,9 +75,7 @@ def inputs_of(stated: dict[str, Any], tokens: int, target: int) -> dict[str, Any
     return found
 
 
-def counted(
-    model: Any, run: Callable[[], Any], rows: int = 1, tokens: int = 1
-) -> tuple[int, Any]:
+def counted(model: Any, run: Callable[[], Any], rows: int = 1, tokens: int = 1) -> tuple[int, Any]:
     """Multiply–accumulates of a run with the head on one token, and what it returns.
 
     Args:
@@ -238,7 +236,9 @@ def main() -> int:
             shown.append(f"{key} {other}{f' against {value}' if is_bad else ''} {said}")
         print(f"{name:28} {' · '.join(shown)}", flush=True)
     if options.golden is not None:
-        text = json.dumps(golden, indent=0, sort_keys=True).replace("\n", " ").replace("}, ", "},\n")
+        text = (
+            json.dumps(golden, indent=0, sort_keys=True).replace("\n", " ").replace("}, ", "},\n")
+        )
         options.golden.write_text(text + "\n")
     print(f"{len(golden)} configurations, {wrong} differences")
     return 1 if wrong else 0
