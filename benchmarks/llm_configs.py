@@ -3,10 +3,10 @@
 python benchmarks/llm_configs.py [NAME ...] [--golden tests/golden/llm_configs.json]
 
 For each shipped configuration: parameters, bytes of the cache of one sequence, and matrix
-multiply–accumulates of a prompt and of a step of decoding. transformers' are those that torch counts
-in the eager model, where every query meets every key: ours are counted the same way, masks left
-out of account, and the head on one token. Left out on both sides is what transformers writes out
-inside a layer with a state: the scan, the convolution before it, and Mamba's projection to time
+multiply–accumulates of a prompt and of a step of decoding. Those of transformers are what torch
+counts in the eager model, where every query meets every key: ours are counted the same way, masks
+left out of account, and the head on one token. Left out on both sides is what transformers writes
+out inside a layer with a state: the scan, the convolution before it, and Mamba's projection to time
 steps. Its caches of latent attention hold expanded keys, so that these are not compared. Needs the
 extra ``runs``.
 """
