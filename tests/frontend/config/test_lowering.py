@@ -228,7 +228,7 @@ def test_tensor_parallelism_divides_products_and_adds_sums(llama: LanguageModel)
 
 
 def test_heads_of_keys_are_copied_where_there_are_fewer_than_ranks(llama: LanguageModel) -> None:
-    node, problem = attentions(lower(llama, Step.DECODE, parallel=Parallel(tensor=16)))[0]
+    _, problem = attentions(lower(llama, Step.DECODE, parallel=Parallel(tensor=16)))[0]
     assert isinstance(problem, Attention)
     assert (problem.heads, problem.kv_heads) == (2, 1)
 

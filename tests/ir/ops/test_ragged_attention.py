@@ -1,4 +1,4 @@
-"""Attention of packed sequences: groups told by operands, pairs against counting them one by one."""
+"""Attention of packed sequences: groups told by operands, pairs counted one by one."""
 
 from __future__ import annotations
 
