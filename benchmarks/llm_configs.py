@@ -7,9 +7,8 @@ multiply–accumulates of a prompt and of a step of decoding. Those of transform
 counts in the eager model, where every query meets every key: ours are counted the same way, masks
 left out of account, and the head on one token. Left out on both sides is what transformers writes
 out inside a layer with a state: the scan, the convolution before it, and Mamba's projection to time
-steps. Its caches of latent attention hold expanded keys, and those of Falcon copies, so that these are not
-compared. Needs the
-extra ``runs``.
+steps. Its caches of latent attention hold expanded keys, and those of Falcon copies, so that these
+are not compared. Needs the extra ``runs``.
 """
 
 from __future__ import annotations
