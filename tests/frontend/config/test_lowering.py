@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import perfc
 from perfc.errors import ModelError, ParseError
 from perfc.frontend.config import (
     LanguageModel,
@@ -308,3 +309,24 @@ def test_serving_runtimes_fuse_sums_with_norms(
     norms = [k.label for k in kernels(module, runtime) if "rms_norm" in k.label]
     assert label in norms
     assert norms.count(label) > 30
+
+
+def test_the_floor_of_weights_counts_the_experts_that_a_token_touches() -> None:
+    model = read_config("mixtral-8x7b")
+    report = perfc.analyze(lower(model, Step.DECODE), "h100", dims={"decodes": 1}, runtime="vllm")
+    device = report.machine.level("device")
+    assert device is not None
+    streamed = report.roofline.weight_floor_s * device.bandwidth.value
+    assert 0.9 < streamed / (2 * parameters(model).active) < 1
+
+
+def test_a_step_is_predicted_at_any_sizes_from_one_module(llama: LanguageModel) -> None:
+    module = lower(llama, Step.MIXED, parallel=Parallel(tensor=2))
+    sizes = {"batch": 1, "seq": 512, "past": 512, "decodes": 16, "context": 1024}
+    report = perfc.analyze(module, "h100", dims=sizes, runtime="vllm")
+    time_s = report.prediction.total.time.mid
+    assert report.roofline.floor_s <= time_s
+    more = report.under(dims={**sizes, "decodes": 64})
+    assert more.prediction.total.time.mid > time_s
+    classes = {k.predictor for k in report.prediction.kernels}
+    assert "" not in classes
