@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from perfc.ir.evaluate import Numbers, evaluate
 from perfc.ir.op import Kind
-from perfc.ir.problem import Attention, Collective, Exchange, Product, Rows, Span, Window
+from perfc.ir.problem import Attention, Collective, Product, Rows, Span, Window
 from perfc.ir.types import TensorType
 
 if TYPE_CHECKING:
@@ -155,11 +155,13 @@ def _attention(problem: Attention, bound: KernelBound, env: Mapping[str, int]) -
 
 def _collective(problem: Collective, bound: KernelBound, env: Mapping[str, int]) -> Lowered | None:
     """The whole message of one rank, and how many take part."""
+    from .classes.collective import Operation
+
     nbytes = float(Numbers(env)(problem.nbytes))
     if nbytes < 1 or problem.ranks < 2:
         return None
     parameters = {
-        "operation": float(list(Exchange).index(problem.exchange) + 1),
+        "operation": float(Operation[problem.exchange.name]),
         "ranks": float(problem.ranks),
         "nbytes": nbytes,
         "nodes": float(problem.nodes),
