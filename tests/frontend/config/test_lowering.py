@@ -332,3 +332,12 @@ def test_a_step_is_predicted_at_any_sizes_from_one_module(llama: LanguageModel) 
     assert more.prediction.total.time.mid > time_s
     classes = {k.predictor for k in report.prediction.kernels}
     assert "" not in classes
+
+
+def test_usual_sizes_are_no_longer_than_the_positions_of_a_model() -> None:
+    sizes = {
+        name: lower(read_config(name)).defaults() for name in ("bert-base", "gpt2", "qwen3-8b")
+    }
+    assert [found["seq"] for found in sizes.values()] == [512, 1024, 2048]
+    assert lower(read_config("gpt2"), Step.DECODE).defaults()["context"] == 512
+    assert lower(read_config("clip-vit-base-32")).defaults() == {"batch": 1, "seq": 77}
