@@ -30,6 +30,7 @@ from perfc.frontend.config.facts import (
 from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Module, Node
 from perfc.ir.op import Kind
+from perfc.ir.parse import parse_module
 from perfc.ir.problem import Attention, Collective, Exchange, Experts, MixedAttention, Product
 from perfc.ir.text import print_module
 from perfc.ir.types import DType, TensorType
@@ -335,9 +336,16 @@ def test_a_step_is_predicted_at_any_sizes_from_one_module(llama: LanguageModel) 
 
 
 def test_usual_sizes_are_no_longer_than_the_positions_of_a_model() -> None:
-    sizes = {
-        name: lower(read_config(name)).defaults() for name in ("bert-base", "gpt2", "qwen3-8b")
-    }
-    assert [found["seq"] for found in sizes.values()] == [512, 1024, 2048]
+    for name, length in (("bert-base", 512), ("gpt2", 1024), ("qwen3-8b", 2048)):
+        assert lower(read_config(name)).defaults() == {"batch": 1, "seq": length}
     assert lower(read_config("gpt2"), Step.DECODE).defaults()["context"] == 512
     assert lower(read_config("clip-vit-base-32")).defaults() == {"batch": 1, "seq": 77}
+
+
+@pytest.mark.parametrize(
+    "name", ["llama-4-scout", "whisper-tiny", "clip-vit-base-32", "jamba-v0.1"]
+)
+def test_the_text_of_a_module_is_read_back(name: str) -> None:
+    module = lower(read_config(name))
+    text = print_module(module)
+    assert print_module(parse_module(text)) == text

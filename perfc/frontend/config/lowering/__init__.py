@@ -203,11 +203,10 @@ def _tokens(step: Step, new_tokens: int) -> tuple[Tokens, tuple[str, ...]]:
 
 def _declared(model: LanguageModel, names: Iterable[str]) -> list[SymbolDecl]:
     """Symbols with usual sizes, of sequences no more than the model has positions for."""
-    stated = [
-        s.embedding.positions for s in model.stacks if isinstance(s.embedding, TokenEmbedding)
-    ]
+    tables = [s.embedding for s in model.stacks]
+    stated = [e.positions for e in tables if isinstance(e, TokenEmbedding)]
     known = [n for n in (model.max_positions, *stated) if n]
-    longest = min(known, default=LONG)
+    longest = min(known, default=2 * LONG)
     limits = {SEQ: longest, SOURCE: longest, PAST: longest // 2, CONTEXT: longest // 2}
     return [
         replace(DECLARED[n], default=max(min(LONG, limits[n]), 1)) if n in limits else DECLARED[n]
