@@ -51,9 +51,9 @@ class Keys:
             )  # fmt: skip
         return default
 
-    def layers(self, *names: str) -> int:
+    def layers(self, *names: str, default: int | None = None) -> int:
         """A number of layers."""
-        found = self.whole(*names, least=0)
+        found = self.whole(*names, default=default, least=0)
         if found > MOST_LAYERS:
             raise self.wrong(names[0], found, f"at most {MOST_LAYERS}")
         return found
