@@ -43,6 +43,7 @@ class Kind(Enum):
     RANDOM = "random"
     SHAPE = "shape"
     CONTROL = "control"
+    COLLECTIVE = "collective"
     CONTAINER = "container"
     SIGNAL = "signal"
     STRING = "string"
@@ -165,6 +166,13 @@ class Op:
         if self.kind is Kind.VIEW:
             return NO_TRAFFIC
         return each_once(ins, outs)
+
+    def read_parts(self, ins: Inputs) -> Mapping[int, Dim]:
+        """Bytes read of operands by position, where it is not all of each.
+
+        Empty where each is read whole, or the first one alone in part.
+        """
+        return {}
 
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         """The letters of ``formulas`` with this node's numbers; by default ``e``, the elements."""

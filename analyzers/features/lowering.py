@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from perfc.ir.evaluate import Numbers, evaluate
 from perfc.ir.op import Kind
-from perfc.ir.problem import Attention, Experts, MixedAttention, Product, Rows, Span, Window
+from perfc.ir.problem import (
+    Attention,
+    Collective,
+    Experts,
+    MixedAttention,
+    Product,
+    Rows,
+    Span,
+    Window,
+)
 from perfc.ir.types import TensorType
 
 if TYPE_CHECKING:
@@ -72,6 +81,8 @@ def lower(bound: KernelBound, env: Mapping[str, int]) -> Lowered | None:
             return _experts(problem, bound, env)
         case Rows() as problem if kind in ROWWISE:
             return _rowwise(problem, bound, env)
+        case Collective() as problem:
+            return _collective(problem, bound, env)
     if kind in MAPPING:
         return _mapping(bound, env)
     return _streaming(bound, env) if kind in STREAMING else None
@@ -91,7 +102,7 @@ def _product(problem: Product, bound: KernelBound, env: Mapping[str, int]) -> Lo
     if right is not None and right.weight is not None:
         # frameworks store the weights of linear layers with the reduced axis last
         parameters["transposed"] = 1.0
-    if problem.weight_bits:
+    if problem.weight_bits or problem.scale_block:
         parameters["weight_bits"] = float(problem.weight_bits)
         parameters["scale_block"] = float(problem.scale_block)
     return Lowered("matmul", bound.dtype.code, parameters)
@@ -207,6 +218,22 @@ def _experts(problem: Experts, bound: KernelBound, env: Mapping[str, int]) -> Lo
         "skew": problem.skew,
     }
     return Lowered("experts", TWIN.get(bound.dtype.code, bound.dtype.code), parameters)
+
+
+def _collective(problem: Collective, bound: KernelBound, env: Mapping[str, int]) -> Lowered | None:
+    """The whole message of one rank, and how many take part."""
+    from .classes.collective import Operation
+
+    nbytes = float(Numbers(env)(problem.nbytes))
+    if nbytes < 1 or problem.ranks < 2:
+        return None
+    parameters = {
+        "operation": float(Operation[problem.exchange.name]),
+        "ranks": float(problem.ranks),
+        "nbytes": nbytes,
+        "nodes": float(problem.nodes),
+    }
+    return Lowered("collective", stored_type(bound.kernel.writes[0]), parameters)
 
 
 def _rowwise(problem: Rows, bound: KernelBound, env: Mapping[str, int]) -> Lowered | None:

@@ -14,6 +14,8 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from .attention import Attention as Attention
+from .collective import Collective as Collective
+from .collective import Exchange as Exchange
 from .experts import Experts as Experts
 from .mixed_attention import MixedAttention as MixedAttention
 from .product import Product as Product
@@ -22,4 +24,6 @@ from .rows import Rows as Rows
 from .rows import Span as Span
 from .window import Window as Window
 
-Problem: TypeAlias = "Product | Window | Attention | MixedAttention | Experts | Rows | Recurrence"
+Problem: TypeAlias = (
+    "Product | Window | Attention | MixedAttention | Experts | Rows | Recurrence | Collective"
+)

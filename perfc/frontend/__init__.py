@@ -20,7 +20,8 @@ def load(
     """Read a model without its weights and lower it; types of intermediate values stay open.
 
     Args:
-        model: a file (``.onnx``, ``.onnx.gz``, ONNX text, ``.pir``) or a serialized model.
+        model: a file (``.onnx``, ``.onnx.gz``, ONNX text, ``.pir``), a serialized model, or the
+            configuration of a language model (``.json``, its folder, or a shipped name).
         dims: values for symbolic extents; they become the symbols' defaults.
         contents: what is known of inputs that drive shapes.
 
@@ -32,6 +33,11 @@ def load(
         from perfc.ir.rewrite import with_defaults
 
         return with_defaults(read(os.fspath(model)).module, dims or {})
+    if isinstance(model, str | os.PathLike) and _may_be_config(os.fspath(model)):
+        from .config import is_config, load_config
+
+        if is_config(model):
+            return load_config(os.fspath(model), dims or {})
     from .functions import Functions
     from .lower import Lowering
     from .source import open_model
@@ -40,3 +46,8 @@ def load(
     message = open_model(model)
     table = SymbolTable(dict(dims or {}))
     return Lowering(message, table, dict(contents or {}), Functions.of(message)).module()
+
+
+def _may_be_config(path: str) -> bool:
+    """Whether a path may name a configuration: what reads those is imported for nothing else."""
+    return path.lower().endswith(".json") or not os.path.isfile(path)

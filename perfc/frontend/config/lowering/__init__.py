@@ -1,0 +1,214 @@
+"""From a `LanguageModel` to the performance IR: one module a pass of the serving engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from perfc.ir.graph import Module, SymbolDecl, Value
+from perfc.ir.ops.collective import SendReceive
+from perfc.ir.ops.elementwise import Mul
+from perfc.ir.ops.matmul import Gemm
+from perfc.ir.ops.normalization import LpNormalization
+from perfc.ir.types import DType
+
+from ..model import DeltaNet, LanguageModel, Mamba, Mamba2, Stack, TokenEmbedding, mixers
+from ..parallel import ALONE, Parallel
+from ..precision import Precision, precision_of
+from .builder import GATHER, Builder
+from .stack import embedded, head, layers, tokens_of
+from .step import (
+    BATCH,
+    CONTEXT,
+    DECLARED,
+    DECODES,
+    PAST,
+    SEQ,
+    SOURCE,
+    TARGET,
+    Running,
+    Step,
+    Tokens,
+    extent,
+)
+
+LONG = 2048
+"""Tokens of a sequence where nobody says how many."""
+MUL = Mul()
+STATES = (Mamba, Mamba2, DeltaNet)
+
+
+def lower(
+    model: LanguageModel,
+    step: Step = Step.PREFILL,
+    precision: Precision | None = None,
+    parallel: Parallel = ALONE,
+    *,
+    new_tokens: int = 1,
+    stage: int = 0,
+) -> Module:
+    """One pass of a model as the share of one machine, in the symbols of the step.
+
+    Args:
+        model: what a configuration describes.
+        step: which pass; `Step` has the symbols of each.
+        precision: element types; those the model is published in by default.
+        parallel: how it is divided.
+        new_tokens: of a sequence that is decoded: more where drafts are verified.
+        stage: which stage of the pipeline, from 0.
+
+    Raises:
+        ModelError: the model has no such step, or does not divide so.
+        ParseError: degrees that do not go together.
+    """
+    b = Builder(model.name, precision or published(model), parallel.checked())
+    if model.decoder is None or len(model.stacks) > 1:
+        if parallel.pipeline > 1:
+            b.refuse("only a decoder alone is divided into stages")
+        if model.decoder is not None:
+            return _pair(b, model, model.decoder, step)
+        return _encoders(b, model, step)
+    return _decoder(b, model, model.decoder, step, new_tokens, stage)
+
+
+def published(model: LanguageModel) -> Precision:
+    """The element types that a configuration states."""
+    return precision_of(model.dtype, model.quantization)
+
+
+def _decoder(
+    b: Builder, model: LanguageModel, stack: Stack, step: Step, new_tokens: int, stage: int
+) -> Module:
+    """A decoder alone, or one stage of its pipeline."""
+    tokens, names = _tokens(step, new_tokens)
+    run = _running(b, tokens, model, stack)
+    stages = b.parallel.pipeline
+    if not 0 <= stage < stages or len(stack.layers) < stages > 1:
+        b.refuse(f"no stage {stage} of {stages} over {len(stack.layers)} layers")
+    table: Value | None = None
+    if stage == 0:
+        x, table = embedded(b, stack, run)
+    else:
+        before = b.input("hidden", b.half, (tokens.rows, stack.hidden))
+        x = b.node(SendReceive(2, min(2, b.parallel.nodes)), (before,), "received")
+    x = layers(b, x, stack, run, b.parallel.of_stage(tuple(enumerate(stack.layers)), stage))
+    if stage < stages - 1:
+        return b.module([x], _declared(model, names))
+    return b.module(_heads(b, x, stack, run, table), _declared(model, names))
+
+
+def _heads(b: Builder, x: Value, stack: Stack, run: Running, table: Value | None) -> list[Value]:
+    """What is computed of the last layer: where tokens are generated, of the last ones only."""
+    x = b.norm(x, stack.norm, f"{stack.name}.norm")
+    if not stack.heads:
+        return [x]
+    tokens = run.tokens
+    if stack.is_decoder and tokens.has_prompts:
+        rows = tokens.prompts + tokens.decodes * tokens.new_tokens
+        at = b.input(f"{stack.name}.last_tokens", DType.I64, (rows,))
+        x = b.node(GATHER, (x, at), f"{stack.name}.last")
+    outputs: list[Value] = []
+    for i, h in enumerate(stack.heads):
+        rows_of = x
+        if h.is_first_token:
+            at = b.input(f"{stack.name}.first_tokens", DType.I64, (tokens.prompts,))
+            rows_of = b.node(GATHER, (x, at), f"{stack.name}.first")
+        name = f"{stack.name}.head" if len(stack.heads) == 1 else f"{stack.name}.head.{i}"
+        outputs.append(head(b, rows_of, h, stack, table, name))
+    return outputs
+
+
+def _encoders(b: Builder, model: LanguageModel, step: Step) -> Module:
+    """One encoder or two beside each other, all of their input at once."""
+    if step is not Step.PREFILL:
+        b.refuse(f"no {step.value} step: nothing is generated")
+    outputs: list[Value] = []
+    names = [BATCH]
+    for stack in model.stacks:
+        tokens = tokens_of(stack, extent(BATCH), extent(SEQ))
+        if isinstance(stack.embedding, TokenEmbedding):
+            names.append(SEQ)
+        run = _running(b, tokens, model, stack)
+        run.is_cached = False
+        x, table = embedded(b, stack, run)
+        x = layers(b, x, stack, run, list(enumerate(stack.layers)))
+        outputs += _heads(b, x, stack, run, table)
+    if len(outputs) == 2:
+        outputs = [_similarity(b, *outputs)]
+    return b.module(outputs, _declared(model, dict.fromkeys(names)))
+
+
+def _similarity(b: Builder, text: Value, image: Value) -> Value:
+    """Of every text with every image: products of vectors of length one, by a stored scale."""
+    norm = LpNormalization()
+    left, right = (b.node(norm, (v,), f"{v.name}.unit") for v in (text, image))
+    scores = b.node(Gemm(transB=1), (left, right), "similarity")
+    return b.node(MUL, (scores, b.weight("similarity.scale", ())), "similarity.scaled")
+
+
+def _pair(b: Builder, model: LanguageModel, decoder: Stack, step: Step) -> Module:
+    """An encoder with its decoder: both, or a step of the decoder over cached keys."""
+    encoder = model.stacks[0]
+    batch = extent(BATCH if step is Step.PREFILL else DECODES)
+    source = tokens_of(encoder, batch, extent(SEQ if step is Step.PREFILL else SOURCE))
+    is_open = isinstance(encoder.embedding, TokenEmbedding)
+    if step is Step.PREFILL:
+        names = [BATCH, *([SEQ] if is_open else []), TARGET]
+        over = _running(b, source, model, encoder)
+        over.is_cached = False
+        x, shared = embedded(b, encoder, over)
+        x = layers(b, x, encoder, over, list(enumerate(encoder.layers)))
+        encoded: Value | None = b.norm(x, encoder.norm, f"{encoder.name}.norm")
+        tokens = Tokens(batch, extent(TARGET))
+    elif step is Step.DECODE:
+        names = [DECODES, CONTEXT, *([SOURCE] if is_open else [])]
+        encoded, shared = None, None
+        tokens = Tokens(decodes=batch, context=extent(CONTEXT))
+    else:
+        b.refuse(f"no {step.value} step: an encoder reads all of its input at once")
+    run = _running(b, tokens, model, decoder)
+    run.encoded, run.source = encoded, source.length
+    x, table = embedded(b, decoder, run, shared)
+    x = layers(b, x, decoder, run, list(enumerate(decoder.layers)))
+    return b.module(_heads(b, x, decoder, run, table), _declared(model, names))
+
+
+def _running(b: Builder, tokens: Tokens, model: LanguageModel, stack: Stack) -> Running:
+    """What the layers of a stack read in common."""
+    run = Running(tokens, max_positions=model.max_positions)
+    if isinstance(stack.embedding, TokenEmbedding):
+        run.positions = b.input(f"{stack.name}.positions", DType.I64, (tokens.rows,))
+    if tokens.has_prompts:
+        run.lengths = b.input(f"{stack.name}.lengths", DType.I32, (tokens.prompts,))
+    if any(isinstance(m, STATES) for layer in set(stack.layers) for m in mixers(layer)):
+        run.ends = b.input(f"{stack.name}.ends", DType.I32, (tokens.sequences,))
+    return run
+
+
+def _tokens(step: Step, new_tokens: int) -> tuple[Tokens, tuple[str, ...]]:
+    """The tokens of a decoder's step, and the symbols they are in."""
+    prompts = (extent(BATCH), extent(SEQ))
+    match step:
+        case Step.PREFILL:
+            return Tokens(*prompts), (BATCH, SEQ)
+        case Step.EXTEND:
+            return Tokens(*prompts, extent(PAST)), (BATCH, SEQ, PAST)
+        case Step.DECODE:
+            decodes = Tokens(decodes=extent(DECODES), context=extent(CONTEXT))
+            return replace(decodes, new_tokens=new_tokens), (DECODES, CONTEXT)
+        case Step.MIXED:
+            both = Tokens(*prompts, extent(PAST), extent(DECODES), extent(CONTEXT), new_tokens)
+            return both, (BATCH, SEQ, PAST, DECODES, CONTEXT)
+
+
+def _declared(model: LanguageModel, names: Iterable[str]) -> list[SymbolDecl]:
+    """Symbols with usual sizes, of sequences no more than the model has positions for."""
+    tables = [s.embedding for s in model.stacks]
+    stated = [e.positions for e in tables if isinstance(e, TokenEmbedding)]
+    known = [n for n in (model.max_positions, *stated) if n]
+    longest = min(known, default=2 * LONG)
+    limits = {SEQ: longest, SOURCE: longest, PAST: longest // 2, CONTEXT: longest // 2}
+    return [
+        replace(DECLARED[n], default=max(min(LONG, limits[n]), 1)) if n in limits else DECLARED[n]
+        for n in names
+    ]

@@ -1,0 +1,203 @@
+"""One stack: its embedding, its layers, and what is computed of their result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from perfc.ir.dim import Dim
+from perfc.ir.graph import Value
+from perfc.ir.ops.activation import Gelu
+from perfc.ir.ops.conv import Conv
+from perfc.ir.ops.elementwise import Mul
+from perfc.ir.ops.movement import Expand, Transpose
+from perfc.ir.ops.slice import Concat
+from perfc.ir.types import DType
+
+from ..model import (
+    Attention,
+    DeltaNet,
+    Experts,
+    Head,
+    LatentAttention,
+    Layer,
+    Mamba,
+    Mamba2,
+    Mixer,
+    Mlp,
+    PatchEmbedding,
+    SoundEmbedding,
+    Stack,
+    TokenEmbedding,
+)
+from ..precision import WeightFormat
+from .attention import attention
+from .builder import ADD, GATHER, LINEAR, Builder
+from .latent import latent_attention
+from .mlp import activated, experts, mlp
+from .state_space import delta_net, mamba, mamba2
+from .step import Running, Tokens
+
+MUL, TURN = Mul(), Transpose(perm=(0, 2, 1))
+
+
+def tokens_of(stack: Stack, sequences: Dim, length: Dim) -> Tokens:
+    """The tokens of sequences that a stack reads at once; of an image or a sound their number."""
+    e = stack.embedding
+    return Tokens(sequences, length if isinstance(e, TokenEmbedding) else e.tokens)
+
+
+def embedded(
+    b: Builder, stack: Stack, run: Running, shared: Value | None = None
+) -> tuple[Value, Value | None]:
+    """The tokens of a stack [tokens, hidden], and a table of tokens that a head may share.
+
+    Args:
+        b: takes the nodes.
+        stack: whose embedding it is.
+        run: tokens and positions.
+        shared: the table of the encoder, where the decoder has the same.
+    """
+    match stack.embedding:
+        case TokenEmbedding() as tokens:
+            return token_embedding(b, tokens, stack, run, shared)
+        case PatchEmbedding() as patches:
+            return patch_embedding(b, patches, stack, run), None
+        case SoundEmbedding() as sound:
+            return sound_embedding(b, sound, stack, run), None
+
+
+def token_embedding(
+    b: Builder, e: TokenEmbedding, stack: Stack, run: Running, shared: Value | None
+) -> tuple[Value, Value]:
+    """Rows of the tables, summed."""
+    name, rows = stack.name, run.tokens.rows
+    ids = b.input(f"{name}.tokens", DType.I64, (rows,))
+    vocab = b.share(padded(e.vocab, b), "rows of the vocabulary")
+    table = shared or b.weight(f"{name}.embedding.weight", (vocab, e.width))
+    x = b.node(GATHER, (table, ids), f"{name}.embedding")
+    x = b.all_reduce(x, f"{name}.embedding.sum")
+    width = e.width
+    if e.is_projected_first:
+        x, width = projected(b, x, e, stack), stack.hidden
+    if e.positions:
+        places = b.weight(f"{name}.positions.weight", (e.positions, width))
+        at = b.node(GATHER, (places, run.positions), f"{name}.embedding.position")
+        x = b.node(ADD, (x, at), f"{name}.embedding.positioned")
+    if e.types:
+        kinds = b.input(f"{name}.token_types", DType.I64, (rows,))
+        types = b.weight(f"{name}.types.weight", (e.types, width))
+        kind = b.node(GATHER, (types, kinds), f"{name}.embedding.type")
+        x = b.node(ADD, (x, kind), f"{name}.embedding.typed")
+    x = b.norm(x, e.norm, f"{name}.embedding.norm")
+    return (x if e.is_projected_first else projected(b, x, e, stack)), table
+
+
+def projected(b: Builder, x: Value, e: TokenEmbedding, stack: Stack) -> Value:
+    """Rows of a narrower table as wide as the model."""
+    if e.width == stack.hidden:
+        return x
+    return b.product(
+        x, (e.width, stack.hidden), f"{stack.name}.embedding.projection",
+        is_biased=e.is_projection_biased, weights=WeightFormat.HALF,
+    )  # fmt: skip
+
+
+def patch_embedding(b: Builder, e: PatchEmbedding, stack: Stack, run: Running) -> Value:
+    """Patches of images projected to tokens, behind learned ones."""
+    name, batch, hidden = stack.name, run.tokens.prompts, stack.hidden
+    image = b.input(f"{name}.image", b.half, (batch, e.channels, e.image, e.image))
+    weight = b.weight(f"{name}.patches.weight", (hidden, e.channels, e.patch, e.patch))
+    bias = b.weight(f"{name}.patches.bias", (hidden,)) if e.is_biased else None
+    conv = Conv(kernel_shape=(e.patch, e.patch), strides=(e.patch, e.patch))
+    maps = b.node(conv, (image, weight, bias) if bias else (image, weight), f"{name}.patches")
+    flat = b.shaped(maps, (batch, hidden, -1), f"{name}.patches.flat")
+    x = b.node(TURN, (flat,), f"{name}.patches.tokens")
+    if e.extra:
+        learned = b.weight(f"{name}.class", (1, e.extra, hidden))
+        every = b.node(Expand(), (learned, b.numbers((batch, e.extra, hidden))), f"{name}.classes")
+        x = b.node(Concat(axis=1), (every, x), f"{name}.tokens")
+    if e.positions:
+        places = b.weight(f"{name}.positions.weight", (1, e.positions, hidden))
+        x = b.node(ADD, (x, places), f"{name}.positioned")
+    rows = b.shaped(x, (-1, hidden), f"{name}.rows")
+    return b.norm(rows, e.norm, f"{name}.embedding.norm")
+
+
+def sound_embedding(b: Builder, e: SoundEmbedding, stack: Stack, run: Running) -> Value:
+    """A spectrogram after two convolutions, the second of which halves its length."""
+    name, batch, hidden = stack.name, run.tokens.prompts, stack.hidden
+    x = b.input(f"{name}.spectrogram", b.half, (batch, e.bins, 2 * e.positions))
+    for number, (channels, stride) in enumerate(((e.bins, 1), (hidden, 2))):
+        weight = b.weight(f"{name}.conv.{number}.weight", (hidden, channels, 3))
+        bias = b.weight(f"{name}.conv.{number}.bias", (hidden,))
+        conv = Conv(kernel_shape=(3,), strides=(stride,), pads=(1, 1))
+        x = b.node(conv, (x, weight, bias), f"{name}.conv.{number}")
+        x = b.node(Gelu(), (x,), f"{name}.conv.{number}.gelu")
+    x = b.node(TURN, (x,), f"{name}.frames")
+    places = b.weight(f"{name}.positions.weight", (1, e.positions, hidden))
+    x = b.node(ADD, (x, places), f"{name}.positioned")
+    return b.shaped(x, (-1, hidden), f"{name}.rows")
+
+
+def padded(vocab: int, b: Builder) -> int:
+    """Rows of the table of tokens, so many that they divide among the ranks."""
+    tensor = b.parallel.tensor
+    return -(-vocab // tensor) * tensor
+
+
+def layers(
+    b: Builder, x: Value, stack: Stack, run: Running, numbered: Sequence[tuple[int, Layer]]
+) -> Value:
+    """``x`` after some layers of a stack."""
+    for number, layer in numbered:
+        for at, residual in enumerate(layer):
+            name = f"{stack.name}.{number}.{at}"
+            normed = b.norm(x, residual.before, f"{name}.norm")
+            for i, branch in enumerate(residual.branches):
+                inner = f"{name}.{i}" if len(residual.branches) > 1 else name
+                y = b.norm(normed, branch.before, f"{inner}.norm")
+                y = mixer(b, y, branch.mixer, run, inner, stack.hidden)
+                y = b.norm(y, branch.after, f"{inner}.after")
+                x = b.node(ADD, (x, y), f"{inner}.residual")
+            x = b.norm(x, residual.last, f"{name}.last")
+    return x
+
+
+def mixer(b: Builder, x: Value, m: Mixer, run: Running, name: str, hidden: int) -> Value:
+    """``x`` after what a branch computes."""
+    match m:
+        case Attention():
+            return attention(b, x, m, run, f"{name}.attention", hidden)
+        case LatentAttention():
+            return latent_attention(b, x, m, run, f"{name}.attention", hidden)
+        case Mlp():
+            return mlp(b, x, m, f"{name}.mlp", hidden)
+        case Experts():
+            return experts(b, x, m, f"{name}.moe", hidden)
+        case Mamba():
+            return mamba(b, x, m, run, f"{name}.mamba", hidden)
+        case Mamba2():
+            return mamba2(b, x, m, run, f"{name}.mamba", hidden)
+        case DeltaNet():
+            return delta_net(b, x, m, run, f"{name}.delta", hidden)
+
+
+def head(b: Builder, x: Value, h: Head, stack: Stack, table: Value | None, name: str) -> Value:
+    """The product behind the last layer, [rows, width of this rank]."""
+    width = stack.hidden
+    x = b.norm(x, h.before, f"{name}.before")
+    if h.inner:
+        x = b.product(
+            x, (width, h.inner), f"{name}.dense", is_biased=h.is_inner_biased,
+            weights=WeightFormat.HALF,
+        )  # fmt: skip
+        if h.activation is not None:
+            x = activated(b, x, h.activation, f"{name}.activation")
+        x, width = b.norm(x, h.norm, f"{name}.norm"), h.inner
+    if not h.width:
+        return x
+    columns = b.share(padded(h.width, b), "columns of the head")
+    if h.is_tied and table is not None:
+        bias = b.weight(f"{name}.bias", (columns,)) if h.is_biased else None
+        return b.node(LINEAR, (x, table, bias) if bias else (x, table), name)
+    return b.product(x, (width, columns), name, is_biased=h.is_biased, weights=WeightFormat.HALF)

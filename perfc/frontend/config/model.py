@@ -1,0 +1,240 @@
+"""What a language model is, whatever its family calls it: layers, embeddings, heads."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from perfc.ir.record import record
+
+from .mixers import (
+    Activation,
+    Attention,
+    DeltaNet,
+    Experts,
+    LatentAttention,
+    Mamba,
+    Mamba2,
+    Mixer,
+    Mlp,
+    Norm,
+    NormKind,
+    QueryKeyNorm,
+)
+
+__all__ = [
+    "Activation",
+    "Attention",
+    "Branch",
+    "DeltaNet",
+    "Embedding",
+    "Experts",
+    "Head",
+    "LanguageModel",
+    "LatentAttention",
+    "Layer",
+    "Mamba",
+    "Mamba2",
+    "Mixer",
+    "Mlp",
+    "Norm",
+    "NormKind",
+    "PatchEmbedding",
+    "QueryKeyNorm",
+    "Residual",
+    "SoundEmbedding",
+    "Stack",
+    "TokenEmbedding",
+    "mixers",
+]
+
+
+@record
+class Branch:
+    """``after(mixer(before(x)))``."""
+
+    mixer: Mixer
+    before: Norm | None = None
+    after: Norm | None = None
+
+
+@record
+class Residual:
+    """``last(x + sum of branches(before(x)))``.
+
+    Args:
+        branches: what is added to x; several run side by side.
+        before: one normalisation that all branches read.
+        last: a normalisation of the sum.
+    """
+
+    branches: tuple[Branch, ...]
+    before: Norm | None = None
+    last: Norm | None = None
+
+
+Layer: TypeAlias = "tuple[Residual, ...]"
+
+
+@record
+class TokenEmbedding:
+    """Rows of stored tables, summed.
+
+    Args:
+        vocab: rows of the table of tokens.
+        width: of a row; projected to the model's where it is another.
+        positions: rows of a stored table of positions, 0 for none.
+        types: rows of a table of token types, 0 for none.
+        norm: of the sum.
+        is_projection_biased: whether that projection has a bias.
+        is_projected_first: whether it comes before positions are added, which are as wide as the
+            model then.
+    """
+
+    vocab: int
+    width: int
+    positions: int = 0
+    types: int = 0
+    norm: Norm | None = None
+    is_projection_biased: bool = False
+    is_projected_first: bool = False
+
+
+@record
+class PatchEmbedding:
+    """Patches of an image, each projected to a token.
+
+    Args:
+        image: edge of the image.
+        patch: edge of a patch.
+        channels: of the image.
+        extra: learned tokens in front.
+        is_biased: whether the projection has a bias.
+        positions: rows of a stored table of positions.
+        norm: of the sum.
+    """
+
+    image: int
+    patch: int
+    channels: int
+    extra: int = 1
+    is_biased: bool = True
+    positions: int = 0
+    norm: Norm | None = None
+
+    @property
+    def tokens(self) -> int:
+        """Of one image."""
+        return (self.image // self.patch) ** 2 + self.extra
+
+
+@record
+class SoundEmbedding:
+    """Two convolutions over a spectrogram, the second of stride two.
+
+    Args:
+        bins: of the spectrogram.
+        positions: tokens of a full window, a stored table.
+    """
+
+    bins: int
+    positions: int
+
+    @property
+    def tokens(self) -> int:
+        """Of a full window."""
+        return self.positions
+
+
+Embedding: TypeAlias = "TokenEmbedding | PatchEmbedding | SoundEmbedding"
+
+
+@record
+class Head:
+    """A product behind the last layer.
+
+    Args:
+        width: of its result, as the vocabulary.
+        is_tied: whether it is the table of tokens again.
+        is_biased: whether it has a bias.
+        inner: width of a product, an activation and a normalisation before it; 0 for none.
+        is_inner_biased: whether that product has a bias.
+        activation: of that product.
+        norm: of that product.
+        before: a normalisation of the rows that pass.
+        is_first_token: whether only the first token of a sequence passes; else the last of a
+            sequence where tokens are decoded, and all elsewhere.
+    """
+
+    width: int
+    is_tied: bool = False
+    is_biased: bool = False
+    inner: int = 0
+    is_inner_biased: bool = True
+    activation: Activation | None = None
+    norm: Norm | None = None
+    is_first_token: bool = False
+    before: Norm | None = None
+
+
+@record
+class Stack:
+    """An embedding and layers.
+
+    Args:
+        name: in front of the names of its values.
+        hidden: width of a token.
+        embedding: what gives the tokens.
+        layers: in order; equal ones are one object as a rule.
+        norm: behind the last layer.
+        heads: what is computed of the result.
+        is_decoder: whether tokens are generated one after the other.
+    """
+
+    name: str
+    hidden: int
+    embedding: Embedding
+    layers: tuple[Layer, ...]
+    norm: Norm | None = None
+    heads: tuple[Head, ...] = ()
+    is_decoder: bool = False
+
+
+@record
+class LanguageModel:
+    """A model as its configuration describes it, family-independent.
+
+    Args:
+        name: of the file or folder it was read from.
+        family: ``model_type`` of the configuration.
+        architecture: class that the configuration names.
+        dtype: element type that the weights are published in.
+        stacks: one decoder; an encoder, and then its decoder; or two encoders whose results are
+            compared.
+        max_positions: longest sequence, 0 where it is not stated.
+        quantization: what the configuration says of the stored weights; "" where nothing.
+        left_out: parts of the configuration that are not part of this description, in words.
+    """
+
+    name: str
+    family: str
+    architecture: str
+    dtype: str
+    stacks: tuple[Stack, ...]
+    max_positions: int = 0
+    quantization: str = ""
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def decoder(self) -> Stack | None:
+        """The stack whose tokens are generated one after the other; None where there is none."""
+        return self.stacks[-1] if self.stacks[-1].is_decoder else None
+
+    @property
+    def encoders(self) -> tuple[Stack, ...]:
+        """The stacks that read all of their input at once."""
+        return tuple([s for s in self.stacks if not s.is_decoder])
+
+
+def mixers(layer: Layer) -> tuple[Mixer, ...]:
+    """What a layer computes, normalisations left out, in order."""
+    return tuple([b.mixer for residual in layer for b in residual.branches])
