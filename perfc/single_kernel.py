@@ -257,6 +257,8 @@ def op(
 ) -> Report:
     """Analyse one kernel: ``perfc.op("matmul", "h100", m=4096, n=4096, k=4096, dtype="bf16")``.
 
+    What whole models take under a runtime, beside and between their kernels, is no part of it.
+
     Args:
         kind: ``matmul``, ``conv``, ``attention``, ``softmax``, ``norm`` or ``elementwise``.
         target: name or file of the machine; ``a100`` by default.
@@ -272,10 +274,11 @@ def op(
     >>> op("matmul", "h100", m=4096, n=4096, k=4096, dtype="bf16").cost.work.mac
     k*m*n
     """
+    from perfc.analyzers.whole_runs.whole_run import KERNELS
     from perfc.api import analyze
 
     of_run = {*DeploymentKeywords.__optional_keys__} - {"batch", "seq"}
     how: Any = {name: value for name, value in keywords.items() if name in of_run}
     rest = {name: value for name, value in keywords.items() if name not in of_run}
     module = module_of(kind, {**(extents or {}), **rest}, function)
-    return analyze(module, target, deployment=deployment, **how)
+    return analyze(module, target, deployment=deployment, predictor=KERNELS, **how)

@@ -71,7 +71,24 @@ def test_the_same_product_in_a_file_takes_the_same(tmp_path: Path) -> None:
     )
     for way in ({}, {"dtype": "f16"}, {"runtime": "eager", "tf32": False}):
         alone = perfc.op("matmul", "a100", **SIZES["matmul"], **way)
-        assert Verdict.of(alone).expected == Verdict.of(perfc.analyze(path, "a100", **way)).expected
+        whole = perfc.analyze(path, "a100", predictor="kernels", **way)
+        assert Verdict.of(alone).expected == Verdict.of(whole).expected
+
+
+def test_a_session_around_a_kernel_is_no_part_of_it() -> None:
+    alone = perfc.op("matmul", "h100", m=4096, n=4096, k=4096, dtype="bf16")
+    (kernel,) = alone.prediction.kernels
+    assert alone.prediction.total.predictor == ""
+    assert alone.prediction.total.time_s == kernel.time_s
+
+
+def test_the_command_says_what_python_says(capsys: pytest.CaptureFixture[str]) -> None:
+    words = "matmul", "--m", "4096", "--n", "4096", "--k", "4096", "--dtype", "bf16", "-t", "h100"
+    code, out, _ = said(capsys, *words, "--output-format", "json")
+    assert code == 0
+    alone = perfc.op("matmul", "h100", m=4096, n=4096, k=4096, dtype="bf16")
+    (row,) = json.loads(out)["rows"]
+    assert row["time_s"] == alone.prediction.total.time_s
 
 
 def test_several_targets_give_a_row_each(capsys: pytest.CaptureFixture[str]) -> None:

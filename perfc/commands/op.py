@@ -133,9 +133,11 @@ def deployment_of(module: Module, options: DeploymentOptions) -> Deployment:
 
 def compared(module: Module, how: Deployment, options: DeploymentOptions) -> Comparison:
     """The headline on every target that is named."""
+    from perfc.analyzers.whole_runs.whole_run import KERNELS
     from perfc.comparison import Order, Setting, compare
 
-    return compare([Setting(module, how)], options.machines(how.target), order=Order.GIVEN)
+    alone = Setting(module, how, predictor=KERNELS)
+    return compare([alone], options.machines(how.target), order=Order.GIVEN)
 
 
 def show(kernels: Kernels, found: Comparison, form: str, output: Path | None) -> None:

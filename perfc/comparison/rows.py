@@ -63,11 +63,13 @@ class Setting:
         model: what ``perfc.analyze`` takes.
         deployment: how it is run; its target is not looked at.
         values: contents of inputs that drive shapes.
+        predictor: of the whole run, as ``perfc.analyze`` takes it.
     """
 
     model: Any
     deployment: Deployment
     values: Mapping[str, object] = field(default_factory=dict[str, object])
+    predictor: str = ""
 
 
 @record
@@ -229,7 +231,7 @@ def compare(
     rows: list[Row] = []
     for setting in settings:
         first = analyze(setting.model, str(machines[0].path), deployment=setting.deployment,
-                        values=setting.values)  # fmt: skip
+                        values=setting.values, predictor=setting.predictor)  # fmt: skip
         for i, machine in enumerate(machines):
             report = first if i == 0 else first.under(str(machine.path))
             how = report.deployment
