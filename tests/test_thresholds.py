@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
+from dataclasses import MISSING
 from enum import Enum
 from importlib import import_module
 from importlib.util import find_spec
+from inspect import signature
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 
+import click
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -86,7 +89,7 @@ def counts(value: object) -> bool:
 
 
 def lines() -> Iterator[str]:
-    """Constants that hold a number, and classes of values that may be changed or go by identity."""
+    """Every number that a module states at its top, in its classes and for its parameters."""
     for module, tree in modules():
         for name in assigned(tree):
             value = getattr(module, name)
@@ -94,8 +97,18 @@ def lines() -> Iterator[str]:
             if text and text.isascii() and counts(value) and "/" not in text:
                 yield f"{module.__name__}.{name},{text[:LONGEST]}"
         for name, found in vars(module).items():
-            if isinstance(found, type) and found.__module__ == module.__name__:
-                yield from (f"{module.__name__}.{name},{how}" for how in kept(found))
+            # what operators state of themselves, golden files of their counts hold
+            if getattr(found, "__module__", "") != module.__name__ or ".ir.ops." in module.__name__:
+                continue
+            place = f"{module.__name__}.{name}"
+            if isinstance(found, type):
+                yield from (f"{place},{how}" for how in kept(found))
+                yield from (f"{place}.{stated}" for stated in members(found))
+            elif isinstance(found, FunctionType):
+                yield from (f"{place}.{stated}" for stated in defaults(found))
+        for name, command in vars(module).items():
+            if isinstance(command, click.Command) and module.__name__.startswith("perfc.commands."):
+                yield from (f"{module.__name__}.{name}.{stated}" for stated in options(command))
 
 
 def kept(found: type) -> Iterator[str]:
@@ -103,6 +116,38 @@ def kept(found: type) -> Iterator[str]:
     stated = vars(found).get("__dataclass_params__")
     if stated is not None and stated.init:
         yield from ["may be changed"] * (not stated.frozen) + ["goes by identity"] * (not stated.eq)
+
+
+def members(found: type) -> Iterator[str]:
+    """Numbers that a class states: its own, defaults of its fields, and those of its methods."""
+    own = vars(found)
+    fields = own.get("__dataclass_fields__", {})
+    for name, field in fields.items():
+        if type(field.default) in (bool, int, float) and field.default is not MISSING:
+            yield f"{name},{field.default!r}"
+    for name, value in own.items():
+        inner = getattr(value, "__func__", value)
+        if isinstance(inner, FunctionType) and not name.startswith("__"):
+            yield from (f"{name}.{stated}" for stated in defaults(inner))
+        elif type(value) in (bool, int, float) and name not in fields and name[0] != "_":
+            yield f"{name},{value!r}"
+
+
+def defaults(found: FunctionType) -> Iterator[str]:
+    """Parameters that are numbers where nobody says them."""
+    for name, parameter in signature(found).parameters.items():
+        if type(parameter.default) in (bool, int, float):
+            yield f"{name},{parameter.default!r}"
+
+
+def options(command: click.Command) -> Iterator[str]:
+    """Options of a command: how often they may be said, and what they are where they are not."""
+    for option in command.params:
+        flags = ("required", "is_flag", "multiple", "hidden", "is_eager")
+        said = [flag for flag in flags if getattr(option, flag, False)]
+        number = option.default if type(option.default) in (bool, int, float) else None
+        if said or number is not None or option.nargs != 1:
+            yield f"{option.name},{' '.join([*said, str(option.nargs), repr(number)])}"
 
 
 @pytest.mark.skipif(find_spec("torch") is None, reason="some modules need torch")
