@@ -26,8 +26,6 @@ GOLDEN_SUFFIXES = (".pir", ".txt", ".table", ".leaves")
 GOLDEN = Path("tests/golden")
 MOST_OF_A_FILE = 12
 """Tests of one file that are named one by one."""
-OF_EVERY_FILE = "tests/test_thresholds.py"
-"""Looks at what every module states at its top."""
 LEFT_OUT = ("tests/test_style.py", "tests/test_contributing.py", "tests/test_packaging.py")
 """They read the code and do not run it."""
 
@@ -130,17 +128,14 @@ def stages(root: Path, path: Path, line: int) -> list[list[str]]:
     """
     known, near = mapped(root, path, line), near_to(root, path)
     folder = path.parts[0]
-    if statement_of(root / path, line) is None and (root / OF_EVERY_FILE).is_file():
-        near.append(OF_EVERY_FILE)
     if known is not None:
         taken_s = seconds(root)
         golden = by_cost([n for n in known if n.startswith(str(GOLDEN))], taken_s)
         others = by_cost([n for n in known if not n.startswith(str(GOLDEN))], taken_s)
-        close = [n for n in others if n.partition("::")[0] in near and n not in near]
+        close = [n for n in others if n.partition("::")[0] in near]
         distant = [n for n in others if n.partition("::")[0] not in near]
         # what no test runs, a process that a test starts may run
-        fresh = dict.fromkeys((*newer(root, near), *(n for n in near if n == OF_EVERY_FILE)))
-        first = [*fresh, *close] if known else near
+        first = [*newer(root, near), *close] if known else near
         found = [first, golden, distant[:QUICK], distant[QUICK:]]
         return [by_file(stage) for stage in found if stage]
     if folder in ("ir", "passes") or path.is_relative_to("perfc/lint") or "rules" in path.parts:
