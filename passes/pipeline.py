@@ -121,9 +121,14 @@ class _Reader:
     def expect(self, kind: str, wanted: str) -> str:
         token, text = self.peek()
         if token != kind:
-            raise self.error(f"expected {wanted}, found {text!r}" if text else f"expected {wanted}")
+            raise self.expected(wanted)
         self.next()
         return text
+
+    def expected(self, wanted: str) -> ParseError:
+        """That something else is at the position, or nothing."""
+        text = self.peek()[1]
+        return self.error(f"expected {wanted}, found {text!r}" if text else f"expected {wanted}")
 
     def passes(self) -> Iterator[Pass]:
         while True:
@@ -134,17 +139,21 @@ class _Reader:
             if self.peek()[0] == "end":
                 return
             if not self.eat(","):
-                raise self.error(f"expected ',', found {self.peek()[1]!r}")
+                raise self.expected("','")
 
     def options(self) -> Iterator[tuple[str, object]]:
         while not self.eat("}"):
             key = self.expect("word", "an option or '}'")
             yield key.replace("-", "_"), self.value(0) if self.eat("=") else True
             if self.peek() != ("punct", "}") and not self.eat(","):
-                raise self.error(f"expected ',' or '}}', found {self.peek()[1]!r}")
+                raise self.expected("',' or '}'")
 
     def value(self, depth: int) -> object:
-        kind, text = self.next()
+        kind, text = self.peek()
+        if kind in ("punct", "end") and (text != "[" or depth > 8):
+            raise self.expected("a value")
+        start = self.position
+        self.next()
         match kind:
             case "number":
                 return int(text) if text.lstrip("-").isdigit() and len(text) < 4000 else float(text)
@@ -152,16 +161,14 @@ class _Reader:
                 try:
                     return str(json.loads(text))
                 except ValueError:
-                    raise self.error("bad escape in a string") from None
+                    raise self.error("bad escape in a string", at=start) from None
             case "word":
                 return _VALUES.get(text, text)
-        if text != "[" or depth > 8:
-            raise self.error(f"expected a value, found {text!r}" if text else "expected a value")
         parts: list[object] = []
         while not self.eat("]"):
             parts.append(self.value(depth + 1))
             if self.peek() != ("punct", "]") and not self.eat(","):
-                raise self.error(f"expected ',' or ']', found {self.peek()[1]!r}")
+                raise self.expected("',' or ']'")
         return tuple(parts)
 
 

@@ -419,3 +419,30 @@ def test_texts_and_numbers_of_a_file_have_their_bounds(
 ) -> None:
     path = write(tmp_path, GOOD.replace(old, new, 1))
     assert (validate(path) == []) is is_fine
+
+
+def test_files_and_their_lines_are_bounded(tmp_path: Path) -> None:
+    from perfc.machine.files import MAX_FILE_BYTES, MAX_LINE_BYTES
+
+    long = write(tmp_path, f"{GOOD}# {'x' * (MAX_LINE_BYTES - 2)}\n")
+    assert validate(long) == []
+    long = write(tmp_path, f"{GOOD}# {'x' * (MAX_LINE_BYTES - 1)}\n")
+    assert validate(long) == [f"toy.toml: lines end at {MAX_LINE_BYTES} bytes"]
+    filler = "#\n" * (MAX_FILE_BYTES // 2)
+    whole = write(tmp_path, (GOOD + filler)[:MAX_FILE_BYTES])
+    assert validate(whole) == []
+    larger = write(tmp_path, (GOOD + filler)[: MAX_FILE_BYTES + 1])
+    assert validate(larger) == [f"toy.toml: target files end at {MAX_FILE_BYTES} bytes"]
+
+
+def test_problems_stand_with_their_lines_and_many_without(tmp_path: Path) -> None:
+    wrong = GOOD.replace("sm_count", "sm_cont") + "".join(
+        f'[efficiency.c{i}]\nlaunch_s = {{ value = 0, from = "lab" }}\n' for i in range(120)
+    )
+    told = validate(write(tmp_path, wrong))
+    assert len(told) == 123
+    assert told[0].startswith("toy.toml:19: device.sm_cont: unknown key, one of ")
+    assert sum(re.match(r"toy\.toml:\d+: ", t) is not None for t in told) == 100
+    assert all(t.startswith("toy.toml") for t in told)
+    with pytest.raises(TargetError, match="122 more problems; `perfc targets validate` lists all"):
+        load_machine(tmp_path / "toy.toml")

@@ -164,6 +164,17 @@ def test_a_test_that_fails_without_the_fault_kills_nothing(tree: Path) -> None:
     assert failing(["tests/nothing.py::test_gone"], tree, 60) == {"tests/nothing.py::test_gone"}
 
 
+def test_a_test_that_fails_after_another_only_does_not_fail(tree: Path) -> None:
+    first, second = "tests/passes/test_a_sets.py", "tests/passes/test_b_reads.py"
+    (tree / first).write_text("import os\ndef test_sets():\n    os.environ['LEFT'] = 'it'\n")
+    (tree / second).write_text(
+        "import os\ndef test_reads():\n    assert 'LEFT' not in os.environ\n"
+    )
+    names = [f"{first}::test_sets", f"{second}::test_reads"]
+    assert run_tests(tree, names, 60, is_all=True)[0] != 0
+    assert failing(names, tree, 60) == set()
+
+
 def test_time_is_the_processors(tree: Path) -> None:
     test = tree / "tests/passes/test_bound.py"
     test.write_text("def test_for_ever():\n    while True:\n        pass\n")

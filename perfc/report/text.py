@@ -320,9 +320,13 @@ def padded(text: str, width: int, *, align_right: bool) -> str:
 
 
 def elided(text: str, width: int, kept: int | None = None) -> str:
-    """``text`` shortened in the middle; ``kept`` characters stay in front, else two thirds."""
+    """``text`` shortened in the middle; ``kept`` characters stay in front, else two thirds.
+
+    Of what does not fit the sign of the omission stays, also where there is no room at all.
+    """
     if columns_of(text) <= width:
         return text
+    width = max(width, 1)
     head = (width - 1) * 2 // 3 if kept is None else min(kept, width - 1)
     tail = width - 1 - head
     while (

@@ -21,7 +21,7 @@ from perfc.analyzers.graph.rows import GraphRow, Measurements, Quantity
 from perfc.analyzers.graph.statistics import statistics
 from perfc.analyzers.training.graphs import bench
 from perfc.analyzers.training.graphs.bench import evaluate, figures, kendall_tau, rank_agreement
-from perfc.analyzers.training.graphs.protocols import SAMPLES, Protocol, folds, thinned
+from perfc.analyzers.training.graphs.protocols import SAMPLES, Fold, Protocol, folds, thinned
 from perfc.analyzers.training.graphs.scoreboard import write_plots, written
 from perfc.analyzers.whole_runs.boosted_totals import BoostedTotals
 from perfc.commands.adapt import command as adapt_command
@@ -87,6 +87,26 @@ def test_a_transfer_sees_few_rows_of_architectures_that_are_not_tested() -> None
         assert 0 < len(shown) <= SAMPLES
         assert len(set(shown)) == len(shown)
         assert not set(shown) & {r.architecture for r in fold.test.rows}
+
+
+@pytest.mark.parametrize("protocol", list(Protocol))
+def test_folds_of_the_same_rows_are_learned_once_and_others_by_themselves(
+    protocol: Protocol, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def learned(name: str, fold: Fold, *_: object) -> GraphPredictor:
+        made = Oracle()
+        made.train = fold.train  # type: ignore[attr-defined]
+        shown.append(fold.train)
+        return made
+
+    shown: list[Measurements] = []
+    monkeypatch.setattr(bench, "learned", learned)
+    monkeypatch.setattr(bench, "adapted", lambda model, _: model)
+    monkeypatch.setattr(bench, "mean_error", lambda _: 0.0)
+    monkeypatch.setattr(bench, "scored", lambda model, fold, fit_s: (fold, model.train, fit_s))
+    found: list[Any] = list(evaluate("oracle", measurements(), protocol, seeds=(0, 1)))
+    assert all(set(train.rows) == set(fold.train.rows) for fold, train, _ in found)
+    assert len(shown) == len({id(fold.train) for fold, _, _ in found})
 
 
 def test_splits_are_the_same_every_time() -> None:

@@ -245,3 +245,19 @@ def test_the_models_of_a_project_are_only_those_of_its_folder(
     (bare / "deep" / "er" / "c.onnx").write_bytes(model.SerializeToString())
     assert said(capsys, "init", "models")[0] == 0
     assert [b.models for b in load(bare / "perfc.toml").budgets] == [("models/*.onnx",)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "flag"),
+    [(["--config", "perfc.toml"], "--config"), (["--value", "x=1"], "--value"),
+     (["--config", "perfc.toml", "--value", "x=1"], "--config")],
+)  # fmt: skip
+def test_what_a_new_file_cannot_say_is_refused(
+    arguments: list[str], flag: str, bare: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from perfc import cli
+
+    (bare / "perfc.toml").write_text("", encoding="utf-8")
+    assert cli.run(["init", *arguments]) == 2
+    said = capsys.readouterr().err
+    assert f"perfc init writes a perfc.toml of its own and takes no {flag}" in said

@@ -143,11 +143,10 @@ def failing(names: Sequence[str], tree: Path, limit_s: float) -> set[str]:
         if not chosen:
             continue
         code, out = run_tests(tree, [*options, *chosen], limit_s * len(chosen), is_all=True)
-        if code in FOUND:
-            failed |= {*FAILED.findall(out)}
-        elif code != PASSED and len(chosen) > 1:
-            # a name that cannot be asked for: each by itself
-            failed |= {n for n in chosen if failing([n], tree, limit_s)}
+        # one name that cannot be asked for hides the others; and some fail after others only
+        bad = [n for n in FAILED.findall(out) if n in chosen] if code in FOUND else chosen
+        if code != PASSED and len(chosen) > 1:
+            failed |= {n for n in bad if failing([n], tree, limit_s)}
         elif code != PASSED:
             failed |= {*chosen}
     return failed

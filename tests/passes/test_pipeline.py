@@ -192,6 +192,39 @@ def test_errors_name_the_column_and_what_there_is(text: str, message: str) -> No
     assert message in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("text", "column", "message"),
+    [
+        ("tally{start=}", 13, "expected a value, found '}'"),
+        ("tally{start=", 13, "expected a value"),
+        ("tally{start=,}", 13, "expected a value, found ','"),
+        ("tally{start={}}", 13, "expected a value, found '{'"),
+        ("tally{sizes=[", 14, "expected a value"),
+        ("tally{sizes=[,]}", 14, "expected a value, found ','"),
+        ("tally{sizes=[1", 15, "expected ',' or ']'"),
+        ("tally{sizes=[1 2]}", 15, "expected ',' or ']', found '2'"),
+        ("tally{sizes=" + "[" * 10, 22, "expected a value, found '['"),
+        ("tally{sizes=" + "[" * 9, 22, "expected a value"),
+        ('tally{label="\\x"}', 13, "bad escape in a string"),
+        ("tally{", 7, "expected an option or '}'"),
+        ("tally{=1}", 7, "expected an option or '}', found '='"),
+        ("tally{1=2}", 7, "expected an option or '}', found '1'"),
+        ("tally{start=1", 14, "expected ',' or '}'"),
+        ("tally{start=1,", 15, "expected an option or '}'"),
+        ("tally}", 6, "expected ',', found '}'"),
+        ("=,", 1, "expected a pass, found '='"),
+        ('"tally"', 1, "expected a pass, found '\"tally\"'"),
+        ("tally,", 7, "expected a pass"),
+    ],
+)
+def test_an_error_says_what_was_expected_and_what_is_there(
+    text: str, column: int, message: str
+) -> None:
+    with pytest.raises(ParseError) as error:
+        parse_pipeline(text)
+    assert str(error.value) == f"pipeline:1:{column}: {message}"
+
+
 def test_listing_reads_summaries_and_imports_nothing() -> None:
     code = (
         "import sys; from perfc.passes.pipeline import list_passes; found = list_passes();"

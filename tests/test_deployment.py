@@ -1,0 +1,130 @@
+"""Fields of a deployment: what is read of each, what is refused, and what does not go together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from perfc.deployment import KEYS, VERSION, Deployment, Mode, of_whole_runs, with_axes
+from perfc.errors import ParseError
+from perfc.passes.runtimes import MAX_STREAMS, Layout, Serving
+
+
+def test_nothing_said_is_what_is_documented() -> None:
+    usual = Deployment()
+    assert (usual.target, usual.dtype, usual.tf32, usual.streams) == ("a100", "", True, 1)
+    assert (usual.framework, usual.layout, usual.mode) == (
+        Serving.ANY, Layout.CHANNELS_FIRST, Mode.INFERENCE,
+    )  # fmt: skip
+    assert (usual.runtime_version, usual.host_launch, usual.dims) == ("", None, {})
+    assert (usual.table_name, usual.version) == (usual.runtime, None)
+    assert usual.stated({}) == usual
+    whole = of_whole_runs()
+    assert (whole.target, whole.runtime, whole.dtype) == ("rtx4090", "eager", "amp-f16")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "field", "read"),
+    [
+        ("target", " t4 ", "target", "t4"),
+        ("runtime", "ort", "runtime", "ort"),
+        ("streams", "3", "streams", 3),
+        ("streams", MAX_STREAMS, "streams", MAX_STREAMS),
+        ("tf32", False, "tf32", False),
+        ("mode", "training", "mode", Mode.TRAINING),
+        ("mode", Mode.TRAINING, "mode", Mode.TRAINING),
+        ("dtype", "f16", "dtype", "f16"),
+        ("host_launch", "30us", "host_launch", 3e-5),
+        ("host_launch", None, "host_launch", None),
+        ("dims", {"n": 3}, "dims", {"n": 3}),
+        ("dims", None, "dims", {}),
+        ("batch", 4, "dims", {"batch": 4}),
+        ("seq", 5, "dims", {"seq": 5}),
+        ("batch", None, "dims", {}),
+    ],
+)
+def test_a_field_is_read_as_it_is_typed(name: str, value: Any, field: str, read: object) -> None:
+    assert getattr(Deployment().stated({name: value}), field) == read
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("target", " ", "--target: names no target (`perfc targets` lists them)"),
+        ("target", 3, "--target: 3 is not a string"),
+        ("streams", 0, f"--streams: no number of streams: '0' (1 to {MAX_STREAMS})"),
+        ("streams", MAX_STREAMS + 1, "--streams: no number of streams: "),
+        ("streams", True, "--streams: no number of streams: 'True'"),
+        ("streams", "²", "--streams: no number of streams: '²'"),
+        ("streams", "9" * 40, "--streams: no number of streams: "),
+        ("tf32", 1, "--tf32: 1 is neither true nor false"),
+        ("mode", "both", "--mode: no 'both' (there are inference, training)"),
+        ("runtime_version", "2", "--runtime_version: '2' is no version (as in 2.9)"),
+        ("runtime_version", "2.", "--runtime_version: '2.' is no version (as in 2.9)"),
+        ("dims", [3], "--dims: [3] is not a table (as in { batch = 8 })"),
+        ("host_launch", "soon", "--host_launch: 'soon' is no duration"),
+        ("no_such", 1, "no 'no_such' (there are target, runtime, "),
+    ],
+)
+def test_what_is_no_value_is_refused_with_its_place(name: str, value: Any, said: str) -> None:
+    with pytest.raises(ParseError) as caught:
+        Deployment().stated({name: value}, lambda field: f"--{field}")
+    assert str(caught.value).startswith(said)
+
+
+def test_streams_stand_behind_a_runtime_too() -> None:
+    found = Deployment().stated({"runtime": "ort:3"})
+    assert (found.runtime, found.streams, found.table_name) == ("ort", 3, "ort:3")
+    with pytest.raises(ParseError, match="no number of streams: 'x'"):
+        Deployment().stated({"runtime": "ort:x"})
+    kept = found.stated({"runtime": "tensorrt"})
+    assert (kept.runtime, kept.streams) == ("tensorrt", 3)
+
+
+@pytest.mark.parametrize(
+    ("text", "version"),
+    [("2.9", (2, 9)), ("2.9.1+cu126", (2, 9)), ("12.34", (12, 34)), ("", None), ("1234.5", None),
+     ("2.9 ", None)],
+)  # fmt: skip
+def test_a_version_is_its_major_and_minor_number(
+    text: str, version: tuple[int, int] | None
+) -> None:
+    found = VERSION.fullmatch(text)
+    assert (None if found is None else (int(found[1]), int(found[2]))) == version
+    if version is not None:
+        assert Deployment(runtime="eager").stated({"runtime_version": text}).version == version
+
+
+def test_fields_that_do_not_go_together_are_refused() -> None:
+    with pytest.raises(ParseError, match="versions of ort are not told apart"):
+        Deployment().stated({"runtime": "ort", "runtime_version": "1.2"})
+    with pytest.raises(ParseError, match="tensorrt does not run channels-last"):
+        Deployment().stated({"runtime": "tensorrt", "layout": "channels-last"})
+    eager = Deployment().stated({"runtime": "eager", "layout": "channels-last"})
+    assert eager.layout is Layout.CHANNELS_LAST
+    Deployment().require_inference()
+    with pytest.raises(ParseError, match="only forward passes are analysed"):
+        Deployment(mode=Mode.TRAINING).require_inference("--mode")
+
+
+def test_extents_are_added_and_said_once() -> None:
+    first = Deployment().stated({"dims": {"n": 1, "m": 2}})
+    assert first.stated({"dims": {"n": 3}}).dims == {"n": 3, "m": 2}
+    assert first.at({"k": 4}).dims == {"n": 1, "m": 2, "k": 4}
+    assert with_axes({"batch": 3, "dims": {"n": 1}}) == {"dims": {"n": 1, "batch": 3}}
+    assert with_axes({"batch": None, "seq": None, "x": 1}) == {"x": 1}
+    assert with_axes({"batch": 3, "dims": {"batch": 3}}) == {"dims": {"batch": 3}}
+    assert with_axes({"batch": 3, "dims": 7}) == {"dims": 7}
+    with pytest.raises(ParseError, match="batch is given as 3 and as 4"):
+        with_axes({"batch": 3, "dims": {"batch": 4}})
+    assert KEYS[-2:] == ("batch", "seq")
+
+
+def test_a_deployment_as_json_has_words_for_what_is_chosen() -> None:
+    found = Deployment(mode=Mode.TRAINING).as_json()
+    assert (found["mode"], found["layout"]) == ("training", "channels-first")
+    assert set(found) == set(KEYS) - {"batch", "seq"}
+    assert Deployment(framework=Serving.ANY).serving is Deployment().table.serving
+    other = next(s for s in Serving if s not in (Serving.ANY, Deployment().table.serving))
+    assert Deployment(framework=other).serving is other
