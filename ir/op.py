@@ -43,6 +43,7 @@ class Kind(Enum):
     RANDOM = "random"
     SHAPE = "shape"
     CONTROL = "control"
+    COLLECTIVE = "collective"
     CONTAINER = "container"
     SIGNAL = "signal"
     STRING = "string"

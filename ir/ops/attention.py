@@ -65,6 +65,14 @@ SCORES = {
 PROJECTED_SCORES = {**SCORES, "mac": "b*h*s*t*(d + v) + b*s*i*j"}
 
 
+def work_of_scores(formulas: Mapping[str, str], found: Scores, dtype: DType | None) -> Work:
+    """Operations of an attention with these letters, those that its mask leaves apart."""
+    dense = work_of(formulas, found.letters(), dtype)
+    kept = dense.mac - found.idle_mac
+    effective = None if kept == dense.mac else kept
+    return replace(dense, effective_mac=effective, is_bound=found.is_bound)
+
+
 @frozen
 class AttentionLike(Op):
     """An attention: ``softmax(Q @ K^T * scale + mask) @ V`` for each head.
@@ -89,12 +97,7 @@ class AttentionLike(Op):
 
     def work(self, ins: Inputs, outs: Types) -> Work | None:
         found = self.scores(ins)
-        if found is None:
-            return None
-        dense = work_of(self.formulas, found.letters(), self.mac_dtype(ins))
-        kept = dense.mac - found.idle_mac
-        effective = None if kept == dense.mac else kept
-        return replace(dense, effective_mac=effective, is_bound=found.is_bound)
+        return None if found is None else work_of_scores(self.formulas, found, self.mac_dtype(ins))
 
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         found = self.scores(ins)

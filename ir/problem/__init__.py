@@ -14,10 +14,15 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from .attention import Attention as Attention
+from .collective import Collective as Collective
+from .collective import Exchange as Exchange
+from .mixed_attention import MixedAttention as MixedAttention
 from .product import Product as Product
 from .recurrence import Recurrence as Recurrence
 from .rows import Rows as Rows
 from .rows import Span as Span
 from .window import Window as Window
 
-Problem: TypeAlias = "Product | Window | Attention | Rows | Recurrence"
+Problem: TypeAlias = (
+    "Product | Window | Attention | MixedAttention | Rows | Recurrence | Collective"
+)

@@ -32,6 +32,12 @@ def load(
         from perfc.ir.rewrite import with_defaults
 
         return with_defaults(read(os.fspath(model)).module, dims or {})
+    from .config.reader import is_config
+
+    if is_config(model):
+        from .config import load_config
+
+        return load_config(os.fspath(model), dims or {})
     from .functions import Functions
     from .lower import Lowering
     from .source import open_model

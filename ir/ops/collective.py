@@ -1,0 +1,85 @@
+"""Exchanges among machines that run one model together: tensors that several hold in part."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from ..definition import Positive
+from ..graph import Inputs
+from ..op import Kind, Op, Types, tensor
+from ..problem import Collective, Exchange
+from ..record import frozen
+from ..types import TensorType
+
+
+@frozen
+class CollectiveOp(Op):
+    """A tensor exchanged among ``ranks`` machines, of which this module is one's share.
+
+    Shapes:  as each exchange says.
+    Work:    none that is counted: additions on the way are far below the traffic of links.
+    Traffic: the operand read once and the result written once in the memory of one machine.
+    Source:  NCCL user guide, 'Collective Operations'.
+    """
+
+    kind = Kind.COLLECTIVE
+    exchange: ClassVar[Exchange]
+
+    ranks: Positive = 1
+    nodes: Positive = 1
+
+    def infer(self, ins: Inputs) -> Types:
+        return (tensor(ins, 0),)
+
+    def problem(self, ins: Inputs, outs: Types) -> Collective | None:
+        sizes = [t.nbytes for t in (tensor(ins, 0), *outs) if isinstance(t, TensorType)]
+        if len(sizes) < 2 or sizes[0] is None or sizes[1] is None:
+            return None
+        whole = sizes[1] if self.exchange is Exchange.ALL_GATHER else sizes[0]
+        return Collective(self.exchange, whole, self.ranks, self.nodes)
+
+
+@frozen
+class AllReduce(CollectiveOp):
+    """The sum of every rank's tensor, at every rank.
+
+    Shapes:  X -> same shape.
+    """
+
+    mnemonic = "all_reduce"
+    operands = ("X",)
+    exchange = Exchange.ALL_REDUCE
+
+
+@frozen
+class AllGather(CollectiveOp):
+    """The tensors of all ranks, joined along ``axis``.
+
+    Shapes:  X[..., d, ...] -> Y[..., ranks*d, ...].
+    """
+
+    mnemonic = "all_gather"
+    operands = ("X",)
+    exchange = Exchange.ALL_GATHER
+
+    axis: int = -1
+
+    def infer(self, ins: Inputs) -> Types:
+        x = tensor(ins, 0)
+        if x.shape is None or not x.shape:
+            return (x,)
+        shape = list(x.shape)
+        shape[self.axis] = shape[self.axis] * self.ranks
+        return (TensorType(x.dtype, tuple(shape)),)
+
+
+@frozen
+class AllToAll(CollectiveOp):
+    """Rows sent to the ranks whose experts they chose, or back from there.
+
+    Shapes:  X -> same shape: with rows that spread evenly each rank ends with as many.
+    """
+
+    mnemonic = "all_to_all"
+    operands = ("X",)
+    exchange = Exchange.ALL_TO_ALL

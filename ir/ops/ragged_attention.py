@@ -1,0 +1,167 @@
+"""Attention of a serving step: packed sequences of different lengths over their caches."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from ..cost import Traffic, Work, dim_sum, total_work
+from ..definition import Natural, Positive
+from ..dim import Dim, dim_max
+from ..graph import Inputs
+from ..op import Kind, Op, Types, each_once, first_dtype, has, tensor
+from ..problem import Attention, MixedAttention
+from ..record import frozen, record
+from ..types import DType, TensorType, storage_bytes
+from .attention import SCORES, SOFTMAX_ALU, Scores, axis, work_of_scores
+from .score_pairs import triangle, unmasked_pairs
+
+QUERY, KEY, VALUE, LENGTHS, PAST_KEY, PAST_VALUE, DECODE_KEY, DECODE_VALUE, BIAS = range(9)
+
+
+@record
+class Group:
+    """Sequences that have equally many new tokens and equally long caches.
+
+    Args:
+        sequences: how many they are.
+        queries: new tokens of each.
+        keys: keys that are new, of each.
+        past: keys in the cache of each.
+    """
+
+    sequences: Dim
+    queries: Dim
+    keys: Dim
+    past: Dim
+
+
+@frozen
+class RaggedAttention(Op):
+    """Attention of packed tokens of two groups of sequences: prompts first, then decodes.
+
+    Shapes:  query[n, h*d], key[n, g*d], value[n, g*v] -> output[n, h*v]. Or query[n, (h + g)*d]
+             with the keys, or query[n, (h + g)*d + g*v] with the values too. ``lengths``[b] tells
+             how many prompts there are, past_key[b, g, p, d] and past_value[b, g, p, v] what they
+             have cached; decode_key[c, g, q, d] and decode_value are caches of c sequences
+             with ``decode_tokens`` new tokens each. Prompts have what is left: s tokens each.
+             Keys may be more or fewer than queries where ``is_causal`` is 0; with ``shares_value``
+             a value is the first v elements of its key.
+    Work:    of each group as AttentionLike, t the cached and the new keys; pairs that a causal
+             mask, a window or a chunk leaves out are idle.
+    Traffic: each operand and the output once, a cache as long as its type says; where there is a
+             cache the new keys and values are written to it, in its element type.
+    Source:  arXiv:2309.06180 section 4; flash_attn_varlen_func of FlashAttention.
+    """
+
+    mnemonic = "ragged_attention"
+    operands: ClassVar[tuple[str, ...]] = (
+        *("query", "key?", "value?", "lengths?", "past_key?", "past_value?", "decode_key?"),
+        *("decode_value?", "bias?"),
+    )
+    kind = Kind.ATTENTION
+    formulas = SCORES
+
+    num_heads: Positive = 1
+    kv_heads: Positive = 1
+    head_dim: Positive = 1
+    value_dim: Positive = 1
+    decode_tokens: Positive = 1
+    window: Natural = 0
+    chunk: Natural = 0
+    is_causal: int = 1
+    shares_value: int = 0
+    softcap: int = 0
+
+    def infer(self, ins: Inputs) -> Types:
+        n = axis(tensor(ins, QUERY).shape, 0)
+        dtype = first_dtype(ins, QUERY)
+        if n is None:
+            return (TensorType(dtype, None),)
+        return (TensorType(dtype, (n, self.num_heads * self.value_dim)),)
+
+    def new_keys(self, ins: Inputs) -> Dim:
+        """Keys of all sequences that are not in a cache."""
+        if has(ins, KEY):
+            return axis(tensor(ins, KEY).shape, 0) or 0
+        width = axis(tensor(ins, QUERY).shape, 1)
+        if width == self.num_heads * self.head_dim:
+            return 0
+        return axis(tensor(ins, QUERY).shape, 0) or 0
+
+    def groups(self, ins: Inputs) -> tuple[Group | None, Group | None]:
+        """Prompts and decodes, None where the operands have none of them."""
+        queries, keys = axis(tensor(ins, QUERY).shape, 0), self.new_keys(ins)
+        if queries is None:
+            return None, None
+        decodes: Group | None = None
+        if has(ins, DECODE_KEY):
+            cache = tensor(ins, DECODE_KEY).shape
+            sequences, past = axis(cache, 0) or 0, axis(cache, 2) or 0
+            # without new keys, as of attention to an encoder, all of them are cached
+            new = self.decode_tokens if has(ins, KEY) or keys != 0 else 0
+            decodes = Group(sequences, self.decode_tokens, new, past)
+            queries = queries - sequences * self.decode_tokens
+            keys = keys - sequences * new
+        if not has(ins, LENGTHS):
+            return None, decodes
+        prompts = axis(tensor(ins, LENGTHS).shape, 0) or 1
+        past = axis(tensor(ins, PAST_KEY).shape, 2) or 0
+        return Group(prompts, queries // prompts, keys // prompts, past), decodes
+
+    def scores(self, group: Group, *, is_biased: bool) -> Scores:
+        """The letters of one group."""
+        s, t = group.queries, group.keys + group.past
+        u: Dim = s * t
+        if self.is_causal:
+            left = self.window - 1 if self.window else None
+            u = self.chunked(group) if self.chunk else unmasked_pairs(s, t, t - s, left, 0)
+        capped = int(bool(self.softcap))
+        x = SOFTMAX_ALU + int(is_biased) + 2 * capped
+        return Scores(
+            group.sequences, self.num_heads, s, t, self.head_dim, self.value_dim, u, x, 1 + capped
+        )
+
+    def chunked(self, group: Group) -> Dim:
+        """Pairs within chunks; the cache holds what the chunk of the first new token has so far."""
+        last, c = group.past + group.queries, self.chunk
+        return (last // c) * triangle(c) + triangle(last % c) - triangle(group.past)
+
+    def work(self, ins: Inputs, outs: Types) -> Work | None:
+        found = [g for g in self.groups(ins) if g is not None]
+        if not found:
+            return None
+        is_biased = has(ins, BIAS)
+        works = [
+            work_of_scores(self.formulas, self.scores(g, is_biased=is_biased), None) for g in found
+        ]
+        return works[0] if len(works) == 1 else total_work(works)
+
+    def traffic(self, ins: Inputs, outs: Types) -> Traffic:
+        whole = each_once(ins, outs)
+        cache = next((tensor(ins, i) for i in (PAST_KEY, DECODE_KEY) if has(ins, i)), None)
+        if cache is None or cache.dtype is DType.UNKNOWN:
+            return whole
+        width = self.head_dim + (0 if self.shares_value else self.value_dim)
+        rows = self.new_keys(ins) * self.kv_heads * width
+        written = storage_bytes(rows, cache.dtype.bits)
+        return Traffic(whole.read_bytes, dim_sum((whole.write_bytes, written)), whole.is_bound)
+
+    def problem(self, ins: Inputs, outs: Types) -> Attention | MixedAttention | None:
+        prompts, decodes = self.groups(ins)
+        first = None if prompts is None else self.attention(prompts, tensor(ins, PAST_KEY))
+        second = None if decodes is None else self.attention(decodes, tensor(ins, DECODE_KEY))
+        if first is not None and second is not None:
+            return MixedAttention(first, second)
+        return first or second
+
+    def attention(self, group: Group, cache: TensorType) -> Attention:
+        """One group as if it ran alone; chunks of a prompt are sequences of their own."""
+        sequences, queries, keys = group.sequences, group.queries, group.keys + group.past
+        if self.chunk:
+            parts = (keys + self.chunk - 1) // self.chunk
+            sequences, queries = sequences * parts, dim_max(queries // parts, 1)
+            keys = keys // parts
+        return Attention(
+            sequences, self.num_heads, self.kv_heads, queries, keys, self.head_dim,
+            self.value_dim, self.is_causal == 1, self.window, cache.dtype.bits,
+        )  # fmt: skip

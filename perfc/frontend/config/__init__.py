@@ -1,0 +1,36 @@
+"""Language models from the configuration that Hugging Face publishes beside their weights."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from perfc.ir.graph import Module
+
+from .lowering import lower as lower
+from .lowering.step import Step as Step
+from .model import LanguageModel as LanguageModel
+from .parallel import Parallel as Parallel
+from .precision import Precision as Precision
+from .precision import WeightFormat as WeightFormat
+from .precision import precision_of as precision_of
+from .precision import weight_format as weight_format
+from .reader import is_config as is_config
+from .reader import read_config as read_config
+from .reader import shipped as shipped
+
+
+def load_config(source: str, dims: Mapping[str, int]) -> Module:
+    """The first pass over prompts, or over inputs, of the model that a configuration describes.
+
+    Args:
+        source: path, folder or shipped name.
+        dims: values for the symbols; they become their defaults.
+
+    Raises:
+        ModelError: as `read_config` and `lower`.
+    """
+    from perfc.ir.rewrite import with_defaults
+
+    module = lower(read_config(source), Step.PREFILL)
+    declared = {s.name for s in module.symbols}
+    return with_defaults(module, {n: v for n, v in dims.items() if n in declared})

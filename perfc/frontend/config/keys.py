@@ -1,0 +1,146 @@
+"""The keys of a configuration, read with a type and a range; a wrong one is one line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from perfc.errors import ModelError
+
+LARGEST = 1 << 40
+"""Of a whole number in a configuration: no extent of a model is beyond it."""
+MOST_LAYERS = 10_000
+
+
+class Keys:
+    """One object of a configuration; remembers which of its keys were read.
+
+    Args:
+        stated: the object.
+        where: the file, for messages.
+    """
+
+    def __init__(self, stated: Mapping[str, Any], where: str) -> None:
+        self.stated, self.where = stated, where
+        self.read: set[str] = set()
+
+    def get(self, name: str) -> Any:
+        """The value of a key, None where it is not there."""
+        self.read.add(name)
+        return self.stated.get(name)
+
+    def whole(self, *names: str, default: int | None = None, least: int = 1) -> int:
+        """A whole number under the first of these names that is there.
+
+        Raises:
+            ModelError: none is there and there is no default, or it is not such a number.
+        """
+        for name in names:
+            value = self.get(name)
+            if value is None:
+                continue
+            if isinstance(value, bool) or not isinstance(value, int | float) or value != value // 1:
+                raise self.wrong(name, value, "a whole number")
+            if not least <= value <= LARGEST:
+                raise self.wrong(name, value, f"{least} to {LARGEST}")
+            return int(value)
+        if default is None:
+            raise ModelError(
+                f"no {names[0]!r} in the configuration", where=self.where,
+                hint="is this the config.json of a model?",
+            )  # fmt: skip
+        return default
+
+    def layers(self, *names: str) -> int:
+        """A number of layers."""
+        found = self.whole(*names, least=0)
+        if found > MOST_LAYERS:
+            raise self.wrong(names[0], found, f"at most {MOST_LAYERS}")
+        return found
+
+    def number(self, name: str, default: float) -> float:
+        """A real number."""
+        value = self.get(name)
+        if value is None:
+            return default
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise self.wrong(name, value, "a number")
+        return float(value)
+
+    def flag(self, *names: str, default: bool = False) -> bool:
+        """True or false."""
+        for name in names:
+            value = self.get(name)
+            if value is None:
+                continue
+            if not isinstance(value, bool):
+                raise self.wrong(name, value, "true or false")
+            return value
+        return default
+
+    def text(self, name: str, default: str = "") -> str:
+        """A string."""
+        value = self.get(name)
+        if value is None:
+            return default
+        if not isinstance(value, str):
+            raise self.wrong(name, value, "a string")
+        return value
+
+    def texts(self, name: str) -> tuple[str, ...] | None:
+        """A list of strings, None where it is not there."""
+        value = self.sequence(name)
+        if value is None:
+            return None
+        if not all(isinstance(item, str) for item in value):
+            raise self.wrong(name, value, "a list of strings")
+        return tuple(value)
+
+    def wholes(self, name: str) -> tuple[int, ...] | None:
+        """A list of whole numbers, None where it is not there."""
+        value = self.sequence(name)
+        if value is None:
+            return None
+        if not all(isinstance(i, int) and not isinstance(i, bool) for i in value):
+            raise self.wrong(name, value, "a list of whole numbers")
+        return tuple(value)
+
+    def sequence(self, name: str) -> Sequence[Any] | None:
+        """A list of at most as many items as a model may have layers."""
+        value = self.get(name)
+        if value is None:
+            return None
+        if not isinstance(value, list):
+            raise self.wrong(name, value, "a list")
+        if len(value) > MOST_LAYERS:
+            raise self.wrong(name, f"{len(value)} items", f"at most {MOST_LAYERS}")
+        return value
+
+    def inner(self, name: str) -> Keys | None:
+        """An object inside, None where it is not there."""
+        value = self.get(name)
+        if value is None:
+            return None
+        if not isinstance(value, dict):
+            raise self.wrong(name, value, "an object")
+        return Keys(value, self.where)
+
+    def divided(self, total: int, parts: int, what: str) -> int:
+        """``total / parts``.
+
+        Raises:
+            ModelError: it is not whole.
+        """
+        if total % parts:
+            raise ModelError(f"{total} does not divide into {parts} {what}", where=self.where)
+        return total // parts
+
+    def wrong(self, name: str, value: object, wanted: str) -> ModelError:
+        """The error for a key whose value is none of its kind."""
+        shown = repr(value) if isinstance(value, int | float | str | bool) else type(value).__name__
+        shown = shown if len(shown) <= 40 else f"{shown[:40]}…"
+        return ModelError(f"{name!r} is {shown}, not {wanted}", where=self.where)
+
+    def unsupported(self, what: str, hint: str = "") -> ModelError:
+        """The error for something that this reader does not model."""
+        return ModelError(what, where=self.where, hint=hint)

@@ -1,0 +1,182 @@
+"""Attention with grouped heads, as serving engines run it: one merged product, then one kernel."""
+
+from __future__ import annotations
+
+from perfc.ir.dim import Dim, dim_min
+from perfc.ir.graph import Value
+from perfc.ir.ops.elementwise import Mul
+from perfc.ir.ops.normalization import LayerNormalization, RMSNormalization
+from perfc.ir.ops.ragged_attention import RaggedAttention
+from perfc.ir.ops.rotary import RotaryEmbedding
+from perfc.ir.ops.activation import Sigmoid
+from perfc.ir.types import DType
+
+from ..model import Attention, NormKind, QueryKeyNorm
+from .builder import Builder
+from .step import Running, Tokens
+
+
+def attention(b: Builder, x: Value, a: Attention, run: Running, name: str, hidden: int) -> Value:
+    """``x`` after an attention and the product behind it, summed over ranks.
+
+    Args:
+        b: takes the nodes.
+        x: [tokens, hidden].
+        a: what it is.
+        run: tokens and what all layers read.
+        name: in front of names.
+        hidden: width of ``x`` and of the result.
+    """
+    if a.is_cross:
+        mixed = _cross(b, x, a, run, name, hidden)
+    else:
+        mixed = _own(b, x, a, run, name, hidden)
+    heads = b.share(a.heads, "heads")
+    out = b.product(
+        mixed, (heads * a.values, hidden), f"{name}.output", is_biased=a.output_bias
+    )
+    return b.all_reduce(out, f"{name}.sum")
+
+
+def _own(b: Builder, x: Value, a: Attention, run: Running, name: str, hidden: int) -> Value:
+    """Attention to the tokens themselves and to what of them is cached."""
+    heads, kv_heads = b.share(a.heads, "heads"), b.share_at_least(a.kv_heads, "key heads")
+    q, k, v = heads * a.head_dim, kv_heads * a.head_dim, kv_heads * a.values
+    gate_width = heads * a.values if a.is_gated else 0
+    columns = q + gate_width + k + v
+    merged = b.product(x, (hidden, columns), f"{name}.qkv", is_biased=a.query_bias and a.key_bias)
+    gate: Value | None = None
+    if a.is_gated:
+        merged, gate = b.cut(merged, (q + k + v, gate_width), f"{name}.gated")
+    if a.norm is not QueryKeyNorm.NONE:
+        query, key, value = b.cut(merged, (q, k, v), f"{name}.heads")
+        query = _normed(b, query, a, heads, f"{name}.q_norm")
+        key = _normed(b, key, a, kv_heads, f"{name}.k_norm")
+        query = rotated(b, query, heads, a, run, f"{name}.q_rotary")
+        key = rotated(b, key, kv_heads, a, run, f"{name}.k_rotary")
+        operands = (query, key, value)
+    elif a.rotary_dim:
+        both, value = b.cut(merged, (q + k, v), f"{name}.heads")
+        operands = (rotated(b, both, heads + kv_heads, a, run, f"{name}.rotary"), None, value)
+    else:
+        operands = (merged, None, None)
+    mixed = _scores(b, operands, a, run, name, (heads, kv_heads))
+    if gate is None:
+        return mixed
+    return b.node(MUL, (mixed, b.node(SIGMOID, (gate,), f"{name}.sigmoid")), f"{name}.gate")
+
+
+def _cross(b: Builder, x: Value, a: Attention, run: Running, name: str, hidden: int) -> Value:
+    """Attention to an encoder's output, whose keys and values are computed once."""
+    heads, kv_heads = b.share(a.heads, "heads"), b.share_at_least(a.kv_heads, "key heads")
+    query = b.product(x, (hidden, heads * a.head_dim), f"{name}.query", is_biased=a.query_bias)
+    key: Value | None = None
+    value: Value | None = None
+    if run.encoded is not None:
+        k, v = kv_heads * a.head_dim, kv_heads * a.values
+        both = b.product(run.encoded, (hidden, k + v), f"{name}.kv", is_biased=a.value_bias)
+        key, value = b.cut(both, (k, v), f"{name}.keys")
+    return _scores(b, (query, key, value), a, run, name, (heads, kv_heads))
+
+
+def _normed(b: Builder, x: Value, a: Attention, heads: int, name: str) -> Value:
+    """Queries or keys normalised, each head or all of them."""
+    op = RMS if a.norm_kind is NormKind.RMS else LAYER
+    width = heads * a.head_dim
+    if a.norm is QueryKeyNorm.ALL:
+        shape = (width,)
+    else:
+        x = b.shaped(x, (-1, heads, a.head_dim), f"{name}.split")
+        shape = (a.head_dim,) if a.norm is QueryKeyNorm.HEAD else (heads, a.head_dim)
+    scale = (
+        b.weight(f"{name}.weight", shape)
+        if a.is_norm_scaled
+        else b.buffer(f"ones.{shape}", shape, b.half)
+    )
+    normed = b.node(op, (x, scale), name)
+    return normed if a.norm is QueryKeyNorm.ALL else b.shaped(normed, (-1, width), f"{name}.join")
+
+
+def rotated(b: Builder, x: Value, heads: int, a: Attention, run: Running, name: str) -> Value:
+    """Heads side by side, rotated by their positions."""
+    if not a.rotary_dim:
+        return x
+    return rotated_heads(b, x, heads, (a.rotary_dim, a.head_dim), run, name)
+
+
+def rotated_heads(
+    b: Builder, x: Value, heads: int, dims: tuple[int, int], run: Running, name: str
+) -> Value:
+    """The first of ``dims`` elements of each head of the second of them, rotated."""
+    rotary_dim = dims[0]
+    shape = (max(run.max_positions, 1), rotary_dim // 2)
+    cos = b.buffer(f"cos.{rotary_dim}", shape, b.half)
+    sin = b.buffer(f"sin.{rotary_dim}", shape, b.half)
+    op = RotaryEmbedding(num_heads=heads, rotary_embedding_dim=rotary_dim)
+    return b.node(op, (x, cos, sin, run.positions), name)
+
+
+def _scores(
+    b: Builder, operands: tuple[Value | None, Value | None, Value | None], a: Attention,
+    run: Running, name: str, heads: tuple[int, int],
+) -> Value:  # fmt: skip
+    """The attention itself, with the caches of both groups of sequences."""
+    tokens = run.tokens
+    past: tuple[Value | None, Value | None] = (None, None)
+    decode: tuple[Value | None, Value | None] = (None, None)
+    sizes = (heads[1], a.head_dim, a.values)
+    if tokens.has_prompts and (run.is_cached or a.is_cross):
+        held = 0 if a.is_cross else reach(a, tokens.past)
+        past = caches(b, f"{name}.past", tokens.prompts, held, sizes)
+    if tokens.has_decodes:
+        held = run.source if a.is_cross else reach(a, tokens.context)
+        decode = caches(b, f"{name}.cache", tokens.decodes, held, sizes)
+    if a.buckets:
+        bias: Value | None = b.weight(f"{name}.position_bias", (a.buckets, heads[0]))
+    else:
+        bias = b.buffer("position_bias", (heads[0],), DType.F32) if a.is_biased else None
+    if a.has_sinks:
+        bias = b.weight(f"{name}.sinks", (heads[0],))
+    op = RaggedAttention(
+        num_heads=heads[0], kv_heads=heads[1], head_dim=a.head_dim, value_dim=a.values,
+        decode_tokens=tokens.new_tokens, window=a.window, chunk=a.chunk,
+        is_causal=int(a.is_causal and not a.is_cross), softcap=int(a.has_softcap),
+    )  # fmt: skip
+    lengths = run.lengths if tokens.has_prompts else None
+    return b.node(op, trimmed(*operands, lengths, *past, *decode, bias), name)
+
+
+def reach(a: Attention, cached: Dim) -> Dim:
+    """How much of a cache queries can see."""
+    if a.window:
+        return dim_min(cached, a.window - 1)
+    return cached % a.chunk if a.chunk else cached
+
+
+def caches(
+    b: Builder, name: str, sequences: Dim, held: Dim, sizes: tuple[int, int, int]
+) -> tuple[Value, Value]:
+    """Cached keys and values of some sequences, as inputs of the module."""
+    kv_heads, head_dim, value_dim = sizes
+    cached = b.precision.cached
+    return (
+        b.input(f"{name}_key", cached, (sequences, kv_heads, held, head_dim)),
+        b.input(f"{name}_value", cached, (sequences, kv_heads, held, value_dim)),
+    )
+
+
+def trimmed(*operands: Value | None) -> tuple[Value | None, ...]:
+    """Operands without those left out at the end."""
+    given = list(operands)
+    while given and given[-1] is None:
+        given.pop()
+    return tuple(given)
+
+
+def positions_of(tokens: Tokens) -> Dim:
+    """Rows that need a position."""
+    return tokens.rows
+
+
+RMS, LAYER = RMSNormalization(), LayerNormalization()
+MUL, SIGMOID = Mul(), Sigmoid()

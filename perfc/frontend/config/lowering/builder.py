@@ -1,0 +1,188 @@
+"""Makes values and nodes of one module: weights by name, products by format, inputs by symbol."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NoReturn
+
+from perfc.errors import ModelError
+from perfc.ir.dim import Dim
+from perfc.ir.graph import Graph, Inputs, Loc, Module, Node, SymbolDecl, Value, Weight
+from perfc.ir.known import Known
+from perfc.ir.op import Op
+from perfc.ir.ops.collective import AllReduce
+from perfc.ir.ops.elementwise import Add
+from perfc.ir.ops.gather import Gather
+from perfc.ir.ops.matmul import Gemm
+from perfc.ir.ops.normalization import LayerNormalization, RMSNormalization
+from perfc.ir.ops.slice import Concat, Split
+from perfc.ir.ops.view import Reshape
+from perfc.ir.types import UNKNOWN, DType, TensorType
+
+from ..model import Norm, NormKind
+from ..parallel import Parallel
+from ..precision import Precision, WeightFormat
+
+ADD, RMS, GATHER = Add(), RMSNormalization(), Gather()
+LAYER_NORM = LayerNormalization()
+LINEAR = Gemm(transB=1)
+RESHAPE = Reshape()
+JOIN = Concat(axis=-1)
+ROW_JOIN = Concat(axis=0)
+CUT = Split(axis=-1)
+
+
+class Builder:
+    """State of one lowering.
+
+    Args:
+        name: of the model.
+        precision: element types.
+        parallel: degrees of parallelism.
+    """
+
+    def __init__(self, name: str, precision: Precision, parallel: Parallel) -> None:
+        self.name, self.precision, self.parallel = name, precision, parallel
+        self.half = precision.half
+        self.inputs: list[Value] = []
+        self.weights: list[Value] = []
+        self.nodes: list[Node] = []
+        self.tables: dict[tuple[object, ...], Value] = {}
+        self.quantised: dict[tuple[Value, WeightFormat], Value] = {}
+
+    def module(self, outputs: Sequence[Value], symbols: Sequence[SymbolDecl]) -> Module:
+        """What was built."""
+        graph = Graph(
+            self.name, tuple(self.inputs), tuple(outputs), tuple(self.nodes), tuple(self.weights)
+        )
+        return Module(graph, tuple(symbols))
+
+    def input(self, name: str, dtype: DType, shape: tuple[Dim, ...]) -> Value:
+        """An input of the module."""
+        value = Value(name, TensorType(dtype, shape))
+        self.inputs.append(value)
+        return value
+
+    def weight(self, name: str, shape: tuple[int, ...], dtype: DType | None = None) -> Value:
+        """A stored parameter."""
+        value = Value(name, TensorType(dtype or self.half, shape), None, PARAMETER)
+        self.weights.append(value)
+        return value
+
+    def buffer(self, name: str, shape: tuple[int, ...], dtype: DType) -> Value:
+        """A stored tensor that is no parameter, as a scale or a table of angles; one a name."""
+        key = (name, shape, dtype)
+        found = self.tables.get(key)
+        if found is None:
+            found = self.tables[key] = Value(name, TensorType(dtype, shape), None, BUFFER)
+            self.weights.append(found)
+        return found
+
+    def numbers(self, items: Sequence[Dim]) -> Value:
+        """A constant vector of extents; equal ones are one value."""
+        key = tuple(items)
+        found = self.tables.get(key)
+        if found is None:
+            type_ = TensorType(DType.I64, (len(key),))
+            name = f"extents.{len(self.tables)}"
+            found = self.tables[key] = Value(name, type_, Known.vector(key), BUFFER)
+            self.weights.append(found)
+        return found
+
+    def node(self, op: Op, inputs: Inputs, name: str) -> Value:
+        """A node with one result."""
+        made = Value(name, UNKNOWN)
+        self.nodes.append(Node(op, inputs, (made,), (), Loc(name)))
+        return made
+
+    def several(self, op: Op, inputs: Inputs, name: str, names: Sequence[str]) -> list[Value]:
+        """A node with several results."""
+        made = [Value(f"{name}.{each}", UNKNOWN) for each in names]
+        self.nodes.append(Node(op, inputs, tuple(made), (), Loc(name)))
+        return made
+
+    def cut(self, x: Value, parts: Sequence[int], name: str) -> list[Value]:
+        """``x`` cut along its last axis."""
+        names = [str(i) for i in range(len(parts))]
+        return self.several(CUT, (x, self.numbers(parts)), name, names)
+
+    def shaped(self, x: Value, shape: Sequence[Dim], name: str) -> Value:
+        """The same elements in another shape; one extent may be -1."""
+        return self.node(RESHAPE, (x, self.numbers(shape)), name)
+
+    def norm(self, x: Value, norm: Norm | None, name: str) -> Value:
+        """``x`` normalised; as it is without a norm."""
+        if norm is None:
+            return x
+        scale = self.weight(f"{name}.weight", (norm.width,)) if norm.is_scaled else None
+        if scale is None:
+            scale = self.buffer(f"ones.{norm.width}", (norm.width,), self.half)
+        if norm.kind is NormKind.RMS:
+            return self.node(RMS, (x, scale), name)
+        bias = self.weight(f"{name}.bias", (norm.width,)) if norm.is_biased else None
+        return self.node(LAYER_NORM, (x, scale, bias) if bias else (x, scale), name)
+
+    def product(
+        self, x: Value, extents: tuple[int, int], name: str, *, is_biased: bool = False,
+        weights: WeightFormat | None = None,
+    ) -> Value:  # fmt: skip
+        """``x @ W`` with a weight of ``extents``: contracted, columns.
+
+        Args:
+            x: [rows, contracted].
+            extents: of this rank's share of the weight.
+            name: of the weight and of the node.
+            is_biased: whether a bias is added.
+            weights: another format than that of the linear layers.
+        """
+        form = self.precision.weights if weights is None else weights
+        bias = self.weight(f"{name}.bias", (extents[1],)) if is_biased else None
+        if form is WeightFormat.HALF:
+            weight = self.weight(f"{name}.weight", (extents[1], extents[0]))
+            return self.node(LINEAR, (x, weight, bias) if bias else (x, weight), name)
+        from .quantised import quantised_product
+
+        return quantised_product(self, x, extents, name, bias, form)
+
+    def all_reduce(self, x: Value, name: str) -> Value:
+        """The sum over the ranks that share each product; ``x`` on one rank."""
+        if self.parallel.tensor == 1:
+            return x
+        return self.node(AllReduce(self.parallel.tensor, self._nodes()), (x,), name)
+
+    def _nodes(self) -> int:
+        """Over how many nodes the ranks of one tensor group spread."""
+        here = -(-self.parallel.tensor * self.parallel.attention_data // self.parallel.nodes)
+        return max(1, -(-self.parallel.tensor // here))
+
+    def share(self, total: int, what: str) -> int:
+        """One rank's part of heads, columns or rows.
+
+        Raises:
+            ModelError: they do not divide evenly.
+        """
+        tensor = self.parallel.tensor
+        if total % tensor:
+            self.refuse(f"{total} {what} do not divide among {tensor} ranks")
+        return total // tensor
+
+    def share_at_least(self, total: int, what: str) -> int:
+        """One rank's part of what every rank has a copy of where there are fewer than ranks."""
+        tensor = self.parallel.tensor
+        if total >= tensor:
+            return self.share(total, what)
+        if tensor % total:
+            self.refuse(f"{total} {what} cannot be copied evenly to {tensor} ranks")
+        return 1
+
+    def refuse(self, message: str) -> NoReturn:
+        """Stop with one line.
+
+        Raises:
+            ModelError: always.
+        """
+        raise ModelError(message, where=self.name)
+
+
+PARAMETER = Weight()
+BUFFER = Weight(is_parameter=False)

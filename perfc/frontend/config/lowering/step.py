@@ -1,0 +1,105 @@
+"""What runs in one pass of a serving engine: which tokens, over which caches, by which symbols."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from perfc.ir.dim import Dim, symbol
+from perfc.ir.graph import Basis, SymbolDecl, Value
+from perfc.ir.record import mutable, record
+
+BATCH, SEQ, PAST = "batch", "seq", "past"
+DECODES, CONTEXT, SOURCE, TARGET = "decodes", "context", "source", "target"
+
+
+class Step(Enum):
+    """A pass through the model."""
+
+    PREFILL = "prefill"
+    """``batch`` prompts of ``seq`` new tokens each, behind ``past`` cached ones. Encoders run in
+    it too: BERT, ViT, and those of T5 and Whisper with ``target`` first tokens of the decoder."""
+    DECODE = "decode"
+    """``decodes`` sequences with one new token each (or ``new_tokens``) behind ``context``."""
+    MIXED = "mixed"
+    """Both in one pass, as chunked prefill has it."""
+
+    __hash__ = object.__hash__
+
+
+DECLARED = {
+    BATCH: SymbolDecl(BATCH, 1, basis=Basis.BATCH),
+    SEQ: SymbolDecl(SEQ, 2048, basis=Basis.SEQUENCE),
+    PAST: SymbolDecl(PAST, 0, lo=0, basis=Basis.CACHE),
+    DECODES: SymbolDecl(DECODES, 1, basis=Basis.BATCH),
+    CONTEXT: SymbolDecl(CONTEXT, 2048, lo=0, basis=Basis.CACHE),
+    SOURCE: SymbolDecl(SOURCE, 2048, basis=Basis.SEQUENCE),
+    TARGET: SymbolDecl(TARGET, 1, basis=Basis.SEQUENCE),
+}
+
+
+def extent(name: str) -> Dim:
+    """The symbol of that name."""
+    return symbol(name, DECLARED[name].lo)
+
+
+@record
+class Tokens:
+    """The tokens of one stack in one pass.
+
+    Args:
+        prompts: sequences with many new tokens, 0 for none.
+        length: new tokens of each.
+        past: cached tokens of each.
+        decodes: sequences that are decoded, 0 for none.
+        context: cached tokens of each.
+        new_tokens: new ones of each.
+    """
+
+    prompts: Dim = 0
+    length: Dim = 0
+    past: Dim = 0
+    decodes: Dim = 0
+    context: Dim = 0
+    new_tokens: int = 1
+
+    @property
+    def rows(self) -> Dim:
+        """All new tokens."""
+        return self.prompts * self.length + self.decodes * self.new_tokens
+
+    @property
+    def sequences(self) -> Dim:
+        """All sequences."""
+        return self.prompts + self.decodes
+
+    @property
+    def has_prompts(self) -> bool:
+        """Whether some sequences have many new tokens."""
+        return self.prompts != 0
+
+    @property
+    def has_decodes(self) -> bool:
+        """Whether some sequences are decoded."""
+        return self.decodes != 0
+
+
+@mutable
+class Running:
+    """The values that every layer of a stack reads in one pass.
+
+    Args:
+        tokens: what runs.
+        lengths: where each prompt ends; None without prompts.
+        positions: of each token.
+        encoded: output of the encoder; None where there is none or it is cached.
+        source: tokens of the encoder of each sequence.
+        is_cached: whether keys and values are cached.
+    """
+
+    tokens: Tokens
+    lengths: Value | None = None
+    positions: Value | None = None
+    encoded: Value | None = None
+    source: Dim = 0
+    is_cached: bool = True
+    max_positions: int = 0

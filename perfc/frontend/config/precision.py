@@ -1,0 +1,143 @@
+"""In what element types a model is served: its weights, its cache, and all that lies between."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from perfc.errors import ParseError
+from perfc.ir.record import record
+from perfc.ir.types import DType, dtype_named
+
+
+class WeightFormat(Enum):
+    """How the weights of linear layers are stored and multiplied, by the usual name."""
+
+    HALF = "half"
+    """16 bits, products in 16 bits."""
+    F8 = "f8"
+    """8-bit floats with one scale a tensor; activations are quantised too."""
+    F8_BLOCK = "f8-block"
+    """8-bit floats with a scale a block of 128 by 128; activations by 128."""
+    I8 = "i8"
+    """8-bit integers with a scale a column; activations are quantised too (SmoothQuant)."""
+    I4 = "i4"
+    """4-bit integers with a scale for 128 of them, widened to 16 bits (AWQ, GPTQ)."""
+    NVFP4 = "nvfp4"
+    """4-bit floats with a scale for 16 of them; activations are quantised too."""
+    MXFP4 = "mxfp4"
+    """4-bit floats with a scale for 32 of them, widened to 16 bits."""
+
+    __hash__ = object.__hash__
+
+    @property
+    def bits(self) -> int:
+        """Of one stored weight, scales left out."""
+        return _BITS[self]
+
+    @property
+    def block(self) -> int:
+        """Weights along the contracted axis that share a scale; 0 where all do."""
+        return _BLOCKS.get(self, 0)
+
+    @property
+    def multiplied(self) -> DType | None:
+        """Element type of both factors of a product; None where it is that of activations."""
+        return _MULTIPLIED.get(self)
+
+
+_BITS = {
+    WeightFormat.HALF: 16, WeightFormat.F8: 8, WeightFormat.F8_BLOCK: 8, WeightFormat.I8: 8,
+    WeightFormat.I4: 4, WeightFormat.NVFP4: 4, WeightFormat.MXFP4: 4,
+}  # fmt: skip
+_BLOCKS = {
+    WeightFormat.F8_BLOCK: 128, WeightFormat.I4: 128, WeightFormat.NVFP4: 16,
+    WeightFormat.MXFP4: 32,
+}  # fmt: skip
+_MULTIPLIED = {
+    WeightFormat.F8: DType.F8E4M3FN, WeightFormat.F8_BLOCK: DType.F8E4M3FN,
+    WeightFormat.I8: DType.I8, WeightFormat.NVFP4: DType.F4E2M1,
+}  # fmt: skip
+_ALIASES = {
+    "fp8": "f8", "f8e4m3": "f8", "fp8-block": "f8-block", "int8": "i8", "int4": "i4", "awq": "i4",
+    "gptq": "i4", "fp4": "nvfp4", "f4e2m1": "nvfp4", "bf16": "half", "f16": "half",
+    "fp16": "half", "bfloat16": "half", "float16": "half",
+}  # fmt: skip
+HALVES = {"float16": DType.F16, "f16": DType.F16, "fp16": DType.F16}
+
+
+@record
+class Precision:
+    """Element types of a model that is served.
+
+    Embeddings, normalisations, routers and the head stay in ``half``, as serving engines have it.
+
+    Args:
+        weights: format of the linear layers.
+        half: element type of activations and of what is not quantised.
+        cache: element type of cached keys and values; None for that of activations.
+        experts: format of the experts; None for that of the other linear layers.
+    """
+
+    weights: WeightFormat = WeightFormat.HALF
+    half: DType = DType.BF16
+    cache: DType | None = None
+    experts: WeightFormat | None = None
+
+    @property
+    def cached(self) -> DType:
+        """Element type of cached keys and values."""
+        return self.cache or self.half
+
+    @property
+    def of_experts(self) -> WeightFormat:
+        """Format of the experts."""
+        return self.experts or self.weights
+
+
+def weight_format(name: str) -> WeightFormat:
+    """The format that ``name`` asks for, however it is spelled.
+
+    Raises:
+        ParseError: there is none.
+
+    >>> weight_format("FP8").value, weight_format("awq").value
+    ('f8', 'i4')
+    """
+    plain = name.strip().lower().replace("_", "-")
+    try:
+        return WeightFormat(_ALIASES.get(plain, plain))
+    except ValueError:
+        choice = ", ".join(f.value for f in WeightFormat)
+        raise ParseError(f"no format of weights {name[:32]!r}", hint=f"one of {choice}") from None
+
+
+def precision_of(stored: str, quantization: str, weights: str = "", cache: str = "") -> Precision:
+    """The precision of a model as it is published, or with other weights or another cache.
+
+    Args:
+        stored: element type that the configuration states.
+        quantization: method that the configuration states, "" for none.
+        weights: another format of weights, "" for the published one.
+        cache: element type of cached keys and values, "" for that of activations.
+
+    Raises:
+        ParseError: no such format or type.
+    """
+    half = HALVES.get(stored.lower(), DType.BF16)
+    plain = weights.strip().lower()
+    if plain in ("bf16", "bfloat16"):
+        half = DType.BF16
+    elif plain in HALVES:
+        half = HALVES[plain]
+    stated = plain or _PUBLISHED.get(quantization.lower(), "")
+    cached = dtype_named(cache) if cache else None
+    if not weights and quantization.lower() == "mxfp4":
+        # gpt-oss: only experts are stored in four bits
+        return Precision(WeightFormat.HALF, half, cached, WeightFormat.MXFP4)
+    return Precision(weight_format(stated or "half"), half, cached)
+
+
+_PUBLISHED = {
+    "fp8": "f8-block", "awq": "i4", "gptq": "i4", "compressed-tensors": "", "modelopt": "",
+    "bitsandbytes": "",
+}  # fmt: skip

@@ -1,0 +1,216 @@
+"""From a configuration file to a `LanguageModel`: what may be read, and by which family."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+from perfc.errors import ModelError
+
+from .keys import Keys
+from .model import LanguageModel, Stack
+
+LONGEST_BYTES = 1 << 20
+"""Of a configuration file; the longest published ones are below 100 kB."""
+DEEPEST = 32
+FILE = "config.json"
+HERE = os.path.dirname(__file__)
+NEUTRAL = (None, False, 0, 1, 0.0, 1.0, "", [], {})
+"""Values under which a key changes nothing."""
+_READER = re.compile(r'^    "([\w.-]+)": \w+,$', re.MULTILINE)
+_KEY = re.compile(r'keys\.\w+\(\s*((?:"\w+"(?:,\s*)?)+)')
+
+
+def shipped() -> tuple[str, ...]:
+    """Names of the configurations that come with perfc."""
+    files = sorted(os.listdir(os.path.join(HERE, "configs")))
+    return tuple([f[:-5] for f in files if f.endswith(".json")])
+
+
+def is_config(model: object) -> bool:
+    """Whether a model is named by its configuration: a ``.json`` file, a folder, a shipped name."""
+    if not isinstance(model, str | os.PathLike):
+        return False
+    path = os.fspath(model)
+    if path.lower().endswith(".json"):
+        return True
+    if os.path.isdir(path):
+        return os.path.isfile(os.path.join(path, FILE))
+    return not os.path.exists(path) and path.lower() in shipped()
+
+
+def read_config(source: str | os.PathLike[str]) -> LanguageModel:
+    """The model that a configuration describes.
+
+    Args:
+        source: path of a config.json, a folder that holds one, or a name of ``shipped()``.
+
+    Raises:
+        ModelError: it cannot be read, is no configuration, or is of no family that is known.
+    """
+    path, name = located(os.fspath(source))
+    stated = loaded(path)
+    return described(stated, name, path)
+
+
+def located(source: str) -> tuple[str, str]:
+    """Path and short name of a configuration.
+
+    Raises:
+        ModelError: there is none; says what could have been meant.
+    """
+    if os.path.isdir(source):
+        return os.path.join(source, FILE), os.path.basename(os.path.abspath(source))
+    stem = os.path.basename(source)
+    if os.path.exists(source) or source.lower().endswith(".json"):
+        folder = os.path.basename(os.path.dirname(os.path.abspath(source)))
+        return source, folder if stem == FILE else stem.removesuffix(".json")
+    plain = source.lower().rpartition("/")[2]
+    if plain in shipped():
+        return os.path.join(HERE, "configs", f"{plain}.json"), plain
+    from difflib import get_close_matches
+
+    close = get_close_matches(plain, shipped(), 3)
+    hint = f"did you mean {' or '.join(close)}?" if close else "give the path of a config.json"
+    raise ModelError(f"no configuration {source[:64]!r}", hint=hint)
+
+
+def loaded(path: str) -> dict[str, Any]:
+    """The object in a file.
+
+    Raises:
+        ModelError: it cannot be read, is too long or too deep, or is not an object.
+    """
+    where = path if path.isprintable() else ascii(path)
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise ModelError("not a regular file", where=where)
+        with open(path, "rb") as file:
+            data = file.read(LONGEST_BYTES + 1)
+    except FileNotFoundError:
+        raise ModelError("no such file", hint="check the path", where=where) from None
+    except (OSError, ValueError) as error:
+        raise ModelError(f"cannot be read: {error}", where=where) from None
+    if len(data) > LONGEST_BYTES:
+        raise ModelError(f"more than {LONGEST_BYTES >> 20} MiB: no configuration", where=where)
+    if nesting(data) > DEEPEST:
+        raise ModelError(f"nested deeper than {DEEPEST}", where=where)
+    try:
+        stated = json.loads(data, parse_constant=str)
+    except (ValueError, RecursionError) as error:
+        raise ModelError(f"not JSON: {str(error)[:200]}", where=where) from None
+    if not isinstance(stated, dict):
+        raise ModelError(f"holds a {type(stated).__name__}, not an object of keys", where=where)
+    return stated
+
+
+def nesting(data: bytes) -> int:
+    """How deep brackets lie in one another, those in strings left out."""
+    depth = deepest = 0
+    for match in re.finditer(rb'"(?:\\.|[^"\\])*"?|[][{}]', data, re.DOTALL):
+        mark = match[0]
+        if len(mark) == 1 and mark != b'"':
+            depth += 1 if mark in b"[{" else -1
+            deepest = max(deepest, depth)
+    return deepest
+
+
+def described(stated: dict[str, Any], name: str, where: str) -> LanguageModel:
+    """The model of a configuration as an object.
+
+    Raises:
+        ModelError: its family is not known, or a key is missing, wrong, or of another family.
+    """
+    keys = Keys(stated, where)
+    classes = keys.texts("architectures") or ()
+    family = keys.text("model_type")
+    if not family:
+        family = _of_class(classes[0]) if classes else ""
+    if not family:
+        raise ModelError(
+            "neither 'model_type' nor 'architectures' says what it is", where=where,
+            hint="is this the config.json of a model?",
+        )  # fmt: skip
+    reader = getattr(import_module(f".families.{_file_of(family, where)}", __package__), "READERS")
+    found = reader[family](keys)
+    stacks, left_out = found if isinstance(found[0], tuple) else (found, ())
+    assert all(isinstance(s, Stack) for s in stacks)
+    _check_unread(keys, family)
+    dtype = keys.text("torch_dtype") or keys.text("dtype") or "bfloat16"
+    quantization = keys.inner("quantization_config")
+    return LanguageModel(
+        name, family, classes[0] if classes else "", dtype.rpartition(".")[2], stacks,
+        keys.whole("max_position_embeddings", "n_positions", "n_ctx", default=0, least=0),
+        "" if quantization is None else quantization.text("quant_method"), left_out,
+    )  # fmt: skip
+
+
+@cache
+def families() -> dict[str, str]:
+    """File by ``model_type``, read from the files' own text."""
+    found: dict[str, str] = {}
+    folder = os.path.join(HERE, "families")
+    for file in sorted(os.listdir(folder)):
+        if file.endswith(".py") and not file.startswith("_"):
+            with open(os.path.join(folder, file), encoding="utf-8") as source:
+                text = source.read()
+            listed = text[text.index("\nREADERS") :]
+            found.update(dict.fromkeys(_READER.findall(listed), file[:-3]))
+    return found
+
+
+def _of_class(name: str) -> str:
+    """The family of a class such as ``LlamaForCausalLM``; the name where none is alike."""
+    stem = re.split(r"For[A-Z]|LMHead|Model$|Config$", name)[0].lower()
+    plain = {family.replace("_", "").replace("-", ""): family for family in families()}
+    return plain.get(stem, stem)
+
+
+def _file_of(family: str, where: str) -> str:
+    """The file that reads a family.
+
+    Raises:
+        ModelError: none does; names the nearest.
+    """
+    if family in families():
+        return families()[family]
+    from difflib import get_close_matches
+
+    close = get_close_matches(family.lower(), families(), 1)
+    hint = f"did you mean {close[0]}?" if close else f"known: {', '.join(sorted(families()))}"
+    raise ModelError(f"no family {family[:64]!r}", where=where, hint=hint)
+
+
+def _check_unread(keys: Keys, family: str) -> None:
+    """Refuse a key that changes what other families compute and that this one does not read.
+
+    Raises:
+        ModelError: naming the families that read it.
+    """
+    for name in sorted(set(keys.stated) - keys.read):
+        if keys.stated[name] in NEUTRAL or name not in _structural():
+            continue
+        readers = _structural()[name]
+        raise ModelError(
+            f"{name!r} is no part of the family {family}", where=keys.where,
+            hint=f"it is read by {', '.join(readers[:4])}; set it to null if it means nothing here",
+        )  # fmt: skip
+
+
+@cache
+def _structural() -> dict[str, tuple[str, ...]]:
+    """Keys that some family reads, with the files of those families."""
+    found: dict[str, tuple[str, ...]] = {}
+    folder = os.path.join(HERE, "families")
+    for file in dict.fromkeys(families().values()):
+        with open(os.path.join(folder, f"{file}.py"), encoding="utf-8") as source:
+            text = source.read()
+        for names in _KEY.findall(text):
+            for name in re.findall(r'"(\w+)"', names):
+                found[name] = (*found.get(name, ()), file)
+    return {name: tuple(dict.fromkeys(files)) for name, files in found.items()}
