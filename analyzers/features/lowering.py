@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from perfc.ir.evaluate import Numbers, evaluate
 from perfc.ir.op import Kind
-from perfc.ir.problem import Attention, Product, Rows, Span, Window
+from perfc.ir.problem import Attention, Collective, Product, Rows, Span, Window
 from perfc.ir.types import TensorType
 
 if TYPE_CHECKING:
@@ -64,6 +64,8 @@ def lower(bound: KernelBound, env: Mapping[str, int]) -> Lowered | None:
             return _attention(problem, bound, env)
         case Rows() as problem if kind in ROWWISE:
             return _rowwise(problem, bound, env)
+        case Collective() as problem:
+            return _collective(problem, bound, env)
     if kind in MAPPING:
         return _mapping(bound, env)
     return _streaming(bound, env) if kind in STREAMING else None
@@ -149,6 +151,23 @@ def _attention(problem: Attention, bound: KernelBound, env: Mapping[str, int]) -
     for name in ("query_len", "kv_len", "causal"):
         del parameters[name]
     return Lowered("attention_decode", dtype, {**parameters, "cached_len": cached_len})
+
+
+def _collective(problem: Collective, bound: KernelBound, env: Mapping[str, int]) -> Lowered | None:
+    """The message of one rank."""
+    from .classes.collective import Operation
+
+    nbytes = float(evaluate(problem.nbytes, env))
+    if nbytes <= 0 or problem.ranks < 2:
+        return None
+    parameters = {
+        "operation": float(Operation[problem.exchange.name]),
+        "ranks": float(problem.ranks),
+        "nbytes": nbytes,
+        "nodes": float(problem.nodes),
+    }
+    dtype = stored_type(bound.kernel.writes[0]) if bound.kernel.writes else "bf16"
+    return Lowered("collective", dtype, parameters)
 
 
 def _rowwise(problem: Rows, bound: KernelBound, env: Mapping[str, int]) -> Lowered | None:

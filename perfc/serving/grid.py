@@ -1,17 +1,12 @@
-"""Times on a grid of sizes, and between its points."""
+"""A positive quantity on a grid of sizes, and between its points."""
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
 from perfc.ir.record import entity
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 SMALLEST = 1e-12
 """Seconds or joules that stand for none, whose logarithm is finite."""
@@ -19,64 +14,87 @@ SMALLEST = 1e-12
 
 @entity
 class Grid:
-    """A positive quantity on one axis or two, interpolated in logarithms, extended beyond the ends.
+    """A quantity on a few axes, interpolated in logarithms.
+
+    Sizes below an axis count as its smallest; beyond its end the last cell goes on.
 
     Args:
-        first: sizes along the first axis, rising.
-        second: along the second; a single one where there is only one axis.
-        logs: logarithms of the quantity, a row for each of ``first``.
+        axes: logarithms of the sizes along each axis, rising.
+        strides: how far apart neighbours along each axis lie in ``logs``.
+        logs: logarithms of the quantity, the last axis running fastest.
     """
 
-    first: tuple[float, ...]
-    second: tuple[float, ...]
-    logs: tuple[tuple[float, ...], ...]
+    axes: tuple[tuple[float, ...], ...]
+    strides: tuple[int, ...]
+    logs: tuple[float, ...]
 
     @classmethod
-    def of(
-        cls, first: Sequence[float], second: Sequence[float], values: NDArray[np.float64]
-    ) -> Grid:
-        """Of values in the order of the axes."""
-        import numpy as np
+    def of(cls, axes: Sequence[Sequence[float]], values: Iterable[float]) -> Grid:
+        """Of values in the order of the points that `points` gives."""
+        logs = tuple([math.log(max(v, SMALLEST)) for v in values])
+        strides = [1]
+        for axis in reversed(axes[1:]):
+            strides.insert(0, strides[0] * len(axis))
+        return cls(tuple([tuple(map(math.log, axis)) for axis in axes]), tuple(strides), logs)
 
-        shape = (len(first), len(second))
-        logs = np.log(np.maximum(np.asarray(values, float).reshape(shape), SMALLEST))
-        rows = tuple(tuple(float(v) for v in row) for row in logs)
-        return cls(tuple(map(math.log, first)), tuple(map(math.log, second)), rows)
+    def at(self, *sizes: float) -> float:
+        """The quantity at a size on each axis.
 
-    def at(self, first: float, second: float = 1.0) -> float:
-        """The quantity at some sizes, 1 at least each."""
-        i, u = _place(self.first, math.log(first))
-        if len(self.second) == 1:
-            low, high = self.logs[i][0], self.logs[min(i + 1, len(self.first) - 1)][0]
-            return math.exp(low + u * (high - low))
-        j, v = _place(self.second, math.log(second))
-        near, far = self.logs[i], self.logs[min(i + 1, len(self.first) - 1)]
-        low = near[j] + v * (near[j + 1] - near[j])
-        high = far[j] + v * (far[j + 1] - far[j])
-        return math.exp(low + u * (high - low))
+        >>> round(Grid.of([(1, 4), (1, 4)], [1.0, 4.0, 4.0, 16.0]).at(2, 2), 9)
+        4.0
+        """
+        corners = [(0, 1.0)]
+        for axis, stride, size in zip(self.axes, self.strides, sizes, strict=True):
+            i, share = _place(axis, size)
+            near = i * stride
+            if share:
+                far = near + stride
+                corners = [
+                    both
+                    for at, weight in corners
+                    for both in ((at + near, weight * (1 - share)), (at + far, weight * share))
+                ]
+            else:
+                corners = [(at + near, weight) for at, weight in corners]
+        logs = self.logs
+        return math.exp(sum([weight * logs[at] for at, weight in corners]))
 
 
-def _place(axis: tuple[float, ...], value: float) -> tuple[int, float]:
-    """The cell of an axis in which a value lies, and where in it."""
+def _place(axis: tuple[float, ...], size: float) -> tuple[int, float]:
+    """The cell of an axis in which a size lies, and where in it."""
     if len(axis) == 1:
         return 0, 0.0
+    value = math.log(size) if size > 0 else axis[0]
     i = min(max(bisect_right(axis, value) - 1, 0), len(axis) - 2)
-    place = (value - axis[i]) / (axis[i + 1] - axis[i])
-    # smaller than the smallest costs as much as that; larger goes on as the last cell does
-    return i, max(place, 0.0)
+    return i, max((value - axis[i]) / (axis[i + 1] - axis[i]), 0.0)
 
 
-def steps_of(largest: int, *, least: int = 1, finer: int = 16) -> tuple[float, ...]:
-    """Sizes from ``least`` to ``largest``: powers of two, and half-way between from ``finer`` on.
+def points(axes: Sequence[Sequence[float]]) -> list[tuple[float, ...]]:
+    """Every combination of sizes, the last axis running fastest."""
+    found: list[tuple[float, ...]] = [()]
+    for axis in axes:
+        found = [(*point, size) for point in found for size in axis]
+    return found
 
-    >>> steps_of(32)
-    (1.0, 2.0, 4.0, 8.0, 16.0, 24.0, 32.0)
+
+def octaves(least: int, largest: int, *, step: int = 2, between: int = 0) -> tuple[float, ...]:
+    """Sizes from ``least`` to ``largest``, each ``step`` times the one before.
+
+    Args:
+        least: first.
+        largest: last.
+        step: ratio of neighbours.
+        between: from this size on the middle between two neighbours is one, too; 0 for nowhere.
+
+    >>> octaves(1, 32, between=8)
+    (1.0, 2.0, 4.0, 8.0, 12.0, 16.0, 24.0, 32.0)
     """
     found: list[float] = []
     size = least
     while size < largest:
         found.append(float(size))
-        if finer <= size and size * 3 // 2 < largest:
-            found.append(float(size * 3 // 2))
-        size *= 2
+        middle = size * (1 + step) // 2
+        if between and between <= size and middle < largest:
+            found.append(float(middle))
+        size *= step
     return (*found, float(largest))

@@ -25,7 +25,7 @@ OLD_MODELS = {"LLaMA 70B": "LLaMA v2 70B", "GPT-J 6B": "GPTJ 6B"}
 
 def _number(value: Any, default: int = 0) -> int:
     """A whole number, or what stands for a missing one."""
-    return default if value is None or value != value or str(value) == "<NA>" else int(value)
+    return default if str(value) in ("None", "nan", "<NA>") else int(value)
 
 
 def aic_serving(folder: Path) -> Iterator[ServedRow]:
@@ -60,7 +60,7 @@ def aic_serving(folder: Path) -> Iterator[ServedRow]:
 
 def _text(value: Any) -> str:
     """A name, "" for a missing one."""
-    return "" if value is None or value != value else str(value)
+    return "" if str(value) in ("None", "nan", "<NA>") else str(value)
 
 
 def _weights(row: Any) -> str:

@@ -1,0 +1,379 @@
+"""What one step of an engine costs: from the kernels of the IR, at any mix of prompts and decodes.
+
+The model is lowered and fused once, its kernels are estimated on grids of sizes, all of a grid at
+once and kernels that are alike once. A step of any size is read off the grids.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import cached_property, lru_cache
+
+from perfc.analyzers.estimate.estimate import Estimate
+from perfc.analyzers.estimators import Execution
+from perfc.analyzers.estimators.choice import estimates
+from perfc.analyzers.runs.energy import energy_of
+from perfc.analyzers.runs.prediction import in_run
+from perfc.frontend.config import LanguageModel, Parallel, Precision, Step, lower
+from perfc.ir.evaluate import evaluate
+from perfc.ir.graph import Module
+from perfc.ir.op import Kind
+from perfc.ir.record import entity, frozen, record
+from perfc.ir.types import TensorType
+from perfc.machine import Machine
+from perfc.passes.canonicalize import Canonicalize
+from perfc.passes.cost import Cost
+from perfc.passes.fuse import Fuse, Kernel, KernelTable
+from perfc.passes.liveness import Liveness, LivenessTable
+from perfc.passes.manager import Analyses
+from perfc.passes.roofline import KernelBound, RooflineTable, bounds
+from perfc.passes.sizes import Sizes
+
+from .grid import Grid, octaves, points
+from .host import HostLaw
+from .memory import Demand
+from .scheduler import Chunk
+
+Env = Mapping[str, int]
+TOKENS = octaves(1, 16384, between=16)
+SEQUENCES = octaves(1, 4096, step=4)
+DECODES = octaves(1, 4096, between=64)
+CONTEXTS = octaves(128, 1 << 17)
+PROMPTS = octaves(1, 64, step=8)
+LENGTHS = octaves(32, 16384)
+NEAR = 512
+"""Added to cached tokens before their logarithm is taken, as there may be none."""
+PASTS = octaves(NEAR, 1 << 17)
+
+
+@record
+class KernelCost:
+    """Of some kernels, one after another.
+
+    Args:
+        time_s: expected.
+        low_s: end of the interval that holds nine in ten.
+        high_s: its other end.
+        floor_s: nothing is faster.
+        energy_j: of the board; not a number where no power is known.
+    """
+
+    time_s: float
+    low_s: float
+    high_s: float
+    floor_s: float
+    energy_j: float
+
+
+QUANTITIES = ("time_s", "low_s", "high_s", "floor_s", "energy_j")
+
+
+@frozen
+class Program:
+    """A pass of a model, fused, with its kernels by what their sizes depend on.
+
+    Args:
+        module: typed and canonical.
+        table: its kernels, each that is alike another left out.
+        counts: how many of each there are.
+        liveness: what is live in it.
+    """
+
+    module: Module
+    table: KernelTable
+    counts: tuple[int, ...]
+    liveness: LivenessTable
+
+    @classmethod
+    def of(cls, module: Module, runtime: str) -> Program:
+        """Of a module as a configuration gives it."""
+        am = Analyses()
+        typed = am.apply(Canonicalize(), am.apply(Sizes(()), module))
+        am.get(Cost(), typed)
+        whole = am.get(Fuse(runtime), typed)
+        count = Counter(k.alike for k in whole.kernels)
+        firsts: dict[int, Kernel] = {}
+        for kernel in whole.kernels:
+            firsts.setdefault(kernel.alike, kernel)
+        table = KernelTable(whole.runtime, tuple(firsts.values()), ())
+        return cls(typed, table, tuple([count[a] for a in firsts]), am.get(Liveness(), typed))
+
+    def depends(self, symbol: str, at: Env, other: int) -> frozenset[int]:
+        """Kernels whose work or traffic another value of a symbol changes."""
+        moved = {**at, symbol: other}
+        return frozenset(
+            i
+            for i, k in enumerate(self.table.kernels)
+            if _amounts(k, at) != _amounts(k, moved)
+        )
+
+    @cached_property
+    def exchanges(self) -> frozenset[int]:
+        """Collectives."""
+        return frozenset(
+            i for i, k in enumerate(self.table.kernels) if k.kind is Kind.COLLECTIVE
+        )
+
+
+def _amounts(kernel: Kernel, env: Env) -> tuple[float, ...]:
+    w, t = kernel.work, kernel.traffic
+    return tuple([evaluate(d, env) for d in (w.mac, w.alu, t.read_bytes, t.write_bytes)])
+
+
+@record
+class Passes:
+    """The passes that a step may be made of.
+
+    Args:
+        prefill: of prompts alone.
+        decode: of single tokens alone.
+    """
+
+    prefill: Program
+    decode: Program
+
+
+@lru_cache(maxsize=128)
+def passes_of(
+    model: LanguageModel, precision: Precision, parallel: Parallel, runtime: str
+) -> Passes:
+    """The passes of a model, lowered and fused once.
+
+    Raises:
+        ModelError: the model has no such pass or does not divide so.
+    """
+    found = [
+        Program.of(lower(model, step, precision, parallel), runtime)
+        for step in (Step.PREFILL, Step.DECODE)
+    ]
+    return Passes(*found)
+
+
+def estimated(
+    program: Program, wanted: Sequence[int], envs: Sequence[Env], machine: Machine, framework: str
+) -> list[KernelCost]:
+    """What some kernels of a pass cost together, launches included, at each of several sizes.
+
+    Args:
+        program: the pass.
+        wanted: indices of its kernels.
+        envs: values of its symbols.
+        machine: where it runs.
+        framework: whose kernels.
+    """
+    if not wanted:
+        return [KernelCost(0.0, 0.0, 0.0, 0.0, 0.0)] * len(envs)
+    part = KernelTable(
+        program.table.runtime, tuple([program.table.kernels[i] for i in wanted]), ()
+    )
+    each = [bounds(part, machine, env) for env in envs]
+    kernels = tuple([bound for table in each for bound in table.kernels])
+    side_by_side = RooflineTable(
+        machine, kernels, 0.0, envs[0], envs=tuple([e for e in envs for _ in wanted])
+    )
+    execution = Execution(side_by_side, part, framework=framework)
+    found = in_run(execution, estimates(execution))
+    counts = [program.counts[i] for i in wanted]
+    width = len(wanted)
+    return [
+        _summed(kernels[at : at + width], found[at : at + width], counts, machine)
+        for at in range(0, len(kernels), width)
+    ]
+
+
+def _summed(
+    bound: Sequence[KernelBound], found: Sequence[Estimate], counts: Sequence[int], machine: Machine
+) -> KernelCost:
+    """Kernels one after another; they are taken to be wrong together."""
+    sums = [0.0] * 5
+    for b, e, n in zip(bound, found, counts, strict=True):
+        energy = energy_of(b, e.time, e.wait_s, machine)
+        energy_j = energy.energy_j if energy is not None else math.nan
+        each = (e.time_s, e.summed.low, e.summed.high, e.floor_s, energy_j)
+        sums = [s + n * v for s, v in zip(sums, each, strict=True)]
+    return KernelCost(*sums)
+
+
+@entity
+class Surface:
+    """What some kernels cost on a grid of sizes."""
+
+    grids: Mapping[str, Grid]
+
+    @classmethod
+    def of(cls, axes: Sequence[Sequence[float]], costs: Sequence[KernelCost]) -> Surface:
+        """Of costs in the order of the grid's points."""
+        return cls(
+            {name: Grid.of(axes, [getattr(c, name) for c in costs]) for name in QUANTITIES}
+        )
+
+    def at(self, quantity: str, *sizes: float) -> float:
+        """One of ``QUANTITIES``."""
+        return self.grids[quantity].at(*sizes)
+
+
+@record
+class Parts:
+    """A quantity of a step: of its exchanges among ranks, and of all other kernels."""
+
+    kernels: float
+    exchanges: float
+
+
+class StepCost:
+    """What steps of a model cost on machines of one kind, at any mix of prompts and decodes.
+
+    Args:
+        model: what is served.
+        machine: each rank.
+        precision: element types.
+        parallel: how the model is divided; sizes are those of one rank.
+        runtime: fusion table.
+        framework: whose kernels run.
+        law: what the engine takes beside the kernels.
+    """
+
+    def __init__(
+        self,
+        model: LanguageModel,
+        machine: Machine,
+        precision: Precision,
+        parallel: Parallel,
+        runtime: str,
+        framework: str,
+        law: HostLaw,
+    ) -> None:
+        self.passes = passes_of(model, precision, parallel, runtime)
+        self.machine, self.framework, self.law = machine, framework, law
+        self.parallel = parallel
+
+    def step_s(self, chunks: Sequence[Chunk], decodes: int, context: float) -> float:
+        """As `Clock` asks."""
+        parts = self.parts("time_s", chunks, decodes, context)
+        return self.law.step(parts.kernels, parts.exchanges, len(chunks), decodes)
+
+    def parts(
+        self, quantity: str, chunks: Sequence[Chunk], decodes: int, context: float
+    ) -> Parts:
+        """One of ``QUANTITIES`` of a step, what the engine's host takes left out."""
+        if not chunks:
+            kernels = self.decode_tokens.at(quantity, decodes)
+            kernels += self.decode_context.at(quantity, decodes, context)
+            return Parts(kernels, self.decode_exchanges.at(quantity, decodes))
+        count = len(chunks)
+        tokens = sum([c.tokens for c in chunks])
+        past = sum([c.context for c in chunks]) / count
+        kernels = self.prompt_tokens.at(quantity, tokens + decodes)
+        kernels += self.heads.at(quantity, count + decodes)
+        kernels += self.prompt_context.at(quantity, count, tokens / count, past + NEAR)
+        if decodes:
+            kernels += self.decode_context.at(quantity, decodes, context)
+        return Parts(kernels, self.prompt_exchanges.at(quantity, tokens + decodes))
+
+    @cached_property
+    def _of_decode(self) -> tuple[list[int], list[int], list[int]]:
+        """Kernels of a decode step: those that see the cache, exchanges, and the others."""
+        program = self.passes.decode
+        at = {"decodes": 3, "context": 4096}
+        seen = program.depends("context", at, 5000)
+        rest = [i for i in range(len(program.counts)) if i not in seen | program.exchanges]
+        return sorted(seen), sorted(program.exchanges), rest
+
+    @cached_property
+    def _of_prompts(self) -> tuple[list[int], list[int], list[int], list[int]]:
+        """Kernels of prompts: those that see other tokens, exchanges, heads, and the others."""
+        program = self.passes.prefill
+        at = {"batch": 3, "seq": 1024, "past": 4096}
+        seen = program.depends("past", at, 5000)
+        of_length = program.depends("seq", at, 2048)
+        every = range(len(program.counts))
+        heads = [i for i in every if i not in of_length | seen | program.exchanges]
+        rest = [i for i in every if i not in {*seen, *program.exchanges, *heads}]
+        return sorted(seen), sorted(program.exchanges), heads, rest
+
+    def _surface(
+        self, program: Program, wanted: Sequence[int], axes: Sequence[Sequence[float]],
+        envs: Sequence[Env],
+    ) -> Surface:  # fmt: skip
+        return Surface.of(axes, estimated(program, wanted, envs, self.machine, self.framework))
+
+    @cached_property
+    def decode_tokens(self) -> Surface:
+        """Kernels of a decode step that see no cache, by its sequences."""
+        return self._decode(self._of_decode[2])
+
+    @cached_property
+    def decode_exchanges(self) -> Surface:
+        """Exchanges of a decode step, by its sequences."""
+        return self._decode(self._of_decode[1])
+
+    def _decode(self, wanted: Sequence[int]) -> Surface:
+        envs = [{"decodes": int(n), "context": 1024} for n in DECODES]
+        return self._surface(self.passes.decode, wanted, (DECODES,), envs)
+
+    @cached_property
+    def decode_context(self) -> Surface:
+        """Kernels of a decode step that see the cache, by its sequences and their tokens."""
+        axes = (DECODES, CONTEXTS)
+        envs = [{"decodes": int(n), "context": int(c)} for n, c in points(axes)]
+        return self._surface(self.passes.decode, self._of_decode[0], axes, envs)
+
+    @cached_property
+    def prompt_tokens(self) -> Surface:
+        """Kernels of a step with prompts that see single tokens, by all of its tokens."""
+        return self._prompts(self._of_prompts[3])
+
+    @cached_property
+    def prompt_exchanges(self) -> Surface:
+        """Exchanges of a step with prompts, by all of its tokens."""
+        return self._prompts(self._of_prompts[1])
+
+    def _prompts(self, wanted: Sequence[int]) -> Surface:
+        envs = [{"batch": 1, "seq": int(n), "past": 0} for n in TOKENS]
+        return self._surface(self.passes.prefill, wanted, (TOKENS,), envs)
+
+    @cached_property
+    def heads(self) -> Surface:
+        """Kernels that see one token of each sequence, by the sequences."""
+        envs = [{"batch": int(n), "seq": 1, "past": 0} for n in SEQUENCES]
+        return self._surface(self.passes.prefill, self._of_prompts[2], (SEQUENCES,), envs)
+
+    @cached_property
+    def prompt_context(self) -> Surface:
+        """Kernels that see all tokens of a prompt, by prompts, their new and their cached tokens."""
+        axes = (PROMPTS, LENGTHS, PASTS)
+        envs = [
+            {"batch": int(b), "seq": int(n), "past": int(p) - NEAR} for b, n, p in points(axes)
+        ]
+        return self._surface(self.passes.prefill, self._of_prompts[0], axes, envs)
+
+    def demand(self, tokens: int, budget: int, sequences: int) -> Demand:
+        """Memory that the model asks of one rank.
+
+        Args:
+            tokens: of a sequence, prompt and answer.
+            budget: tokens of the largest step.
+            sequences: in the largest decode step.
+        """
+        decode, prefill = self.passes.decode, self.passes.prefill
+        held = [_cache_bytes(decode.module, c) for c in (0, tokens)]
+        live = (
+            prefill.liveness.peak({"batch": 1, "seq": budget, "past": 0})[0],
+            decode.liveness.peak({"decodes": sequences, "context": 0})[0],
+        )
+        weight_bytes = float(evaluate(decode.liveness.weight_bytes, {}))
+        return Demand(weight_bytes, (held[1] - held[0]) / tokens, held[0], float(max(live)))
+
+
+def _cache_bytes(module: Module, context: int) -> float:
+    """What one sequence with so many cached tokens leaves in the memory of a rank."""
+    env = {"decodes": 1, "context": context}
+    found = 0.0
+    for value in module.graph.inputs:
+        type_ = value.type
+        if isinstance(type_, TensorType) and type_.nbytes is not None and type_.shape:
+            if len(type_.shape) > 1:
+                found += evaluate(type_.nbytes, env)
+    return found
