@@ -1,0 +1,191 @@
+"""Measured rows run anew: what a law of the host would have to say of each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+
+from perfc.errors import PerfcError
+from perfc.frontend.config import LanguageModel, Parallel, precision_of, read_config, shipped
+from perfc.ir.record import record
+from perfc.machine import load_machine
+
+from ..arrivals import Workload, closed_loop
+from ..engine import Engine
+from ..host import HostLaw, amounts
+from ..scheduler import Batching, Chunk, Limits
+from ..simulate import Run, Served, simulate
+from . import Quantity, ServedRow
+
+ROUNDS = 5
+"""Requests of a closed loop for each of its users."""
+MOST = 2000
+"""Requests of one replay."""
+BARE = HostLaw()
+CONFIGS = {
+    "meta-llama/Llama-3.1-8B-Instruct": "llama-3.1-8b",
+    "nvidia/Llama-3.1-8B-Instruct-FP8": "llama-3.1-8b",
+    "LLaMA v3 8B": "llama-3.1-8b",
+    "Llama 3.1 8B": "llama-3.1-8b",
+}
+"""Shipped configurations of what publishers name otherwise."""
+
+
+@record
+class Sample:
+    """A measured number as amounts that the numbers of a law multiply.
+
+    Args:
+        row: it is of.
+        quantity: that was measured.
+        amounts: their product with the law's numbers is the time.
+        value: the time that was measured; of a throughput, the time of its tokens.
+    """
+
+    row: ServedRow
+    quantity: Quantity
+    amounts: tuple[float, ...]
+    value: float
+
+
+@record
+class Unanswered:
+    """A row without an answer, and why."""
+
+    row: ServedRow
+    reason: str
+
+
+@lru_cache(maxsize=64)
+def model_of(name: str) -> LanguageModel | None:
+    """The shipped configuration of what a publisher calls so; None where there is none."""
+    known = CONFIGS.get(name) or name.split("/")[-1].lower()
+    return read_config(known) if known in shipped() else None
+
+
+@lru_cache(maxsize=512)
+def engine_of(
+    model: str, target: str, weights: str, cache: str, parallel: Parallel, runtime: str
+) -> Engine:
+    """An engine whose host takes nothing, so that kernels alone are counted."""
+    found = model_of(model)
+    assert found is not None
+    precision = precision_of(found.dtype, found.quantization, weights, cache)
+    return Engine.of(found, load_machine(target), precision, parallel, runtime, law=BARE)
+
+
+def samples(row: ServedRow, seed_law: HostLaw = BARE) -> list[Sample] | Unanswered:
+    """A row as samples: the engine is simulated, its steps are counted.
+
+    Args:
+        row: as measured.
+        seed_law: makes the times that order requests; of little influence in a closed loop.
+    """
+    if model_of(row.model) is None:
+        return Unanswered(row, f"no configuration of {row.model}")
+    try:
+        engine = engine_of(
+            row.model, row.target, row.weights, row.cache,
+            Parallel(row.tensor, 1, row.expert, row.attention_data), row.runtime,
+        )
+        return _static(row, engine) if row.is_static else _served(row, engine)
+    except PerfcError as error:
+        return Unanswered(row, error.message)
+
+
+def _amounts(engine: Engine, chunks: Sequence[Chunk], decodes: int, context: float) -> list[float]:
+    parts = engine.cost.parts("time_s", chunks, decodes, context)
+    return list(amounts(parts.kernels, parts.exchanges, len(chunks), decodes))
+
+
+def _static(row: ServedRow, engine: Engine) -> list[Sample]:
+    """One batch from its prompts to its last token."""
+    batch, points = row.concurrency, 8
+    total = _amounts(engine, [Chunk(row.isl, 0)] * batch, 0, 0.0)
+    if Quantity.TTFT_S in row.measured:
+        return [Sample(row, Quantity.TTFT_S, tuple(total), row.measured[Quantity.TTFT_S])]
+    for i in range(points):
+        context = row.isl + (row.osl - 1) * (i + 0.5) / points
+        step = _amounts(engine, (), batch, context)
+        total = [t + s * (row.osl - 1) / points for t, s in zip(total, step, strict=True)]
+    value = batch * row.osl / row.measured[Quantity.TOKENS_PER_S]
+    return [Sample(row, Quantity.TOKENS_PER_S, tuple(total), value)]
+
+
+def _served(row: ServedRow, engine: Engine) -> list[Sample]:
+    """A closed loop, or as many requests as the memory holds."""
+    limits = engine.limits(row.isl, row.osl)
+    if row.concurrency:
+        users = max(1, round(row.concurrency / row.engines / row.attention_data))
+        count = min(ROUNDS * users, MOST)
+        workload = closed_loop(users, row.isl, row.osl, count=count)
+    else:
+        users = min(limits.max_num_seqs, limits.kv_tokens // (row.isl + row.osl))
+        workload = closed_loop(2 * users + 1, row.isl, row.osl, count=min(4 * users + 1, MOST))
+    run, history = recorded(workload, limits, engine)
+    found: list[Sample] = []
+    for quantity, value in row.measured.items():
+        match quantity:
+            case Quantity.TPOT_S:
+                found.append(Sample(row, quantity, _mean_tpot(run, history), value))
+            case Quantity.TTFT_S:
+                found.append(Sample(row, quantity, _mean_ttft(run, history), value))
+            case Quantity.TOKENS_PER_S:
+                made, spent = _steady(run, history)
+                share = row.engines * row.attention_data
+                found.append(Sample(row, quantity, spent, made * share / value))
+            case _:
+                pass
+    return found
+
+
+History = list[tuple[float, ...]]
+
+
+def recorded(workload: Workload, limits: Limits, engine: Engine) -> tuple[Run, History]:
+    """A run, and the amounts of all strides before each stride, the whole at the end."""
+    run = simulate(workload, limits, engine.cost)
+    total = [0.0] * len(amounts(0.0, 0.0, 0, 0))
+    history: History = [tuple(total)]
+    for stride in run.strides:
+        step = _amounts(engine, stride.chunks, stride.decodes, stride.context)
+        total = [t + s * stride.steps for t, s in zip(total, step, strict=True)]
+        history.append(tuple(total))
+    return run, history
+
+
+def _between(history: History, first: int, last: int) -> list[float]:
+    return [b - a for a, b in zip(history[first], history[last], strict=True)]
+
+
+def _mean(rows: Sequence[Sequence[float]]) -> tuple[float, ...]:
+    return tuple([math.fsum(column) / len(rows) for column in zip(*rows, strict=True)])
+
+
+def _mean_tpot(run: Run, history: History) -> tuple[float, ...]:
+    found = [
+        [v / (s.request.output_tokens - 1) for v in _between(history, s.spans[1], s.spans[2])]
+        for s in run.served
+        if s.request.output_tokens > 1
+    ]
+    return _mean(found)
+
+
+def _mean_ttft(run: Run, history: History) -> tuple[float, ...]:
+    found = [[*_between(history, s.spans[0], s.spans[1])[:-1], 1.0] for s in run.served]
+    return _mean(found)
+
+
+def _steady(run: Run, history: History) -> tuple[float, tuple[float, ...]]:
+    """Tokens of the middle of a run, and what they took."""
+    ended: list[Served] = sorted(run.served, key=lambda s: s.last_s)
+    first, last = len(ended) // 4, len(ended) - len(ended) // 4 - 1
+    if last <= first:
+        tokens = sum(s.request.output_tokens for s in ended)
+        return float(tokens), history[-1]
+    tokens = sum(s.request.output_tokens for s in ended[first + 1 : last + 1])
+    return float(tokens), tuple(_between(history, ended[first].spans[2], ended[last].spans[2]))
+
+
+__all__ = ["Batching", "Sample", "Unanswered", "engine_of", "model_of", "recorded", "samples"]
