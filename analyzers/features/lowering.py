@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from perfc.ir.evaluate import Numbers, evaluate
 from perfc.ir.op import Kind
-from perfc.ir.problem import Attention, Collective, Product, Rows, Span, Window
+from perfc.ir.problem import Attention, Collective, Exchange, Product, Rows, Span, Window
 from perfc.ir.types import TensorType
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def _product(problem: Product, bound: KernelBound, env: Mapping[str, int]) -> Lo
     if right is not None and right.weight is not None:
         # frameworks store the weights of linear layers with the reduced axis last
         parameters["transposed"] = 1.0
-    if problem.weight_bits:
+    if problem.weight_bits or problem.scale_block:
         parameters["weight_bits"] = float(problem.weight_bits)
         parameters["scale_block"] = float(problem.scale_block)
     return Lowered("matmul", bound.dtype.code, parameters)
@@ -154,20 +154,17 @@ def _attention(problem: Attention, bound: KernelBound, env: Mapping[str, int]) -
 
 
 def _collective(problem: Collective, bound: KernelBound, env: Mapping[str, int]) -> Lowered | None:
-    """The message of one rank."""
-    from .classes.collective import Operation
-
-    nbytes = float(evaluate(problem.nbytes, env))
-    if nbytes <= 0 or problem.ranks < 2:
+    """The whole message of one rank, and how many take part."""
+    nbytes = float(Numbers(env)(problem.nbytes))
+    if nbytes < 1 or problem.ranks < 2:
         return None
     parameters = {
-        "operation": float(Operation[problem.exchange.name]),
+        "operation": float(list(Exchange).index(problem.exchange) + 1),
         "ranks": float(problem.ranks),
         "nbytes": nbytes,
         "nodes": float(problem.nodes),
     }
-    dtype = stored_type(bound.kernel.writes[0]) if bound.kernel.writes else "bf16"
-    return Lowered("collective", dtype, parameters)
+    return Lowered("collective", stored_type(bound.kernel.writes[0]), parameters)
 
 
 def _rowwise(problem: Rows, bound: KernelBound, env: Mapping[str, int]) -> Lowered | None:

@@ -74,6 +74,28 @@ class AllGather(CollectiveOp):
 
 
 @frozen
+class ReduceScatter(CollectiveOp):
+    """The sum of every rank's tensor, of which each rank gets its part along ``axis``.
+
+    Shapes:  X[..., ranks*d, ...] -> Y[..., d, ...].
+    """
+
+    mnemonic = "reduce_scatter"
+    operands = ("X",)
+    exchange = Exchange.REDUCE_SCATTER
+
+    axis: int = -1
+
+    def infer(self, ins: Inputs) -> Types:
+        x = tensor(ins, 0)
+        if x.shape is None or not x.shape:
+            return (x,)
+        shape = list(x.shape)
+        shape[self.axis] = shape[self.axis] // self.ranks
+        return (TensorType(x.dtype, tuple(shape)),)
+
+
+@frozen
 class AllToAll(CollectiveOp):
     """Rows sent to the ranks whose experts they chose, or back from there.
 
@@ -83,3 +105,15 @@ class AllToAll(CollectiveOp):
     mnemonic = "all_to_all"
     operands = ("X",)
     exchange = Exchange.ALL_TO_ALL
+
+
+@frozen
+class SendReceive(CollectiveOp):
+    """A tensor that comes from the rank before, as between stages of a pipeline.
+
+    Shapes:  X -> same shape.
+    """
+
+    mnemonic = "send_receive"
+    operands = ("X",)
+    exchange = Exchange.SEND_RECEIVE

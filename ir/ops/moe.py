@@ -10,7 +10,9 @@ from ..definition import Natural, Positive
 from ..dim import Dim, dim_min, same
 from ..graph import Inputs
 from ..op import Kind, Op, Types, each_once, has, tensor
+from ..problem import Experts
 from ..record import frozen
+from ..types import DType
 from .epilogue import activation_cost
 from .window import product
 
@@ -27,6 +29,9 @@ class MoE(Op):
     Work:    {mac} with o = m where fc3 is given; alu = 4*n*e for routing,
              n*k*m*x for the activation and its gate, 2*n*k*i for weighting;
              {sfu}. Biases are left out. The router's own product is not included.
+             Where experts are divided among r ``ranks``, the tensors hold one rank's and n tokens
+             are those of all ranks: the mean rank's work, which the busiest has at least. Macs
+             are in the type of fc1 where that is narrower, as tokens are then quantised too.
     Traffic: activations once; of each expert tensor k experts of e, what one token touches: the
              compulsory floor, since all tokens may prefer the same experts. With independent,
              uniform choices n tokens touch e*(1 - (1 - k/e)**n) of them, never more than
@@ -42,9 +47,9 @@ class MoE(Op):
     )
     kind = Kind.MATMUL
     formulas = {
-        "mac": "n*k*i*(f + m + o)",
-        "alu": f"{ROUTING_ALU}*n*e + n*k*m*x + 2*n*k*i",
-        "sfu": "n*(e + k*m*y)",
+        "mac": "n*k*i*(f + m + o)//r",
+        "alu": f"{ROUTING_ALU}*n*e*r + (n*k*m*x + 2*n*k*i)//r",
+        "sfu": "n*e*r + n*k*m*y//r",
     }
     fc_at: ClassVar[tuple[int, int, int]] = (2, 4, 6)
     """Positions of the weights of the three layers."""
@@ -56,9 +61,16 @@ class MoE(Op):
     activation_type: str = "relu"
     k: Positive = 1
     normalize_routing_weights: int = 0
+    ranks: Positive = 1
+    scale_block: Natural = 0
     swiglu_fusion: int = 0
     swiglu_limit: float | None = None
     use_sparse_mixer: int = 0
+
+    def mac_dtype(self, ins: Inputs) -> DType | None:
+        held = tensor(ins, self.fc_at[0]).dtype
+        # ONNX has packed weights, which are widened, in bytes without a sign
+        return held if 0 < held.bits <= 8 and held.is_signed else None
 
     def infer(self, ins: Inputs) -> Types:
         return (tensor(ins, 0),)
@@ -82,8 +94,23 @@ class MoE(Op):
         other = m if has(ins, self.fc_at[2]) else 0
         return {
             **{"n": product(x[:-1]), "k": self.k, "i": x[-1], "f": f, "m": m, "o": other, "e": e},
-            **{"x": alu + gated, "y": sfu},
+            **{"x": alu + gated, "y": sfu, "r": self.ranks},
         }
+
+    def packing(self) -> tuple[int, int]:
+        """Bits of a weight that is widened, 0 where none is, and how many share a scale."""
+        return 0, self.scale_block
+
+    def problem(self, ins: Inputs, outs: Types) -> Experts | None:
+        e = self.extents(ins, outs)
+        if not e:
+            return None
+        gated = has(ins, self.fc_at[2]) or same(e["f"], e["m"]) is False
+        bits, block = self.packing()
+        return Experts(
+            e["n"], e["i"], e["m"], self.k, e["e"] * self.ranks, self.ranks, 3 if gated else 2,
+            bits, block,
+        )  # fmt: skip
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         shared = tuple(v if i in self.whole else None for i, v in enumerate(ins))
@@ -98,7 +125,7 @@ class MoE(Op):
                 is_bound |= held.nbytes is None
                 continue
             experts = held.shape[0]
-            read.append(held.nbytes // experts * dim_min(self.k, experts))
+            read.append(held.nbytes // experts * dim_min(-(-self.k // self.ranks), experts))
         return Traffic(dim_sum(read), base.write_bytes, is_bound)
 
 
@@ -133,6 +160,9 @@ class QMoE(MoE):
     fc3_expert_weight_bits: Positive | None = None
     quant_type: str = "int"
     weights_prepacked: int = -1
+
+    def packing(self) -> tuple[int, int]:
+        return self.expert_weight_bits, self.block_size
 
     def widths(self, ins: Inputs) -> tuple[Dim, Dim, Dim] | None:
         fc1 = tensor(ins, self.fc_at[0]).shape

@@ -7,11 +7,14 @@ from typing import ClassVar
 from ...errors import ShapeError
 from ..graph import Inputs
 from ..op import Types, first_dtype, has, tensor
+from ..problem import Product
 from ..record import frozen
 from ..types import BY_ONNX, DType, TensorType
 from .epilogue import activation_cost
 from .matmul import Gemm, MatMul
 
+SCALE_BLOCKS = (16, 32, 64, 128, 256)
+"""Elements that share a scale, in formats that are published."""
 REQUANTIZE = 4
 """Scale, round, add the zero point, clamp (ONNX QuantizeLinear-21)."""
 
@@ -160,7 +163,8 @@ class GemmFloat8(Gemm):
     """Gemm on 8-bit or wider floats with one scale for each operand.
 
     Shapes:  as Gemm.
-    Work:    {mac} in the element type of A; x counts ``alpha``, C and the scale of Y.
+    Work:    {mac} in the element type of A; x counts ``alpha``, C and the scale of Y. A scaleB
+             with an axis along k is one of blocks, as serving engines have it.
     Traffic: each operand once, Y once.
     Source:  ONNX Runtime ContribOperators, GemmFloat8.
     """
@@ -181,6 +185,15 @@ class GemmFloat8(Gemm):
     def epilogue(self, ins: Inputs) -> tuple[int, int]:
         alu, sfu = activation_cost(self.activation)
         return super().epilogue(ins)[0] + alu + int(has(ins, 5)), sfu
+
+    def problem(self, ins: Inputs, outs: Types) -> Product | None:
+        found, scales = super().problem(ins, outs), tensor(ins, 4).shape
+        if found is None or scales is None or len(scales) != 2 or not scales[1]:
+            return found
+        # blocks are of powers of two, the last one of a row may be short
+        wanted = found.k // scales[1]
+        sizes = [size for size in SCALE_BLOCKS if isinstance(wanted, int) and size >= wanted]
+        return found._replace(scale_block=sizes[0] if sizes else 0)
 
 
 @frozen

@@ -16,6 +16,7 @@ from typing import TypeAlias
 from .attention import Attention as Attention
 from .collective import Collective as Collective
 from .collective import Exchange as Exchange
+from .experts import Experts as Experts
 from .mixed_attention import MixedAttention as MixedAttention
 from .product import Product as Product
 from .recurrence import Recurrence as Recurrence
@@ -24,5 +25,5 @@ from .rows import Span as Span
 from .window import Window as Window
 
 Problem: TypeAlias = (
-    "Product | Window | Attention | MixedAttention | Rows | Recurrence | Collective"
+    "Product | Window | Attention | MixedAttention | Experts | Rows | Recurrence | Collective"
 )

@@ -76,12 +76,14 @@ class Precision:
         half: element type of activations and of what is not quantised.
         cache: element type of cached keys and values; None for that of activations.
         experts: format of the experts; None for that of the other linear layers.
+        state: element type of the states of state spaces, which engines keep in 32 bits.
     """
 
     weights: WeightFormat = WeightFormat.HALF
     half: DType = DType.BF16
     cache: DType | None = None
     experts: WeightFormat | None = None
+    state: DType = DType.F32
 
     @property
     def cached(self) -> DType:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from perfc.ir.graph import ModelOrigin, Module, SymbolDecl, Value
+from collections.abc import Sequence
+from dataclasses import replace
+
+from perfc.ir.graph import Module, SymbolDecl, Value
+from perfc.ir.ops.collective import SendReceive
 from perfc.ir.types import DType
 
-from ..model import LanguageModel, Stack, TokenEmbedding
+from ..model import Layer, LanguageModel, Stack, TokenEmbedding
 from ..parallel import ALONE, Parallel
-from ..precision import Precision
+from ..precision import Precision, precision_of
 from .builder import GATHER, Builder
-from .stack import head, layers, token_embedding
+from .stack import embedded, head, layers, tokens_of
 from .step import (
     BATCH,
     CONTEXT,
@@ -17,6 +21,8 @@ from .step import (
     DECODES,
     PAST,
     SEQ,
+    SOURCE,
+    TARGET,
     Running,
     Step,
     Tokens,
@@ -37,8 +43,7 @@ def lower(
 
     Args:
         model: what a configuration describes.
-        step: ``PREFILL`` in ``batch``, ``seq`` and ``past``; ``DECODE`` in ``decodes`` and
-            ``context``; ``MIXED`` in all of them.
+        step: which pass; `Step` has the symbols of each.
         precision: element types; those the model is published in by default.
         parallel: how it is divided.
         new_tokens: of a sequence that is decoded: more where drafts are verified.
@@ -48,55 +53,141 @@ def lower(
         ModelError: the model has no such step, or does not divide so.
         ParseError: degrees that do not go together.
     """
-    parallel = parallel.checked()
-    b = Builder(model.name, precision or published(model), parallel)
-    stack = model.decoder
-    if stack is None:
-        raise NotImplementedError
-    return _decoder(b, model, stack, step, new_tokens, stage)
+    b = Builder(model.name, precision or published(model), parallel.checked())
+    if model.decoder is None:
+        return _encoders(b, model, step)
+    if len(model.stacks) > 1:
+        return _pair(b, model, model.decoder, step)
+    return _decoder(b, model, model.decoder, step, new_tokens, stage)
 
 
 def published(model: LanguageModel) -> Precision:
     """The element types that a configuration states."""
-    from ..precision import precision_of
-
     return precision_of(model.dtype, model.quantization)
 
 
 def _decoder(
     b: Builder, model: LanguageModel, stack: Stack, step: Step, new_tokens: int, stage: int
 ) -> Module:
-    tokens, names = _tokens(step, new_tokens, model)
-    run = Running(tokens, max_positions=model.max_positions)
-    run.positions = b.input("positions", DType.I64, (tokens.rows,))
-    if tokens.has_prompts:
-        run.lengths = b.input("lengths", DType.I32, (tokens.prompts,))
-    x, table = token_embedding(b, stack, run)
-    x = layers(b, x, stack, run, list(enumerate(stack.layers)))
+    """A decoder alone, or one stage of its pipeline."""
+    tokens, names = _tokens(step, new_tokens)
+    run = _running(b, tokens, model, stack)
+    stages = b.parallel.pipeline
+    if not 0 <= stage < stages or len(stack.layers) < stages:
+        b.refuse(f"no stage {stage} of {stages} over {len(stack.layers)} layers")
+    table: Value | None = None
+    if stage == 0:
+        x, table = embedded(b, stack, run)
+    else:
+        before = b.input("hidden", b.half, (tokens.rows, stack.hidden))
+        x = b.node(SendReceive(2, min(2, b.parallel.nodes)), (before,), "received")
+    x = layers(b, x, stack, run, _of_stage(stack, stage, stages))
+    if stage < stages - 1:
+        return b.module([x], _declared(names))
+    return b.module(_heads(b, x, stack, run, table), _declared(names))
+
+
+def _of_stage(stack: Stack, stage: int, stages: int) -> list[tuple[int, Layer]]:
+    """The layers of one stage; the first stages have one more where they do not divide evenly."""
+    each, more = divmod(len(stack.layers), stages)
+    first = stage * each + min(stage, more)
+    count = each + (stage < more)
+    return list(enumerate(stack.layers))[first : first + count]
+
+
+def _heads(
+    b: Builder, x: Value, stack: Stack, run: Running, table: Value | None
+) -> list[Value]:
+    """What is computed of the last layer: where tokens are generated, of the last ones only."""
     x = b.norm(x, stack.norm, f"{stack.name}.norm")
+    if not stack.heads:
+        return [x]
+    tokens = run.tokens
+    if stack.is_decoder and tokens.has_prompts:
+        rows = tokens.prompts + tokens.decodes * tokens.new_tokens
+        at = b.input(f"{stack.name}.last_tokens", DType.I64, (rows,))
+        x = b.node(GATHER, (x, at), f"{stack.name}.last")
     outputs: list[Value] = []
     for i, h in enumerate(stack.heads):
-        last = x
-        if tokens.has_prompts:
-            rows: object = tokens.prompts + tokens.decodes * tokens.new_tokens
-            at = b.input("last_tokens", DType.I64, (rows,))
-            last = b.node(GATHER, (x, at), f"{stack.name}.last")
-        outputs.append(head(b, last, h, stack, table, f"{stack.name}.head"))
-    symbols: list[SymbolDecl] = [DECLARED[n] for n in names]
-    return b.module(outputs or [x], symbols)
+        rows_of = x
+        if h.is_first_token:
+            at = b.input(f"{stack.name}.first_tokens", DType.I64, (tokens.prompts,))
+            rows_of = b.node(GATHER, (x, at), f"{stack.name}.first")
+        name = f"{stack.name}.head" if len(stack.heads) == 1 else f"{stack.name}.head.{i}"
+        outputs.append(head(b, rows_of, h, stack, table, name))
+    return outputs
 
 
-def _tokens(step: Step, new_tokens: int, model: LanguageModel) -> tuple[Tokens, tuple[str, ...]]:
+def _encoders(b: Builder, model: LanguageModel, step: Step) -> Module:
+    """One encoder or two beside each other, all of their input at once."""
+    if step is not Step.PREFILL:
+        b.refuse(f"no {step.value} step: nothing is generated")
+    outputs: list[Value] = []
+    names = [BATCH]
+    for stack in model.stacks:
+        tokens = tokens_of(stack, extent(BATCH), extent(SEQ))
+        if isinstance(stack.embedding, TokenEmbedding):
+            names.append(SEQ)
+        run = _running(b, tokens, model, stack)
+        run.is_cached = False
+        x, table = embedded(b, stack, run)
+        x = layers(b, x, stack, run, list(enumerate(stack.layers)))
+        outputs += _heads(b, x, stack, run, table)
+    return b.module(outputs, _declared(dict.fromkeys(names)))
+
+
+def _pair(b: Builder, model: LanguageModel, decoder: Stack, step: Step) -> Module:
+    """An encoder with its decoder: both, or a step of the decoder over cached keys."""
+    encoder = model.stacks[0]
+    batch = extent(BATCH if step is Step.PREFILL else DECODES)
+    source = tokens_of(encoder, batch, extent(SEQ if step is Step.PREFILL else SOURCE))
+    is_open = isinstance(encoder.embedding, TokenEmbedding)
+    if step is Step.PREFILL:
+        names = [BATCH, *([SEQ] if is_open else []), TARGET]
+        over = _running(b, source, model, encoder)
+        over.is_cached = False
+        x, shared = embedded(b, encoder, over)
+        x = layers(b, x, encoder, over, list(enumerate(encoder.layers)))
+        encoded: Value | None = b.norm(x, encoder.norm, f"{encoder.name}.norm")
+        tokens = Tokens(batch, extent(TARGET))
+    elif step is Step.DECODE:
+        names = [DECODES, CONTEXT, *([SOURCE] if is_open else [])]
+        encoded, shared = None, None
+        tokens = Tokens(decodes=batch, context=extent(CONTEXT))
+    else:
+        b.refuse(f"no {step.value} step: an encoder reads all of its input at once")
+    run = _running(b, tokens, model, decoder)
+    run.encoded, run.source = encoded, source.length
+    x, table = embedded(b, decoder, run, shared)
+    x = layers(b, x, decoder, run, list(enumerate(decoder.layers)))
+    return b.module(_heads(b, x, decoder, run, table), _declared(names))
+
+
+def _running(b: Builder, tokens: Tokens, model: LanguageModel, stack: Stack) -> Running:
+    """What the layers of a stack read in common."""
+    run = Running(tokens, max_positions=model.max_positions)
+    if isinstance(stack.embedding, TokenEmbedding):
+        run.positions = b.input(f"{stack.name}.positions", DType.I64, (tokens.rows,))
+    if tokens.has_prompts:
+        run.lengths = b.input(f"{stack.name}.lengths", DType.I32, (tokens.prompts,))
+    return run
+
+
+def _tokens(step: Step, new_tokens: int) -> tuple[Tokens, tuple[str, ...]]:
+    """The tokens of a decoder's step, and the symbols they are in."""
+    prompts = (extent(BATCH), extent(SEQ))
     match step:
         case Step.PREFILL:
-            names = (BATCH, SEQ, PAST)
-            return Tokens(extent(BATCH), extent(SEQ), extent(PAST)), names
+            return Tokens(*prompts), (BATCH, SEQ)
+        case Step.EXTEND:
+            return Tokens(*prompts, extent(PAST)), (BATCH, SEQ, PAST)
         case Step.DECODE:
-            found = Tokens(decodes=extent(DECODES), context=extent(CONTEXT), new_tokens=new_tokens)
-            return found, (DECODES, CONTEXT)
+            decodes = Tokens(decodes=extent(DECODES), context=extent(CONTEXT))
+            return replace(decodes, new_tokens=new_tokens), (DECODES, CONTEXT)
         case Step.MIXED:
-            found = Tokens(
-                extent(BATCH), extent(SEQ), extent(PAST), extent(DECODES), extent(CONTEXT),
-                new_tokens,
-            )  # fmt: skip
-            return found, (BATCH, SEQ, PAST, DECODES, CONTEXT)
+            both = Tokens(*prompts, extent(PAST), extent(DECODES), extent(CONTEXT), new_tokens)
+            return both, (BATCH, SEQ, PAST, DECODES, CONTEXT)
+
+
+def _declared(names: Sequence[str] | dict[str, None]) -> list[SymbolDecl]:
+    return [DECLARED[n] for n in names]

@@ -12,8 +12,8 @@ from perfc.ir.ops.activation import Sigmoid
 from perfc.ir.types import DType
 
 from ..model import Attention, NormKind, QueryKeyNorm
-from .builder import Builder
-from .step import Running, Tokens
+from .builder import Builder, trimmed
+from .step import Running
 
 
 def attention(b: Builder, x: Value, a: Attention, run: Running, name: str, hidden: int) -> Value:
@@ -163,19 +163,6 @@ def caches(
         b.input(f"{name}_key", cached, (sequences, kv_heads, held, head_dim)),
         b.input(f"{name}_value", cached, (sequences, kv_heads, held, value_dim)),
     )
-
-
-def trimmed(*operands: Value | None) -> tuple[Value | None, ...]:
-    """Operands without those left out at the end."""
-    given = list(operands)
-    while given and given[-1] is None:
-        given.pop()
-    return tuple(given)
-
-
-def positions_of(tokens: Tokens) -> Dim:
-    """Rows that need a position."""
-    return tokens.rows
 
 
 RMS, LAYER = RMSNormalization(), LayerNormalization()

@@ -78,6 +78,12 @@ class Builder:
             self.weights.append(found)
         return found
 
+    def scales(self, name: str, shape: tuple[int, ...], dtype: DType) -> Value:
+        """Stored scales of one quantised weight."""
+        value = Value(name, TensorType(dtype, shape), None, BUFFER)
+        self.weights.append(value)
+        return value
+
     def numbers(self, items: Sequence[Dim]) -> Value:
         """A constant vector of extents; equal ones are one value."""
         key = tuple(items)
@@ -186,3 +192,11 @@ class Builder:
 
 PARAMETER = Weight()
 BUFFER = Weight(is_parameter=False)
+
+
+def trimmed(*operands: Value | None) -> tuple[Value | None, ...]:
+    """Operands without those left out at the end."""
+    given = list(operands)
+    while given and given[-1] is None:
+        given.pop()
+    return tuple(given)

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from perfc.ir.graph import Value
 from perfc.ir.op import Op
-from perfc.ir.ops.activation import FastGelu, Gelu, QuickGelu
+from perfc.ir.ops.activation import FastGelu, Gelu, QuickGelu, Relu, Sigmoid, Swish, Tanh
+from perfc.ir.ops.collective import AllGather, ReduceScatter
 from perfc.ir.ops.elementwise import Add, Mul
 from perfc.ir.ops.gated import GatedActivation
-from perfc.ir.ops.moe import MoE
-from perfc.ir.ops.view import Reshape
+from perfc.ir.ops.moe import MoE, QMoE
+from perfc.ir.types import DType
 
 from ..model import Activation, Experts, Mlp
 from ..precision import WeightFormat
-from .builder import Builder
+from .builder import Builder, trimmed
 
-ADD, MUL, RESHAPE = Add(), Mul(), Reshape()
+ADD, MUL, SIGMOID = Add(), Mul(), Sigmoid()
 
 
 def mlp(b: Builder, x: Value, m: Mlp, name: str, hidden: int) -> Value:
@@ -35,6 +36,98 @@ def dense(b: Builder, x: Value, m: Mlp, name: str, hidden: int) -> Value:
     return b.product(between, (inner, hidden), f"{name}.down", is_biased=m.is_biased)
 
 
+def experts(b: Builder, x: Value, e: Experts, name: str, hidden: int) -> Value:
+    """``x`` [tokens, hidden] after the experts that a router chooses, summed over ranks."""
+    routed = b.product(
+        x, (hidden, e.count), f"{name}.router", is_biased=e.is_router_biased,
+        weights=WeightFormat.HALF,
+    )  # fmt: skip
+    if e.is_choice_biased:
+        correction = b.weight(f"{name}.correction", (e.count,), DType.F32)
+        routed = b.node(ADD, (routed, correction), f"{name}.corrected")
+    mixed = chosen_experts(b, x, routed, e, name, hidden)
+    if e.shared is None:
+        return b.all_reduce(mixed, f"{name}.sum")
+    shared = dense(b, x, e.shared, f"{name}.shared", hidden)
+    if e.is_shared_gated:
+        weight = b.product(x, (hidden, 1), f"{name}.shared_gate", weights=WeightFormat.HALF)
+        share = b.node(SIGMOID, (weight,), f"{name}.shared_weight")
+        shared = b.node(MUL, (shared, share), f"{name}.shared_gated")
+    return b.all_reduce(b.node(ADD, (mixed, shared), f"{name}.both"), f"{name}.sum")
+
+
+def chosen_experts(
+    b: Builder, x: Value, routed: Value, e: Experts, name: str, hidden: int
+) -> Value:
+    """The routed experts of this rank; with attention data parallelism after their exchange."""
+    parallel = b.parallel
+    ranks = parallel.expert
+    if e.count % ranks:
+        b.refuse(f"{e.count} experts do not divide among {ranks} ranks")
+    inner = e.inner if ranks > 1 else b.share(e.inner, "inner columns")
+    count = e.count // ranks
+    data = parallel.attention_data
+    if data > 1:
+        if ranks == 1:
+            b.refuse("attention data parallelism needs experts divided among all ranks")
+        x = b.node(AllGather(data, parallel.nodes, axis=0), (x,), f"{name}.gathered")
+        routed = b.node(AllGather(data, parallel.nodes, axis=0), (routed,), f"{name}.gathered_scores")
+    mixed = fused_experts(b, x, routed, e, (count, inner, hidden), name)
+    if data > 1:
+        mixed = b.node(ReduceScatter(data, parallel.nodes, axis=0), (mixed,), f"{name}.scattered")
+    return mixed
+
+
+def fused_experts(
+    b: Builder, x: Value, routed: Value, e: Experts, extents: tuple[int, int, int], name: str
+) -> Value:
+    """One kernel of all experts of this rank: ``extents`` are their number, inner and hidden."""
+    count, inner, hidden = extents
+    form = b.precision.of_experts
+    wide = 2 * inner if e.is_gated else inner
+    activation = "swiglu" if e.is_gated and e.activation is Activation.SILU else e.activation.value
+    first = stored(b, form, (count, wide, hidden), f"{name}.experts.gate_up")
+    second = stored(b, form, (count, hidden, inner), f"{name}.experts.down")
+    biases = [
+        b.weight(f"{name}.experts.{what}.bias", (count, width)) if e.is_biased else None
+        for what, width in (("gate_up", wide), ("down", hidden))
+    ]
+    k, ranks = e.chosen, b.parallel.expert
+    if form in PACKED:
+        op: Op = QMoE(
+            activation_type=activation, k=k, ranks=ranks, swiglu_fusion=int(e.is_gated),
+            expert_weight_bits=form.bits, block_size=form.block,
+        )  # fmt: skip
+        operands = (x, routed, first[0], first[1], biases[0], second[0], second[1], biases[1])
+    else:
+        op = MoE(
+            activation_type=activation, k=k, ranks=ranks, swiglu_fusion=int(e.is_gated),
+            scale_block=form.block,
+        )  # fmt: skip
+        operands = (x, routed, first[0], biases[0], second[0], biases[1])
+    return b.node(op, trimmed(*operands), f"{name}.experts")
+
+
+PACKED = frozenset({WeightFormat.I4, WeightFormat.MXFP4})
+"""Formats whose weights are widened on the way into a product."""
+
+
+def stored(
+    b: Builder, form: WeightFormat, shape: tuple[int, int, int], name: str
+) -> tuple[Value, Value | None]:
+    """Weights of experts, [experts, columns, contracted], and their scales."""
+    count, columns, contracted = shape
+    if form is WeightFormat.HALF:
+        return b.weight(f"{name}.weight", shape), None
+    if form in PACKED:
+        weight = b.weight(f"{name}.weight", (count, columns, -(-contracted // 2)), DType.U8)
+        scale = DType.F8E8M0 if form is WeightFormat.MXFP4 else b.half
+        blocks = -(-contracted // form.block)
+        return weight, b.scales(f"{name}.scales", (count, columns, blocks), scale)
+    assert form.multiplied is not None
+    return b.weight(f"{name}.weight", shape, form.multiplied), None
+
+
 def activated(b: Builder, x: Value, activation: Activation, name: str) -> Value:
     """``x`` after an activation."""
     if activation is Activation.SQUARED_RELU:
@@ -44,8 +137,6 @@ def activated(b: Builder, x: Value, activation: Activation, name: str) -> Value:
 
 
 def _operator(activation: Activation) -> Op:
-    from perfc.ir.ops.activation import Relu, Swish, Tanh
-
     match activation:
         case Activation.RELU | Activation.SQUARED_RELU:
             return Relu()

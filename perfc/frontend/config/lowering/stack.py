@@ -4,52 +4,130 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from perfc.ir.dim import Dim
 from perfc.ir.graph import Value
-from perfc.ir.ops.activation import Tanh
+from perfc.ir.ops.activation import Gelu
+from perfc.ir.ops.conv import Conv
+from perfc.ir.ops.movement import Expand, Transpose
+from perfc.ir.ops.slice import Concat
 from perfc.ir.types import DType
 
 from ..model import (
-    Activation,
     Attention,
+    DeltaNet,
     Experts,
     Head,
+    LatentAttention,
     Layer,
+    Mamba,
+    Mamba2,
     Mixer,
     Mlp,
+    PatchEmbedding,
+    SoundEmbedding,
     Stack,
     TokenEmbedding,
 )
 from ..precision import WeightFormat
 from .attention import attention
 from .builder import ADD, GATHER, LINEAR, Builder
-from .mlp import activated, mlp
-from .step import Running
+from .latent import latent_attention
+from .mlp import activated, experts, mlp
+from .state_space import delta_net, mamba, mamba2
+from .step import Running, Tokens
 
-TANH = Tanh()
+TURN = Transpose(perm=(0, 2, 1))
 
 
-def token_embedding(b: Builder, stack: Stack, run: Running) -> tuple[Value, Value]:
-    """Rows of the tables, [tokens, hidden], and the table of tokens, which a head may share."""
+def tokens_of(stack: Stack, sequences: Dim, length: Dim) -> Tokens:
+    """The tokens of sequences that a stack reads at once; of an image or a sound their number."""
     e = stack.embedding
-    assert isinstance(e, TokenEmbedding)
-    name = stack.name
-    tokens = run.tokens
-    ids = b.input(f"{name}.tokens", DType.I64, (tokens.rows,))
+    return Tokens(sequences, length if isinstance(e, TokenEmbedding) else e.tokens)
+
+
+def embedded(
+    b: Builder, stack: Stack, run: Running, shared: Value | None = None
+) -> tuple[Value, Value | None]:
+    """The tokens of a stack [tokens, hidden], and a table of tokens that a head may share.
+
+    Args:
+        b: takes the nodes.
+        stack: whose embedding it is.
+        run: tokens and positions.
+        shared: the table of the encoder, where the decoder has the same.
+    """
+    match stack.embedding:
+        case TokenEmbedding() as tokens:
+            return token_embedding(b, tokens, stack, run, shared)
+        case PatchEmbedding() as patches:
+            return patch_embedding(b, patches, stack, run), None
+        case SoundEmbedding() as sound:
+            return sound_embedding(b, sound, stack, run), None
+
+
+def token_embedding(
+    b: Builder, e: TokenEmbedding, stack: Stack, run: Running, shared: Value | None
+) -> tuple[Value, Value]:
+    """Rows of the tables, summed."""
+    name, rows = stack.name, run.tokens.rows
+    ids = b.input(f"{name}.tokens", DType.I64, (rows,))
     vocab = b.share(padded(e.vocab, b), "rows of the vocabulary")
-    table = b.weight(f"{name}.embedding.weight", (vocab, e.width))
+    table = shared or b.weight(f"{name}.embedding.weight", (vocab, e.width))
     x = b.node(GATHER, (table, ids), f"{name}.embedding")
     x = b.all_reduce(x, f"{name}.embedding.sum")
     if e.positions:
-        rows = b.weight(f"{name}.positions.weight", (e.positions, stack.hidden))
-        at = b.node(GATHER, (rows, run.positions), f"{name}.positions")
+        places = b.weight(f"{name}.positions.weight", (e.positions, e.width))
+        at = b.node(GATHER, (places, run.positions), f"{name}.embedding.position")
         x = b.node(ADD, (x, at), f"{name}.embedding.positioned")
     if e.types:
-        kinds = b.input(f"{name}.token_types", DType.I64, (tokens.rows,))
-        rows = b.weight(f"{name}.types.weight", (e.types, stack.hidden))
-        x = b.node(
-            ADD, (x, b.node(GATHER, (rows, kinds), f"{name}.types")), f"{name}.embedding.typed"
-        )
-    return b.norm(x, e.norm, f"{name}.embedding.norm"), table
+        kinds = b.input(f"{name}.token_types", DType.I64, (rows,))
+        types = b.weight(f"{name}.types.weight", (e.types, e.width))
+        kind = b.node(GATHER, (types, kinds), f"{name}.embedding.type")
+        x = b.node(ADD, (x, kind), f"{name}.embedding.typed")
+    x = b.norm(x, e.norm, f"{name}.embedding.norm")
+    if e.width != stack.hidden:
+        x = b.product(
+            x, (e.width, stack.hidden), f"{name}.embedding.projection",
+            is_biased=e.is_projection_biased, weights=WeightFormat.HALF,
+        )  # fmt: skip
+    return x, table
+
+
+def patch_embedding(b: Builder, e: PatchEmbedding, stack: Stack, run: Running) -> Value:
+    """Patches of images projected to tokens, behind learned ones."""
+    name, batch, hidden = stack.name, run.tokens.prompts, stack.hidden
+    image = b.input(f"{name}.image", b.half, (batch, e.channels, e.image, e.image))
+    weight = b.weight(f"{name}.patches.weight", (hidden, e.channels, e.patch, e.patch))
+    bias = b.weight(f"{name}.patches.bias", (hidden,)) if e.is_biased else None
+    conv = Conv(kernel_shape=(e.patch, e.patch), strides=(e.patch, e.patch))
+    maps = b.node(conv, (image, weight, bias) if bias else (image, weight), f"{name}.patches")
+    flat = b.shaped(maps, (batch, hidden, -1), f"{name}.patches.flat")
+    x = b.node(TURN, (flat,), f"{name}.patches.tokens")
+    if e.extra:
+        learned = b.weight(f"{name}.class", (1, e.extra, hidden))
+        every = b.node(Expand(), (learned, b.numbers((batch, e.extra, hidden))), f"{name}.classes")
+        x = b.node(Concat(axis=1), (every, x), f"{name}.tokens")
+    if e.positions:
+        places = b.weight(f"{name}.positions.weight", (1, e.positions, hidden))
+        x = b.node(ADD, (x, places), f"{name}.positioned")
+    rows = b.shaped(x, (-1, hidden), f"{name}.rows")
+    return b.norm(rows, e.norm, f"{name}.embedding.norm")
+
+
+def sound_embedding(b: Builder, e: SoundEmbedding, stack: Stack, run: Running) -> Value:
+    """A spectrogram after two convolutions, the second of which halves its length."""
+    name, batch, hidden = stack.name, run.tokens.prompts, stack.hidden
+    x = b.input(f"{name}.spectrogram", b.half, (batch, e.bins, 2 * e.positions))
+    for number, (channels, stride) in enumerate(((e.bins, 1), (hidden, 2))):
+        weight = b.weight(f"{name}.conv.{number}.weight", (hidden, channels, 3))
+        bias = b.weight(f"{name}.conv.{number}.bias", (hidden,))
+        conv = Conv(kernel_shape=(3,), strides=(stride,), pads=(1, 1))
+        x = b.node(conv, (x, weight, bias), f"{name}.conv.{number}")
+        x = b.node(Gelu(), (x,), f"{name}.conv.{number}.gelu")
+    x = b.node(TURN, (x,), f"{name}.frames")
+    places = b.weight(f"{name}.positions.weight", (1, e.positions, hidden))
+    x = b.node(ADD, (x, places), f"{name}.positioned")
+    return b.shaped(x, (-1, hidden), f"{name}.rows")
 
 
 def padded(vocab: int, b: Builder) -> int:
@@ -81,10 +159,18 @@ def mixer(b: Builder, x: Value, m: Mixer, run: Running, name: str, hidden: int) 
     match m:
         case Attention():
             return attention(b, x, m, run, f"{name}.attention", hidden)
+        case LatentAttention():
+            return latent_attention(b, x, m, run, f"{name}.attention", hidden)
         case Mlp():
             return mlp(b, x, m, f"{name}.mlp", hidden)
-        case _:
-            b.refuse(f"no lowering of {type(m).__name__}")
+        case Experts():
+            return experts(b, x, m, f"{name}.moe", hidden)
+        case Mamba():
+            return mamba(b, x, m, run, f"{name}.mamba", hidden)
+        case Mamba2():
+            return mamba2(b, x, m, run, f"{name}.mamba", hidden)
+        case DeltaNet():
+            return delta_net(b, x, m, run, f"{name}.delta", hidden)
 
 
 def head(b: Builder, x: Value, h: Head, stack: Stack, table: Value | None, name: str) -> Value:

@@ -16,12 +16,15 @@ class Step(Enum):
     """A pass through the model."""
 
     PREFILL = "prefill"
-    """``batch`` prompts of ``seq`` new tokens each, behind ``past`` cached ones. Encoders run in
-    it too: BERT, ViT, and those of T5 and Whisper with ``target`` first tokens of the decoder."""
+    """``batch`` prompts of ``seq`` tokens each. Encoders run in it too: BERT and ViT alone, those
+    of T5 and Whisper with ``target`` first tokens of the decoder."""
+    EXTEND = "extend"
+    """``seq`` new tokens of each of ``batch`` sequences, behind ``past`` cached ones."""
     DECODE = "decode"
-    """``decodes`` sequences with one new token each (or ``new_tokens``) behind ``context``."""
+    """``decodes`` sequences with one new token each (or ``new_tokens``) behind ``context``; of a
+    decoder with an encoder, whose keys of ``source`` tokens are cached too."""
     MIXED = "mixed"
-    """Both in one pass, as chunked prefill has it."""
+    """`EXTEND` and `DECODE` in one pass, as chunked prefill has it."""
 
     __hash__ = object.__hash__
 
@@ -29,7 +32,7 @@ class Step(Enum):
 DECLARED = {
     BATCH: SymbolDecl(BATCH, 1, basis=Basis.BATCH),
     SEQ: SymbolDecl(SEQ, 2048, basis=Basis.SEQUENCE),
-    PAST: SymbolDecl(PAST, 0, lo=0, basis=Basis.CACHE),
+    PAST: SymbolDecl(PAST, 2048, lo=0, basis=Basis.CACHE),
     DECODES: SymbolDecl(DECODES, 1, basis=Basis.BATCH),
     CONTEXT: SymbolDecl(CONTEXT, 2048, lo=0, basis=Basis.CACHE),
     SOURCE: SymbolDecl(SOURCE, 2048, basis=Basis.SEQUENCE),

@@ -1,0 +1,128 @@
+"""Attention over latents: expanded for prompts, absorbed into the queries for single tokens."""
+
+from __future__ import annotations
+
+from perfc.ir.graph import Value
+from perfc.ir.ops.matmul import MatMul
+from perfc.ir.ops.movement import Transpose
+from perfc.ir.ops.ragged_attention import RaggedAttention
+from perfc.ir.ops.slice import Split
+
+from ..model import LatentAttention, Norm, NormKind
+from .attention import rotated_heads
+from .builder import JOIN, ROW_JOIN, Builder, trimmed
+from .step import Running
+
+MATMUL = MatMul()
+TURN = Transpose(perm=(1, 0, 2))
+ROWS = Split(axis=0)
+
+
+def latent_attention(
+    b: Builder, x: Value, a: LatentAttention, run: Running, name: str, hidden: int
+) -> Value:
+    """``x`` [tokens, hidden] after the attention and the product behind it, summed over ranks.
+
+    Source: arXiv:2405.04434 section 2.1 and appendix C; vLLM, ``mla/common.py``.
+    """
+    heads = b.share(a.heads, "heads")
+    query, latent = _latents(b, x, a, run, name, (hidden, heads))
+    tokens = run.tokens
+    if tokens.has_prompts and tokens.has_decodes:
+        parts = b.numbers((tokens.prompts * tokens.length, tokens.decodes * tokens.new_tokens))
+        queries = b.several(ROWS, (query, parts), f"{name}.queries", ("prompts", "decodes"))
+        latents = b.several(ROWS, (latent, parts), f"{name}.latents", ("prompts", "decodes"))
+        first = _expanded(b, queries[0], latents[0], a, run, f"{name}.prompts")
+        second = _absorbed(b, queries[1], latents[1], a, run, f"{name}.decodes")
+        mixed = b.node(ROW_JOIN, (first, second), f"{name}.joined")
+    elif tokens.has_prompts:
+        mixed = _expanded(b, query, latent, a, run, name)
+    else:
+        mixed = _absorbed(b, query, latent, a, run, name)
+    out = b.product(
+        mixed, (heads * a.value_dim, hidden), f"{name}.output", is_biased=a.is_biased
+    )
+    return b.all_reduce(out, f"{name}.sum")
+
+
+def _latents(
+    b: Builder, x: Value, a: LatentAttention, run: Running, name: str, extents: tuple[int, int]
+) -> tuple[Value, Value]:
+    """Queries [tokens, heads*head_dim], and latents with their rotated part [tokens, cached]."""
+    hidden, heads = extents
+    width = heads * a.head_dim
+    if a.query_rank:
+        columns = (a.query_rank, a.kv_rank, a.rope_dim)
+        both = b.product(
+            x, (hidden, sum(columns)), f"{name}.latents", is_biased=a.is_biased
+        )
+        low, latent, rope = b.cut(both, columns, f"{name}.cut")
+        low = b.norm(low, Norm(NormKind.RMS, a.query_rank), f"{name}.q_norm")
+        query = b.product(low, (a.query_rank, width), f"{name}.query")
+    else:
+        query = b.product(x, (hidden, width), f"{name}.query")
+        both = b.product(x, (hidden, a.cached_dim), f"{name}.latents", is_biased=a.is_biased)
+        latent, rope = b.cut(both, (a.kv_rank, a.rope_dim), f"{name}.cut")
+    latent = b.norm(latent, Norm(NormKind.RMS, a.kv_rank), f"{name}.kv_norm")
+    if a.rope_dim:
+        dims = (a.rope_dim, a.head_dim)
+        query = rotated_heads(b, query, heads, dims, run, f"{name}.q_rotary")
+        rope = rotated_heads(b, rope, 1, (a.rope_dim, a.rope_dim), run, f"{name}.k_rotary")
+        latent = b.node(JOIN, (latent, rope), f"{name}.cached")
+    return query, latent
+
+
+def _expanded(
+    b: Builder, query: Value, latent: Value, a: LatentAttention, run: Running, name: str
+) -> Value:
+    """Keys and values of every head from the latents, those of cached tokens included."""
+    heads, tokens = b.share(a.heads, "heads"), run.tokens
+    whole = latent
+    if tokens.past != 0:
+        shape = (tokens.prompts, 1, tokens.past, a.cached_dim)
+        past = b.input(f"{name}.past_latent", b.precision.cached, shape)
+        rows = b.shaped(past, (-1, a.cached_dim), f"{name}.past")
+        whole = b.node(ROW_JOIN, (rows, latent), f"{name}.whole")
+    short, rope = b.cut(whole, (a.kv_rank, a.rope_dim), f"{name}.parts")
+    columns = heads * (a.nope_dim + a.value_dim)
+    both = b.product(short, (a.kv_rank, columns), f"{name}.expansion")
+    nope, value = b.cut(both, (heads * a.nope_dim, heads * a.value_dim), f"{name}.expanded")
+    # every head gets a copy of the part that is rotated
+    key = b.node(JOIN, (nope, *(rope,) * (heads if a.rope_dim else 0)), f"{name}.key")
+    op = RaggedAttention(
+        num_heads=heads, kv_heads=heads, head_dim=a.head_dim, value_dim=a.value_dim
+    )
+    return b.node(op, (query, key, value, run.lengths), f"{name}.scores")
+
+
+def _absorbed(
+    b: Builder, query: Value, latent: Value, a: LatentAttention, run: Running, name: str
+) -> Value:
+    """Queries taken to the space of latents, which are keys and values of all heads at once."""
+    heads, tokens = b.share(a.heads, "heads"), run.tokens
+    split = b.shaped(query, (-1, heads, a.head_dim), f"{name}.split")
+    nope, rope = b.cut(split, (a.nope_dim, a.rope_dim), f"{name}.nope")
+    low = _per_head(b, nope, (heads, a.nope_dim, a.kv_rank), f"{name}.absorb")
+    wide = b.node(JOIN, (low, rope), f"{name}.wide") if a.rope_dim else low
+    flat = b.shaped(wide, (-1, heads * a.cached_dim), f"{name}.flat")
+    cache = b.input(
+        f"{name}.latent_cache", b.precision.cached, (tokens.decodes, 1, tokens.context, a.cached_dim)
+    )
+    op = RaggedAttention(
+        num_heads=heads, kv_heads=1, head_dim=a.cached_dim, value_dim=a.kv_rank,
+        decode_tokens=tokens.new_tokens, shares_value=1,
+    )  # fmt: skip
+    mixed = b.node(
+        op, trimmed(flat, latent, None, None, None, None, cache), f"{name}.scores"
+    )
+    by_head = b.shaped(mixed, (-1, heads, a.kv_rank), f"{name}.by_head")
+    out = _per_head(b, by_head, (heads, a.kv_rank, a.value_dim), f"{name}.restore")
+    return b.shaped(out, (-1, heads * a.value_dim), f"{name}.restored")
+
+
+def _per_head(b: Builder, x: Value, extents: tuple[int, int, int], name: str) -> Value:
+    """Each head's rows times a weight of its own: [tokens, heads, in] to [tokens, heads, out]."""
+    weight = b.weight(f"{name}.weight", extents)
+    turned = b.node(TURN, (x,), f"{name}.heads_first")
+    made = b.node(MATMUL, (turned, weight), name)
+    return b.node(TURN, (made,), f"{name}.tokens_first")

@@ -1,0 +1,77 @@
+"""Products of linear layers whose weights are stored in few bits, as serving engines run them."""
+
+from __future__ import annotations
+
+from perfc.ir.graph import Value
+from perfc.ir.ops.quantize import QuantizeLinear
+from perfc.ir.ops.quantized_matmul import GemmFloat8, MatMulIntegerToFloat
+from perfc.ir.ops.weight_only_matmul import MatMulBlockQuantizedFp4Weight, MatMulNBits
+from perfc.ir.types import DType
+
+from ..precision import WeightFormat
+from .builder import Builder, trimmed
+
+
+def quantised_product(
+    b: Builder, x: Value, extents: tuple[int, int], name: str, bias: Value | None,
+    form: WeightFormat,
+) -> Value:  # fmt: skip
+    """``x`` [rows, contracted] times a weight of ``extents``: contracted, columns.
+
+    Formats that multiply in few bits quantise ``x`` first, once for all products that read it.
+    """
+    k, n = extents
+    weight = f"{name}.weight"
+    match form:
+        case WeightFormat.I4:
+            blocks = -(-k // form.block)
+            packed = b.weight(weight, (n, blocks, form.block // 2), DType.U8)
+            scales = b.scales(f"{name}.scales", (n * blocks,), b.half)
+            zeros = b.scales(f"{name}.zeros", (n * -(-blocks // 2),), DType.U8)
+            wide = MatMulNBits(K=k, N=n, bits=4, block_size=form.block)
+            return b.node(wide, trimmed(x, packed, scales, zeros, None, bias), name)
+        case WeightFormat.MXFP4:
+            packed = b.weight(weight, (n, -(-k // 2)), DType.U8)
+            scales = b.scales(f"{name}.scales", (n, -(-k // form.block)), DType.F8E8M0)
+            one = b.buffer("scale", (1,), DType.F32)
+            half_wide = MatMulBlockQuantizedFp4Weight(block_size=form.block)
+            return b.node(half_wide, trimmed(x, packed, scales, one, None, bias), name)
+        case WeightFormat.I8:
+            whole = b.weight(weight, (k, n), DType.I8)
+            scales = b.scales(f"{name}.scales", (n,), b.half)
+            narrow = quantised(b, x, form)
+            one = b.buffer("scale", (1,), b.half)
+            op = MatMulIntegerToFloat()
+            return b.node(op, trimmed(narrow, whole, one, scales, None, None, bias), name)
+        case _:
+            assert form.multiplied is not None
+            whole = b.weight(weight, (n, k), form.multiplied)
+            narrow = quantised(b, x, form)
+            one = b.buffer("scale", (1,), DType.F32)
+            scales = _scales(b, form, (k, n), name)
+            float8 = GemmFloat8(transB=1, dtype=b.half)
+            return b.node(float8, (narrow, whole, bias, one, scales), name)
+
+
+def _scales(b: Builder, form: WeightFormat, extents: tuple[int, int], name: str) -> Value:
+    """Of a weight in floats of few bits: one, or one a block."""
+    k, n = extents
+    match form:
+        case WeightFormat.F8_BLOCK:
+            shape = (-(-n // form.block), -(-k // form.block))
+            return b.scales(f"{name}.scales", shape, DType.F32)
+        case WeightFormat.NVFP4:
+            return b.scales(f"{name}.scales", (n, -(-k // form.block)), DType.F8E4M3FN)
+        case _:
+            return b.scales(f"{name}.scale", (1,), DType.F32)
+
+
+def quantised(b: Builder, x: Value, form: WeightFormat) -> Value:
+    """``x`` in the type that products multiply in; made once for each value."""
+    found = b.quantised.get((x, form))
+    if found is None:
+        assert form.multiplied is not None
+        one = b.buffer("scale", (1,), DType.F32)
+        op = QuantizeLinear(output_dtype=form.multiplied, block_size=form.block, axis=-1)
+        found = b.quantised[x, form] = b.node(op, (x, one), f"{x.name}.{form.value}")
+    return found

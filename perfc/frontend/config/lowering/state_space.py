@@ -1,0 +1,119 @@
+"""Layers with a state instead of a cache: Mamba, Mamba-2 and gated delta nets."""
+
+from __future__ import annotations
+
+from perfc.ir.dim import Dim
+from perfc.ir.graph import Value
+from perfc.ir.ops.activation import Swish
+from perfc.ir.ops.causal_conv import VarlenCausalConvWithState
+from perfc.ir.ops.contrib_normalization import GatedRMSNorm
+from perfc.ir.ops.elementwise import Mul
+from perfc.ir.ops.linear_attention import GatedDeltaNet
+from perfc.ir.ops.state_space import StateSpaceScan
+from perfc.ir.types import DType
+
+from ..model import DeltaNet, Mamba, Mamba2, Norm, NormKind
+from .builder import Builder
+from .step import Running
+
+CONV = VarlenCausalConvWithState(activation="silu")
+GATED_NORM = GatedRMSNorm()
+MUL, SILU = Mul(), Swish()
+
+
+def mamba(b: Builder, x: Value, m: Mamba, run: Running, name: str, hidden: int) -> Value:
+    """``x`` [tokens, hidden] after a selective state space, summed over ranks."""
+    inner = b.share(m.inner, "channels")
+    both = b.product(x, (hidden, 2 * inner), f"{name}.in", is_biased=m.is_biased)
+    channels, gate = b.cut(both, (inner, inner), f"{name}.halves")
+    channels = _convolved(b, channels, (inner, m.taps), run, name, is_biased=m.is_conv_biased)
+    parts = (m.rank, m.state, m.state)
+    selected = b.all_reduce(
+        b.product(channels, (inner, sum(parts)), f"{name}.select"), f"{name}.select.sum"
+    )
+    time, before, after = b.cut(selected, parts, f"{name}.selected")
+    if m.has_norms:
+        time, before, after = (
+            b.norm(v, Norm(NormKind.RMS, width, m.is_norm_scaled), f"{name}.{what}_norm")
+            for v, width, what in zip((time, before, after), parts, ("dt", "b", "c"), strict=True)
+        )
+    time = b.product(time, (m.rank, inner), f"{name}.time", is_biased=True)
+    state = _state(b, f"{name}.state", (run.tokens.sequences, inner, 1, m.state), run)
+    decay = b.weight(f"{name}.A", (inner, m.state), DType.F32)
+    skip = b.weight(f"{name}.D", (inner,), DType.F32)
+    op = StateSpaceScan(heads=inner)
+    operands = (channels, time, before, after, run.lengths, state, decay, skip)
+    mixed = b.several(op, operands, f"{name}.scan", ("result", "state"))[0]
+    gated = b.node(MUL, (mixed, b.node(SILU, (gate,), f"{name}.silu")), f"{name}.gate")
+    out = b.product(gated, (inner, hidden), f"{name}.out", is_biased=m.is_biased)
+    return b.all_reduce(out, f"{name}.sum")
+
+
+def mamba2(b: Builder, x: Value, m: Mamba2, run: Running, name: str, hidden: int) -> Value:
+    """``x`` [tokens, hidden] after a state space with one decay a head, summed over ranks."""
+    heads, groups = b.share(m.heads, "heads"), b.share_at_least(m.groups, "groups")
+    inner, both_states = heads * m.head_dim, groups * m.state
+    parts = (inner, inner + 2 * both_states, heads)
+    projected = b.product(x, (hidden, sum(parts)), f"{name}.in", is_biased=m.is_biased)
+    gate, channels, time = b.cut(projected, parts, f"{name}.parts")
+    channels = _convolved(b, channels, (parts[1], m.taps), run, name, is_biased=m.is_conv_biased)
+    values, before, after = b.cut(channels, (inner, both_states, both_states), f"{name}.bc")
+    state = _state(b, f"{name}.state", (run.tokens.sequences, heads, m.head_dim, m.state), run)
+    scalars = [b.weight(f"{name}.{what}", (heads,), DType.F32) for what in ("A", "D", "dt_bias")]
+    op = StateSpaceScan(heads=heads)
+    operands = (values, time, before, after, run.lengths, state, *scalars)
+    mixed = b.several(op, operands, f"{name}.scan", ("result", "state"))[0]
+    if m.is_normed:
+        scale = b.weight(f"{name}.norm.weight", (inner,))
+        mixed = b.node(GATED_NORM, (mixed, scale, gate), f"{name}.norm")
+    else:
+        mixed = b.node(MUL, (mixed, b.node(SILU, (gate,), f"{name}.silu")), f"{name}.gate")
+    out = b.product(mixed, (inner, hidden), f"{name}.out", is_biased=m.is_biased)
+    return b.all_reduce(out, f"{name}.sum")
+
+
+def delta_net(b: Builder, x: Value, d: DeltaNet, run: Running, name: str, hidden: int) -> Value:
+    """``x`` [tokens, hidden] after a gated delta rule, summed over ranks."""
+    key_heads, heads = b.share(d.key_heads, "key heads"), b.share(d.value_heads, "value heads")
+    keys, values = key_heads * d.key_dim, heads * d.value_dim
+    both = b.product(x, (hidden, 2 * keys + 2 * values), f"{name}.qkvz")
+    channels, gate = b.cut(both, (2 * keys + values, values), f"{name}.parts")
+    scalars = b.product(x, (hidden, 2 * heads), f"{name}.ba")
+    beta, decay = b.cut(scalars, (heads, heads), f"{name}.scalars")
+    width = 2 * keys + values
+    channels = _convolved(b, channels, (width, d.taps), run, name, is_biased=False)
+    cut = b.cut(channels, (keys, keys, values), f"{name}.qkv")
+    shapes = ((key_heads, d.key_dim), (key_heads, d.key_dim), (heads, d.value_dim))
+    query, key, value = (
+        b.shaped(v, (-1, *shape), f"{name}.{what}")
+        for v, shape, what in zip(cut, shapes, ("query", "key", "value"), strict=True)
+    )
+    shape = (run.tokens.sequences, heads, d.value_dim, d.key_dim)
+    state = _state(b, f"{name}.state", shape, run)
+    a_log = b.weight(f"{name}.A", (heads,), DType.F32)
+    bias = b.weight(f"{name}.dt_bias", (heads,), DType.F32)
+    op = GatedDeltaNet(qk_l2_norm=1)
+    operands = (query, key, value, run.lengths, decay, beta, state, a_log, bias)
+    mixed = b.several(op, operands, f"{name}.rule", ("result", "state"))[0]
+    scale = b.weight(f"{name}.norm.weight", (d.value_dim,))
+    gate = b.shaped(gate, (-1, heads, d.value_dim), f"{name}.gate")
+    mixed = b.node(GATED_NORM, (mixed, scale, gate), f"{name}.norm")
+    mixed = b.shaped(mixed, (-1, values), f"{name}.flat")
+    return b.all_reduce(b.product(mixed, (values, hidden), f"{name}.out"), f"{name}.sum")
+
+
+def _convolved(
+    b: Builder, x: Value, extents: tuple[int, int], run: Running, name: str, *, is_biased: bool
+) -> Value:
+    """Channels after the causal convolution with its state, and SiLU."""
+    channels, taps = extents
+    weight = b.weight(f"{name}.conv.weight", (channels, 1, taps))
+    bias = b.weight(f"{name}.conv.bias", (channels,)) if is_biased else None
+    state = b.input(f"{name}.conv_state", b.half, (run.tokens.sequences, channels, taps - 1))
+    operands = (x, weight, run.lengths, bias, state)
+    return b.several(CONV, operands, f"{name}.conv", ("result", "state"))[0]
+
+
+def _state(b: Builder, name: str, shape: tuple[Dim, ...], run: Running) -> Value:
+    """The state of every sequence, an input of the module."""
+    return b.input(name, b.precision.state, shape)
