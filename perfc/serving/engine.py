@@ -47,7 +47,7 @@ KINDS: Mapping[str, EngineKind] = {
         "vLLM 0.19, EngineArgs: OpenAI server on a GPU of 70 GiB and more",
     ),
     "sglang": EngineKind(
-        Serving.SGLANG, Batching.PROMPTS_FIRST, 8192, 1024, 0.88, False,
+        Serving.SGLANG, Batching.PROMPTS_FIRST, 8192, 1024, 0.88, True,
         "SGLang 0.5, ServerArgs: chunked_prefill_size and mem_fraction_static of large GPUs",
     ),
     "trtllm": EngineKind(

@@ -18,9 +18,9 @@ from ..scheduler import Batching, Chunk, Limits
 from ..simulate import Run, Served, simulate
 from . import Quantity, ServedRow
 
-ROUNDS = 5
+ROUNDS = 4
 """Requests of a closed loop for each of its users."""
-MOST = 2000
+MOST = 1200
 """Requests of one replay."""
 BARE = HostLaw()
 CONFIGS = {
@@ -145,14 +145,28 @@ History = list[tuple[float, ...]]
 
 def recorded(workload: Workload, limits: Limits, engine: Engine) -> tuple[Run, History]:
     """A run, and the amounts of all strides before each stride, the whole at the end."""
-    run = simulate(workload, limits, engine.cost)
+    counter = _Counter(engine)
+    run = simulate(workload, limits, counter)
     total = [0.0] * len(amounts(0.0, 0.0, 0, 0))
     history: History = [tuple(total)]
-    for stride in run.strides:
-        step = _amounts(engine, stride.chunks, stride.decodes, stride.context)
+    for stride, step in zip(run.strides, counter.steps, strict=True):
         total = [t + s * stride.steps for t, s in zip(total, step, strict=True)]
         history.append(tuple(total))
     return run, history
+
+
+class _Counter:
+    """A clock that keeps the amounts of each step it is asked for."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.steps: list[list[float]] = []
+
+    def step_s(self, chunks: Sequence[Chunk], decodes: int, context: float) -> float:
+        """As `Clock` asks."""
+        found = _amounts(self.engine, chunks, decodes, context)
+        self.steps.append(found)
+        return found[0] + found[1]
 
 
 def _between(history: History, first: int, last: int) -> list[float]:
