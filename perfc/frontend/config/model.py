@@ -291,7 +291,7 @@ Mixer: TypeAlias = "Attention | LatentAttention | Mamba | Mamba2 | DeltaNet | Ml
 
 @record
 class Branch:
-    """``after(mixer(before(x)))``."""
+    """``after(mixer(before(x)))``, by a stored vector where it ``is_scaled``."""
 
     mixer: Mixer
     before: Norm | None = None
@@ -327,6 +327,9 @@ class TokenEmbedding:
         positions: rows of a stored table of positions, 0 for none.
         types: rows of a table of token types, 0 for none.
         norm: of the sum.
+        is_projection_biased: whether that projection has a bias.
+        is_projected_first: whether it comes before positions are added, which are as wide as the
+            model then.
     """
 
     vocab: int
@@ -335,6 +338,7 @@ class TokenEmbedding:
     types: int = 0
     norm: Norm | None = None
     is_projection_biased: bool = False
+    is_projected_first: bool = False
 
 
 @record
@@ -395,8 +399,10 @@ class Head:
         is_tied: whether it is the table of tokens again.
         is_biased: whether it has a bias.
         inner: width of a product, an activation and a normalisation before it; 0 for none.
+        is_inner_biased: whether that product has a bias.
         activation: of that product.
         norm: of that product.
+        before: a normalisation of the rows that pass.
         is_first_token: whether only the first token of a sequence passes; else the last of a
             sequence where tokens are decoded, and all elsewhere.
     """
@@ -409,6 +415,7 @@ class Head:
     activation: Activation | None = None
     norm: Norm | None = None
     is_first_token: bool = False
+    before: Norm | None = None
 
 
 @record

@@ -136,11 +136,11 @@ def described(stated: dict[str, Any], name: str, where: str) -> LanguageModel:
             "neither 'model_type' nor 'architectures' says what it is", where=where,
             hint="is this the config.json of a model?",
         )  # fmt: skip
-    reader = getattr(import_module(f".families.{_file_of(family, where)}", __package__), "READERS")
+    reader = getattr(import_module(f".families.{file_of(family, where)}", __package__), "READERS")
     found = reader[family](keys)
     stacks, left_out = found if isinstance(found[0], tuple) else (found, ())
     assert all(isinstance(s, Stack) for s in stacks)
-    _check_unread(keys, family)
+    check_unread(keys, family)
     dtype = keys.text("torch_dtype") or keys.text("dtype") or "bfloat16"
     quantization = keys.inner("quantization_config")
     return LanguageModel(
@@ -171,7 +171,7 @@ def _of_class(name: str) -> str:
     return plain.get(stem, stem)
 
 
-def _file_of(family: str, where: str) -> str:
+def file_of(family: str, where: str) -> str:
     """The file that reads a family.
 
     Raises:
@@ -186,7 +186,7 @@ def _file_of(family: str, where: str) -> str:
     raise ModelError(f"no family {family[:64]!r}", where=where, hint=hint)
 
 
-def _check_unread(keys: Keys, family: str) -> None:
+def check_unread(keys: Keys, family: str) -> None:
     """Refuse a key that changes what other families compute and that this one does not read.
 
     Raises:

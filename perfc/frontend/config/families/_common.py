@@ -1,8 +1,8 @@
-"""What most families share: activations, normalisations, layers, the stack of a decoder."""
+"""What most families share: activations, normalisations, windows by layer, decoders."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from ..keys import Keys
 from ..model import (
@@ -25,6 +25,9 @@ ACTIVATIONS = {
     "quick_gelu": Activation.QUICK_GELU, "silu": Activation.SILU, "swish": Activation.SILU,
     "tanh": Activation.TANH,
 }  # fmt: skip
+FULL, SLIDING, CHUNKED, LINEAR = (
+    "full_attention", "sliding_attention", "chunked_attention", "linear_attention",
+)  # fmt: skip
 
 
 def activation(keys: Keys, *names: str, default: str) -> Activation:
@@ -54,10 +57,62 @@ def pre_norm(norm: Norm, *mixers: Mixer) -> Layer:
     return tuple([Residual((Branch(m),), before=norm) for m in mixers])
 
 
+def post_norm(norm: Norm, *mixers: Mixer) -> Layer:
+    """One residual for each mixer, whose sum is normalised."""
+    return tuple([Residual((Branch(m),), last=norm) for m in mixers])
+
+
+def sandwich(norm: Norm, *mixers: Mixer) -> Layer:
+    """One residual for each mixer, normalised before it and behind it."""
+    return tuple([Residual((Branch(m, after=norm),), before=norm) for m in mixers])
+
+
+def parallel(norm: Norm, *mixers: Mixer) -> Layer:
+    """One residual of all mixers, which read the same."""
+    return (Residual(tuple([Branch(m) for m in mixers]), before=norm),)
+
+
+def parallel_apart(norm: Norm, *mixers: Mixer) -> Layer:
+    """One residual of all mixers, each with a normalisation of its own."""
+    return (Residual(tuple([Branch(m, before=norm) for m in mixers])),)
+
+
+def head_dim_of(keys: Keys, hidden: int, heads: int) -> int:
+    """Extent of a head, by default what the width gives each."""
+    stated = keys.whole("head_dim", default=0, least=0)
+    return stated or keys.divided(hidden, heads, "heads")
+
+
+def rotary_of(keys: Keys, head_dim: int, default: float = 1.0) -> int:
+    """Elements of a head that are rotated."""
+    inner = keys.inner("rope_parameters")
+    stated = 0.0 if inner is None else inner.number("partial_rotary_factor", 0.0)
+    share = keys.number("partial_rotary_factor", stated or default)
+    return int(head_dim * share) // 2 * 2
+
+
+def kinds_of(keys: Keys, count: int, default: Sequence[str]) -> tuple[str, ...]:
+    """What each layer attends to, in the words of transformers.
+
+    Args:
+        keys: of the model.
+        count: layers.
+        default: the kinds of the first layers, which repeat.
+    """
+    stated = keys.texts("layer_types")
+    if stated is None:
+        return tuple([default[i % len(default)] for i in range(count)])
+    if len(stated) != count:
+        raise keys.wrong("layer_types", f"{len(stated)} items", f"one for each of {count} layers")
+    strange = sorted(set(stated) - {FULL, SLIDING, CHUNKED, LINEAR})
+    if strange:
+        raise keys.unsupported(f"no kind of layer {strange[0][:40]!r}")
+    return stated
+
+
 def decoder(
     keys: Keys, layers: Iterable[Layer], hidden: int, norm: Norm | None, *,
-    is_tied: bool = False, positions: int = 0, embedding_norm: Norm | None = None,
-    is_head_biased: bool = False,
+    is_tied: bool = False, embedding: TokenEmbedding | None = None, is_head_biased: bool = False,
 ) -> tuple[Stack, ...]:  # fmt: skip
     """The only stack of a model that generates text."""
     vocab = keys.whole("vocab_size")
@@ -66,7 +121,7 @@ def decoder(
         Stack(
             "layers",
             hidden,
-            TokenEmbedding(vocab, hidden, positions, 0, embedding_norm),
+            embedding or TokenEmbedding(vocab, hidden),
             tuple(layers),
             norm,
             (Head(vocab, tied, is_head_biased),),

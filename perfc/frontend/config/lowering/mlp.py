@@ -43,7 +43,7 @@ def experts(b: Builder, x: Value, e: Experts, name: str, hidden: int) -> Value:
         weights=WeightFormat.HALF,
     )  # fmt: skip
     if e.is_choice_biased:
-        correction = b.weight(f"{name}.correction", (e.count,), DType.F32)
+        correction = b.scales(f"{name}.correction", (e.count,), DType.F32)
         routed = b.node(ADD, (routed, correction), f"{name}.corrected")
     mixed = chosen_experts(b, x, routed, e, name, hidden)
     if e.shared is None:

@@ -8,6 +8,7 @@ from perfc.ir.dim import Dim
 from perfc.ir.graph import Value
 from perfc.ir.ops.activation import Gelu
 from perfc.ir.ops.conv import Conv
+from perfc.ir.ops.elementwise import Mul
 from perfc.ir.ops.movement import Expand, Transpose
 from perfc.ir.ops.slice import Concat
 from perfc.ir.types import DType
@@ -36,7 +37,7 @@ from .mlp import activated, experts, mlp
 from .state_space import delta_net, mamba, mamba2
 from .step import Running, Tokens
 
-TURN = Transpose(perm=(0, 2, 1))
+MUL, TURN = Mul(), Transpose(perm=(0, 2, 1))
 
 
 def tokens_of(stack: Stack, sequences: Dim, length: Dim) -> Tokens:
@@ -75,22 +76,30 @@ def token_embedding(
     table = shared or b.weight(f"{name}.embedding.weight", (vocab, e.width))
     x = b.node(GATHER, (table, ids), f"{name}.embedding")
     x = b.all_reduce(x, f"{name}.embedding.sum")
+    width = e.width
+    if e.is_projected_first:
+        x, width = projected(b, x, e, stack), stack.hidden
     if e.positions:
-        places = b.weight(f"{name}.positions.weight", (e.positions, e.width))
+        places = b.weight(f"{name}.positions.weight", (e.positions, width))
         at = b.node(GATHER, (places, run.positions), f"{name}.embedding.position")
         x = b.node(ADD, (x, at), f"{name}.embedding.positioned")
     if e.types:
         kinds = b.input(f"{name}.token_types", DType.I64, (rows,))
-        types = b.weight(f"{name}.types.weight", (e.types, e.width))
+        types = b.weight(f"{name}.types.weight", (e.types, width))
         kind = b.node(GATHER, (types, kinds), f"{name}.embedding.type")
         x = b.node(ADD, (x, kind), f"{name}.embedding.typed")
     x = b.norm(x, e.norm, f"{name}.embedding.norm")
-    if e.width != stack.hidden:
-        x = b.product(
-            x, (e.width, stack.hidden), f"{name}.embedding.projection",
-            is_biased=e.is_projection_biased, weights=WeightFormat.HALF,
-        )  # fmt: skip
-    return x, table
+    return (x if e.is_projected_first else projected(b, x, e, stack)), table
+
+
+def projected(b: Builder, x: Value, e: TokenEmbedding, stack: Stack) -> Value:
+    """Rows of a narrower table as wide as the model."""
+    if e.width == stack.hidden:
+        return x
+    return b.product(
+        x, (e.width, stack.hidden), f"{stack.name}.embedding.projection",
+        is_biased=e.is_projection_biased, weights=WeightFormat.HALF,
+    )  # fmt: skip
 
 
 def patch_embedding(b: Builder, e: PatchEmbedding, stack: Stack, run: Running) -> Value:
@@ -149,6 +158,8 @@ def layers(
                 y = b.norm(normed, branch.before, f"{inner}.norm")
                 y = mixer(b, y, branch.mixer, run, inner, stack.hidden)
                 y = b.norm(y, branch.after, f"{inner}.after")
+                if branch.is_scaled:
+                    y = b.node(MUL, (y, b.weight(f"{inner}.scale", (stack.hidden,))), f"{inner}.scaled")
                 x = b.node(ADD, (x, y), f"{inner}.residual")
             x = b.norm(x, residual.last, f"{name}.last")
     return x
@@ -176,6 +187,7 @@ def mixer(b: Builder, x: Value, m: Mixer, run: Running, name: str, hidden: int) 
 def head(b: Builder, x: Value, h: Head, stack: Stack, table: Value | None, name: str) -> Value:
     """The product behind the last layer, [rows, width of this rank]."""
     width = stack.hidden
+    x = b.norm(x, h.before, f"{name}.before")
     if h.inner:
         x = b.product(
             x, (width, h.inner), f"{name}.dense", is_biased=h.is_inner_biased,

@@ -1,0 +1,154 @@
+"""Encoders of text: BERT, RoBERTa, DistilBERT, ELECTRA, MPNet, ModernBERT."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..keys import Keys
+from ..model import (
+    Activation,
+    Attention,
+    Head,
+    Layer,
+    Mlp,
+    Norm,
+    Stack,
+    TokenEmbedding,
+)
+from ._common import activation, layer_norm, post_norm, pre_norm
+from .gpt import plain
+
+
+def encoder(
+    keys: Keys, layers: tuple[Layer, ...], embedding: TokenEmbedding, hidden: int,
+    heads: tuple[Head, ...], norm: Norm | None = None,
+) -> tuple[Stack, ...]:  # fmt: skip
+    """The only stack of a model that reads text."""
+    return (Stack("layers", hidden, embedding, layers, norm, heads),)
+
+
+def own_attention(keys: Keys, hidden: int, name: str = "num_attention_heads") -> Attention:
+    """Attention to all tokens, with biases."""
+    heads = keys.whole(name)
+    head_dim = keys.divided(hidden, heads, "heads")
+    return replace(plain(heads, head_dim, is_biased=True), is_causal=False)
+
+
+def task(keys: Keys) -> str:
+    """What the class that the configuration names is for: ``MaskedLM``, or "" for the plain one."""
+    name = (keys.texts("architectures") or ("",))[0]
+    return name.partition("For")[2]
+
+
+def text_heads(keys: Keys, hidden: int, *, has_pooler: bool, width: int = 0) -> tuple[Head, ...]:
+    """What is computed of the last layer, by the class that the configuration names."""
+    width = width or hidden
+    vocab, kind = keys.whole("vocab_size"), task(keys)
+    function = activation(keys, "hidden_act", "activation", default="gelu")
+    tied = keys.flag("tie_word_embeddings", default=True)
+    pooler = Head(0, inner=hidden, activation=Activation.TANH, is_first_token=True)
+    match kind:
+        case "MaskedLM" | "PreTraining":
+            return (Head(vocab, tied, True, width, True, function, layer_norm(width)),)
+        case "SequenceClassification":
+            labels = len(keys.get("id2label") or {}) or keys.whole("num_labels", default=2)
+            return (
+                Head(labels, is_biased=True, inner=hidden, activation=Activation.TANH,
+                     is_first_token=True),
+            )  # fmt: skip
+        case _:
+            return (pooler,) if has_pooler else ()
+
+
+def bert(keys: Keys) -> tuple[Stack, ...]:
+    """BERT, RoBERTa and ELECTRA: normalised behind, tables of positions and of kinds."""
+    hidden = keys.whole("hidden_size")
+    family = keys.text("model_type")
+    attention = own_attention(keys, hidden)
+    function = activation(keys, "hidden_act", default="gelu")
+    mlp = Mlp(keys.whole("intermediate_size"), function, False, True)
+    width = keys.whole("embedding_size", default=hidden)
+    embedding = TokenEmbedding(
+        keys.whole("vocab_size"), width, keys.whole("max_position_embeddings", default=512),
+        keys.whole("type_vocab_size", default=2, least=0), layer_norm(width), True,
+    )  # fmt: skip
+    layers = (post_norm(layer_norm(hidden), attention, mlp),) * keys.layers("num_hidden_layers")
+    has_pooler = family != "electra"
+    heads = text_heads(keys, hidden, has_pooler=has_pooler, width=width)
+    return encoder(keys, layers, embedding, hidden, heads)
+
+
+def distilbert(keys: Keys) -> tuple[Stack, ...]:
+    """DistilBERT: BERT without kinds of tokens."""
+    hidden = keys.whole("dim")
+    attention = own_attention(keys, hidden, "n_heads")
+    function = activation(keys, "activation", default="gelu")
+    mlp = Mlp(keys.whole("hidden_dim"), function, False, True)
+    positions = keys.whole("max_position_embeddings", default=512)
+    embedding = TokenEmbedding(
+        keys.whole("vocab_size"), hidden, positions, norm=layer_norm(hidden)
+    )
+    layers = (post_norm(layer_norm(hidden), attention, mlp),) * keys.layers("n_layers")
+    heads = text_heads(keys, hidden, has_pooler=False)
+    return encoder(keys, layers, embedding, hidden, heads)
+
+
+def mpnet(keys: Keys) -> tuple[Stack, ...]:
+    """MPNet: BERT with a relative bias that all layers share."""
+    hidden = keys.whole("hidden_size")
+    attention = replace(own_attention(keys, hidden), is_biased=True)
+    buckets = keys.whole("relative_attention_num_buckets", default=32)
+    function = activation(keys, "hidden_act", default="gelu")
+    mlp = Mlp(keys.whole("intermediate_size"), function, False, True)
+    embedding = TokenEmbedding(
+        keys.whole("vocab_size"), hidden, keys.whole("max_position_embeddings", default=512),
+        norm=layer_norm(hidden),
+    )  # fmt: skip
+    first = replace(attention, buckets=buckets)
+    norm = layer_norm(hidden)
+    layers = tuple([
+        post_norm(norm, attention if i else first, mlp)
+        for i in range(keys.layers("num_hidden_layers"))
+    ])  # fmt: skip
+    return encoder(keys, layers, embedding, hidden, text_heads(keys, hidden, has_pooler=True))
+
+
+def modernbert(keys: Keys) -> tuple[Stack, ...]:
+    """ModernBERT: gated GELU, rotation, windows in two of three layers."""
+    hidden, count = keys.whole("hidden_size"), keys.layers("num_hidden_layers")
+    is_biased = keys.flag("attention_bias")
+    attention = replace(own_attention(keys, hidden), query_bias=is_biased, key_bias=is_biased,
+                        value_bias=is_biased, output_bias=is_biased)  # fmt: skip
+    attention = replace(attention, rotary_dim=attention.head_dim)
+    # a token sees half of the window on each side and itself
+    window = keys.whole("local_attention", default=128) // 2 * 2 + 1
+    every = keys.whole("global_attn_every_n_layers", default=3)
+    function = activation(keys, "hidden_activation", default="gelu")
+    mlp = Mlp(keys.whole("intermediate_size"), function, True, keys.flag("mlp_bias"))
+    norm = layer_norm(hidden, is_biased=keys.flag("norm_bias"))
+    layers: list[Layer] = []
+    for i in range(count):
+        layer = pre_norm(norm, replace(attention, window=0 if i % every == 0 else window), mlp)
+        # the first layer reads the embedding, which is normalised already
+        layers.append((replace(layer[0], before=None), *layer[1:]) if i == 0 else layer)
+    vocab = keys.whole("vocab_size")
+    heads = (
+        (Head(vocab, keys.flag("tie_word_embeddings", default=True), True, hidden,
+              keys.flag("classifier_bias"), activation(keys, "classifier_activation",
+                                                       default="gelu"), norm),)
+        if task(keys) == "MaskedLM" else ()
+    )  # fmt: skip
+    embedding = TokenEmbedding(vocab, hidden, norm=norm)
+    return encoder(keys, tuple(layers), embedding, hidden, heads, norm)
+
+
+READERS = {
+    "bert": bert,
+    "roberta": bert,
+    "xlm-roberta": bert,
+    "camembert": bert,
+    "electra": bert,
+    "distilbert": distilbert,
+    "mpnet": mpnet,
+    "modernbert": modernbert,
+}

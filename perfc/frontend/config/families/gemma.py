@@ -1,0 +1,47 @@
+"""Gemma 1 to 3."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..keys import Keys
+from ..model import QueryKeyNorm, Stack
+from ._common import FULL, SLIDING, kinds_of, pre_norm, rms, sandwich
+from .llama import alike, dense, gated, grouped, windowed
+
+
+def gemma(keys: Keys) -> tuple[Stack, ...]:
+    """Gemma 1: Llama with a gate of GELU and tied embeddings."""
+    mlp = gated(keys, "hidden_activation" if keys.get("hidden_activation") else "hidden_act",
+                "gelu_pytorch_tanh")  # fmt: skip
+    norm = rms(keys.whole("hidden_size"))
+    return dense(keys, alike(keys, grouped(keys)), mlp, norm, pre_norm, is_tied=True)
+
+
+def gemma2(keys: Keys) -> tuple[Stack, ...]:
+    """Gemma 2: every other layer with a window, scores capped, normalised before and behind."""
+    attention = replace(
+        grouped(keys), has_softcap=bool(keys.number("attn_logit_softcapping", 50.0))
+    )
+    kinds = kinds_of(keys, keys.layers("num_hidden_layers"), (SLIDING, FULL))
+    mlp = gated(keys, "hidden_activation", "gelu_pytorch_tanh")
+    norm = rms(keys.whole("hidden_size"))
+    return dense(keys, windowed(keys, attention, kinds), mlp, norm, sandwich, is_tied=True)
+
+
+def gemma3(keys: Keys) -> tuple[Stack, ...]:
+    """Gemma 3: five layers with a window to one without; queries and keys normalised by head."""
+    every = keys.whole("sliding_window_pattern", default=6)
+    attention = grouped(keys, norm=QueryKeyNorm.HEAD)
+    default = (SLIDING,) * (every - 1) + (FULL,)
+    kinds = kinds_of(keys, keys.layers("num_hidden_layers"), default)
+    mlp = gated(keys, "hidden_activation", "gelu_pytorch_tanh")
+    norm = rms(keys.whole("hidden_size"))
+    return dense(keys, windowed(keys, attention, kinds), mlp, norm, sandwich, is_tied=True)
+
+
+READERS = {
+    "gemma": gemma,
+    "gemma2": gemma2,
+    "gemma3_text": gemma3,
+}

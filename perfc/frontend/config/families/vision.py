@@ -1,0 +1,109 @@
+"""Encoders of images, alone or beside one of text: ViT, DINOv2, CLIP, SigLIP."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..keys import Keys
+from ..model import (
+    Activation,
+    Attention,
+    Branch,
+    Head,
+    Layer,
+    Mlp,
+    PatchEmbedding,
+    Stack,
+    TokenEmbedding,
+)
+from ._common import activation, layer_norm, pre_norm
+from .bert import own_attention, task
+
+
+def tower(keys: Keys, *, extra: int, is_patch_biased: bool, has_first_norm: bool = False) -> Stack:
+    """Patches, layers that are normalised before."""
+    hidden = keys.whole("hidden_size", default=768)
+    attention = own_attention(keys, hidden)
+    function = activation(keys, "hidden_act", default="gelu")
+    mlp = Mlp(keys.whole("intermediate_size", default=4 * hidden), function, False, True)
+    image, patch = keys.whole("image_size", default=224), keys.whole("patch_size", default=16)
+    tokens = (image // patch) ** 2 + extra
+    norm = layer_norm(hidden)
+    embedding = PatchEmbedding(
+        image, patch, keys.whole("num_channels", default=3), extra, is_patch_biased, tokens,
+        norm if has_first_norm else None,
+    )  # fmt: skip
+    layers = (pre_norm(norm, attention, mlp),) * keys.layers("num_hidden_layers")
+    return Stack("image", hidden, embedding, layers, norm)
+
+
+def vit(keys: Keys) -> tuple[Stack, ...]:
+    """ViT and DeiT, with the head that the configuration's class has."""
+    is_distilled = keys.text("model_type") == "deit"
+    stack = tower(keys, extra=2 if is_distilled else 1, is_patch_biased=True)
+    if not keys.flag("qkv_bias", default=True):
+        raise keys.unsupported("ViT without 'qkv_bias' is not modelled")
+    labels = len(keys.get("id2label") or {}) or keys.whole("num_labels", default=2)
+    keys.whole("encoder_stride", default=16)
+    head = Head(labels, is_biased=True, is_first_token=True)
+    pooler = Head(0, inner=stack.hidden, activation=Activation.TANH, is_first_token=True)
+    is_classifier = task(keys) == "ImageClassification"
+    return (replace(stack, heads=(head,) if is_classifier else (pooler,)),)
+
+
+def clip(keys: Keys) -> tuple[Stack, ...]:
+    """CLIP: both encoders, each projected to one vector."""
+    text, image = keys.inner("text_config"), keys.inner("vision_config")
+    if text is None or image is None:
+        raise keys.unsupported("CLIP needs 'text_config' and 'vision_config'")
+    width = keys.whole("projection_dim", default=512)
+    words = _text(text, is_causal=True)
+    picture = tower(image, extra=1, is_patch_biased=False, has_first_norm=True)
+    project = (Head(width, is_first_token=True),)
+    # only the class token is normalised behind the last layer
+    last = layer_norm(picture.hidden)
+    return (
+        replace(words, heads=project),
+        replace(picture, norm=None, heads=(Head(width, is_first_token=True, before=last),)),
+    )
+
+
+def _text(keys: Keys, *, is_causal: bool) -> Stack:
+    hidden = keys.whole("hidden_size", default=512)
+    attention: Attention = replace(own_attention(keys, hidden), is_causal=is_causal)
+    function = activation(keys, "hidden_act", default="quick_gelu")
+    mlp = Mlp(keys.whole("intermediate_size", default=2048), function, False, True)
+    embedding = TokenEmbedding(
+        keys.whole("vocab_size", default=49408), hidden,
+        keys.whole("max_position_embeddings", default=77),
+    )  # fmt: skip
+    norm = layer_norm(hidden)
+    layers = (pre_norm(norm, attention, mlp),) * keys.layers("num_hidden_layers")
+    return Stack("text", hidden, embedding, layers, norm)
+
+
+def dinov2(keys: Keys) -> tuple[Stack, ...]:
+    """DINOv2: what is added is scaled by a stored vector."""
+    if keys.flag("use_swiglu_ffn"):
+        raise keys.unsupported("DINOv2 with 'use_swiglu_ffn' is not modelled")
+    hidden, ratio = keys.whole("hidden_size"), keys.whole("mlp_ratio", default=4)
+    inner = Keys({**keys.stated, "intermediate_size": ratio * hidden}, keys.where)
+    stack = tower(inner, extra=1, is_patch_biased=True)
+    keys.read |= inner.read
+
+    def scaled(layer: Layer) -> Layer:
+        return tuple([
+            replace(r, branches=tuple([Branch(b.mixer, b.before, b.after, True) for b in r.branches]))
+            for r in layer
+        ])  # fmt: skip
+
+    layers = tuple([scaled(layer) for layer in stack.layers])
+    return (replace(stack, layers=layers),)
+
+
+READERS = {
+    "vit": vit,
+    "deit": vit,
+    "clip": clip,
+    "dinov2": dinov2,
+}
