@@ -31,6 +31,8 @@ class HostLaw:
         sequence_s: for each sequence of a step.
         few_s: further, for each of the first `FEW` sequences.
         request_s: of a request before its first step: server, tokens, queue.
+        power: factor of the kernels' energy.
+        waiting: power of a board that waits for its host, over that of an idle one.
         ttft_low: measured over predicted time to the first token, 5 % of rows left out.
         ttft_high: 95 % of them.
         tpot_low: the same of the time per token.
@@ -47,6 +49,8 @@ class HostLaw:
     sequence_s: float = 0.0
     few_s: float = 0.0
     request_s: float = 0.0
+    power: float = 1.0
+    waiting: float = 1.0
     ttft_low: float = 0.5
     ttft_high: float = 2.0
     tpot_low: float = 0.7

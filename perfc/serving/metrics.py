@@ -10,7 +10,6 @@ from perfc.ir.record import record
 from .simulate import Run
 
 MILLION = 1e6
-J_PER_KWH = 3.6e6
 
 
 @record
@@ -153,29 +152,3 @@ def throughput(run: Run, gpus: int, engines: int = 1) -> Throughput:
         rate * len(kept),
         gpus,
     )
-
-
-@record
-class Expenses:
-    """What a million tokens cost, of prompts and of answers together unless said.
-
-    Args:
-        energy_j_per_output_token: of all boards; None where no power is known.
-        carbon_g_per_million: output tokens, in grams of CO2; None without the energy.
-        price_per_million: output tokens; None where nobody states a price.
-        currency: of the price.
-        price_source: who states it, and when.
-        carbon_source: who states the carbon of a kWh, and when.
-    """
-
-    energy_j_per_output_token: float | None
-    carbon_g_per_million: float | None
-    price_per_million: float | None
-    currency: str = ""
-    price_source: str = ""
-    carbon_source: str = ""
-
-
-def carbon_g(energy_j: float, carbon_g_per_kwh: float) -> float:
-    """Grams of CO2 of an energy: the product of thesis Eq. 6.1, ``C = E × CI``."""
-    return energy_j / J_PER_KWH * carbon_g_per_kwh

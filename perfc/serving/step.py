@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import astuple
 from functools import cached_property, lru_cache
 
 from perfc.analyzers.estimate.estimate import Estimate
@@ -22,7 +23,7 @@ from perfc.ir.graph import Module
 from perfc.ir.op import Kind
 from perfc.ir.record import entity, frozen, record
 from perfc.ir.types import TensorType
-from perfc.machine import Machine
+from perfc.machine import Machine, load_machine
 from perfc.passes.canonicalize import Canonicalize
 from perfc.passes.cost import Cost
 from perfc.passes.fuse import Fuse, Kernel, KernelTable
@@ -137,15 +138,15 @@ class Passes:
 
 @lru_cache(maxsize=128)
 def passes_of(
-    model: LanguageModel, precision: Precision, parallel: Parallel, runtime: str
+    model: LanguageModel, precision: Precision, parallel: Parallel, runtime: str, stage: int = 0
 ) -> Passes:
-    """The passes of a model, lowered and fused once.
+    """The passes of a stage of a model, lowered and fused once.
 
     Raises:
         ModelError: the model has no such pass or does not divide so.
     """
     found = [
-        Program.of(lower(model, step, precision, parallel), runtime)
+        Program.of(lower(model, step, precision, parallel, stage=stage), runtime)
         for step in (Step.PREFILL, Step.DECODE)
     ]
     return Passes(*found)
@@ -222,37 +223,17 @@ class Parts:
     exchanges: float
 
 
-class StepCost:
-    """What steps of a model cost on machines of one kind, at any mix of prompts and decodes.
+class StageCost:
+    """What a stage of a model costs in steps of any mix of prompts and decodes.
 
     Args:
-        model: what is served.
+        passes: of the stage.
         machine: each rank.
-        precision: element types.
-        parallel: how the model is divided; sizes are those of one rank.
-        runtime: fusion table.
         framework: whose kernels run.
-        law: what the engine takes beside the kernels.
     """
 
-    def __init__(
-        self,
-        model: LanguageModel,
-        machine: Machine,
-        precision: Precision,
-        parallel: Parallel,
-        runtime: str,
-        framework: str,
-        law: HostLaw,
-    ) -> None:
-        self.passes = passes_of(model, precision, parallel, runtime)
-        self.machine, self.framework, self.law = machine, framework, law
-        self.parallel = parallel
-
-    def step_s(self, chunks: Sequence[Chunk], decodes: int, context: float) -> float:
-        """As `Clock` asks."""
-        parts = self.parts("time_s", chunks, decodes, context)
-        return self.law.step(parts.kernels, parts.exchanges, len(chunks), decodes)
+    def __init__(self, passes: Passes, machine: Machine, framework: str) -> None:
+        self.passes, self.machine, self.framework = passes, machine, framework
 
     def parts(
         self, quantity: str, chunks: Sequence[Chunk], decodes: int, context: float
@@ -350,7 +331,7 @@ class StepCost:
         return self._surface(self.passes.prefill, self._of_prompts[0], axes, envs)
 
     def demand(self, tokens: int, budget: int, sequences: int) -> Demand:
-        """Memory that the model asks of one rank.
+        """Memory that the stage asks of one rank.
 
         Args:
             tokens: of a sequence, prompt and answer.
@@ -365,6 +346,78 @@ class StepCost:
         )
         weight_bytes = float(evaluate(decode.liveness.weight_bytes, {}))
         return Demand(weight_bytes, (held[1] - held[0]) / tokens, held[0], float(max(live)))
+
+
+@lru_cache(maxsize=256)
+def stage_cost(
+    model: LanguageModel,
+    precision: Precision,
+    parallel: Parallel,
+    runtime: str,
+    stage: int,
+    target: str,
+    framework: str,
+) -> StageCost:
+    """The cost of a stage on a target, by the path of its file; its grids are made once."""
+    passes = passes_of(model, precision, parallel, runtime, stage)
+    return StageCost(passes, load_machine(target), framework)
+
+
+class StepCost:
+    """What steps of a model cost on machines of one kind; sizes are those of one rank.
+
+    Args:
+        model: what is served.
+        machine: each rank.
+        precision: element types.
+        parallel: how the model is divided.
+        runtime: fusion table.
+        framework: whose kernels run.
+        law: what the engine takes beside the kernels.
+    """
+
+    def __init__(
+        self,
+        model: LanguageModel,
+        machine: Machine,
+        precision: Precision,
+        parallel: Parallel,
+        runtime: str,
+        framework: str,
+        law: HostLaw,
+    ) -> None:
+        self.law = law
+        depth = parallel.pipeline
+        # the stages between the first and the last are alike but for one layer
+        chosen = {0: 1, **({1: depth - 2} if depth > 2 else {}), **({depth - 1: 1} if depth > 1 else {})}
+        self.stages = tuple(
+            [
+                (stage_cost(model, precision, parallel, runtime, i, str(machine.path), framework), n)
+                for i, n in chosen.items()
+            ]
+        )
+
+    def step_s(self, chunks: Sequence[Chunk], decodes: int, context: float) -> float:
+        """As `Clock` asks."""
+        parts = self.parts("time_s", chunks, decodes, context)
+        return self.law.step(parts.kernels, parts.exchanges, len(chunks), decodes)
+
+    def parts(
+        self, quantity: str, chunks: Sequence[Chunk], decodes: int, context: float
+    ) -> Parts:
+        """One of ``QUANTITIES`` of a step through all stages, without the engine's host."""
+        if len(self.stages) == 1:
+            return self.stages[0][0].parts(quantity, chunks, decodes, context)
+        each = [(s.parts(quantity, chunks, decodes, context), n) for s, n in self.stages]
+        return Parts(
+            math.fsum([p.kernels * n for p, n in each]),
+            math.fsum([p.exchanges * n for p, n in each]),
+        )
+
+    def demand(self, tokens: int, budget: int, sequences: int) -> Demand:
+        """Memory that the model asks of the rank that holds the most; else as `StageCost` has it."""
+        each = [s.demand(tokens, budget, sequences) for s, _ in self.stages]
+        return Demand(*(max(values) for values in zip(*map(astuple, each), strict=True)))
 
 
 def _cache_bytes(module: Module, context: int) -> float:
