@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from perfc.errors import ParseError
+from typing import TypeVar
+
+from perfc.errors import ModelError, ParseError
 from perfc.ir.record import record
 
+T = TypeVar("T")
 MOST_RANKS = 1 << 16
 
 
@@ -31,6 +34,36 @@ class Parallel:
     def ranks(self) -> int:
         """Machines in all."""
         return self.tensor * self.attention_data * self.pipeline
+
+    def share(self, total: int, what: str, where: str) -> int:
+        """One rank's part of heads, columns or rows.
+
+        Raises:
+            ModelError: they do not divide evenly.
+        """
+        if total % self.tensor:
+            message = f"{total} {what} do not divide among {self.tensor} ranks"
+            raise ModelError(message, where=where)
+        return total // self.tensor
+
+    def share_at_least(self, total: int, what: str, where: str) -> int:
+        """One rank's part of what every rank has a copy of where there are fewer than ranks.
+
+        Raises:
+            ModelError: neither they nor their copies divide evenly.
+        """
+        if total >= self.tensor:
+            return self.share(total, what, where)
+        if self.tensor % total:
+            message = f"{total} {what} cannot be copied evenly to {self.tensor} ranks"
+            raise ModelError(message, where=where)
+        return 1
+
+    def of_stage(self, layers: tuple[T, ...], stage: int) -> tuple[T, ...]:
+        """The layers of one stage; the first stages have one more where they divide unevenly."""
+        each, more = divmod(len(layers), self.pipeline)
+        first = stage * each + min(stage, more)
+        return layers[first : first + each + (stage < more)]
 
     def checked(self) -> Parallel:
         """Itself.

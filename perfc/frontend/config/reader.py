@@ -22,6 +22,12 @@ FILE = "config.json"
 HERE = os.path.dirname(__file__)
 NEUTRAL = (None, False, 0, 1, 0.0, 1.0, "", [], {})
 """Values under which a key changes nothing."""
+HARMLESS = frozenset({
+    "architectures", "model_type", "max_position_embeddings", "n_positions", "n_ctx", "num_labels",
+    "id2label", "hidden_act", "tie_word_embeddings", "original_max_position_embeddings",
+    "rope_parameters", "partial_rotary_factor", "encoder_stride", "max_window_layers",
+})  # fmt: skip
+"""Keys that some family reads and that change nothing where another has them."""
 _READER = re.compile(r'^    "([\w.-]+)": \w+,$', re.MULTILINE)
 _KEY = re.compile(r'keys\.\w+\(\s*((?:"\w+"(?:,\s*)?)+)')
 
@@ -193,7 +199,7 @@ def check_unread(keys: Keys, family: str) -> None:
         ModelError: naming the families that read it.
     """
     for name in sorted(set(keys.stated) - keys.read):
-        if keys.stated[name] in NEUTRAL or name not in _structural():
+        if name in HARMLESS or keys.stated[name] in NEUTRAL or name not in _structural():
             continue
         readers = _structural()[name]
         raise ModelError(

@@ -32,7 +32,7 @@ FULL, SLIDING, CHUNKED, LINEAR = (
 
 def activation(keys: Keys, *names: str, default: str) -> Activation:
     """The activation under the first of these names that is there."""
-    stated = next((keys.text(n) for n in names if keys.text(n)), default)
+    stated = next(filter(None, [keys.text(n) for n in names]), default)
     if stated not in ACTIVATIONS:
         from difflib import get_close_matches
 

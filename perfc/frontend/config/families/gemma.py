@@ -12,8 +12,7 @@ from .llama import alike, dense, gated, grouped, windowed
 
 def gemma(keys: Keys) -> tuple[Stack, ...]:
     """Gemma 1: Llama with a gate of GELU and tied embeddings."""
-    mlp = gated(keys, "hidden_activation" if keys.get("hidden_activation") else "hidden_act",
-                "gelu_pytorch_tanh")  # fmt: skip
+    mlp = gated(keys, "hidden_activation", "hidden_act", default="gelu_pytorch_tanh")
     norm = rms(keys.whole("hidden_size"))
     return dense(keys, alike(keys, grouped(keys)), mlp, norm, pre_norm, is_tied=True)
 
@@ -24,7 +23,7 @@ def gemma2(keys: Keys) -> tuple[Stack, ...]:
         grouped(keys), has_softcap=bool(keys.number("attn_logit_softcapping", 50.0))
     )
     kinds = kinds_of(keys, keys.layers("num_hidden_layers"), (SLIDING, FULL))
-    mlp = gated(keys, "hidden_activation", "gelu_pytorch_tanh")
+    mlp = gated(keys, "hidden_activation", default="gelu_pytorch_tanh")
     norm = rms(keys.whole("hidden_size"))
     return dense(keys, windowed(keys, attention, kinds), mlp, norm, sandwich, is_tied=True)
 
@@ -35,7 +34,7 @@ def gemma3(keys: Keys) -> tuple[Stack, ...]:
     attention = grouped(keys, norm=QueryKeyNorm.HEAD)
     default = (SLIDING,) * (every - 1) + (FULL,)
     kinds = kinds_of(keys, keys.layers("num_hidden_layers"), default)
-    mlp = gated(keys, "hidden_activation", "gelu_pytorch_tanh")
+    mlp = gated(keys, "hidden_activation", default="gelu_pytorch_tanh")
     norm = rms(keys.whole("hidden_size"))
     return dense(keys, windowed(keys, attention, kinds), mlp, norm, sandwich, is_tied=True)
 

@@ -41,11 +41,11 @@ def grouped(
     )  # fmt: skip
 
 
-def gated(keys: Keys, name: str = "hidden_act", default: str = "silu") -> Mlp:
+def gated(keys: Keys, *names: str, default: str = "silu") -> Mlp:
     """A gated MLP in the words of Llama's configuration."""
     is_biased = keys.flag("mlp_bias")
     inner = keys.whole("intermediate_size")
-    return Mlp(inner, activation(keys, name, default=default), is_biased=is_biased)
+    return Mlp(inner, activation(keys, *(names or ("hidden_act",)), default=default), is_biased=is_biased)
 
 
 def windowed(keys: Keys, attention: Attention, kinds: Sequence[str]) -> tuple[Attention, ...]:

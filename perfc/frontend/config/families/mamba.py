@@ -35,6 +35,7 @@ def _rank(keys: Keys, name: str, hidden: int) -> int:
 def mamba2(keys: Keys) -> tuple[Stack, ...]:
     """Mamba 2."""
     hidden = keys.whole("hidden_size")
+    keys.whole("expand", default=2)
     state = Mamba2(
         keys.whole("num_heads"), keys.whole("head_dim"), keys.whole("n_groups", default=1),
         keys.whole("state_size"), keys.whole("conv_kernel", default=4),
@@ -79,8 +80,8 @@ def inner_state(keys: Keys, *, is_normed: bool = True, is_biased: bool = False) 
     """A Mamba 2 layer in the words of Bamba's configuration."""
     heads = keys.whole("mamba_n_heads", default=128)
     hidden = keys.whole("hidden_size")
-    inner = keys.whole("mamba_d_ssm", default=0, least=0)
-    inner = inner or keys.whole("mamba_expand", default=2) * hidden
+    expanded = keys.whole("mamba_expand", default=2) * hidden
+    inner = keys.whole("mamba_d_ssm", default=expanded)
     stated = keys.get("mamba_d_head")
     head_dim = inner // heads if stated in (None, "auto") else keys.whole("mamba_d_head")
     if head_dim * heads != inner:
@@ -144,6 +145,8 @@ LEGACY = {"linear_attention": "mamba", "full_attention": "attention"}
 def nemotron_h(keys: Keys) -> tuple[Stack, ...]:
     """Nemotron-H: one mixer a layer, as a pattern of letters says."""
     hidden = keys.whole("hidden_size")
+    keys.whole("expand", default=2)
+    keys.layers("num_hidden_layers")
     pattern = keys.text("hybrid_override_pattern")
     kinds = [LETTERS.get(letter, letter) for letter in pattern[:10_000]] or [
         LEGACY.get(kind, kind) for kind in keys.texts("layers_block_type") or ()

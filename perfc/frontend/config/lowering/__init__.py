@@ -9,7 +9,7 @@ from perfc.ir.graph import Module, SymbolDecl, Value
 from perfc.ir.ops.collective import SendReceive
 from perfc.ir.types import DType
 
-from ..model import Layer, LanguageModel, Stack, TokenEmbedding
+from ..model import LanguageModel, Stack, TokenEmbedding
 from ..parallel import ALONE, Parallel
 from ..precision import Precision, precision_of
 from .builder import GATHER, Builder
@@ -81,18 +81,10 @@ def _decoder(
     else:
         before = b.input("hidden", b.half, (tokens.rows, stack.hidden))
         x = b.node(SendReceive(2, min(2, b.parallel.nodes)), (before,), "received")
-    x = layers(b, x, stack, run, _of_stage(stack, stage, stages))
+    x = layers(b, x, stack, run, b.parallel.of_stage(tuple(enumerate(stack.layers)), stage))
     if stage < stages - 1:
         return b.module([x], _declared(names))
     return b.module(_heads(b, x, stack, run, table), _declared(names))
-
-
-def _of_stage(stack: Stack, stage: int, stages: int) -> list[tuple[int, Layer]]:
-    """The layers of one stage; the first stages have one more where they do not divide evenly."""
-    each, more = divmod(len(stack.layers), stages)
-    first = stage * each + min(stage, more)
-    count = each + (stage < more)
-    return list(enumerate(stack.layers))[first : first + count]
 
 
 def _heads(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from perfc.ir.dim import Dim, dim_min
 from perfc.ir.graph import Value
 from perfc.ir.ops.elementwise import Mul
@@ -43,8 +45,14 @@ def _own(b: Builder, x: Value, a: Attention, run: Running, name: str, hidden: in
     heads, kv_heads = b.share(a.heads, "heads"), b.share_at_least(a.kv_heads, "key heads")
     q, k, v = heads * a.head_dim, kv_heads * a.head_dim, kv_heads * a.values
     gate_width = heads * a.values if a.is_gated else 0
+    if a.query_bias != a.key_bias:
+        apart = ((q, "query", a.query_bias), (k, "key", a.key_bias), (v, "value", a.value_bias))
+        return _scores(
+            b, [b.product(x, (hidden, width), f"{name}.{what}", is_biased=is_biased)
+                for width, what, is_biased in apart], a, run, name, (heads, kv_heads),
+        )  # fmt: skip
     columns = q + gate_width + k + v
-    merged = b.product(x, (hidden, columns), f"{name}.qkv", is_biased=a.query_bias and a.key_bias)
+    merged = b.product(x, (hidden, columns), f"{name}.qkv", is_biased=a.query_bias)
     gate: Value | None = None
     if a.is_gated:
         merged, gate = b.cut(merged, (q + k + v, gate_width), f"{name}.gated")
@@ -54,7 +62,7 @@ def _own(b: Builder, x: Value, a: Attention, run: Running, name: str, hidden: in
         key = _normed(b, key, a, kv_heads, f"{name}.k_norm")
         query = rotated(b, query, heads, a, run, f"{name}.q_rotary")
         key = rotated(b, key, kv_heads, a, run, f"{name}.k_rotary")
-        operands = (query, key, value)
+        operands: Sequence[Value | None] = (query, key, value)
     elif a.rotary_dim:
         both, value = b.cut(merged, (q + k, v), f"{name}.heads")
         operands = (rotated(b, both, heads + kv_heads, a, run, f"{name}.rotary"), None, value)
@@ -74,8 +82,12 @@ def _cross(b: Builder, x: Value, a: Attention, run: Running, name: str, hidden: 
     value: Value | None = None
     if run.encoded is not None:
         k, v = kv_heads * a.head_dim, kv_heads * a.values
-        both = b.product(run.encoded, (hidden, k + v), f"{name}.kv", is_biased=a.value_bias)
-        key, value = b.cut(both, (k, v), f"{name}.keys")
+        if a.key_bias != a.value_bias:
+            key = b.product(run.encoded, (hidden, k), f"{name}.key", is_biased=a.key_bias)
+            value = b.product(run.encoded, (hidden, v), f"{name}.value", is_biased=a.value_bias)
+        else:
+            both = b.product(run.encoded, (hidden, k + v), f"{name}.kv", is_biased=a.value_bias)
+            key, value = b.cut(both, (k, v), f"{name}.keys")
     return _scores(b, (query, key, value), a, run, name, (heads, kv_heads))
 
 
@@ -117,7 +129,7 @@ def rotated_heads(
 
 
 def _scores(
-    b: Builder, operands: tuple[Value | None, Value | None, Value | None], a: Attention,
+    b: Builder, operands: Sequence[Value | None], a: Attention,
     run: Running, name: str, heads: tuple[int, int],
 ) -> Value:  # fmt: skip
     """The attention itself, with the caches of both groups of sequences."""

@@ -167,19 +167,11 @@ class Builder:
         Raises:
             ModelError: they do not divide evenly.
         """
-        tensor = self.parallel.tensor
-        if total % tensor:
-            self.refuse(f"{total} {what} do not divide among {tensor} ranks")
-        return total // tensor
+        return self.parallel.share(total, what, self.name)
 
     def share_at_least(self, total: int, what: str) -> int:
         """One rank's part of what every rank has a copy of where there are fewer than ranks."""
-        tensor = self.parallel.tensor
-        if total >= tensor:
-            return self.share(total, what)
-        if tensor % total:
-            self.refuse(f"{total} {what} cannot be copied evenly to {tensor} ranks")
-        return 1
+        return self.parallel.share_at_least(total, what, self.name)
 
     def refuse(self, message: str) -> NoReturn:
         """Stop with one line.

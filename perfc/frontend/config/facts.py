@@ -1,0 +1,159 @@
+"""What follows from a description alone: parameters, bytes of caches and of states."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from perfc.ir.graph import Module, walk
+from perfc.ir.ops.moe import MoE
+from perfc.ir.record import record
+from perfc.ir.types import TensorType
+
+from .lowering import lower
+from .lowering.step import Step
+from .model import Attention, DeltaNet, LanguageModel, LatentAttention, Layer, Mamba, Mamba2, mixers
+from .parallel import ALONE, Parallel
+from .precision import Precision
+
+
+@record
+class Parameters:
+    """How many numbers a model has learned.
+
+    Args:
+        resident: all of them.
+        active: those that one token touches: of experts the chosen ones.
+    """
+
+    resident: int
+    active: int
+
+
+@lru_cache(maxsize=64)
+def parameters(model: LanguageModel) -> Parameters:
+    """Parameters of the whole model, counted on what it is lowered to."""
+    module = lower(model, Step.PREFILL, Precision())
+    resident = sum(_elements(v.type) for v in module.graph.weights if _is_parameter(v))
+    return Parameters(resident, resident - _idle(module))
+
+
+def _is_parameter(value: object) -> bool:
+    weight = getattr(value, "weight", None)
+    return weight is not None and weight.is_parameter
+
+
+def _elements(type_: object) -> int:
+    """Elements of a tensor of numbers alone."""
+    numel = type_.numel if isinstance(type_, TensorType) else 0
+    assert isinstance(numel, int)
+    return numel
+
+
+def _idle(module: Module) -> int:
+    """Elements of experts that one token does not choose."""
+    idle = 0
+    for node in walk(module.graph):
+        if isinstance(node.op, MoE):
+            for v in node.inputs[2:]:
+                shape = v.type.shape if v is not None and isinstance(v.type, TensorType) else None
+                if v is not None and _is_parameter(v) and shape and isinstance(shape[0], int):
+                    chosen = min(node.op.k, shape[0])
+                    idle += _elements(v.type) // shape[0] * (shape[0] - chosen)
+    return idle
+
+
+def weight_bytes(
+    model: LanguageModel, precision: Precision, parallel: Parallel = ALONE, stage: int = 0
+) -> int:
+    """Bytes of stored weights on one machine: scales and tables of angles included."""
+    step = Step.PREFILL
+    module = lower(model, step, precision, parallel, stage=stage)
+    sizes = (v.type.nbytes for v in module.graph.weights if isinstance(v.type, TensorType))
+    return sum(n for n in sizes if isinstance(n, int))
+
+
+def cache_bytes(
+    model: LanguageModel,
+    tokens: int,
+    precision: Precision,
+    parallel: Parallel = ALONE,
+    stage: int = 0,
+) -> int:
+    """Bytes that one sequence of ``tokens`` holds in the caches of one machine.
+
+    A layer with a window holds the tokens before the next one that this one will see, one with
+    chunks at most a chunk. Keys of an encoder's output are not counted.
+    """
+    bits = sum(
+        _cached(m, parallel, model.name) * _held(m, tokens)
+        for layer in layers_of(model, parallel, stage)
+        for m in mixers(layer)
+    )
+    return bits * precision.cached.bits // 8
+
+
+def cache_bytes_a_token(
+    model: LanguageModel, precision: Precision, parallel: Parallel = ALONE, stage: int = 0
+) -> int:
+    """Bytes that a further token adds to the caches of one machine, in layers without a window."""
+    elements = sum(
+        _cached(m, parallel, model.name)
+        for layer in layers_of(model, parallel, stage)
+        for m in mixers(layer)
+        if not (isinstance(m, Attention) and (m.window or m.chunk))
+    )
+    return elements * precision.cached.bits // 8
+
+
+def layers_of(model: LanguageModel, parallel: Parallel = ALONE, stage: int = 0) -> tuple[Layer, ...]:
+    """Layers of the decoder that one stage of the pipeline has; of an encoder none."""
+    if model.decoder is None:
+        return ()
+    return parallel.of_stage(model.decoder.layers, stage)
+
+
+def _cached(m: object, parallel: Parallel, where: str) -> int:
+    """Elements that a token leaves in the cache of a layer."""
+    match m:
+        case Attention() if not m.is_cross:
+            heads = parallel.share_at_least(m.kv_heads, "key heads", where)
+            return heads * (m.head_dim + m.values)
+        case LatentAttention():
+            return m.cached_dim
+        case _:
+            return 0
+
+
+def _held(m: object, tokens: int) -> int:
+    """Tokens of a sequence that a layer keeps."""
+    if isinstance(m, Attention) and m.window:
+        return min(tokens, m.window - 1)
+    if isinstance(m, Attention) and m.chunk:
+        return min(tokens, m.chunk)
+    return tokens
+
+
+def state_bytes(
+    model: LanguageModel, precision: Precision, parallel: Parallel = ALONE, stage: int = 0
+) -> int:
+    """Bytes that one sequence holds in states of state spaces, however long it is."""
+    where, bits = model.name, 0
+    for layer in layers_of(model, parallel, stage):
+        for m in mixers(layer):
+            match m:
+                case Mamba():
+                    inner = parallel.share(m.inner, "channels", where)
+                    convolved, state = inner, inner * m.state
+                case Mamba2():
+                    heads = parallel.share(m.heads, "heads", where)
+                    groups = parallel.share_at_least(m.groups, "groups", where)
+                    convolved = heads * m.head_dim + 2 * groups * m.state
+                    state = heads * m.head_dim * m.state
+                case DeltaNet():
+                    keys = parallel.share(m.key_heads, "key heads", where) * m.key_dim
+                    values = parallel.share(m.value_heads, "value heads", where) * m.value_dim
+                    convolved, state = 2 * keys + values, values * m.key_dim
+                case _:
+                    continue
+            bits += convolved * (m.taps - 1) * precision.half.bits + state * precision.state.bits
+    return bits // 8
