@@ -57,6 +57,7 @@ def closed_loop(
     spread: float = 0.0,
     cached: int = 0,
     seed: int = 0,
+    is_staggered: bool = False,
 ) -> Workload:
     """Users who ask again as soon as they have their answer.
 
@@ -68,8 +69,15 @@ def closed_loop(
         spread: lengths are drawn evenly from ``(1 − spread)`` to 1 times those asked for.
         cached: tokens of each prompt that a prefix cache holds.
         seed: of the draw.
+        is_staggered: whether the users are in the middle of their first answers, so that the loop
+            is steady from the start; else all ask at once, as in benchmarks.
     """
-    return Workload(tuple(_drawn(0.0, isl, osl, count, spread, cached, seed)), concurrency)
+    found = _drawn(0.0, isl, osl, count, spread, cached, seed)
+    if is_staggered:
+        for i, r in enumerate(found[:concurrency]):
+            left = max(1, round(r.output_tokens * (i + 0.5) / concurrency))
+            found[i] = Request(0.0, r.input_tokens, left, r.cached_tokens)
+    return Workload(tuple(found), concurrency)
 
 
 def poisson(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from perfc.ir.record import record
 
-from .simulate import Run
+from .simulate import Run, Stride
 
 MILLION = 1e6
 
@@ -131,24 +131,41 @@ class Throughput:
 
 
 def throughput(run: Run, gpus: int, engines: int = 1) -> Throughput:
-    """Throughput of the steady middle of a run: between the ends of its first and last tenth.
+    """Throughput of the middle half of a run's time.
 
     Args:
         run: of one engine.
         gpus: of all engines together.
         engines: alike, side by side.
     """
-    served = sorted(run.served, key=lambda s: s.last_s)
-    first, last = len(served) // 10, len(served) - len(served) // 10
-    kept = served[first:last]
-    start_s = served[first - 1].last_s if first else 0.0
-    time_s = kept[-1].last_s - start_s if kept else 0.0
-    if time_s <= 0:
-        kept, time_s = served, run.time_s
-    rate = engines / time_s
-    return Throughput(
-        rate * sum(s.request.output_tokens for s in kept),
-        rate * sum(s.request.input_tokens for s in kept),
-        rate * len(kept),
-        gpus,
-    )
+    first, last = middle(run)
+    strides = run.strides[first:last]
+    time_s = math.fsum([s.step_s * s.steps for s in strides])
+    output = sum(written(s) for s in strides)
+    if len(run.served) < FEW_REQUESTS or time_s <= 0 or not output:
+        time_s, output = run.time_s, sum(s.request.output_tokens for s in run.served)
+    rate = engines * output / time_s
+    asked = math.fsum([s.request.output_tokens for s in run.served])
+    read = math.fsum([s.request.input_tokens for s in run.served])
+    return Throughput(rate, rate * read / asked, rate * len(run.served) / asked, gpus)
+
+
+FEW_REQUESTS = 8
+"""Fewer have no steady middle."""
+
+
+def middle(run: Run, end_share: float = 0.75) -> tuple[int, int]:
+    """The strides between the first quarter of a run's time and a share of it."""
+    ends: list[float] = []
+    total_s = 0.0
+    for stride in run.strides:
+        total_s += stride.step_s * stride.steps
+        ends.append(total_s)
+    first = next((i for i, end in enumerate(ends) if end >= total_s / 4), 0)
+    last = next((i for i, end in enumerate(ends) if end >= total_s * end_share), len(ends) - 1)
+    return (first, last) if last > first else (0, len(ends))
+
+
+def written(stride: Stride) -> float:
+    """Tokens that a stride writes; prompts that end write their first one later, too few to count."""
+    return stride.steps * stride.decodes

@@ -101,13 +101,12 @@ class Program:
         table = KernelTable(whole.runtime, tuple(firsts.values()), ())
         return cls(typed, table, tuple([count[a] for a in firsts]), am.get(Liveness(), typed))
 
-    def depends(self, symbol: str, at: Env, other: int) -> frozenset[int]:
-        """Kernels whose work or traffic another value of a symbol changes."""
-        moved = {**at, symbol: other}
+    def differ(self, first: Env, second: Env) -> frozenset[int]:
+        """Kernels that do other work or traffic at other values of the symbols."""
         return frozenset(
             i
             for i, k in enumerate(self.table.kernels)
-            if _amounts(k, at) != _amounts(k, moved)
+            if _amounts(k, first) != _amounts(k, second)
         )
 
     @cached_property
@@ -258,7 +257,7 @@ class StageCost:
         """Kernels of a decode step: those that see the cache, exchanges, and the others."""
         program = self.passes.decode
         at = {"decodes": 3, "context": 4096}
-        seen = program.depends("context", at, 5000)
+        seen = program.differ(at, {**at, "context": 5000})
         rest = [i for i in range(len(program.counts)) if i not in seen | program.exchanges]
         return sorted(seen), sorted(program.exchanges), rest
 
@@ -266,11 +265,14 @@ class StageCost:
     def _of_prompts(self) -> tuple[list[int], list[int], list[int], list[int]]:
         """Kernels of prompts: those that see other tokens, exchanges, heads, and the others."""
         program = self.passes.prefill
-        at = {"batch": 3, "seq": 1024, "past": 4096}
-        seen = program.depends("past", at, 5000)
-        of_length = program.depends("seq", at, 2048)
+        at = {"batch": 4, "seq": 512, "past": 4096}
         every = range(len(program.counts))
-        heads = [i for i in every if i not in of_length | seen | program.exchanges]
+        of_length = program.differ(at, {**at, "seq": 1024})
+        cached = program.differ(at, {**at, "past": 5000})
+        # as many tokens, in fewer and longer prompts
+        parted = program.differ(at, {**at, "batch": 1, "seq": 2048})
+        heads = [i for i in every if i not in of_length | cached | program.exchanges]
+        seen = {i for i in cached | parted if i not in heads} - program.exchanges
         rest = [i for i in every if i not in {*seen, *program.exchanges, *heads}]
         return sorted(seen), sorted(program.exchanges), heads, rest
 

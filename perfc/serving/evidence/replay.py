@@ -15,13 +15,15 @@ from ..arrivals import Workload, closed_loop
 from ..engine import Engine
 from ..host import HostLaw, amounts
 from ..scheduler import Batching, Chunk, Limits
-from ..simulate import Run, Served, simulate
+from ..metrics import middle, written
+from ..simulate import Run, simulate
 from . import Quantity, ServedRow
+from .tables import ML_ENERGY
 
 ROUNDS = 4
 """Requests of a closed loop for each of its users."""
-MOST = 1200
-"""Requests of one replay."""
+STEADY_UNTIL = 0.6
+"""Share of a run's time after which the last requests leave an emptier engine."""
 BARE = HostLaw()
 CONFIGS = {
     "meta-llama/Llama-3.1-8B": "llama-3.1-8b",
@@ -144,11 +146,16 @@ def _served(row: ServedRow, engine: Engine) -> list[Sample]:
     limits = engine.limits(row.isl, row.osl)
     if row.concurrency:
         users = max(1, round(row.concurrency / row.engines / row.attention_data))
-        count = min(ROUNDS * users, MOST)
-        workload = closed_loop(users, row.isl, row.osl, count=count)
+        count = max(ROUNDS * users, 3) if users <= 300 else 3 * users
+        spread = spread_of(row)
+        sizes = [round(n / (1 - spread / 2)) if row.source == ML_ENERGY else n for n in (row.isl, row.osl)]
+        workload = closed_loop(
+            users, *sizes, count=count, spread=spread, is_staggered=row.source == ML_ENERGY
+        )
     else:
         users = min(limits.max_num_seqs, limits.kv_tokens // (row.isl + row.osl))
-        workload = closed_loop(2 * users + 1, row.isl, row.osl, count=min(4 * users + 1, MOST))
+        count = users * (4 if users <= 512 else 3)
+        workload = closed_loop(users, row.isl, row.osl, count=count, is_staggered=True)
     run, history = recorded(workload, limits, engine)
     found: list[Sample] = []
     for quantity, value in row.measured.items():
@@ -161,9 +168,37 @@ def _served(row: ServedRow, engine: Engine) -> list[Sample]:
                 made, spent = _steady(run, history)
                 share = row.engines * row.attention_data
                 found.append(Sample(row, quantity, spent, made * share / value))
-            case _:
-                pass
+            case Quantity.ENERGY_J:
+                found.append(Sample(row, quantity, _energy(run, engine), value))
     return found
+
+
+RANGE_RATIO = (1024, 8192)
+"""Lengths of InferenceMAX, whose requests are drawn from 0.8 to 1 times these."""
+
+
+def _energy(run: Run, engine: Engine) -> tuple[float, ...]:
+    """Joules of a token by kernels' power, seconds of a token in kernels, and tokens at once.
+
+    They are of all ranks, of the middle of the run.
+    """
+    first, last = middle(run, STEADY_UNTIL)
+    drawn_j = kernels_s = tokens = 0.0
+    for s in run.strides[first:last]:
+        at = s.chunks, s.decodes, s.context
+        energy, times = (engine.cost.parts(q, *at) for q in ("energy_j", "time_s"))
+        drawn_j += s.steps * (energy.kernels + energy.exchanges)
+        kernels_s += s.steps * (times.kernels + times.exchanges)
+        tokens += written(s)
+    ranks = engine.parallel.tensor
+    return ranks * drawn_j / tokens, ranks * kernels_s / tokens
+
+
+def spread_of(row: ServedRow) -> float:
+    """Share by which the lengths of a row's requests vary downwards."""
+    if row.source == ML_ENERGY:
+        return 0.6
+    return 0.2 if row.isl in RANGE_RATIO and row.osl in RANGE_RATIO else 0.0
 
 
 History = list[tuple[float, ...]]
@@ -218,14 +253,10 @@ def _mean_ttft(run: Run, history: History) -> tuple[float, ...]:
 
 
 def _steady(run: Run, history: History) -> tuple[float, tuple[float, ...]]:
-    """Tokens of the middle of a run, and what they took."""
-    ended: list[Served] = sorted(run.served, key=lambda s: s.last_s)
-    first, last = len(ended) // 4, len(ended) - len(ended) // 4 - 1
-    if last <= first:
-        tokens = sum(s.request.output_tokens for s in ended)
-        return float(tokens), history[-1]
-    tokens = sum(s.request.output_tokens for s in ended[first + 1 : last + 1])
-    return float(tokens), tuple(_between(history, ended[first].spans[2], ended[last].spans[2]))
+    """Tokens of the middle half of a run's time, and what they took."""
+    first, last = middle(run, STEADY_UNTIL)
+    tokens = sum(written(s) for s in run.strides[first:last])
+    return float(tokens), tuple(_between(history, first, last))
 
 
 __all__ = ["Batching", "Sample", "Unanswered", "engine_of", "model_of", "recorded", "samples"]
