@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
-from perfc.deployment import Deployment, DeploymentKeywords, text_of
+from perfc.deployment import Deployment, DeploymentKeywords, Mode, text_of
 from perfc.errors import ModelError, ParseError, PerfcError
 from perfc.extents import keyed, sized
 from perfc.frontend import load
@@ -26,6 +26,7 @@ from perfc.passes.fuse import Fuse, KernelTable
 from perfc.passes.liveness import Liveness, LivenessTable
 from perfc.passes.manager import Analyses, Instrument
 from perfc.passes.roofline import Roofline, RooflineTable, bounds
+from perfc.passes.runtimes import Layout
 from perfc.passes.shapes import Shapes
 from perfc.passes.sizes import Sizes, holds, settled, with_numbers
 from perfc.passes.sizing import Sizing
@@ -172,12 +173,20 @@ class Report(Presentation):
     def prediction(self) -> PredictionTable:
         """What every kernel and the run will take; made when first asked for."""
         from perfc.analyzers.runs.prediction import predicted
-        from perfc.analyzers.whole_runs.whole_run import with_whole
+        from perfc.analyzers.whole_runs.whole_run import no_faster, with_whole
 
-        table = predicted(self.execution, self.source)
-        return with_whole(
-            table, self.source, self.execution, self.deployment, predictor=self.predictor
+        how = self.deployment
+        table = with_whole(
+            predicted(self.execution, self.source), self.source, self.execution, how,
+            predictor=self.predictor,
+        )  # fmt: skip
+        is_summed = not table.total.predictor and not self.predictor
+        if not (is_summed and how.table.merged_by and how.mode is Mode.INFERENCE):
+            return table
+        merged = self.under(
+            runtime=how.table.merged_by, runtime_version="", layout=Layout.CHANNELS_FIRST
         )
+        return no_faster(table, merged.prediction, how)
 
 
 @paused_collector()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from perfc.api import Report
 
 Extents = Mapping[str, int]
-Shapes = tuple[tuple[str | int, ...], ...]
+Shapes = tuple[tuple[str | int, ...] | None, ...]
 
 
 @record
@@ -43,7 +43,7 @@ class Kernel:
         title: what it computes.
         extents: by name.
         make: the operator for the extents and the function named.
-        shapes: of its operands for the extents, of names and numbers.
+        shapes: of its operands for the extents, of names and numbers; None for one left out.
         usual: extents that must be said, as examples have them.
         functions: names that ``function`` takes, the usual one first; empty where there is one.
     """
@@ -93,6 +93,19 @@ def _norm(e: Extents, function: str) -> Shapes:
     return ("rows", "columns"), *scale
 
 
+def _experts(e: Extents, function: str) -> Shapes:
+    if e["chosen"] > e["experts"]:
+        raise ParseError(f"a token cannot choose {e['chosen']} of {e['experts']}", where="--chosen")
+    up = (2 if function == "gated" else 1) * e["inner"]
+    first, second = (e["experts"], up, e["hidden"]), (e["experts"], e["hidden"], e["inner"])
+    return ("tokens", e["hidden"]), ("tokens", e["experts"]), first, None, second
+
+
+def _make_experts(e: Extents, function: str) -> Op:
+    name = "swiglu" if function == "gated" else "relu"
+    return operator("moe")(k=e["chosen"], activation_type=name)  # type: ignore[call-arg]
+
+
 BINARY = ("add", "mul", "sub", "div")
 UNARY = ("relu", "gelu", "sigmoid", "tanh", "exp")
 _ROWS = {"rows": Extent("rows that are worked on apart"), "columns": Extent("elements of a row")}
@@ -126,6 +139,16 @@ KERNELS: Mapping[str, Kernel] = {
         _attention,
         {"heads": 16, "seq": 1024},
         ("full", "causal"),
+    ),
+    "experts": Kernel(
+        "experts of a mixture, each token through those that it chose",
+        {"tokens": Extent("tokens that are routed"), "hidden": Extent("elements of a token"),
+         "inner": Extent("elements inside an expert, on this machine"),
+         "chosen": Extent("experts of a token"), "experts": Extent("experts in all")},
+        _make_experts,
+        _experts,
+        {"tokens": 64, "hidden": 2048, "inner": 768, "chosen": 8, "experts": 128},
+        ("gated", "plain"),
     ),
     "softmax": Kernel(
         "softmax of each row", _ROWS,
@@ -173,10 +196,13 @@ def module_of(kind: str, extents: Mapping[str, int | None], function: str = "") 
         raise ParseError(f"no function {named[:32]!r} of {kind}", hint=f"there are {known}")
     e = checked(kind, kernel, extents)
     names: dict[str, SymbolDecl] = {}
-    inputs: list[Value] = []
+    inputs: list[Value | None] = []
     shapes = kernel.shapes(e, named)
     operands = operator_names(kernel.make(e, named), len(shapes))
     for name, shape in zip(operands, shapes, strict=True):
+        if shape is None:
+            inputs.append(None)
+            continue
         for extent in shape:
             if isinstance(extent, str):
                 names.setdefault(extent, SymbolDecl(extent, e[extent], 1))
@@ -186,7 +212,8 @@ def module_of(kind: str, extents: Mapping[str, int | None], function: str = "") 
     result = Value("Y", UNKNOWN)
     op = kernel.make(e, named)
     node = Node(op, tuple(inputs), (result,), loc=Loc(title, title))
-    return Module(Graph(title, tuple(inputs), (result,), (node,)), tuple(names.values()))
+    given = tuple(v for v in inputs if v is not None)
+    return Module(Graph(title, given, (result,), (node,)), tuple(names.values()))
 
 
 def operator_names(op: Op, count: int) -> list[str]:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 SHIPPED = Path(__file__).parents[1] / "weights"
 Ready = Callable[[str, str], object]
 """Told name and schema before anything is trained; raises what forbids it."""
-FORMAT = 4
+FORMAT = 5
 MAX_CARD_BYTES = 1 << 18
 HEAD_BYTES = 4096
 MAX_ARRAYS_BYTES = 16 << 20

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 ARRAYS = ("feature", "cut", "cuts", "cut_counts", "leaf", "sizes")
+LEAF_STEP = 2.0**-16
+"""Leaves are written as multiples of it: half of it in each of a thousand trees is a part in four
+thousand of a time, and whole numbers of two bytes are half of what single precision takes."""
 ROWS = 512
 """Walked at a time: all trees of a forest beside them fit into a cache."""
 
@@ -102,7 +105,7 @@ class Forest:
             "cut": number,
             "cuts": np.concatenate([np.zeros(0, np.float32), *own]),
             "cut_counts": np.array([len(cuts) for cuts in own], np.int32),
-            "leaf": self.threshold[~inner],
+            "leaf": _steps(self.threshold[~inner]),
             "sizes": (ends - self.roots).astype(np.int32),
         }
 
@@ -116,7 +119,7 @@ class Forest:
         feature, cut, cuts, counts, leaf, sizes = (np.asarray(arrays[name]) for name in ARRAYS)
         if (
             any(array.ndim != 1 for array in (feature, cut, cuts, counts, leaf, sizes))
-            or any(array.dtype.kind not in "iu" for array in (feature, cut, counts, sizes))
+            or any(array.dtype.kind not in "iu" for array in (feature, cut, counts, leaf, sizes))
             or len(sizes) == 0
             or (sizes < 1).any()
             or int(sizes.sum(dtype=np.int64)) != len(feature)
@@ -132,7 +135,7 @@ class Forest:
             raise ValueError("a cut that is none")
         first = np.cumsum(counts) - counts
         threshold = np.empty(len(feature), np.float32)
-        threshold[~inner] = leaf
+        threshold[~inner] = leaf * LEAF_STEP
         threshold[inner] = cuts[first[feature[inner]] + cut]
         roots = np.concatenate(([0], np.cumsum(sizes)[:-1])).astype(np.int32)
         before = np.cumsum(inner, dtype=np.int32) - inner
@@ -150,7 +153,10 @@ class Forest:
 
     @classmethod
     def from_xgboost(cls, booster: Any) -> Forest:
-        """The trees of a trained ``xgboost.Booster`` with named features and no missing values."""
+        """The trees of a trained ``xgboost.Booster`` with named features and no missing values.
+
+        Leaves are rounded here already, so that what is scored is what is written.
+        """
         model = json.loads(bytes(booster.save_raw("json")))["learner"]
         shape = model["learner_model_param"]
         base = float(str(shape["base_score"]).strip("[]"))
@@ -161,14 +167,25 @@ class Forest:
         for tree in model["gradient_booster"]["model"]["trees"]:
             roots.append(len(feature))
             _append(tree, feature, threshold, left)
+        rounded = np.array(threshold, np.float32)
+        is_leaf = np.array(feature) < 0
+        rounded[is_leaf] = _steps(rounded[is_leaf]) * LEAF_STEP
         return cls(
             tuple(booster.feature_names or ()),
             np.array(feature, np.int16),
-            np.array(threshold, np.float32),
+            rounded,
             np.array(left, np.int32),
             np.array(roots, np.int32),
             base,
         )
+
+
+def _steps(leaf: NDArray[np.float32]) -> NDArray[np.signedinteger[Any]]:
+    """Leaves in steps, in the fewest bytes that hold all."""
+    steps = np.rint(leaf.astype(np.float64) / LEAF_STEP)
+    least = np.iinfo(np.int16)
+    fits = len(steps) == 0 or bool(steps.min() >= least.min and steps.max() <= least.max)
+    return steps.astype(np.int16 if fits else np.int32)
 
 
 def _append(

@@ -217,7 +217,12 @@ def predicted(
 
 
 def inside(card: Card, launch: Launch) -> Protocol:
-    """How a kernel of a run is timed: as a profiler does where the host launches it."""
+    """How a kernel of a run is timed: as a profiler does where the host launches it.
+
+    Of classes that were timed in no other way all kernels are.
+    """
+    if card.protocols == (Protocol.KERNELS,):
+        return Protocol.KERNELS
     known = card.class_name in PROFILED and Protocol.KERNELS in card.protocols
     return Protocol.KERNELS if known and launch is Launch.EAGER else INSIDE
 

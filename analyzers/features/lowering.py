@@ -12,7 +12,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from perfc.ir.evaluate import Numbers, evaluate
 from perfc.ir.op import Kind
-from perfc.ir.problem import Attention, Collective, Exchange, Product, Rows, Span, Window
+from perfc.ir.problem import (
+    Attention,
+    Collective,
+    Exchange,
+    Experts,
+    MixedAttention,
+    Product,
+    Rows,
+    Span,
+    Window,
+)
 from perfc.ir.types import TensorType
 
 if TYPE_CHECKING:
@@ -20,9 +30,13 @@ if TYPE_CHECKING:
     from perfc.passes.roofline import KernelBound
 
 TOLERANCE = 0.01
+LATENT = (576.0, 512.0)
+"""Extents of a key and a value that are one latent (DeepSeek's MLA)."""
+EXPANDED = (192.0, 128.0)
+"""The same where each head has a key and a value of its own."""
 TWIN = {"f16": "bf16"}
-"""Types that the same kernels of attention are built for, at the same rates; rows are of the
-second."""
+"""Types that the same kernels of attention and experts are built for, at the same rates; rows are
+of the second."""
 MAPPING = {
     Kind.ELEMENTWISE: "elementwise",
     Kind.QUANTIZE: "elementwise",
@@ -62,6 +76,10 @@ def lower(bound: KernelBound, env: Mapping[str, int]) -> Lowered | None:
             return None if extents is None else Lowered("convolution", bound.dtype.code, extents)
         case Attention() as problem:
             return _attention(problem, bound, env)
+        case MixedAttention() as problem:
+            return _mixed_attention(problem, bound, env)
+        case Experts() as problem:
+            return _experts(problem, bound, env)
         case Rows() as problem if kind in ROWWISE:
             return _rowwise(problem, bound, env)
         case Collective() as problem:
@@ -145,6 +163,8 @@ def _attention(problem: Attention, bound: KernelBound, env: Mapping[str, int]) -
         "cache_bits": float(problem.cache_bits),
     }
     dtype = TWIN.get(bound.dtype.code, bound.dtype.code)
+    if is_latent(parameters):
+        return Lowered("latent_attention", dtype, parameters)
     if parameters["query_len"] > 1:
         return Lowered("attention_prefill", dtype, parameters)
     cached_len = parameters["kv_len"] - 1
@@ -165,6 +185,54 @@ def _collective(problem: Collective, bound: KernelBound, env: Mapping[str, int])
         "nodes": float(problem.nodes),
     }
     return Lowered("collective", stored_type(bound.kernel.writes[0]), parameters)
+
+
+def is_latent(parameters: Mapping[str, float]) -> bool:
+    """Whether keys and values come from latents, by the extents that such models have."""
+    extents, shared = (parameters["head_dim"], parameters["value_dim"]), parameters["kv_heads"]
+    if extents == LATENT:
+        return shared == 1
+    return extents == EXPANDED and shared == parameters["heads"] and bool(parameters["causal"])
+
+
+def _mixed_attention(
+    problem: MixedAttention, bound: KernelBound, env: Mapping[str, int]
+) -> Lowered | None:
+    """Chunks of the first half, sequences of the second."""
+    chunk = _attention(problem.prefill, bound, env)
+    tokens = _attention(problem.decode, bound, env)
+    if chunk is None or tokens is None:
+        return chunk or tokens
+    if (chunk.class_name, tokens.class_name) != ("attention_prefill", "attention_decode"):
+        return None
+    parameters = {
+        **chunk.parameters,
+        "decodes": tokens.parameters["batch"],
+        "cached_len": tokens.parameters["cached_len"],
+    }
+    return Lowered("mixed_attention", chunk.dtype, parameters)
+
+
+def _experts(problem: Experts, bound: KernelBound, env: Mapping[str, int]) -> Lowered | None:
+    """Extents of the routed products."""
+    at = Numbers(env)
+    counted = {
+        "tokens": float(at(problem.tokens)),
+        "hidden": float(at(problem.hidden)),
+        "inner": float(at(problem.inner)),
+        "chosen": float(at(problem.chosen)),
+        "experts": float(at(problem.experts)),
+        "ranks": float(problem.ranks),
+    }
+    if min(counted.values()) < 1:
+        return None
+    parameters = counted | {
+        "matrices": float(problem.matrices),
+        "weight_bits": float(problem.weight_bits),
+        "scale_block": float(problem.scale_block),
+        "skew": problem.skew,
+    }
+    return Lowered("experts", TWIN.get(bound.dtype.code, bound.dtype.code), parameters)
 
 
 def _rowwise(problem: Rows, bound: KernelBound, env: Mapping[str, int]) -> Lowered | None:

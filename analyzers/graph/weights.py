@@ -22,7 +22,7 @@ from .store import write_file
 if TYPE_CHECKING:
     from ..steps.setting import Setting
 
-FORMAT = 3
+FORMAT = 4
 MAX_CARD_BYTES = 1 << 18
 MAX_ARRAYS_BYTES = 64 << 20
 SMALL = 0.05

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -65,11 +66,27 @@ SUMMED = (
     LaunchKind.COPY, LaunchKind.MOVEMENT,
 )  # fmt: skip
 """Kinds of which the run's row has means."""
+CONVOLUTIONS = (
+    LaunchKind.STEM, LaunchKind.DEPTHWISE, LaunchKind.GROUPED, LaunchKind.POINTWISE,
+    LaunchKind.CONVOLUTION,
+)  # fmt: skip
 MEANS = ("log2_m", "log2_n", "log2_k", "log2_waves", "log2_intensity")
 OF_MACHINE = ("device_tb_per_s", "ridge_flop_per_byte", "sm_count")
 """Features that the machine decides alone."""
 SHORT_S = (5e-6, 10e-6, 20e-6, 50e-6)
 """Lengths of a launch below which shares of time and of launches are counted."""
+
+
+class Network(Enum):
+    """Kinds of networks, of which an engine that runs one well may run the other badly."""
+
+    CONVOLUTIONS = "convolutions"
+    PRODUCTS = "products"
+
+    @property
+    def number(self) -> int:
+        """Position among the kinds."""
+        return list(Network).index(self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +107,12 @@ class RunTable:
     run: Mapping[str, float]
     floor_s: float
     kernels_s: float
+
+    @property
+    def network(self) -> Network:
+        """What most of the kernels' time goes to."""
+        share = sum(self.run[f"time_{kind.name.lower()}"] for kind in CONVOLUTIONS)
+        return Network.CONVOLUTIONS if share > 0.5 else Network.PRODUCTS
 
     def launch_values(self, names: Sequence[str]) -> NDArray[np.float32]:
         """``[kernels + 1, features]``; what is no column of launches is 0, or the runtime's."""

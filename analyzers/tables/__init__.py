@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+MODEL = "model"
+"""Column of a number for each model that rows are of, where a source tells it; no parameter of a
+class: rows are held out by it."""
+
+
 class Source(ABC):
     """Tables that others measured, read as rows of kernel classes.
 

@@ -12,7 +12,7 @@ from perfc.ir.record import frozen
 
 from ..features.classes.attention import AttentionKernel
 from ..features.rows import Protocol, Rows
-from . import Source, read_parquet, target_of
+from . import MODEL, Source, read_parquet, target_of
 from .vidur_mlp import COMPUTED
 
 if TYPE_CHECKING:
@@ -56,9 +56,9 @@ two lengths side by side differ by noise, and the older profiler has every one u
 class LlmServingSimAttention(Source):
     """``llmservingsim_attention.parquet``: vLLM's attention kernels, MIT.
 
-    Steps that mix prompts with single tokens are no row of a class. The older profiler states
-    tokens of a cache in a way that fits neither one sequence nor all, so that its single tokens
-    are left out; of its prompts ``kv_prefill`` counts the new tokens, of the newer one's not.
+    The older profiler states tokens of a cache in a way that fits neither one sequence nor all, so
+    that its single tokens are left out; of its prompts ``kv_prefill`` counts the new tokens, of the
+    newer one's not.
     """
 
     name: ClassVar[str] = "llmservingsim_attention"
@@ -72,15 +72,22 @@ class LlmServingSimAttention(Source):
         for (device, profiler, model, shards), block in frame.groupby(keys, observed=True):
             prompts = block[(block["prefill_chunk"] > 0) & (block["n_decode"] == 0)]
             tokens = block[(block["prefill_chunk"] == 0) & (block["n_decode"] > 0)]
+            mixed = block[(block["prefill_chunk"] > 0) & (block["n_decode"] > 0)]
             extents = MODELS[str(model)]
             heads = [n / float(str(shards)) for n in (extents.heads, extents.kv_heads)]
-            for name, part in (("attention_prefill", prompts), ("attention_decode", tokens)):
-                if not len(part) or (part is tokens and profiler == OLD):
+            classes = {
+                "attention_prefill": prompts,
+                "attention_decode": tokens,
+                "mixed_attention": mixed,
+            }
+            for name, part in classes.items():
+                if not len(part) or (part is not prompts and profiler == OLD):
                     continue
                 shape = {"heads": heads[0], "kv_heads": heads[1], "head_dim": HEAD_DIM}
                 kernel = AttentionKernel.UNKNOWN if profiler == OLD else AttentionKernel.FLASH_2
                 constant = {n: np.full(len(part), v) for n, v in shape.items()}
                 constant["kernel"] = np.full(len(part), float(kernel))
+                constant[MODEL] = np.full(len(part), float([*MODELS].index(str(model))))
                 yield Rows(
                     name,
                     target_of(TARGETS.get(str(device), str(device))),
@@ -99,11 +106,14 @@ def lengths(part: pd.DataFrame, *, old: bool) -> dict[str, Array]:
         found: Array = part[name].to_numpy(np.float64)
         return found
 
-    chunk = column("prefill_chunk")
+    chunk, decodes = column("prefill_chunk"), column("n_decode")
     if chunk[0] == 0:
-        return {"batch": column("n_decode"), "cached_len": column("kv_decode")}
+        return {"batch": decodes, "cached_len": column("kv_decode")}
     seen = column("kv_prefill") + (0 if old else chunk)
-    return {"batch": np.ones(len(part)), "query_len": chunk, "kv_len": seen}
+    prompt = {"batch": np.ones(len(part)), "query_len": chunk, "kv_len": seen}
+    if decodes[0] == 0:
+        return prompt
+    return prompt | {"decodes": decodes, "cached_len": column("kv_decode")}
 
 
 class LlmServingSimLayers(Source):

@@ -130,6 +130,10 @@ def _turns(
     inference with the jackknife+", 2021, section 3).
     """
     fold = [folds(b, group, how.parts) for b in blocks]
+    if len({int(i) for f in fold for i in np.unique(f)}) < 2:
+        # rows of one group alone: single ones are left out
+        everything = class_of(blocks[0].class_name).parameters
+        fold = [folds(b, everything, how.parts) for b in blocks]
     present = sorted({int(i) for f in fold for i in np.unique(f)})
     known, protocols = card.frameworks, card.protocols
     turns: list[Turn] = []

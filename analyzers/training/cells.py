@@ -13,11 +13,12 @@ from ..features.rows import Rows
 from ..features.sheet import Sheet
 from ..features.table import class_of, complete
 
-MAX_CELLS = 20_000
 
+def summarise(blocks: Sequence[Rows], most: int) -> Cells:
+    """Rows counted by machine, type, framework and powers of two of their parameters.
 
-def summarise(blocks: Sequence[Rows]) -> Cells:
-    """Rows counted by machine, type, framework and powers of two of their parameters."""
+    Of more than ``most`` cells those of most rows are kept.
+    """
     kind = class_of(blocks[0].class_name)
     names = (*kind.parameters, *kind.optional)
     kin = sorted({(b.target, b.dtype, b.framework) for b in blocks})
@@ -34,11 +35,11 @@ def summarise(blocks: Sequence[Rows]) -> Cells:
         np.concatenate(keys), axis=0, return_inverse=True, return_counts=True
     )
     mean = np.bincount(back.reshape(-1), np.concatenate(logs)) / count
-    most = np.sort(np.argsort(-count, kind="stable")[:MAX_CELLS])
+    largest = np.sort(np.argsort(-count, kind="stable")[:most])
     return Cells(
         names,
-        unique[most, 0],
-        unique[most, 1:].astype(np.int8),
-        count[most].astype(np.int32),
-        np.exp(mean[most]).astype(np.float32),
+        unique[largest, 0],
+        unique[largest, 1:].astype(np.int8),
+        count[largest].astype(np.int32),
+        np.exp(mean[largest]).astype(np.float32),
     )

@@ -77,7 +77,7 @@ def train(
         values.min(axis=0).astype(np.float64),
         values.max(axis=0).astype(np.float64),
         np.median(values, axis=0).astype(np.float64),
-        summarise(blocks),
+        summarise(blocks, recipe.cells),
     )
 
 

@@ -41,6 +41,9 @@ class Recipe:
         levels: how often the level of every block is taken off and trees grow anew, so that shapes
             that one machine alone was measured at do not stand for that machine.
         apart: replaces the fields it gives when a machine is left out.
+        leaves: most of a tree, which then grows leaf by leaf and not level by level; 0 for all that
+            ``depth`` allows. As many leaves say more so.
+        cells: most that summarise the rows trained on.
         general: whether the forest begins with one grown as for machines left out, which alone
             speaks for machines that nobody measured.
     """
@@ -59,6 +62,8 @@ class Recipe:
     levels: int = 0
     apart: Mapping[str, float | int] | None = None
     general: bool = False
+    leaves: int = 0
+    cells: int = 20_000
     seed: int = 0
 
     def for_unseen_machine(self) -> Recipe:
@@ -192,6 +197,7 @@ def levels(residual: Array, stack: Stack) -> Array:
 def grown(stack: Stack, recipe: Recipe) -> Forest:
     """One forest of what the stack says."""
     names = stack.table.names
+    by_leaf = {"grow_policy": "lossguide", "max_leaves": recipe.leaves} if recipe.leaves else {}
     return boost(
         stack.table.values,
         stack.log_factor,
@@ -206,6 +212,7 @@ def grown(stack: Stack, recipe: Recipe) -> Forest:
             "objective": recipe.objective,
             "seed": recipe.seed,
             "monotone_constraints": dict.fromkeys(stack.increasing, 1),
+            **by_leaf,
         },
         recipe.trees,
     )

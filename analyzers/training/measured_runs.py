@@ -116,7 +116,10 @@ def lowered(source: Module, row: WholeModel, am: Analyses) -> tuple[str, RunTabl
     kernels = am.get(Fuse(how.table_name), module)
     bound = bounds(kernels, machine, source.defaults(), tf32=how.tf32)
     autocast = Autocasting.of(source, how.dtype)
-    execution = Execution(bound, kernels, module, how.tf32, autocast)
+    execution = Execution(
+        bound, kernels, module, how.tf32, autocast,
+        host_launch_s=how.host_launch, framework=how.serving.value,
+    )  # fmt: skip
     stored = precision(how, stored_element(source), machine)
     table = predicted(execution, source)
     return stored, tabulated(execution, table, how, stored, leading_extent(source, bound.env))

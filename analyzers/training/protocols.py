@@ -3,6 +3,8 @@
 - Unseen shapes: rows are grouped by some of their shape parameters, and a group is held out when
   ``zlib.crc32(repr(group)) % 5`` is the fold. Fold 0 is reported; 1 and 2 are checks. Of tables
   that are small every fold is reported, all together, each trained without its own rows.
+- Unseen groups: all rows that share parameters, as those of one model, are held out whole. Groups
+  are dealt out in their order to a few parts, each of which is tested.
 - Leave one machine out: no row of that machine is seen; a second figure leaves its near twin out
   too, so that nothing of the same silicon is left.
 """
@@ -65,6 +67,39 @@ def every_fold(group: tuple[str, ...]) -> tuple[UnseenShapes, ...]:
 
 
 @frozen
+class UnseenGroups:
+    """Whole groups of rows that share parameters."""
+
+    group: tuple[str, ...]
+    values: frozenset[tuple[float, ...]]
+
+    @property
+    def name(self) -> str:
+        """For messages."""
+        return f"{len(self.values)} unseen ({', '.join(self.group)})"
+
+    def held_out(self, rows: Rows) -> NDArray[np.bool_]:
+        """Which rows are not trained on."""
+        is_held_out: NDArray[np.bool_] = np.zeros(len(rows), np.bool_)
+        for values in self.values:
+            each = zip(self.group, values, strict=True)
+            is_held_out |= np.logical_and.reduce(
+                [rows.columns[name] == value for name, value in each]
+            )
+        return is_held_out
+
+
+def dealt(blocks: Sequence[Rows], group: tuple[str, ...], parts: int) -> tuple[UnseenGroups, ...]:
+    """The groups of all rows, dealt out to at most so many parts."""
+    keys = [np.stack([block.columns[name] for name in group], axis=1) for block in blocks]
+    each = np.unique(np.concatenate(keys), axis=0).tolist()
+    return tuple(
+        UnseenGroups(group, frozenset(tuple(values) for values in each[part::parts]))
+        for part in range(min(parts, len(each)))
+    )
+
+
+@frozen
 class UnseenMachine:
     """One machine; with ``twins``, every machine of its chip."""
 
@@ -85,7 +120,7 @@ class UnseenMachine:
         return self.twins and rows.target != self.target and rows.target in kin(self.target)
 
 
-Holdout = UnseenShapes | UnseenMachine
+Holdout = UnseenShapes | UnseenGroups | UnseenMachine
 
 
 @frozen

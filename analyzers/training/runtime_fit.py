@@ -19,18 +19,18 @@ from perfc.ir.record import frozen
 from ..artefacts.artefact import FORMAT, Artefact, Ready, schema_of
 from ..artefacts.card import Card
 from ..artefacts.forest import ARRAYS, Forest
-from ..features.distance import nearest, place
+from ..features.distance import place
 from ..features.rows import Protocol
 from ..intervals.conformal import (
-    AT_ONCE,
     Bands,
     Calibration,
-    Unseen,
     band,
     of_category,
 )
 from ..intervals.unseen import LeftOut, learned
-from ..runs.runtime_runs import CLASS, RESIDUAL, SPREAD_OF
+from ..runs.run_table import IS_RUNTIME
+from ..runs.runtime_runs import CLASS, RESIDUAL, SPREAD_OF, kin
+from .chips_left_out import Apart, left_out, machines_left_out, percent, shares_of_kernels
 from .libraries import versions, xgboost
 from .measured_runs import MeasuredRun
 from .run_stack import RunStack, chips, is_left_out, runtimes, stacked, sums_of
@@ -42,7 +42,9 @@ if TYPE_CHECKING:
     from ..features.classes import Array
 
 LEAST_OWN = 8
-"""Rows of a machine, a precision and a runtime, to be called measured so."""
+"""Rows of a machine, a precision, a runtime and a kind of network, to be called measured so."""
+DRAWN_ROWS = 20.0
+"""Of all runtimes, that stand beside a runtime's own when its usual error is said."""
 NOTES = (
     "factors of kernels learned from the times of whole runs; no kernel was timed alone",
     "intervals calibrated on graphs left out, and on machines left out",
@@ -86,10 +88,19 @@ class Forests:
     residual: Forest
 
     def wrong(self, stack: RunStack) -> Array:
-        """``log(measured / predicted)`` of runs."""
+        """``log(measured / predicted)`` of runs on machines that were measured."""
         sums_s = sums_of(self.factor, stack.launches)
         found: Array = np.log(stack.launches.time_s / sums_s)
         return found - self.residual(stack.with_sums(sums_s))
+
+    def wrong_unseen(self, stack: RunStack) -> Array:
+        """``log(measured / sum)`` of runs on others, ``[runs, 2]``.
+
+        The first sum has the factors of kernels, the second is of their estimates.
+        """
+        sums_s = np.stack([sums_of(self.factor, stack.launches), stack.kernels_s], axis=1)
+        found: Array = np.log(stack.launches.time_s[:, None] / sums_s)
+        return found
 
 
 def fitted(stack: RunStack, recipe: RuntimeRecipe) -> Forests:
@@ -158,14 +169,33 @@ def residual(
     return _trees(stack, values, wrong, stack.weight, options, recipe.rounds, recipe.seed)
 
 
-def even_spread(names: tuple[str, ...], usual: float) -> Forest:
-    """A forest of one leaf: the same error is expected of every run.
+def usual_errors(wrong: Array, category: NDArray[np.int64]) -> Array:
+    """Middle error of each runtime's runs, those of few rows drawn to that of all; ``[runtimes]``.
+
+    Logarithms are drawn, by as many rows as ``DRAWN_ROWS``.
+    """
+    every = float(np.log(np.median(np.abs(wrong))))
+    rows = np.bincount(category)
+    own = [np.log(np.median(np.abs(wrong[category == i]))) for i in range(len(rows))]
+    found: Array = np.exp((rows * np.array(own) + DRAWN_ROWS * every) / (rows + DRAWN_ROWS))
+    return found
+
+
+def spread_of(names: tuple[str, ...], usual: Array, runtimes: Sequence[str]) -> Forest:
+    """A forest of one split for each runtime: the same error is expected of all its runs.
 
     Trees of the expected error were tried: their intervals held as many runs and were wider.
     """
+    each = len(usual)
+    logs = np.log(usual)
+    threshold = np.stack([np.full(each, 0.5), np.zeros(each), logs - logs.mean()], axis=1)
+    is_runtime = [names.index(f"{IS_RUNTIME}{name}") for name in runtimes]
+    feature = np.stack([is_runtime, np.full(each, -1), np.full(each, -1)], axis=1)
+    root = 3 * np.arange(each)
+    left = np.stack([root + 1, np.zeros(each), np.zeros(each)], axis=1)
     return Forest(
-        names, np.array([-1], np.int16), np.zeros(1, np.float32), np.zeros(1, np.int32),
-        np.zeros(1, np.int32), float(np.log(usual)),
+        names, feature.reshape(-1).astype(np.int16), threshold.reshape(-1).astype(np.float32),
+        left.reshape(-1).astype(np.int32), root.astype(np.int32), float(logs.mean()),
     )  # fmt: skip
 
 
@@ -193,7 +223,7 @@ def graphs_left_out(stack: RunStack, recipe: RuntimeRecipe, say: Callable[[str],
     for one in range(recipe.folds):
         out = fold == one
         wrong[out] = fitted(stack.take(~out), recipe).wrong(stack.take(out))
-        say(f"graphs left out, {one + 1} of {recipe.folds}: {_percent(wrong[out])}")
+        say(f"graphs left out, {one + 1} of {recipe.folds}: {percent(wrong[out])}")
     return wrong
 
 
@@ -227,20 +257,17 @@ def train_runs(
     names = runtimes(runs)
     category = np.array([names.index(run.row.deployment.runtime) for run in runs])
     wrong = graphs_left_out(stack, recipe, say)
-    usual = float(np.median(np.abs(wrong)))
-    score = wrong / usual
-    unseen: Mapping[str, Unseen] = {}
+    usual = usual_errors(wrong, category)
+    apart: Sequence[Apart] = []
+    if leave_machines_out:
+        apart = machines_left_out(stack, runs, category, lambda part: fitted(part, recipe), say)
+    pooled = shares_of_kernels(apart, len(names))
+    groups = [[left_out(one, pooled, usual)] for one in apart]
     is_better = np.ones(len(names), np.bool_)
     if leave_machines_out:
-        groups = machines_left_out(stack, runs, category, usual, recipe, say)
-        unseen = learned(groups, names) if len(groups) > 1 else {}
         is_better = better_than_kernels(stack, runs, category, wrong, groups)
-    found, spread = fitted(stack, recipe), even_spread(stack.names, usual)
-    bands = {
-        one: Bands(of_category(score[category == i], score), unseen.get(one, unseen.get("")))
-        for i, one in enumerate(names)
-    }
-    calibration = Calibration(Bands(band(score), unseen.get("")), bands)
+    calibration = calibrated(wrong / usual[category], category, names, groups)
+    found, spread = fitted(stack, recipe), spread_of(stack.names, usual, names)
     values = stack.values
     return Artefact(
         card(name, runs, stack.names, found, spread, calibration, data or {}),
@@ -252,33 +279,32 @@ def train_runs(
         more={
             "counts": np.bincount(category, minlength=len(names)),
             "is_better": is_better.astype(np.int8),
+            "pooled": pooled,
             **{f"{RESIDUAL}{n}": found.residual.arrays()[n] for n in ARRAYS},
         },
     )  # fmt: skip
 
 
-def machines_left_out(
-    stack: RunStack,
-    runs: Sequence[MeasuredRun],
+def calibrated(
+    score: Array,
     category: NDArray[np.int64],
-    usual: float,
-    recipe: RuntimeRecipe,
-    say: Callable[[str], None],
-) -> list[list[LeftOut]]:
-    """What chips that are left out one at a time are off by; ``usual`` is the error expected."""
-    chip = np.array(chips(runs))
-    groups = []
-    for one in sorted(set(chip)):
-        out = chip == one
-        if not is_left_out(out):
-            continue
-        wrong = fitted(stack.take(~out), recipe).wrong(stack.take(out))
-        here = place(str(one), SPREAD_OF)
-        others = (place(str(n), SPREAD_OF) for n in set(chip) - {one})
-        apart = max(nearest(here, others), AT_ONCE)
-        groups.append([LeftOut(apart, wrong, np.full(len(wrong), usual), category[out])])
-        say(f"without {one}: {_percent(wrong)}")
-    return groups
+    names: Sequence[str],
+    groups: Sequence[Sequence[LeftOut]],
+) -> Calibration:
+    """Bands of every runtime, from graphs left out and from chips left out, if there are any.
+
+    Args:
+        score: errors of graphs left out over the usual ones.
+        category: runtime of each run.
+        names: of the runtimes.
+        groups: chips left out.
+    """
+    unseen = learned(groups, names) if len(groups) > 1 else {}
+    bands = {
+        one: Bands(of_category(score[category == i], score), unseen.get(one, unseen.get("")))
+        for i, one in enumerate(names)
+    }
+    return Calibration(Bands(band(score), unseen.get("")), bands)
 
 
 def better_than_kernels(
@@ -295,14 +321,14 @@ def better_than_kernels(
     """
     kernels = np.abs(np.log(stack.launches.time_s / stack.kernels_s))
     chip = np.array(chips(runs))
-    left_out = [chip == one for one in sorted(set(chip)) if is_left_out(chip == one)]
+    rows_of = [chip == one for one in sorted(set(chip)) if is_left_out(chip == one)]
     found = []
     for runtime in range(int(category.max()) + 1):
         mine = category == runtime
         errors = [(np.abs(wrong[mine]).mean(), kernels[mine].mean())]
         apart = [
             (np.abs(part.of(runtime).residual).mean(), kernels[rows & mine].mean())
-            for (part,), rows in zip(groups, left_out, strict=True)
+            for (part,), rows in zip(groups, rows_of, strict=True)
             if (rows & mine).any()
         ]
         errors += [tuple(np.mean(apart, axis=0))] if apart else []
@@ -321,7 +347,10 @@ def card(
     data: Mapping[str, str],
 ) -> Card:
     """What the weights are."""
-    counts = Counter((r.row.deployment.target, r.stored, r.row.deployment.runtime) for r in runs)
+    counts = Counter(
+        (how.target, run.stored, kin(how.runtime, run.table.network))
+        for run in runs if (how := run.row.deployment)
+    )  # fmt: skip
     known = [how for how, rows in counts.items() if rows >= LEAST_OWN]
     targets = tuple(sorted({target for target, *_ in counts}))
     return Card(
@@ -333,7 +362,7 @@ def card(
         features=names,
         protocols=(Protocol.STEP,),
         frameworks=runtimes(runs),
-        dtypes=tuple(sorted({stored for _, stored, _ in counts})),
+        dtypes=tuple(sorted({stored for _, stored, *_ in counts})),
         targets=targets,
         kin=tuple(sorted(known)),
         places={
@@ -350,7 +379,3 @@ def card(
         rows=len(runs),
         notes=NOTES,
     )  # fmt: skip
-
-
-def _percent(wrong: Array) -> str:
-    return f"{np.abs(np.expm1(-wrong)).mean():.1%} of {len(wrong):,}"

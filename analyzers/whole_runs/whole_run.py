@@ -152,6 +152,7 @@ def under_runtime(
     is_chained = any(chained_s(b.kernel, bounds.env) is not None for b in bounds.kernels)
     reasons = {
         f"no {deployment.runtime} run was measured so on {name}": not run.is_own,
+        f"no {deployment.runtime} run of such a network was measured": not run.is_like,
         "no run with recurrent layers was measured": is_chained,
     }
     return WholeRun(
@@ -311,6 +312,31 @@ def joined(table: PredictionTable, runs: Sequence[WholeRun]) -> PredictionTable:
         notes=(*table.notes, *notes),
         energy=scaled(table.energy, time_s / summed.time_s if summed.time_s else 1.0),
     )  # fmt: skip
+
+
+def no_faster(
+    table: PredictionTable, merged: PredictionTable, deployment: Deployment
+) -> PredictionTable:
+    """The table with a total that is no less than that of the runtime which merges its kernels.
+
+    Where no whole run tells the total, kernels are summed; measured runs of a runtime that launches
+    fewer of the same kernels then say more than that sum, if they take longer.
+
+    Args:
+        table: by the sum of its kernels.
+        merged: the same model under the runtime that merges.
+        deployment: how ``table`` is run.
+    """
+    if not merged.total.predictor or merged.total.time_s <= table.total.time_s:
+        return table
+    how = deployment.table
+    run = WholeRun(
+        table.total.time.slower_of(merged.total.time), table.total.floor_s,
+        merged.total.predictor,
+        merged.whole,
+        outside=(f"its runs are of {how.merged_by}, which merges kernels of {how.name}",),
+    )  # fmt: skip
+    return joined(table, [run])
 
 
 def words(run: Estimate) -> str:

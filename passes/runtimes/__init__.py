@@ -114,6 +114,8 @@ class Runtime:
         before: version of the framework from which on another table with these ``steps`` holds.
         measured_as: name of the runtime whose measured runs of whole models stand for its; its own
             name by default.
+        merged_by: name of the runtime that runs kernels of the same libraries and merges what this
+            one launches apart, so that this one is not expected to be the faster; "" for none.
         is_versioned: whether whole runs under several of its versions were measured.
         layouts: of feature maps, that it offers; the default first.
         blocks_channels: whether channels lie in blocks around convolutions.
@@ -137,6 +139,7 @@ class Runtime:
     steps: Steps | None = None
     before: tuple[int, int] | None = None
     measured_as: str = ""
+    merged_by: str = ""
     is_versioned: bool = False
     layouts: tuple[Layout, ...] = (Layout.CHANNELS_FIRST,)
     blocks_channels: bool = False

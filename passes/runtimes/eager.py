@@ -21,6 +21,7 @@ TABLE = Runtime(
     stands_for=frozenset({"cpu", "cuda"}),
     steps=Steps.EAGER,
     measured_as="eager",
+    merged_by="ort",
     layouts=(Layout.CHANNELS_FIRST, Layout.CHANNELS_LAST),
     aliases=("torch", "pytorch"),
     source="PyTorch eager: one kernel an aten operator; exporters split GELU, SiLU, LayerNorm, "

@@ -15,7 +15,7 @@ from perfc.analyzers.artefacts import arrays as arrays_of_files
 from perfc.analyzers.artefacts import artefact
 from perfc.analyzers.artefacts.arrays import packed, unpacked
 from perfc.analyzers.artefacts.artefact import Artefact, WeightsError
-from perfc.analyzers.artefacts.forest import ROWS, Forest
+from perfc.analyzers.artefacts.forest import LEAF_STEP, ROWS, Forest
 
 NAMES = ("a", "b")
 TREES = {
@@ -24,7 +24,7 @@ TREES = {
     "cut": np.array([0, 0, 1, 1], np.uint16),
     "cuts": np.array([0.5, 1.5, 2.0, 3.0], np.float32),
     "cut_counts": np.array([2, 2], np.int32),
-    "leaf": np.array([10, 20, 30, 40, 5, 1, 2], np.float32),
+    "leaf": np.array([10, 20, 30, 40, 5, 1, 2], np.int32) * round(1 / LEAF_STEP),
     "sizes": np.array([7, 1, 3], np.int32),
 }
 
@@ -76,12 +76,24 @@ def test_features_are_numbered_in_as_few_bytes_as_hold_them(count: int, dtype: t
         {
             "feature": np.array([count - 1, -1, -1], np.int16), "cut": np.zeros(1, np.int64),
             "cuts": np.ones(1), "cut_counts": np.array([0] * (count - 1) + [1]),
-            "leaf": np.array([3.0, 4.0]), "sizes": np.array([3]),
+            "leaf": np.array([3, 4]) * round(1 / LEAF_STEP), "sizes": np.array([3]),
         },
         0.0,
     )  # fmt: skip
     assert leaf.arrays()["feature"].dtype == dtype
     assert leaf(np.full((1, count), 1.0, np.float32)).tolist() == [4.0]
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype"),
+    [(32767 * LEAF_STEP, np.int16), (32768 * LEAF_STEP, np.int32),
+     (-32768 * LEAF_STEP, np.int16), (-32769 * LEAF_STEP, np.int32)],
+)  # fmt: skip
+def test_leaves_take_two_bytes_where_all_fit(value: float, dtype: type) -> None:
+    read = forest(leaf=np.zeros(7, np.int16))
+    written = replace(read, threshold=np.where(read.feature < 0, np.float32(value), 1.0)).arrays()
+    assert written["leaf"].dtype == dtype
+    assert (written["leaf"] * LEAF_STEP == value).all()
 
 
 def changed(name: str, index: int, value: float) -> dict[str, np.ndarray]:
@@ -116,10 +128,9 @@ def changed(name: str, index: int, value: float) -> dict[str, np.ndarray]:
         {"cuts": TREES["cuts"][None]},
         changed("cuts", 3, np.inf),
         changed("cuts", 0, np.nan),
-        changed("leaf", 0, np.inf),
-        changed("leaf", 6, np.nan),
+        {"leaf": TREES["leaf"].astype(np.float32)},
         {"leaf": TREES["leaf"][:-1]},
-        {"leaf": np.append(TREES["leaf"], 0).astype(np.float32)},
+        {"leaf": np.append(TREES["leaf"], 0)},
         {"leaf": TREES["leaf"][None]},
         {"cut_counts": np.array([2, 2, 0], np.int32)},
         {"cut_counts": np.array([4], np.int32)},

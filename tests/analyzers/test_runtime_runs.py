@@ -13,17 +13,34 @@ from onnx import TensorProto, helper, numpy_helper
 
 import perfc
 from perfc.analyzers.artefacts.artefact import WeightsError, load, save
+from perfc.analyzers.estimate.interval import Interval
 from perfc.analyzers.estimators import Execution
 from perfc.analyzers.features.rows import DataError
 from perfc.analyzers.runs import runtime_runs
 from perfc.analyzers.runs.prediction import predicted
-from perfc.analyzers.runs.run_table import ORDER, RUN, leading_extent, precision, stored_element
-from perfc.analyzers.tables.whole_models import version_of, whole_models
+from perfc.analyzers.runs.run_table import (
+    ORDER,
+    RUN,
+    Network,
+    leading_extent,
+    precision,
+    stored_element,
+)
+from perfc.analyzers.tables.whole_models import WholeModel, version_of, whole_models
+from perfc.analyzers.training.chips_left_out import Apart, left_out, shares_of_kernels
 from perfc.analyzers.training.experiments.runtimes import RuntimeExperiment
-from perfc.analyzers.training.measured_runs import MeasuredRun, measured_runs
-from perfc.analyzers.training.runtime_fit import RuntimeRecipe, mean, of_all, train_runs, varying
+from perfc.analyzers.training.measured_runs import MeasuredRun, measured_runs, of_graph
+from perfc.analyzers.training.runtime_fit import (
+    RuntimeRecipe,
+    mean,
+    of_all,
+    spread_of,
+    train_runs,
+    usual_errors,
+    varying,
+)
 from perfc.analyzers.training.sums import SumRecipe
-from perfc.analyzers.whole_runs.whole_run import with_whole
+from perfc.analyzers.whole_runs.whole_run import no_faster, with_whole
 from perfc.deployment import Deployment
 from perfc.errors import ModelError, ParseError
 from perfc.machine import load_machine
@@ -154,6 +171,91 @@ def test_runs_of_another_graph_are_as_slow_as_their_runtime(
             assert made.time.mid == pytest.approx(run.row.time_s, rel=0.3)
         else:
             assert made.time.high / made.time.low > 1.2
+
+
+def test_training_reads_what_analyze_reads(folder: Path) -> None:
+    """The framework that a runtime implies counts in both: attention of TensorRT is its own."""
+    path = Path("examples/models/bert-base.onnx.gz")
+    how = Deployment("t4", runtime="tensorrt", dtype="f16", dims={"batch": 8, "seq": 128})
+    row = WholeModel(path.name, how, 1e-3)
+    (run,) = of_graph(path, [row], lambda _: None)
+    report = perfc.analyze(path, deployment=how, predictor="kernels")
+    assert run.table.kernels_s == pytest.approx(report.prediction.total.time_s, rel=1e-12)
+    bare = replace(report.execution, framework="")
+    assert predicted(bare, report.source).total.time_s != pytest.approx(
+        run.table.kernels_s, rel=0.01
+    )
+
+
+def test_networks_are_told_by_what_most_time_goes_to() -> None:
+    networks = {}
+    for name in ("resnet50", "bert-base", "vit-b16", "swin-t"):
+        path = Path(f"examples/models/{name}.onnx.gz")
+        how = Deployment("a100", runtime="tensorrt", dtype="f16", dims={"batch": 1})
+        row = WholeModel(path.name, how, 1e-3)
+        (run,) = of_graph(path, [row], pytest.fail)
+        networks[name] = run.table.network
+    assert networks.pop("resnet50") is Network.CONVOLUTIONS
+    assert set(networks.values()) == {Network.PRODUCTS}
+
+
+def test_networks_of_a_kind_nobody_ran_are_pooled_with_their_kernels(
+    runs: list[MeasuredRun], weights: Path
+) -> None:
+    found, run = load(weights / "runs.toml"), runs[0]
+    how, machine = run.row.deployment, load_machine(run.row.deployment.target)
+    asked = machine, how.runtime, run.stored
+    convolved = {**run.table.run, "time_convolution": 0.6, "time_matmul": 0.4}
+    strange = replace(run.table, run=convolved)
+    assert strange.network is Network.CONVOLUTIONS
+    made, like = (runtime_runs.estimated(found, t, *asked) for t in (strange, run.table))
+    assert (like.is_like, like.is_own) == (True, True)
+    assert (made.is_like, made.is_own) == (False, False)
+    names = found.card.features
+    sums_s = runtime_runs.run_sum(found.factor, strange, names)
+    pooled_s = sums_s ** (2 / 3) * strange.kernels_s ** (1 / 3)
+    assert made.time.mid == pytest.approx(max(pooled_s, strange.floor_s))
+    assert made.time.high >= made.time.mid * np.exp(1.0) * 0.999
+    assert made.time.low <= max(made.time.mid * np.exp(-0.5) * 1.001, made.floor_s)
+
+
+def test_kernels_own_sums_have_the_share_that_machines_left_out_choose() -> None:
+    wrong = np.array([[0.4, 0.1], [0.4, 0.1], [-0.2, 0.4]])
+    runtime, network = np.array([0, 0, 1]), np.array([1, 1, 0])
+    one = Apart(1.0, wrong, runtime, network)
+    shares = shares_of_kernels([one], 2)
+    third = pytest.approx(1 / 3)
+    assert shares[0].tolist() == [third, 1.0]
+    assert shares[1].tolist() == [third, third]
+    assert one.pooled(shares).tolist() == [0.1, 0.1, pytest.approx(0.0)]
+    held = left_out(one, shares, np.array([0.2, 0.3]))
+    assert held.spread.tolist() == [0.2, 0.2, 0.3]
+
+
+def test_usual_errors_are_those_of_runtimes_drawn_to_all() -> None:
+    wrong = np.array([0.1] * 20 + [-0.4] * 60)
+    category = np.array([0] * 20 + [1] * 60)
+    usual = usual_errors(wrong, category)
+    assert usual.tolist() == pytest.approx([0.2, 0.4])
+    forest = spread_of(("x", "is_a", "is_b"), usual, ("a", "b"))
+    rows = np.array([[7, 1, 0], [7, 0, 1]], np.float32)
+    assert np.exp(forest(rows)).tolist() == pytest.approx([0.2, 0.4], rel=1e-6)
+
+
+def test_eager_is_not_faster_than_what_merges_its_kernels() -> None:
+    path = Path("examples/models/bert-base.onnx.gz")
+    how = {"target": "a100", "dtype": "f16", "batch": 64}
+    eager, merged = (perfc.analyze(path, **how, runtime=r).prediction for r in ("eager", "ort"))
+    assert merged.total.predictor == eager.total.predictor == "runs"
+    assert eager.total.time_s == merged.total.time_s > eager.summed.time_s
+    assert any("runs are of ort" in note for note in eager.notes)
+    kernels = perfc.analyze(path, **how, runtime="eager", predictor="kernels").prediction
+    assert kernels.total.time_s == eager.summed.time_s
+    assert kernels.total.predictor == ""
+    table = predicted(perfc.analyze(path, **how, runtime="eager").execution)
+    deployment = Deployment(runtime="eager")
+    short = replace(merged, total=replace(merged.total, time=Interval(1e-6, 2e-6, 3e-6)))
+    assert no_faster(table, short, deployment) is table
 
 
 def execution_of(report: perfc.Report, folder: Path) -> Execution:

@@ -13,6 +13,8 @@ from functools import cache
 from pathlib import Path
 from typing import ClassVar
 
+import numpy as np
+
 from perfc.declared import modules
 from perfc.errors import PerfcError
 
@@ -28,6 +30,7 @@ from ..protocols import (
     Holdout,
     UnseenMachine,
     UnseenShapes,
+    dealt,
     every_fold,
     shapes_name,
     split,
@@ -74,10 +77,14 @@ class OperatorExperiment(Experiment):
         group: shape parameters that make a group.
         recipe: how it is trained.
         shapes: slices of the rows with unseen shapes.
+        groups: slices of the rows of groups left out whole.
         machines: slices of each machine left out.
         choose: which blocks of the sources are used; all of the class by default.
         calibrating: how bands are set.
         every_fold: whether all folds of shapes are tested, as a fold of few rows says little.
+        drawn: rows drawn at random to train and test on where there are more; 0 for all.
+        whole: parameters whose groups are left out whole besides; "model" where sources tell it.
+        parts: into how many those groups are dealt out.
     """
 
     name: str
@@ -87,10 +94,14 @@ class OperatorExperiment(Experiment):
     group: tuple[str, ...]
     recipe: Recipe = field(default_factory=Recipe)
     shapes: tuple[Slice, ...] = ()
+    groups: tuple[Slice, ...] = ()
     machines: tuple[Slice, ...] = ()
     choose: Callable[[Rows], bool] | None = None
     calibrating: Calibrating = field(default_factory=Calibrating)
     every_fold: bool = False
+    drawn: int = 0
+    whole: tuple[str, ...] = ()
+    parts: int = 9
 
     @property
     def held_out(self) -> str:
@@ -98,7 +109,19 @@ class OperatorExperiment(Experiment):
         folds = "each fifth in turn" if self.every_fold else "one fifth of them"
         return (
             f"Rows are grouped by their shapes ({', '.join(self.group)}), and {folds} is held out. "
+            f"{self.whole_held_out}"
             "Then each machine is held out, alone and with the other machines of its chip."
+        )
+
+    @property
+    def whole_held_out(self) -> str:
+        """Groups that are left out whole, in a sentence; empty without."""
+        if not self.whole:
+            return ""
+        names = ", ".join(self.whole)
+        return (
+            f"Then all rows that share ({names}) are held out whole; such groups are dealt out to "
+            f"at most {self.parts} parts, each of which is tested. "
         )
 
     def rows(self, folder: Path) -> list[Rows]:
@@ -108,7 +131,12 @@ class OperatorExperiment(Experiment):
             for block in sources()[name].rows(folder):
                 if block.class_name == self.class_name and (not self.choose or self.choose(block)):
                     found.append(block)
-        return found
+        share = self.drawn / max(sum(map(len, found)), 1) if self.drawn else 1.0
+        if share >= 1:
+            return found
+        rng = np.random.default_rng(0)
+        drawn = [block.take(rng.random(len(block)) < share) for block in found]
+        return [block for block in drawn if len(block)]
 
     def train(self, folder: Path, say: Say, ready: Ready | None = None) -> Artefact:
         """Train on every row."""
@@ -131,6 +159,7 @@ class OperatorExperiment(Experiment):
         """Fold 0 of the shapes, or every fold, then each machine, alone and with its twins."""
         blocks = self.rows(folder)
         yield from self.check_shapes(blocks, say)
+        yield from self.check_groups(blocks, say)
         yield from self.check_machines(blocks, say)
 
     def check_shapes(self, blocks: Sequence[Rows], say: Say) -> Iterator[Figure]:
@@ -141,6 +170,17 @@ class OperatorExperiment(Experiment):
         for asked in self.asked(blocks):
             tested = [one for fold in found for one in fold.get(asked, ())]
             yield from figures(named(name, asked), asked.slices(self.shapes), tested)
+
+    def check_groups(self, blocks: Sequence[Rows], say: Say) -> Iterator[Figure]:
+        """Groups left out whole, all parts together."""
+        if not self.whole:
+            return
+        parts = dealt(blocks, self.whole, self.parts)
+        each = [self.tested(blocks, holdout, say) for holdout in parts]
+        name = f"unseen ({', '.join(self.whole)}), each part"
+        for asked in self.asked(blocks):
+            tested = [rows for part in each for rows in part.get(asked, ())]
+            yield from figures(named(name, asked), asked.slices(self.groups), tested)
 
     def check_machines(self, blocks: Sequence[Rows], say: Say) -> Iterator[Figure]:
         """Every machine left out, then all of them together."""

@@ -38,6 +38,13 @@ HEADS = {"batch_size": "batch_size", "isl": "input_len", "num_heads": "num_heads
          "head_dim": "head_dim", "attn_dtype": "attn_dtype"}  # fmt: skip
 CACHED = {"num_key_value_heads": "num_key_value_heads", "kv_cache_dtype": "kv_cache_dtype"}
 STEP = {"step": "kv_step", "window_size": "window_size"}
+ROUTED = {name: name for name in (
+    "moe_dtype", "num_tokens", "hidden_size", "inter_size", "topk", "num_experts", "moe_tp_size",
+    "moe_ep_size", "distribution",
+)}  # fmt: skip
+LATENTS = {name: name for name in (
+    "mla_dtype", "kv_cache_dtype", "num_heads", "batch_size", "isl", "tp_size", "step",
+)}  # fmt: skip
 MESSAGES = {"num_gpus": "num_gpus", "message_size": "message_elements"}
 US_PER_MS = 1000
 MAX_SHEET_BYTES = 1 << 20
@@ -75,7 +82,7 @@ class AiConfigurator(PublicSource):
     folders: ClassVar[tuple[str, ...]] = SYSTEMS
     tables: ClassVar[tuple[str, ...]] = (
         "aic_gemm", "aic_attention_context", "aic_attention_generation", "aic_attention_encoder",
-        "aic_comm", "aic_systems",
+        "aic_moe", "aic_mla_context", "aic_mla_generation", "aic_comm", "aic_systems",
     )  # fmt: skip
 
     def convert(self, clone: Path) -> Mapping[str, pd.DataFrame]:
@@ -85,6 +92,9 @@ class AiConfigurator(PublicSource):
             "aic_attention_context": joined(clone, "context_attention_perf", attention),
             "aic_attention_generation": joined(clone, "generation_attention_perf", decoding),
             "aic_attention_encoder": joined(clone, "encoder_attention_perf", encoders),
+            "aic_moe": joined(clone, "moe_perf", experts),
+            "aic_mla_context": joined(clone, "context_mla_perf", latents),
+            "aic_mla_generation": joined(clone, "generation_mla_perf", latents),
             "aic_comm": pandas().concat(
                 [
                     joined(clone, "nccl_perf", collectives).assign(table="nccl"),
@@ -161,6 +171,16 @@ def decoding(path: Path, place: Place) -> pd.DataFrame:
 def encoders(path: Path, place: Place) -> pd.DataFrame:
     """Attention without causality, as many key heads as heads."""
     return timed(path, place, HEADS, POWER)
+
+
+def experts(path: Path, place: Place) -> pd.DataFrame:
+    """Fused experts of the busiest rank, by how tokens were drawn."""
+    return timed(path, place, ROUTED, POWER)
+
+
+def latents(path: Path, place: Place) -> pd.DataFrame:
+    """Attention over latents; ``step`` tokens are cached before the ``isl`` new ones."""
+    return timed(path, place, LATENTS, POWER)
 
 
 def collectives(path: Path, place: Place) -> pd.DataFrame:

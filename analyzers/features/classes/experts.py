@@ -1,0 +1,242 @@
+"""Fused experts: routed tokens times the weights of the experts that they chose."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import IntEnum
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from perfc.ir.record import entity
+from perfc.ir.types import bits_of
+
+from .. import physics
+from . import Amounts, KernelClass
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ..rows import Protocol
+    from ..sheet import Sheet
+    from . import Array, Columns
+
+NODES = 24
+"""Quantiles of the tokens of an expert that stand for all experts."""
+UNITS = (8, 16, 64, 128)
+"""Tokens of one tile of a product."""
+LAUNCHES = 4
+"""Sorting of tokens, two products and the sum over experts, at least."""
+
+
+class ExpertsKernel(IntEnum):
+    """Families of fused experts, as the column ``kernel`` numbers them."""
+
+    UNKNOWN = 0
+    CUTLASS = 1
+    """Grouped products of CUTLASS, as TensorRT-LLM and FlashInfer have them."""
+    TENSORRT_LLM = 2
+    """TensorRT-LLM's generated kernels for Blackwell, whichever framework calls them."""
+    TRITON = 3
+    """Written in Triton."""
+    MARLIN = 4
+    """Products of half-precision tokens with weights of four bits."""
+    DEEP_GEMM = 5
+    """DeepGEMM's, scales by blocks."""
+    LOW_LATENCY = 6
+    """TensorRT-LLM's for few tokens."""
+    ONE_API = 7
+    """Intel's."""
+
+
+class Experts(KernelClass):
+    """``tokens`` through ``chosen`` of ``experts`` each, of which one of ``ranks`` is timed.
+
+    ``hidden`` is the extent of a token, ``inner`` that inside an expert on this machine.
+    ``matrices`` is 3 with a gate, else 2. ``skew`` is the exponent of the power law by which tokens
+    choose, 0 where every expert gets as many; with one the rank timed is the busiest.
+    ``weight_bits`` and ``scale_block`` are those of ``matmul``; ``kernel`` is an `ExpertsKernel`.
+
+    Leaves out: the router's product, experts that all tokens share, and exchange between ranks.
+    """
+
+    name: ClassVar[str] = "experts"
+    parameters: ClassVar[tuple[str, ...]] = ("tokens", "hidden", "inner", "chosen", "experts")
+    optional: ClassVar[Mapping[str, float]] = {
+        "ranks": 1, "matrices": 3, "weight_bits": 0, "scale_block": 0, "skew": 0, "kernel": 0,
+    }  # fmt: skip
+    by_framework: ClassVar[tuple[str, ...]] = ("kernel",)
+    chosen_by: ClassVar[tuple[str, ...]] = ("weight_bits", "scale_block", "matrices")
+    categories: ClassVar[tuple[str, ...]] = ("half", "eight bits", "four bits", "narrow weights")
+
+    def amounts(self, rows: Columns, dtype: str) -> Amounts:
+        """Mean share of a rank: as few experts as one token chooses, each operand once."""
+        share = np.minimum(rows["chosen"] / rows["ranks"], 1.0)
+        mac = routed(rows) * expert_elements(rows)
+        touched = np.minimum(rows["chosen"], rows["experts"]) / rows["ranks"]
+        weights = touched * expert_elements(rows) * weight_bytes(rows, dtype)
+        nothing = np.zeros_like(mac)
+        tokens = rows["tokens"] * share * rows["hidden"]
+        narrowest = min(bits_of(dtype), 16) / 8
+        return Amounts(mac, mac, nothing, nothing, weights + tokens * narrowest, tokens * 2)
+
+    def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
+        """Touched weights against memory, tiles against multiprocessors, and their balance."""
+        log = np.log2
+        parts = work(rows, dtype, sheet)
+        ones = np.ones_like(parts.compute_s)
+        local = rows["experts"] / rows["ranks"]
+        features = {
+            "log_bound_s": log(np.maximum(parts.weights_s, parts.compute_s)),
+            "log_intensity": log(parts.compute_s / parts.weights_s),
+            "log_weights_s": log(parts.weights_s),
+            "log_compute_s": log(parts.compute_s),
+            "log_tokens_s": log(parts.tokens_s),
+            "log_l2_share": log(parts.weight_bytes / max(sheet.l2_bytes, 1.0)),
+            "log_resident": log(
+                local * expert_elements(rows) * weight_bytes(rows, dtype) / sheet.device_bytes_per_s
+            ),
+            "touched_share": parts.touched / local,
+            "log_touched": log(parts.touched),
+            "log_load": log(parts.load / parts.touched),
+            "log_tokens": log(rows["tokens"]),
+            "log_routed": log(np.maximum(parts.load, 1e-3)),
+            "log_local": log(local),
+            "log_experts": log(rows["experts"]),
+            "log_ranks": log(rows["ranks"]),
+            "chosen": rows["chosen"],
+            "log_hidden": log(rows["hidden"]),
+            "log_inner": log(rows["inner"]),
+            "beyond_inner": np.mod(rows["inner"], 128),
+            "matrices": rows["matrices"],
+            "skew": rows["skew"],
+            "computed_bits": bits_of(dtype) * ones,
+            "weight_bits": 8 * weight_bytes(rows, dtype),
+            "scale_block": rows["scale_block"],
+            "flop_per_joule": sheet.matrix_flop_per_s("bf16") / max(sheet.power_w, 1.0) * ones,
+            "ridge": log(sheet.ridge_flop_per_byte(dtype)) * ones,
+            "log_device": log(sheet.device_bytes_per_s) * ones,
+            "log_l2": log(max(sheet.l2_bytes, 1.0)) * ones,
+            "generation": sheet.generation * ones,
+        }
+        for height, tiles in zip(UNITS, parts.tiles, strict=True):
+            up = tiles * np.ceil(rows["inner"] * (rows["matrices"] - 1) / 128) / sheet.sm_count
+            down = tiles * np.ceil(rows["hidden"] / 128) / sheet.sm_count
+            features[f"log_tiles_{height}"] = log(tiles / parts.touched)
+            features[f"log_waves_up_{height}"] = log(up)
+            features[f"log_waves_down_{height}"] = log(down)
+            features[f"fill_{height}"] = (up + down) / (np.ceil(up) + np.ceil(down))
+        for family in ExpertsKernel:
+            if family is not ExpertsKernel.UNKNOWN:
+                features[f"kernel={family.name.lower()}"] = (rows["kernel"] == family).astype(float)
+        return features
+
+    def scale_s(self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol) -> Array:
+        """Touched weights or padded products, whichever takes longer; tokens; launches."""
+        parts = work(rows, dtype, sheet)
+        padded = parts.tiles[1] * UNITS[1] / np.maximum(parts.load, 1e-9)
+        compute_s = parts.compute_s * np.maximum(np.minimum(padded, 16.0), 1.0)
+        bound_s = (parts.weights_s**NORM + compute_s**NORM) ** (1 / NORM)
+        return bound_s + parts.tokens_s + LAUNCHES * physics.latency_s(protocol, sheet)
+
+    def category(
+        self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol
+    ) -> NDArray[np.intp]:
+        """Element type that is computed in; weights that are widened inside are one."""
+        name = {16: "half", 8: "eight bits", 4: "four bits"}.get(bits_of(dtype), "half")
+        index = np.full(len(rows["tokens"]), self.categories.index(name), np.intp)
+        index[rows["weight_bits"] > 0] = self.categories.index("narrow weights")
+        return index
+
+
+NORM = 2.0
+"""Order of the norm that joins traffic and products, which overlap."""
+
+
+@entity
+class Work:
+    """What the rank that is timed does; arrays with one element a kernel.
+
+    Args:
+        touched: experts with a token.
+        load: pairs of a token and an expert.
+        tiles: of each height in `UNITS`, whole ones.
+        weight_bytes: of touched experts.
+        weights_s: they from device memory.
+        compute_s: products.
+        tokens_s: what is sorted, written between the products and summed.
+    """
+
+    touched: Array
+    load: Array
+    tiles: tuple[Array, ...]
+    weight_bytes: Array
+    weights_s: Array
+    compute_s: Array
+    tokens_s: Array
+
+
+def routed(rows: Columns) -> Array:
+    """Pairs of a token and an expert on one rank, mean over ranks."""
+    return rows["tokens"] * np.minimum(rows["chosen"], rows["experts"]) / rows["ranks"]
+
+
+def expert_elements(rows: Columns) -> Array:
+    """Weights of one expert on this machine."""
+    return rows["matrices"] * rows["hidden"] * rows["inner"]
+
+
+def weight_bytes(rows: Columns, dtype: str) -> Array:
+    """Bytes of one weight."""
+    return np.where(rows["weight_bits"] > 0, rows["weight_bits"], bits_of(dtype)) / 8
+
+
+def work(rows: Columns, dtype: str, sheet: Sheet) -> Work:
+    """Touched experts, load and tiles of the rank that is timed."""
+    counts = tokens_of_experts(rows)
+    local = rows["experts"] / rows["ranks"]
+    is_touched = np.minimum(counts, 1.0)
+    touched = np.maximum(local * is_touched.mean(axis=0), np.minimum(1.0, local))
+    load = local * counts.mean(axis=0)
+    tiles = tuple(
+        np.maximum(local * (is_touched * np.ceil(np.maximum(counts, 1) / unit)).mean(0), touched)
+        for unit in UNITS
+    )
+    nbytes = touched * expert_elements(rows) * weight_bytes(rows, dtype)
+    compute_s = 2 * load * expert_elements(rows) / physics.matrix_flop_per_s(dtype, sheet)
+    moved = 2 * (
+        rows["tokens"] * rows["hidden"] * 2 + load * (2 * rows["hidden"] + 3 * rows["inner"])
+    )
+    beyond = np.clip(moved / max(sheet.l2_bytes, 1.0) - 0.5, 0, 1)
+    rate = beyond * sheet.device_bytes_per_s + (1 - beyond) * sheet.l2_bytes_per_s / 2
+    return Work(
+        touched, load, tiles, nbytes, nbytes / sheet.device_bytes_per_s, compute_s, moved / rate
+    )
+
+
+def tokens_of_experts(rows: Columns) -> Array:
+    """Tokens of an expert of the rank that is timed, at `NODES` quantiles, ``[nodes, kernels]``.
+
+    With a skew, shares are of a power law between 1 and 0.8 tokens' worth (0.01 and 2 where there
+    are fewer pairs than experts), and the rank is the busiest: its load is the mean plus what the
+    largest of so many sums of such shares is expected to exceed it by. No expert has a token twice.
+
+    Source: AIConfigurator, ``docs/power_law``: how the rows' tokens were drawn.
+    """
+    pairs = rows["tokens"] * np.minimum(rows["chosen"], rows["experts"])
+    even = pairs / rows["experts"]
+    position = ((np.arange(NODES) + 0.5) / NODES)[:, None]
+    rest = 1 - np.where(rows["skew"] == 1, 1.001, rows["skew"])
+    few = pairs <= rows["experts"]
+    least = np.where(few, 0.01, 1.0)
+    most = np.where(few, 2.0, np.maximum(0.8 * rows["tokens"], 1.001))
+    drawn = ((most**rest - least**rest) * position + least**rest) ** (1 / rest)
+    share = drawn / drawn.mean(axis=0)
+    local = np.maximum(rows["experts"] / rows["ranks"], 1.0)
+    largest = np.sqrt(2 * np.log(np.maximum(rows["ranks"], 1.0)) / local)
+    busiest = 1 + share.std(axis=0) * largest
+    most_pairs = rows["tokens"] * np.minimum(rows["chosen"], local) / local
+    busiest = np.clip(busiest, 1.0, np.maximum(most_pairs / even, 1.0))
+    skewed = np.minimum(even * share * busiest, rows["tokens"])
+    spread_tokens: Array = np.where(rows["skew"] > 0, skewed, np.broadcast_to(even, share.shape))
+    return spread_tokens

@@ -1,0 +1,177 @@
+"""Attention over latents: keys and values of all heads as one vector a token (DeepSeek's MLA)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import IntEnum
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from perfc.ir.types import bits_of
+
+from .. import physics
+from ..rows import Protocol
+from . import Amounts, KernelClass
+from .attention import cache_bytes, memory_s, wave_features
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ..sheet import Sheet
+    from . import Array, Columns
+
+RANK, ROPE = 512.0, 64.0
+"""Extents of a cached latent, and of the part of a key that holds its position."""
+WIDEST_HEAD = 256.0
+"""Heads beyond are latents: keys and values are the same cached vector."""
+TILE = 64
+"""Queries of one thread block; single tokens fill it with their heads."""
+
+
+class LatentKernel(IntEnum):
+    """Families of kernels, as the column ``kernel`` numbers them."""
+
+    UNKNOWN = 0
+    TENSORRT_LLM = 1
+    """TensorRT-LLM's, called by itself."""
+    FLASH = 2
+    """FlashAttention as SGLang calls it, which keeps latents for prompts too."""
+    TENSORRT_LLM_LATENT = 3
+    """TensorRT-LLM's for latents as SGLang calls them."""
+    TRITON = 4
+    """Written in Triton."""
+    FLASH_MLA = 5
+    """FlashMLA."""
+    FLASH_EXPANDED = 6
+    """FlashAttention over expanded keys and values, as vLLM calls it."""
+
+
+LATENT = (LatentKernel.FLASH, LatentKernel.TENSORRT_LLM_LATENT, LatentKernel.TRITON)
+"""Kernels that multiply with latents even where a prompt's keys could be expanded."""
+
+
+class LatentAttention(KernelClass):
+    """``softmax(q·kᵀ)·v`` of ``query_len`` causal tokens a sequence that see ``kv_len``.
+
+    Keys and values are cached as latents of 512 and 64 elements a token, which all heads share.
+    With a ``head_dim`` of 576 queries and results are latents too (*absorbed*), as steps of
+    decoding have them; with 192 and a ``value_dim`` of 128 keys and values were expanded.
+    ``cache_bits`` is what a cached element occupies, 0 for the computed type; ``kernel`` is a
+    `LatentKernel`.
+
+    Source:
+        DeepSeek-V2, arXiv:2405.04434, section 2.1.
+
+    Leaves out: projections before and after, and writing the new latents.
+    """
+
+    name: ClassVar[str] = "latent_attention"
+    parameters: ClassVar[tuple[str, ...]] = (
+        "batch", "query_len", "kv_len", "heads", "head_dim", "value_dim",
+    )  # fmt: skip
+    optional: ClassVar[Mapping[str, float]] = {"cache_bits": 0, "kernel": 0}
+    by_framework: ClassVar[tuple[str, ...]] = ("kernel",)
+    chosen_by: ClassVar[tuple[str, ...]] = ("head_dim", "cache_bits")
+    categories: ClassVar[tuple[str, ...]] = ("prompts", "single tokens", "called")
+
+    def amounts(self, rows: Columns, dtype: str) -> Amounts:
+        """Products of causal pairs; what is cached once, of expanded keys those of new tokens."""
+        computed, cached = bits_of(dtype) / 8, cache_bytes(rows, dtype)
+        mac = pairs(rows) * (rows["head_dim"] + rows["value_dim"])
+        queries = rows["batch"] * rows["query_len"] * rows["heads"]
+        kept = np.where(is_latent(rows), rows["kv_len"], 0.0) * rows["batch"] * (RANK + ROPE)
+        nothing = np.zeros_like(mac)
+        return Amounts(
+            mac,
+            np.where(8 * cached < bits_of(dtype), mac / 2, mac),
+            nothing,
+            nothing,
+            kept * cached + queries * rows["head_dim"] * np.minimum(computed, cached),
+            queries * rows["value_dim"] * np.minimum(computed, cached),
+        )
+
+    def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
+        """Balance of products and traffic, tiles over multiprocessors, the longest walk."""
+        log = np.log2
+        compute_s, traffic_s, walk_s = parts_s(rows, dtype, sheet)
+        height = rows["query_len"] * rows["heads"]
+        tiles = rows["batch"] * np.ceil(height / TILE)
+        features = {
+            "log_compute_s": log(compute_s),
+            "log_traffic_s": log(traffic_s),
+            "log_intensity": log(compute_s / traffic_s),
+            "log_walk_s": log(walk_s),
+            "log_walk_share": log(walk_s / np.maximum(compute_s, traffic_s)),
+            "log_query_len": log(rows["query_len"]),
+            "log_kv_len": log(rows["kv_len"]),
+            "log_batch": log(rows["batch"]),
+            "log_heads": log(rows["heads"]),
+            "pad": height / (np.ceil(height / TILE) * TILE),
+            "is_latent": is_latent(rows).astype(float),
+            "cached_bits": 8 * cache_bytes(rows, dtype),
+            "single": (rows["query_len"] == 1).astype(float),
+            "log_key_s": log(2 * sheet.sm_count / physics.matrix_flop_per_s(dtype, sheet))
+            * np.ones_like(compute_s),
+            "log_device": log(sheet.device_bytes_per_s) * np.ones_like(compute_s),
+            "generation": sheet.generation * np.ones_like(compute_s),
+            **wave_features("tile", tiles, sheet),
+            **wave_features("split", tiles * np.ceil(rows["kv_len"] / 128), sheet),
+            **wave_features("sequence", rows["batch"] * rows["heads"], sheet),
+        }
+        for family in LatentKernel:
+            if family is not LatentKernel.UNKNOWN:
+                features[f"kernel={family.name.lower()}"] = (rows["kernel"] == family).astype(float)
+        return features
+
+    def scale_s(self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol) -> Array:
+        """Products, traffic or, of a prompt, the longest walk; and a launch."""
+        compute_s, traffic_s, walk_s = parts_s(rows, dtype, sheet)
+        walk_s = np.where(rows["query_len"] > 1, walk_s, 0.0)
+        longest = np.maximum(np.maximum(compute_s, traffic_s), walk_s)
+        return longest + 4 * physics.latency_s(protocol, sheet)
+
+    def category(
+        self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol
+    ) -> NDArray[np.intp]:
+        """Prompts and single tokens in recorded graphs; what a host called one by one."""
+        if protocol is Protocol.EAGER:
+            return np.full(len(rows["batch"]), self.categories.index("called"), np.intp)
+        return (rows["query_len"] == 1).astype(np.intp)
+
+
+def is_latent(rows: Columns) -> NDArray[np.bool_]:
+    """Whether queries are latents as well."""
+    is_wide: NDArray[np.bool_] = rows["head_dim"] > WIDEST_HEAD
+    return is_wide
+
+
+def pairs(rows: Columns) -> Array:
+    """Pairs of a query and a key that it sees, of all heads."""
+    queries, cached = rows["query_len"], np.maximum(rows["kv_len"] - rows["query_len"], 0)
+    seen = queries * cached + queries * (queries + 1) / 2
+    return rows["batch"] * rows["heads"] * seen
+
+
+def width(rows: Columns) -> Array:
+    """Products of one pair, as the kernel that is named does them."""
+    stays = is_latent(rows) | np.isin(rows["kernel"], LATENT)
+    return np.where(stays, 2 * RANK + ROPE, rows["head_dim"] + rows["value_dim"])
+
+
+def parts_s(rows: Columns, dtype: str, sheet: Sheet) -> tuple[Array, Array, Array]:
+    """Products in whole tiles, traffic, and the longest walk of a tile over its keys."""
+    rate = physics.matrix_flop_per_s(dtype, sheet)
+    height = rows["query_len"] * rows["heads"]
+    pad = np.ceil(height / TILE) * TILE / height
+    mac = pairs(rows) * width(rows)
+    computed, cached = bits_of(dtype) / 8, cache_bytes(rows, dtype)
+    queries = rows["batch"] * rows["query_len"] * rows["heads"]
+    nbytes = rows["batch"] * rows["kv_len"] * (RANK + ROPE) * cached
+    nbytes = nbytes + queries * (rows["head_dim"] + rows["value_dim"]) * computed
+    walk_s = 2 * np.minimum(height, TILE) * rows["kv_len"] * width(rows) * sheet.sm_count / rate
+    return (
+        2 * mac * np.where(rows["query_len"] > 1, 1.0, pad) / rate,
+        memory_s(nbytes, sheet),
+        walk_s,
+    )

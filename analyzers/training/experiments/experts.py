@@ -1,0 +1,67 @@
+"""Fused experts in recorded graphs, seven ways to quantise."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...features.rows import Rows
+from ..calibrate import Calibrating
+from ..evaluate import Slice, everything
+from ..fit import Recipe
+from . import OperatorExperiment
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+KIN = frozenset({"h100-sxm5-80gb", "h200-sxm-141gb", "b200-sxm-180gb", "gb200"})
+
+
+def half(rows: Rows) -> NDArray[np.bool_]:
+    """Weights and tokens of 16 bits."""
+    which: NDArray[np.bool_] = everything(rows) & (rows.dtype == "bf16")
+    return which & (rows.columns["weight_bits"] == 0) if "weight_bits" in rows.columns else which
+
+
+def quantised(rows: Rows) -> NDArray[np.bool_]:
+    """All others."""
+    return ~half(rows)
+
+
+def with_kin(rows: Rows) -> NDArray[np.bool_]:
+    """On machines of which another has the same chip or nearly so."""
+    which: NDArray[np.bool_] = everything(rows) & (rows.target in KIN)
+    return which
+
+
+EXPERIMENT = OperatorExperiment(
+    name="experts",
+    title="Fused experts in recorded graphs",
+    class_name="experts",
+    sources=("aic_moe",),
+    group=("hidden", "inner", "chosen", "experts", "ranks"),
+    recipe=Recipe(
+        trees=160,
+        depth=12,
+        leaves=200,
+        learning_rate=0.15,
+        least_weight=10.0,
+        columns=0.5,
+        objective="reg:absoluteerror",
+        max_rows=160_000,
+        cells=3_000,
+        apart={"max_rows": 30_000, "trees": 60, "learning_rate": 0.2, "leaves": 120},
+    ),
+    calibrating=Calibrating(turns=2),
+    shapes=(
+        Slice("all", everything, 0.09),
+        Slice("16 bits", half),
+        Slice("quantised", quantised),
+    ),
+    drawn=200_000,
+    whole=("hidden", "chosen", "experts"),
+    parts=4,
+    groups=(Slice("all", everything, 0.14), Slice("16 bits", half), Slice("quantised", quantised)),
+    machines=(Slice("H100, H200, B200, GB200", with_kin, 0.12), Slice("all", everything)),
+)
