@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
-from ..cost import Traffic, Work, dim_sum, total_work
+from ..cost import Work, total_work
 from ..definition import Natural, Positive
 from ..dim import Dim, dim_max
 from ..graph import Inputs
-from ..op import Kind, Op, Types, each_once, first_dtype, has, tensor
+from ..op import Kind, Op, Types, first_dtype, has, tensor
 from ..problem import Attention, MixedAttention
 from ..record import frozen, record
-from ..types import DType, TensorType, storage_bytes
+from ..types import DType, TensorType
 from .attention import SCORES, SOFTMAX_ALU, Scores, axis, work_of_scores
 from .score_pairs import triangle, unmasked_pairs
 
@@ -39,17 +40,18 @@ class Group:
 class RaggedAttention(Op):
     """Attention of packed tokens of two groups of sequences: prompts first, then decodes.
 
-    Shapes:  query[n, h*d], key[n, g*d], value[n, g*v] -> output[n, h*v]. Or query[n, (h + g)*d]
-             with the keys, or query[n, (h + g)*d + g*v] with the values too. ``lengths``[b] tells
+    Shapes:  query[n, h*d], key[n, g*d], value[n, g*v] -> output[n, h*v], and where there is a cache
+             the rows that are added to it, new_key[n, g*d] and new_value[n, g*v] in its element
+             type. Or query[n, (h + g)*d] with the keys, or query[n, (h + g)*d + g*v] with the
+             values too. ``lengths``[b] tells
              how many prompts there are, past_key[b, g, p, d] and past_value[b, g, p, v] what they
              have cached; decode_key[c, g, q, d] and decode_value are caches of c sequences
              with ``decode_tokens`` new tokens each. Prompts have what is left: s tokens each.
              Keys may be more or fewer than queries where ``is_causal`` is 0; with ``shares_value``
              a value is the first v elements of its key.
-    Work:    of each group as AttentionLike, t the cached and the new keys; pairs that a causal
+    Work:    {mac}, {alu} and {sfu} of each group as AttentionLike, t the cached and the new keys; pairs that a causal
              mask, a window or a chunk leaves out are idle.
-    Traffic: each operand and the output once, a cache as long as its type says; where there is a
-             cache the new keys and values are written to it, in its element type.
+    Traffic: each operand and each result once, a cache as long as its type says.
     Source:  arXiv:2309.06180 section 4; flash_attn_varlen_func of FlashAttention.
     """
 
@@ -59,7 +61,7 @@ class RaggedAttention(Op):
         *("decode_value?", "bias?"),
     )
     kind = Kind.ATTENTION
-    formulas = SCORES
+    formulas: ClassVar[Mapping[str, str]] = SCORES
 
     num_heads: Positive = 1
     kv_heads: Positive = 1
@@ -74,10 +76,20 @@ class RaggedAttention(Op):
 
     def infer(self, ins: Inputs) -> Types:
         n = axis(tensor(ins, QUERY).shape, 0)
-        dtype = first_dtype(ins, QUERY)
-        if n is None:
-            return (TensorType(dtype, None),)
-        return (TensorType(dtype, (n, self.num_heads * self.value_dim)),)
+        is_open = n is None
+
+        def rows(dtype: DType, count: Dim, width: int) -> TensorType:
+            return TensorType(dtype, None if is_open else (count, width))
+
+        out = rows(first_dtype(ins, QUERY), n or 0, self.num_heads * self.value_dim)
+        cache = next((tensor(ins, i) for i in (PAST_KEY, DECODE_KEY) if has(ins, i)), None)
+        if cache is None:
+            return (out,)
+        added = self.new_keys(ins)
+        keys = rows(cache.dtype, added, self.kv_heads * self.head_dim)
+        if self.shares_value:
+            return out, keys
+        return out, keys, rows(cache.dtype, added, self.kv_heads * self.value_dim)
 
     def new_keys(self, ins: Inputs) -> Dim:
         """Keys of all sequences that are not in a cache."""
@@ -126,6 +138,11 @@ class RaggedAttention(Op):
         last, c = group.past + group.queries, self.chunk
         return (last // c) * triangle(c) + triangle(last % c) - triangle(group.past)
 
+    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+        prompts, decodes = self.groups(ins)
+        group = prompts or decodes
+        return {} if group is None else self.scores(group, is_biased=has(ins, BIAS)).letters()
+
     def work(self, ins: Inputs, outs: Types) -> Work | None:
         found = [g for g in self.groups(ins) if g is not None]
         if not found:
@@ -135,16 +152,6 @@ class RaggedAttention(Op):
             work_of_scores(self.formulas, self.scores(g, is_biased=is_biased), None) for g in found
         ]
         return works[0] if len(works) == 1 else total_work(works)
-
-    def traffic(self, ins: Inputs, outs: Types) -> Traffic:
-        whole = each_once(ins, outs)
-        cache = next((tensor(ins, i) for i in (PAST_KEY, DECODE_KEY) if has(ins, i)), None)
-        if cache is None or cache.dtype is DType.UNKNOWN:
-            return whole
-        width = self.head_dim + (0 if self.shares_value else self.value_dim)
-        rows = self.new_keys(ins) * self.kv_heads * width
-        written = storage_bytes(rows, cache.dtype.bits)
-        return Traffic(whole.read_bytes, dim_sum((whole.write_bytes, written)), whole.is_bound)
 
     def problem(self, ins: Inputs, outs: Types) -> Attention | MixedAttention | None:
         prompts, decodes = self.groups(ins)

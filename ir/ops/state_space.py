@@ -8,7 +8,7 @@ from typing import ClassVar
 from ..definition import Positive
 from ..dim import Dim
 from ..graph import Inputs
-from ..op import Kind, Op, Types, first_dtype, has, tensor
+from ..op import Kind, Op, Types, first_dtype, tensor
 from ..record import frozen
 from ..types import TensorType
 from .attention import axis, either

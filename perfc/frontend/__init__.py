@@ -20,7 +20,8 @@ def load(
     """Read a model without its weights and lower it; types of intermediate values stay open.
 
     Args:
-        model: a file (``.onnx``, ``.onnx.gz``, ONNX text, ``.pir``) or a serialized model.
+        model: a file (``.onnx``, ``.onnx.gz``, ONNX text, ``.pir``), a serialized model, or the
+            configuration of a language model (``.json``, its folder, or a shipped name).
         dims: values for symbolic extents; they become the symbols' defaults.
         contents: what is known of inputs that drive shapes.
 
@@ -37,6 +38,7 @@ def load(
     if is_config(model):
         from .config import load_config
 
+        assert isinstance(model, str | os.PathLike)
         return load_config(os.fspath(model), dims or {})
     from .functions import Functions
     from .lower import Lowering

@@ -105,7 +105,9 @@ def cache_bytes_a_token(
     return elements * precision.cached.bits // 8
 
 
-def layers_of(model: LanguageModel, parallel: Parallel = ALONE, stage: int = 0) -> tuple[Layer, ...]:
+def layers_of(
+    model: LanguageModel, parallel: Parallel = ALONE, stage: int = 0
+) -> tuple[Layer, ...]:
     """Layers of the decoder that one stage of the pipeline has; of an encoder none."""
     if model.decoder is None:
         return ()

@@ -20,7 +20,7 @@ LONGEST_BYTES = 1 << 20
 DEEPEST = 32
 FILE = "config.json"
 HERE = os.path.dirname(__file__)
-NEUTRAL = (None, False, 0, 1, 0.0, 1.0, "", [], {})
+NEUTRAL: tuple[object, ...] = (None, False, 0, 1, 0.0, 1.0, "", [], {})
 """Values under which a key changes nothing."""
 HARMLESS = frozenset({
     "architectures", "model_type", "max_position_embeddings", "n_positions", "n_ctx", "num_labels",
@@ -142,8 +142,8 @@ def described(stated: dict[str, Any], name: str, where: str) -> LanguageModel:
             "neither 'model_type' nor 'architectures' says what it is", where=where,
             hint="is this the config.json of a model?",
         )  # fmt: skip
-    reader = getattr(import_module(f".families.{file_of(family, where)}", __package__), "READERS")
-    found = reader[family](keys)
+    file = import_module(f".families.{file_of(family, where)}", __package__)
+    found = file.READERS[family](keys)
     stacks, left_out = found if isinstance(found[0], tuple) else (found, ())
     assert all(isinstance(s, Stack) for s in stacks)
     check_unread(keys, family)

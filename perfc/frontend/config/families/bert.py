@@ -15,7 +15,7 @@ from ..model import (
     Stack,
     TokenEmbedding,
 )
-from ._common import activation, layer_norm, post_norm, pre_norm
+from ._layers import activation, layer_norm, post_norm, pre_norm
 from .gpt import plain
 
 
@@ -85,9 +85,7 @@ def distilbert(keys: Keys) -> tuple[Stack, ...]:
     function = activation(keys, "activation", default="gelu")
     mlp = Mlp(keys.whole("hidden_dim"), function, False, True)
     positions = keys.whole("max_position_embeddings", default=512)
-    embedding = TokenEmbedding(
-        keys.whole("vocab_size"), hidden, positions, norm=layer_norm(hidden)
-    )
+    embedding = TokenEmbedding(keys.whole("vocab_size"), hidden, positions, norm=layer_norm(hidden))
     layers = (post_norm(layer_norm(hidden), attention, mlp),) * keys.layers("n_layers")
     heads = text_heads(keys, hidden, has_pooler=False)
     return encoder(keys, layers, embedding, hidden, heads)

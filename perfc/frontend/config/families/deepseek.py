@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..keys import Keys
 from ..model import Experts, LatentAttention, Mixer, Mlp, QueryKeyNorm, Stack
-from ._common import activation
+from ._layers import activation
 from .llama import alike, grouped
 from .moe import mixed
 

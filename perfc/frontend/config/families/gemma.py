@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from ..keys import Keys
 from ..model import QueryKeyNorm, Stack
-from ._common import FULL, SLIDING, kinds_of, pre_norm, rms, sandwich
+from ._layers import FULL, SLIDING, kinds_of, pre_norm, rms, sandwich
 from .llama import alike, dense, gated, grouped, windowed
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from ..keys import Keys
 from ..model import Attention, Head, Mlp, Stack, TokenEmbedding
-from ._common import (
+from ._layers import (
     activation,
     decoder,
     head_dim_of,

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ..keys import Keys
 from ..model import Attention, Layer, Mixer, Mlp, Norm, QueryKeyNorm, Stack
-from ._common import (
+from ._layers import (
     FULL,
     SLIDING,
     activation,
@@ -16,7 +16,6 @@ from ._common import (
     kinds_of,
     layer_norm,
     parallel,
-    post_norm,
     pre_norm,
     rms,
     rotary_of,
@@ -45,7 +44,9 @@ def gated(keys: Keys, *names: str, default: str = "silu") -> Mlp:
     """A gated MLP in the words of Llama's configuration."""
     is_biased = keys.flag("mlp_bias")
     inner = keys.whole("intermediate_size")
-    return Mlp(inner, activation(keys, *(names or ("hidden_act",)), default=default), is_biased=is_biased)
+    return Mlp(
+        inner, activation(keys, *(names or ("hidden_act",)), default=default), is_biased=is_biased
+    )
 
 
 def windowed(keys: Keys, attention: Attention, kinds: Sequence[str]) -> tuple[Attention, ...]:

@@ -1,13 +1,12 @@
-"""State spaces, alone or beside attention: Mamba, Jamba, Bamba, Falcon-H1, Nemotron-H, Granite 4."""
+"""State spaces, alone or beside attention: Mamba, Jamba, Bamba, Falcon-H1, Nemotron-H, Granite."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from ..keys import Keys
-from ..model import Experts, Layer, Mamba, Mamba2, Mixer, Mlp, Residual, Stack
-from ..model import Branch
-from ._common import activation, decoder, kinds_of, pre_norm, rms
+from ..model import Branch, Experts, Layer, Mamba, Mamba2, Mixer, Mlp, Residual, Stack
+from ._layers import activation, decoder, pre_norm, rms
 from .llama import gated, grouped
 
 
@@ -128,9 +127,7 @@ def granite_hybrid(keys: Keys) -> tuple[Stack, ...]:
     chosen, inner = keys.whole("num_experts_per_tok", default=2, least=0), keys.whole(
         "intermediate_size"
     )  # fmt: skip
-    mlp: Mixer = (
-        Experts(experts, chosen, inner, function, shared=shared) if experts else shared
-    )
+    mlp: Mixer = Experts(experts, chosen, inner, function, shared=shared) if experts else shared
     norm = rms(hidden)
     layers = [
         pre_norm(norm, attention if "attention" in kind else state, mlp) for kind in stated[:count]

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..keys import Keys
-from ..model import Attention, DeltaNet, Experts, Mixer, Mlp, QueryKeyNorm, Stack
-from ._common import (
+from ..model import DeltaNet, Experts, Mixer, Mlp, QueryKeyNorm, Stack
+from ._layers import (
     CHUNKED,
     FULL,
     LINEAR,
@@ -22,9 +22,7 @@ from ._common import (
 from .llama import alike, dense, gated, grouped, qwen_kinds, windowed
 
 
-def mixed(
-    keys: Keys, attentions: Sequence[Attention | DeltaNet], mlps: Sequence[Mixer]
-) -> tuple[Stack, ...]:
+def mixed(keys: Keys, attentions: Sequence[Mixer], mlps: Sequence[Mixer]) -> tuple[Stack, ...]:
     """A decoder of layers with dense MLPs and with experts."""
     norm = rms(keys.whole("hidden_size"))
     pairs = list(zip(attentions, mlps, strict=True))
@@ -151,7 +149,10 @@ def llama4(keys: Keys) -> tuple[Stack, ...]:
         replace(rotated if is_rotated else plain, chunk=chunk if kind == CHUNKED else 0)
         for is_rotated, kind in zip(stated, kinds, strict=True)
     ]
-    function, inner = activation(keys, "hidden_act", default="silu"), keys.whole("intermediate_size")
+    function, inner = (
+        activation(keys, "hidden_act", default="silu"),
+        keys.whole("intermediate_size"),
+    )
     experts = Experts(
         keys.whole("num_local_experts", default=16), keys.whole("num_experts_per_tok", default=1),
         inner, function, shared=Mlp(inner, function),

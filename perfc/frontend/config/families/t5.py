@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..keys import Keys
-from ..model import Attention, Head, Mlp, Norm, SoundEmbedding, Stack, TokenEmbedding
-from ._common import activation, layer_norm, post_norm, pre_norm, rms
+from ..model import Attention, Head, Layer, Mlp, Norm, SoundEmbedding, Stack, TokenEmbedding
+from ._layers import activation, layer_norm, post_norm, pre_norm, rms
 from .gpt import plain
 
 
@@ -27,7 +27,7 @@ def t5(keys: Keys) -> tuple[Stack, ...]:
         "vocab_size"
     )  # fmt: skip
 
-    def layers(attention: Attention, count: int, *, is_crossed: bool) -> tuple[object, ...]:
+    def layers(attention: Attention, count: int, *, is_crossed: bool) -> tuple[Layer, ...]:
         first = replace(attention, buckets=buckets)
         cross = replace(attention, is_cross=True, is_biased=False)
         return tuple([

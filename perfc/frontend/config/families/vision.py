@@ -1,4 +1,4 @@
-"""Encoders of images, alone or beside one of text: ViT, DINOv2, CLIP, SigLIP."""
+"""Encoders of images, alone or beside one of text: ViT, DeiT, CLIP."""
 
 from __future__ import annotations
 
@@ -8,15 +8,13 @@ from ..keys import Keys
 from ..model import (
     Activation,
     Attention,
-    Branch,
     Head,
-    Layer,
     Mlp,
     PatchEmbedding,
     Stack,
     TokenEmbedding,
 )
-from ._common import activation, layer_norm, pre_norm
+from ._layers import activation, layer_norm, pre_norm
 from .bert import own_attention, task
 
 
@@ -82,28 +80,8 @@ def _text(keys: Keys, *, is_causal: bool) -> Stack:
     return Stack("text", hidden, embedding, layers, norm)
 
 
-def dinov2(keys: Keys) -> tuple[Stack, ...]:
-    """DINOv2: what is added is scaled by a stored vector."""
-    if keys.flag("use_swiglu_ffn"):
-        raise keys.unsupported("DINOv2 with 'use_swiglu_ffn' is not modelled")
-    hidden, ratio = keys.whole("hidden_size"), keys.whole("mlp_ratio", default=4)
-    inner = Keys({**keys.stated, "intermediate_size": ratio * hidden}, keys.where)
-    stack = tower(inner, extra=1, is_patch_biased=True)
-    keys.read |= inner.read
-
-    def scaled(layer: Layer) -> Layer:
-        return tuple([
-            replace(r, branches=tuple([Branch(b.mixer, b.before, b.after, True) for b in r.branches]))
-            for r in layer
-        ])  # fmt: skip
-
-    layers = tuple([scaled(layer) for layer in stack.layers])
-    return (replace(stack, layers=layers),)
-
-
 READERS = {
     "vit": vit,
     "deit": vit,
     "clip": clip,
-    "dinov2": dinov2,
 }

@@ -7,9 +7,12 @@ from dataclasses import replace
 
 from perfc.ir.graph import Module, SymbolDecl, Value
 from perfc.ir.ops.collective import SendReceive
+from perfc.ir.ops.elementwise import Mul
+from perfc.ir.ops.matmul import Gemm
+from perfc.ir.ops.normalization import LpNormalization
 from perfc.ir.types import DType
 
-from ..model import LanguageModel, Stack, TokenEmbedding
+from ..model import DeltaNet, LanguageModel, Mamba, Mamba2, Stack, TokenEmbedding, mixers
 from ..parallel import ALONE, Parallel
 from ..precision import Precision, precision_of
 from .builder import GATHER, Builder
@@ -28,6 +31,9 @@ from .step import (
     Tokens,
     extent,
 )
+
+MUL = Mul()
+STATES = (Mamba, Mamba2, DeltaNet)
 
 
 def lower(
@@ -54,10 +60,12 @@ def lower(
         ParseError: degrees that do not go together.
     """
     b = Builder(model.name, precision or published(model), parallel.checked())
-    if model.decoder is None:
+    if model.decoder is None or len(model.stacks) > 1:
+        if parallel.pipeline > 1:
+            b.refuse("only a decoder alone is divided into stages")
+        if model.decoder is not None:
+            return _pair(b, model, model.decoder, step)
         return _encoders(b, model, step)
-    if len(model.stacks) > 1:
-        return _pair(b, model, model.decoder, step)
     return _decoder(b, model, model.decoder, step, new_tokens, stage)
 
 
@@ -87,9 +95,7 @@ def _decoder(
     return b.module(_heads(b, x, stack, run, table), _declared(names))
 
 
-def _heads(
-    b: Builder, x: Value, stack: Stack, run: Running, table: Value | None
-) -> list[Value]:
+def _heads(b: Builder, x: Value, stack: Stack, run: Running, table: Value | None) -> list[Value]:
     """What is computed of the last layer: where tokens are generated, of the last ones only."""
     x = b.norm(x, stack.norm, f"{stack.name}.norm")
     if not stack.heads:
@@ -125,7 +131,17 @@ def _encoders(b: Builder, model: LanguageModel, step: Step) -> Module:
         x, table = embedded(b, stack, run)
         x = layers(b, x, stack, run, list(enumerate(stack.layers)))
         outputs += _heads(b, x, stack, run, table)
+    if len(outputs) == 2:
+        outputs = [_similarity(b, *outputs)]
     return b.module(outputs, _declared(dict.fromkeys(names)))
+
+
+def _similarity(b: Builder, text: Value, image: Value) -> Value:
+    """Of every text with every image: products of vectors of length one, by a stored scale."""
+    norm = LpNormalization()
+    left, right = (b.node(norm, (v,), f"{v.name}.unit") for v in (text, image))
+    scores = b.node(Gemm(transB=1), (left, right), "similarity")
+    return b.node(MUL, (scores, b.weight("similarity.scale", ())), "similarity.scaled")
 
 
 def _pair(b: Builder, model: LanguageModel, decoder: Stack, step: Step) -> Module:
@@ -162,6 +178,8 @@ def _running(b: Builder, tokens: Tokens, model: LanguageModel, stack: Stack) -> 
         run.positions = b.input(f"{stack.name}.positions", DType.I64, (tokens.rows,))
     if tokens.has_prompts:
         run.lengths = b.input(f"{stack.name}.lengths", DType.I32, (tokens.prompts,))
+    if any(isinstance(m, STATES) for layer in set(stack.layers) for m in mixers(layer)):
+        run.ends = b.input(f"{stack.name}.ends", DType.I32, (tokens.sequences,))
     return run
 
 

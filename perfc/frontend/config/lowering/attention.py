@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from perfc.ir.dim import Dim, dim_min
 from perfc.ir.graph import Value
+from perfc.ir.ops.activation import Sigmoid
 from perfc.ir.ops.elementwise import Mul
 from perfc.ir.ops.normalization import LayerNormalization, RMSNormalization
 from perfc.ir.ops.ragged_attention import RaggedAttention
 from perfc.ir.ops.rotary import RotaryEmbedding
-from perfc.ir.ops.activation import Sigmoid
 from perfc.ir.types import DType
 
 from ..model import Attention, NormKind, QueryKeyNorm
@@ -29,14 +29,9 @@ def attention(b: Builder, x: Value, a: Attention, run: Running, name: str, hidde
         name: in front of names.
         hidden: width of ``x`` and of the result.
     """
-    if a.is_cross:
-        mixed = _cross(b, x, a, run, name, hidden)
-    else:
-        mixed = _own(b, x, a, run, name, hidden)
+    mixed = _cross(b, x, a, run, name, hidden) if a.is_cross else _own(b, x, a, run, name, hidden)
     heads = b.share(a.heads, "heads")
-    out = b.product(
-        mixed, (heads * a.values, hidden), f"{name}.output", is_biased=a.output_bias
-    )
+    out = b.product(mixed, (heads * a.values, hidden), f"{name}.output", is_biased=a.output_bias)
     return b.all_reduce(out, f"{name}.sum")
 
 
@@ -96,7 +91,7 @@ def _normed(b: Builder, x: Value, a: Attention, heads: int, name: str) -> Value:
     op = RMS if a.norm_kind is NormKind.RMS else LAYER
     width = heads * a.head_dim
     if a.norm is QueryKeyNorm.ALL:
-        shape = (width,)
+        shape: tuple[int, ...] = (width,)
     else:
         x = b.shaped(x, (-1, heads, a.head_dim), f"{name}.split")
         shape = (a.head_dim,) if a.norm is QueryKeyNorm.HEAD else (heads, a.head_dim)
@@ -155,7 +150,13 @@ def _scores(
         is_causal=int(a.is_causal and not a.is_cross), softcap=int(a.has_softcap),
     )  # fmt: skip
     lengths = run.lengths if tokens.has_prompts else None
-    return b.node(op, trimmed(*operands, lengths, *past, *decode, bias), name)
+    given = trimmed(*operands, lengths, *past, *decode, bias)
+    is_added = operands[2] is not None or operands[1] is not None or not a.is_cross
+    if not is_added or (past[0] is None and decode[0] is None):
+        return b.node(op, given, name)
+    mixed, *rows = b.several(op, given, name, ("result", "new_key", "new_value"))
+    b.kept += rows
+    return mixed
 
 
 def reach(a: Attention, cached: Dim) -> Dim:

@@ -47,14 +47,14 @@ class Builder:
         self.inputs: list[Value] = []
         self.weights: list[Value] = []
         self.nodes: list[Node] = []
+        self.kept: list[Value] = []
         self.tables: dict[tuple[object, ...], Value] = {}
         self.quantised: dict[tuple[Value, WeightFormat], Value] = {}
 
     def module(self, outputs: Sequence[Value], symbols: Sequence[SymbolDecl]) -> Module:
-        """What was built."""
-        graph = Graph(
-            self.name, tuple(self.inputs), tuple(outputs), tuple(self.nodes), tuple(self.weights)
-        )
+        """What was built: its outputs, and behind them the rows that are added to caches."""
+        kept = (*outputs, *self.kept)
+        graph = Graph(self.name, tuple(self.inputs), kept, tuple(self.nodes), tuple(self.weights))
         return Module(graph, tuple(symbols))
 
     def input(self, name: str, dtype: DType, shape: tuple[Dim, ...]) -> Value:

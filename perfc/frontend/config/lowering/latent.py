@@ -39,9 +39,7 @@ def latent_attention(
         mixed = _expanded(b, query, latent, a, run, name)
     else:
         mixed = _absorbed(b, query, latent, a, run, name)
-    out = b.product(
-        mixed, (heads * a.value_dim, hidden), f"{name}.output", is_biased=a.is_biased
-    )
+    out = b.product(mixed, (heads * a.value_dim, hidden), f"{name}.output", is_biased=a.is_biased)
     return b.all_reduce(out, f"{name}.sum")
 
 
@@ -53,9 +51,7 @@ def _latents(
     width = heads * a.head_dim
     if a.query_rank:
         columns = (a.query_rank, a.kv_rank, a.rope_dim)
-        both = b.product(
-            x, (hidden, sum(columns)), f"{name}.latents", is_biased=a.is_biased
-        )
+        both = b.product(x, (hidden, sum(columns)), f"{name}.latents", is_biased=a.is_biased)
         low, latent, rope = b.cut(both, columns, f"{name}.cut")
         low = b.norm(low, Norm(NormKind.RMS, a.query_rank), f"{name}.q_norm")
         query = b.product(low, (a.query_rank, width), f"{name}.query")
@@ -69,6 +65,7 @@ def _latents(
         query = rotated_heads(b, query, heads, dims, run, f"{name}.q_rotary")
         rope = rotated_heads(b, rope, 1, (a.rope_dim, a.rope_dim), run, f"{name}.k_rotary")
         latent = b.node(JOIN, (latent, rope), f"{name}.cached")
+    b.kept.append(latent)
     return query, latent
 
 
@@ -106,15 +103,15 @@ def _absorbed(
     wide = b.node(JOIN, (low, rope), f"{name}.wide") if a.rope_dim else low
     flat = b.shaped(wide, (-1, heads * a.cached_dim), f"{name}.flat")
     cache = b.input(
-        f"{name}.latent_cache", b.precision.cached, (tokens.decodes, 1, tokens.context, a.cached_dim)
+        f"{name}.latent_cache",
+        b.precision.cached,
+        (tokens.decodes, 1, tokens.context, a.cached_dim),
     )
     op = RaggedAttention(
         num_heads=heads, kv_heads=1, head_dim=a.cached_dim, value_dim=a.kv_rank,
         decode_tokens=tokens.new_tokens, shares_value=1,
     )  # fmt: skip
-    mixed = b.node(
-        op, trimmed(flat, latent, None, None, None, None, cache), f"{name}.scores"
-    )
+    mixed = b.node(op, trimmed(flat, latent, None, None, None, None, cache), f"{name}.scores")
     by_head = b.shaped(mixed, (-1, heads, a.kv_rank), f"{name}.by_head")
     out = _per_head(b, by_head, (heads, a.kv_rank, a.value_dim), f"{name}.restore")
     return b.shaped(out, (-1, heads * a.value_dim), f"{name}.restored")

@@ -71,7 +71,9 @@ def chosen_experts(
         if ranks == 1:
             b.refuse("attention data parallelism needs experts divided among all ranks")
         x = b.node(AllGather(data, parallel.nodes, axis=0), (x,), f"{name}.gathered")
-        routed = b.node(AllGather(data, parallel.nodes, axis=0), (routed,), f"{name}.gathered_scores")
+        routed = b.node(
+            AllGather(data, parallel.nodes, axis=0), (routed,), f"{name}.gathered_scores"
+        )
     mixed = fused_experts(b, x, routed, e, (count, inner, hidden), name)
     if data > 1:
         mixed = b.node(ReduceScatter(data, parallel.nodes, axis=0), (mixed,), f"{name}.scattered")
@@ -98,7 +100,16 @@ def fused_experts(
             activation_type=activation, k=k, ranks=ranks, swiglu_fusion=int(e.is_gated),
             expert_weight_bits=form.bits, block_size=form.block,
         )  # fmt: skip
-        operands = (x, routed, first[0], first[1], biases[0], second[0], second[1], biases[1])
+        operands: tuple[Value | None, ...] = (
+            x,
+            routed,
+            first[0],
+            first[1],
+            biases[0],
+            second[0],
+            second[1],
+            biases[1],
+        )
     else:
         op = MoE(
             activation_type=activation, k=k, ranks=ranks, swiglu_fusion=int(e.is_gated),

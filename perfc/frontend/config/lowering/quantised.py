@@ -40,7 +40,7 @@ def quantised_product(
             whole = b.weight(weight, (k, n), DType.I8)
             scales = b.scales(f"{name}.scales", (n,), b.half)
             narrow = quantised(b, x, form)
-            one = b.buffer("scale", (1,), b.half)
+            one = b.buffer("scale.half", (1,), b.half)
             op = MatMulIntegerToFloat()
             return b.node(op, trimmed(narrow, whole, one, scales, None, None, bias), name)
         case _:

@@ -158,8 +158,6 @@ def layers(
                 y = b.norm(normed, branch.before, f"{inner}.norm")
                 y = mixer(b, y, branch.mixer, run, inner, stack.hidden)
                 y = b.norm(y, branch.after, f"{inner}.after")
-                if branch.is_scaled:
-                    y = b.node(MUL, (y, b.weight(f"{inner}.scale", (stack.hidden,))), f"{inner}.scaled")
                 x = b.node(ADD, (x, y), f"{inner}.residual")
             x = b.norm(x, residual.last, f"{name}.last")
     return x
@@ -202,6 +200,4 @@ def head(b: Builder, x: Value, h: Head, stack: Stack, table: Value | None, name:
     if h.is_tied and table is not None:
         bias = b.weight(f"{name}.bias", (columns,)) if h.is_biased else None
         return b.node(LINEAR, (x, table, bias) if bias else (x, table), name)
-    return b.product(
-        x, (width, columns), name, is_biased=h.is_biased, weights=WeightFormat.HALF
-    )
+    return b.product(x, (width, columns), name, is_biased=h.is_biased, weights=WeightFormat.HALF)

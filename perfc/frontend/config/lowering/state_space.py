@@ -42,7 +42,7 @@ def mamba(b: Builder, x: Value, m: Mamba, run: Running, name: str, hidden: int) 
     decay = b.weight(f"{name}.A", (inner, m.state), DType.F32)
     skip = b.weight(f"{name}.D", (inner,), DType.F32)
     op = StateSpaceScan(heads=inner)
-    operands = (channels, time, before, after, run.lengths, state, decay, skip)
+    operands = (channels, time, before, after, run.ends, state, decay, skip)
     mixed = b.several(op, operands, f"{name}.scan", ("result", "state"))[0]
     gated = b.node(MUL, (mixed, b.node(SILU, (gate,), f"{name}.silu")), f"{name}.gate")
     out = b.product(gated, (inner, hidden), f"{name}.out", is_biased=m.is_biased)
@@ -61,7 +61,7 @@ def mamba2(b: Builder, x: Value, m: Mamba2, run: Running, name: str, hidden: int
     state = _state(b, f"{name}.state", (run.tokens.sequences, heads, m.head_dim, m.state), run)
     scalars = [b.weight(f"{name}.{what}", (heads,), DType.F32) for what in ("A", "D", "dt_bias")]
     op = StateSpaceScan(heads=heads)
-    operands = (values, time, before, after, run.lengths, state, *scalars)
+    operands = (values, time, before, after, run.ends, state, *scalars)
     mixed = b.several(op, operands, f"{name}.scan", ("result", "state"))[0]
     if m.is_normed:
         scale = b.weight(f"{name}.norm.weight", (inner,))
@@ -93,7 +93,7 @@ def delta_net(b: Builder, x: Value, d: DeltaNet, run: Running, name: str, hidden
     a_log = b.weight(f"{name}.A", (heads,), DType.F32)
     bias = b.weight(f"{name}.dt_bias", (heads,), DType.F32)
     op = GatedDeltaNet(qk_l2_norm=1)
-    operands = (query, key, value, run.lengths, decay, beta, state, a_log, bias)
+    operands = (query, key, value, run.ends, decay, beta, state, a_log, bias)
     mixed = b.several(op, operands, f"{name}.rule", ("result", "state"))[0]
     scale = b.weight(f"{name}.norm.weight", (d.value_dim,))
     gate = b.shaped(gate, (-1, heads, d.value_dim), f"{name}.gate")
@@ -110,7 +110,7 @@ def _convolved(
     weight = b.weight(f"{name}.conv.weight", (channels, 1, taps))
     bias = b.weight(f"{name}.conv.bias", (channels,)) if is_biased else None
     state = b.input(f"{name}.conv_state", b.half, (run.tokens.sequences, channels, taps - 1))
-    operands = (x, weight, run.lengths, bias, state)
+    operands = (x, weight, run.ends, bias, state)
     return b.several(CONV, operands, f"{name}.conv", ("result", "state"))[0]
 
 

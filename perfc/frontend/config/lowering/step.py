@@ -93,6 +93,7 @@ class Running:
     Args:
         tokens: what runs.
         lengths: where each prompt ends; None without prompts.
+        ends: where each sequence ends; None where no layer has a state.
         positions: of each token.
         encoded: output of the encoder; None where there is none or it is cached.
         source: tokens of the encoder of each sequence.
@@ -101,6 +102,7 @@ class Running:
 
     tokens: Tokens
     lengths: Value | None = None
+    ends: Value | None = None
     positions: Value | None = None
     encoded: Value | None = None
     source: Dim = 0

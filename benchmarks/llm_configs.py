@@ -1,0 +1,248 @@
+"""Compare models of configurations with transformers' own, built without memory on the meta device.
+
+python benchmarks/llm_configs.py [NAME ...] [--golden tests/golden/llm_configs.json]
+
+For each shipped configuration: parameters, bytes of the cache of one sequence, and matrix
+multiply–accumulates of a prompt and of a step of decoding. transformers' are those that torch counts
+in the eager model, where every query meets every key: ours are counted the same way, masks left
+out of account, and the head on one token. Left out on both sides is what transformers writes out
+inside a layer with a state: the scan, the convolution before it, and Mamba's projection to time
+steps. Its caches of latent attention hold expanded keys, so that these are not compared. Needs the
+extra ``runs``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+TOKENS, TARGET = 160, 8
+NARROW = "model.decoder.project_out"
+SCANS = ("MambaMixer", "Mamba2Mixer", "BambaMixer", "FalconH1Mixer", "GatedDeltaNet", "MambaLayer",
+         "MambaMixer2", "JambaMambaMixer")  # fmt: skip
+FOLDER = Path(__file__).resolve().parent.parent / "perfc" / "frontend" / "config" / "configs"
+
+
+def config_of(stated: dict[str, Any]) -> Any:
+    """Transformers' configuration, with attention and experts that torch counts."""
+    from transformers import AutoConfig
+
+    given = {k: v for k, v in stated.items() if k not in ("model_type", "quantization_config")}
+    given.pop("torch_dtype", None)
+    config = AutoConfig.for_model(stated["model_type"], **given)
+    for part in (config, *(getattr(config, n, None) for n in ("text_config", "vision_config"))):
+        if part is not None:
+            part._attn_implementation = "eager"
+            part._experts_implementation = "batched_mm"
+    return config
+
+
+def built(stated: dict[str, Any]) -> Any:
+    """The model on the meta device."""
+    import torch
+    import transformers
+
+    transformers.logging.set_verbosity_error()
+
+    with torch.device("meta"):
+        model = getattr(transformers, stated["architectures"][0])(config_of(stated))
+    return model.eval()
+
+
+def inputs_of(stated: dict[str, Any], tokens: int, target: int) -> dict[str, Any]:
+    """One prompt, image or spectrogram."""
+    import torch
+
+    def ids(n: int) -> Any:
+        return torch.ones((1, n), dtype=torch.long, device="meta")
+
+    family = stated["model_type"]
+    if family == "whisper":
+        sound = torch.empty((1, stated["num_mel_bins"], 3000), device="meta")
+        return {"input_features": sound, "decoder_input_ids": ids(target)}
+    if family in ("vit", "deit", "clip"):
+        edge = stated.get("image_size") or stated["vision_config"]["image_size"]
+        image = {"pixel_values": torch.empty((1, 3, edge, edge), device="meta")}
+        return {**image, "input_ids": ids(77)} if family == "clip" else image
+    found = {"input_ids": ids(tokens)}
+    if family in ("t5", "mt5", "bart"):
+        found["decoder_input_ids"] = ids(target)
+    return found
+
+
+def counted(model: Any, run: Callable[[], Any], rows: int = 1, tokens: int = 1) -> tuple[int, Any]:
+    """Multiply–accumulates of a run with the head on one token, and what it returns.
+
+    Args:
+        model: whose modules are told apart.
+        run: what is counted.
+        rows: tokens that the head was run on.
+        tokens: of the prompt.
+    """
+    import torch
+    from torch.utils.flop_counter import FlopCounterMode
+
+    counter = FlopCounterMode(display=False)
+    with counter, torch.no_grad():
+        result = run()
+    by_module = counter.get_flop_counts()
+    root = type(model).__name__
+
+    def total(name: str) -> int:
+        return sum(by_module.get(name, {}).values())
+
+    flop = counter.get_total_flops()
+    for head, n in (("lm_head", rows), ("embed_out", rows), ("proj_out", rows), (NARROW, tokens)):
+        spent = total(f"{root}.{head}")
+        flop -= spent - spent // n
+    modules = dict(model.named_modules())
+    for name, module in modules.items():
+        if any(s in type(module).__name__ for s in SCANS):
+            children = [f"{root}.{name}.{child}" for child, _ in module.named_children()]
+            # what the mixer does itself is its scan; its projections are modules
+            flop -= total(f"{root}.{name}") - sum(map(total, children))
+        if type(module).__name__ == "Llama4TextExperts":
+            # it runs every expert on every token, with zeros where it was not chosen
+            spent, chosen = total(f"{root}.{name}"), model.config.num_experts_per_tok
+            flop -= spent - spent * chosen // module.num_experts
+    return flop // 2, result
+
+
+def cache_bytes(cache: Any) -> int | None:
+    """Bytes of keys and values that transformers keeps of one sequence, in 16 bits."""
+    cache = getattr(cache, "self_attention_cache", cache)
+    elements = 0
+    for layer in getattr(cache, "layers", []):
+        for tensor in (getattr(layer, "keys", None), getattr(layer, "values", None)):
+            elements += 0 if tensor is None else tensor.numel()
+    return 2 * elements
+
+
+def theirs(name: str) -> dict[str, int | None]:
+    """What transformers has of a shipped configuration."""
+    stated = json.loads((FOLDER / f"{name}.json").read_text())
+    model = built(stated)
+    found: dict[str, int | None] = {"parameters": sum(p.numel() for p in model.parameters())}
+    is_decoder = "CausalLM" in stated["architectures"][0] or "LMHead" in stated["architectures"][0]
+    is_pair = "ConditionalGeneration" in stated["architectures"][0]
+    feed = inputs_of(stated, TOKENS, TARGET)
+    rows = TARGET if is_pair else TOKENS
+    caching = {"use_cache": True} if is_decoder or is_pair else {}
+    if "logits_to_keep" in inspect.signature(model.forward).parameters:
+        caching["logits_to_keep"], rows = 1, 1
+    is_latent = "kv_lora_rank" in stated
+    macs, result = counted(model, lambda: model(**feed, **caching), rows, TOKENS)
+    found["prefill_macs"] = macs
+    cache = getattr(result, "past_key_values", None)
+    if cache is None:
+        cache = getattr(result, "cache_params", None)
+    if not (is_decoder or is_pair):
+        return found
+    # of latents transformers keeps what they expand to
+    found["cache_bytes"] = None if is_latent else cache_bytes(cache)
+    found["decode_macs"] = None if is_latent else decode_macs(model, stated, result, cache)
+    return found
+
+
+def decode_macs(model: Any, stated: dict[str, Any], result: Any, cache: Any) -> int:
+    """Of one further token."""
+    import torch
+
+    token = torch.ones((1, 1), dtype=torch.long, device="meta")
+    names = inspect.signature(model.forward).parameters
+    key = "past_key_values" if "past_key_values" in names else "cache_params"
+    if "encoder_outputs" in names:
+        states = (result.encoder_last_hidden_state,)
+        feed = {"decoder_input_ids": token, "encoder_outputs": states}
+    else:
+        feed = {"input_ids": token}
+    return counted(model, lambda: model(**feed, **{key: cache}, use_cache=True))[0]
+
+
+def ours(name: str) -> dict[str, int | None]:
+    """The same of perfc's module."""
+    from perfc.frontend.config import Precision, Step, lower, read_config
+    from perfc.frontend.config.facts import cache_bytes as held
+    from perfc.frontend.config.facts import parameters
+    from perfc.ir.evaluate import evaluate
+    from perfc.ir.ops.causal_conv import VarlenCausalConvWithState
+    from perfc.ir.ops.linear_attention import GatedDeltaNet
+    from perfc.ir.ops.state_space import StateSpaceScan
+    from perfc.passes.cost import Cost
+    from perfc.passes.manager import Analyses
+    from perfc.passes.shapes import Shapes
+
+    model = read_config(name)
+    sizes = {
+        "batch": 1, "seq": TOKENS, "target": TARGET, "decodes": 1, "context": TOKENS,
+        "source": TOKENS,
+    }  # fmt: skip
+    if len(model.stacks) == 2 and model.decoder is None:
+        sizes["seq"] = 77
+    if model.decoder is not None and len(model.stacks) == 2:
+        sizes["context"] = TARGET
+
+    def macs(step: Step) -> int:
+        am = Analyses()
+        module = am.apply(Shapes(), lower(model, step, Precision()))
+        costs = am.get(Cost(), module).nodes
+        inside = (GatedDeltaNet, StateSpaceScan, VarlenCausalConvWithState)
+        parts = [
+            c.work.mac for n, c in costs.items()
+            if not isinstance(n.op, inside) and not n.name.endswith(".mamba.time")
+        ]  # fmt: skip
+        return sum(int(evaluate(mac, sizes)) for mac in parts)
+
+    found: dict[str, int | None] = {
+        "parameters": parameters(model).resident, "prefill_macs": macs(Step.PREFILL),
+    }  # fmt: skip
+    if model.decoder is not None:
+        length = TARGET if len(model.stacks) == 2 else TOKENS
+        found["cache_bytes"] = held(model, length, Precision())
+        found["decode_macs"] = macs(Step.DECODE)
+    return found
+
+
+def main() -> int:
+    """Print the table; with ``--golden`` write what transformers has."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--golden", type=Path)
+    options = parser.parse_args()
+    names = options.names or sorted(p.stem for p in FOLDER.glob("*.json"))
+    golden: dict[str, dict[str, int | None]] = {}
+    wrong = 0
+    for name in names:
+        try:
+            golden[name] = theirs(name)
+        except Exception as error:
+            print(f"{name:28} transformers: {type(error).__name__}: {str(error)[:160]}", flush=True)
+            wrong += 1
+            continue
+        mine = ours(name)
+        shown: list[str] = []
+        for key, value in golden[name].items():
+            other = mine[key]
+            share = 0.0 if value == other else abs((other or 0) / value - 1) if value else 1.0
+            is_exact = key in ("parameters", "cache_bytes")
+            is_bad = value is not None and (value != other if is_exact else share > 1e-3)
+            wrong += is_bad
+            said = "not compared" if value is None else f"{share:.4%}" if not is_exact else ""
+            shown.append(f"{key} {other}{f' against {value}' if is_bad else ''} {said}")
+        print(f"{name:28} {' · '.join(shown)}", flush=True)
+    if options.golden is not None:
+        text = (
+            json.dumps(golden, indent=0, sort_keys=True).replace("\n", " ").replace("}, ", "},\n")
+        )
+        options.golden.write_text(text + "\n")
+    print(f"{len(golden)} configurations, {wrong} differences")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

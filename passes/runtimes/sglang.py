@@ -1,0 +1,18 @@
+"""SGLang: as vLLM, with quantisation in kernels of its own."""
+
+from dataclasses import replace
+
+from perfc.ir.op import Kind
+
+from . import Serving
+from .vllm import TABLE as VLLM
+
+TABLE = replace(
+    VLLM,
+    name="sglang",
+    title="SGLang",
+    epilogue={Kind.ELEMENTWISE: frozenset({Kind.NORMALIZATION})},
+    serving=Serving.SGLANG,
+    source="SGLang, sgl-kernel/csrc/elementwise: fused_add_rmsnorm, silu_and_mul; "
+    "per_token_quant_fp8 is a kernel of its own; CUDA graphs of decoding steps",
+)

@@ -1,0 +1,289 @@
+"""What the layers of language models compute: attention, state spaces, MLPs, experts."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TypeAlias
+
+from perfc.ir.record import record
+
+
+class Activation(Enum):
+    """Of the inner layer of an MLP, as `perfc.ir.ops.epilogue` names them."""
+
+    RELU = "relu"
+    SQUARED_RELU = "relu2"
+    GELU = "gelu"
+    FAST_GELU = "fastgelu"
+    QUICK_GELU = "quickgelu"
+    SILU = "silu"
+    TANH = "tanh"
+
+    __hash__ = object.__hash__
+
+
+class NormKind(Enum):
+    """How a normalisation centres and scales."""
+
+    RMS = "rms"
+    LAYER = "layer"
+
+    __hash__ = object.__hash__
+
+
+class QueryKeyNorm(Enum):
+    """Over what queries and keys are normalised."""
+
+    NONE = "none"
+    HEAD = "each head, one scale for all"
+    EACH = "each head, a scale for each"
+    ALL = "all heads together"
+
+    __hash__ = object.__hash__
+
+
+@record
+class Norm:
+    """A normalisation over the last axis.
+
+    Args:
+        kind: with a mean or without.
+        width: elements of a row.
+        is_scaled: whether it has a stored scale.
+        is_biased: whether it has a stored bias.
+    """
+
+    kind: NormKind
+    width: int
+    is_scaled: bool = True
+    is_biased: bool = False
+
+
+@record
+class Attention:
+    """Attention with heads of keys and values that several heads of queries may share.
+
+    Args:
+        heads: of queries.
+        kv_heads: of keys and values.
+        head_dim: extent of a query and of a key.
+        value_dim: extent of a value; 0 for that of a key.
+        rotary_dim: elements of a head that are rotated, 0 for none.
+        window: latest tokens that a query sees, its own included; 0 for all.
+        chunk: tokens of a chunk that only see each other; 0 for one chunk.
+        query_bias: whether queries have a bias.
+        key_bias: whether keys have one.
+        value_bias: whether values have one.
+        output_bias: whether the product behind has one.
+        norm: over what queries and keys are normalised.
+        norm_kind: how they are.
+        is_norm_scaled: whether that normalisation has stored scales.
+        is_causal: whether queries see only what is before them.
+        is_gated: whether the output is multiplied by the sigmoid of a further projection.
+        has_sinks: whether each head has a score that no token has.
+        has_softcap: whether scores are capped by a tanh.
+        buckets: of a learned bias of relative positions that this layer stores; 0 for none.
+        is_biased: whether such a bias, its own or another layer's, or ALiBi, is added to scores.
+        is_cross: whether keys and values are those of an encoder's output.
+        width: of what it reads and writes; 0 for the model's.
+    """
+
+    heads: int
+    kv_heads: int
+    head_dim: int
+    value_dim: int = 0
+    rotary_dim: int = 0
+    window: int = 0
+    chunk: int = 0
+    query_bias: bool = False
+    key_bias: bool = False
+    value_bias: bool = False
+    output_bias: bool = False
+    norm: QueryKeyNorm = QueryKeyNorm.NONE
+    norm_kind: NormKind = NormKind.RMS
+    is_norm_scaled: bool = True
+    is_causal: bool = True
+    is_gated: bool = False
+    has_sinks: bool = False
+    has_softcap: bool = False
+    buckets: int = 0
+    is_biased: bool = False
+    is_cross: bool = False
+
+    @property
+    def values(self) -> int:
+        """Extent of a value."""
+        return self.value_dim or self.head_dim
+
+
+@record
+class LatentAttention:
+    """Attention whose keys and values are expanded from a short latent, which is what is cached.
+
+    Args:
+        heads: of queries, keys and values.
+        query_rank: width of the latent of queries; 0 where they are projected directly.
+        kv_rank: width of the latent of keys and values.
+        nope_dim: elements of a head that are not rotated.
+        rope_dim: elements of a head that are; keys share them.
+        value_dim: extent of a value.
+        is_biased: whether the projections to latents and the output have biases.
+
+    Source: arXiv:2405.04434 section 2.1.
+    """
+
+    heads: int
+    query_rank: int
+    kv_rank: int
+    nope_dim: int
+    rope_dim: int
+    value_dim: int
+    is_biased: bool = False
+
+    @property
+    def head_dim(self) -> int:
+        """Extent of an expanded query and key."""
+        return self.nope_dim + self.rope_dim
+
+    @property
+    def cached_dim(self) -> int:
+        """Elements that a token leaves in the cache."""
+        return self.kv_rank + self.rope_dim
+
+
+@record
+class Mamba:
+    """A selective state space with a state for each channel.
+
+    Args:
+        inner: channels.
+        state: extent of a channel's state.
+        taps: of the causal convolution before it.
+        rank: of the projection to time steps.
+        is_conv_biased: whether the convolution has a bias.
+        is_biased: whether the projections in and out have.
+        norms: whether time steps and both projections of the state are normalised.
+
+    Source: arXiv:2312.00752.
+    """
+
+    inner: int
+    state: int
+    taps: int
+    rank: int
+    is_conv_biased: bool = True
+    is_biased: bool = False
+    has_norms: bool = False
+    is_norm_scaled: bool = True
+
+
+@record
+class Mamba2:
+    """A state space with one decay a head.
+
+    Args:
+        heads: of the state.
+        head_dim: channels of a head.
+        groups: of heads that share both projections of the state.
+        state: extent of a channel's state.
+        taps: of the causal convolution before it.
+        is_conv_biased: whether the convolution has a bias.
+        is_biased: whether the projections in and out have.
+        is_normed: whether the gated result is normalised before it is projected out.
+
+    Source: arXiv:2405.21060.
+    """
+
+    heads: int
+    head_dim: int
+    groups: int
+    state: int
+    taps: int
+    is_conv_biased: bool = True
+    is_biased: bool = False
+    is_normed: bool = True
+
+    @property
+    def inner(self) -> int:
+        """Channels."""
+        return self.heads * self.head_dim
+
+    @property
+    def convolved(self) -> int:
+        """Channels that the convolution passes over."""
+        return self.inner + 2 * self.groups * self.state
+
+
+@record
+class DeltaNet:
+    """A linear attention with a gate and a delta rule.
+
+    Args:
+        key_heads: of queries and keys.
+        value_heads: of values and of the state.
+        key_dim: extent of a query and a key.
+        value_dim: extent of a value.
+        taps: of the causal convolution before it.
+
+    Source: arXiv:2412.06464.
+    """
+
+    key_heads: int
+    value_heads: int
+    key_dim: int
+    value_dim: int
+    taps: int
+
+    @property
+    def convolved(self) -> int:
+        """Channels that the convolution passes over."""
+        return 2 * self.key_heads * self.key_dim + self.value_heads * self.value_dim
+
+
+@record
+class Mlp:
+    """Two products with an activation between, of which the first may have a gate beside it.
+
+    Args:
+        inner: width between them.
+        activation: of the inner layer, or of its gate.
+        is_gated: whether a gate multiplies.
+        is_biased: whether the products have biases.
+    """
+
+    inner: int
+    activation: Activation
+    is_gated: bool = True
+    is_biased: bool = False
+
+
+@record
+class Experts:
+    """Several MLPs of which a router chooses some for each token.
+
+    Args:
+        count: of them.
+        chosen: for each token.
+        inner: width between the products of one.
+        activation: of the gate.
+        is_gated: whether a gate multiplies.
+        is_biased: whether the products have biases.
+        shared: one MLP that every token passes, None without.
+        is_shared_gated: whether a sigmoid of the token weighs it.
+        is_router_biased: whether the router's product has a bias.
+        is_choice_biased: whether a stored correction is added to scores for the choice only.
+    """
+
+    count: int
+    chosen: int
+    inner: int
+    activation: Activation
+    is_gated: bool = True
+    is_biased: bool = False
+    shared: Mlp | None = None
+    is_shared_gated: bool = False
+    is_router_biased: bool = False
+    is_choice_biased: bool = False
+
+
+Mixer: TypeAlias = "Attention | LatentAttention | Mamba | Mamba2 | DeltaNet | Mlp | Experts"
