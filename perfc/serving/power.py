@@ -46,8 +46,11 @@ class Expenses:
         carbon_g_per_million: tokens; None without the energy.
         price_per_million: tokens; None where nobody states a price.
         currency: of the price.
-        grid: whose carbon it is, with its source and date.
-        price_source: who states the price, and when.
+        grid: whose carbon it is.
+        grid_source: who says how much that is a kWh.
+        grid_date: of that.
+        price_source: who states the price.
+        price_date: of that.
     """
 
     energy_j_per_token: float | None
@@ -55,7 +58,10 @@ class Expenses:
     price_per_million: float | None
     currency: str
     grid: str
+    grid_source: str
+    grid_date: str
     price_source: str
+    price_date: str
 
 
 @cache
@@ -136,6 +142,6 @@ def expenses(
     carbon = None if each_j is None else each_j * MILLION / J_PER_KWH * known.carbon_g_per_kwh
     return Expenses(
         each_j, carbon, cost, "" if price is None else price.currency,
-        f"{known.name}, {known.carbon_g_per_kwh:g} g/kWh ({known.source}, {known.date})",
-        "" if price is None else f"{price.source}, {price.date}",
+        f"{known.name} {known.carbon_g_per_kwh:g} g/kWh", known.source, known.date,
+        "" if price is None else price.source, "" if price is None else price.date,
     )  # fmt: skip
