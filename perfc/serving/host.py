@@ -30,7 +30,8 @@ class HostLaw:
         prompt_s: of a step with prompts, for each of them.
         sequence_s: for each sequence of a step.
         few_s: further, for each of the first `FEW` sequences.
-        request_s: of a request before its first step: server, tokens, queue.
+        request_s: of a request before its first step: server, tokens, connection.
+        queue: factor of the time to the first token that the scheduler gives.
         power: factor of the kernels' energy.
         waiting: power of a board that waits for its host, over that of an idle one.
         ttft_low: measured over predicted time to the first token, 5 % of rows left out.
@@ -49,6 +50,7 @@ class HostLaw:
     sequence_s: float = 0.0
     few_s: float = 0.0
     request_s: float = 0.0
+    queue: float = 1.0
     power: float = 1.0
     waiting: float = 1.0
     ttft_low: float = 0.5
@@ -72,19 +74,18 @@ class HostLaw:
         )
 
 
-LEARNED = ("kernels", "exchanges", "step_s", "prompt_s", "sequence_s", "few_s", "request_s")
+LEARNED = ("kernels", "exchanges", "step_s", "prompt_s", "sequence_s", "few_s")
 """Numbers that are fitted, in the order of the amounts that they multiply."""
 
 
 def amounts(
     kernels_s: float, exchanges_s: float, prompts: int, decodes: int
 ) -> tuple[float, ...]:
-    """What the numbers of a law multiply in one step; the last, of a request, is none of a step."""
+    """What the `LEARNED` numbers of a law multiply in one step."""
     sequences = prompts + decodes
     return (
-        kernels_s, exchanges_s, 1.0, float(prompts), float(sequences),
-        float(min(sequences, FEW)), 0.0,
-    )  # fmt: skip
+        kernels_s, exchanges_s, 1.0, float(prompts), float(sequences), float(min(sequences, FEW))
+    )
 
 
 @cache

@@ -18,6 +18,7 @@ from perfc.machine import load_machine
 from .apart import Prefill, served_apart
 from .arrivals import MOST_REQUESTS, Workload, closed_loop, poisson, traced
 from .engine import Engine
+from .host import HostLaw
 from .memory import MemoryPlan
 from .metrics import Latencies, Throughput, latencies, throughput
 from .power import Expenses, Grid, expenses, run_energy_j
@@ -351,7 +352,7 @@ def report_of(
     skip = 0 if load.trace else len(run.served) // 4
     return replace(
         base,
-        latencies=latencies(run, skip),
+        latencies=latencies(waited(run, engine.law), skip),
         ttft_band=_band(engine, run, engine.law.ttft_low, engine.law.ttft_high),
         tpot_band=_band(engine, run, engine.law.tpot_low, engine.law.tpot_high),
         throughput=rate,
@@ -360,6 +361,15 @@ def report_of(
         preempted=run.preempted,
         notes=_notes(engine),
     )
+
+
+def waited(run: Run, law: HostLaw) -> Run:
+    """The run as users saw it: the server in front of the engine takes its part of each wait."""
+    served = [
+        replace(s, first_s=s.arrival_s + law.request_s + law.queue * s.ttft_s, last_s=s.last_s + law.request_s + (law.queue - 1) * s.ttft_s)
+        for s in run.served
+    ]
+    return replace(run, served=tuple(served))
 
 
 def _band(engine: Engine, run: Run, low: float, high: float) -> Band:

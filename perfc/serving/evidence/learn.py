@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -10,7 +11,7 @@ from perfc.measure.nnls import nnls
 
 from ..host import LEARNED, HostLaw
 from . import Quantity
-from .replay import Sample
+from .replay import CONFIGS, Sample
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,43 +23,70 @@ ROUNDS = 12
 """Of reweighting."""
 FACTOR_TRUST = 4.0
 """Rows that the kernels' own predictions count for: factors move from 1 only with evidence."""
+FAR = 0.25
+"""Logarithm of a ratio from which on a row counts less."""
 LEAST_ROWS = 8
-QUANTILES = (0.05, 0.95)
+QUEUES = (0.7, 0.85, 1.0, 1.2, 1.45, 1.75)
+REQUESTS_S = (0.0, 0.01, 0.02, 0.04, 0.07, 0.12)
+"""What is tried of the two numbers of the time to the first token."""
+IN_TIME = frozenset({Quantity.TPOT_S, Quantity.TOKENS_PER_S})
 
 
 def fitted(samples: Sequence[Sample], base: HostLaw | None = None) -> HostLaw:
     """The law that fits samples best, errors counted as ratios and far ones little.
 
     Args:
-        samples: of one runtime.
+        samples: of one runtime; other quantities than times of steps are not looked at, but those
+            to the first token, which are fitted last.
         base: what factors and the rest start from and are drawn to; kernels alone by default.
     """
+    steps = [s for s in samples if s.quantity in IN_TIME]
+    first = [s for s in samples if s.quantity is Quantity.TTFT_S]
+    known = base or HostLaw()
+    if len(steps) + len(first) < LEAST_ROWS:
+        return known
+    known = replace(known, **_numbers(steps or first, known))
+    return replace(known, **_waits(known, first)) if first and steps else known
+
+
+def _numbers(samples: Sequence[Sample], start_law: HostLaw) -> dict[str, float]:
+    """The numbers of steps."""
     import numpy as np
 
-    known = base or HostLaw()
-    if len(samples) < LEAST_ROWS:
-        return known
     a = np.array([s.amounts for s in samples])
     y = np.array([s.value for s in samples])
-    start = np.array([getattr(known, name) for name in LEARNED])
-    predicted = a @ start
-    scale = np.maximum(np.median(a / y[:, None], axis=0), 1e-9)
-    # factors are drawn to 1; times are drawn to where they start, a little
-    trust = np.where(np.arange(len(LEARNED)) < 2, FACTOR_TRUST, FACTOR_TRUST / 40) ** 0.5
-    x = start
+    start = np.array([getattr(start_law, name) for name in LEARNED])
+    is_factor = np.arange(len(LEARNED)) < 2
+    typical = np.where(is_factor, 1.0, np.median(a / y[:, None], axis=0))
+    pull = np.diag(np.where(is_factor, FACTOR_TRUST, FACTOR_TRUST / 40) ** 0.5 * typical)
+    x, predicted = start, a @ start
     for _ in range(ROUNDS):
         error = np.log(np.maximum(predicted, 1e-12) / y)
-        weight = 1 / np.sqrt(y * np.maximum(predicted, y / 30)) / np.sqrt(1 + (error / 0.25) ** 2)
-        pull = np.diag(trust * np.where(np.arange(len(LEARNED)) < 2, 1.0, scale))
+        weight = 1 / np.sqrt(y * np.maximum(predicted, y / 30)) / np.sqrt(1 + (error / FAR) ** 2)
         x = nnls(
             np.vstack([a * weight[:, None], pull]), np.concatenate([y * weight, pull @ start])
         )
         predicted = a @ x
-    return replace(known, **{name: float(v) for name, v in zip(LEARNED, x, strict=True)})
+    return {name: float(v) for name, v in zip(LEARNED, x, strict=True)}
 
 
-def predicted_s(law: HostLaw, samples: Sequence[Sample]) -> Array:
-    """What a law says of samples, in seconds."""
+def _waits(law: HostLaw, first: Sequence[Sample]) -> dict[str, float]:
+    """What of the time to the first token is not the scheduler's: least mean of absolute logs."""
+    bare = list(steps_s(law, first))
+
+    def error(queue: float, request_s: float) -> float:
+        return math.fsum(
+            abs(math.log((request_s + queue * p) / s.value))
+            for p, s in zip(bare, first, strict=True)
+        )
+
+    tried = [(error(q, r), q, r) for q in QUEUES for r in REQUESTS_S]
+    _, queue, request_s = min(tried)
+    return {"queue": queue, "request_s": request_s}
+
+
+def steps_s(law: HostLaw, samples: Sequence[Sample]) -> Array:
+    """What a law says of the steps of samples, in seconds."""
     import numpy as np
 
     numbers = np.array([getattr(law, name) for name in LEARNED])
@@ -66,29 +94,35 @@ def predicted_s(law: HostLaw, samples: Sequence[Sample]) -> Array:
     return found
 
 
-Group = Callable[[Sample], str]
+def predicted(law: HostLaw, sample: Sample) -> float:
+    """What a law says of a sample, in its own unit of time."""
+    step = float(steps_s(law, [sample])[0])
+    return law.request_s + law.queue * step if sample.quantity is Quantity.TTFT_S else step
 
 
-def left_out(
-    samples: Sequence[Sample], fold_of: Group, fit: Callable[[Sequence[Sample]], Callable[[Sample], float]]
-) -> list[float]:
-    """What each sample is predicted to be by a fit that has none of its fold.
+Fold = Callable[[Sample], str]
+
+
+def left_out(samples: Sequence[Sample], law_name: Fold, fold_of: Fold) -> list[float]:
+    """What each sample is predicted to be by a law that has none of its fold.
 
     Args:
         samples: to predict.
-        fold_of: name of the fold of a sample.
-        fit: from samples to a prediction.
+        law_name: of the law that speaks for a sample.
+        fold_of: name of its fold.
     """
     found = [0.0] * len(samples)
-    for fold in dict.fromkeys(map(fold_of, samples)):
-        predict = fit([s for s in samples if fold_of(s) != fold])
-        for i, s in enumerate(samples):
-            if fold_of(s) == fold:
-                found[i] = predict(s)
+    for name in dict.fromkeys(map(law_name, samples)):
+        own = [(i, s) for i, s in enumerate(samples) if law_name(s) == name]
+        for fold in dict.fromkeys(fold_of(s) for _, s in own):
+            law = fitted([s for _, s in own if fold_of(s) != fold])
+            for i, s in own:
+                if fold_of(s) == fold:
+                    found[i] = predicted(law, s)
     return found
 
 
-def random_fold(samples: Iterable[Sample], folds: int = 5, seed: int = 0) -> Group:
+def random_fold(samples: Iterable[Sample], folds: int = 5, seed: int = 0) -> Fold:
     """Folds that know nothing of models; all samples of a row are in one."""
     import random
 
@@ -100,9 +134,4 @@ def random_fold(samples: Iterable[Sample], folds: int = 5, seed: int = 0) -> Gro
 
 def model_fold(sample: Sample) -> str:
     """One fold a model; models of the same configuration are one."""
-    from .replay import CONFIGS
-
     return CONFIGS.get(sample.row.model, sample.row.model)
-
-
-__all__ = ["Quantity", "fitted", "left_out", "model_fold", "predicted_s", "random_fold"]

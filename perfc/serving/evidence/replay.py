@@ -20,8 +20,8 @@ from ..simulate import Run, simulate
 from . import Quantity, ServedRow
 from .tables import ML_ENERGY
 
-ROUNDS = 4
-"""Requests of a closed loop for each of its users."""
+ROUNDS, MANY = 4, 300
+"""Requests of a closed loop for each of its users, one less of more users."""
 STEADY_UNTIL = 0.6
 """Share of a run's time after which the last requests leave an emptier engine."""
 BARE = HostLaw()
@@ -143,38 +143,42 @@ def _static(row: ServedRow, engine: Engine) -> list[Sample]:
 
 def _served(row: ServedRow, engine: Engine) -> list[Sample]:
     """A closed loop, or as many requests as the memory holds."""
-    limits = engine.limits(row.isl, row.osl)
-    if row.concurrency:
-        users = max(1, round(row.concurrency / row.engines / row.attention_data))
-        count = max(ROUNDS * users, 3) if users <= 300 else 3 * users
-        spread = spread_of(row)
-        sizes = [round(n / (1 - spread / 2)) if row.source == ML_ENERGY else n for n in (row.isl, row.osl)]
-        workload = closed_loop(
-            users, *sizes, count=count, spread=spread, is_staggered=row.source == ML_ENERGY
-        )
-    else:
+    users = max(1, round(row.concurrency / row.engines / row.attention_data))
+    if not row.concurrency:
+        limits = engine.limits(row.isl, row.osl)
         users = min(limits.max_num_seqs, limits.kv_tokens // (row.isl + row.osl))
-        count = users * (4 if users <= 512 else 3)
-        workload = closed_loop(users, row.isl, row.osl, count=count, is_staggered=True)
-    run, history = recorded(workload, limits, engine)
+        users = max(users, 1)
+    is_steady = Quantity.TOKENS_PER_S in row.measured
+    counted = _loop(engine, row.isl, row.osl, users, spread_of(row), is_steady)
+    share = row.engines * row.attention_data
     found: list[Sample] = []
     for quantity, value in row.measured.items():
-        match quantity:
-            case Quantity.TPOT_S:
-                found.append(Sample(row, quantity, _mean_tpot(run, history), value))
-            case Quantity.TTFT_S:
-                found.append(Sample(row, quantity, _mean_ttft(run, history), value))
-            case Quantity.TOKENS_PER_S:
-                made, spent = _steady(run, history)
-                share = row.engines * row.attention_data
-                found.append(Sample(row, quantity, spent, made * share / value))
-            case Quantity.ENERGY_J:
-                found.append(Sample(row, quantity, _energy(run, engine), value))
+        amount = counted[quantity]
+        if quantity is Quantity.TOKENS_PER_S:
+            found.append(Sample(row, quantity, amount[1:], amount[0] * share / value))
+        else:
+            found.append(Sample(row, quantity, amount, value))
     return found
 
 
-RANGE_RATIO = (1024, 8192)
-"""Lengths of InferenceMAX, whose requests are drawn from 0.8 to 1 times these."""
+@lru_cache(maxsize=4096)
+def _loop(
+    engine: Engine, isl: int, osl: int, users: int, spread: float, is_steady: bool
+) -> dict[Quantity, tuple[float, ...]]:
+    """The amounts of a closed loop; of a throughput its tokens come first."""
+    limits = engine.limits(isl, osl)
+    sizes = [round(n / (1 - spread / 2)) if is_steady else n for n in (isl, osl)]
+    rounds = ROUNDS if users <= MANY else ROUNDS - 1
+    workload = closed_loop(
+        users, *sizes, count=max(rounds * users, 3), spread=spread, is_staggered=is_steady
+    )
+    run, history = recorded(workload, limits, engine)
+    if is_steady:
+        made, spent = _steady(run, history)
+        return {Quantity.TOKENS_PER_S: (made, *spent), Quantity.ENERGY_J: _energy(run, engine)}
+    return {
+        Quantity.TPOT_S: _mean_tpot(run, history), Quantity.TTFT_S: _mean_ttft(run, history)
+    }
 
 
 def _energy(run: Run, engine: Engine) -> tuple[float, ...]:
@@ -192,6 +196,10 @@ def _energy(run: Run, engine: Engine) -> tuple[float, ...]:
         tokens += written(s)
     ranks = engine.parallel.tensor
     return ranks * drawn_j / tokens, ranks * kernels_s / tokens
+
+
+RANGE_RATIO = (1024, 8192)
+"""Lengths of InferenceMAX, whose requests are drawn from 0.8 to 1 times these."""
 
 
 def spread_of(row: ServedRow) -> float:
@@ -248,7 +256,7 @@ def _mean_tpot(run: Run, history: History) -> tuple[float, ...]:
 
 
 def _mean_ttft(run: Run, history: History) -> tuple[float, ...]:
-    found = [[*_between(history, s.spans[0], s.spans[1])[:-1], 1.0] for s in run.served]
+    found = [_between(history, s.spans[0], s.spans[1]) for s in run.served]
     return _mean(found)
 
 
