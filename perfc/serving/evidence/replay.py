@@ -13,7 +13,7 @@ from perfc.machine import load_machine
 
 from ..arrivals import Workload, closed_loop
 from ..engine import Engine
-from ..host import HostLaw, amounts
+from ..host import LEARNED, HostLaw, amounts
 from ..scheduler import Batching, Chunk, Limits
 from ..metrics import middle, written
 from ..simulate import Run, simulate
@@ -216,7 +216,7 @@ def recorded(workload: Workload, limits: Limits, engine: Engine) -> tuple[Run, H
     """A run, and the amounts of all strides before each stride, the whole at the end."""
     counter = _Counter(engine)
     run = simulate(workload, limits, counter)
-    total = [0.0] * len(amounts(0.0, 0.0, 0, 0))
+    total = [0.0] * len(LEARNED)
     history: History = [tuple(total)]
     for stride, step in zip(run.strides, counter.steps, strict=True):
         total = [t + s * stride.steps for t, s in zip(total, step, strict=True)]
@@ -235,7 +235,7 @@ class _Counter:
         """As `Clock` asks."""
         found = _amounts(self.engine, chunks, decodes, context)
         self.steps.append(found)
-        return found[0] + found[1]
+        return found[0] + found[1] + found[2]
 
 
 def _between(history: History, first: int, last: int) -> list[float]:
