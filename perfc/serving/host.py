@@ -81,9 +81,7 @@ LEARNED = ("kernels", "prompts", "exchanges", "step_s", "prompt_s", "sequence_s"
 """Numbers that are fitted, in the order of the amounts that they multiply."""
 
 
-def amounts(
-    kernels_s: float, exchanges_s: float, prompts: int, decodes: int
-) -> tuple[float, ...]:
+def amounts(kernels_s: float, exchanges_s: float, prompts: int, decodes: int) -> tuple[float, ...]:
     """What the `LEARNED` numbers of a law multiply in one step."""
     sequences = prompts + decodes
     return (
@@ -129,3 +127,19 @@ def law_of(runtime: str, version: str = "") -> HostLaw:
 def without_host(law: HostLaw) -> HostLaw:
     """The kernels alone."""
     return replace(law, step_s=0.0, prompt_s=0.0, sequence_s=0.0, few_s=0.0, request_s=0.0)
+
+
+def as_toml(found: Mapping[str, HostLaw]) -> str:
+    """Laws as the file has them, four digits each."""
+    from perfc.toml_file import written
+
+    tree: dict[str, object] = {}
+    for name, law in sorted(found.items()):
+        values = {f.name: getattr(law, f.name) for f in fields(HostLaw)}
+        tree[name] = {
+            k: float(f"{v:.4g}") if isinstance(v, float) else list(v) if isinstance(v, tuple) else v
+            for k, v in values.items()
+        } | {"origin": "fitted"}
+    return written(
+        tree, "What hosts of serving engines take; `perfc train serving` wrote this file."
+    )

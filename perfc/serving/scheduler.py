@@ -169,9 +169,7 @@ class Scheduler:
             sequence.done += hit
             self.taken_tokens += hit
 
-    def _take(
-        self, sequence: Sequence, budget: int, found: list[tuple[Sequence, Chunk]]
-    ) -> int:
+    def _take(self, sequence: Sequence, budget: int, found: list[tuple[Sequence, Chunk]]) -> int:
         """Put a chunk of one prompt into the step; gives its tokens."""
         room = self.free_tokens if not self.limits.reserves_output else budget
         tokens = min(sequence.todo, budget, max(room, 1))

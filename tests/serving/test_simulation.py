@@ -91,9 +91,7 @@ def test_pages_that_nobody_took_are_not_computed_again() -> None:
     work = closed_loop(8, 100, 100, count=16)
     kept = simulate(work, Limits(kv_tokens=900), Linear())
     lost = simulate(work, Limits(kv_tokens=900, keeps_prefixes=False), Linear())
-    computed = [
-        sum(c.tokens for s in run.strides for c in s.chunks) for run in (kept, lost)
-    ]
+    computed = [sum(c.tokens for s in run.strides for c in s.chunks) for run in (kept, lost)]
     assert computed[0] < computed[1]
 
 

@@ -65,9 +65,7 @@ def _numbers(samples: Sequence[Sample], start_law: HostLaw) -> dict[str, float]:
     for _ in range(ROUNDS):
         error = np.log(np.maximum(predicted, 1e-12) / y)
         weight = 1 / np.sqrt(y * np.maximum(predicted, y / 30)) / np.sqrt(1 + (error / FAR) ** 2)
-        x = nnls(
-            np.vstack([a * weight[:, None], pull]), np.concatenate([y * weight, pull @ start])
-        )
+        x = nnls(np.vstack([a * weight[:, None], pull]), np.concatenate([y * weight, pull @ start]))
         predicted = a @ x
     return {name: float(v) for name, v in zip(LEARNED, x, strict=True)}
 

@@ -14,8 +14,8 @@ from perfc.machine import load_machine
 from ..arrivals import Workload, closed_loop
 from ..engine import Engine
 from ..host import LEARNED, HostLaw, amounts
-from ..scheduler import Batching, Chunk, Limits
 from ..metrics import middle, written
+from ..scheduler import Batching, Chunk, Limits
 from ..simulate import Run, simulate
 from . import Quantity, ServedRow
 from .tables import ML_ENERGY
@@ -114,8 +114,12 @@ def samples(row: ServedRow, seed_law: HostLaw = BARE) -> list[Sample] | Unanswer
         return Unanswered(row, f"no configuration of {row.model}")
     try:
         engine = engine_of(
-            row.model, row.target, row.weights, row.cache,
-            Parallel(row.tensor, 1, row.expert, row.attention_data), row.runtime,
+            row.model,
+            row.target,
+            row.weights,
+            row.cache,
+            Parallel(row.tensor, 1, row.expert, row.attention_data),
+            row.runtime,
         )
         return _static(row, engine) if row.is_static else _served(row, engine)
     except PerfcError as error:
@@ -176,9 +180,7 @@ def _loop(
     if is_steady:
         made, spent = _steady(run, history)
         return {Quantity.TOKENS_PER_S: (made, *spent), Quantity.ENERGY_J: _energy(run, engine)}
-    return {
-        Quantity.TPOT_S: _mean_tpot(run, history), Quantity.TTFT_S: _mean_ttft(run, history)
-    }
+    return {Quantity.TPOT_S: _mean_tpot(run, history), Quantity.TTFT_S: _mean_ttft(run, history)}
 
 
 def _energy(run: Run, engine: Engine) -> tuple[float, ...]:
