@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 from perfc.errors import PerfcError
-from perfc.frontend.config import LanguageModel, Parallel, precision_of, read_config, shipped
+from perfc.frontend.config import (
+    LanguageModel,
+    Parallel,
+    WeightFormat,
+    precision_of,
+    read_config,
+    shipped,
+)
 from perfc.ir.record import record
 from perfc.machine import load_machine
 
@@ -18,7 +26,7 @@ from ..metrics import middle, written
 from ..scheduler import Batching, Chunk, Limits
 from ..simulate import Run, simulate
 from . import Quantity, ServedRow
-from .tables import ML_ENERGY
+from .tables import EXPERTS_NVFP4, ML_ENERGY
 
 ROUNDS, MANY = 4, 300
 """Requests of a closed loop for each of its users, one less of more users."""
@@ -99,7 +107,10 @@ def engine_of(
     """An engine whose host takes nothing, so that kernels alone are counted."""
     found = model_of(model)
     assert found is not None
-    precision = precision_of(found.dtype, found.quantization, weights, cache)
+    has_own = weights == EXPERTS_NVFP4
+    precision = precision_of(found.dtype, found.quantization, "bf16" if has_own else weights, cache)
+    if has_own:
+        precision = replace(precision, experts=WeightFormat.NVFP4)
     return Engine.of(found, load_machine(target), precision, parallel, runtime, law=BARE)
 
 

@@ -22,12 +22,10 @@ Say = Callable[[str], None]
 EDGES = 0.05, 0.95
 MIXTURES = ("deepseek", "gpt-oss", "moe", "mixtral", "a22b", "a3b", "llama 4", "minimax")
 """Parts of the names of models with experts."""
-SERVED, BENCH, EAGER, SWEPT = "", "-bench", "-eager", "-warm"
-"""Ends of the names of laws: under a server, of an offline benchmark, launched kernel by kernel, and
-under a server whose prefix cache seems to know the prompts of earlier points of a sweep."""
-MEASURED_COLD = {(a, b) for a in (1024, 8192) for b in (1024, 8192)}
-"""Lengths of runs whose prompts were drawn anew; prompts of other runs on an H200 are computed faster
-than its peak rate allows."""
+BENCH, EAGER = "-bench", "-eager"
+"""Ends of the names of laws: of an offline benchmark, and launched kernel by kernel."""
+TOLD_APART = {"trtllm": ("1.0",), "vllm": ("0.12",), "sglang": ()}
+"""Versions that served several models, so that one of them may be left out; others go together."""
 WAITING = (1.0, 1.5, 2.0, 2.5, 3.0)
 POWER = (0.7, 0.8, 0.9, 1.0, 1.1, 1.2)
 """What is tried of the two numbers of energy."""
@@ -96,8 +94,8 @@ def law_name(sample: Sample) -> str:
         return f"{row.runtime}{BENCH} {'.'.join(series.split('@')[0].split('.')[:2])}"
     if row.source == ML_ENERGY:
         return f"{row.runtime}{EAGER}" if row.is_eager else f"{row.runtime}{BENCH}"
-    swept = (row.isl, row.osl) not in MEASURED_COLD and row.target == "h200-sxm-141gb"
-    return f"{row.runtime}{SWEPT if swept else SERVED}"
+    series = ".".join(row.version.split(".")[:2])
+    return f"{row.runtime} {series}" if series in TOLD_APART.get(row.runtime, ()) else row.runtime
 
 
 def has_experts(row: ServedRow) -> bool:
