@@ -78,6 +78,7 @@ class HostLaw:
         )
 
 
+FACTORS = ("kernels", "prompts", "exchanges")
 LEARNED = ("kernels", "prompts", "exchanges", "step_s", "prompt_s", "sequence_s", "few_s")
 """Numbers that are fitted, in the order of the amounts that they multiply."""
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from perfc.measure.nnls import nnls
 
-from ..host import LEARNED, HostLaw
+from ..host import FACTORS, LEARNED, HostLaw
 from . import Quantity
 from .replay import CONFIGS, Sample
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 ROUNDS = 12
 """Of reweighting."""
-FACTORS = 3
-"""Numbers of `LEARNED` that are factors."""
-FACTOR_TRUST = 12.0
+FACTOR_TRUST = 100.0
 """Rows that the kernels' own predictions count for: factors move from 1 only with evidence."""
+FIRM_TRUST = 1000.0
+"""The same where rows are of models of another kind."""
 FAR = 0.25
 """Logarithm of a ratio from which on a row counts less."""
 LEAST_ROWS = 8
@@ -34,12 +34,15 @@ REQUESTS_S = (0.0, 0.01, 0.02, 0.03, 0.045, 0.07, 0.1, 0.15)
 IN_TIME = frozenset({Quantity.TPOT_S, Quantity.TOKENS_PER_S})
 
 
-def fitted(samples: Sequence[Sample], base: HostLaw | None = None) -> HostLaw:
+def fitted(
+    samples: Sequence[Sample], base: HostLaw | None = None, trust: float = FACTOR_TRUST
+) -> HostLaw:
     """The law that fits samples best, errors counted as ratios and far ones little.
 
     Args:
         samples: of one runtime; other quantities than times of steps are not looked at, but those
             to the first token, which are fitted last.
+        trust: rows that the kernels' own predictions count for.
         base: what factors and the rest start from and are drawn to; kernels alone by default.
     """
     steps = [s for s in samples if s.quantity in IN_TIME]
@@ -47,20 +50,20 @@ def fitted(samples: Sequence[Sample], base: HostLaw | None = None) -> HostLaw:
     known = base or HostLaw()
     if len(steps) + len(first) < LEAST_ROWS:
         return known
-    known = replace(known, **_numbers(steps or first, known))
+    known = replace(known, **_numbers(steps or first, known, trust))
     return replace(known, **_waits(known, first)) if first and steps else known
 
 
-def _numbers(samples: Sequence[Sample], start_law: HostLaw) -> dict[str, float]:
+def _numbers(samples: Sequence[Sample], start_law: HostLaw, trust: float) -> dict[str, float]:
     """The numbers of steps."""
     import numpy as np
 
     a = np.array([s.amounts for s in samples])
     y = np.array([s.value for s in samples])
     start = np.array([getattr(start_law, name) for name in LEARNED])
-    is_factor = np.arange(len(LEARNED)) < FACTORS
+    is_factor = np.arange(len(LEARNED)) < len(FACTORS)
     typical = np.where(is_factor, 1.0, np.median(a / y[:, None], axis=0))
-    pull = np.diag(np.where(is_factor, FACTOR_TRUST, FACTOR_TRUST / 200) ** 0.5 * typical)
+    pull = np.diag(np.where(is_factor, trust, FACTOR_TRUST / 200) ** 0.5 * typical)
     x, predicted = start, a @ start
     for _ in range(ROUNDS):
         error = np.log(np.maximum(predicted, 1e-12) / y)
@@ -117,11 +120,27 @@ def left_out(samples: Sequence[Sample], law_name: Fold, fold_of: Fold) -> list[f
     for name in dict.fromkeys(map(law_name, samples)):
         own = [(i, s) for i, s in enumerate(samples) if law_name(s) == name]
         for fold in dict.fromkeys(fold_of(s) for _, s in own):
-            law = fitted([s for _, s in own if fold_of(s) != fold])
+            out = {id(s) for s in samples if fold_of(s) == fold}
+            law = law_without([s for _, s in own], samples, law_name, out)
             for i, s in own:
-                if fold_of(s) == fold:
+                if id(s) in out:
                     found[i] = predicted(law, s)
     return found
+
+
+def law_without(
+    own: Sequence[Sample], every: Sequence[Sample], law_name: Fold, out: Container[int]
+) -> HostLaw:
+    """The law of some samples without those left out, which ``out`` has the identities of.
+
+    Where these leave too few, that of the runtime's others, whose factors stay near 1.
+    """
+    kept = [s for s in own if id(s) not in out]
+    if len(kept) >= LEAST_ROWS:
+        return fitted(kept)
+    runtime = law_name(own[0]).split()[0]
+    kin = [s for s in every if law_name(s).split()[0] == runtime and id(s) not in out]
+    return fitted(kin, trust=FIRM_TRUST)
 
 
 def random_fold(samples: Iterable[Sample], folds: int = 5, seed: int = 0) -> Fold:

@@ -17,6 +17,8 @@ AIC_WEIGHTS = {"fp8_block": "f8-block", "fp8": "f8", "nvfp4": "nvfp4"}
 TRT_WEIGHTS = {"fp16": "f16", "fp8": "f8", "fp4": "nvfp4"}
 EXPERTS_NVFP4 = "nvfp4 experts"
 """Experts in nvfp4, the rest in 16 bits."""
+STATED, UNSTATED = "workers stated", "workers not stated"
+"""Whether rows whose prompts are computed apart say by how many workers; else one is taken."""
 FAULTY = ("0.10.0", "GPTJ 6B", "H100", "fp8", 128, 2048)
 """A cell of TensorRT-LLM 0.10 that is eight times what the machine's memory allows."""
 PROMPT_TOKENS = 225
@@ -48,7 +50,7 @@ def aic_serving(folder: Path) -> Iterator[ServedRow]:
             apart, workers, int(r.isl), int(r.osl), _number(r.concurrency) or batch, False,
             prefill, False,
             {Quantity.TTFT_S: r.ttft_ms / 1e3, Quantity.TPOT_S: r.tpot_ms / 1e3},
-            "apart" if is_apart else "together",
+            ("" if not is_apart else STATED if _number(r.decode_num_workers) else UNSTATED),
         )  # fmt: skip
 
 
@@ -66,7 +68,11 @@ def _text(value: Any) -> str:
 
 def _weights(row: Any) -> str:
     """Format of the weights of a row of aiconfigurator; where none is stated they are 16 bits."""
-    return published(str(row.model_path), AIC_WEIGHTS.get(_text(row.gemm_quant_mode), "bf16"))
+    stated = AIC_WEIGHTS.get(_text(row.gemm_quant_mode), "bf16")
+    if stated == "f8" and str(row.backend) == "sglang":
+        # its newer products in blocks take what those with one scale do; older ones were measured
+        return stated
+    return published(str(row.model_path), stated)
 
 
 def published(model: str, weights: str) -> str:
