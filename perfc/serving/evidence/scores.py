@@ -26,7 +26,7 @@ EXPERTS = "experts"
 """Last word of the names of laws of models with experts."""
 BENCH, EAGER, APART = "-bench", "-eager", "-apart"
 """Ends of the names of laws: of an offline benchmark, launched kernel by kernel, prompts apart."""
-TOLD_APART = {"trtllm": ("1.0",), "vllm": ("0.12",), "sglang": ()}
+TOLD_APART = {"trtllm": "1.0."}
 """Versions that served several models, so that one of them may be left out; others go together."""
 WAITING = (1.0, 1.5, 2.0, 2.5, 3.0)
 POWER = (0.7, 0.8, 0.9, 1.0, 1.1, 1.2)
@@ -109,8 +109,8 @@ def _driven(row: ServedRow) -> str:
         return f"{row.runtime}{EAGER}" if row.is_eager else f"{row.runtime}{BENCH}"
     if row.prefill:
         return f"{row.runtime}{APART}"
-    series = ".".join(row.version.split(".")[:2])
-    return f"{row.runtime} {series}" if series in TOLD_APART.get(row.runtime, ()) else row.runtime
+    told = TOLD_APART.get(row.runtime, "")
+    return f"{row.runtime} {told.rstrip('.')}" if told and row.version.startswith(told) else row.runtime
 
 
 def has_experts(row: ServedRow) -> bool:
@@ -121,12 +121,14 @@ def has_experts(row: ServedRow) -> bool:
 def trained(evidence: Evidence) -> dict[str, HostLaw]:
     """The laws that ship, from all rows, with the bands that left-out models give.
 
+    The law of a runtime is taught by its servers and by benchmarks of its newest version alike.
     Energy was measured under one runtime; its two numbers stand for all.
     """
     found: dict[str, HostLaw] = {}
     energy: dict[str, float] = {}
     for name in dict.fromkeys(map(law_name, evidence.samples)):
-        own = [s for s in evidence.samples if law_name(s) == name]
+        taught_by = (name, f"{name}{BENCH}")
+        own = [s for s in evidence.samples if law_name(s) in taught_by]
         timed = [s for s in own if s.quantity is not Quantity.ENERGY_J]
         energies = [s for s in own if s.quantity is Quantity.ENERGY_J]
         law = replace(fitted(timed), **_bands(timed))
