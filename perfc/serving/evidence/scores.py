@@ -110,7 +110,11 @@ def _driven(row: ServedRow) -> str:
     if row.prefill:
         return f"{row.runtime}{APART}"
     told = TOLD_APART.get(row.runtime, "")
-    return f"{row.runtime} {told.rstrip('.')}" if told and row.version.startswith(told) else row.runtime
+    return (
+        f"{row.runtime} {told.rstrip('.')}"
+        if told and row.version.startswith(told)
+        else row.runtime
+    )
 
 
 def has_experts(row: ServedRow) -> bool:
