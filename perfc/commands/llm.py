@@ -119,7 +119,13 @@ def _added(options: tuple[tuple[str, dict[str, Any]], ...]) -> Callable[[Any], A
 @format_options("text", "json", "markdown")
 @color_option
 def serve(
-    options: DeploymentOptions, model: str, grid: str, form: str, output: Path | None, **load: Any
+    options: DeploymentOptions,
+    /,
+    model: str,
+    grid: str,
+    form: str,
+    output: Path | None,
+    **load: Any,
 ) -> None:
     """Serve CONFIG under a load."""
     from perfc.serving import llm
@@ -150,7 +156,7 @@ def serve(
 @format_options("text", "json", "markdown")
 @color_option
 def search(
-    options: DeploymentOptions, model: str, slo: str, form: str, output: Path | None, **load: Any
+    options: DeploymentOptions, /, model: str, slo: str, form: str, output: Path | None, **load: Any
 ) -> None:
     """Find the cheapest machine, precision, parallelism and batch that serve CONFIG in time.
 

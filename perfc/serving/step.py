@@ -399,7 +399,12 @@ class StepCost:
     def step_s(self, chunks: Sequence[Chunk], decodes: int, context: float) -> float:
         """As `Clock` asks."""
         parts = self.parts("time_s", chunks, decodes, context)
-        return self.law.step(parts.kernels, parts.exchanges, len(chunks), decodes)
+        step_s = self.law.step(parts.kernels, parts.exchanges, len(chunks), decodes)
+        if step_s >= parts.kernels + parts.exchanges:
+            return step_s
+        # a factor below 1 speaks of kernels that are slower than they can be
+        floor = self.parts("floor_s", chunks, decodes, context)
+        return max(step_s, floor.kernels + floor.exchanges)
 
     def parts(self, quantity: str, chunks: Sequence[Chunk], decodes: int, context: float) -> Parts:
         """One of ``QUANTITIES`` of a step through all stages, without the engine's host."""
