@@ -107,7 +107,7 @@ class Load:
             return Workload(whole.requests[::engines])
         sizes = {"spread": self.spread, "cached": self.cached_tokens, "seed": self.seed}
         if self.rate:
-            count = self.requests or 400
+            count = self.requests or 200
             return poisson(
                 self.rate / engines,
                 self.isl,
