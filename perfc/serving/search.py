@@ -16,10 +16,11 @@ from perfc.ir.record import record
 from perfc.machine import Machine
 
 from .engine import Engine
+from .load import Load
 from .metrics import MILLION
 from .power import tables
 from .scheduler import Batching, Chunk
-from .service import Load, ServingReport, report_of
+from .service import ServingReport, report_of
 
 RANKS = (1, 2, 4, 8)
 USERS = (1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024)

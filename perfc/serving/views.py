@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from perfc.report.document import Amount, Cell, Column, Document, Fact, Facts, Note, Section, Table
 from perfc.report.units import Unit, plural, quantity
 
+from .load import Load
 from .metrics import Quantiles
 from .search import Found
-from .service import Band, Load, ServingReport
+from .service import Band, ServingReport
 
 
 def load_words(load: Load) -> str:
