@@ -281,7 +281,7 @@ def report_of(
         tpot_band=_band(engine, run, engine.law.tpot_low, engine.law.tpot_high),
         throughput=rate,
         steps=_steps(engine, run, load),
-        expenses=expenses(energy_j * groups, rate, run, engine.machine, prices, grid),
+        expenses=expenses(energy_j, rate, run, engine.machine, prices, grid),
         preempted=run.preempted,
         notes=_notes(engine),
     )
