@@ -181,16 +181,16 @@ def search(
 
     --target and --dtype take several names with commas.
     """
-    from perfc.frontend.config import read_config
     from perfc.serving import Load
     from perfc.serving.search import Slo
     from perfc.serving.search import search as looked
+    from perfc.serving.service import decoder_of
     from perfc.serving.views import search_document
 
     asked = Load(concurrency=1, **load).checked()
     machines = options.machines(stated(options, "target", TARGET))
     found = looked(
-        read_config(model), machines, asked, Slo.parse(slo),
+        decoder_of(model), machines, asked, Slo.parse(slo),
         dtypes=names_in(stated(options, "dtype", "")) or ("",),
         runtime=stated(options, "runtime", RUNTIME), prices=prices(options),
     )  # fmt: skip

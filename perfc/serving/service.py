@@ -24,6 +24,8 @@ from .power import Expenses, Grid, expenses, run_energy_j
 from .scheduler import Chunk
 from .simulate import Run, simulate
 
+MOST_ENGINES = 1 << 12
+
 
 @record
 class StepView:
@@ -147,36 +149,16 @@ class ServingReport:
 
 
 def llm(
-    config: str | os.PathLike[str] | LanguageModel,
-    target: str = "h100",
-    *,
-    isl: int = 2048,
-    osl: int = 256,
-    concurrency: int = 1,
-    rate: float = 0.0,
-    trace: str | os.PathLike[str] = "",
-    spread: float = 0.0,
-    cached_tokens: int = 0,
-    requests: int = 0,
-    seed: int = 0,
-    dtype: str = "",
-    kv_dtype: str = "",
-    tp: int = 1,
-    pp: int = 1,
-    dp: int = 1,
-    ep: int = 1,
-    attention_dp: int = 1,
-    nodes: int = 1,
-    runtime: str = "vllm",
-    runtime_version: str = "",
-    max_num_seqs: int | None = None,
-    token_budget: int | None = None,
-    utilization: float | None = None,
-    prefill_gpus: int = 0,
-    prices: Prices | None = None,
-    grid: Grid | None = None,
-) -> ServingReport:
-    """What it costs to serve a language model.
+    config: str | os.PathLike[str] | LanguageModel, target: str = "h100", *,
+    isl: int = 2048, osl: int = 256, concurrency: int = 1, rate: float = 0.0,
+    trace: str | os.PathLike[str] = "", spread: float = 0.0, cached_tokens: int = 0,
+    requests: int = 0, seed: int = 0, dtype: str = "", kv_dtype: str = "",
+    tp: int = 1, pp: int = 1, dp: int = 1, ep: int = 1, attention_dp: int = 1, nodes: int = 1,
+    runtime: str = "vllm", runtime_version: str = "", max_num_seqs: int | None = None,
+    token_budget: int | None = None, utilization: float | None = None, prefill_gpus: int = 0,
+    prices: Prices | None = None, grid: Grid | None = None,
+) -> ServingReport:  # fmt: skip
+    """What it costs to serve a language model; the load is that of `Load`.
 
     Args:
         config: path of a config.json, a folder that holds one, a shipped name, or what
@@ -201,37 +183,40 @@ def llm(
         nodes: over how many nodes an engine spreads.
         runtime: vllm, sglang, trtllm, transformers or llamacpp.
         runtime_version: of it; "" for the newest that was measured.
-        max_num_seqs: sequences under way; the runtime's default.
-        token_budget: tokens of a step; the runtime's default.
-        utilization: share of memory that the engine takes; the runtime's default.
+        max_num_seqs: sequences under way; the runtime's default, as the next two.
+        token_budget: tokens of a step.
+        utilization: share of memory that the engine takes.
         prefill_gpus: that compute prompts apart from the decodes; 0 for none.
-        prices: of machines; those of target files by default.
+        prices: of machines; those of target files, and the dated table, by default.
         grid: carbon of electricity; the world's average by default.
 
     Raises:
-        PerfcError: the configuration, the target or a number is none, or the model does not divide
-            so.
+        PerfcError: the configuration, the target or a number is none, or nothing divides so.
 
     >>> llm("llama-3.1-8b", "h100", concurrency=8).fits
     True
     """
+    users = 0 if rate or trace else concurrency
+    load = Load(isl, osl, users, rate, os.fspath(trace), spread, cached_tokens, requests, seed)
+    parallel = Parallel(tp, pp, ep, attention_dp, nodes)
+    engine = _engine(
+        decoder_of(config), str(load_machine(target).path), dtype, kv_dtype, parallel, runtime,
+        runtime_version, max_num_seqs, token_budget, utilization,
+    )  # fmt: skip
+    return report_of(engine, load.checked(), dp, prefill_gpus, prices or Prices(), grid)
+
+
+def decoder_of(config: str | os.PathLike[str] | LanguageModel) -> LanguageModel:
+    """The model of a configuration, if it generates tokens.
+
+    Raises:
+        ModelError: it does not, or cannot be read.
+    """
     model = config if isinstance(config, LanguageModel) else read_config(config)
     if model.decoder is None:
-        raise ModelError(
-            "it generates no tokens", where=model.name, hint="`perfc analyze` reads encoders"
-        )
-    load = Load(
-        isl, osl, 0 if rate or trace else concurrency, rate, os.fspath(trace), spread,
-        cached_tokens, requests, seed,
-    ).checked()  # fmt: skip
-    if not 1 <= dp <= 1 << 12:
-        raise ParseError(f"{dp} engines", where="--dp", hint="1 or more")
-    engine = _engine(
-        model, str(load_machine(target).path), dtype, kv_dtype,
-        Parallel(tp, pp, ep, attention_dp, nodes), runtime, runtime_version,
-        max_num_seqs, token_budget, utilization,
-    )  # fmt: skip
-    return report_of(engine, load, dp, prefill_gpus, prices or Prices(), grid)
+        hint = "`perfc analyze` reads encoders"
+        raise ModelError("it generates no tokens", where=model.name, hint=hint)
+    return model
 
 
 @lru_cache(maxsize=256)
@@ -249,7 +234,13 @@ def _engine(
 def report_of(
     engine: Engine, load: Load, engines: int, prefill_gpus: int, prices: Prices, grid: Grid | None
 ) -> ServingReport:
-    """The load on so many engines."""
+    """The load on so many engines.
+
+    Raises:
+        PerfcError: as ``llm``.
+    """
+    if not 1 <= engines <= MOST_ENGINES:
+        raise ParseError(f"{engines} engines", where="--dp", hint=f"1 to {MOST_ENGINES}")
     # a pipeline's stages and the groups of attention each have sequences of their own
     groups = engine.parallel.attention_data * engine.parallel.pipeline
     parts = engines * groups
