@@ -49,6 +49,8 @@ class RooflineTable:
     the kernels' floors alone would let each of them find its weights in cache. On several
     ``streams`` kernels overlap: the floor is what one stream's share, the longest kernel, and each
     unit or memory that all of them use take; sustained times stay those of one after the other.
+    ``envs`` has the symbols of each kernel where kernels of several sizes stand side by side, so
+    that all are estimated at once; then the table is of no run.
     """
 
     machine: Machine
@@ -56,6 +58,11 @@ class RooflineTable:
     weight_floor_s: float
     env: Mapping[str, int] = field(default_factory=dict[str, int])
     streams: int = 1
+    envs: tuple[Mapping[str, int], ...] = ()
+
+    def env_of(self, index: int) -> Mapping[str, int]:
+        """The symbols of one kernel."""
+        return self.envs[index] if self.envs else self.env
 
     @cached_property
     def floor_s(self) -> float:

@@ -88,11 +88,12 @@ def learned(
     machine = bounds.machine
     known = predictor.known_classes(folder)
     groups: dict[tuple[str, str], list[tuple[int, Lowered]]] = {}
-    rows_of: dict[int, Lowered | None] = {}
+    rows_of: dict[tuple[int, int], Lowered | None] = {}
     for i in wanted if known and machine.kind != "cpu" else ():
-        alike = bounds.kernels[i].kernel.alike
+        env = bounds.env_of(i)
+        alike = bounds.kernels[i].kernel.alike, id(env)
         if alike not in rows_of:
-            rows_of[alike] = lower(bounds.kernels[i], bounds.env)
+            rows_of[alike] = lower(bounds.kernels[i], env)
         row = rows_of[alike]
         if row is None:
             continue

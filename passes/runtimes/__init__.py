@@ -71,6 +71,7 @@ RANK: Mapping[Kind, int] = {
     Kind.CONV: 8,
     Kind.MATMUL: 8,
     Kind.RECURRENT: 8,
+    Kind.COLLECTIVE: 7,
     Kind.SOFTMAX: 6,
     Kind.NORMALIZATION: 6,
     Kind.REDUCTION: 5,

@@ -54,6 +54,30 @@ def op(names: tuple[str, ...], data: Path, output: Path | None, force: bool) -> 
 
 
 @command.command(
+    "serving",
+    epilog=examples("train serving --data data", "train serving --data data --output laws"),
+)
+@tables_option
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=None,
+    help="Folder of the laws, host.toml; that which perfc reads by default.",
+)
+def serving(data: Path, output: Path | None) -> None:
+    """Learn what hosts of serving engines take beside their kernels, from published runs."""
+    from perfc.serving.evidence.scores import gathered, trained
+    from perfc.serving.host import FILE, as_toml
+    from perfc.whole_file import write_output
+
+    laws = trained(gathered(data, lambda line: say(line, is_error=True)))
+    path = FILE if output is None else output / FILE.name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_output(path, as_toml(laws))
+    say(str(path))
+
+
+@command.command(
     "graph",
     epilog=examples(
         "train graph --predictor formula --graphs graphs",

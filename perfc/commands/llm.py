@@ -1,0 +1,247 @@
+"""``perfc llm``: a language model served on GPUs: latency, throughput, memory, energy, money.
+
+Group: look.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from perfc.errors import ParseError
+
+from ._deployment import DeploymentOptions, deployment_options
+from ._document import show_document
+from ._examples import examples
+from ._options import names_in
+from ._output import emit, format_options
+from ._report import color_option
+
+if TYPE_CHECKING:
+    from perfc.comparison.prices import Prices
+    from perfc.report.document import Document
+    from perfc.serving.power import Grid
+
+DOCUMENT = ("llm", "perfc.serving.service:ServingReport")
+"""Name of the JSON that the command writes, and the type that its schema is read off."""
+DOCUMENTS = (("llm-search", "perfc.serving.search:Found"),)
+TARGET, RUNTIME = "h100", "vllm"
+"""Where nobody says."""
+FINDINGS = 1
+
+
+class ModelOrSearch(click.Group):
+    """A configuration, or ``search`` before it."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """The subcommand is ``serve`` where none is named."""
+        if args and args[0] not in (*self.commands, *self.get_help_option_names(ctx)):
+            args = ["serve", *args]
+        return super().parse_args(ctx, args)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The same where only the words behind the name are known."""
+        if args and args[0] not in self.commands:
+            args = ["serve", *args]
+        return super().resolve_command(ctx, args)
+
+
+@click.group(
+    "llm",
+    cls=ModelOrSearch,
+    epilog=examples(
+        "llm llama-3.1-8b -t h100 --isl 2048 --osl 256 --concurrency 64 --dtype fp8",
+        "llm search llama-3.1-8b -t h100,b200,l40s --slo ttft=500ms,tpot=30ms",
+    ),
+)
+def command() -> None:
+    """Serve CONFIG: `perfc llm llama-3.1-8b -t h100 --concurrency 64`; `perfc llm serve --help`.
+
+    CONFIG is a config.json as Hugging Face publishes it, a folder with one, or a shipped name.
+    """
+
+
+_LOAD: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("--isl", {"type": click.IntRange(1), "default": 2048, "show_default": True,
+               "help": "Tokens of a prompt."}),
+    ("--osl", {"type": click.IntRange(1), "default": 256, "show_default": True,
+               "help": "Tokens of an answer."}),
+    ("--spread", {"type": float, "default": 0.0,
+                  "help": "Share by which lengths vary downwards; 0 by default."}),
+    ("--cached-tokens", {"type": click.IntRange(0), "default": 0,
+                         "help": "Of each prompt, that a prefix cache holds."}),
+    ("--seed", {"type": int, "default": 0, "help": "Of what is drawn; 0 by default."}),
+)  # fmt: skip
+_ENGINE: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("--concurrency", {"type": click.IntRange(1), "default": 1, "show_default": True,
+                       "help": "Users who ask again as soon as they have their answer."}),
+    ("--rate", {"type": float, "default": 0.0,
+                "help": "Requests a second that come by themselves, instead."}),
+    ("--trace", {"type": click.Path(dir_okay=False), "default": "",
+                 "help": "Requests of a file instead, one JSON object a line."}),
+    ("--requests", {"type": click.IntRange(0), "default": 0,
+                    "help": "To simulate; as many as a steady state needs by default."}),
+    ("--kv-dtype", {"default": "", "metavar": "NAME",
+                    "help": "Of cached keys and values, as fp8; that of activations by default."}),
+    ("--tp", {"type": click.IntRange(1), "default": 1, "help": "Ranks that share every product."}),
+    ("--pp", {"type": click.IntRange(1), "default": 1, "help": "Stages of a pipeline."}),
+    ("--dp", {"type": click.IntRange(1), "default": 1, "help": "Engines side by side."}),
+    ("--ep", {"type": click.IntRange(1), "default": 1,
+              "help": "Ranks that experts are divided among; 1 divides each expert."}),
+    ("--attention-dp", {"type": click.IntRange(1), "default": 1,
+                        "help": "Groups of ranks with sequences of their own up to the experts."}),
+    ("--nodes", {"type": click.IntRange(1), "default": 1, "help": "Over which an engine spreads."}),
+    ("--prefill-gpus", {"type": click.IntRange(0), "default": 0,
+                        "help": "That compute prompts apart from the decodes."}),
+    ("--max-num-seqs", {"type": click.IntRange(1), "help": "Under way; the runtime's default."}),
+    ("--token-budget", {"type": click.IntRange(1), "help": "Of a step; the runtime's default."}),
+    ("--utilization", {"type": click.FloatRange(0.05, 1.0),
+                       "help": "Share of memory that the engine takes; the runtime's default."}),
+)  # fmt: skip
+_grid_option = click.option(
+    "--grid", default="world", show_default=True, metavar="NAME",
+    help="Whose electricity: a name of the table, or grams of CO2 a kWh.",
+)  # fmt: skip
+
+
+def _added(options: tuple[tuple[str, dict[str, Any]], ...]) -> Callable[[Any], Any]:
+    def decorate(function: Any) -> Any:
+        for flag, more in reversed(options):
+            function = click.option(flag, **more)(function)
+        return function
+
+    return decorate
+
+
+@command.command(
+    "serve",
+    hidden=True,
+    epilog=examples(
+        "llm serve llama-3.1-8b -t h100 --isl 512 --osl 64 --concurrency 8",
+        "llm serve qwen3-8b -t l40s --dtype fp8 --rate 2",
+    ),
+)
+@click.argument("model", metavar="CONFIG")
+@_added(_LOAD)
+@_added(_ENGINE)
+@_grid_option
+@deployment_options
+@format_options("text", "json", "markdown")
+@color_option
+def serve(
+    options: DeploymentOptions,
+    /,
+    model: str,
+    grid: str,
+    form: str,
+    output: Path | None,
+    **load: Any,
+) -> None:
+    """Serve CONFIG under a load."""
+    from perfc.serving import llm
+    from perfc.serving.views import document
+
+    target, runtime = stated(options, "target", TARGET), stated(options, "runtime", RUNTIME)
+    if len(names_in(target)) > 1:
+        raise ParseError(
+            "one target at a time", where="--target", hint="`perfc llm search` compares several"
+        )
+    report = llm(
+        model, target, runtime=runtime, dtype=stated(options, "dtype", ""),
+        runtime_version=stated(options, "runtime_version", ""), prices=prices(options),
+        grid=grid_of(grid), **load,
+    )  # fmt: skip
+    show(report.document, report, document(report), form, output)
+    if not report.fits:
+        raise SystemExit(FINDINGS)
+
+
+@command.command(
+    "search",
+    epilog=examples(
+        "llm search llama-3.1-8b -t h100,l40s --slo ttft=500ms,tpot=30ms",
+        "llm search qwen3-8b -t h100 --dtype bf16,fp8 --isl 1000 --osl 500",
+    ),
+)
+@click.argument("model", metavar="CONFIG")
+@click.option("--slo", default="", metavar="LIMITS", help="Means, as ttft=500ms,tpot=30ms,e2e=9s.")
+@_added(_LOAD)
+@deployment_options
+@format_options("text", "json", "markdown")
+@color_option
+def search(
+    options: DeploymentOptions, /, model: str, slo: str, form: str, output: Path | None, **load: Any
+) -> None:
+    """Find the cheapest machine, precision, parallelism and batch that serve CONFIG in time.
+
+    --target and --dtype take several names with commas.
+    """
+    from perfc.serving import Load
+    from perfc.serving.search import Slo
+    from perfc.serving.search import search as looked
+    from perfc.serving.service import decoder_of
+    from perfc.serving.views import search_document
+
+    asked = Load(concurrency=1, **load).checked()
+    machines = options.machines(stated(options, "target", TARGET))
+    found = looked(
+        decoder_of(model), machines, asked, Slo.parse(slo),
+        dtypes=names_in(stated(options, "dtype", "")) or ("",),
+        runtime=stated(options, "runtime", RUNTIME), prices=prices(options),
+    )  # fmt: skip
+    show(found.document, found, search_document(found), form, output)
+    if found.cheapest is None:
+        raise SystemExit(FINDINGS)
+
+
+def stated(options: DeploymentOptions, field: str, default: str) -> str:
+    """A field as the command line, else the project's file, says it.
+
+    Raises:
+        UsageError: an option that is of graphs with inputs.
+    """
+    if options.sizes or options.values:
+        raise click.UsageError("a configuration has no --batch, --seq, --dim or --value")
+    found = getattr(options, field)
+    if found is None:
+        found = options.of_file.values.get(field)
+    return found if isinstance(found, str) and found else default
+
+
+def prices(options: DeploymentOptions) -> Prices:
+    """What the project's file says machines cost."""
+    from perfc.comparison.prices import Prices
+
+    return Prices.read(options.file)
+
+
+def grid_of(text: str) -> Grid:
+    """A grid by its name, or by its grams of CO2 a kWh.
+
+    Raises:
+        ParseError: neither.
+    """
+    from perfc.serving.power import Grid, grid_named
+
+    try:
+        grams = float(text)
+    except ValueError:
+        return grid_named(text)
+    if not 0 <= grams <= 1e5:
+        raise ParseError(f"{text} g a kWh", where="--grid", hint="0 to 100000")
+    return Grid("--grid", grams, "stated", "now")
+
+
+def show(schema: str, report: object, document: Document, form: str, output: Path | None) -> None:
+    """Write a report in a format."""
+    if form == "json":
+        from perfc.report.json_form import enveloped, strict
+
+        emit(strict(enveloped(schema, report), indent=2) + "\n", output)
+    else:
+        show_document(document, form, output)

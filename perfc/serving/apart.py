@@ -1,0 +1,120 @@
+"""Prompts computed by some engines, tokens written by others: steady state of both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from perfc.errors import ParseError
+from perfc.ir.record import record
+
+from .arrivals import Workload
+from .engine import Engine
+from .scheduler import Chunk, Limits
+from .simulate import Clock, Run, Served, Stride, simulate
+
+LINK_BYTES_PER_S = 25e9
+"""Between workers where a target states no link: 200 Gbit/s InfiniBand; assumed."""
+
+
+@record
+class Prefill:
+    """The engines that compute prompts.
+
+    Args:
+        engine: each of them.
+        workers: how many.
+        parts: engines that write tokens, over which the load is spread.
+    """
+
+    engine: Engine
+    workers: int
+    parts: int
+
+    def prompt_s(self, tokens: int, cached: int) -> float:
+        """Time of one prompt, in chunks of the engine's budget, and of handing its cache over."""
+        cost, budget = self.engine.cost, self.engine.kind.token_budget
+        found, done = 0.0, cached
+        while done < tokens:
+            chunk = min(budget, tokens - done)
+            found += cost.step_s([Chunk(chunk, done)], 0, 0.0)
+            done += chunk
+        link = self.engine.machine.link("nvlink")
+        speed = link.value / 2 if link is not None else LINK_BYTES_PER_S
+        demand = cost.demand(tokens, min(tokens, budget), 1)
+        return found + demand.kv_bytes * tokens / speed
+
+
+class _Decoding:
+    """A clock of engines to which prompts come computed."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.clock = clock
+
+    def step_s(self, chunks: Sequence[Chunk], decodes: int, context: float) -> float:
+        """Prompts take nothing here."""
+        return self.clock.step_s((), decodes, context) if decodes else 1e-6
+
+
+def served_apart(workload: Workload, limits: Limits, clock: Clock, prefill: Prefill) -> Run:
+    """A run whose prompts wait for the workers that compute them.
+
+    Each worker takes one prompt at a time, in order. Users of a closed loop who wait there write
+    no tokens, so that fewer decode at once.
+
+    Raises:
+        ParseError: no worker; else as `simulate`.
+    """
+    if prefill.workers < 1:
+        raise ParseError(
+            "too few GPUs for one worker of prompts", where="--prefill-gpus",
+            hint=f"{prefill.engine.ranks} or more",
+        )  # fmt: skip
+    requests = workload.requests
+    mean = sum(r.input_tokens for r in requests) // len(requests)
+    each_s = prefill.prompt_s(mean, requests[0].cached_tokens)
+    rate = prefill.workers / prefill.parts / each_s
+    if not workload.concurrency:
+        return _delayed(simulate(workload, limits, _Decoding(clock)), each_s, rate)
+    users = workload.concurrency
+    # users who decode, where both halves pass as many requests
+    low, high = 1, users
+    while low < high:
+        decoding = (low + high + 1) // 2
+        if _passed(workload, limits, clock, decoding) <= rate and decoding < users:
+            low = decoding
+        else:
+            high = decoding - 1
+    run = simulate(Workload(requests, low), limits, _Decoding(clock))
+    passed = min(_passed(workload, limits, clock, low), rate)
+    return _shifted(run, max(each_s, users / passed - low / passed))
+
+
+def _passed(workload: Workload, limits: Limits, clock: Clock, decoding: int) -> float:
+    """Requests a second that end where so many decode at once."""
+    request = workload.requests[0]
+    context = request.input_tokens + request.output_tokens / 2
+    running = min(decoding, limits.max_num_seqs)
+    return running / (request.output_tokens * clock.step_s((), running, context))
+
+
+def _shifted(run: Run, wait_s: float) -> Run:
+    """The same run, each request having come so much earlier."""
+    served = [
+        Served(s.request, s.arrival_s - wait_s, s.first_s, s.last_s, s.spans) for s in run.served
+    ]
+    return Run(tuple(served), run.strides, run.time_s, run.preempted)
+
+
+def _delayed(run: Run, each_s: float, rate: float) -> Run:
+    """Requests that come by themselves wait for a worker in the order of their arrival."""
+    free_s = 0.0
+    served: list[Served] = []
+    strides: tuple[Stride, ...] = run.strides
+    for s in run.served:
+        start_s = max(s.arrival_s, free_s)
+        free_s = start_s + 1 / rate
+        wait_s = start_s - s.arrival_s + each_s
+        served.append(
+            Served(s.request, s.arrival_s, s.first_s + wait_s, s.last_s + wait_s, s.spans)
+        )
+    return Run(tuple(served), strides, max(s.last_s for s in served), run.preempted)

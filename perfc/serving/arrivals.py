@@ -1,0 +1,166 @@
+"""Requests and when they come: a closed loop, a rate, or a trace."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from pathlib import Path
+
+from perfc.errors import ParseError
+from perfc.ir.record import record
+
+MOST_REQUESTS = 200_000
+"""A trace of more lines is refused; so is a simulation of more requests."""
+LONGEST = 1 << 24
+"""Tokens of one request; more is a slip."""
+
+
+@record
+class Request:
+    """One request.
+
+    Args:
+        arrival_s: since the first one.
+        input_tokens: of its prompt.
+        output_tokens: that it asks for, the first one included.
+        cached_tokens: of the prompt that a prefix cache holds when it comes.
+    """
+
+    arrival_s: float
+    input_tokens: int
+    output_tokens: int
+    cached_tokens: int = 0
+
+
+@record
+class Workload:
+    """Requests, and how many of them are under way at most.
+
+    Args:
+        requests: in the order of arrival.
+        concurrency: users of a closed loop: a request comes when another ends, and at most so many
+            are under way; 0 where requests come by themselves.
+    """
+
+    requests: tuple[Request, ...]
+    concurrency: int = 0
+
+
+def closed_loop(
+    concurrency: int,
+    isl: int,
+    osl: int,
+    *,
+    count: int,
+    spread: float = 0.0,
+    cached: int = 0,
+    seed: int = 0,
+    is_staggered: bool = False,
+) -> Workload:
+    """Users who ask again as soon as they have their answer.
+
+    Args:
+        concurrency: users.
+        isl: tokens of a prompt.
+        osl: tokens of an answer.
+        count: requests in all.
+        spread: lengths are drawn evenly from ``(1 − spread)`` to 1 times those asked for.
+        cached: tokens of each prompt that a prefix cache holds.
+        seed: of the draw.
+        is_staggered: whether the users are in the middle of their first answers, so that the loop
+            is steady from the start; else all ask at once, as in benchmarks.
+    """
+    found = _drawn(0.0, isl, osl, count, spread, cached, seed)
+    if is_staggered:
+        for i, r in enumerate(found[:concurrency]):
+            left = max(1, round(r.output_tokens * (i + 0.5) / concurrency))
+            found[i] = Request(0.0, r.input_tokens, left, r.cached_tokens)
+    return Workload(tuple(found), concurrency)
+
+
+def poisson(
+    rate: float,
+    isl: int,
+    osl: int,
+    *,
+    count: int,
+    spread: float = 0.0,
+    cached: int = 0,
+    seed: int = 0,
+) -> Workload:
+    """Requests that come independently, ``rate`` a second; else as ``closed_loop``."""
+    return Workload(tuple(_drawn(rate, isl, osl, count, spread, cached, seed)))
+
+
+def _drawn(
+    rate: float, isl: int, osl: int, count: int, spread: float, cached: int, seed: int
+) -> list[Request]:
+    """Requests of drawn lengths; those of no rate come at once."""
+    draw = random.Random(seed)
+    found: list[Request] = []
+    at_s = 0.0
+    for _ in range(count):
+        read, wrote = (
+            max(1, round(length * (1 - spread * draw.random()))) if spread else length
+            for length in (isl, osl)
+        )
+        found.append(Request(at_s, read, wrote, min(cached, read - 1)))
+        at_s += draw.expovariate(rate) if rate else 0.0
+    return found
+
+
+def traced(path: Path) -> Workload:
+    """The requests of a file of JSON lines.
+
+    A line has ``input_tokens`` and ``output_tokens``, and may have ``arrival_s`` and
+    ``cached_tokens``; other keys are not looked at.
+
+    Raises:
+        ParseError: it cannot be read, or a line is no request; names the line.
+    """
+    found: list[Request] = []
+    try:
+        with path.open(encoding="utf-8") as lines:
+            for number, line in enumerate(lines, 1):
+                if number > MOST_REQUESTS:
+                    hint = f"{MOST_REQUESTS} requests at most"
+                    raise ParseError("too many requests", where=str(path), hint=hint)
+                if line.strip():
+                    found.append(_request(line, f"{path}:{number}"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise ParseError(f"cannot be read: {error}", where=str(path)) from None
+    if not found:
+        raise ParseError("has no request", where=str(path), hint="one JSON object a line")
+    return Workload(tuple(sorted(found, key=lambda r: r.arrival_s)))
+
+
+def _request(line: str, where: str) -> Request:
+    """One line of a trace."""
+    hint = 'as in {"arrival_s": 0.5, "input_tokens": 900, "output_tokens": 200}'
+    try:
+        tree = json.loads(line)
+    except (ValueError, RecursionError):
+        raise ParseError("is no JSON object", where=where, hint=hint) from None
+    if not isinstance(tree, dict):
+        raise ParseError("is no JSON object", where=where, hint=hint)
+    sizes = (("input_tokens", None, 1), ("output_tokens", None, 1), ("cached_tokens", 0, 0))
+    read, wrote, cached = (
+        _size(tree.get(name, usual), name, least, where, hint) for name, usual, least in sizes
+    )
+    at_s = tree.get("arrival_s", 0.0)
+    is_number = isinstance(at_s, int | float) and not isinstance(at_s, bool)
+    if not is_number or not math.isfinite(at_s) or at_s < 0:
+        raise ParseError(f"arrival_s = {at_s!r} is no time", where=where, hint=hint)
+    return Request(float(at_s), read, wrote, min(cached, read - 1))
+
+
+def _size(value: object, name: str, least: int, where: str, hint: str) -> int:
+    """A number of tokens.
+
+    Raises:
+        ParseError: it is none.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= LONGEST:
+        raise ParseError(f"{name} = {value!r} is no size", where=where, hint=hint)
+    return value

@@ -1,0 +1,79 @@
+"""What served models were measured to do: one file a table, and what is learned from the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+
+from perfc.ir.record import record
+
+__all__ = ["Quantity", "ServedRow"]
+
+
+class Quantity(Enum):
+    """What a row states."""
+
+    TTFT_S = "time to first token"
+    TPOT_S = "time per output token"
+    TOKENS_PER_S = "output tokens a second"
+    ENERGY_J = "energy per output token"
+
+    __hash__ = object.__hash__
+
+
+@record
+class ServedRow:
+    """A model served in one way, and what was measured.
+
+    Args:
+        source: name of the table.
+        name: of the row.
+        model: as the publisher calls it.
+        target: name of the machine.
+        runtime: that served it.
+        version: of that; "" where nobody says.
+        weights: format of the linear layers.
+        cache: element type of keys and values; "" for that of activations.
+        tensor: ranks that share every product.
+        expert: ranks that experts are divided among; 1 divides each expert.
+        attention_data: groups of ranks with sequences of their own.
+        engines: alike, side by side.
+        isl: tokens of a prompt.
+        osl: tokens of an answer.
+        concurrency: users of all engines; 0 for as many as the memory holds.
+        is_static: whether one batch is computed to its end, all prompts in one step.
+        prefill: ranks, their share of experts and how many such workers, where prompts are computed
+            elsewhere; empty where they are not.
+        is_eager: whether the host launched every kernel.
+        measured: by quantity.
+        dataset: what was asked, where it says how the run was made.
+    """
+
+    source: str
+    name: str
+    model: str
+    target: str
+    runtime: str
+    version: str
+    weights: str
+    cache: str
+    tensor: int
+    expert: int
+    attention_data: int
+    engines: int
+    isl: int
+    osl: int
+    concurrency: int
+    is_static: bool
+    prefill: tuple[int, int, int] | tuple[()]
+    is_eager: bool
+    measured: Mapping[Quantity, float]
+    dataset: str = ""
+
+    @property
+    def gpus(self) -> int:
+        """That the row took."""
+        ranks = self.tensor * self.attention_data * self.engines
+        if self.prefill:
+            ranks += self.prefill[0] * self.prefill[2]
+        return ranks

@@ -1,0 +1,151 @@
+"""The numbers of a host's law from measured rows, by least squares without negative numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from perfc.measure.nnls import nnls
+
+from ..host import FACTORS, LEARNED, HostLaw
+from . import Quantity
+from .replay import CONFIGS, Sample
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+ROUNDS = 12
+"""Of reweighting."""
+FACTOR_TRUST = 100.0
+"""Rows that the kernels' own predictions count for: factors move from 1 only with evidence."""
+FAR = 0.25
+"""Logarithm of a ratio from which on a row counts less."""
+LEAST_ROWS = 8
+QUEUES = (0.5, 0.7, 0.85, 1.0, 1.2, 1.45, 1.75, 2.1, 2.5, 3.0)
+REQUESTS_S = (0.0, 0.01, 0.02, 0.03, 0.045, 0.07, 0.1, 0.15)
+"""What is tried of the two numbers of the time to the first token."""
+WARM = {"vllm": "0.12.", "sglang": "0.5.6.post"}
+"""Versions whose published runs are of sweeps in which engines seem to know the prompts of earlier
+points: prompts of an 8B model pass faster than the peak rate of the machine allows."""
+IN_TIME = frozenset({Quantity.TPOT_S, Quantity.TOKENS_PER_S})
+
+
+def fitted(samples: Sequence[Sample], base: HostLaw | None = None) -> HostLaw:
+    """The law that fits samples best, errors counted as ratios and far ones little.
+
+    Args:
+        samples: of one runtime; other quantities than times of steps are not looked at, but those
+            to the first token, which are fitted last.
+        base: what factors and the rest start from and are drawn to; kernels alone by default.
+    """
+    cold = [s for s in samples if not is_warm(s)]
+    steps = [s for s in cold if s.quantity in IN_TIME]
+    first = [s for s in cold if s.quantity is Quantity.TTFT_S]
+    known = base or HostLaw()
+    if len(steps) + len(first) < LEAST_ROWS:
+        return known
+    known = replace(known, **_numbers(steps or first, known))
+    return replace(known, **_waits(known, first)) if first and steps else known
+
+
+def is_warm(sample: Sample) -> bool:
+    """Whether nothing is learned from a sample, as a prefix cache seems to be part of it."""
+    prefix = WARM.get(sample.row.runtime)
+    return bool(prefix and sample.row.version.startswith(prefix))
+
+
+def _numbers(samples: Sequence[Sample], start_law: HostLaw) -> dict[str, Any]:
+    """The numbers of steps."""
+    import numpy as np
+
+    a = np.array([s.amounts for s in samples])
+    # prompts of a step go with its sequences in a closed loop: rows do not tell the two apart
+    a[:, LEARNED.index("prompt_s")] = 0.0
+    y = np.array([s.value for s in samples])
+    start = np.array([getattr(start_law, name) for name in LEARNED])
+    is_factor = np.arange(len(LEARNED)) < len(FACTORS)
+    typical = np.where(is_factor, 1.0, np.median(a / y[:, None], axis=0))
+    pull = np.diag(np.where(is_factor, FACTOR_TRUST, FACTOR_TRUST / 200) ** 0.5 * typical)
+    x, predicted = start, a @ start
+    for _ in range(ROUNDS):
+        error = np.log(np.maximum(predicted, 1e-12) / y)
+        weight = 1 / np.sqrt(y * np.maximum(predicted, y / 30)) / np.sqrt(1 + (error / FAR) ** 2)
+        x = nnls(np.vstack([a * weight[:, None], pull]), np.concatenate([y * weight, pull @ start]))
+        predicted = a @ x
+    return {name: float(v) for name, v in zip(LEARNED, x, strict=True)}
+
+
+def _waits(law: HostLaw, first: Sequence[Sample]) -> dict[str, Any]:
+    """What of the time to the first token is not the scheduler's: least mean of absolute logs."""
+    bare = list(steps_s(law, first))
+
+    def error(queue: float, request_s: float) -> float:
+        return math.fsum(
+            abs(math.log((request_s + queue * p) / s.value))
+            for p, s in zip(bare, first, strict=True)
+        )
+
+    tried = [(error(q, r), q, r) for q in QUEUES for r in REQUESTS_S]
+    _, queue, request_s = min(tried)
+    return {"queue": queue, "request_s": request_s}
+
+
+def steps_s(law: HostLaw, samples: Sequence[Sample]) -> Array:
+    """What a law says of the steps of samples, in seconds."""
+    import numpy as np
+
+    numbers = np.array([getattr(law, name) for name in LEARNED])
+    found: Array = np.array([s.amounts for s in samples]) @ numbers
+    return found
+
+
+def predicted(law: HostLaw, sample: Sample) -> float:
+    """What a law says of a sample, in its own unit of time."""
+    step = math.fsum(
+        getattr(law, name) * v for name, v in zip(LEARNED, sample.amounts, strict=True)
+    )
+    return law.request_s + law.queue * step if sample.quantity is Quantity.TTFT_S else step
+
+
+Fold = Callable[[Sample], str]
+
+
+def left_out(samples: Sequence[Sample], law_name: Fold, fold_of: Fold) -> list[float]:
+    """What each sample is predicted to be by a law that has none of its fold.
+
+    Args:
+        samples: to predict.
+        law_name: of the law that speaks for a sample.
+        fold_of: name of its fold.
+    """
+    found = [0.0] * len(samples)
+    for name in dict.fromkeys(map(law_name, samples)):
+        own = [(i, s) for i, s in enumerate(samples) if law_name(s) == name]
+        for fold in dict.fromkeys(fold_of(s) for _, s in own):
+            out = {id(s) for s in samples if fold_of(s) == fold}
+            # too few rows of other models give no law: kernels alone
+            law = fitted([s for _, s in own if id(s) not in out])
+            for i, s in own:
+                if id(s) in out:
+                    found[i] = predicted(law, s)
+    return found
+
+
+def random_fold(samples: Iterable[Sample], folds: int = 5, seed: int = 0) -> Fold:
+    """Folds that know nothing of models; all samples of a row are in one."""
+    import random
+
+    names = sorted({s.row.name for s in samples})
+    random.Random(seed).shuffle(names)
+    at = {name: str(i % folds) for i, name in enumerate(names)}
+    return lambda s: at[s.row.name]
+
+
+def model_fold(sample: Sample) -> str:
+    """One fold a model; models of the same configuration are one."""
+    return CONFIGS.get(sample.row.model, sample.row.model)

@@ -1,0 +1,320 @@
+"""Measured rows run anew: what a law of the host would have to say of each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
+
+from perfc.errors import PerfcError
+from perfc.frontend.config import (
+    LanguageModel,
+    Parallel,
+    WeightFormat,
+    precision_of,
+    read_config,
+    shipped,
+)
+from perfc.ir.record import record
+from perfc.machine import load_machine
+
+from ..arrivals import Workload, closed_loop
+from ..engine import Engine
+from ..host import FACTORS, LEARNED, HostLaw, amounts
+from ..metrics import middle, written
+from ..scheduler import Batching, Chunk, Limits
+from ..simulate import Run, simulate
+from . import Quantity, ServedRow
+from .tables import EXPERTS_NVFP4, ML_ENERGY
+
+ROUNDS, MANY = 4, 300
+"""Requests of a closed loop for each of its users, one less of more users."""
+STEADY_UNTIL = 0.6
+"""Share of a run's time after which the last requests leave an emptier engine."""
+BARE = HostLaw()
+CONFIGS = {
+    "meta-llama/Llama-3.1-8B": "llama-3.1-8b",
+    "meta-llama/Llama-3.1-8B-Instruct": "llama-3.1-8b",
+    "nvidia/Llama-3.1-8B-Instruct-FP8": "llama-3.1-8b",
+    "deepseek-ai/DeepSeek-R1": "deepseek-v3",
+    "deepseek-ai/DeepSeek-V3": "deepseek-v3",
+    "nvidia/DeepSeek-R1-NVFP4": "deepseek-v3",
+    "nvidia/DeepSeek-V3.1-NVFP4": "deepseek-v3",
+    "openai/gpt-oss-20b": "gpt-oss-20b",
+    "openai/gpt-oss-120b": "gpt-oss-120b",
+    "MiniMaxAI/MiniMax-M2.5": "minimax-m2",
+    "Qwen/Qwen3-235B-A22B-FP8": "qwen3-235b-a22b",
+    "Qwen/Qwen3-8B": "qwen3-8b",
+    "Qwen/Qwen3-14B": "qwen3-14b",
+    "Qwen/Qwen3-30B-A3B-Instruct-2507": "qwen3-30b-a3b",
+    "Qwen/Qwen3-30B-A3B-Thinking-2507": "qwen3-30b-a3b",
+    "GPTJ 6B": "gpt-j-6b",
+    "LLaMA 7B": "llama-7b",
+    "LLaMA v2 7B": "llama-2-7b",
+    "LLaMA v2 70B": "llama-2-70b",
+    "LLaMA v3 8B": "llama-3-8b",
+    "Llama 3.1 8B": "llama-3.1-8b",
+    "Mistral 7B": "mistral-7b-v0.1",
+    "Mixtral 8x7B": "mixtral-8x7b",
+    "Mixtral 8x22B": "mixtral-8x22b",
+    "Falcon 180B": "falcon-180b",
+    "Llama 4 Scout": "llama-4-scout",
+    "Llama 4 Maverick": "llama-4-maverick",
+    "Qwen3-235B-A22B": "qwen3-235b-a22b",
+    "GPT-OSS 20B": "gpt-oss-20b",
+    "GPT-OSS 120B": "gpt-oss-120b",
+}
+"""Shipped configurations of what publishers name otherwise."""
+
+
+@record
+class Sample:
+    """A measured number as amounts that the numbers of a law multiply.
+
+    Args:
+        row: it is of.
+        quantity: that was measured.
+        amounts: their product with the law's numbers is the time.
+        value: the time that was measured; of a throughput, the time of its tokens.
+    """
+
+    row: ServedRow
+    quantity: Quantity
+    amounts: tuple[float, ...]
+    value: float
+
+
+@record
+class Unanswered:
+    """A row without an answer, and why."""
+
+    row: ServedRow
+    reason: str
+
+
+@lru_cache(maxsize=64)
+def model_of(name: str) -> LanguageModel | None:
+    """The shipped configuration of what a publisher calls so; None where there is none."""
+    known = CONFIGS.get(name, name)
+    return read_config(known) if known in shipped() else None
+
+
+@lru_cache(maxsize=512)
+def engine_of(
+    model: str, target: str, weights: str, cache: str, parallel: Parallel, runtime: str
+) -> Engine:
+    """An engine whose host takes nothing, so that kernels alone are counted."""
+    found = model_of(model)
+    assert found is not None
+    has_own = weights == EXPERTS_NVFP4
+    precision = precision_of(found.dtype, found.quantization, "bf16" if has_own else weights, cache)
+    if has_own:
+        precision = replace(precision, experts=WeightFormat.NVFP4)
+    return Engine.of(found, load_machine(target), precision, parallel, runtime, law=BARE)
+
+
+def samples(row: ServedRow, seed_law: HostLaw = BARE) -> list[Sample] | Unanswered:
+    """A row as samples: the engine is simulated, its steps are counted.
+
+    Args:
+        row: as measured.
+        seed_law: makes the times that order requests; of little influence in a closed loop.
+    """
+    if model_of(row.model) is None:
+        return Unanswered(row, f"no configuration of {row.model}")
+    try:
+        engine = engine_of(
+            row.model,
+            row.target,
+            row.weights,
+            row.cache,
+            Parallel(row.tensor, 1, row.expert, row.attention_data),
+            row.runtime,
+        )
+        if row.prefill:
+            return _apart(row, engine)
+        return _static(row, engine) if row.is_static else _served(row, engine)
+    except PerfcError as error:
+        return Unanswered(row, error.message)
+
+
+def _amounts(engine: Engine, chunks: Sequence[Chunk], decodes: int, context: float) -> list[float]:
+    parts = engine.cost.parts("time_s", chunks, decodes, context)
+    return list(amounts(parts.kernels, parts.exchanges, len(chunks), decodes))
+
+
+def _static(row: ServedRow, engine: Engine) -> list[Sample]:
+    """One batch from its prompts to its last token."""
+    batch, points = row.concurrency, 8
+    total = _amounts(engine, [Chunk(row.isl, 0)] * batch, 0, 0.0)
+    if Quantity.TTFT_S in row.measured:
+        return [Sample(row, Quantity.TTFT_S, tuple(total), row.measured[Quantity.TTFT_S])]
+    for i in range(points):
+        context = row.isl + (row.osl - 1) * (i + 0.5) / points
+        step = _amounts(engine, (), batch, context)
+        total = [t + s * (row.osl - 1) / points for t, s in zip(total, step, strict=True)]
+    value = batch * row.osl / row.measured[Quantity.TOKENS_PER_S]
+    return [Sample(row, Quantity.TOKENS_PER_S, tuple(total), value)]
+
+
+BUSIEST = 0.95
+"""Share of its time that a worker of prompts computes before its queue grows without end."""
+
+
+def _apart(row: ServedRow, engine: Engine) -> list[Sample]:
+    """Prompts by workers of their own: the steady state of both halves."""
+    ranks, expert, workers = row.prefill or (1, 1, 1)
+    users = max(1, round(row.concurrency / row.engines / row.attention_data))
+    users = min(users, engine.limits(row.isl, row.osl).max_num_seqs)
+    token = _amounts(engine, (), users, row.isl + row.osl / 2)
+    asked = engine_of(
+        row.model, row.target, row.weights, row.cache,
+        Parallel(ranks if ranks in EVEN else 1, 1, expert, 1 if ranks in EVEN else ranks),
+        row.runtime,
+    )  # fmt: skip
+    prompt = [0.0] * len(LEARNED)
+    budget = asked.kind.token_budget
+    for done in range(0, row.isl, budget):
+        part = _amounts(asked, [Chunk(min(budget, row.isl - done), done)], 0, 0.0)
+        prompt = [a + b for a, b in zip(prompt, part, strict=True)]
+    prompt_s, token_s = (sum(a[: len(FACTORS)]) for a in (prompt, token))
+    rate = row.concurrency / (prompt_s + row.osl * token_s)
+    busy = rate * prompt_s / workers
+    waits = 1 + min(busy, BUSIEST) / (2 * (1 - min(busy, BUSIEST)))
+    if busy > BUSIEST:
+        waits = max(waits, row.concurrency / workers - row.osl * token_s / prompt_s)
+    first = tuple([waits * a for a in prompt])
+    found = {Quantity.TTFT_S: first, Quantity.TPOT_S: tuple(token)}
+    return [Sample(row, q, found[q], v) for q, v in row.measured.items()]
+
+
+EVEN = frozenset({1, 2, 4, 8, 16, 32, 64})
+"""Ranks among which heads divide; others have sequences of their own each."""
+
+
+def _served(row: ServedRow, engine: Engine) -> list[Sample]:
+    """A closed loop, or as many requests as the memory holds."""
+    users = max(1, round(row.concurrency / row.engines / row.attention_data))
+    if not row.concurrency:
+        limits = engine.limits(row.isl, row.osl)
+        users = min(limits.max_num_seqs, limits.kv_tokens // (row.isl + row.osl))
+        users = max(users, 1)
+    is_steady = Quantity.TOKENS_PER_S in row.measured
+    counted = _loop(engine, row.isl, row.osl, users, spread_of(row), is_steady)
+    share = row.engines * row.attention_data
+    found: list[Sample] = []
+    for quantity, value in row.measured.items():
+        amount = counted[quantity]
+        if quantity is Quantity.TOKENS_PER_S:
+            found.append(Sample(row, quantity, amount[1:], amount[0] * share / value))
+        else:
+            found.append(Sample(row, quantity, amount, value))
+    return found
+
+
+@lru_cache(maxsize=4096)
+def _loop(
+    engine: Engine, isl: int, osl: int, users: int, spread: float, is_steady: bool
+) -> dict[Quantity, tuple[float, ...]]:
+    """The amounts of a closed loop; of a throughput its tokens come first."""
+    limits = engine.limits(isl, osl)
+    sizes = [round(n / (1 - spread / 2)) if is_steady else n for n in (isl, osl)]
+    rounds = ROUNDS if users <= MANY else ROUNDS - 1
+    workload = closed_loop(
+        users, *sizes, count=max(rounds * users, 3), spread=spread, is_staggered=is_steady
+    )
+    run, history = recorded(workload, limits, engine)
+    if is_steady:
+        made, spent = _steady(run, history)
+        return {Quantity.TOKENS_PER_S: (made, *spent), Quantity.ENERGY_J: _energy(run, engine)}
+    return {Quantity.TPOT_S: _mean_tpot(run, history), Quantity.TTFT_S: _mean_ttft(run, history)}
+
+
+def _energy(run: Run, engine: Engine) -> tuple[float, ...]:
+    """Joules of a token by kernels' power, seconds of a token in kernels, and tokens at once.
+
+    They are of all ranks, of the middle of the run.
+    """
+    first, last = middle(run, STEADY_UNTIL)
+    drawn_j = kernels_s = tokens = 0.0
+    for s in run.strides[first:last]:
+        at = s.chunks, s.decodes, s.context
+        energy, times = (engine.cost.parts(q, *at) for q in ("energy_j", "time_s"))
+        drawn_j += s.steps * (energy.kernels + energy.exchanges)
+        kernels_s += s.steps * (times.kernels + times.exchanges)
+        tokens += written(s)
+    ranks = engine.parallel.tensor
+    return ranks * drawn_j / tokens, ranks * kernels_s / tokens
+
+
+RANGE_RATIO = (1024, 8192)
+"""Lengths of InferenceMAX, whose requests are drawn from 0.8 to 1 times these."""
+
+
+def spread_of(row: ServedRow) -> float:
+    """Share by which the lengths of a row's requests vary downwards."""
+    if row.source == ML_ENERGY:
+        return 0.6
+    return 0.2 if row.isl in RANGE_RATIO and row.osl in RANGE_RATIO else 0.0
+
+
+History = list[tuple[float, ...]]
+
+
+def recorded(workload: Workload, limits: Limits, engine: Engine) -> tuple[Run, History]:
+    """A run, and the amounts of all strides before each stride, the whole at the end."""
+    counter = _Counter(engine)
+    run = simulate(workload, limits, counter)
+    total = [0.0] * len(LEARNED)
+    history: History = [tuple(total)]
+    for stride, step in zip(run.strides, counter.steps, strict=True):
+        total = [t + s * stride.steps for t, s in zip(total, step, strict=True)]
+        history.append(tuple(total))
+    return run, history
+
+
+class _Counter:
+    """A clock that keeps the amounts of each step it is asked for."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.steps: list[list[float]] = []
+
+    def step_s(self, chunks: Sequence[Chunk], decodes: int, context: float) -> float:
+        """As `Clock` asks."""
+        found = _amounts(self.engine, chunks, decodes, context)
+        self.steps.append(found)
+        return found[0] + found[1] + found[2]
+
+
+def _between(history: History, first: int, last: int) -> list[float]:
+    return [b - a for a, b in zip(history[first], history[last], strict=True)]
+
+
+def _mean(rows: Sequence[Sequence[float]]) -> tuple[float, ...]:
+    return tuple([math.fsum(column) / len(rows) for column in zip(*rows, strict=True)])
+
+
+def _mean_tpot(run: Run, history: History) -> tuple[float, ...]:
+    found = [
+        [v / (s.request.output_tokens - 1) for v in _between(history, s.spans[1], s.spans[2])]
+        for s in run.served
+        if s.request.output_tokens > 1
+    ]
+    return _mean(found)
+
+
+def _mean_ttft(run: Run, history: History) -> tuple[float, ...]:
+    found = [_between(history, s.spans[0], s.spans[1]) for s in run.served]
+    return _mean(found)
+
+
+def _steady(run: Run, history: History) -> tuple[float, tuple[float, ...]]:
+    """Tokens of the middle half of a run's time, and what they took."""
+    first, last = middle(run, STEADY_UNTIL)
+    tokens = sum(written(s) for s in run.strides[first:last])
+    return float(tokens), tuple(_between(history, first, last))
+
+
+__all__ = ["Batching", "Sample", "Unanswered", "engine_of", "model_of", "recorded", "samples"]

@@ -1,0 +1,317 @@
+"""How far predictions of served models lie from what was measured, by folds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from perfc.analyzers.runs.energy import idle_w, power_model
+from perfc.ir.record import record
+from perfc.machine import load_machine
+
+from ..host import HostLaw
+from . import Quantity, ServedRow
+from .learn import fitted, left_out, model_fold, predicted, random_fold
+from .replay import Sample, Unanswered, samples
+from .tables import AIC, ML_ENERGY, STATED, TABLES, TRTLLM, UNSTATED
+
+Say = Callable[[str], None]
+EDGES = 0.05, 0.95
+MIXTURES = ("deepseek", "gpt-oss", "moe", "mixtral", "a22b", "a3b", "llama 4", "minimax")
+"""Parts of the names of models with experts."""
+EXPERTS = "experts"
+"""Last word of the names of laws of models with experts."""
+BENCH, EAGER, APART = "-bench", "-eager", "-apart"
+"""Ends of the names of laws: of an offline benchmark, launched kernel by kernel, prompts apart."""
+TOLD_APART = {"trtllm": "1.0."}
+"""Versions that served several models, so that one of them may be left out; others go together."""
+WAITING = (1.0, 1.5, 2.0, 2.5, 3.0)
+POWER = (0.7, 0.8, 0.9, 1.0, 1.1, 1.2)
+"""What is tried of the two numbers of energy."""
+
+
+@record
+class Score:
+    """Errors on rows of one kind.
+
+    Args:
+        source: table.
+        quantity: that was measured.
+        rows: which of it.
+        folds: what was left out.
+        count: of rows.
+        mean: of absolute relative errors.
+        median: of them.
+        tau: Kendall's, of the order of rows.
+        held: share of rows inside the interval of nine in ten that the other folds give.
+    """
+
+    source: str
+    quantity: Quantity
+    rows: str
+    folds: str
+    count: int
+    mean: float
+    median: float
+    tau: float
+    held: float
+
+
+@record
+class Evidence:
+    """The samples of all tables, and the rows that gave none."""
+
+    samples: tuple[Sample, ...]
+    unanswered: tuple[Unanswered, ...]
+
+
+def gathered(data: Path, say: Say, wanted: Sequence[str] = tuple(TABLES)) -> Evidence:
+    """Every row of some tables replayed.
+
+    Raises:
+        DataError: a table is missing.
+    """
+    found: list[Sample] = []
+    missed: list[Unanswered] = []
+    for name in wanted:
+        before = len(found)
+        for row in TABLES[name](data):
+            each = samples(row)
+            if isinstance(each, Unanswered):
+                missed.append(each)
+            else:
+                found += each
+        say(f"{name}: {len(found) - before} numbers")
+    return Evidence(tuple(found), tuple(missed))
+
+
+def law_name(sample: Sample) -> str:
+    """The law that speaks for a sample: of its runtime, and of how that was driven.
+
+    Where several dense models and several with experts were run, each kind has its own.
+    """
+    driven = _driven(sample.row)
+    is_apart = sample.row.source == TRTLLM and has_experts(sample.row)
+    return f"{driven} {EXPERTS}" if is_apart else driven
+
+
+def _driven(row: ServedRow) -> str:
+    """A runtime, with its version where that is told apart."""
+    if row.source == TRTLLM:
+        if row.is_static:
+            return f"{row.runtime}{BENCH} 0.9"
+        series = row.version.removeprefix("post-").lstrip("v").split("@")[0]
+        return f"{row.runtime}{BENCH} {'.'.join(series.split('.')[:2])}"
+    if row.source == ML_ENERGY:
+        return f"{row.runtime}{EAGER}" if row.is_eager else f"{row.runtime}{BENCH}"
+    if row.prefill:
+        return f"{row.runtime}{APART}"
+    told = TOLD_APART.get(row.runtime, "")
+    return (
+        f"{row.runtime} {told.rstrip('.')}"
+        if told and row.version.startswith(told)
+        else row.runtime
+    )
+
+
+def has_experts(row: ServedRow) -> bool:
+    """Whether a row is of a mixture of experts."""
+    return any(part in row.model.lower() for part in MIXTURES)
+
+
+def trained(evidence: Evidence) -> dict[str, HostLaw]:
+    """The laws that ship, from all rows, with the bands that left-out models give.
+
+    The law of a runtime is taught by its servers and by benchmarks of its newest version alike.
+    Energy was measured under one runtime; its two numbers stand for all.
+    """
+    found: dict[str, HostLaw] = {}
+    energy: dict[str, Any] = {}
+    for name in dict.fromkeys(map(law_name, evidence.samples)):
+        taught_by = (name, f"{name}{BENCH}")
+        own = [s for s in evidence.samples if law_name(s) in taught_by]
+        timed = [s for s in own if s.quantity is not Quantity.ENERGY_J]
+        energies = [s for s in own if s.quantity is Quantity.ENERGY_J]
+        law = replace(fitted(timed), **_bands(timed))
+        found[name] = replace(
+            law,
+            rows=len({s.row.name for s in own}),
+            models=tuple(sorted({model_fold(s) for s in own})),
+            source=", ".join(sorted({s.row.source for s in own})),
+        )
+        if energies and not any(s.row.is_eager for s in own):
+            energy = _energy_numbers(law, energies, own)
+    return {name: replace(law, **energy) for name, law in found.items()}
+
+
+def _bands(own: Sequence[Sample]) -> dict[str, Any]:
+    """The ends of the intervals, from models left out."""
+    ratios = _ratios(own, left_out(own, law_name, model_fold))
+    found: dict[str, float] = {}
+    for prefix, is_first in (("ttft", True), ("tpot", False)):
+        values = [
+            r
+            for s, r in zip(own, ratios, strict=True)
+            if (s.quantity is Quantity.TTFT_S) is is_first
+        ]
+        if values:
+            low, high = _edges(values)
+            found |= {f"{prefix}_low": min(low, 1.0), f"{prefix}_high": max(high, 1.0)}
+    return found
+
+
+def _ratios(own: Sequence[Sample], expected: Sequence[float]) -> list[float]:
+    return [s.value / max(p, 1e-12) for s, p in zip(own, expected, strict=True)]
+
+
+def _edges(ratios: Sequence[float]) -> tuple[float, float]:
+    """The two quantiles, of one more row than there are."""
+    ordered = sorted(ratios)
+    count = len(ordered)
+    low = max(0, math.floor(EDGES[0] * (count + 1)) - 1)
+    high = min(count - 1, math.ceil(EDGES[1] * (count + 1)) - 1)
+    return ordered[low], ordered[high]
+
+
+def _times_of_tokens(law: HostLaw, own: Sequence[Sample]) -> dict[str, float]:
+    """Seconds of a token of each row whose throughput was measured, as the law has it."""
+    return {
+        s.row.name: predicted(law, s) / s.value / s.row.measured[Quantity.TOKENS_PER_S]
+        for s in own
+        if s.quantity is Quantity.TOKENS_PER_S
+    }
+
+
+@cache
+def _idle_w(target: str) -> float:
+    """Power of a board between kernels."""
+    return idle_w(load_machine(target), power_model())
+
+
+def joules(law: HostLaw, sample: Sample, token_s: float) -> float:
+    """Energy of a token: of kernels, and of boards that wait for their host."""
+    drawn_j, kernels_s = sample.amounts
+    idle = _idle_w(sample.row.target)
+    waiting_s = max(token_s * sample.row.tensor - law.kernels * kernels_s, 0.0)
+    return law.power * law.kernels * drawn_j + law.waiting * idle * waiting_s
+
+
+def _energy_numbers(
+    law: HostLaw, energies: Sequence[Sample], own: Sequence[Sample]
+) -> dict[str, Any]:
+    """The two numbers of energy: least mean of absolute logarithms."""
+    times = _times_of_tokens(law, own)
+
+    drawn = replace(law, power=1.0, waiting=0.0)
+    waits = replace(law, power=0.0, waiting=1.0)
+    parts = [
+        (joules(drawn, s, times[s.row.name]), joules(waits, s, times[s.row.name]), s.value)
+        for s in energies
+    ]
+
+    def error(power: float, waiting: float) -> float:
+        return math.fsum(abs(math.log((power * a + waiting * b) / v)) for a, b, v in parts)
+
+    _, power, waiting = min((error(p, w), p, w) for p in POWER for w in WAITING)
+    return {"power": power, "waiting": waiting}
+
+
+def _energies_left_out(
+    own: Sequence[Sample], fold_of: Callable[[Sample], str]
+) -> list[tuple[Sample, float]]:
+    """Energies by laws that have none of the fold."""
+    found: list[tuple[Sample, float]] = []
+    for name in dict.fromkeys(map(law_name, own)):
+        named = [s for s in own if law_name(s) == name]
+        for fold in dict.fromkeys(map(fold_of, named)):
+            others = [s for s in named if fold_of(s) != fold]
+            law = fitted(others)
+            energies = [s for s in others if s.quantity is Quantity.ENERGY_J]
+            if energies:
+                law = replace(law, **_energy_numbers(law, energies, others))
+            tested = [s for s in named if fold_of(s) == fold]
+            times = _times_of_tokens(law, tested)
+            found += [
+                (s, joules(law, s, times[s.row.name]))
+                for s in tested
+                if s.quantity is Quantity.ENERGY_J
+            ]
+    return found
+
+
+def scored(evidence: Evidence) -> Iterator[Score]:
+    """Both kinds of folds of every table and quantity."""
+    every = [s for s in evidence.samples if s.quantity is not Quantity.ENERGY_J]
+    for folds, fold_of in (("random", random_fold(evidence.samples)), ("model", model_fold)):
+        pairs = list(zip(every, left_out(every, law_name, fold_of), strict=True))
+        pairs += _energies_left_out(
+            [s for s in evidence.samples if s.row.source == ML_ENERGY], fold_of
+        )
+        for source in (AIC, TRTLLM, ML_ENERGY):
+            for quantity in Quantity:
+                for rows, takes in _kinds(source):
+                    some = [
+                        (s, p) for s, p in pairs
+                        if s.row.source == source and s.quantity is quantity and takes(s.row)
+                    ]  # fmt: skip
+                    if some:
+                        yield _score(source, quantity, rows, folds, some, fold_of)
+
+
+def _kinds(source: str) -> tuple[tuple[str, Callable[[ServedRow], bool]], ...]:
+    """Which rows of a table stand apart."""
+    if source == AIC:
+        return (
+            ("dense", lambda r: not has_experts(r)),
+            ("experts", lambda r: has_experts(r) and not r.prefill),
+            ("prompts apart, workers stated", lambda r: r.dataset == STATED),
+            ("prompts apart, workers not stated", lambda r: r.dataset == UNSTATED),
+        )
+    return (
+        ("dense", lambda r: not has_experts(r)), ("experts", has_experts), ("all", lambda r: True)
+    )  # fmt: skip
+
+
+def _score(
+    source: str, quantity: Quantity, rows: str, folds: str,
+    pairs: Sequence[tuple[Sample, float]], fold_of: Callable[[Sample], str],
+) -> Score:  # fmt: skip
+    errors = sorted(_error(s, p) for s, p in pairs)
+    count = len(errors)
+    middle = (errors[(count - 1) // 2] + errors[count // 2]) / 2
+    return Score(
+        source, quantity, rows, folds, count, math.fsum(errors) / count, middle,
+        _tau([(s.value, p) for s, p in pairs]), _held(pairs, fold_of),
+    )  # fmt: skip
+
+
+def _error(sample: Sample, expected: float) -> float:
+    """Relative error of what was measured: a rate is the inverse of its time."""
+    if sample.quantity is Quantity.TOKENS_PER_S:
+        return abs(sample.value / max(expected, 1e-12) - 1)
+    return abs(expected / sample.value - 1)
+
+
+def _held(pairs: Sequence[tuple[Sample, float]], fold_of: Callable[[Sample], str]) -> float:
+    """Share inside the interval whose ends are quantiles of the other folds' ratios."""
+    held = 0
+    ratios = [(fold_of(s), s.value / max(p, 1e-12)) for s, p in pairs]
+    for fold in dict.fromkeys(name for name, _ in ratios):
+        others = [r for name, r in ratios if name != fold] or [r for _, r in ratios]
+        low, high = _edges(others)
+        held += sum(low <= r <= high for name, r in ratios if name == fold)
+    return held / len(pairs)
+
+
+def _tau(pairs: Sequence[tuple[float, float]]) -> float:
+    """Kendall's tau: agreeing pairs less the others, over all."""
+    import numpy as np
+
+    a, b = (np.array(column) for column in zip(*pairs, strict=True))
+    agreement = np.sign(a[:, None] - a) * np.sign(b[:, None] - b)
+    count = len(a)
+    return float(agreement.sum() / max(count * (count - 1), 1))

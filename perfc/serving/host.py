@@ -1,0 +1,147 @@
+"""What an engine takes beside its kernels: its host, by runtime and version, learned from rows.
+
+A step takes ``kernels · k + exchanges · x + step + Σ sequences``; kernels of steps with prompts
+have a factor of their own, in which is too what prefix caches saved. The numbers are fitted by
+``perfc train serving`` to published runs of serving engines; nobody measured them one by one.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from perfc.ir.record import record
+
+FILE = Path(__file__).with_suffix(".toml")
+FEW = 64
+"""Sequences up to which each costs ``few_s`` more: later ones share loops and kernels."""
+
+
+@record
+class HostLaw:
+    """Fitted numbers of a runtime.
+
+    Args:
+        kernels: factor of the kernels' time, as clocks and neighbours have it in a long run.
+        prompts: the same of steps with prompts.
+        exchanges: factor of the collectives' time.
+        step_s: of every step.
+        prompt_s: of a step with prompts, for each of them.
+        sequence_s: for each sequence of a step.
+        few_s: further, for each of the first `FEW` sequences.
+        request_s: of a request before its first step: server, tokens, connection.
+        queue: factor of the time to the first token that the scheduler gives.
+        power: factor of the kernels' energy.
+        waiting: power of a board that waits for its host, over that of an idle one.
+        ttft_low: measured over predicted time to the first token, 5 % of rows left out.
+        ttft_high: 95 % of them.
+        tpot_low: the same of the time per token.
+        tpot_high: 95 % of those.
+        rows: that it was fitted to.
+        models: of them.
+        source: who measured.
+    """
+
+    kernels: float = 1.0
+    prompts: float = 1.0
+    exchanges: float = 1.0
+    step_s: float = 0.0
+    prompt_s: float = 0.0
+    sequence_s: float = 0.0
+    few_s: float = 0.0
+    request_s: float = 0.0
+    queue: float = 1.0
+    power: float = 1.0
+    waiting: float = 1.0
+    ttft_low: float = 0.5
+    ttft_high: float = 2.0
+    tpot_low: float = 0.7
+    tpot_high: float = 1.4
+    rows: int = 0
+    models: tuple[str, ...] = ()
+    source: str = ""
+
+    def step(self, kernels_s: float, exchanges_s: float, prompts: int, decodes: int) -> float:
+        """Seconds of one step."""
+        sequences = prompts + decodes
+        return (
+            (self.prompts if prompts else self.kernels) * kernels_s
+            + self.exchanges * exchanges_s
+            + self.step_s
+            + self.prompt_s * prompts
+            + self.sequence_s * sequences
+            + self.few_s * min(sequences, FEW)
+        )
+
+
+FACTORS = ("kernels", "prompts", "exchanges")
+LEARNED = ("kernels", "prompts", "exchanges", "step_s", "prompt_s", "sequence_s", "few_s")
+"""Numbers that are fitted, in the order of the amounts that they multiply."""
+
+
+def amounts(kernels_s: float, exchanges_s: float, prompts: int, decodes: int) -> tuple[float, ...]:
+    """What the `LEARNED` numbers of a law multiply in one step."""
+    sequences = prompts + decodes
+    return (
+        0.0 if prompts else kernels_s, kernels_s if prompts else 0.0, exchanges_s,
+        1.0, float(prompts), float(sequences), float(min(sequences, FEW)),
+    )  # fmt: skip
+
+
+@cache
+def laws() -> Mapping[str, HostLaw]:
+    """The laws that come with perfc, by runtime and by ``runtime version``."""
+    found = tomllib.loads(FILE.read_text(encoding="utf-8"))
+    known = {f.name for f in fields(HostLaw)}
+    return {
+        name: HostLaw(**{k: _plain(v) for k, v in table.items() if k in known})
+        for name, table in found.items()
+        if isinstance(table, dict)
+    }
+
+
+def _plain(value: object) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def law_of(runtime: str, version: str = "") -> HostLaw:
+    """The law of a runtime: of the newest version not newer than the one asked for.
+
+    Where nobody measured the runtime, that of all runtimes together.
+    """
+    known = laws()
+    parts = [
+        (tuple(int(n) for n in name.split()[1].split(".")), law)
+        for name, law in known.items()
+        if name.split()[0] == runtime and " " in name
+    ]
+    asked = tuple(int(n) for n in version.split(".")[:2] if n.isdigit())
+    older = [(v, law) for v, law in parts if asked and v <= asked]
+    if older:
+        return max(older, key=lambda pair: pair[0])[1]
+    return known.get(runtime) or known.get("any") or HostLaw()
+
+
+def without_host(law: HostLaw) -> HostLaw:
+    """The kernels alone."""
+    return replace(law, step_s=0.0, prompt_s=0.0, sequence_s=0.0, few_s=0.0, request_s=0.0)
+
+
+def as_toml(found: Mapping[str, HostLaw]) -> str:
+    """Laws as the file has them, four digits each."""
+    from perfc.toml_file import written
+
+    tree: dict[str, object] = {}
+    for name, law in sorted(found.items()):
+        values = {f.name: getattr(law, f.name) for f in fields(HostLaw)}
+        tree[name] = {
+            k: float(f"{v:.4g}") if isinstance(v, float) else list(v) if isinstance(v, tuple) else v
+            for k, v in values.items()
+        } | {"origin": "fitted"}
+    return written(
+        tree, "What hosts of serving engines take; `perfc train serving` wrote this file."
+    )

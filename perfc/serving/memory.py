@@ -1,0 +1,76 @@
+"""Memory of one GPU that serves: what is left for keys and values, and for how many users."""
+
+from __future__ import annotations
+
+from perfc.ir.record import record
+
+GIB = 1 << 30
+CONTEXT_BYTES = 0.6 * GIB
+"""What a CUDA context and the libraries of one process take; assumed, half a GiB is usual."""
+GRAPH_BYTES = 0.4 * GIB
+"""Recorded graphs of decode steps; assumed."""
+BLOCK_TOKENS = 16
+"""Of one page of keys and values, as vLLM has them."""
+
+
+@record
+class Demand:
+    """What a model asks of each GPU that serves it.
+
+    Args:
+        weight_bytes: stored on one GPU.
+        kv_bytes: that a token leaves on one GPU.
+        state_bytes: that a sequence holds on one GPU whatever its length.
+        activation_bytes: of the largest step.
+    """
+
+    weight_bytes: float
+    kv_bytes: float
+    state_bytes: float = 0.0
+    activation_bytes: float = 0.0
+
+
+@record
+class MemoryPlan:
+    """How the memory of one GPU is shared out.
+
+    Args:
+        capacity_bytes: of the device.
+        utilization: share of it that the engine may take.
+        demand: of the model.
+        overhead_bytes: contexts, libraries and recorded graphs.
+        block_tokens: of one page.
+    """
+
+    capacity_bytes: float
+    utilization: float
+    demand: Demand
+    overhead_bytes: float = CONTEXT_BYTES + GRAPH_BYTES
+    block_tokens: int = BLOCK_TOKENS
+
+    @property
+    def pool_bytes(self) -> float:
+        """Left for keys, values and states; below zero where not even the weights fit."""
+        d = self.demand
+        taken = d.weight_bytes + d.activation_bytes + self.overhead_bytes
+        return self.capacity_bytes * self.utilization - taken
+
+    @property
+    def kv_tokens(self) -> int:
+        """Whole pages of the pool, in tokens, where states take nothing of it."""
+        if self.demand.kv_bytes <= 0:
+            return 1 << 40 if self.pool_bytes > 0 else 0
+        blocks = self.pool_bytes // (self.demand.kv_bytes * self.block_tokens)
+        return max(0, int(blocks)) * self.block_tokens
+
+    def sequences(self, tokens: int) -> int:
+        """Sequences of so many tokens that the pool holds at once, with their states."""
+        blocks = -(-tokens // self.block_tokens)
+        each = blocks * self.block_tokens * self.demand.kv_bytes + self.demand.state_bytes
+        if self.pool_bytes <= 0:
+            return 0
+        return int(self.pool_bytes // each) if each > 0 else 1 << 20
+
+    def fits(self, tokens: int) -> bool:
+        """Whether one sequence of so many tokens can be served."""
+        return self.sequences(tokens) >= 1

@@ -1,0 +1,260 @@
+"""Which requests take part in a step: continuous batching, as engines do it."""
+
+from __future__ import annotations
+
+from collections import deque
+from enum import Enum
+from heapq import heappop, heappush
+
+from perfc.ir.record import mutable, record
+
+from .arrivals import Request
+
+
+class Batching(Enum):
+    """Whose tokens a step may have."""
+
+    MIXED = "mixed"
+    """Decodes first, then chunks of prompts in the rest of the token budget."""
+    WHOLE_PROMPTS = "whole-prompts"
+    """The same, but a prompt that does not fit waits for the next step, unless it is the first."""
+    PROMPTS_FIRST = "prompts-first"
+    """Prompts in steps of their own as long as any may start, decodes else."""
+
+
+@record
+class Limits:
+    """What an engine allows.
+
+    Args:
+        max_num_seqs: sequences under way.
+        token_budget: tokens of one step.
+        kv_tokens: that the pool of keys and values holds.
+        batching: whose tokens a step may have.
+        reserves_output: whether a request starts only when its whole answer has room, so that none
+            is ever preempted.
+        keeps_prefixes: whether pages of a preempted sequence are read again where nobody took them.
+        block_tokens: of one page of the pool.
+    """
+
+    max_num_seqs: int = 256
+    token_budget: int = 8192
+    kv_tokens: int = 1 << 40
+    batching: Batching = Batching.MIXED
+    reserves_output: bool = False
+    keeps_prefixes: bool = True
+    block_tokens: int = 16
+
+
+@mutable
+class Sequence:
+    """A request under way.
+
+    Args:
+        index: of its request.
+        request: what was asked.
+        todo: tokens of its prompt, and of what it had written when preempted, not computed yet.
+        done: tokens in the pool before the first decode.
+        left: tokens that it still writes.
+        since: count of decode steps when its decoding began; −1 while its prompt is computed.
+        kept: tokens that lay in the pool when it was preempted.
+        lost_from: count of tokens taken from the pool from which on those are overwritten.
+    """
+
+    index: int
+    request: Request
+    todo: int
+    done: int
+    left: int
+    since: int = -1
+    kept: int = 0
+    lost_from: int = 0
+
+
+@record
+class Chunk:
+    """A part of a prompt in a step.
+
+    Args:
+        tokens: computed in the step.
+        context: tokens of the sequence that the pool holds already.
+    """
+
+    tokens: int
+    context: int
+
+
+class Scheduler:
+    """Sequences that wait and run. Pages are counted as half a page more than each sequence has."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self.waiting: deque[Sequence] = deque()
+        self.prefilling: list[Sequence] = []
+        self.decoding: dict[int, Sequence] = {}
+        self.ends: list[tuple[int, int]] = []
+        self.decode_steps = 0
+        self.context_sum = 0
+        self.prefill_tokens = 0
+        self.reserved = 0
+        self.preempted = 0
+        self.taken_tokens = 0
+
+    @property
+    def running(self) -> int:
+        """Sequences under way."""
+        return len(self.prefilling) + len(self.decoding)
+
+    @property
+    def free_tokens(self) -> int:
+        """Room in the pool."""
+        rounding = self.running * (self.limits.block_tokens // 2)
+        used = self.reserved or self.context_sum + self.prefill_tokens
+        return self.limits.kv_tokens - used - rounding
+
+    def add(self, index: int, request: Request) -> None:
+        """A request arrives."""
+        todo = request.input_tokens - request.cached_tokens
+        self.waiting.append(
+            Sequence(index, request, todo, request.cached_tokens, request.output_tokens)
+        )
+
+    def admits(self) -> bool:
+        """Whether the first request that waits could start now."""
+        if not self.waiting or self.running >= self.limits.max_num_seqs:
+            return False
+        return self._room(self.waiting[0]) or not self.running
+
+    def _room(self, first: Sequence) -> bool:
+        """Whether the pool has room for it to start."""
+        limits, request = self.limits, first.request
+        if limits.reserves_output:
+            need = request.input_tokens + request.output_tokens
+        elif limits.batching is Batching.MIXED:
+            need = min(first.todo, limits.token_budget)
+        else:
+            need = first.todo
+        return need <= self.free_tokens
+
+    def next_chunks(self) -> list[tuple[Sequence, Chunk]]:
+        """Parts of prompts of the next step; empty where it has decodes alone."""
+        limits = self.limits
+        is_apart = limits.batching is Batching.PROMPTS_FIRST
+        budget = limits.token_budget - (0 if is_apart else len(self.decoding))
+        found: list[tuple[Sequence, Chunk]] = []
+        for sequence in self.prefilling:
+            if budget <= 0:
+                break
+            budget -= self._take(sequence, budget, found)
+        while budget > 0 and self.admits():
+            first = self.waiting[0]
+            is_whole = limits.batching is Batching.WHOLE_PROMPTS
+            if is_whole and first.todo > budget and found:
+                break
+            self.waiting.popleft()
+            self._resume(first)
+            self.prefilling.append(first)
+            self.prefill_tokens += first.done
+            if limits.reserves_output:
+                self.reserved += first.request.input_tokens + first.request.output_tokens
+            budget -= self._take(first, first.todo if is_whole else budget, found)
+        return found
+
+    def _resume(self, sequence: Sequence) -> None:
+        """Tokens of a preempted sequence whose pages nobody took need no computing."""
+        if sequence.kept and self.limits.keeps_prefixes:
+            lost = max(0, self.taken_tokens - sequence.lost_from)
+            hit = max(0, min(sequence.kept - lost, sequence.todo - 1))
+            sequence.todo -= hit
+            sequence.done += hit
+            self.taken_tokens += hit
+
+    def _take(self, sequence: Sequence, budget: int, found: list[tuple[Sequence, Chunk]]) -> int:
+        """Put a chunk of one prompt into the step; gives its tokens."""
+        room = self.free_tokens if not self.limits.reserves_output else budget
+        tokens = min(sequence.todo, budget, max(room, 1))
+        found.append((sequence, Chunk(tokens, sequence.done)))
+        sequence.todo -= tokens
+        sequence.done += tokens
+        self.prefill_tokens += tokens
+        self.taken_tokens += tokens
+        return tokens
+
+    def preempt(self) -> None:
+        """Put sequences back until each decode has room for its token, the last that came first."""
+        while self.free_tokens < len(self.decoding) and self.running > 1:
+            if self.prefilling:
+                last = self.prefilling.pop()
+                self.prefill_tokens -= last.done
+                written = 0
+            else:
+                index = next(reversed(self.decoding))
+                last = self.decoding.pop(index)
+                written = self.decode_steps - last.since
+                self.context_sum -= last.done + written
+                last.left -= written
+            total = last.todo + last.done + written
+            last.kept = last.done + written
+            last.todo, last.done, last.since = total, 0, -1
+            # pages are taken again in the order in which they were freed
+            last.lost_from = self.taken_tokens + max(self.free_tokens - last.kept, 0)
+            self.preempted += 1
+            self.waiting.appendleft(last)
+
+    def decodes_until(self) -> int:
+        """Decode steps until a sequence ends or the pool is full; at least 1."""
+        count = len(self.decoding)
+        index = self._next_end()
+        steps = self.decoding[index].since + self.decoding[index].left - self.decode_steps
+        if not self.limits.reserves_output:
+            steps = min(steps, max(1, self.free_tokens // count))
+        return max(1, steps)
+
+    def _next_end(self) -> int:
+        """The sequence that ends first."""
+        while True:
+            end, index = self.ends[0]
+            sequence = self.decoding.get(index)
+            if sequence is not None and sequence.since + sequence.left == end:
+                return index
+            heappop(self.ends)
+
+    def advance(self, decode_steps: int) -> list[Sequence]:
+        """Decodes write so many tokens each; gives the sequences that end."""
+        self.decode_steps += decode_steps
+        self.context_sum += decode_steps * len(self.decoding)
+        self.taken_tokens += decode_steps * len(self.decoding)
+        found: list[Sequence] = []
+        while self.decoding:
+            sequence = self.decoding[self._next_end()]
+            if sequence.since + sequence.left > self.decode_steps:
+                break
+            found.append(sequence)
+            self._leave(sequence)
+        return found
+
+    def finish_prompts(self) -> tuple[list[Sequence], list[Sequence]]:
+        """Sequences whose prompt is done write a token; gives all of them, and those that end."""
+        ready = [s for s in self.prefilling if s.todo == 0]
+        ended: list[Sequence] = []
+        if not ready:
+            return ready, ended
+        self.prefilling = [s for s in self.prefilling if s.todo]
+        for sequence in ready:
+            self.prefill_tokens -= sequence.done
+            sequence.left -= 1
+            sequence.since = self.decode_steps
+            self.decoding[sequence.index] = sequence
+            self.context_sum += sequence.done
+            heappush(self.ends, (sequence.since + sequence.left, sequence.index))
+            if sequence.left <= 0:
+                ended.append(sequence)
+                self._leave(sequence)
+        return ready, ended
+
+    def _leave(self, sequence: Sequence) -> None:
+        """A sequence ends and frees its pages."""
+        del self.decoding[sequence.index]
+        self.context_sum -= sequence.done + self.decode_steps - sequence.since
+        if self.limits.reserves_output:
+            self.reserved -= sequence.request.input_tokens + sequence.request.output_tokens

@@ -1,0 +1,302 @@
+"""Which machine, precision, parallelism and batch serve a model cheapest within its limits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import product
+from typing import ClassVar
+
+from perfc.comparison.prices import HOUR_S, Prices
+from perfc.durations import seconds_of
+from perfc.errors import ModelError, ParseError
+from perfc.frontend.config import LanguageModel, Parallel, precision_of
+from perfc.ir.record import record
+from perfc.machine import Machine
+
+from .engine import Engine
+from .load import Load
+from .metrics import MILLION
+from .power import tables
+from .scheduler import Batching, Chunk
+from .service import ServingReport, report_of
+
+RANKS = (1, 2, 4, 8)
+USERS = (1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024)
+BUDGETS = (1024, 2048, 4096, 8192)
+MOST_CHECKED = 48
+"""Settings that are simulated; all others are read off a steady state."""
+LIMITS = ("ttft", "tpot", "e2e")
+
+
+@record
+class Slo:
+    """What users must not wait longer for, means in seconds; None where nobody says.
+
+    Args:
+        ttft_s: first token.
+        tpot_s: each further token.
+        e2e_s: the whole answer.
+    """
+
+    ttft_s: float | None = None
+    tpot_s: float | None = None
+    e2e_s: float | None = None
+
+    @classmethod
+    def parse(cls, text: str, where: str = "--slo") -> Slo:
+        """Of ``ttft=500ms,tpot=30ms``.
+
+        Raises:
+            ParseError: no such limit, or no duration.
+        """
+        found: dict[str, float] = {}
+        for part in filter(None, (p.strip() for p in text.split(","))):
+            name, equals, value = part.partition("=")
+            if not equals or name not in LIMITS:
+                hint = f"as in ttft=500ms,tpot=30ms; there are {', '.join(LIMITS)}"
+                raise ParseError(f"{part[:32]!r} is no limit", where=where, hint=hint)
+            found[f"{name}_s"] = seconds_of(value, where)
+        return cls(**found)
+
+    def holds(self, ttft_s: float, tpot_s: float, e2e_s: float) -> bool:
+        """Whether times are within it."""
+        limits = (ttft_s, self.ttft_s), (tpot_s, self.tpot_s), (e2e_s, self.e2e_s)
+        return all(most is None or time_s <= most for time_s, most in limits)
+
+
+@record
+class Setting:
+    """A way of serving, by a steady state.
+
+    Args:
+        target: machine.
+        weights: format as it was named.
+        tensor: ranks of an engine.
+        expert: ranks that experts are divided among.
+        users: of one engine.
+        token_budget: of a step.
+        ttft_s: time to the first token.
+        tpot_s: time of each further token.
+        tokens_per_s_per_gpu: written.
+        price_per_million: output tokens; None where nobody states a price.
+    """
+
+    target: str
+    weights: str
+    tensor: int
+    expert: int
+    users: int
+    token_budget: int
+    ttft_s: float
+    tpot_s: float
+    tokens_per_s_per_gpu: float
+    price_per_million: float | None
+
+    @property
+    def cost(self) -> float:
+        """What settings are ordered by: money, else GPU seconds a token."""
+        if self.price_per_million is not None:
+            return self.price_per_million
+        return 1 / self.tokens_per_s_per_gpu if self.tokens_per_s_per_gpu else math.inf
+
+
+@record
+class Found:
+    """A search.
+
+    Args:
+        model: that is served.
+        load: sizes of requests.
+        slo: limits.
+        settings: that were looked at.
+        misfits: those whose memory does not hold them.
+        cheapest: of those within the limits; None where none is.
+        pareto: settings that no other beats in cost and in time per token.
+    """
+
+    document: ClassVar[str] = "perfc-llm-search/1"
+    model: str
+    load: Load
+    slo: Slo
+    settings: int
+    misfits: int
+    cheapest: ServingReport | None
+    pareto: tuple[ServingReport, ...]
+
+
+def search(
+    model: LanguageModel,
+    machines: Sequence[Machine],
+    load: Load,
+    slo: Slo,
+    *,
+    dtypes: Sequence[str] = ("",),
+    runtime: str = "vllm",
+    ranks: Sequence[int] = RANKS,
+    prices: Prices | None = None,
+) -> Found:
+    """The cheapest way of serving, and the front of cost against speed.
+
+    Args:
+        model: what is served.
+        machines: to choose from.
+        load: sizes of requests; its concurrency is chosen.
+        slo: limits.
+        dtypes: formats of weights to choose from; "" for the published one.
+        runtime: that serves.
+        ranks: of an engine.
+        prices: of machines.
+
+    Raises:
+        PerfcError: the model serves nowhere so.
+    """
+    known = prices or Prices()
+    found: list[tuple[Setting, Engine]] = []
+    looked = misfits = 0
+    for engine, dtype in _engines(model, machines, dtypes, runtime, ranks):
+        each = list(_settings(engine, dtype, load, known))
+        looked += len(USERS) * len(BUDGETS)
+        misfits += len(USERS) * len(BUDGETS) - len(each)
+        found += [(s, engine) for s in each]
+    within = [f for f in found if slo.holds(*_times(f[0], load))]
+    front = _front(within)
+    checked = [_simulated(s, e, load, known) for s, e in front[:MOST_CHECKED]]
+    held = [r for r in checked if _holds(r, slo)]
+    if not held:
+        # a steady state is a little kind to full engines: look at emptier ones too
+        near = sorted(within, key=lambda f: f[0].cost)
+        held = [
+            r for s, e in near[:: max(1, len(near) // MOST_CHECKED)]
+            if _holds(r := _simulated(s, e, load, known), slo)
+        ]  # fmt: skip
+    held.sort(key=_cost)
+    return Found(
+        model.name, load, slo, looked, misfits, held[0] if held else None, tuple(_best(held))
+    )
+
+
+def _engines(
+    model: LanguageModel, machines: Sequence[Machine], dtypes: Sequence[str], runtime: str,
+    ranks: Sequence[int],
+) -> Iterator[tuple[Engine, str]]:  # fmt: skip
+    """Engines into which the model divides."""
+    for machine, dtype, tensor in product(machines, dtypes, ranks):
+        precision = precision_of(model.dtype, model.quantization, dtype, "")
+        for expert in (1, tensor) if tensor > 1 and _has_experts(model) else (1,):
+            engine = Engine.of(model, machine, precision, Parallel(tensor, 1, expert), runtime)
+            try:
+                engine.cost  # noqa: B018 - lowers the model
+            except ModelError:
+                continue
+            yield engine, dtype
+
+
+def _has_experts(model: LanguageModel) -> bool:
+    from perfc.frontend.config.model import Experts, mixers
+
+    decoder = model.decoder
+    layers = decoder.layers if decoder is not None else ()
+    return any(isinstance(m, Experts) for layer in layers for m in mixers(layer))
+
+
+def _settings(engine: Engine, dtype: str, load: Load, prices: Prices) -> Iterator[Setting]:
+    """Settings of an engine that its memory holds."""
+    plan = engine.memory(load.isl, load.osl)
+    room = plan.sequences(load.isl + load.osl)
+    if room < 1:
+        return
+    price = prices.of(engine.machine) or tables()[1].get(engine.machine.name)
+    for budget, users in product(BUDGETS, USERS):
+        if users > min(room, engine.kind.max_num_seqs) or budget <= users:
+            continue
+        ttft_s, tpot_s = steady(engine, load, users, budget)
+        rate = users * load.osl / (ttft_s + tpot_s * (load.osl - 1))
+        cost = None
+        if price is not None:
+            cost = price.per_hour / HOUR_S * engine.ranks / rate * MILLION
+        yield Setting(
+            engine.machine.name, dtype, engine.parallel.tensor, engine.parallel.expert, users,
+            budget, ttft_s, tpot_s, rate / engine.ranks, cost,
+        )  # fmt: skip
+
+
+def steady(engine: Engine, load: Load, users: int, budget: int) -> tuple[float, float]:
+    """Mean time to the first token, and of each further one, of users who ask again at once.
+
+    Prompts come evenly; each takes the chunks that the budget leaves beside the decodes.
+    """
+    context = load.isl + load.osl / 2
+    decode_s = engine.cost.step_s((), users, context)
+    prompt = load.isl - load.cached_tokens
+    is_apart = engine.kind.batching is Batching.PROMPTS_FIRST
+    room = budget if is_apart else max(budget - users, 1)
+    chunk = min(prompt, room)
+    chunks = prompt / chunk
+    mixed_s = engine.cost.step_s(
+        (Chunk(chunk, load.cached_tokens + (prompt - chunk) // 2),),
+        0 if is_apart else users, context,
+    )  # fmt: skip
+    # in the time in which one request writes its answer, every user asks once
+    steps = max(users - 1, 0) * chunks
+    if is_apart:
+        cycle_s = load.osl * decode_s + steps * mixed_s
+    else:
+        cycle_s = max(load.osl - steps, 0) * decode_s + steps * mixed_s
+    tpot_s = cycle_s / load.osl
+    load_share = min(steps * mixed_s / cycle_s, 0.95) if cycle_s else 0.0
+    return chunks * mixed_s * (1 + load_share / (2 * (1 - load_share))), tpot_s
+
+
+def _times(setting: Setting, load: Load) -> tuple[float, float, float]:
+    whole_s = setting.ttft_s + setting.tpot_s * (load.osl - 1)
+    return setting.ttft_s, setting.tpot_s, whole_s
+
+
+def _front(found: Iterable[tuple[Setting, Engine]]) -> list[tuple[Setting, Engine]]:
+    """Those that no other beats in cost and in time per token, the cheapest first."""
+    best: list[tuple[Setting, Engine]] = []
+    least = math.inf
+    for setting, engine in sorted(found, key=lambda f: (f[0].cost, f[0].tpot_s)):
+        if setting.tpot_s < least:
+            best.append((setting, engine))
+            least = setting.tpot_s
+    return best
+
+
+def _simulated(setting: Setting, engine: Engine, load: Load, prices: Prices) -> ServingReport:
+    """A setting as a whole report."""
+    kind = replace(engine.kind, token_budget=setting.token_budget)
+    return report_of(
+        replace(engine, kind=kind), replace(load, concurrency=setting.users), 1, 0, prices, None
+    )
+
+
+def _holds(report: ServingReport, slo: Slo) -> bool:
+    latencies = report.latencies
+    if latencies is None:
+        return False
+    tpot_s = latencies.tpot.mean if latencies.tpot is not None else 0.0
+    return slo.holds(latencies.ttft.mean, tpot_s, latencies.end_to_end.mean)
+
+
+def _cost(report: ServingReport) -> float:
+    expenses, rate = report.expenses, report.throughput
+    if expenses is not None and expenses.price_per_million is not None:
+        return expenses.price_per_million
+    return report.gpus / rate.output_tokens_per_s if rate is not None else math.inf
+
+
+def _best(held: Sequence[ServingReport]) -> Iterator[ServingReport]:
+    """The front of what was simulated, the cheapest first."""
+    least = math.inf
+    for report in held:
+        latencies = report.latencies
+        tpot_s = latencies.tpot.mean if latencies is not None and latencies.tpot else math.inf
+        if tpot_s < least:
+            yield report
+            least = tpot_s
+
+
+__all__ = ["Found", "Slo", "search", "steady"]

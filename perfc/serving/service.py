@@ -1,0 +1,348 @@
+"""What a program calls: a model on GPUs under a load, answered as one report."""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import field, replace
+from functools import lru_cache
+from typing import ClassVar
+
+from perfc.comparison.prices import Prices
+from perfc.errors import ModelError, ParseError
+from perfc.frontend.config import LanguageModel, Parallel, precision_of, read_config
+from perfc.ir.record import record
+from perfc.machine import load_machine
+
+from .apart import Prefill, served_apart
+from .engine import Engine
+from .host import HostLaw
+from .load import Load
+from .memory import MemoryPlan
+from .metrics import Latencies, Throughput, latencies, throughput
+from .power import Expenses, Grid, expenses, run_energy_j
+from .scheduler import Chunk
+from .simulate import Run, simulate
+
+MOST_ENGINES = 1 << 12
+
+
+@record
+class StepView:
+    """One step of an engine.
+
+    Args:
+        what: which.
+        time_s: expected, the host's part included.
+        host_s: part of that which is not the kernels'.
+        low_s: end of the interval that holds nine in ten times of the kernels.
+        high_s: its other end.
+        floor_s: nothing is faster.
+        energy_j: of all ranks; None where no power is known.
+    """
+
+    what: str
+    time_s: float
+    host_s: float
+    low_s: float
+    high_s: float
+    floor_s: float
+    energy_j: float | None
+
+
+@record
+class MemoryView:
+    """The memory of one GPU.
+
+    Args:
+        capacity_bytes: of the device.
+        weight_bytes: of the model's share.
+        activation_bytes: of the largest step.
+        overhead_bytes: contexts, libraries, recorded graphs.
+        pool_bytes: left for keys, values and states.
+        kv_bytes_per_token: on one GPU.
+        kv_tokens: that the pool holds.
+        largest_concurrency: requests of this load that fit at once.
+    """
+
+    capacity_bytes: float
+    weight_bytes: float
+    activation_bytes: float
+    overhead_bytes: float
+    pool_bytes: float
+    kv_bytes_per_token: float
+    kv_tokens: int
+    largest_concurrency: int
+
+    @classmethod
+    def of(cls, plan: MemoryPlan, tokens: int, engines: int) -> MemoryView:
+        """Of a plan and requests of so many tokens."""
+        d = plan.demand
+        return cls(
+            plan.capacity_bytes, d.weight_bytes, d.activation_bytes, plan.overhead_bytes,
+            plan.pool_bytes, d.kv_bytes, plan.kv_tokens, plan.sequences(tokens) * engines,
+        )  # fmt: skip
+
+
+@record
+class Band:
+    """Ends of the interval that holds nine in ten, as factors of what is expected."""
+
+    low: float
+    high: float
+
+
+@record
+class ServingReport:
+    """A model served on GPUs under a load.
+
+    Args:
+        model: name of its configuration.
+        target: name of the machine.
+        runtime: that serves it.
+        version: of it, "" for the newest that was measured.
+        weights: format of the linear layers.
+        cache: element type of keys and values.
+        parallel: how one engine is divided.
+        engines: alike, side by side.
+        gpus: of all engines.
+        load: what is asked.
+        memory: of one GPU.
+        fits: whether one request of the load can be served at all.
+        latencies: what users meet; None where it does not fit.
+        ttft_band: interval of the times to the first token.
+        tpot_band: interval of the times per token.
+        throughput: what is delivered.
+        steps: single steps of an engine.
+        expenses: energy, carbon and money.
+        preempted: sequences that were put back, as the pool was full.
+        notes: what a reader must know.
+    """
+
+    document: ClassVar[str] = "perfc-llm/1"
+    model: str
+    target: str
+    runtime: str
+    version: str
+    weights: str
+    cache: str
+    parallel: Parallel
+    engines: int
+    gpus: int
+    load: Load
+    memory: MemoryView
+    fits: bool
+    latencies: Latencies | None = None
+    ttft_band: Band | None = None
+    tpot_band: Band | None = None
+    throughput: Throughput | None = None
+    steps: tuple[StepView, ...] = ()
+    expenses: Expenses | None = None
+    preempted: int = 0
+    notes: tuple[str, ...] = field(default=())
+
+    def to_dict(self) -> dict[str, object]:
+        """The report as JSON has it."""
+        from perfc.report.json_form import enveloped
+
+        return enveloped(self.document, self)
+
+
+def llm(
+    config: str | os.PathLike[str] | LanguageModel, target: str = "h100", *,
+    isl: int = 2048, osl: int = 256, concurrency: int = 1, rate: float = 0.0,
+    trace: str | os.PathLike[str] = "", spread: float = 0.0, cached_tokens: int = 0,
+    requests: int = 0, seed: int = 0, dtype: str = "", kv_dtype: str = "",
+    tp: int = 1, pp: int = 1, dp: int = 1, ep: int = 1, attention_dp: int = 1, nodes: int = 1,
+    runtime: str = "vllm", runtime_version: str = "", max_num_seqs: int | None = None,
+    token_budget: int | None = None, utilization: float | None = None, prefill_gpus: int = 0,
+    prices: Prices | None = None, grid: Grid | None = None,
+) -> ServingReport:  # fmt: skip
+    """What it costs to serve a language model; the load is that of `Load`.
+
+    Args:
+        config: path of a config.json, a folder that holds one, a shipped name, or what
+            `perfc.frontend.config.read_config` gave.
+        target: name or file of the machine.
+        isl: tokens of a prompt.
+        osl: tokens of an answer.
+        concurrency: users of a closed loop.
+        rate: requests a second instead, that come by themselves.
+        trace: file of requests instead, one JSON object a line.
+        spread: share by which lengths vary downwards.
+        cached_tokens: of each prompt that a prefix cache holds.
+        requests: to simulate; 0 for as many as a steady state needs.
+        seed: of what is drawn.
+        dtype: format of the weights; "" for the published one.
+        kv_dtype: of cached keys and values; "" for that of activations.
+        tp: ranks that share every product.
+        pp: stages of a pipeline.
+        dp: engines side by side.
+        ep: ranks that experts are divided among; 1 divides each expert.
+        attention_dp: groups of ``tp`` ranks with sequences of their own up to the experts.
+        nodes: over how many nodes an engine spreads.
+        runtime: vllm, sglang, trtllm, transformers or llamacpp.
+        runtime_version: of it; "" for the newest that was measured.
+        max_num_seqs: sequences under way; the runtime's default, as the next two.
+        token_budget: tokens of a step.
+        utilization: share of memory that the engine takes.
+        prefill_gpus: that compute prompts apart from the decodes; 0 for none.
+        prices: of machines; those of target files, and the dated table, by default.
+        grid: carbon of electricity; the world's average by default.
+
+    Raises:
+        PerfcError: the configuration, the target or a number is none, or nothing divides so.
+
+    >>> llm("llama-3.1-8b", "h100", concurrency=8).fits
+    True
+    """
+    users = 0 if rate or trace else concurrency
+    load = Load(isl, osl, users, rate, os.fspath(trace), spread, cached_tokens, requests, seed)
+    parallel = Parallel(tp, pp, ep, attention_dp, nodes)
+    engine = _engine(
+        decoder_of(config), str(load_machine(target).path), dtype, kv_dtype, parallel, runtime,
+        runtime_version, max_num_seqs, token_budget, utilization,
+    )  # fmt: skip
+    return report_of(engine, load.checked(), dp, prefill_gpus, prices or Prices(), grid)
+
+
+def decoder_of(config: str | os.PathLike[str] | LanguageModel) -> LanguageModel:
+    """The model of a configuration, if it generates tokens.
+
+    Raises:
+        ModelError: it does not, or cannot be read.
+    """
+    model = config if isinstance(config, LanguageModel) else read_config(config)
+    if model.decoder is None:
+        hint = "`perfc analyze` reads encoders"
+        raise ModelError("it generates no tokens", where=model.name, hint=hint)
+    return model
+
+
+@lru_cache(maxsize=256)
+def _engine(
+    model: LanguageModel, target: str, dtype: str, cache: str, parallel: Parallel,
+    runtime: str, version: str, seqs: int | None, budget: int | None, utilization: float | None,
+) -> Engine:  # fmt: skip
+    precision = precision_of(model.dtype, model.quantization, dtype, cache)
+    return Engine.of(
+        model, load_machine(target), precision, parallel, runtime, version,
+        max_num_seqs=seqs, token_budget=budget, utilization=utilization,
+    )  # fmt: skip
+
+
+def report_of(
+    engine: Engine, load: Load, engines: int, prefill_gpus: int, prices: Prices, grid: Grid | None
+) -> ServingReport:
+    """The load on so many engines.
+
+    Raises:
+        PerfcError: as ``llm``.
+    """
+    if not 1 <= engines <= MOST_ENGINES:
+        raise ParseError(f"{engines} engines", where="--dp", hint=f"1 to {MOST_ENGINES}")
+    # a pipeline's stages and the groups of attention each have sequences of their own
+    groups = engine.parallel.attention_data * engine.parallel.pipeline
+    parts = engines * groups
+    workload = load.workload(parts)
+    isl = max((r.input_tokens for r in workload.requests), default=load.isl)
+    osl = max((r.output_tokens for r in workload.requests), default=load.osl)
+    plan = engine.memory(isl, osl)
+    gpus = engines * engine.ranks + prefill_gpus
+    base = ServingReport(
+        engine.model.name, engine.machine.name, engine.runtime, engine.version,
+        engine.precision.weights.value, engine.precision.cached.code, engine.parallel, engines,
+        gpus, load, MemoryView.of(plan, isl + osl, parts), plan.fits(isl + osl),
+    )  # fmt: skip
+    if not base.fits:
+        return base
+    limits = engine.limits(isl, osl)
+    if prefill_gpus:
+        prefill = Prefill(engine, prefill_gpus // engine.ranks, parts)
+        run = served_apart(workload, limits, engine.cost, prefill)
+    else:
+        run = simulate(workload, limits, engine.cost)
+    rate = throughput(run, gpus, parts)
+    energy_j = run_energy_j(run, engine, prefill_gpus)
+    skip = 0 if load.trace else len(run.served) // 4
+    return replace(
+        base,
+        latencies=latencies(waited(run, engine.law), skip),
+        ttft_band=_band(engine, run, engine.law.ttft_low, engine.law.ttft_high),
+        tpot_band=_band(engine, run, engine.law.tpot_low, engine.law.tpot_high),
+        throughput=rate,
+        steps=_steps(engine, run, load),
+        expenses=expenses(energy_j, rate, run, engine.machine, prices, grid),
+        preempted=run.preempted,
+        notes=_notes(engine),
+    )
+
+
+def waited(run: Run, law: HostLaw) -> Run:
+    """The run as users saw it: the server in front of the engine takes its part of each wait."""
+    served = [
+        replace(
+            s,
+            first_s=s.arrival_s + law.request_s + law.queue * s.ttft_s,
+            last_s=s.last_s + law.request_s + (law.queue - 1) * s.ttft_s,
+        )
+        for s in run.served
+    ]
+    return replace(run, served=tuple(served))
+
+
+def _band(engine: Engine, run: Run, low: float, high: float) -> Band:
+    """What held-out runs say, and wider where the kernels of the machine are known less well."""
+    stride = max(run.strides, key=lambda s: s.step_s * s.steps)
+    at = stride.chunks, stride.decodes, stride.context
+    time, least, most = (engine.cost.parts(q, *at).kernels for q in ("time_s", "low_s", "high_s"))
+    below = math.hypot(math.log(low), max(0.0, math.log(time / least) - NEAR_BELOW))
+    above = math.hypot(math.log(high), max(0.0, math.log(most / time) - NEAR_ABOVE))
+    return Band(math.exp(-below), math.exp(above))
+
+
+NEAR_BELOW, NEAR_ABOVE = 0.15, 0.25
+"""Width of kernels' own intervals on machines that were measured, which held-out runs include."""
+
+
+def _steps(engine: Engine, run: Run, load: Load) -> tuple[StepView, ...]:
+    """A prompt alone, and the usual decode step."""
+    decodes = [s for s in run.strides if not s.chunks] or list(run.strides)
+    usual = max(decodes, key=lambda s: s.steps * s.decodes)
+    isl = min(load.isl - load.cached_tokens, engine.kind.token_budget)
+    prompt = (Chunk(isl, load.cached_tokens),)
+    found = [_step(engine, f"prompt of {isl} alone", prompt, 0, 0.0)]
+    if usual.decodes:
+        what = f"decode, {usual.decodes} × {round(usual.context)} cached"
+        found.append(_step(engine, what, (), usual.decodes, usual.context))
+    return tuple(found)
+
+
+def _step(
+    engine: Engine, what: str, chunks: tuple[Chunk, ...], decodes: int, context: float
+) -> StepView:
+    each = {
+        q: engine.cost.parts(q, chunks, decodes, context)
+        for q in ("time_s", "low_s", "high_s", "floor_s", "energy_j")
+    }
+    sums = {q: p.kernels + p.exchanges for q, p in each.items()}
+    time_s = max(engine.cost.step_s(chunks, decodes, context), sums["floor_s"])
+    energy_j = sums["energy_j"] * engine.parallel.tensor
+    return StepView(
+        what, time_s, time_s - sums["time_s"], sums["low_s"], sums["high_s"], sums["floor_s"],
+        None if math.isnan(energy_j) else energy_j,
+    )  # fmt: skip
+
+
+def _notes(engine: Engine) -> tuple[str, ...]:
+    """What a reader must know."""
+    law = engine.law
+    found = [f"{part} is not counted" for part in engine.model.left_out]
+    if law.rows:
+        found.append(
+            f"host of {engine.runtime} fitted to {law.rows} published runs of "
+            f"{len(law.models)} models"
+        )
+    else:
+        found.append(f"nobody measured the host of {engine.runtime}: kernels alone")
+    return tuple(found)

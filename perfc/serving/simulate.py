@@ -1,0 +1,216 @@
+"""Requests through an engine, step by step; runs of equal decode steps are taken in one jump."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence as Sized
+from typing import Protocol
+
+from perfc.errors import ParseError
+from perfc.ir.record import mutable, record
+
+from .arrivals import MOST_REQUESTS, Request, Workload
+from .scheduler import Batching, Chunk, Limits, Scheduler
+
+FINEST = 64
+"""Decode steps of one jump, at most: keys and values grow while it lasts."""
+
+
+class Clock(Protocol):
+    """Says how long steps take."""
+
+    def step_s(self, chunks: Sized[Chunk], decodes: int, context: float) -> float:
+        """Seconds of one step.
+
+        Args:
+            chunks: parts of prompts in it.
+            decodes: sequences that write one token each.
+            context: mean of the tokens that these hold.
+        """
+
+
+@mutable
+class Served:
+    """What a request met.
+
+    Args:
+        request: what was asked.
+        arrival_s: when it came.
+        first_s: end of the step with its first token.
+        last_s: end of the step with its last token.
+        spans: strides that had ended when it came, when its first and when its last token did.
+    """
+
+    request: Request
+    arrival_s: float
+    first_s: float = math.nan
+    last_s: float = math.nan
+    spans: tuple[int, int, int] = (0, 0, 0)
+
+    def wrote_first(self, now_s: float, strides: int) -> None:
+        """Its first token is written; a sequence that was preempted wrote it before."""
+        if math.isnan(self.first_s):
+            self.first_s = now_s
+            self.spans = (self.spans[0], strides, strides)
+
+    def wrote_last(self, now_s: float, strides: int) -> None:
+        """Its last token is written."""
+        self.last_s = now_s
+        self.spans = (*self.spans[:2], strides)
+
+    @property
+    def ttft_s(self) -> float:
+        """Time to the first token."""
+        return self.first_s - self.arrival_s
+
+    @property
+    def tpot_s(self) -> float:
+        """Mean time of the tokens after the first; not a number where there is none."""
+        rest = self.request.output_tokens - 1
+        return (self.last_s - self.first_s) / rest if rest else math.nan
+
+
+@record
+class Stride:
+    """Equal steps, one after another.
+
+    Args:
+        step_s: what each took.
+        steps: how many.
+        chunks: parts of prompts in each.
+        decodes: sequences that wrote a token in each.
+        context: mean of the tokens that these held.
+    """
+
+    step_s: float
+    steps: int
+    chunks: tuple[Chunk, ...]
+    decodes: int
+    context: float
+
+
+@record
+class Run:
+    """What came of a workload.
+
+    Args:
+        served: requests in the order of their arrival.
+        strides: steps that ran, in order.
+        time_s: until the last token.
+        preempted: sequences that were put back, as the pool was full.
+    """
+
+    served: tuple[Served, ...]
+    strides: tuple[Stride, ...]
+    time_s: float
+    preempted: int
+
+    @property
+    def steps(self) -> int:
+        """Steps that ran."""
+        return sum(s.steps for s in self.strides)
+
+    @property
+    def busy_s(self) -> float:
+        """Time in which steps ran."""
+        return math.fsum([s.step_s * s.steps for s in self.strides])
+
+
+class _Feed:
+    """Requests that have not come yet."""
+
+    def __init__(self, workload: Workload) -> None:
+        self.served = [Served(r, r.arrival_s) for r in workload.requests]
+        self.is_closed = workload.concurrency > 0
+        self.next = 0
+        self.allowed = workload.concurrency or len(self.served)
+
+    def due(self, now_s: float, strides: int, scheduler: Scheduler) -> None:
+        """Hand over what has come."""
+        while self.next < min(self.allowed, len(self.served)):
+            one = self.served[self.next]
+            if not self.is_closed and one.arrival_s > now_s:
+                return
+            if self.is_closed:
+                one.arrival_s = now_s
+            one.spans = (strides, strides, strides)
+            scheduler.add(self.next, one.request)
+            self.next += 1
+
+    def until_s(self) -> float:
+        """When the next one comes by itself."""
+        if self.is_closed or self.next >= len(self.served):
+            return math.inf
+        return self.served[self.next].arrival_s
+
+
+def simulate(workload: Workload, limits: Limits, clock: Clock) -> Run:
+    """Serve a workload.
+
+    Args:
+        workload: the requests.
+        limits: what the engine allows.
+        clock: how long steps take.
+
+    Raises:
+        ParseError: a request that the pool of keys and values can never hold, or too many.
+    """
+    check(workload, limits)
+    feed, scheduler = _Feed(workload), Scheduler(limits)
+    now_s = 0.0
+    strides: list[Stride] = []
+    feed.due(now_s, 0, scheduler)
+    while scheduler.running or scheduler.waiting or feed.next < len(feed.served):
+        if not scheduler.running and not scheduler.waiting:
+            now_s = max(now_s, feed.until_s())
+            feed.due(now_s, len(strides), scheduler)
+        stride = _next(scheduler, clock, feed.until_s() - now_s)
+        strides.append(stride)
+        now_s += stride.steps * stride.step_s
+        ended = scheduler.advance(stride.steps) if stride.decodes else []
+        ready, over = scheduler.finish_prompts()
+        for sequence in ready:
+            feed.served[sequence.index].wrote_first(now_s, len(strides))
+        for sequence in (*ended, *over):
+            feed.served[sequence.index].wrote_last(now_s, len(strides))
+        feed.allowed += (len(ended) + len(over)) if feed.is_closed else 0
+        feed.due(now_s, len(strides), scheduler)
+    return Run(tuple(feed.served), tuple(strides), now_s, scheduler.preempted)
+
+
+def _next(scheduler: Scheduler, clock: Clock, until_s: float) -> Stride:
+    """The next step, with all that are like it before anything changes.
+
+    Args:
+        scheduler: what waits and runs.
+        clock: how long steps take.
+        until_s: time to the next request that comes by itself.
+    """
+    if not scheduler.limits.reserves_output:
+        scheduler.preempt()
+    chunks = tuple([chunk for _, chunk in scheduler.next_chunks()])
+    is_apart = bool(chunks) and scheduler.limits.batching is Batching.PROMPTS_FIRST
+    decodes = 0 if is_apart else len(scheduler.decoding)
+    context = scheduler.context_sum / decodes if decodes else 0.0
+    steps = 1 if chunks else min(scheduler.decodes_until(), FINEST)
+    context += (steps - 1) / 2
+    step_s = clock.step_s(chunks, decodes, context)
+    if steps > 1 and until_s < steps * step_s:
+        steps = max(1, min(steps, math.ceil(until_s / step_s)))
+    return Stride(step_s, steps, chunks, decodes, context)
+
+
+def check(workload: Workload, limits: Limits) -> None:
+    """Refuse what can never be served.
+
+    Raises:
+        ParseError: as ``simulate``.
+    """
+    if len(workload.requests) > MOST_REQUESTS:
+        raise ParseError(f"{len(workload.requests)} requests", hint=f"{MOST_REQUESTS} at most")
+    longest = max((r.input_tokens + r.output_tokens for r in workload.requests), default=0)
+    if longest + limits.block_tokens > limits.kv_tokens:
+        raise ParseError(
+            f"a request of {longest} tokens does not fit a pool of {max(limits.kv_tokens, 0)}",
+            hint="more GPUs (--tp), fewer bits (--dtype, --kv-dtype), or shorter requests",
+        )

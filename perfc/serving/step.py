@@ -1,0 +1,280 @@
+"""What one step of an engine costs: from the kernels of the IR, at any mix of prompts and decodes.
+
+The model is lowered and fused once, its kernels are estimated on grids of sizes, all of a grid at
+once and kernels that are alike once. A step of any size is read off the grids.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple
+from functools import cached_property, lru_cache
+
+from perfc.frontend.config import LanguageModel, Parallel, Precision
+from perfc.ir.evaluate import evaluate
+from perfc.ir.graph import Module
+from perfc.ir.record import entity, record
+from perfc.ir.types import TensorType
+from perfc.machine import Machine, load_machine
+
+from .grid import Grid, octaves, points
+from .host import HostLaw
+from .memory import Demand
+from .program import QUANTITIES, Env, KernelCost, Passes, Program, estimated, passes_of
+from .scheduler import Chunk
+
+TOKENS = octaves(1, 16384, between=16)
+SEQUENCES = octaves(1, 4096, step=4)
+DECODES = octaves(1, 4096, between=64)
+CONTEXTS = octaves(128, 1 << 17)
+PROMPTS = octaves(1, 64, step=8)
+LENGTHS = octaves(32, 16384)
+NEAR = 512
+"""Added to cached tokens before their logarithm is taken, as there may be none."""
+PASTS = octaves(NEAR, 1 << 17)
+
+
+@entity
+class Surface:
+    """What some kernels cost on a grid of sizes."""
+
+    grids: Mapping[str, Grid]
+
+    @classmethod
+    def of(cls, axes: Sequence[Sequence[float]], costs: Sequence[KernelCost]) -> Surface:
+        """Of costs in the order of the grid's points."""
+        return cls({name: Grid.of(axes, [getattr(c, name) for c in costs]) for name in QUANTITIES})
+
+    def at(self, quantity: str, *sizes: float) -> float:
+        """One of ``QUANTITIES``."""
+        return self.grids[quantity].at(*sizes)
+
+
+@record
+class Parts:
+    """A quantity of a step: of its exchanges among ranks, and of all other kernels."""
+
+    kernels: float
+    exchanges: float
+
+
+class StageCost:
+    """What a stage of a model costs in steps of any mix of prompts and decodes.
+
+    Args:
+        passes: of the stage.
+        machine: each rank.
+        framework: whose kernels run.
+    """
+
+    def __init__(self, passes: Passes, machine: Machine, framework: str) -> None:
+        self.passes, self.machine, self.framework = passes, machine, framework
+
+    def parts(self, quantity: str, chunks: Sequence[Chunk], decodes: int, context: float) -> Parts:
+        """One of ``QUANTITIES`` of a step, what the engine's host takes left out."""
+        if not chunks:
+            kernels = self.decode_tokens.at(quantity, decodes)
+            kernels += self.decode_context.at(quantity, decodes, context)
+            return Parts(kernels, self.decode_exchanges.at(quantity, decodes))
+        count = len(chunks)
+        tokens = sum([c.tokens for c in chunks])
+        past = sum([c.context for c in chunks]) / count
+        kernels = self.prompt_tokens.at(quantity, tokens + decodes)
+        kernels += self.heads.at(quantity, count + decodes)
+        kernels += self.prompt_context.at(quantity, count, tokens / count, past + NEAR)
+        if decodes:
+            kernels += self.decode_context.at(quantity, decodes, context)
+        return Parts(kernels, self.prompt_exchanges.at(quantity, tokens + decodes))
+
+    @cached_property
+    def _of_decode(self) -> tuple[list[int], list[int], list[int]]:
+        """Kernels of a decode step: those that see the cache, exchanges, and the others."""
+        program = self.passes.decode
+        at = {"decodes": 3, "context": 4096}
+        seen = program.differ(at, {**at, "context": 5000})
+        rest = [i for i in range(len(program.counts)) if i not in seen | program.exchanges]
+        return sorted(seen), sorted(program.exchanges), rest
+
+    @cached_property
+    def _of_prompts(self) -> tuple[list[int], list[int], list[int], list[int]]:
+        """Kernels of prompts: those that see other tokens, exchanges, heads, and the others."""
+        program = self.passes.prefill
+        at = {"batch": 4, "seq": 512, "past": 4096}
+        every = range(len(program.counts))
+        of_length = program.differ(at, {**at, "seq": 1024})
+        cached = program.differ(at, {**at, "past": 5000})
+        # as many tokens, in fewer and longer prompts
+        parted = program.differ(at, {**at, "batch": 1, "seq": 2048})
+        heads = [i for i in every if i not in of_length | cached | program.exchanges]
+        seen = {i for i in cached | parted if i not in heads} - program.exchanges
+        rest = [i for i in every if i not in {*seen, *program.exchanges, *heads}]
+        return sorted(seen), sorted(program.exchanges), heads, rest
+
+    def _surface(
+        self, program: Program, wanted: Sequence[int], axes: Sequence[Sequence[float]],
+        envs: Sequence[Env],
+    ) -> Surface:  # fmt: skip
+        return Surface.of(axes, estimated(program, wanted, envs, self.machine, self.framework))
+
+    @cached_property
+    def decode_tokens(self) -> Surface:
+        """Kernels of a decode step that see no cache, by its sequences."""
+        return self._decode(self._of_decode[2])
+
+    @cached_property
+    def decode_exchanges(self) -> Surface:
+        """Exchanges of a decode step, by its sequences."""
+        return self._decode(self._of_decode[1])
+
+    def _decode(self, wanted: Sequence[int]) -> Surface:
+        envs = [{"decodes": int(n), "context": 1024} for n in DECODES]
+        return self._surface(self.passes.decode, wanted, (DECODES,), envs)
+
+    @cached_property
+    def decode_context(self) -> Surface:
+        """Kernels of a decode step that see the cache, by its sequences and their tokens."""
+        axes = (DECODES, CONTEXTS)
+        envs = [{"decodes": int(n), "context": int(c)} for n, c in points(axes)]
+        return self._surface(self.passes.decode, self._of_decode[0], axes, envs)
+
+    @cached_property
+    def prompt_tokens(self) -> Surface:
+        """Kernels of a step with prompts that see single tokens, by all of its tokens."""
+        return self._prompts(self._of_prompts[3])
+
+    @cached_property
+    def prompt_exchanges(self) -> Surface:
+        """Exchanges of a step with prompts, by all of its tokens."""
+        return self._prompts(self._of_prompts[1])
+
+    def _prompts(self, wanted: Sequence[int]) -> Surface:
+        envs = [{"batch": 1, "seq": int(n), "past": 0} for n in TOKENS]
+        return self._surface(self.passes.prefill, wanted, (TOKENS,), envs)
+
+    @cached_property
+    def heads(self) -> Surface:
+        """Kernels that see one token of each sequence, by the sequences."""
+        envs = [{"batch": int(n), "seq": 1, "past": 0} for n in SEQUENCES]
+        return self._surface(self.passes.prefill, self._of_prompts[2], (SEQUENCES,), envs)
+
+    @cached_property
+    def prompt_context(self) -> Surface:
+        """Kernels that see all tokens of a prompt, by prompts, new and cached tokens."""
+        axes = (PROMPTS, LENGTHS, PASTS)
+        envs = [{"batch": int(b), "seq": int(n), "past": int(p) - NEAR} for b, n, p in points(axes)]
+        return self._surface(self.passes.prefill, self._of_prompts[0], axes, envs)
+
+    def demand(self, tokens: int, budget: int, sequences: int) -> Demand:
+        """Memory that the stage asks of one rank.
+
+        Args:
+            tokens: of a sequence, prompt and answer.
+            budget: tokens of the largest step.
+            sequences: in the largest decode step.
+        """
+        decode, prefill = self.passes.decode, self.passes.prefill
+        held = [_cache_bytes(decode.module, c) for c in (0, tokens)]
+        live = (
+            prefill.liveness.peak({"batch": 1, "seq": budget, "past": 0})[0],
+            decode.liveness.peak({"decodes": sequences, "context": 0})[0],
+        )
+        weight_bytes = float(evaluate(decode.liveness.weight_bytes, {}))
+        return Demand(weight_bytes, (held[1] - held[0]) / tokens, held[0], float(max(live)))
+
+
+@lru_cache(maxsize=256)
+def stage_cost(
+    model: LanguageModel,
+    precision: Precision,
+    parallel: Parallel,
+    runtime: str,
+    stage: int,
+    target: str,
+    framework: str,
+) -> StageCost:
+    """The cost of a stage on a target, by the path of its file; its grids are made once."""
+    passes = passes_of(model, precision, parallel, runtime, stage)
+    return StageCost(passes, load_machine(target), framework)
+
+
+class StepCost:
+    """What steps of a model cost on machines of one kind; sizes are those of one rank.
+
+    Args:
+        model: what is served.
+        machine: each rank.
+        precision: element types.
+        parallel: how the model is divided.
+        runtime: fusion table.
+        framework: whose kernels run.
+        law: what the engine takes beside the kernels.
+    """
+
+    def __init__(
+        self,
+        model: LanguageModel,
+        machine: Machine,
+        precision: Precision,
+        parallel: Parallel,
+        runtime: str,
+        framework: str,
+        law: HostLaw,
+    ) -> None:
+        self.law = law
+        depth = parallel.pipeline
+        # the stages between the first and the last are alike but for one layer
+        chosen = {
+            0: 1,
+            **({1: depth - 2} if depth > 2 else {}),
+            **({depth - 1: 1} if depth > 1 else {}),
+        }
+        self.stages = tuple(
+            [
+                (
+                    stage_cost(
+                        model, precision, parallel, runtime, i, str(machine.path), framework
+                    ),
+                    n,
+                )
+                for i, n in chosen.items()
+            ]
+        )
+
+    def step_s(self, chunks: Sequence[Chunk], decodes: int, context: float) -> float:
+        """As `Clock` asks."""
+        parts = self.parts("time_s", chunks, decodes, context)
+        step_s = self.law.step(parts.kernels, parts.exchanges, len(chunks), decodes)
+        if step_s >= parts.kernels + parts.exchanges:
+            return step_s
+        # a factor below 1 speaks of kernels that are slower than they can be
+        floor = self.parts("floor_s", chunks, decodes, context)
+        return max(step_s, floor.kernels + floor.exchanges)
+
+    def parts(self, quantity: str, chunks: Sequence[Chunk], decodes: int, context: float) -> Parts:
+        """One of ``QUANTITIES`` of a step through all stages, without the engine's host."""
+        if len(self.stages) == 1:
+            return self.stages[0][0].parts(quantity, chunks, decodes, context)
+        each = [(s.parts(quantity, chunks, decodes, context), n) for s, n in self.stages]
+        return Parts(
+            math.fsum([p.kernels * n for p, n in each]),
+            math.fsum([p.exchanges * n for p, n in each]),
+        )
+
+    def demand(self, tokens: int, budget: int, sequences: int) -> Demand:
+        """Memory that the model asks of the rank that holds the most; else as of a stage."""
+        each = [s.demand(tokens, budget, sequences) for s, _ in self.stages]
+        return Demand(*(max(values) for values in zip(*map(astuple, each), strict=True)))
+
+
+def _cache_bytes(module: Module, context: int) -> float:
+    """What one sequence with so many cached tokens leaves in the memory of a rank."""
+    env = {"decodes": 1, "context": context}
+    found = 0.0
+    for value in module.graph.inputs:
+        type_ = value.type
+        if not isinstance(type_, TensorType) or type_.nbytes is None:
+            continue
+        if type_.shape and len(type_.shape) > 1:
+            found += evaluate(type_.nbytes, env)
+    return found

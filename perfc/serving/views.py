@@ -1,0 +1,158 @@
+"""A serving report and a search as documents that people read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from perfc.report.document import Amount, Cell, Column, Document, Fact, Facts, Note, Section, Table
+from perfc.report.units import Unit, plural, quantity
+
+from .load import Load
+from .metrics import Quantiles
+from .search import Found
+from .service import Band, ServingReport
+
+
+def load_words(load: Load) -> str:
+    """What is asked, in words."""
+    if load.trace:
+        return f"trace {load.trace}"
+    sizes = f"{load.isl} tokens in, {load.osl} out"
+    if load.rate:
+        return f"{sizes}, {load.rate:g} requests a second"
+    return f"{sizes}, {plural(load.concurrency, 'user')}"
+
+
+def engine_words(r: ServingReport) -> str:
+    """How it is served, in words."""
+    p = r.parallel
+    degrees = (("tp", p.tensor), ("pp", p.pipeline), ("ep", p.expert),
+               ("attention dp", p.attention_data), ("dp", r.engines))  # fmt: skip
+    divided = ", ".join(f"{name} {n}" for name, n in degrees if n > 1)
+    gpus = f"{r.gpus} × {r.target}"
+    version = f" {r.version}" if r.version else ""
+    return " · ".join(
+        filter(None, (gpus, divided, f"{r.runtime}{version}", f"{r.weights} weights"))
+    )
+
+
+def document(r: ServingReport) -> Document:
+    """The first screen."""
+    title = f"{r.model} on {engine_words(r)} · {load_words(r.load)}"
+    sections = [Section("memory", "memory of a GPU", (Facts(tuple(_memory(r))),))]
+    if r.latencies is None:
+        note = Note("does not fit: not even one request has room", is_warning=True)
+        return Document(title, (replace_parts(sections[0], note),))
+    answer = Section("serving", "what users meet", (_latencies(r), Facts(tuple(_delivered(r)))))
+    notes = tuple(Note(n) for n in r.notes)
+    return Document(title, (answer, replace_parts(sections[0], *notes)))
+
+
+def replace_parts(section: Section, *notes: Note) -> Section:
+    """The section with notes behind its parts."""
+    return Section(section.name, section.title, (*section.parts, *notes))
+
+
+def _latencies(r: ServingReport) -> Table:
+    """One line a latency, the mean with its interval."""
+    found = r.latencies
+    assert found is not None
+    columns = (
+        Column("what", ""),
+        Column("mean_s", "mean"),
+        Column("range", "nine in ten"),
+        Column("p50_s", "p50"),
+        Column("p90_s", "p90"),
+        Column("p99_s", "p99"),
+    )
+    named: tuple[tuple[str, Quantiles | None, Band | None], ...] = (
+        ("first token (TTFT)", found.ttft, r.ttft_band),
+        ("token after it (TPOT)", found.tpot, r.tpot_band),
+        ("between tokens (ITL)", found.itl, None),
+        ("whole time a token", found.tpot_inclusive, None),
+        ("whole answer", found.end_to_end, None),
+    )
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
+        (
+            name,
+            Amount(q.mean, Unit.SECOND),
+            "" if band is None else _range(q.mean, band),
+            *(Amount(v, Unit.SECOND) for v in (q.p50, q.p90, q.p99)),
+        )
+        for name, q, band in named
+        if q is not None
+    )
+    return Table(columns, rows)
+
+
+def _range(mean_s: float, band: Band) -> str:
+    low, high = (quantity(mean_s * f, Unit.SECOND) for f in (band.low, band.high))
+    return f"{low} to {high}"
+
+
+def _delivered(r: ServingReport) -> Iterator[Fact]:
+    """Throughput, steps and expenses."""
+    rate, spent = r.throughput, r.expenses
+    assert rate is not None
+    assert spent is not None
+    each = f"{rate.output_tokens_per_s_per_gpu:,.0f} a GPU, {rate.requests_per_s:.3g} requests/s"
+    yield Fact("output", None, f"{rate.output_tokens_per_s:,.0f} tokens/s: {each}")
+    for step in r.steps:
+        words = f"{step.what}; at best {quantity(step.floor_s, Unit.SECOND)}"
+        host = f", {quantity(step.host_s, Unit.SECOND)} of the host" if step.host_s > 0 else ""
+        yield Fact("step", Amount(step.time_s, Unit.SECOND), words + host)
+    if spent.energy_j_per_token is not None:
+        grams = f"{spent.carbon_g_per_million:,.0f} g CO2 a million tokens"
+        carbon = f"a token; {grams}, grid: {spent.grid}, {spent.grid_date}"
+        yield Fact("energy", Amount(spent.energy_j_per_token, Unit.JOULE), carbon)
+    if spent.price_per_million is not None:
+        price = f"{spent.price_per_million:.3g} {spent.currency} a million tokens"
+        yield Fact("price", None, f"{price}, rented, as of {spent.price_date}")
+    if r.preempted:
+        yield Fact("preempted", None, f"{plural(r.preempted, 'time')}: the pool was full")
+
+
+def _memory(r: ServingReport) -> Iterator[Fact]:
+    m = r.memory
+    whole = quantity(m.capacity_bytes, Unit.BYTE)
+    yield Fact("weights", Amount(m.weight_bytes, Unit.BYTE), f"of {whole}")
+    rest = m.activation_bytes + m.overhead_bytes
+    yield Fact("activations", Amount(rest, Unit.BYTE), "with contexts, libraries, recorded graphs")
+    kv = f"{m.kv_tokens:,} tokens of {quantity(m.kv_bytes_per_token, Unit.BYTE)}"
+    pool = max(m.pool_bytes, 0.0)
+    yield Fact("key-value pool", Amount(pool, Unit.BYTE), f"{kv}, {m.largest_concurrency} users")
+
+
+def search_document(found: Found) -> Document:
+    """The front of cost against speed."""
+    title = f"{found.model} · {found.load.isl} tokens in, {found.load.osl} out · cheapest first"
+    columns = (
+        Column("target", "target"),
+        Column("weights", "weights"),
+        Column("gpus", "GPUs", Unit.COUNT),
+        Column("expert", "ep", Unit.COUNT),
+        Column("users", "users", Unit.COUNT),
+        Column("ttft_s", "TTFT"),
+        Column("tpot_s", "TPOT"),
+        Column("tokens_per_s_per_gpu", "tokens/s a GPU", Unit.COUNT),
+        Column("price", "a million"),
+    )
+    rows = tuple(
+        (
+            r.target, r.weights, float(r.gpus), float(r.parallel.expert),
+            float(r.load.concurrency), Amount(r.latencies.ttft.mean, Unit.SECOND),
+            Amount(r.latencies.tpot.mean if r.latencies.tpot else None, Unit.SECOND),
+            round(r.throughput.output_tokens_per_s_per_gpu),
+            "" if r.expenses is None or r.expenses.price_per_million is None
+            else f"{r.expenses.price_per_million:.3g} {r.expenses.currency}",
+        )
+        for r in found.pareto
+        if r.latencies is not None and r.throughput is not None
+    )  # fmt: skip
+    looked = f"{found.settings:,} settings, {found.misfits:,} of them too large or too many users"
+    notes: list[Note] = [Note(looked)]
+    if not rows:
+        notes.append(Note("none is within the limits", is_warning=True))
+    return Document(
+        title, (Section("search", "cost against speed", (Table(columns, rows), *notes)),)
+    )

@@ -1,0 +1,169 @@
+"""Requests through an engine: whose tokens a step has, what a full pool does, jumps of time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import pytest
+
+from perfc.errors import ParseError
+from perfc.serving import simulate as simulation
+from perfc.serving.arrivals import Request, Workload, closed_loop, poisson, traced
+from perfc.serving.metrics import latencies, throughput
+from perfc.serving.scheduler import Batching, Chunk, Limits, Scheduler
+from perfc.serving.simulate import Run, simulate
+
+
+class Linear:
+    """A clock: a base, and something for each token, each sequence and each cached token."""
+
+    def step_s(self, chunks: Sequence[Chunk], decodes: int, context: float) -> float:
+        tokens = sum(c.tokens for c in chunks)
+        return 1e-3 + 1e-5 * tokens + 1e-5 * decodes + 1e-8 * decodes * context
+
+
+def tokens_written(run: Run) -> int:
+    firsts = sum(1 for s in run.served)
+    return firsts + sum(s.steps * s.decodes for s in run.strides)
+
+
+def test_one_user_alone_waits_for_the_prompt_and_then_a_step_a_token() -> None:
+    run = simulate(closed_loop(1, 100, 5, count=1), Limits(), Linear())
+    (one,) = run.served
+    assert one.ttft_s == pytest.approx(1e-3 + 100e-5)
+    assert run.steps == 5
+    assert one.tpot_s == pytest.approx(1e-3 + 1e-5 + 1e-8 * 101.5)
+
+
+@pytest.mark.parametrize("batching", Batching)
+@pytest.mark.parametrize("reserves", [False, True])
+def test_every_token_is_written_once(batching: Batching, reserves: bool) -> None:
+    limits = Limits(8, 64, 2000, batching, reserves)
+    run = simulate(closed_loop(20, 150, 30, count=60, spread=0.5, seed=3), limits, Linear())
+    assert tokens_written(run) == sum(s.request.output_tokens for s in run.served) or run.preempted
+    assert all(s.arrival_s < s.first_s <= s.last_s for s in run.served)
+
+
+def test_jumps_give_what_single_steps_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    work = closed_loop(6, 80, 300, count=24, spread=0.4, seed=1)
+    jumped = simulate(work, Limits(kv_tokens=1100), Linear())
+    monkeypatch.setattr(simulation, "FINEST", 1)
+    stepped = simulate(work, Limits(kv_tokens=1100), Linear())
+    assert len(jumped.strides) < len(stepped.strides) / 5
+    assert jumped.time_s == pytest.approx(stepped.time_s, rel=1e-6)
+    assert jumped.preempted == stepped.preempted > 0
+    for a, b in zip(jumped.served, stepped.served, strict=True):
+        assert a.last_s == pytest.approx(b.last_s, rel=1e-6)
+
+
+def test_decodes_come_first_and_prompts_fill_the_budget() -> None:
+    scheduler = Scheduler(Limits(token_budget=10))
+    scheduler.add(0, Request(0.0, 4, 9))
+    assert [c for _, c in scheduler.next_chunks()] == [Chunk(4, 0)]
+    scheduler.finish_prompts()
+    scheduler.add(1, Request(0.0, 15, 9))
+    assert [c for _, c in scheduler.next_chunks()] == [Chunk(9, 0)]
+    scheduler.advance(1)
+    assert [c for _, c in scheduler.next_chunks()] == [Chunk(6, 9)]
+
+
+def test_whole_prompts_wait_and_prompts_first_keep_decodes_waiting() -> None:
+    whole = Limits(token_budget=100, batching=Batching.WHOLE_PROMPTS)
+    run = simulate(closed_loop(3, 60, 4, count=3), whole, Linear())
+    assert [len(s.chunks) for s in run.strides if s.chunks] == [1, 1] or all(
+        c.tokens == 60 for s in run.strides for c in s.chunks
+    )
+    first = Limits(token_budget=100, batching=Batching.PROMPTS_FIRST)
+    run = simulate(closed_loop(3, 60, 4, count=9), first, Linear())
+    assert all(s.decodes == 0 for s in run.strides if s.chunks)
+
+
+def test_reserved_room_never_preempts_and_a_full_pool_does() -> None:
+    work = closed_loop(8, 100, 100, count=16)
+    full = simulate(work, Limits(kv_tokens=900), Linear())
+    kept = simulate(work, Limits(kv_tokens=900, reserves_output=True), Linear())
+    assert full.preempted > 0
+    assert kept.preempted == 0
+
+
+def test_pages_that_nobody_took_are_not_computed_again() -> None:
+    work = closed_loop(8, 100, 100, count=16)
+    kept = simulate(work, Limits(kv_tokens=900), Linear())
+    lost = simulate(work, Limits(kv_tokens=900, keeps_prefixes=False), Linear())
+    computed = [sum(c.tokens for s in run.strides for c in s.chunks) for run in (kept, lost)]
+    assert computed[0] < computed[1]
+
+
+def test_requests_that_come_by_themselves_wait_for_nobody_else() -> None:
+    slow = simulate(poisson(0.5, 100, 10, count=20, seed=2), Limits(), Linear())
+    assert latencies(slow).ttft.p99 < 5e-3
+    assert slow.time_s > 20
+    again = simulate(poisson(0.5, 100, 10, count=20, seed=2), Limits(), Linear())
+    assert again.time_s == slow.time_s
+
+
+def test_a_staggered_loop_is_steady_at_once() -> None:
+    run = simulate(closed_loop(16, 50, 200, count=64, is_staggered=True), Limits(), Linear())
+    decodes = [s.decodes for s in run.strides[16:60]]
+    assert min(decodes) >= 14
+
+
+def test_both_definitions_of_a_token_are_told_apart() -> None:
+    run = simulate(closed_loop(1, 1000, 11, count=4), Limits(), Linear())
+    found = latencies(run)
+    assert found.tpot is not None
+    assert found.itl is not None
+    whole = found.ttft.mean + 10 * found.tpot.mean
+    assert found.tpot_inclusive.mean == pytest.approx(whole / 11)
+    assert found.tpot_inclusive.mean > found.tpot.mean
+    assert found.itl.p50 == pytest.approx(found.tpot.p50, rel=0.02)
+
+
+def test_throughput_is_that_of_the_middle() -> None:
+    run = simulate(closed_loop(10, 20, 50, count=200), Limits(), Linear())
+    rate = throughput(run, gpus=2)
+    whole = sum(s.request.output_tokens for s in run.served) / run.time_s
+    assert rate.output_tokens_per_s == pytest.approx(whole, rel=0.1)
+    assert rate.output_tokens_per_s_per_gpu == rate.output_tokens_per_s / 2
+
+
+def test_what_can_never_be_held_is_refused() -> None:
+    with pytest.raises(ParseError, match="does not fit a pool of 64"):
+        simulate(closed_loop(1, 100, 5, count=1), Limits(kv_tokens=64), Linear())
+
+
+def test_no_request_takes_no_time() -> None:
+    assert simulate(Workload(()), Limits(), Linear()).time_s == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("[1]", "is no JSON object"),
+        ('{"input_tokens": 5}', "output_tokens = None is no size"),
+        ('{"input_tokens": true, "output_tokens": 2}', "input_tokens = True is no size"),
+        ('{"input_tokens": 5, "output_tokens": 2, "arrival_s": -1}', "arrival_s = -1 is no time"),
+        ('{"input_tokens": 5, "output_tokens": 2, "arrival_s": NaN}', "arrival_s = nan"),
+    ],
+)
+def test_a_trace_names_the_line_that_is_wrong(tmp_path, line: str, message: str) -> None:  # type: ignore[no-untyped-def]
+    path = tmp_path / "requests.jsonl"
+    path.write_text('{"input_tokens": 5, "output_tokens": 2}\n' + line + "\n")
+    with pytest.raises(ParseError, match=message) as error:
+        traced(path)
+    assert f"{path}:2" in str(error.value)
+
+
+def test_a_trace_is_served_in_the_order_of_arrival(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    path = tmp_path / "requests.jsonl"
+    path.write_text(
+        '{"arrival_s": 2, "input_tokens": 5, "output_tokens": 2}\n\n'
+        '{"arrival_s": 1, "input_tokens": 7, "output_tokens": 3, "cached_tokens": 9}\n'
+    )
+    work = traced(path)
+    assert [(r.arrival_s, r.input_tokens, r.cached_tokens) for r in work.requests] == [
+        (1.0, 7, 6), (2.0, 5, 0),
+    ]  # fmt: skip
+    run = simulate(work, Limits(), Linear())
+    assert not any(math.isnan(s.last_s) for s in run.served)
