@@ -52,6 +52,36 @@ def test_nodes_without_operands_or_results_are_named(cls: type[Op]) -> None:
         assert arity_problem(cls, (), 0) == "it has no outputs"
 
 
+@pytest.mark.parametrize("cls", load_all().values(), ids=lambda cls: cls.mnemonic)
+def test_an_operand_too_many_is_named_and_one_that_is_missing(cls: type[Op]) -> None:
+    most, least = len(cls.signature.names), cls.least_results
+    values = [object() for _ in range(most + 1)]
+    of_onnx = [n for n in cls.onnx if not n.startswith("com.")]
+    is_refused = not cls.signature.repeats and (of_onnx or not cls.onnx)
+    said = f"{most + 1} inputs, at most {most} are defined" if is_refused else ""
+    assert arity_problem(cls, values, least) == said
+    assert arity_problem(cls, [*values[:-1], None], least) == ""
+    assert arity_problem(cls, values[:-1], least) == ""
+    for i, name in enumerate(cls.signature.names):
+        without = [None if i == j else v for j, v in enumerate(values[:-1])]
+        is_needed = i in cls.signature.required
+        assert arity_problem(cls, without, least) == (
+            f"input {name} ({i}) is missing" if is_needed else ""
+        )
+
+
+@pytest.mark.parametrize(
+    ("name", "is_closed"),
+    [
+        ("relu", True), ("matmul", True), ("gelu", True), ("max_pool", True),
+        ("qlinear_conv", True), ("trilu", True), ("fast_gelu", False), ("bias_add", False),
+        ("nhwc_max_pool", False), ("fused_matmul", False), ("moe", False),
+    ],
+)  # fmt: skip
+def test_an_operator_that_the_standard_has_too_takes_no_more(name: str, is_closed: bool) -> None:
+    assert load_all()[name].is_closed is is_closed
+
+
 def test_attributes_outside_their_range_are_named() -> None:
     with pytest.raises(ValueError, match="strides holds 0, not at least 1"):
         Conv(strides=(2, 0))
