@@ -44,6 +44,38 @@ class Serving(Enum):
     ANY = ""
 
 
+class Batching(Enum):
+    """Whose tokens a step of a serving engine may have."""
+
+    MIXED = "mixed"
+    """Decodes first, then chunks of prompts in the rest of the token budget."""
+    WHOLE_PROMPTS = "whole-prompts"
+    """The same, but a prompt that does not fit waits for the next step, unless it is the first."""
+    PROMPTS_FIRST = "prompts-first"
+    """Prompts in steps of their own as long as any may start, decodes else."""
+
+
+@record
+class EngineKind:
+    """How a runtime serves language models where nothing else is said.
+
+    Args:
+        batching: whose tokens a step may have.
+        token_budget: tokens of one step.
+        max_num_seqs: sequences under way.
+        utilization: share of a device's memory that it takes.
+        reserves_output: whether a request starts only when its whole answer has room.
+        source: whose defaults these are.
+    """
+
+    batching: Batching
+    token_budget: int
+    max_num_seqs: int
+    utilization: float
+    reserves_output: bool
+    source: str
+
+
 class Steps(Enum):
     """Ways of running PyTorch whose whole steps were measured."""
 
@@ -62,6 +94,8 @@ class Layout(Enum):
 
 DEFAULT = "ort"
 """The runtime where none is asked for."""
+SERVING_DEFAULT = "vllm"
+"""The same, of a language model that is served."""
 MAX_STREAMS = 128
 """Kernels that run at once at most; CUDA C++ Programming Guide, compute capability 7 to 9."""
 
@@ -109,6 +143,7 @@ class Runtime:
         streams: kernels that may run at once, where nothing orders them.
         framework: what executes it.
         serving: whose kernels its attention and quantised products are, as far as it is known.
+        engine: how it serves language models; None where it does not.
         stands_for: kinds of devices, ``cpu`` or ``cuda``, on which a session of the framework is
             this one where nothing more is said.
         steps: the measured steps that launched its kernels, whatever launched them; None where
@@ -137,6 +172,7 @@ class Runtime:
     streams: int = 1
     framework: Framework = Framework.OTHER
     serving: Serving = Serving.ANY
+    engine: EngineKind | None = None
     stands_for: frozenset[str] = frozenset()
     steps: Steps | None = None
     before: tuple[int, int] | None = None

@@ -1,6 +1,6 @@
 """llama.cpp on CUDA: ggml's own kernels, recorded as CUDA graphs."""
 
-from . import STRIDED, Framework, Launch, Runtime
+from . import STRIDED, Batching, EngineKind, Framework, Launch, Runtime
 
 TABLE = Runtime(
     name="llamacpp",
@@ -9,6 +9,14 @@ TABLE = Runtime(
     views=STRIDED,
     framework=Framework.OTHER,
     aliases=("llama.cpp", "ggml"),
+    engine=EngineKind(
+        Batching.MIXED,
+        512,
+        1,
+        1.0,
+        True,
+        "llama.cpp, llama-bench: n_ubatch 512, one sequence",
+    ),
     source="llama.cpp, ggml/src/ggml-cuda: rms_norm with its scale, glu and rope are one kernel "
     "each, the residual sum another; CUDA graphs while a batch has one token a sequence",
 )

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from perfc.ir.op import Kind
 
-from . import Serving
+from . import Batching, EngineKind, Serving
 from .vllm import TABLE as VLLM
 
 TABLE = replace(
@@ -13,6 +13,14 @@ TABLE = replace(
     title="SGLang",
     epilogue={Kind.ELEMENTWISE: frozenset({Kind.NORMALIZATION})},
     serving=Serving.SGLANG,
+    engine=EngineKind(
+        Batching.PROMPTS_FIRST,
+        8192,
+        1024,
+        0.88,
+        True,
+        "SGLang 0.5, ServerArgs: chunked_prefill_size and mem_fraction_static of large GPUs",
+    ),
     source="SGLang, sgl-kernel/csrc/elementwise: fused_add_rmsnorm, silu_and_mul; "
     "per_token_quant_fp8 is a kernel of its own; CUDA graphs of decoding steps",
 )

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from perfc.ir.op import Kind
 
-from . import Serving
+from . import Batching, EngineKind, Serving
 from .vllm import TABLE as VLLM
 
 TABLE = replace(
@@ -22,6 +22,14 @@ TABLE = replace(
     },
     serving=Serving.TRTLLM,
     aliases=("tensorrt-llm",),
+    engine=EngineKind(
+        Batching.WHOLE_PROMPTS,
+        8192,
+        2048,
+        0.9,
+        True,
+        "TensorRT-LLM 1.0, LlmArgs: max_num_tokens, max_batch_size, GUARANTEED_NO_EVICT",
+    ),
     source="TensorRT-LLM, cpp/tensorrt_llm/kernels: customAllReduceKernels (all-reduce, residual, "
     "RMS norm and quantisation as one), fusedQKNormRopeKernel; CUDA graphs of decoding steps",
 )

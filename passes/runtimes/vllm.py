@@ -2,7 +2,7 @@
 
 from perfc.ir.op import Kind
 
-from . import STRIDED, Framework, Launch, Runtime, Serving
+from . import STRIDED, Batching, EngineKind, Framework, Launch, Runtime, Serving
 
 TABLE = Runtime(
     name="vllm",
@@ -16,6 +16,14 @@ TABLE = Runtime(
     keeps_shared=True,
     framework=Framework.OTHER,
     serving=Serving.VLLM,
+    engine=EngineKind(
+        Batching.MIXED,
+        8192,
+        1024,
+        0.9,
+        False,
+        "vLLM 0.19, EngineArgs: OpenAI server on a GPU of 70 GiB and more",
+    ),
     source="vLLM, csrc/layernorm_kernels.cu and activation_kernels.cu: fused_add_rms_norm, "
     "silu_and_mul; compilation/passes/fusion: both with the quantisation behind them; one merged "
     "product of queries, keys and values, one of gate and up; full CUDA graphs of decoding steps",

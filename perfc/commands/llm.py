@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from perfc.errors import ParseError
+from perfc.passes.runtimes import SERVING_DEFAULT
 
 from ._deployment import DeploymentOptions, deployment_options
 from ._document import show_document
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 DOCUMENT = ("llm", "perfc.serving.service:ServingReport")
 """Name of the JSON that the command writes, and the type that its schema is read off."""
 DOCUMENTS = (("llm-search", "perfc.serving.search:Found"),)
-TARGET, RUNTIME = "h100", "vllm"
+TARGET, RUNTIME = "h100", SERVING_DEFAULT
 """Where nobody says."""
 FINDINGS = 1
 

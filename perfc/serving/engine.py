@@ -2,88 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 
 from perfc.errors import ParseError
 from perfc.frontend.config import LanguageModel, Parallel, Precision
-from perfc.ir.record import frozen, record
+from perfc.ir.record import frozen
 from perfc.machine import Machine
-from perfc.passes.runtimes import Serving, tables
+from perfc.passes.runtimes import EngineKind, tables
+from perfc.passes.runtimes import runtime as table_of
 
 from .host import HostLaw, law_of
 from .memory import BLOCK_TOKENS, Demand, MemoryPlan
-from .scheduler import Batching, Limits
+from .scheduler import Limits
 from .step import StepCost
 
 
-@record
-class EngineKind:
-    """How a runtime serves where nothing else is said.
-
-    Args:
-        framework: whose kernels run.
-        batching: whose tokens a step may have.
-        token_budget: tokens of one step.
-        max_num_seqs: sequences under way.
-        utilization: share of a device's memory that it takes.
-        reserves_output: whether a request starts only when its whole answer has room.
-        source: whose defaults these are.
-    """
-
-    framework: Serving
-    batching: Batching
-    token_budget: int
-    max_num_seqs: int
-    utilization: float
-    reserves_output: bool
-    source: str
-
-
-KINDS: Mapping[str, EngineKind] = {
-    "vllm": EngineKind(
-        Serving.VLLM, Batching.MIXED, 8192, 1024, 0.9, False,
-        "vLLM 0.19, EngineArgs: OpenAI server on a GPU of 70 GiB and more",
-    ),
-    "sglang": EngineKind(
-        Serving.SGLANG, Batching.PROMPTS_FIRST, 8192, 1024, 0.88, True,
-        "SGLang 0.5, ServerArgs: chunked_prefill_size and mem_fraction_static of large GPUs",
-    ),
-    "trtllm": EngineKind(
-        Serving.TRTLLM, Batching.WHOLE_PROMPTS, 8192, 2048, 0.9, True,
-        "TensorRT-LLM 1.0, LlmArgs: max_num_tokens, max_batch_size, GUARANTEED_NO_EVICT",
-    ),
-    "transformers": EngineKind(
-        Serving.ANY, Batching.PROMPTS_FIRST, 1 << 17, 64, 0.95, True,
-        "transformers, generate: one padded batch, no paging",
-    ),
-    "llamacpp": EngineKind(
-        Serving.ANY, Batching.MIXED, 512, 1, 1.0, True,
-        "llama.cpp, llama-bench: n_ubatch 512, one sequence",
-    ),
-}  # fmt: skip
-"""Serving runtimes by name."""
-STAND_IN = "tensorrt"
-"""Fusion table of a runtime that has none of its own."""
-
-
-def kind_of(runtime: str) -> EngineKind:
+def kind_of(name: str) -> EngineKind:
     """How a runtime serves.
 
     Raises:
         ParseError: it is none that serves.
     """
-    known = KINDS.get(runtime)
-    if known is None:
-        hint = f"there are {', '.join(KINDS)}"
-        raise ParseError(f"{runtime[:32]!r} does not serve", where="--runtime", hint=hint)
-    return known
-
-
-def fusion_table(runtime: str) -> str:
-    """The fusion table of a serving runtime."""
-    return runtime if any(t.name == runtime for t in tables()) else STAND_IN
+    known = {table.name: table.engine for table in tables() if table.engine is not None}
+    if name not in known:
+        hint = f"there are {', '.join(known)}"
+        raise ParseError(f"{name[:32]!r} does not serve", where="--runtime", hint=hint)
+    return known[name]
 
 
 @frozen
@@ -95,7 +40,7 @@ class Engine:
         machine: each rank.
         precision: element types.
         parallel: how the model is divided.
-        runtime: of ``KINDS``.
+        runtime: one that serves.
         version: of it; "" for the newest that was measured.
         kind: how it serves.
         law: what its host takes.
@@ -143,7 +88,7 @@ class Engine:
         """
         return StepCost(
             self.model, self.machine, self.precision, self.parallel,
-            fusion_table(self.runtime), self.kind.framework.value, self.law,
+            self.runtime, table_of(self.runtime).serving.value, self.law,
         )  # fmt: skip
 
     @property
@@ -175,4 +120,4 @@ class Engine:
         )
 
 
-__all__ = ["KINDS", "Demand", "Engine", "EngineKind", "fusion_table", "kind_of"]
+__all__ = ["Demand", "Engine", "EngineKind", "kind_of"]

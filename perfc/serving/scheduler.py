@@ -3,23 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
-from enum import Enum
 from heapq import heappop, heappush
 
 from perfc.ir.record import mutable, record
+from perfc.passes.runtimes import Batching
 
 from .arrivals import Request
-
-
-class Batching(Enum):
-    """Whose tokens a step may have."""
-
-    MIXED = "mixed"
-    """Decodes first, then chunks of prompts in the rest of the token budget."""
-    WHOLE_PROMPTS = "whole-prompts"
-    """The same, but a prompt that does not fit waits for the next step, unless it is the first."""
-    PROMPTS_FIRST = "prompts-first"
-    """Prompts in steps of their own as long as any may start, decodes else."""
 
 
 @record

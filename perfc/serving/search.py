@@ -14,12 +14,13 @@ from perfc.errors import ModelError, ParseError
 from perfc.frontend.config import LanguageModel, Parallel, precision_of
 from perfc.ir.record import record
 from perfc.machine import Machine
+from perfc.passes.runtimes import SERVING_DEFAULT, Batching
 
 from .engine import Engine
 from .load import Load
 from .metrics import MILLION
 from .power import tables
-from .scheduler import Batching, Chunk
+from .scheduler import Chunk
 from .service import ServingReport, report_of
 
 RANKS = (1, 2, 4, 8)
@@ -133,7 +134,7 @@ def search(
     slo: Slo,
     *,
     dtypes: Sequence[str] = ("",),
-    runtime: str = "vllm",
+    runtime: str = SERVING_DEFAULT,
     ranks: Sequence[int] = RANKS,
     prices: Prices | None = None,
 ) -> Found:

@@ -13,6 +13,7 @@ from perfc.errors import ModelError, ParseError
 from perfc.frontend.config import LanguageModel, Parallel, precision_of, read_config
 from perfc.ir.record import record
 from perfc.machine import load_machine
+from perfc.passes.runtimes import SERVING_DEFAULT
 
 from .apart import Prefill, served_apart
 from .engine import Engine
@@ -154,7 +155,7 @@ def llm(
     trace: str | os.PathLike[str] = "", spread: float = 0.0, cached_tokens: int = 0,
     requests: int = 0, seed: int = 0, dtype: str = "", kv_dtype: str = "",
     tp: int = 1, pp: int = 1, dp: int = 1, ep: int = 1, attention_dp: int = 1, nodes: int = 1,
-    runtime: str = "vllm", runtime_version: str = "", max_num_seqs: int | None = None,
+    runtime: str = SERVING_DEFAULT, runtime_version: str = "", max_num_seqs: int | None = None,
     token_budget: int | None = None, utilization: float | None = None, prefill_gpus: int = 0,
     prices: Prices | None = None, grid: Grid | None = None,
 ) -> ServingReport:  # fmt: skip

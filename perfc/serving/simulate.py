@@ -8,9 +8,10 @@ from typing import Protocol
 
 from perfc.errors import ParseError
 from perfc.ir.record import mutable, record
+from perfc.passes.runtimes import Batching
 
 from .arrivals import MOST_REQUESTS, Request, Workload
-from .scheduler import Batching, Chunk, Limits, Scheduler
+from .scheduler import Chunk, Limits, Scheduler
 
 FINEST = 64
 """Decode steps of one jump, at most: keys and values grow while it lasts."""

@@ -145,7 +145,7 @@ def test_the_source_names_old_versions_and_drops_suspect_rows(tmp_path: Path) ->
     assert first.time_s[0] == pytest.approx(1e-5)
 
 
-def test_profiles_of_steps_give_prompts_after_cached_tokens_and_no_mixed_steps(
+def test_profiles_of_steps_give_prompts_after_cached_tokens_and_steps_of_both(
     tmp_path: Path,
 ) -> None:
     pd = pytest.importorskip("pandas")
@@ -171,4 +171,7 @@ def test_profiles_of_steps_give_prompts_after_cached_tokens_and_no_mixed_steps(
     assert found["attention_prefill", "rtx-a6000"].columns["kv_len"][0] == 512
     decoded = found["attention_decode", "rtx4090"].columns
     assert (decoded["batch"][0], decoded["cached_len"][0]) == (8, 256)
-    assert len(found) == 3
+    both = found["mixed_attention", "rtx4090"].columns
+    assert (both["query_len"][0], both["kv_len"][0]) == (128, 640)
+    assert (both["decodes"][0], both["cached_len"][0]) == (8, 256)
+    assert len(found) == 4

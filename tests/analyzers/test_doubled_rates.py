@@ -29,6 +29,8 @@ SLOWER = 1.01
 KNOWN: Mapping[str, float] = {
     "attention_decode": 1.30,
     "attention_prefill": 1.08,
+    "experts": 1.06,
+    "latent_attention": 1.56,
     "matmul": 1.61,
     "normalization": 1.04,
 }
@@ -54,6 +56,18 @@ EXTENTS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
     "elementwise": {
         "elements": (1e5, 1e7), "read_bytes": (4e5, 4e7), "write_bytes": (4e5, 4e7),
         "sfu": (0, 1e7),
+    },
+    "experts": {
+        "tokens": (1, 64, 4096), "hidden": (4096,), "inner": (1536,), "chosen": (8,),
+        "experts": (128,),
+    },
+    "latent_attention": {
+        "batch": (1, 64), "query_len": (1,), "kv_len": (512, 8192), "heads": (16, 128),
+        "head_dim": (576,), "value_dim": (512,),
+    },
+    "mixed_attention": {
+        "query_len": (128, 2048), "kv_len": (2048, 8192), "decodes": (8, 64),
+        "cached_len": (512, 4096), "heads": (32,), "kv_heads": (8,), "head_dim": (128,),
     },
     "matmul": {"m": (1, 64, 4096), "n": (768, 16384), "k": (768, 16384)},
     "matmul_f32": {"m": (1, 64, 4096), "n": (768, 16384), "k": (768, 16384)},

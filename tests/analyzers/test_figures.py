@@ -131,14 +131,15 @@ def test_scores_are_residuals_over_the_spread_of_rows_in_other_turns(tmp_path: P
     turn = SimpleNamespace(
         residual=residual, stack=SimpleNamespace(table=table), blocks=[kernel_rows([1.0])]
     )
-    assert calibrate.width(spread, cast("Any", turn.stack)).tolist() == pytest.approx([0.1] * 40)
+    assert calibrate.width(spread, cast("Any", turn.stack)).tolist() == pytest.approx([0.1] * 40, rel=1e-5)
     found = calibrate._seen(cast("Any", [turn]), [spread])
     assert set(found) == {"", "half", "eight bits"}
     # 0.95 · 41 of 40 scores from −2 to 2: the 39th
-    assert (found[""].low, found[""].high) == pytest.approx((2 - 38 * 4 / 39, 38 * 4 / 39 - 2))
+    ends = 2 - 38 * 4 / 39, 38 * 4 / 39 - 2
+    assert (found[""].low, found[""].high) == pytest.approx(ends, rel=1e-5)
     # 0.95 · 1.05 of twenty rows beside all: everything but the last hundredth
     for name in ("half", "eight bits"):
-        assert (found[name].low, found[name].high) == pytest.approx((-2, 2))
+        assert (found[name].low, found[name].high) == pytest.approx((-2, 2), rel=1e-5)
 
 
 def test_the_spread_of_a_turn_is_learned_from_the_others(monkeypatch: pytest.MonkeyPatch) -> None:

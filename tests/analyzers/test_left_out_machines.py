@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from perfc.analyzers.features.distance import distance, place
-from perfc.analyzers.training import runtime_fit, step_fit
+from perfc.analyzers.runs.run_table import Network
+from perfc.analyzers.training import chips_left_out, step_fit
 from perfc.analyzers.training.run_stack import LEAST_LEFT_OUT
 
 DTYPE = "f16"
@@ -26,6 +27,10 @@ class Stack:
 
     def take(self, chosen: NDArray[np.bool_]) -> Stack:
         return Stack(self.rows[chosen])
+
+    def wrong_unseen(self, other: Stack) -> NDArray[np.float64]:
+        wrong = self.wrong(other)
+        return np.stack([wrong, 2 * wrong], axis=1)
 
     def wrong(self, other: Stack) -> NDArray[np.float64]:
         assert not {*self.rows} & {*other.rows}
@@ -43,25 +48,33 @@ def test_runs_of_a_chip_are_as_far_as_the_nearest_other(
 ) -> None:
     machines = [n for n in NAMES for _ in range(LEAST_LEFT_OUT)]
     machines += ["v100-sxm2-16gb"] * extra
+    table = SimpleNamespace(network=Network.PRODUCTS)
     runs: list[Any] = [
-        SimpleNamespace(row=SimpleNamespace(deployment=SimpleNamespace(target=n))) for n in machines
+        SimpleNamespace(row=SimpleNamespace(deployment=SimpleNamespace(target=n)), table=table)
+        for n in machines
     ]
-    monkeypatch.setattr(runtime_fit, "SPREAD_OF", DTYPE)
-    monkeypatch.setattr(runtime_fit, "fitted", lambda stack, _: stack)
+    monkeypatch.setattr(chips_left_out, "SPREAD_OF", DTYPE)
     category = np.arange(len(runs)) % 2
     said: list[str] = []
     stack: Any = Stack(np.arange(len(runs)))
-    recipe: Any = None
-    groups = runtime_fit.machines_left_out(stack, runs, category, 0.25, recipe, said.append)
-    assert len(groups) == len(said) == len(NAMES)
-    for i, (name, (one,)) in enumerate(zip(NAMES, groups, strict=True)):
+    found = chips_left_out.machines_left_out(
+        stack, runs, category, lambda part: cast("Any", part), said.append
+    )
+    assert len(found) == len(said) == len(NAMES)
+    shares = np.array([[0.0, 0.0], [0.5, 0.5]])
+    for i, (name, one) in enumerate(zip(NAMES, found, strict=True)):
         rows = slice(i * LEAST_LEFT_OUT, (i + 1) * LEAST_LEFT_OUT)
+        wrong = np.arange(len(runs))[rows] / 1000
         assert one.distance == pytest.approx(apart(name, {*machines} - {name}))
-        assert one.residual.tolist() == (np.arange(len(runs))[rows] / 1000).tolist()
-        assert one.spread.tolist() == [0.25] * LEAST_LEFT_OUT
+        assert one.wrong.tolist() == np.stack([wrong, 2 * wrong], axis=1).tolist()
         assert one.category.tolist() == category[rows].tolist()
+        assert set(one.network.tolist()) == {Network.PRODUCTS.number}
+        held = chips_left_out.left_out(one, shares, np.array([0.25, 0.5]))
+        pooled = np.where(one.category == 0, wrong, 1.5 * wrong)
+        assert held.residual.tolist() == pytest.approx(pooled.tolist())
+        assert held.spread.tolist() == [0.25 + 0.25 * c for c in one.category]
         assert said[i].startswith(f"without {name}: ")
-    assert {g[0].distance > 1 for g in groups} == {True, False}
+    assert {one.distance > 1 for one in found} == {True, False}
     assert min(distance(place(NAMES[0], DTYPE), place(n, DTYPE)) for n in NAMES[1:]) < 1
 
 

@@ -8,10 +8,11 @@ from collections.abc import Sequence
 import pytest
 
 from perfc.errors import ParseError
+from perfc.passes.runtimes import Batching
 from perfc.serving import simulate as simulation
 from perfc.serving.arrivals import Request, Workload, closed_loop, poisson, traced
 from perfc.serving.metrics import latencies, throughput
-from perfc.serving.scheduler import Batching, Chunk, Limits, Scheduler
+from perfc.serving.scheduler import Chunk, Limits, Scheduler
 from perfc.serving.simulate import Run, simulate
 
 

@@ -18,12 +18,13 @@ from perfc.frontend.config import (
 )
 from perfc.ir.record import record
 from perfc.machine import load_machine
+from perfc.passes.runtimes import Batching
 
 from ..arrivals import Workload, closed_loop
 from ..engine import Engine
 from ..host import FACTORS, LEARNED, HostLaw, amounts
 from ..metrics import middle, written
-from ..scheduler import Batching, Chunk, Limits
+from ..scheduler import Chunk, Limits
 from ..simulate import Run, simulate
 from . import Quantity, ServedRow
 from .tables import EXPERTS_NVFP4, ML_ENERGY
