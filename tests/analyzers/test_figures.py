@@ -131,7 +131,9 @@ def test_scores_are_residuals_over_the_spread_of_rows_in_other_turns(tmp_path: P
     turn = SimpleNamespace(
         residual=residual, stack=SimpleNamespace(table=table), blocks=[kernel_rows([1.0])]
     )
-    assert calibrate.width(spread, cast("Any", turn.stack)).tolist() == pytest.approx([0.1] * 40, rel=1e-5)
+    assert calibrate.width(spread, cast("Any", turn.stack)).tolist() == pytest.approx(
+        [0.1] * 40, rel=1e-5
+    )
     found = calibrate._seen(cast("Any", [turn]), [spread])
     assert set(found) == {"", "half", "eight bits"}
     # 0.95 · 41 of 40 scores from −2 to 2: the 39th
