@@ -8,6 +8,7 @@ import io
 import json
 import os
 import re
+import shutil
 import sys
 from collections.abc import Iterator
 from html.parser import HTMLParser
@@ -26,6 +27,7 @@ from perfc.single_kernel import KERNELS
 
 from .invocations import BUDGETS, NCU, commands
 
+CONFIGS = Path(__file__).parents[2] / "perfc" / "frontend" / "config" / "configs"
 FILE = "=m\x1b[31m\n::error::a\u202e<img src=x onerror=a()>`|@org##vso[task]"
 """Name of the model's file, without what no file system takes."""
 PARTS = (
@@ -76,6 +78,7 @@ def hostile_model() -> onnx.ModelProto:
 
 
 MODEL = f"{FILE}.onnx"
+CONFIG = f"{FILE}.json"
 BAD = "bad-::error::\x1b]0;x\x07.onnx"
 CALLS: dict[str, tuple[str, ...]] = {
     "analyze": (MODEL, "--all-views", "--top", "all"),
@@ -88,6 +91,8 @@ CALLS: dict[str, tuple[str, ...]] = {
     "explain": (MODEL, "1"),
     "ir": (MODEL,),
     "lint": (MODEL, BAD, "--min-gain", "0"),
+    "llm search": (CONFIG, "-t", "h100", "--isl", "64", "--osl", "8"),
+    "llm serve": (CONFIG, "-t", "h100", "--isl", "64", "--osl", "8"),
     "measure": ("plain.onnx", "--target", "a100", "--repeat", "1", "--min-time", "0"),
     "ncu": ("report.csv", "--target", "a100"),
     "opt": (MODEL, "--passes", "shapes,canonicalize"),
@@ -100,10 +105,10 @@ CALLS: dict[str, tuple[str, ...]] = {
 NAMELESS = {
     "adapt", "calibrate", "completion", "data build", "data fetch", "data list", "data sets",
     "data stats", "eval graph",
-    "eval op", "help", "init", "ops", *(f"op {kind}" for kind in KERNELS),
+    "eval op", "eval serving", "help", "init", "ops", *(f"op {kind}" for kind in KERNELS),
     "op collective", "passes", "rule", "schema", "targets add", "targets list",
-    "targets show", "targets validate", "train graph", "train op", "baseline update",
-    "baseline write",
+    "targets show", "targets validate", "train graph", "train op", "train serving",
+    "baseline update", "baseline write",
 }  # fmt: skip
 """Commands that read no names of others, or have tests of their own below."""
 
@@ -114,6 +119,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     model = hostile_model()
     (path / MODEL).write_bytes(model.SerializeToString())
     (path / BAD).write_bytes(b"no model")
+    shutil.copy(CONFIGS / "gpt2.json", path / CONFIG)
     plain = hostile_model()
     del plain.graph.node[-1], plain.opset_import[1:]
     plain.graph.output[0].name = named("y")
