@@ -1,0 +1,111 @@
+"""Gradient-boosted trees by the grid of the thesis (Section 6.5.3), on the logarithm of a target."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+from perfc.analyzers.training.libraries import xgboost
+from perfc.ir.record import frozen
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+NUMBERS = (100, 500, 1000, 2000)
+
+
+@frozen
+class Settings:
+    """Of one forest.
+
+    Args:
+        rate: learning rate.
+        depth: of a tree, at most.
+        share: of the rows that a tree is grown on.
+        trees: how many.
+    """
+
+    rate: float = 0.1
+    depth: int = 8
+    share: float = 1.0
+    trees: int = 2000
+
+    def __str__(self) -> str:
+        return f"rate {self.rate:g}, depth {self.depth}, share {self.share:g}, {self.trees} trees"
+
+
+THESIS = Settings()
+"""The best of the thesis's grid."""
+FULL_GRID = tuple(product((0.1, 0.01, 0.001), (3, 5, 8, 10, 30), (0.5, 0.75, 1.0)))
+"""Learning rates, depths and shares; all numbers of trees are tried of each."""
+SHORT_GRID = ((0.1, 8, 1.0), (0.1, 5, 0.75), (0.1, 3, 0.5), (0.01, 8, 0.75))
+"""What a processor has time for: the thesis's best, and what regularises more in each way."""
+Error = Callable[["Array"], float]
+
+
+@frozen
+class Trees:
+    """A forest that was grown, and what it reads."""
+
+    booster: Any
+    settings: Settings
+    columns: tuple[int, ...]
+
+    def __call__(self, features: Array) -> Array:
+        """Logarithm of the target of every row, ``[rows]``."""
+        library = xgboost()
+        found: Array = self.booster.predict(library.DMatrix(features[:, self.columns]))
+        return found.astype("float64")
+
+
+def grown(
+    features: Array, logs: Array, settings: Settings, columns: tuple[int, ...], seed: int = 0
+) -> Trees:
+    """A forest on rows, by squared errors of the logarithm.
+
+    Args:
+        features: ``[rows, columns]``; NaN where nobody knows.
+        logs: of the target, ``[rows]``.
+        settings: how.
+        columns: of the features that it reads.
+        seed: of the drawn rows.
+    """
+    library = xgboost()
+    matrix = library.DMatrix(features[:, columns], logs)
+    return Trees(
+        library.train(_parameters(settings, seed), matrix, settings.trees), settings, columns
+    )
+
+
+def best_of(
+    features: Array, logs: Array, is_test: NDArray[np.bool_], grid: tuple[tuple[float, int, float], ...],
+    columns: tuple[int, ...],
+) -> Settings:  # fmt: skip
+    """The settings with the least mean relative error on a part of the rows, trained on the rest."""
+    import numpy as np
+
+    library = xgboost()
+    taught, asked = features[~is_test][:, columns], features[is_test][:, columns]
+    matrix, test = library.DMatrix(taught, logs[~is_test]), library.DMatrix(asked)
+
+    def errors() -> Iterator[tuple[float, int, Settings]]:
+        for place, (rate, depth, share) in enumerate(grid):
+            most = Settings(rate, depth, share, NUMBERS[-1])
+            booster = library.train(_parameters(most, 0), matrix, most.trees)
+            for trees in NUMBERS:
+                ratio = np.exp(booster.predict(test, iteration_range=(0, trees)) - logs[is_test])
+                error = float(np.abs(ratio - 1).mean())
+                yield error, place, Settings(rate, depth, share, trees)
+
+    return min(errors(), key=lambda found: found[:2])[2]
+
+
+def _parameters(settings: Settings, seed: int) -> dict[str, object]:
+    return {
+        "eta": settings.rate, "max_depth": settings.depth, "subsample": settings.share,
+        "objective": "reg:squarederror", "tree_method": "hist", "seed": seed, "nthread": 1,
+    }  # fmt: skip
