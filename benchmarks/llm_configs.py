@@ -3,12 +3,12 @@
 python benchmarks/llm_configs.py [NAME ...] [--golden tests/golden/llm_configs.json]
 
 For each shipped configuration: parameters, bytes of the cache of one sequence, and matrix
-multiply–accumulates of a prompt and of a step of decoding. transformers' are those that torch counts
-in the eager model, where every query meets every key: ours are counted the same way, masks left
-out of account, and the head on one token. Left out on both sides is what transformers writes out
-inside a layer with a state: the scan, the convolution before it, and Mamba's projection to time
-steps. Its caches of latent attention hold expanded keys, so that these are not compared. Needs the
-extra ``runs``.
+multiply–accumulates of a prompt and of a step of decoding. Those of transformers are what torch
+counts in the eager model, where every query meets every key: ours are counted the same way, masks
+left out of account, and the head on one token. Left out on both sides is what transformers writes
+out inside a layer with a state: the scan, the convolution before it, and Mamba's projection to time
+steps. Its caches of latent attention hold expanded keys, and those of Falcon copies, so that these
+are not compared. Needs the extra ``runs``.
 """
 
 from __future__ import annotations
@@ -22,6 +22,9 @@ from pathlib import Path
 from typing import Any
 
 TOKENS, TARGET = 160, 8
+TIES_ALWAYS = ("t5", "mt5")
+"""transformers 5 shares the head of T5 1.1 with its embedding, though the published weights have
+both: model cards and configurations count them apart."""
 NARROW = "model.decoder.project_out"
 SCANS = ("MambaMixer", "Mamba2Mixer", "BambaMixer", "FalconH1Mixer", "GatedDeltaNet", "MambaLayer",
          "MambaMixer2", "JambaMambaMixer")  # fmt: skip
@@ -131,7 +134,9 @@ def theirs(name: str) -> dict[str, int | None]:
     is_decoder = "CausalLM" in stated["architectures"][0] or "LMHead" in stated["architectures"][0]
     is_pair = "ConditionalGeneration" in stated["architectures"][0]
     feed = inputs_of(stated, TOKENS, TARGET)
-    rows = TARGET if is_pair else TOKENS
+    rows = TARGET if is_pair else TOKENS if is_decoder else 1
+    if stated["model_type"] in TIES_ALWAYS and stated.get("tie_word_embeddings") is False:
+        found["parameters"] = None
     caching = {"use_cache": True} if is_decoder or is_pair else {}
     if "logits_to_keep" in inspect.signature(model.forward).parameters:
         caching["logits_to_keep"], rows = 1, 1
@@ -143,8 +148,9 @@ def theirs(name: str) -> dict[str, int | None]:
         cache = getattr(result, "cache_params", None)
     if not (is_decoder or is_pair):
         return found
-    # of latents transformers keeps what they expand to
-    found["cache_bytes"] = None if is_latent else cache_bytes(cache)
+    # of latents transformers keeps what they expand to, of Falcon's grouped heads their copies
+    is_copied = is_latent or bool(stated.get("new_decoder_architecture"))
+    found["cache_bytes"] = None if is_copied else cache_bytes(cache)
     found["decode_macs"] = None if is_latent else decode_macs(model, stated, result, cache)
     return found
 
@@ -236,6 +242,8 @@ def main() -> int:
             shown.append(f"{key} {other}{f' against {value}' if is_bad else ''} {said}")
         print(f"{name:28} {' · '.join(shown)}", flush=True)
     if options.golden is not None:
+        if options.names and options.golden.exists():
+            golden = {**json.loads(options.golden.read_text(encoding="utf-8")), **golden}
         text = (
             json.dumps(golden, indent=0, sort_keys=True).replace("\n", " ").replace("}, ", "},\n")
         )

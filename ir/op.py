@@ -167,6 +167,13 @@ class Op:
             return NO_TRAFFIC
         return each_once(ins, outs)
 
+    def read_parts(self, ins: Inputs) -> Mapping[int, Dim]:
+        """Bytes read of operands by position, where it is not all of each.
+
+        Empty where each is read whole, or the first one alone in part.
+        """
+        return {}
+
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         """The letters of ``formulas`` with this node's numbers; by default ``e``, the elements."""
         return {"e": count(outs[0])} if self.formulas else {}

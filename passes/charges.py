@@ -241,6 +241,10 @@ def shares(node: Node, read_bytes: Dim, sizes: Sizes) -> Iterator[tuple[int, Dim
     if len(first) == 1:
         yield next(iter(first.values())), read_bytes
         return
+    stated = node.op.read_parts(node.inputs)
+    if stated:
+        yield from stated.items()
+        return
     parts = [sizes[v.type] for v in first]
     if added(parts) == read_bytes:
         yield from zip(first.values(), parts, strict=True)

@@ -1,4 +1,4 @@
-"""Collectives among machines of one kind, by their size: no model has an operator for them."""
+"""Collectives among machines of one kind, by their size alone."""
 
 from __future__ import annotations
 

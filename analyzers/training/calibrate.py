@@ -27,8 +27,8 @@ from ..intervals.conformal import (
 )
 from .growing import Recipe, Stack, boost, grow, stacked
 from .levels import levels
-from .machines import LEAST_MACHINES, Memory, unseen_machines
-from .protocols import folds, targets
+from .machines import Memory, unseen_machines
+from .protocols import folds
 
 if TYPE_CHECKING:
     from ..features.classes import Array
@@ -97,7 +97,7 @@ def calibrate(
     seen = _seen(turns, spreads)
     spread = _spread(turns, recipe)
     unseen: Mapping[str, Unseen] = {}
-    if leave_machines_out and len(targets(blocks)) >= LEAST_MACHINES:
+    if leave_machines_out:
         unseen = unseen_machines(blocks, recipe, card.frameworks, spread, memory)
     named = _calibration(seen, unseen, {"": LEVELS})
     known = replace(card, calibration=named)

@@ -42,7 +42,7 @@ class Recipe:
             that one machine alone was measured at do not stand for that machine.
         apart: replaces the fields it gives when a machine is left out.
         leaves: most of a tree, which then grows leaf by leaf and not level by level; 0 for all that
-            ``depth`` allows. As many leaves say more so.
+            ``depth`` allows. The same number of leaves says more then.
         cells: most that summarise the rows trained on.
         general: whether the forest begins with one grown as for machines left out, which alone
             speaks for machines that nobody measured.

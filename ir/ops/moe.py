@@ -112,21 +112,22 @@ class MoE(Op):
             bits, block,
         )  # fmt: skip
 
-    def traffic(self, ins: Inputs, outs: Types) -> Traffic:
-        shared = tuple(v if i in self.whole else None for i, v in enumerate(ins))
-        base = each_once(shared, outs)
-        read: list[Dim] = [base.read_bytes]
-        is_bound = base.is_bound
+    def read_parts(self, ins: Inputs) -> Mapping[int, Dim]:
+        parts: dict[int, Dim] = {}
         for index in range(len(ins)):
-            if index in self.whole or ins[index] is None:
+            if ins[index] is None:
                 continue
             held = tensor(ins, index)
-            if held.nbytes is None or not held.shape or held.shape[0] == 0:
-                is_bound |= held.nbytes is None
-                continue
-            experts = held.shape[0]
-            read.append(held.nbytes // experts * dim_min(-(-self.k // self.ranks), experts))
-        return Traffic(dim_sum(read), base.write_bytes, is_bound)
+            nbytes = held.nbytes or 0
+            if index not in self.whole and held.shape and held.shape[0] != 0:
+                touched = dim_min(-(-self.k // self.ranks), held.shape[0])
+                nbytes = nbytes // held.shape[0] * touched
+            parts[index] = nbytes
+        return parts
+
+    def traffic(self, ins: Inputs, outs: Types) -> Traffic:
+        whole = each_once(ins, outs)
+        return Traffic(dim_sum(self.read_parts(ins).values()), whole.write_bytes, whole.is_bound)
 
 
 @frozen

@@ -49,8 +49,9 @@ class RaggedAttention(Op):
              with ``decode_tokens`` new tokens each. Prompts have what is left: s tokens each.
              Keys may be more or fewer than queries where ``is_causal`` is 0; with ``shares_value``
              a value is the first v elements of its key.
-    Work:    {mac}, {alu} and {sfu} of each group as AttentionLike, t the cached and the new keys; pairs that a causal
-             mask, a window or a chunk leaves out are idle.
+    Work:    {mac}, {alu} and {sfu} of each group as
+             AttentionLike, t the cached and the new keys; pairs that a causal mask, a window or a
+             chunk leaves out are idle.
     Traffic: each operand and each result once, a cache as long as its type says.
     Source:  arXiv:2309.06180 section 4; flash_attn_varlen_func of FlashAttention.
     """

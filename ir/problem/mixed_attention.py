@@ -1,4 +1,4 @@
-"""Attention of prompts and of single tokens in one launch."""
+"""Attention of a step that mixes a chunk of a prompt with single tokens of other sequences."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from .attention import Attention
 
 
 class MixedAttention(NamedTuple):
-    """A chunk of prompts and tokens being decoded, over one cache.
+    """Both in one kernel, over the same heads.
 
     Args:
-        prefill: the sequences with many new tokens.
-        decode: the sequences with one new token each, or a few that are verified.
+        prefill: queries of the chunk.
+        decode: one query of each of the other sequences.
     """
 
     prefill: Attention

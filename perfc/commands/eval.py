@@ -75,6 +75,21 @@ def op(
 
 
 @command.command(
+    "serving", epilog=examples("eval serving --data data", "eval serving --data data -o serving.md")
+)
+@tables_option
+@format_options("text", "json", "markdown")
+@click.pass_context
+def serving(ctx: click.Context, data: Path, form: str, output: Path | None) -> None:
+    """Served language models: random folds and models left out, against published runs."""
+    from perfc.serving.evidence.scoreboard import written
+    from perfc.serving.evidence.scores import gathered
+
+    evidence = gathered(data, lambda line: say(line, is_error=True))
+    emit(written(evidence, data, form, written_by(ctx)), output)
+
+
+@command.command(
     "graph",
     epilog=examples(
         "eval graph --graphs graphs", "eval graph --graphs graphs --split family --families"

@@ -212,9 +212,7 @@ def grid_of(text: str) -> Grid:
     return Grid("--grid", grams, "stated", "now")
 
 
-def show(
-    schema: str, report: object, document: Document, form: str, output: Path | None
-) -> None:
+def show(schema: str, report: object, document: Document, form: str, output: Path | None) -> None:
     """Write a report in a format."""
     if form == "json":
         from perfc.report.json_form import enveloped, strict

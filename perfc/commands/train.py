@@ -14,6 +14,7 @@ from perfc.plain_text import say
 
 from ._examples import examples
 from ._options import graphs_option, tables_option
+from ._output import output_option
 
 
 @click.group(
@@ -51,6 +52,21 @@ def op(names: tuple[str, ...], data: Path, output: Path | None, force: bool) -> 
             lambda name, schema: check_replaceable(name, schema, folder, overwrite=force),
         )
         say(str(save(artefact, folder, overwrite=force)))
+
+
+@command.command("serving", epilog=examples("train serving --data data"))
+@tables_option
+@output_option("toml", words="The laws; those that perfc reads by default.")
+def serving(data: Path, output: Path | None) -> None:
+    """Learn what hosts of serving engines take beside their kernels, from published runs."""
+    from perfc.serving.evidence.scores import gathered, trained
+    from perfc.serving.host import FILE, as_toml
+    from perfc.whole_file import write_output
+
+    laws = trained(gathered(data, lambda line: say(line, is_error=True)))
+    path = output or FILE
+    write_output(path, as_toml(laws))
+    say(str(path))
 
 
 @command.command(

@@ -33,13 +33,11 @@ def load(
         from perfc.ir.rewrite import with_defaults
 
         return with_defaults(read(os.fspath(model)).module, dims or {})
-    from .config.reader import is_config
+    if isinstance(model, str | os.PathLike) and _may_be_config(os.fspath(model)):
+        from .config import is_config, load_config
 
-    if is_config(model):
-        from .config import load_config
-
-        assert isinstance(model, str | os.PathLike)
-        return load_config(os.fspath(model), dims or {})
+        if is_config(model):
+            return load_config(os.fspath(model), dims or {})
     from .functions import Functions
     from .lower import Lowering
     from .source import open_model
@@ -48,3 +46,8 @@ def load(
     message = open_model(model)
     table = SymbolTable(dict(dims or {}))
     return Lowering(message, table, dict(contents or {}), Functions.of(message)).module()
+
+
+def _may_be_config(path: str) -> bool:
+    """Whether a path may name a configuration: what reads those is imported for nothing else."""
+    return path.lower().endswith(".json") or not os.path.isfile(path)

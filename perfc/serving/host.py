@@ -1,6 +1,7 @@
 """What an engine takes beside its kernels: its host, by runtime and version, learned from rows.
 
-A step takes ``kernels · k + exchanges · x + step + Σ sequences``. The numbers are fitted by
+A step takes ``kernels · k + exchanges · x + step + Σ sequences``; kernels of steps with prompts have a
+factor of their own, in which what a prefix cache saved of published runs is too. The numbers are fitted by
 ``perfc train serving`` to published runs of serving engines; nobody measured them one by one.
 """
 
@@ -25,6 +26,7 @@ class HostLaw:
 
     Args:
         kernels: factor of the kernels' time, as clocks and neighbours have it in a long run.
+        prompts: the same of steps with prompts.
         exchanges: factor of the collectives' time.
         step_s: of every step.
         prompt_s: of a step with prompts, for each of them.
@@ -44,6 +46,7 @@ class HostLaw:
     """
 
     kernels: float = 1.0
+    prompts: float = 1.0
     exchanges: float = 1.0
     step_s: float = 0.0
     prompt_s: float = 0.0
@@ -65,7 +68,7 @@ class HostLaw:
         """Seconds of one step."""
         sequences = prompts + decodes
         return (
-            self.kernels * kernels_s
+            (self.prompts if prompts else self.kernels) * kernels_s
             + self.exchanges * exchanges_s
             + self.step_s
             + self.prompt_s * prompts
@@ -74,18 +77,17 @@ class HostLaw:
         )
 
 
-LEARNED = ("kernels", "exchanges", "step_s", "prompt_s", "sequence_s", "few_s")
+LEARNED = ("kernels", "prompts", "exchanges", "step_s", "prompt_s", "sequence_s", "few_s")
 """Numbers that are fitted, in the order of the amounts that they multiply."""
 
 
-def amounts(
-    kernels_s: float, exchanges_s: float, prompts: int, decodes: int
-) -> tuple[float, ...]:
+def amounts(kernels_s: float, exchanges_s: float, prompts: int, decodes: int) -> tuple[float, ...]:
     """What the `LEARNED` numbers of a law multiply in one step."""
     sequences = prompts + decodes
     return (
-        kernels_s, exchanges_s, 1.0, float(prompts), float(sequences), float(min(sequences, FEW))
-    )
+        0.0 if prompts else kernels_s, kernels_s if prompts else 0.0, exchanges_s,
+        1.0, float(prompts), float(sequences), float(min(sequences, FEW)),
+    )  # fmt: skip
 
 
 @cache
@@ -125,3 +127,19 @@ def law_of(runtime: str, version: str = "") -> HostLaw:
 def without_host(law: HostLaw) -> HostLaw:
     """The kernels alone."""
     return replace(law, step_s=0.0, prompt_s=0.0, sequence_s=0.0, few_s=0.0, request_s=0.0)
+
+
+def as_toml(found: Mapping[str, HostLaw]) -> str:
+    """Laws as the file has them, four digits each."""
+    from perfc.toml_file import written
+
+    tree: dict[str, object] = {}
+    for name, law in sorted(found.items()):
+        values = {f.name: getattr(law, f.name) for f in fields(HostLaw)}
+        tree[name] = {
+            k: float(f"{v:.4g}") if isinstance(v, float) else list(v) if isinstance(v, tuple) else v
+            for k, v in values.items()
+        } | {"origin": "fitted"}
+    return written(
+        tree, "What hosts of serving engines take; `perfc train serving` wrote this file."
+    )

@@ -17,7 +17,7 @@ class Batching(Enum):
     MIXED = "mixed"
     """Decodes first, then chunks of prompts in the rest of the token budget."""
     WHOLE_PROMPTS = "whole-prompts"
-    """The same, but a prompt that does not fit waits for the next step, unless it is alone."""
+    """The same, but a prompt that does not fit waits for the next step, unless it is the first."""
     PROMPTS_FIRST = "prompts-first"
     """Prompts in steps of their own as long as any may start, decodes else."""
 
@@ -149,7 +149,7 @@ class Scheduler:
         while budget > 0 and self.admits():
             first = self.waiting[0]
             is_whole = limits.batching is Batching.WHOLE_PROMPTS
-            if is_whole and first.todo > budget and (found or self.decoding):
+            if is_whole and first.todo > budget and found:
                 break
             self.waiting.popleft()
             self._resume(first)
@@ -169,9 +169,7 @@ class Scheduler:
             sequence.done += hit
             self.taken_tokens += hit
 
-    def _take(
-        self, sequence: Sequence, budget: int, found: list[tuple[Sequence, Chunk]]
-    ) -> int:
+    def _take(self, sequence: Sequence, budget: int, found: list[tuple[Sequence, Chunk]]) -> int:
         """Put a chunk of one prompt into the step; gives its tokens."""
         room = self.free_tokens if not self.limits.reserves_output else budget
         tokens = min(sequence.todo, budget, max(room, 1))

@@ -65,14 +65,26 @@ class Load:
         """
         sizes = (("isl", self.isl, 1), ("osl", self.osl, 1), ("concurrency", self.concurrency, 0))
         for name, value, least in sizes:
-            if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= 1 << 24:
-                raise ParseError(f"{name} = {value!r} is none", where=f"--{name}", hint=f"{least} or more")
+            if (
+                isinstance(value, bool)
+                or not isinstance(value, int)
+                or not least <= value <= 1 << 24
+            ):
+                raise ParseError(
+                    f"{name} = {value!r} is none", where=f"--{name}", hint=f"{least} or more"
+                )
         if not math.isfinite(self.rate) or not 0 <= self.rate <= 1e6:
-            raise ParseError(f"{self.rate} requests a second", where="--rate", hint="a positive number")
+            raise ParseError(
+                f"{self.rate} requests a second", where="--rate", hint="a positive number"
+            )
         if not 0 <= self.spread < 1:
-            raise ParseError(f"a spread of {self.spread}", where="--spread", hint="0 to 1, without 1")
+            raise ParseError(
+                f"a spread of {self.spread}", where="--spread", hint="0 to 1, without 1"
+            )
         if not 0 <= self.requests <= MOST_REQUESTS:
-            raise ParseError(f"{self.requests} requests", where="--requests", hint=f"{MOST_REQUESTS} at most")
+            raise ParseError(
+                f"{self.requests} requests", where="--requests", hint=f"{MOST_REQUESTS} at most"
+            )
         if not 0 <= self.cached_tokens < max(self.isl, 1):
             raise ParseError(
                 f"{self.cached_tokens} cached tokens of {self.isl}", where="--cached-tokens",
@@ -97,7 +109,11 @@ class Load:
         if self.rate:
             count = self.requests or 400
             return poisson(
-                self.rate / engines, self.isl, self.osl, count=-(-count // engines), **sizes  # type: ignore[arg-type]
+                self.rate / engines,
+                self.isl,
+                self.osl,
+                count=-(-count // engines),
+                **sizes,  # type: ignore[arg-type]
             )
         users = -(-self.concurrency // engines)
         count = self.requests or max(LEAST_REQUESTS, min(ROUNDS * users, USUAL_REQUESTS), users)
@@ -296,7 +312,9 @@ def llm(
     """
     model = config if isinstance(config, LanguageModel) else read_config(config)
     if model.decoder is None:
-        raise ModelError("it generates no tokens", where=model.name, hint="`perfc analyze` reads encoders")
+        raise ModelError(
+            "it generates no tokens", where=model.name, hint="`perfc analyze` reads encoders"
+        )
     load = Load(
         isl, osl, 0 if rate or trace else concurrency, rate, os.fspath(trace), spread,
         cached_tokens, requests, seed,
@@ -366,7 +384,11 @@ def report_of(
 def waited(run: Run, law: HostLaw) -> Run:
     """The run as users saw it: the server in front of the engine takes its part of each wait."""
     served = [
-        replace(s, first_s=s.arrival_s + law.request_s + law.queue * s.ttft_s, last_s=s.last_s + law.request_s + (law.queue - 1) * s.ttft_s)
+        replace(
+            s,
+            first_s=s.arrival_s + law.request_s + law.queue * s.ttft_s,
+            last_s=s.last_s + law.request_s + (law.queue - 1) * s.ttft_s,
+        )
         for s in run.served
     ]
     return replace(run, served=tuple(served))
@@ -376,9 +398,7 @@ def _band(engine: Engine, run: Run, low: float, high: float) -> Band:
     """What held-out runs say, and wider where the kernels of the machine are known less well."""
     stride = max(run.strides, key=lambda s: s.step_s * s.steps)
     at = stride.chunks, stride.decodes, stride.context
-    time, least, most = (
-        engine.cost.parts(q, *at).kernels for q in ("time_s", "low_s", "high_s")
-    )
+    time, least, most = (engine.cost.parts(q, *at).kernels for q in ("time_s", "low_s", "high_s"))
     below = math.hypot(math.log(low), max(0.0, math.log(time / least) - NEAR_BELOW))
     above = math.hypot(math.log(high), max(0.0, math.log(most / time) - NEAR_ABOVE))
     return Band(math.exp(-below), math.exp(above))

@@ -104,17 +104,13 @@ class Program:
     def differ(self, first: Env, second: Env) -> frozenset[int]:
         """Kernels that do other work or traffic at other values of the symbols."""
         return frozenset(
-            i
-            for i, k in enumerate(self.table.kernels)
-            if _amounts(k, first) != _amounts(k, second)
+            i for i, k in enumerate(self.table.kernels) if _amounts(k, first) != _amounts(k, second)
         )
 
     @cached_property
     def exchanges(self) -> frozenset[int]:
         """Collectives."""
-        return frozenset(
-            i for i, k in enumerate(self.table.kernels) if k.kind is Kind.COLLECTIVE
-        )
+        return frozenset(i for i, k in enumerate(self.table.kernels) if k.kind is Kind.COLLECTIVE)
 
 
 def _amounts(kernel: Kernel, env: Env) -> tuple[float, ...]:
@@ -165,9 +161,7 @@ def estimated(
     """
     if not wanted:
         return [KernelCost(0.0, 0.0, 0.0, 0.0, 0.0)] * len(envs)
-    part = KernelTable(
-        program.table.runtime, tuple([program.table.kernels[i] for i in wanted]), ()
-    )
+    part = KernelTable(program.table.runtime, tuple([program.table.kernels[i] for i in wanted]), ())
     each = [bounds(part, machine, env) for env in envs]
     kernels = tuple([bound for table in each for bound in table.kernels])
     side_by_side = RooflineTable(
@@ -205,9 +199,7 @@ class Surface:
     @classmethod
     def of(cls, axes: Sequence[Sequence[float]], costs: Sequence[KernelCost]) -> Surface:
         """Of costs in the order of the grid's points."""
-        return cls(
-            {name: Grid.of(axes, [getattr(c, name) for c in costs]) for name in QUANTITIES}
-        )
+        return cls({name: Grid.of(axes, [getattr(c, name) for c in costs]) for name in QUANTITIES})
 
     def at(self, quantity: str, *sizes: float) -> float:
         """One of ``QUANTITIES``."""
@@ -234,9 +226,7 @@ class StageCost:
     def __init__(self, passes: Passes, machine: Machine, framework: str) -> None:
         self.passes, self.machine, self.framework = passes, machine, framework
 
-    def parts(
-        self, quantity: str, chunks: Sequence[Chunk], decodes: int, context: float
-    ) -> Parts:
+    def parts(self, quantity: str, chunks: Sequence[Chunk], decodes: int, context: float) -> Parts:
         """One of ``QUANTITIES`` of a step, what the engine's host takes left out."""
         if not chunks:
             kernels = self.decode_tokens.at(quantity, decodes)
@@ -327,9 +317,7 @@ class StageCost:
     def prompt_context(self) -> Surface:
         """Kernels that see all tokens of a prompt, by prompts, their new and their cached tokens."""
         axes = (PROMPTS, LENGTHS, PASTS)
-        envs = [
-            {"batch": int(b), "seq": int(n), "past": int(p) - NEAR} for b, n, p in points(axes)
-        ]
+        envs = [{"batch": int(b), "seq": int(n), "past": int(p) - NEAR} for b, n, p in points(axes)]
         return self._surface(self.passes.prefill, self._of_prompts[0], axes, envs)
 
     def demand(self, tokens: int, budget: int, sequences: int) -> Demand:
@@ -391,10 +379,19 @@ class StepCost:
         self.law = law
         depth = parallel.pipeline
         # the stages between the first and the last are alike but for one layer
-        chosen = {0: 1, **({1: depth - 2} if depth > 2 else {}), **({depth - 1: 1} if depth > 1 else {})}
+        chosen = {
+            0: 1,
+            **({1: depth - 2} if depth > 2 else {}),
+            **({depth - 1: 1} if depth > 1 else {}),
+        }
         self.stages = tuple(
             [
-                (stage_cost(model, precision, parallel, runtime, i, str(machine.path), framework), n)
+                (
+                    stage_cost(
+                        model, precision, parallel, runtime, i, str(machine.path), framework
+                    ),
+                    n,
+                )
                 for i, n in chosen.items()
             ]
         )
@@ -404,9 +401,7 @@ class StepCost:
         parts = self.parts("time_s", chunks, decodes, context)
         return self.law.step(parts.kernels, parts.exchanges, len(chunks), decodes)
 
-    def parts(
-        self, quantity: str, chunks: Sequence[Chunk], decodes: int, context: float
-    ) -> Parts:
+    def parts(self, quantity: str, chunks: Sequence[Chunk], decodes: int, context: float) -> Parts:
         """One of ``QUANTITIES`` of a step through all stages, without the engine's host."""
         if len(self.stages) == 1:
             return self.stages[0][0].parts(quantity, chunks, decodes, context)

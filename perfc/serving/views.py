@@ -30,7 +30,9 @@ def engine_words(r: ServingReport) -> str:
     divided = ", ".join(f"{name} {n}" for name, n in degrees if n > 1)
     gpus = f"{r.gpus} × {r.target}"
     version = f" {r.version}" if r.version else ""
-    return " · ".join(filter(None, (gpus, divided, f"{r.runtime}{version}", f"{r.weights} weights")))
+    return " · ".join(
+        filter(None, (gpus, divided, f"{r.runtime}{version}", f"{r.weights} weights"))
+    )
 
 
 def document(r: ServingReport) -> Document:
@@ -150,4 +152,6 @@ def search_document(found: Found) -> Document:
     notes: list[Note] = [Note(looked)]
     if not rows:
         notes.append(Note("none is within the limits", is_warning=True))
-    return Document(title, (Section("search", "cost against speed", (Table(columns, rows), *notes)),))
+    return Document(
+        title, (Section("search", "cost against speed", (Table(columns, rows), *notes)),)
+    )

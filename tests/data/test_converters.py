@@ -94,6 +94,18 @@ FILES: dict[str, str | bytes] = {
         f"{HEAD},batch_size,isl,num_heads,head_dim,attn_dtype,latency,power,power_limit\n"
         f"{H100},encoder_attention,fa,4,13,2,64,bfloat16,0.125,0.0,0.0\n"
     ),
+    f"{AIC}/data/h100_sxm/moe/vllm/0.24.0/moe_perf.txt": (
+        f"{HEAD},moe_dtype,num_tokens,hidden_size,inter_size,topk,num_experts,moe_tp_size,"
+        f"moe_ep_size,distribution,latency\n"
+        f"{H100},moe,vllm_fused_moe,fp8,64,2048,768,8,128,2,4,power_law_1.2,0.125\n"
+    ),
+    **{
+        f"{AIC}/data/h100_sxm/mla/vllm/0.24.0/{phase}_mla_perf.txt": (
+            f"{HEAD},mla_dtype,kv_cache_dtype,num_heads,batch_size,isl,tp_size,step,latency\n"
+            f"{H100},mla,vllm_flashmla,bfloat16,fp8,16,4,1,8,1023,0.0625\n"
+        )
+        for phase in ("context", "generation")
+    },
     f"{AIC}/data/h100_sxm/comm/nccl/2.27.3/nccl_perf.txt": (
         f"{HEAD},nccl_dtype,num_gpus,message_size,latency\n"
         "TRTLLM,1,NVIDIA H100 80GB HBM3,all_gather,NCCL,half,4,1024,0.5\n"
@@ -188,6 +200,15 @@ def tables(
 def test_every_source_writes_the_tables_it_names(tables: dict[str, pd.DataFrame]) -> None:
     named = {t for source in sources().values() for t in source.tables}
     assert named - set(tables) == {"timm_benchmark", "zeus_train_power", "deepbench_ops"}
+
+
+def test_experts_and_latents_keep_their_extents(tables: dict[str, pd.DataFrame]) -> None:
+    (row,) = tables["aic_moe"].to_dict("records")
+    assert (row["num_tokens"], row["inter_size"], row["moe_ep_size"]) == (64, 768, 4)
+    assert (row["distribution"], row["latency_us"]) == ("power_law_1.2", 125)
+    (row,) = tables["aic_mla_generation"].to_dict("records")
+    assert (row["num_heads"], row["step"], row["kv_cache_dtype"]) == (16, 1023, "fp8")
+    assert row["latency_us"] == 62.5
 
 
 def test_prompts_without_step_follow_nothing(tables: dict[str, pd.DataFrame]) -> None:

@@ -83,6 +83,7 @@ class OperatorExperiment(Experiment):
         calibrating: how bands are set.
         every_fold: whether all folds of shapes are tested, as a fold of few rows says little.
         drawn: rows drawn at random to train and test on where there are more; 0 for all.
+        tested_rows: the same of the rows that one holdout tests.
         whole: parameters whose groups are left out whole besides; "model" where sources tell it.
         parts: into how many those groups are dealt out.
     """
@@ -100,6 +101,88 @@ class OperatorExperiment(Experiment):
     calibrating: Calibrating = field(default_factory=Calibrating)
     every_fold: bool = False
     drawn: int = 0
+    tested_rows: int = 0
+    whole: tuple[str, ...] = ()
+    parts: int = 9
+
+    @property
+    def held_out(self) -> str:
+        """Groups of shapes, then machines."""
+        folds = "each fifth in turn" if self.every_fold else "one fifth of them"
+        return (
+            f"Rows are grouped by their shapes ({', '.join(self.group)}), and {folds} is held out. "
+            f"{self.whole_held_out}"
+            "Then each machine is held out, alone and with the other machines of its chip."
+        )
+
+    @property
+    def whole_held_out(self) -> str:
+        """Groups that are left out whole, in a sentence; empty without."""
+        if not self.whole:
+            return ""
+        names = ", ".join(self.whole)
+        return (
+            f"Then all rows that share ({names}) are held out whole; such groups are dealt out to "
+            f"at most {self.parts} parts, each of which is tested. "
+        )
+
+    def rows(self, folder: Path) -> list[Rows]:
+        """All blocks."""
+        found = []
+        for name in self.sources:
+            for block in sources()[name].rows(folder):
+                if block.class_name == self.class_name and (not self.choose or self.choose(block)):
+                    found.append(block)
+        return thinned(found, self.drawn)
+
+    def train(self, folder: Path, say: Say, ready: Ready | None = None) -> Artefact:
+        """What is shipped, from all rows of the tables in a folder.
+
+        ``ready`` is told name and schema before anything is trained.
+        """
+
+    @abstractmethod
+    def evaluate(self, folder: Path, say: Say) -> Iterator[Figure]:
+        """Figures of held-out rows."""
+
+
+@dataclass(frozen=True, eq=False)
+class OperatorExperiment(Experiment):
+    """A class of kernels: unseen shapes, then every machine left out.
+
+    Args:
+        name: of the predictor and its weights.
+        title: in the scoreboard.
+        class_name: of the kernels.
+        sources: names of the sources.
+        group: shape parameters that make a group.
+        recipe: how it is trained.
+        shapes: slices of the rows with unseen shapes.
+        groups: slices of the rows of groups left out whole.
+        machines: slices of each machine left out.
+        choose: which blocks of the sources are used; all of the class by default.
+        calibrating: how bands are set.
+        every_fold: whether all folds of shapes are tested, as a fold of few rows says little.
+        drawn: rows drawn at random to train and test on where there are more; 0 for all.
+        tested_rows: the same of the rows that one holdout tests.
+        whole: parameters whose groups are left out whole besides; "model" where sources tell it.
+        parts: into how many those groups are dealt out.
+    """
+
+    name: str
+    title: str
+    class_name: str
+    sources: tuple[str, ...]
+    group: tuple[str, ...]
+    recipe: Recipe = field(default_factory=Recipe)
+    shapes: tuple[Slice, ...] = ()
+    groups: tuple[Slice, ...] = ()
+    machines: tuple[Slice, ...] = ()
+    choose: Callable[[Rows], bool] | None = None
+    calibrating: Calibrating = field(default_factory=Calibrating)
+    every_fold: bool = False
+    drawn: int = 0
+    tested_rows: int = 0
     whole: tuple[str, ...] = ()
     parts: int = 9
 
@@ -226,7 +309,18 @@ class OperatorExperiment(Experiment):
             calibrating=how,
             memory=memory,
         )
-        return {asked: test(found, parts.test, asked) for asked in self.asked(blocks)}
+        tests = thinned(parts.test, self.tested_rows)
+        return {asked: test(found, tests, asked) for asked in self.asked(blocks)}
+
+
+def thinned(blocks: Sequence[Rows], most: int) -> list[Rows]:
+    """At most about so many rows of all blocks, drawn at random; all of them where ``most`` is 0."""
+    share = most / max(sum(map(len, blocks)), 1) if most else 1.0
+    if share >= 1:
+        return list(blocks)
+    rng = np.random.default_rng(0)
+    drawn = [block.take(rng.random(len(block)) < share) for block in blocks]
+    return [block for block in drawn if len(block)]
 
 
 def named(split: str, asked: Asked) -> str:

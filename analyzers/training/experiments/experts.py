@@ -51,7 +51,7 @@ EXPERIMENT = OperatorExperiment(
         objective="reg:absoluteerror",
         max_rows=160_000,
         cells=3_000,
-        apart={"max_rows": 30_000, "trees": 60, "learning_rate": 0.2, "leaves": 120},
+        apart={"max_rows": 25_000, "trees": 60, "learning_rate": 0.2, "leaves": 120},
     ),
     calibrating=Calibrating(turns=2),
     shapes=(
@@ -60,6 +60,7 @@ EXPERIMENT = OperatorExperiment(
         Slice("quantised", quantised),
     ),
     drawn=200_000,
+    tested_rows=12_000,
     whole=("hidden", "chosen", "experts"),
     parts=4,
     groups=(Slice("all", everything, 0.14), Slice("16 bits", half), Slice("quantised", quantised)),

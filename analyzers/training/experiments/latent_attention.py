@@ -62,6 +62,7 @@ EXPERIMENT = OperatorExperiment(
     ),
     calibrating=Calibrating(turns=2),
     shapes=SHAPES,
+    tested_rows=12_000,
     whole=("heads",),
     parts=4,
     groups=SHAPES,

@@ -7,41 +7,45 @@ from typing import TypeAlias
 from perfc.ir.record import record
 
 from .mixers import (
-    Activation as Activation,
+    Activation,
+    Attention,
+    DeltaNet,
+    Experts,
+    LatentAttention,
+    Mamba,
+    Mamba2,
+    Mixer,
+    Mlp,
+    Norm,
+    NormKind,
+    QueryKeyNorm,
 )
-from .mixers import (
-    Attention as Attention,
-)
-from .mixers import (
-    DeltaNet as DeltaNet,
-)
-from .mixers import (
-    Experts as Experts,
-)
-from .mixers import (
-    LatentAttention as LatentAttention,
-)
-from .mixers import (
-    Mamba as Mamba,
-)
-from .mixers import (
-    Mamba2 as Mamba2,
-)
-from .mixers import (
-    Mixer as Mixer,
-)
-from .mixers import (
-    Mlp as Mlp,
-)
-from .mixers import (
-    Norm as Norm,
-)
-from .mixers import (
-    NormKind as NormKind,
-)
-from .mixers import (
-    QueryKeyNorm as QueryKeyNorm,
-)
+
+__all__ = [
+    "Activation",
+    "Attention",
+    "Branch",
+    "DeltaNet",
+    "Embedding",
+    "Experts",
+    "Head",
+    "LanguageModel",
+    "LatentAttention",
+    "Layer",
+    "Mamba",
+    "Mamba2",
+    "Mixer",
+    "Mlp",
+    "Norm",
+    "NormKind",
+    "PatchEmbedding",
+    "QueryKeyNorm",
+    "Residual",
+    "SoundEmbedding",
+    "Stack",
+    "TokenEmbedding",
+    "mixers",
+]
 
 
 @record

@@ -62,7 +62,10 @@ _ALIASES = {
     "gptq": "i4", "fp4": "nvfp4", "f4e2m1": "nvfp4", "bf16": "half", "f16": "half",
     "fp16": "half", "bfloat16": "half", "float16": "half",
 }  # fmt: skip
-HALVES = {"float16": DType.F16, "f16": DType.F16, "fp16": DType.F16}
+HALVES = {
+    "float16": DType.F16, "f16": DType.F16, "fp16": DType.F16, "float32": DType.F16,
+}  # fmt: skip
+"""Stored types that serving engines run in f16; all others run in bf16."""
 
 
 @record

@@ -47,7 +47,19 @@ def is_config(model: object) -> bool:
         return True
     if os.path.isdir(path):
         return os.path.isfile(os.path.join(path, FILE))
-    return not os.path.exists(path) and path.lower() in shipped()
+    return not os.path.exists(path) and bool(nearest(path))
+
+
+def nearest(name: str) -> tuple[str, ...]:
+    """Shipped names like one that is no file's; the name alone where it is one of them."""
+    plain = name.lower().rpartition("/")[2]
+    if plain in shipped():
+        return (plain,)
+    if plain.endswith((".onnx", ".gz", ".pir", ".txt")):
+        return ()
+    from difflib import get_close_matches
+
+    return tuple(get_close_matches(plain, shipped(), 3, 0.75))
 
 
 def read_config(source: str | os.PathLike[str]) -> LanguageModel:
@@ -76,12 +88,9 @@ def located(source: str) -> tuple[str, str]:
     if os.path.exists(source) or source.lower().endswith(".json"):
         folder = os.path.basename(os.path.dirname(os.path.abspath(source)))
         return source, folder if stem == FILE else stem.removesuffix(".json")
-    plain = source.lower().rpartition("/")[2]
-    if plain in shipped():
-        return os.path.join(HERE, "configs", f"{plain}.json"), plain
-    from difflib import get_close_matches
-
-    close = get_close_matches(plain, shipped(), 3)
+    close = nearest(source)
+    if close == (source.lower().rpartition("/")[2],):
+        return os.path.join(HERE, "configs", f"{close[0]}.json"), close[0]
     hint = f"did you mean {' or '.join(close)}?" if close else "give the path of a config.json"
     raise ModelError(f"no configuration {source[:64]!r}", hint=hint)
 
@@ -201,10 +210,13 @@ def check_unread(keys: Keys, family: str) -> None:
     for name in sorted(set(keys.stated) - keys.read):
         if name in HARMLESS or keys.stated[name] in NEUTRAL or name not in _structural():
             continue
-        readers = _structural()[name]
+        readers = [known for known, file in families().items() if file in _structural()[name]]
+        from difflib import get_close_matches
+
+        close = get_close_matches(family, readers, 1, 0.0)
         raise ModelError(
             f"{name!r} is no part of the family {family}", where=keys.where,
-            hint=f"it is read by {', '.join(readers[:4])}; set it to null if it means nothing here",
+            hint=f"it is of families like {close[0]}; set it to null if it means nothing here",
         )  # fmt: skip
 
 

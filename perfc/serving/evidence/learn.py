@@ -21,13 +21,15 @@ if TYPE_CHECKING:
 
 ROUNDS = 12
 """Of reweighting."""
-FACTOR_TRUST = 4.0
+FACTORS = 3
+"""Numbers of `LEARNED` that are factors."""
+FACTOR_TRUST = 12.0
 """Rows that the kernels' own predictions count for: factors move from 1 only with evidence."""
 FAR = 0.25
 """Logarithm of a ratio from which on a row counts less."""
 LEAST_ROWS = 8
-QUEUES = (0.7, 0.85, 1.0, 1.2, 1.45, 1.75)
-REQUESTS_S = (0.0, 0.01, 0.02, 0.04, 0.07, 0.12)
+QUEUES = (0.5, 0.7, 0.85, 1.0, 1.2, 1.45, 1.75, 2.1, 2.5, 3.0)
+REQUESTS_S = (0.0, 0.01, 0.02, 0.03, 0.045, 0.07, 0.1, 0.15)
 """What is tried of the two numbers of the time to the first token."""
 IN_TIME = frozenset({Quantity.TPOT_S, Quantity.TOKENS_PER_S})
 
@@ -56,16 +58,14 @@ def _numbers(samples: Sequence[Sample], start_law: HostLaw) -> dict[str, float]:
     a = np.array([s.amounts for s in samples])
     y = np.array([s.value for s in samples])
     start = np.array([getattr(start_law, name) for name in LEARNED])
-    is_factor = np.arange(len(LEARNED)) < 2
+    is_factor = np.arange(len(LEARNED)) < FACTORS
     typical = np.where(is_factor, 1.0, np.median(a / y[:, None], axis=0))
-    pull = np.diag(np.where(is_factor, FACTOR_TRUST, FACTOR_TRUST / 40) ** 0.5 * typical)
+    pull = np.diag(np.where(is_factor, FACTOR_TRUST, FACTOR_TRUST / 200) ** 0.5 * typical)
     x, predicted = start, a @ start
     for _ in range(ROUNDS):
         error = np.log(np.maximum(predicted, 1e-12) / y)
         weight = 1 / np.sqrt(y * np.maximum(predicted, y / 30)) / np.sqrt(1 + (error / FAR) ** 2)
-        x = nnls(
-            np.vstack([a * weight[:, None], pull]), np.concatenate([y * weight, pull @ start])
-        )
+        x = nnls(np.vstack([a * weight[:, None], pull]), np.concatenate([y * weight, pull @ start]))
         predicted = a @ x
     return {name: float(v) for name, v in zip(LEARNED, x, strict=True)}
 
@@ -96,7 +96,9 @@ def steps_s(law: HostLaw, samples: Sequence[Sample]) -> Array:
 
 def predicted(law: HostLaw, sample: Sample) -> float:
     """What a law says of a sample, in its own unit of time."""
-    step = float(steps_s(law, [sample])[0])
+    step = math.fsum(
+        getattr(law, name) * v for name, v in zip(LEARNED, sample.amounts, strict=True)
+    )
     return law.request_s + law.queue * step if sample.quantity is Quantity.TTFT_S else step
 
 

@@ -13,9 +13,9 @@ from perfc.machine import load_machine
 
 from ..arrivals import Workload, closed_loop
 from ..engine import Engine
-from ..host import HostLaw, amounts
-from ..scheduler import Batching, Chunk, Limits
+from ..host import LEARNED, HostLaw, amounts
 from ..metrics import middle, written
+from ..scheduler import Batching, Chunk, Limits
 from ..simulate import Run, simulate
 from . import Quantity, ServedRow
 from .tables import ML_ENERGY
@@ -114,8 +114,12 @@ def samples(row: ServedRow, seed_law: HostLaw = BARE) -> list[Sample] | Unanswer
         return Unanswered(row, f"no configuration of {row.model}")
     try:
         engine = engine_of(
-            row.model, row.target, row.weights, row.cache,
-            Parallel(row.tensor, 1, row.expert, row.attention_data), row.runtime,
+            row.model,
+            row.target,
+            row.weights,
+            row.cache,
+            Parallel(row.tensor, 1, row.expert, row.attention_data),
+            row.runtime,
         )
         return _static(row, engine) if row.is_static else _served(row, engine)
     except PerfcError as error:
@@ -176,9 +180,7 @@ def _loop(
     if is_steady:
         made, spent = _steady(run, history)
         return {Quantity.TOKENS_PER_S: (made, *spent), Quantity.ENERGY_J: _energy(run, engine)}
-    return {
-        Quantity.TPOT_S: _mean_tpot(run, history), Quantity.TTFT_S: _mean_ttft(run, history)
-    }
+    return {Quantity.TPOT_S: _mean_tpot(run, history), Quantity.TTFT_S: _mean_ttft(run, history)}
 
 
 def _energy(run: Run, engine: Engine) -> tuple[float, ...]:
@@ -216,7 +218,7 @@ def recorded(workload: Workload, limits: Limits, engine: Engine) -> tuple[Run, H
     """A run, and the amounts of all strides before each stride, the whole at the end."""
     counter = _Counter(engine)
     run = simulate(workload, limits, counter)
-    total = [0.0] * len(amounts(0.0, 0.0, 0, 0))
+    total = [0.0] * len(LEARNED)
     history: History = [tuple(total)]
     for stride, step in zip(run.strides, counter.steps, strict=True):
         total = [t + s * stride.steps for t, s in zip(total, step, strict=True)]
@@ -235,7 +237,7 @@ class _Counter:
         """As `Clock` asks."""
         found = _amounts(self.engine, chunks, decodes, context)
         self.steps.append(found)
-        return found[0] + found[1]
+        return found[0] + found[1] + found[2]
 
 
 def _between(history: History, first: int, last: int) -> list[float]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 from perfc.analyzers.runs.energy import idle_w, power_model
@@ -21,8 +22,12 @@ Say = Callable[[str], None]
 EDGES = 0.05, 0.95
 MIXTURES = ("deepseek", "gpt-oss", "moe", "mixtral", "a22b", "a3b", "llama 4", "minimax")
 """Parts of the names of models with experts."""
-SERVED, BENCH, EAGER = "", "-bench", "-eager"
-"""Ends of the names of laws: under a server, of an offline benchmark, launched kernel by kernel."""
+SERVED, BENCH, EAGER, SWEPT = "", "-bench", "-eager", "-warm"
+"""Ends of the names of laws: under a server, of an offline benchmark, launched kernel by kernel, and
+under a server whose prefix cache seems to know the prompts of earlier points of a sweep."""
+MEASURED_COLD = {(a, b) for a in (1024, 8192) for b in (1024, 8192)}
+"""Lengths of runs whose prompts were drawn anew; prompts of other runs on an H200 are computed faster
+than its peak rate allows."""
 WAITING = (1.0, 1.5, 2.0, 2.5, 3.0)
 POWER = (0.7, 0.8, 0.9, 1.0, 1.1, 1.2)
 """What is tried of the two numbers of energy."""
@@ -91,7 +96,8 @@ def law_name(sample: Sample) -> str:
         return f"{row.runtime}{BENCH} {'.'.join(series.split('@')[0].split('.')[:2])}"
     if row.source == ML_ENERGY:
         return f"{row.runtime}{EAGER}" if row.is_eager else f"{row.runtime}{BENCH}"
-    return f"{row.runtime}{SERVED}"
+    swept = (row.isl, row.osl) not in MEASURED_COLD and row.target == "h200-sxm-141gb"
+    return f"{row.runtime}{SWEPT if swept else SERVED}"
 
 
 def has_experts(row: ServedRow) -> bool:
@@ -147,10 +153,16 @@ def _times_of_tokens(law: HostLaw, own: Sequence[Sample]) -> dict[str, float]:
     }
 
 
+@cache
+def _idle_w(target: str) -> float:
+    """Power of a board between kernels."""
+    return idle_w(load_machine(target), power_model())
+
+
 def joules(law: HostLaw, sample: Sample, token_s: float) -> float:
     """Energy of a token: of kernels, and of boards that wait for their host."""
     drawn_j, kernels_s = sample.amounts
-    idle = idle_w(load_machine(sample.row.target), power_model())
+    idle = _idle_w(sample.row.target)
     waiting_s = max(token_s * sample.row.tensor - law.kernels * kernels_s, 0.0)
     return law.power * law.kernels * drawn_j + law.waiting * idle * waiting_s
 
@@ -161,11 +173,15 @@ def _energy_numbers(
     """The two numbers of energy: least mean of absolute logarithms."""
     times = _times_of_tokens(law, own)
 
+    drawn = replace(law, power=1.0, waiting=0.0)
+    waits = replace(law, power=0.0, waiting=1.0)
+    parts = [
+        (joules(drawn, s, times[s.row.name]), joules(waits, s, times[s.row.name]), s.value)
+        for s in energies
+    ]
+
     def error(power: float, waiting: float) -> float:
-        tried = replace(law, power=power, waiting=waiting)
-        return math.fsum(
-            abs(math.log(joules(tried, s, times[s.row.name]) / s.value)) for s in energies
-        )
+        return math.fsum(abs(math.log((power * a + waiting * b) / v)) for a, b, v in parts)
 
     _, power, waiting = min((error(p, w), p, w) for p in POWER for w in WAITING)
     return {"power": power, "waiting": waiting}

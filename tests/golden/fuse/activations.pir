@@ -88,7 +88,7 @@ graph @main(%x: f32[4, 64], %w: f32[64, 64]) {
   return %f0, %f1, %f2, %f3, %z4, %z5, %z6, %b7, %b8, %e9, %b10, %b11, %b12
 }
 # ---- expect
-## cudagraph, eager, eager-unfused
+## cudagraph, eager, eager-unfused, transformers
 kernel 0: matmul (matmul)
   nodes %x0
   16384 mac; f32
@@ -270,7 +270,7 @@ kernel 35: sub (elementwise)
   reads %x12 %m12: 2048 bytes
   writes %b12: 1024 bytes
 
-## eager-literal
+## eager-literal, llamacpp, sglang, trtllm, vllm
 kernel 0: matmul (matmul)
   nodes %x0
   16384 mac; f32

@@ -40,7 +40,7 @@ graph @main(%x: f32[n, 8, 16], %y: f32[n, 4, 16], %z: f32[3, 16], %t: f32[8, 16]
   return %f3, %w
 }
 # ---- expect
-## cudagraph, eager, eager-literal, eager-unfused
+## cudagraph, eager, eager-literal, eager-unfused, transformers
 kernel 0: ScatterND (gather, slice_update)
   nodes %f1
   no operations; f32
@@ -87,7 +87,7 @@ kernel 8: ScatterND (gather)
   reads %v %index2 %y: 832*n bytes
   writes %w: 512*n bytes
 
-## fastertransformer, ort-tensorrt, paddle-trt, tensorrt, torchscript
+## fastertransformer, llamacpp, ort-tensorrt, paddle-trt, sglang, tensorrt, torchscript, trtllm, vllm
 kernel 0: ScatterND (gather)
   nodes %f1
   no operations; f32

@@ -72,7 +72,7 @@ graph @main(%q: f16[2, 8, 64, 32], %k: f16[2, 8, 32, 64], %v: f16[2, 8, 64, 32],
   return %o0, %o1, %o2, %o3, %o4, %o5, %o6, %om, %h0, %h1, %h2, %h3
 }
 # ---- expect
-## cudagraph, eager, eager-unfused
+## cudagraph, eager, eager-unfused, transformers
 kernel 0: matmul (matmul)
   nodes %p0
   2097152 mac; f16
@@ -394,7 +394,7 @@ kernel 63: add (elementwise)
   reads %g3 %x: 32768 bytes
   writes %h3: 16384 bytes
 
-## eager-literal
+## eager-literal, llamacpp, sglang, trtllm, vllm
 kernel 0: matmul (matmul)
   nodes %p0
   2097152 mac; f16

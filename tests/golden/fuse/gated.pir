@@ -38,7 +38,7 @@ graph @main(%x: f32[1, t, 256]) {
   return %y
 }
 # ---- expect
-## cudagraph, eager, eager-unfused
+## cudagraph, eager, eager-unfused, transformers
 kernel 0: Pow + ReduceMean + … 3 more + Mul (reduction, rms_norm)
   nodes %sq %ms %me %rt %rr %xn %nrm
   769*t alu, 259*t sfu; f32
@@ -90,7 +90,7 @@ kernel 9: Mul (elementwise)
   reads %rot %sin: 1024*t + 1024 bytes
   writes %y: 1024*t bytes
 
-## eager-literal
+## eager-literal, llamacpp, sglang, trtllm, vllm
 kernel 0: Pow (elementwise)
   nodes %sq
   256*t sfu; f32

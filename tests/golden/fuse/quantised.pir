@@ -22,7 +22,7 @@ graph @main(%x: f32[n, 32, 28, 28]) {
   return %y
 }
 # ---- expect
-## cudagraph, eager, eager-literal, eager-unfused, torchscript
+## cudagraph, eager, eager-literal, eager-unfused, llamacpp, sglang, torchscript, transformers
 kernel 0: QuantizeLinear (quantize)
   nodes %xq
   100352*n alu; f32
@@ -185,6 +185,53 @@ kernel 8: DequantizeLinear (quantize)
   reads %mq %s %z: 6272*n + 5 bytes
   writes %md: 25088*n bytes
 kernel 9: Conv (conv)
+  nodes %y
+  200704*n mac; f32
+  reads %md %wf: 25088*n + 4096 bytes
+  writes %y: 25088*n bytes
+
+## trtllm, vllm
+kernel 0: QuantizeLinear (quantize)
+  nodes %xq
+  100352*n alu; f32
+  reads %x %s %z: 100352*n + 5 bytes
+  writes %xq: 25088*n bytes
+kernel 1: DequantizeLinear (quantize)
+  nodes %xd
+  50176*n alu; i8
+  reads %xq %s %z: 25088*n + 5 bytes
+  writes %xd: 100352*n bytes
+kernel 2: DequantizeLinear (quantize)
+  nodes %wdq
+  18432 alu; i8
+  reads %wq %s %z: 9221 bytes
+  writes %wdq: 36864 bytes
+kernel 3: Conv (conv)
+  nodes %c
+  7225344*n mac; f32
+  reads %xd %wdq: 100352*n + 36864 bytes
+  writes %c: 100352*n bytes
+kernel 4: Relu + QuantizeLinear + DequantizeLinear (elementwise)
+  nodes %r %rq %rd
+  175616*n alu; f32
+  reads %c %s %z: 100352*n + 5 bytes
+  writes %rd: 100352*n bytes
+kernel 5: MaxPool (pool)
+  nodes %mp
+  18816*n alu; f32
+  reads %rd: 100352*n bytes
+  writes %mp: 25088*n bytes
+kernel 6: QuantizeLinear (quantize)
+  nodes %mq
+  25088*n alu; f32
+  reads %mp %s %z: 25088*n + 5 bytes
+  writes %mq: 6272*n bytes
+kernel 7: DequantizeLinear (quantize)
+  nodes %md
+  12544*n alu; i8
+  reads %mq %s %z: 6272*n + 5 bytes
+  writes %md: 25088*n bytes
+kernel 8: Conv (conv)
   nodes %y
   200704*n mac; f32
   reads %md %wf: 25088*n + 4096 bytes

@@ -33,7 +33,7 @@ graph @main(%x: f32[n, 32, 56, 56]) {
   return %y
 }
 # ---- expect
-## cudagraph, eager, eager-unfused
+## cudagraph, eager, eager-unfused, transformers
 kernel 0: Conv (conv)
   nodes %c1
   28901376*n mac; f32
@@ -95,7 +95,7 @@ kernel 11: Gemm (matmul)
   reads %g %wf %bf: 128*n + 1320 bytes
   writes %y: 40*n bytes
 
-## eager-literal
+## eager-literal, llamacpp, sglang, trtllm, vllm
 kernel 0: Conv (conv)
   nodes %c1
   28901376*n mac; f32

@@ -62,7 +62,7 @@ graph @main(%x: f32[n, 128, 256], %mask: f32[n, 1, 1, 128]) {
   return %y
 }
 # ---- expect
-## cudagraph, eager, eager-unfused
+## cudagraph, eager, eager-unfused, transformers
 kernel 0: MatMul + Add + Transpose (matmul, linear)
   nodes %q0 %q1 %q2 %q
   8388608*n mac, 32768*n alu; f32
@@ -310,6 +310,148 @@ kernel 7: Div + Erf + Add + Mul (elementwise)
   reads %u %root2 %one %half: 524288*n + 12 bytes
   writes %ge: 524288*n bytes
 kernel 8: MatMul (matmul)
+  nodes %y
+  33554432*n mac; f32
+  reads %ge %wd: 524288*n + 1048576 bytes
+  writes %y: 131072*n bytes
+
+## llamacpp, sglang, trtllm, vllm
+kernel 0: MatMul (matmul)
+  nodes %q0
+  8388608*n mac; f32
+  reads %x %wq: 131072*n + 262144 bytes
+  writes %q0: 131072*n bytes
+kernel 1: Add + Transpose (elementwise)
+  nodes %q1 %q2 %q
+  32768*n alu; f32
+  reads %bq %q0: 131072*n + 1024 bytes
+  writes %q1: 131072*n bytes
+kernel 2: MatMul + Transpose (matmul)
+  nodes %k0 %k2 %k
+  8388608*n mac; f32
+  reads %x %wk: 131072*n + 262144 bytes
+  writes %k0: 131072*n bytes
+kernel 3: MatMul + Transpose (matmul)
+  nodes %v0 %v2 %v
+  8388608*n mac; f32
+  reads %x %wv: 131072*n + 262144 bytes
+  writes %v0: 131072*n bytes
+kernel 4: MatMul (matmul)
+  nodes %s0
+  4194304*n mac; f32
+  reads %q1 %k0: 262144*n bytes
+  writes %s0: 262144*n bytes
+kernel 5: Div (elementwise)
+  nodes %s1
+  65536*n sfu; f32
+  reads %s0 %eight: 262144*n + 4 bytes
+  writes %s1: 262144*n bytes
+kernel 6: Add (elementwise)
+  nodes %s2
+  65536*n alu; f32
+  reads %s1 %mask: 262656*n bytes
+  writes %s2: 262144*n bytes
+kernel 7: Softmax (softmax)
+  nodes %p
+  262144*n alu, 66048*n sfu; f32
+  reads %s2: 262144*n bytes
+  writes %p: 262144*n bytes
+kernel 8: MatMul + Transpose (matmul)
+  nodes %o0 %o1 %o2
+  4194304*n mac; f32
+  reads %p %v0: 393216*n bytes
+  writes %o0: 131072*n bytes
+kernel 9: MatMul (matmul)
+  nodes %o3
+  8388608*n mac; f32
+  reads %o0 %wo: 131072*n + 262144 bytes
+  writes %o3: 131072*n bytes
+kernel 10: Add (elementwise)
+  nodes %res
+  32768*n alu; f32
+  reads %o3 %x: 262144*n bytes
+  writes %res: 131072*n bytes
+kernel 11: ReduceMean (reduction)
+  nodes %mu
+  32768*n alu, 128*n sfu; f32
+  reads %res %last: 131072*n + 8 bytes
+  writes %mu: 512*n bytes
+kernel 12: Sub (elementwise)
+  nodes %d
+  32768*n alu; f32
+  reads %res %mu: 131584*n bytes
+  writes %d: 131072*n bytes
+kernel 13: Pow (elementwise)
+  nodes %sq
+  32768*n sfu; f32
+  reads %d %two: 131072*n + 4 bytes
+  writes %sq: 131072*n bytes
+kernel 14: ReduceMean (reduction)
+  nodes %var
+  32768*n alu, 128*n sfu; f32
+  reads %sq %last: 131072*n + 8 bytes
+  writes %var: 512*n bytes
+kernel 15: Add (elementwise)
+  nodes %ve
+  128*n alu; f32
+  reads %var %eps: 512*n + 4 bytes
+  writes %ve: 512*n bytes
+kernel 16: Sqrt (elementwise)
+  nodes %sd
+  128*n sfu; f32
+  reads %ve: 512*n bytes
+  writes %sd: 512*n bytes
+kernel 17: Div (elementwise)
+  nodes %nn
+  32768*n sfu; f32
+  reads %d %sd: 131584*n bytes
+  writes %nn: 131072*n bytes
+kernel 18: Mul (elementwise)
+  nodes %ng
+  32768*n alu; f32
+  reads %nn %gamma: 131072*n + 1024 bytes
+  writes %ng: 131072*n bytes
+kernel 19: Add (elementwise)
+  nodes %ln
+  32768*n alu; f32
+  reads %ng %beta: 131072*n + 1024 bytes
+  writes %ln: 131072*n bytes
+kernel 20: MatMul (matmul)
+  nodes %u0
+  33554432*n mac; f32
+  reads %ln %wu: 131072*n + 1048576 bytes
+  writes %u0: 524288*n bytes
+kernel 21: Add (elementwise)
+  nodes %u
+  131072*n alu; f32
+  reads %u0 %bu: 524288*n + 4096 bytes
+  writes %u: 524288*n bytes
+kernel 22: Div (elementwise)
+  nodes %e0
+  131072*n sfu; f32
+  reads %u %root2: 524288*n + 4 bytes
+  writes %e0: 524288*n bytes
+kernel 23: Erf (elementwise)
+  nodes %e1
+  131072*n sfu; f32
+  reads %e0: 524288*n bytes
+  writes %e1: 524288*n bytes
+kernel 24: Add (elementwise)
+  nodes %e2
+  131072*n alu; f32
+  reads %e1 %one: 524288*n + 4 bytes
+  writes %e2: 524288*n bytes
+kernel 25: Mul (elementwise)
+  nodes %e3
+  131072*n alu; f32
+  reads %u %e2: 1048576*n bytes
+  writes %e3: 524288*n bytes
+kernel 26: Mul (elementwise)
+  nodes %ge
+  131072*n alu; f32
+  reads %e3 %half: 524288*n + 4 bytes
+  writes %ge: 524288*n bytes
+kernel 27: MatMul (matmul)
   nodes %y
   33554432*n mac; f32
   reads %ge %wd: 524288*n + 1048576 bytes

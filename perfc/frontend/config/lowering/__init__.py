@@ -81,7 +81,7 @@ def _decoder(
     tokens, names = _tokens(step, new_tokens)
     run = _running(b, tokens, model, stack)
     stages = b.parallel.pipeline
-    if not 0 <= stage < stages or len(stack.layers) < stages:
+    if not 0 <= stage < stages or len(stack.layers) < stages > 1:
         b.refuse(f"no stage {stage} of {stages} over {len(stack.layers)} layers")
     table: Value | None = None
     if stage == 0:

@@ -1,0 +1,100 @@
+"""The scoreboard of served models as a page, text or JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar
+
+from perfc.ir.record import record
+from perfc.report.document import Column, Document, Note, Section, Table
+
+from .checks import Check, llama_cpp, replays
+from .scores import Evidence, Score, scored
+
+
+@record
+class Scoreboard:
+    """Everything that was compared.
+
+    Args:
+        scores: by folds.
+        checks: of single runs.
+        unanswered: rows that gave no answer, by reason.
+    """
+
+    document: ClassVar[str] = "perfc-eval-serving/1"
+    scores: tuple[Score, ...]
+    checks: tuple[Check, ...]
+    unanswered: dict[str, int]
+
+
+def scoreboard(evidence: Evidence, data: Path) -> Scoreboard:
+    """Of evidence, and of the checks of a folder of tables."""
+    reasons: dict[str, int] = {}
+    for missed in evidence.unanswered:
+        name = f"{missed.row.source}: {missed.reason}"
+        reasons[name] = reasons.get(name, 0) + 1
+    checks = (*replays(data), *llama_cpp(data))
+    return Scoreboard(tuple(scored(evidence)), checks, reasons)
+
+
+def written(evidence: Evidence, data: Path, form: str, by: str) -> str:
+    """The scoreboard in a format."""
+    from perfc.report import markdown, text
+    from perfc.report.json_form import enveloped, strict
+
+    found = scoreboard(evidence, data)
+    if form == "json":
+        return strict(enveloped(found.document, found), indent=2) + "\n"
+    page = document(found, by)
+    return markdown.render(page) if form == "markdown" else text.render(page)
+
+
+def document(found: Scoreboard, by: str) -> Document:
+    """One table of folds, one of runs, and what has no answer."""
+    columns = (
+        Column("source", "table"), Column("quantity", "quantity"), Column("rows", "rows"),
+        Column("folds", "left out"), Column("count", "n"), Column("mean", "mean error"),
+        Column("median", "median"), Column("tau", "tau"), Column("held", "in range"),
+    )  # fmt: skip
+    rows = tuple(
+        (
+            s.source, s.quantity.value, s.rows, s.folds, str(s.count), f"{s.mean:.1%}",
+            f"{s.median:.1%}", f"{s.tau:.2f}", f"{s.held:.0%}",
+        )
+        for s in found.scores
+    )  # fmt: skip
+    folds = Section("folds", "folds", (Table(columns, rows),))
+    missed = tuple(Note(f"{count} × {reason}") for reason, count in found.unanswered.items())
+    return Document(
+        "Served language models",
+        (
+            folds,
+            _checks(found.checks),
+            Section("missed", "rows without an answer", (*missed, Note(by))),
+        ),
+    )
+
+
+def _checks(checks: Sequence[Check]) -> Section:
+    """Replays one by one, llama.cpp summed up."""
+    columns = (
+        Column("row", "run"), Column("quantity", "quantity"), Column("measured", "measured"),
+        Column("predicted", "predicted"), Column("error", "error"),
+    )  # fmt: skip
+    single = [c for c in checks if c.quantity in ("TTFT", "TPOT", "makespan")]
+    rows = tuple(
+        (c.row, c.quantity, f"{c.measured:.4g} s", f"{c.predicted:.4g} s", f"{c.error:+.1%}")
+        for c in single
+    )
+    notes: list[Note] = []
+    for name in ("fits", "generate", "prompt"):
+        errors = [abs(c.error) for c in checks if c.quantity == name]
+        if errors and name == "fits":
+            right = sum(e == 0 for e in errors)
+            notes.append(Note(f"llama.cpp: {right} of {len(errors)} fit or not as said"))
+        elif errors:
+            mean = sum(errors) / len(errors)
+            notes.append(Note(f"llama.cpp {name}: {mean:.1%} mean error of {len(errors)} rows"))
+    return Section("checks", "checks", (Table(columns, rows), *notes))

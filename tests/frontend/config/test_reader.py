@@ -1,0 +1,180 @@
+"""Configurations of language models: what is read, and what is refused in one line."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from perfc import cli
+from perfc.errors import ModelError, PerfcError
+from perfc.frontend import load
+from perfc.frontend.config import is_config, lower, read_config, shipped
+from perfc.frontend.config.model import Attention, Experts, mixers
+from perfc.frontend.config.reader import families
+
+LLAMA: dict[str, Any] = {
+    "architectures": ["LlamaForCausalLM"], "model_type": "llama", "vocab_size": 512,
+    "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2, "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+}  # fmt: skip
+
+
+def exit_code(*arguments: str) -> int:
+    return cli.run(list(arguments))
+
+
+def written(folder: Path, **changed: object) -> Path:
+    stated = {k: v for k, v in {**LLAMA, **changed}.items() if v != "left out"}
+    path = folder / "config.json"
+    path.write_text(json.dumps(stated))
+    return path
+
+
+def test_a_path_a_folder_and_a_name_are_read(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    assert read_config(path) == read_config(tmp_path)
+    assert read_config(path).name == tmp_path.name
+    assert read_config("Llama-3.1-8B").name == "llama-3.1-8b"
+    assert is_config(tmp_path)
+    assert is_config("gpt2")
+    assert not is_config(b"{}")
+    assert not is_config(tmp_path / "model.onnx")
+
+
+def test_at_least_sixty_configurations_ship_and_every_family_is_among_them() -> None:
+    assert len(shipped()) >= 60
+    found = {read_config(name).family for name in shipped()}
+    wrappers = {"llama4", "gemma3", "mistral3"}
+    same_plan = {"ministral", "camembert", "umt5", "kimi_k2"}
+    assert found == set(families()) - wrappers - same_plan
+
+
+def test_a_wrapped_model_is_the_one_inside_and_says_what_is_left_out(tmp_path: Path) -> None:
+    outer = {"model_type": "mistral3", "text_config": {**LLAMA, "model_type": "mistral"}}
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps({**outer, "vision_config": {}}))
+    model = read_config(path)
+    assert model.left_out == ("the tower of images",)
+    path.write_text(json.dumps({**LLAMA, "model_type": "mistral"}))
+    assert model.stacks == read_config(path).stacks
+
+
+def test_layers_of_one_kind_are_one_object() -> None:
+    layers = read_config("gemma-2-9b").stacks[0].layers
+    assert len(layers) == 42
+    assert len({id(layer) for layer in layers}) == 2
+    windows = [m.window for layer in layers[:4] for m in mixers(layer) if isinstance(m, Attention)]
+    assert windows == [4096, 0, 4096, 0]
+
+
+def test_experts_lie_where_the_configuration_says() -> None:
+    layers = read_config("deepseek-v3").stacks[0].layers
+    routed = [any(isinstance(m, Experts) for m in mixers(layer)) for layer in layers]
+    assert routed == [False] * 3 + [True] * 58
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"model_type": "lama"}, "no family 'lama' (did you mean llama?)"),
+        ({"model_type": "left out", "architectures": "left out"}, "neither 'model_type' nor"),
+        ({"hidden_size": "left out"}, "no 'hidden_size' in the configuration"),
+        ({"hidden_size": -64}, "'hidden_size' is -64, not 1 to"),
+        ({"hidden_size": 10**400}, "not 1 to"),
+        ({"hidden_size": 1e400}, "not a whole number"),
+        ({"hidden_size": True}, "'hidden_size' is True, not a whole number"),
+        ({"hidden_size": "64"}, "'hidden_size' is '64', not a whole number"),
+        ({"hidden_size": 66}, "66 does not divide into 4 heads"),
+        ({"num_key_value_heads": 3}, "4 does not divide into 3 groups of key heads"),
+        ({"num_hidden_layers": 10**9}, "'num_hidden_layers' is 1000000000, not at most 10000"),
+        ({"hidden_act": "sillu"}, "no activation 'sillu' (did you mean silu?)"),
+        ({"attention_bias": 1}, "'attention_bias' is 1, not true or false"),
+        (
+            {"architectures": "LlamaForCausalLM"},
+            "'architectures' is 'LlamaForCausalLM', not a list",
+        ),
+        ({"kv_lora_rank": 512}, "'kv_lora_rank' is no part of the family llama (it is of families"),
+        ({"num_local_experts": 8}, "it is of families like llama4_text; set it to null"),
+    ],
+)
+def test_what_is_wrong_is_one_line(
+    tmp_path: Path, changed: dict[str, object], message: str
+) -> None:
+    path = written(tmp_path, **changed)
+    with pytest.raises(ModelError) as caught:
+        read_config(path)
+    assert message in str(caught.value)
+    assert str(path) in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 500
+
+
+def test_keys_that_mean_nothing_here_are_passed_over(tmp_path: Path) -> None:
+    plain = read_config(written(tmp_path))
+    more = {"transformers_version": "4.1", "num_local_experts": None, "sliding_window": 0, "x": {}}
+    assert read_config(written(tmp_path, **more)) == plain
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"[]", "holds a list, not an object"),
+        (b"", "not JSON"),
+        (b"\xff\xfe", "not JSON"),
+        (b"[" * 100_000, "nested deeper than 32"),
+        (b'{"a":' * 500_000, "more than 1 MiB"),
+        (b'{"a":' * 100 + b"1" + b"}" * 100, "nested deeper than 32"),
+        (b'{"hidden_size": ' + b"9" * 9000 + b"}", "not JSON"),
+        (b'{"model_type": "llama", "hidden_size": NaN}', "'hidden_size' is 'NaN'"),
+    ],
+    ids=range(8),
+)
+def test_hostile_files_are_one_line(tmp_path: Path, content: bytes, message: str) -> None:
+    path = tmp_path / "config.json"
+    path.write_bytes(content)
+    with pytest.raises(ModelError) as caught:
+        read_config(path)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_what_is_no_file_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match=r"no configuration 'lama-3-8b' \(did you mean llama-3"):
+        read_config("lama-3-8b")
+    with pytest.raises(ModelError, match="no such file"):
+        read_config(tmp_path / "absent.json")
+    (tmp_path / "x.json").mkdir()
+    with pytest.raises(ModelError, match="no such file"):
+        read_config(tmp_path / "x.json")
+    os.mkfifo(tmp_path / "config.json")
+    with pytest.raises(ModelError, match="not a regular file"):
+        read_config(tmp_path)
+
+
+def test_a_misspelled_name_is_answered_with_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(PerfcError, match=r"did you mean llama-3\.1-8b"):
+        load("lama-3.1-8b")
+    assert exit_code("analyze", "lama-3.1-8b") == 2
+    assert "did you mean llama-3.1-8b" in capsys.readouterr().err
+
+
+def test_commands_take_a_configuration(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(written(tmp_path))
+    run = ["-t", "h100", "--batch", "2", "--seq", "32", "--runtime", "vllm"]
+    assert exit_code("analyze", path, *run, "--view", "kernels") == 0
+    assert "ragged_attention" in capsys.readouterr().out
+    assert exit_code("explain", path, "layers.0.0.attention", "-t", "h100") == 0
+    assert "num_heads = 4, kv_heads = 2" in capsys.readouterr().out
+    assert exit_code("diff", path, path, "-t", "h100") == 0
+    page = tmp_path / "page.html"
+    assert exit_code("analyze", path, *run, "-o", str(page)) == 0
+    assert page.stat().st_size > 10_000
+
+
+def test_a_configuration_of_a_layer_less_model_is_still_a_model(tmp_path: Path) -> None:
+    model = read_config(written(tmp_path, num_hidden_layers=0))
+    assert len(lower(model).graph.nodes) == 4
