@@ -15,7 +15,7 @@ from ..evidence import Quantity
 from ..evidence.learn import fitted, predicted
 from ..evidence.replay import Sample
 from ..evidence.scores import law_name
-from ..host import HostLaw
+from ..host import LEARNED, HostLaw
 from .rows import Target, TreeRow
 
 if TYPE_CHECKING:
@@ -99,8 +99,8 @@ class KernelSum:
     def shares(self, rows: Sequence[TreeRow]) -> Array:
         """What a residual depends on, ``[rows, 4]``.
 
-        They are the logarithm of the time of one step's token, and which shares of it are kernels,
-        exchanges among GPUs, and the host's.
+        They are the logarithm of the time of a token, and which shares of it are kernels of steps
+        with prompts, exchanges among GPUs, and the host's.
         """
         import numpy as np
 
@@ -110,11 +110,16 @@ class KernelSum:
         timed = [(w, s) for w, s in row.parts if s.quantity is not Quantity.ENERGY_J]
         if not timed:
             return [math.nan] * 4
-        total = [w * predicted(self.law(s), s) for w, s in timed]
-        kernels = [w * s.amounts[0] * self.law(s).kernels for w, s in timed]
-        exchanges = [w * s.amounts[1] * self.law(s).exchanges for w, s in timed]
-        time_s = max(math.fsum(total), SMALLEST)
-        share, other = math.fsum(kernels) / time_s, math.fsum(exchanges) / time_s
-        return [math.log(time_s / max(row.tokens, 1.0)), share, other, 1 - share - other]
-
-
+        found = {name: 0.0 for name in LEARNED}
+        total = 0.0
+        for weight, sample in timed:
+            law = self.law(sample)
+            total += weight * predicted(law, sample)
+            for name, amount in zip(LEARNED, sample.amounts, strict=True):
+                found[name] += weight * getattr(law, name) * amount
+        time_s = max(total, SMALLEST)
+        kernels, exchanges = found["kernels"] + found["prompts"], found["exchanges"]
+        return [
+            math.log(time_s / max(row.tokens, 1.0)), found["prompts"] / time_s,
+            exchanges / time_s, 1 - (kernels + exchanges) / time_s,
+        ]  # fmt: skip

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 TOTALS = ("TM", "TP", "TM_mem")
-SHARES = ("kernel time", "kernels", "exchanges", "host")
+SHARES = ("time of a token", "prompts", "exchanges", "host")
 RESIDUAL = ("BS", "SL", "QT", "TP", *HARDWARE[:4], *DEPLOYMENT)
 """What the error of a kernel sum may depend on; what tells one model from another is left out."""
 RESIDUAL_SETTINGS = tuple(

@@ -92,7 +92,8 @@ def rows_of(name: str, folder: Path) -> Iterator[TreeRow]:
     for served in (qwen_speed if name == QWEN else TABLES[name])(folder):
         if model_of(served.model) is None:
             continue
-        counted = samples(served)
+        timed = {q: v for q, v in served.measured.items() if q is not Quantity.MEMORY_BYTES}
+        counted = samples(replace(served, measured=timed))
         yield from targets_of(served, () if isinstance(counted, Unanswered) else counted)
 
 
