@@ -18,13 +18,14 @@ UNITS = {Target.THROUGHPUT: "tokens/s", Target.MEMORY: "GB", Target.ENERGY: "J a
 
 def written(found: Comparison, form: str, by: str) -> str:
     """The comparison as ``text``, ``json`` or ``markdown``; ``by`` says what wrote it."""
+    from perfc.presentation import WIDTH
     from perfc.report import markdown, text
     from perfc.report.json_form import enveloped, strict
 
     if form == "json":
         return strict(enveloped(found.document, found), indent=2) + "\n"
     page = document(found, by)
-    return markdown.render(page) if form == "markdown" else text.render(page)
+    return markdown.render(page) if form == "markdown" else text.render(page, WIDTH)
 
 
 def document(found: Comparison, by: str) -> Document:

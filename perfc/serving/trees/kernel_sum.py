@@ -8,12 +8,13 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from perfc.analyzers.runs.energy import idle_w, power_model
+from perfc.frontend.config.facts import parameters
 from perfc.machine import load_machine
 from perfc.measure.nnls import nnls
 
 from ..evidence import Quantity
 from ..evidence.learn import fitted, predicted
-from ..evidence.replay import Sample
+from ..evidence.replay import Sample, model_of
 from ..evidence.scores import law_name
 from ..host import LEARNED, HostLaw
 from .rows import Target, TreeRow
@@ -25,6 +26,17 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 SMALLEST = 1e-12
+SHARES = ("time of a token", "prompts", "exchanges", "host", "sequences", "active")
+
+
+@lru_cache(maxsize=256)
+def active_share(name: str) -> float:
+    """Of the parameters of a model, those that a token touches."""
+    model = model_of(name)
+    if model is None:
+        return math.nan
+    found = parameters(model)
+    return found.active / found.resident
 
 
 @lru_cache(maxsize=64)
@@ -97,10 +109,11 @@ class KernelSum:
         return float(drawn), float(waiting)
 
     def shares(self, rows: Sequence[TreeRow]) -> Array:
-        """What a residual depends on, ``[rows, 4]``.
+        """What a residual depends on, ``[rows, SHARES]``.
 
-        They are the logarithm of the time of a token, and which shares of it are kernels of steps
-        with prompts, exchanges among GPUs, and the host's.
+        They are the logarithm of the time of a token, which shares of it are kernels of steps with
+        prompts, exchanges among GPUs and the host's, sequences of a step, and the share of the
+        parameters that a token touches.
         """
         import numpy as np
 
@@ -109,17 +122,19 @@ class KernelSum:
     def _shares(self, row: TreeRow) -> list[float]:
         timed = [(w, s) for w, s in row.parts if s.quantity is not Quantity.ENERGY_J]
         if not timed:
-            return [math.nan] * 4
+            return [math.nan] * len(SHARES)
         found = {name: 0.0 for name in LEARNED}
-        total = 0.0
+        counts, total = dict(found), 0.0
         for weight, sample in timed:
             law = self.law(sample)
             total += weight * predicted(law, sample)
             for name, amount in zip(LEARNED, sample.amounts, strict=True):
                 found[name] += weight * getattr(law, name) * amount
+                counts[name] += weight * amount
         time_s = max(total, SMALLEST)
         kernels, exchanges = found["kernels"] + found["prompts"], found["exchanges"]
         return [
             math.log(time_s / max(row.tokens, 1.0)), found["prompts"] / time_s,
             exchanges / time_s, 1 - (kernels + exchanges) / time_s,
+            counts["sequence_s"] / max(counts["step_s"], 1.0), active_share(row.served.model),
         ]  # fmt: skip

@@ -10,7 +10,7 @@ from perfc.ir.record import frozen
 from .boosted import FULL_GRID, SHORT_GRID, THESIS, Settings, Trees, best_of, grown
 from .folds import LeftOut, folds_of
 from .hardware import HARDWARE
-from .kernel_sum import KernelSum
+from .kernel_sum import SHARES, KernelSum
 from .model_features import MODEL
 from .rows import COLUMNS, DEPLOYMENT, Target, TreeRow
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 TOTALS = ("TM", "TP", "TM_mem")
-SHARES = ("time of a token", "prompts", "exchanges", "host")
 RESIDUAL = ("BS", "SL", "QT", "TP", *HARDWARE[:4], *DEPLOYMENT)
 """What the error of a kernel sum may depend on; what tells one model from another is left out."""
 RESIDUAL_SETTINGS = tuple(
