@@ -95,9 +95,11 @@ def package(session: nox.Session) -> None:
     size_mb = sum(p.lstat().st_size for p in site.rglob("*") if p.is_file()) / 1e6
     session.log(f"the base install has {size_mb:.0f} MB")
     model = str(Path("examples/models/resnet50.onnx.gz").resolve())
+    vit = str(Path("examples/models/vit-b16.onnx.gz").resolve())
     session.cd(built)  # away from the checkout, which would be imported in its place
-    session.run("python", "-m", "perfc", "analyze", model, "--batch", "8", "--quiet",
-                env={"PYTHONPATH": str(site)})  # fmt: skip
+    alone = {"PYTHONPATH": str(site)}
+    session.run("python", "-m", "perfc", "analyze", model, "--batch", "8", "--quiet", env=alone)
+    session.run("python", "-m", "perfc", "diff", model, vit, env=alone)
     if size_mb > LARGEST_MB:
         session.error(f"more than {LARGEST_MB} MB")
 

@@ -37,8 +37,16 @@ def leaves(command: str, printed: str) -> str:
     text, _, code = printed.rstrip("\n").rpartition("[")
     page = DATA.search(text)
     content = page[1] if page else text
-    stated = lines_of("", json.loads(content)) if content.startswith(("{", "[")) else [text]
+    is_json = content.startswith(("{", "["))
+    assert page or not is_json or is_indented(content), f"{command}: not indented by twos"
+    stated = lines_of("", json.loads(content)) if is_json else [text]
     return "".join(f"{line.rstrip()}\n" for line in (command, f"[{code}", *stated))
+
+
+def is_indented(content: str) -> bool:
+    """Whether a document of several lines is laid out as all are: two spaces for each level."""
+    depths = {len(line) - len(line.lstrip(" ")) for line in content.splitlines()}
+    return depths == {0} or (2 in depths and not any(depth % 2 for depth in depths))
 
 
 def written(path: Path) -> str:

@@ -395,3 +395,27 @@ def test_levels_are_ordered_and_may_be_missing(tmp_path: Path) -> None:
     assert machine.launch_overhead_s is None
     assert load_machine("a100").link("nvlink") is not None
     assert machine.link("nvlink") is None
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_fine"),
+    [
+        ('"A toy"', f'"{"x" * 200}"', True), ('"A toy"', f'"{"x" * 201}"', False),
+        ('"A toy"', '""', False), ('"A toy"', "3", False), ('"cuda"', '"tpu"', False),
+        ('"toy"', f'"{"x" * 64}"', True), ('"toy"', f'"{"x" * 65}"', False),
+        ('"plaything"', '"Play"', False), ('["plaything"]', '"plaything"', False),
+        ('"Toy sheet"', '""', False), ('origin = "vendor"', 'origin = "me"', False),
+        ("schema = 1", "schema = 2", False), ("date = 2020-01-01", "dat = 2020", False),
+        ('"systolic"', f'"{"x" * 400}"', True), ('"systolic"', f'"{"x" * 401}"', False),
+        ('"systolic"', '"a | b"', False), ('"systolic"', '"a\\nb"', False),
+        ("value = 10,", "value = 10.5,", False), ("value = 10,", "value = 0,", False),
+        ("value = 10,", "value = true,", False), ("value = 10,", 'value = "10",', False),
+        ("value = 10,", f"value = 1{'0' * 400},", False), ("value = 10,", "value = inf,", False),
+        ("value = 110e12", "value = 120e12", True), ("value = 110e12", "value = 120.1e12", False),
+    ],
+)  # fmt: skip
+def test_texts_and_numbers_of_a_file_have_their_bounds(
+    old: str, new: str, is_fine: bool, tmp_path: Path
+) -> None:
+    path = write(tmp_path, GOOD.replace(old, new, 1))
+    assert (validate(path) == []) is is_fine

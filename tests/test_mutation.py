@@ -9,7 +9,7 @@ from shutil import copytree, ignore_patterns
 import pytest
 
 from tests.mutation import tests_of
-from tests.mutation.__main__ import Fate, fate_of, summary
+from tests.mutation.__main__ import Fate, confirmed, failing, fate_of, run_tests, spent_s, summary
 from tests.mutation.mutants import FOLDERS, Fault, Mutant, draw, mutants
 from tests.mutation.tests_of import MAP, stages
 
@@ -148,9 +148,28 @@ def test_a_file_that_cannot_be_imported_kills(tree: Path, tmp_path: Path) -> Non
 
 
 def test_a_test_that_fails_without_the_fault_kills_nothing(tree: Path) -> None:
-    (mutant,) = (m for m in mutants(tree, PATH) if m.fault is Fault.EXTREMUM)
-    (tree / "tests/passes/test_bound.py").write_text(TEST.replace("== 3", "== 4"))
-    assert fate_of(mutant, tree, tree, 60)[0] is not Fate.SURVIVED
+    found = [m for m in mutants(tree, PATH) if m.fault in (Fault.EXTREMUM, Fault.RETURN)]
+    bad, good = "tests/passes/test_bound.py", "tests/passes/test_limit.py"
+    (tree / good).write_text(TEST)
+    (tree / bad).write_text(TEST.replace("== 3", "== 4"))
+    name = "::test_large_values_are_bounded"
+    fates = [
+        (found[0], Fate.KILLED, bad + name),
+        (found[1], Fate.KILLED, good + name),
+        (found[1], Fate.SURVIVED, ""),
+    ]
+    assert [fate for _, fate, _ in confirmed(fates, tree, 60)] == [
+        Fate.LATE, Fate.KILLED, Fate.SURVIVED,
+    ]  # fmt: skip
+    assert failing(["tests/nothing.py::test_gone"], tree, 60) == {"tests/nothing.py::test_gone"}
+
+
+def test_time_is_the_processors(tree: Path) -> None:
+    test = tree / "tests/passes/test_bound.py"
+    test.write_text("def test_for_ever():\n    while True:\n        pass\n")
+    before_s = spent_s()
+    assert run_tests(tree, [str(test)], 2)[0] is None
+    assert 1.5 < spent_s() - before_s < 3
 
 
 def test_the_summary_counts_by_folder_and_by_kind() -> None:

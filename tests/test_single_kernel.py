@@ -18,6 +18,7 @@ SIZES: dict[str, dict[str, int]] = {
     "matmul": {"m": 512, "n": 256, "k": 128},
     "conv": {"channels": 16, "filters": 32, "height": 14, "width": 28},
     "attention": {"heads": 8, "seq": 128},
+    "experts": {"tokens": 16, "hidden": 256, "inner": 128, "chosen": 2, "experts": 8},
     "softmax": {"rows": 64, "columns": 512},
     "norm": {"rows": 64, "columns": 512},
     "elementwise": {"elements": 100_000},

@@ -15,7 +15,6 @@ from perfc.ir.op import Kind
 from perfc.ir.problem import (
     Attention,
     Collective,
-    Exchange,
     Experts,
     MixedAttention,
     Product,
@@ -173,20 +172,6 @@ def _attention(problem: Attention, bound: KernelBound, env: Mapping[str, int]) -
     return Lowered("attention_decode", dtype, {**parameters, "cached_len": cached_len})
 
 
-def _collective(problem: Collective, bound: KernelBound, env: Mapping[str, int]) -> Lowered | None:
-    """The whole message of one rank, and how many take part."""
-    nbytes = float(Numbers(env)(problem.nbytes))
-    if nbytes < 1 or problem.ranks < 2:
-        return None
-    parameters = {
-        "operation": float(list(Exchange).index(problem.exchange) + 1),
-        "ranks": float(problem.ranks),
-        "nbytes": nbytes,
-        "nodes": float(problem.nodes),
-    }
-    return Lowered("collective", stored_type(bound.kernel.writes[0]), parameters)
-
-
 def is_latent(parameters: Mapping[str, float]) -> bool:
     """Whether keys and values come from latents, by the extents that such models have."""
     extents, shared = (parameters["head_dim"], parameters["value_dim"]), parameters["kv_heads"]
@@ -233,6 +218,22 @@ def _experts(problem: Experts, bound: KernelBound, env: Mapping[str, int]) -> Lo
         "skew": problem.skew,
     }
     return Lowered("experts", TWIN.get(bound.dtype.code, bound.dtype.code), parameters)
+
+
+def _collective(problem: Collective, bound: KernelBound, env: Mapping[str, int]) -> Lowered | None:
+    """The whole message of one rank, and how many take part."""
+    from .classes.collective import Operation
+
+    nbytes = float(Numbers(env)(problem.nbytes))
+    if nbytes < 1 or problem.ranks < 2:
+        return None
+    parameters = {
+        "operation": float(Operation[problem.exchange.name]),
+        "ranks": float(problem.ranks),
+        "nbytes": nbytes,
+        "nodes": float(problem.nodes),
+    }
+    return Lowered("collective", stored_type(bound.kernel.writes[0]), parameters)
 
 
 def _rowwise(problem: Rows, bound: KernelBound, env: Mapping[str, int]) -> Lowered | None:

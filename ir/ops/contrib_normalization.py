@@ -162,17 +162,28 @@ class EmbedLayerNormalization(Op):
         e, _, r = self.extents(ins, outs).values()
         return Rows(r, e)
 
-    def traffic(self, ins: Inputs, outs: Types) -> Traffic:
-        base = super().traffic(tuple(v for i, v in enumerate(ins) if i not in (2, 3, 4)), outs)
+    def read_parts(self, ins: Inputs) -> Mapping[int, Dim]:
+        rows = self._rows(ins)
+        others = {i: tensor(ins, i).nbytes or 0 for i in range(len(ins)) if has(ins, i)}
+        return {**others, **{i: part or 0 for i, part in rows.items()}} if rows else {}
+
+    def _rows(self, ins: Inputs) -> dict[int, Dim | None]:
+        """Bytes of the rows taken of each table, None where nobody knows; empty without a shape."""
         ids = tensor(ins, 0).shape
         if ids is None:
-            return Traffic(base.read_bytes, base.write_bytes, is_bound=True)
+            return {}
         taken = element_count(ids)
         positions = taken if has(ins, 8) or not ids else ids[-1]
         tables = ((2, taken), (3, positions), (4, taken))
-        rows = [_row_bytes(tensor(ins, i), n) for i, n in tables if has(ins, i)]
-        read = dim_sum([base.read_bytes, *(b for b in rows if b is not None)])
-        return Traffic(read, base.write_bytes, base.is_bound or None in rows)
+        return {i: _row_bytes(tensor(ins, i), n) for i, n in tables if has(ins, i)}
+
+    def traffic(self, ins: Inputs, outs: Types) -> Traffic:
+        base = super().traffic(tuple(v for i, v in enumerate(ins) if i not in (2, 3, 4)), outs)
+        rows = self._rows(ins)
+        if not rows:
+            return Traffic(base.read_bytes, base.write_bytes, is_bound=True)
+        read = dim_sum([base.read_bytes, *(b for b in rows.values() if b is not None)])
+        return Traffic(read, base.write_bytes, base.is_bound or None in rows.values())
 
 
 def _row_bytes(table: TensorType, taken: Dim) -> Dim | None:

@@ -48,6 +48,10 @@ class GatherBlockQuantized(Op):
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         return {"e": count(outs[0]), "a": 1 + has(ins, 3)}
 
+    def read_parts(self, ins: Inputs) -> Mapping[int, Dim]:
+        tables = {i: self._rows(ins, i) or 0 for i in (0, 2, 3) if has(ins, i)}
+        return {**tables, 1: tensor(ins, 1).nbytes or 0}
+
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         rest = each_once(ins[1:2], outs)
         tables = [self._rows(ins, i) for i in (0, 2, 3) if has(ins, i)]

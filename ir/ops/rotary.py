@@ -19,8 +19,8 @@ from .window import product
 class RotaryEmbedding(Op):
     """Rotates pairs of elements of each head by an angle that grows with the position.
 
-    Shapes:  X[b, h, s, d] or X[b, s, h*d] -> Y like X; cos_cache and sin_cache[p, r/2], or
-             [b, s, r/2] without position_ids.
+    Shapes:  X[b, h, s, d] or X[b, s, h*d], or packed X[n, h*d] -> Y like X; cos_cache and
+             sin_cache[p, r/2], or [b, s, r/2] without position_ids.
     Work:    alu = 3*e*r//d: two products and a sum for each of the r rotated elements of d.
     Traffic: X once, of the caches a row for each position (at most all of them), Y once.
     Source:  ONNX RotaryEmbedding-23; arXiv:2104.09864 equation 34.
@@ -60,18 +60,25 @@ class RotaryEmbedding(Op):
             return {"e": product(x), "r": 1, "d": 1}
         return {"e": product(x), "r": rotated, "d": d}
 
-    def traffic(self, ins: Inputs, outs: Types) -> Traffic:
+    def read_parts(self, ins: Inputs) -> Mapping[int, Dim]:
         x = tensor(ins, 0).shape
+        if x is None or len(x) < 2:
+            return {}
+        positions = x[0] if len(x) == 2 else x[0] * x[2 if len(x) == 4 else 1]
+        parts: dict[int, Dim] = {}
+        for i in range(len(ins)):
+            operand = tensor(ins, i)
+            parts[i] = operand.nbytes or 0
+            if i in self.caches and operand.shape:
+                rows = dim_min(positions, product(operand.shape[:-1]))
+                parts[i] = storage_bytes(rows * operand.shape[-1], operand.dtype.bits)
+        return {i: part for i, part in parts.items() if ins[i] is not None}
+
+    def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         whole = each_once(tuple(None if i in self.caches else v for i, v in enumerate(ins)), outs)
-        if x is None or len(x) < 3:
-            return whole
-        positions = x[0] * x[2 if len(x) == 4 else 1]
-        read = [whole.read_bytes]
-        for cache in (tensor(ins, i) for i in self.caches):
-            if cache.shape:
-                rows = dim_min(positions, product(cache.shape[:-1]))
-                read.append(storage_bytes(rows * cache.shape[-1], cache.dtype.bits))
-        return Traffic(dim_sum(read), whole.write_bytes, whole.is_bound)
+        parts = self.read_parts(ins)
+        read = dim_sum(parts.values()) if parts else whole.read_bytes
+        return Traffic(read, whole.write_bytes, whole.is_bound)
 
 
 @frozen

@@ -66,6 +66,7 @@ MAX_STREAMS = 128
 """Kernels that run at once at most; CUDA C++ Programming Guide, compute capability 7 to 9."""
 
 RANK: Mapping[Kind, int] = {
+    Kind.COLLECTIVE: 9,
     Kind.ATTENTION: 9,
     Kind.CONV: 8,
     Kind.MATMUL: 8,

@@ -10,6 +10,7 @@ TABLE = replace(
     name="cudagraph",
     title="operator by operator, recorded as a CUDA graph and replayed",
     launch=Launch.GRAPH,
+    merged_by="",
     aliases=(),
     stands_for=frozenset(),
     source=f"{EAGER.source}; torch.cuda.graph records the same kernels",

@@ -231,13 +231,13 @@ def _counts(
             continue
         formula = node.op.formulas.get(name, "")
         value = int(evaluate(d, env))
-        if not value and not unknown:
+        is_open = any(symbol_name(a.key) not in env for a in symbols(d))
+        if not value and not unknown and not is_open:
             continue
         text = filled(formula, extents) if formula else ""
         if name.endswith("_bytes") and not formula:
             text = _sum_of_bytes(node, name, value, env)
         symbolic = str(d) if isinstance(d, Poly) else ""
-        is_open = any(symbol_name(a.key) not in env for a in symbols(d))
         origin = Origin.BOUND if is_bound or unknown or is_open else Origin.COUNTED
         yield Count(name, formula, text, value, symbolic, origin)
 

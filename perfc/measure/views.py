@@ -217,7 +217,7 @@ def to_json(m: Measurement) -> str:
     """Everything the text shows, and all kernels; null is what there is no target for."""
     notes = (*m.notes, *(() if m.has_target else (NO_TARGET,)))
     tree = enveloped(SCHEMA, MeasurementView.of(m, notes))
-    return json.dumps(tree, indent=1, allow_nan=False) + "\n"
+    return json.dumps(tree, indent=2, allow_nan=False) + "\n"
 
 
 def to_csv(rows: Sequence[KernelRow]) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import random
-from collections.abc import Sequence
 from pathlib import Path
 
 from perfc.errors import ParseError
@@ -90,7 +89,7 @@ def poisson(
     cached: int = 0,
     seed: int = 0,
 ) -> Workload:
-    """Requests that come independently of each other, ``rate`` a second; else as ``closed_loop``."""
+    """Requests that come independently, ``rate`` a second; else as ``closed_loop``."""
     return Workload(tuple(_drawn(rate, isl, osl, count, spread, cached, seed)))
 
 
@@ -102,11 +101,11 @@ def _drawn(
     found: list[Request] = []
     at_s = 0.0
     for _ in range(count):
-        sizes = [
+        read, wrote = (
             max(1, round(length * (1 - spread * draw.random()))) if spread else length
             for length in (isl, osl)
-        ]
-        found.append(Request(at_s, *sizes, min(cached, sizes[0] - 1)))
+        )
+        found.append(Request(at_s, read, wrote, min(cached, read - 1)))
         at_s += draw.expovariate(rate) if rate else 0.0
     return found
 
@@ -145,18 +144,23 @@ def _request(line: str, where: str) -> Request:
         raise ParseError("is no JSON object", where=where, hint=hint) from None
     if not isinstance(tree, dict):
         raise ParseError("is no JSON object", where=where, hint=hint)
-    sizes = [tree.get("input_tokens"), tree.get("output_tokens"), tree.get("cached_tokens", 0)]
-    for name, size, least in zip(("input", "output", "cached"), sizes, (1, 1, 0), strict=True):
-        is_number = isinstance(size, int) and not isinstance(size, bool)
-        if not is_number or not least <= size <= LONGEST:  # type: ignore[operator]
-            raise ParseError(f"{name}_tokens = {size!r} is no size", where=where, hint=hint)
+    sizes = (("input_tokens", None, 1), ("output_tokens", None, 1), ("cached_tokens", 0, 0))
+    read, wrote, cached = (
+        _size(tree.get(name, usual), name, least, where, hint) for name, usual, least in sizes
+    )
     at_s = tree.get("arrival_s", 0.0)
     is_number = isinstance(at_s, int | float) and not isinstance(at_s, bool)
     if not is_number or not math.isfinite(at_s) or at_s < 0:
         raise ParseError(f"arrival_s = {at_s!r} is no time", where=where, hint=hint)
-    return Request(float(at_s), sizes[0], sizes[1], min(sizes[2], sizes[0] - 1))  # type: ignore[arg-type]
+    return Request(float(at_s), read, wrote, min(cached, read - 1))
 
 
-def total_tokens(requests: Sequence[Request]) -> tuple[int, int]:
-    """Tokens of prompts and of answers."""
-    return sum(r.input_tokens for r in requests), sum(r.output_tokens for r in requests)
+def _size(value: object, name: str, least: int, where: str, hint: str) -> int:
+    """A number of tokens.
+
+    Raises:
+        ParseError: it is none.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= LONGEST:
+        raise ParseError(f"{name} = {value!r} is no size", where=where, hint=hint)
+    return value

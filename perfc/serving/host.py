@@ -1,7 +1,7 @@
 """What an engine takes beside its kernels: its host, by runtime and version, learned from rows.
 
-A step takes ``kernels · k + exchanges · x + step + Σ sequences``; kernels of steps with prompts have a
-factor of their own, in which what a prefix cache saved of published runs is too. The numbers are fitted by
+A step takes ``kernels · k + exchanges · x + step + Σ sequences``; kernels of steps with prompts
+have a factor of their own, in which is too what prefix caches saved. The numbers are fitted by
 ``perfc train serving`` to published runs of serving engines; nobody measured them one by one.
 """
 
@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from perfc.ir.record import record
 
@@ -77,6 +78,7 @@ class HostLaw:
         )
 
 
+FACTORS = ("kernels", "prompts", "exchanges")
 LEARNED = ("kernels", "prompts", "exchanges", "step_s", "prompt_s", "sequence_s", "few_s")
 """Numbers that are fitted, in the order of the amounts that they multiply."""
 
@@ -102,7 +104,7 @@ def laws() -> Mapping[str, HostLaw]:
     }
 
 
-def _plain(value: object) -> object:
+def _plain(value: object) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 

@@ -1,4 +1,4 @@
-"""Memory of one GPU that serves: what is left for keys and values, and how many users that holds."""
+"""Memory of one GPU that serves: what is left for keys and values, and for how many users."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from perfc.ir.record import record
 
 GIB = 1 << 30
 CONTEXT_BYTES = 0.6 * GIB
-"""What a CUDA context and the libraries of one process take; assumed, half a GiB and more is usual."""
+"""What a CUDA context and the libraries of one process take; assumed, half a GiB is usual."""
 GRAPH_BYTES = 0.4 * GIB
 """Recorded graphs of decode steps; assumed."""
 BLOCK_TOKENS = 16

@@ -167,5 +167,5 @@ def middle(run: Run, end_share: float = 0.75) -> tuple[int, int]:
 
 
 def written(stride: Stride) -> float:
-    """Tokens that a stride writes; prompts that end write their first one later, too few to count."""
+    """Tokens that a stride writes; the first ones of prompts are too few to count."""
     return stride.steps * stride.decodes

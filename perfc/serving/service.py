@@ -322,8 +322,9 @@ def llm(
     if not 1 <= dp <= 1 << 12:
         raise ParseError(f"{dp} engines", where="--dp", hint="1 or more")
     engine = _engine(
-        model, str(load_machine(target).path), dtype, kv_dtype, Parallel(tp, pp, ep, attention_dp, nodes),
-        runtime, runtime_version, max_num_seqs, token_budget, utilization,
+        model, str(load_machine(target).path), dtype, kv_dtype,
+        Parallel(tp, pp, ep, attention_dp, nodes), runtime, runtime_version,
+        max_num_seqs, token_budget, utilization,
     )  # fmt: skip
     return report_of(engine, load, dp, prefill_gpus, prices or Prices(), grid)
 

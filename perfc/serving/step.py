@@ -142,7 +142,7 @@ def passes_of(
     """
     found = [
         Program.of(lower(model, step, precision, parallel, stage=stage), runtime)
-        for step in (Step.PREFILL, Step.DECODE)
+        for step in (Step.EXTEND, Step.DECODE)
     ]
     return Passes(*found)
 
@@ -315,7 +315,7 @@ class StageCost:
 
     @cached_property
     def prompt_context(self) -> Surface:
-        """Kernels that see all tokens of a prompt, by prompts, their new and their cached tokens."""
+        """Kernels that see all tokens of a prompt, by prompts, new and cached tokens."""
         axes = (PROMPTS, LENGTHS, PASTS)
         envs = [{"batch": int(b), "seq": int(n), "past": int(p) - NEAR} for b, n, p in points(axes)]
         return self._surface(self.passes.prefill, self._of_prompts[0], axes, envs)
@@ -412,7 +412,7 @@ class StepCost:
         )
 
     def demand(self, tokens: int, budget: int, sequences: int) -> Demand:
-        """Memory that the model asks of the rank that holds the most; else as `StageCost` has it."""
+        """Memory that the model asks of the rank that holds the most; else as of a stage."""
         each = [s.demand(tokens, budget, sequences) for s, _ in self.stages]
         return Demand(*(max(values) for values in zip(*map(astuple, each), strict=True)))
 
@@ -423,7 +423,8 @@ def _cache_bytes(module: Module, context: int) -> float:
     found = 0.0
     for value in module.graph.inputs:
         type_ = value.type
-        if isinstance(type_, TensorType) and type_.nbytes is not None and type_.shape:
-            if len(type_.shape) > 1:
-                found += evaluate(type_.nbytes, env)
+        if not isinstance(type_, TensorType) or type_.nbytes is None:
+            continue
+        if type_.shape and len(type_.shape) > 1:
+            found += evaluate(type_.nbytes, env)
     return found

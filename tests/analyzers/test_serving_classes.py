@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pytest
 
+from perfc.analyzers.estimators.forest import inside
 from perfc.analyzers.features.classes.experts import UNITS, tokens_of_experts, work
 from perfc.analyzers.features.classes.mixed_attention import TILE, key_s, schedule
 from perfc.analyzers.features.lowering import lower
@@ -16,18 +17,22 @@ from perfc.analyzers.features.rows import Protocol
 from perfc.analyzers.features.sheet import Sheet
 from perfc.analyzers.features.table import class_of, complete
 from perfc.analyzers.training.calibrate import Calibrating, calibrate
+from perfc.analyzers.training.experiments import thinned
 from perfc.analyzers.training.fit import _card
 from perfc.analyzers.training.growing import Recipe, grow, protocols_of, stacked
+from perfc.analyzers.training.machines import FEWER_MACHINES, unseen_machines
 from perfc.analyzers.training.protocols import dealt, split
 from perfc.ir.op import Kind
 from perfc.ir.problem import Attention, Experts, MixedAttention
 from perfc.ir.types import DType
 from perfc.machine import load_machine
+from perfc.passes.runtimes import Launch
 from perfc.single_kernel import op
 
-from .synthetic import blocks, matmul_rows
+from .synthetic import MACHINES, blocks, matmul_rows
 
 if TYPE_CHECKING:
+    from perfc.analyzers.artefacts.forest import Forest
     from perfc.analyzers.features.classes import Columns
 
 H100 = Sheet(load_machine("h100"))
@@ -201,3 +206,23 @@ def test_rows_of_one_group_are_calibrated_by_single_rows() -> None:
     )
     assert calibration.bands.seen.low < 0 < calibration.bands.seen.high
     assert protocols_of([alike]) == (Protocol.GRAPH,)
+
+
+def test_kernels_that_only_a_profiler_timed_are_known_in_every_runtime() -> None:
+    card = _card("matmul", [replace(matmul_rows(), protocol=Protocol.KERNELS)], ("n", "k"), {})
+    assert {inside(card, launch) for launch in Launch} == {Protocol.KERNELS}
+    both = replace(card, protocols=(Protocol.GRAPH, Protocol.KERNELS))
+    assert inside(both, Launch.GRAPH) is Protocol.GRAPH
+    assert inside(both, Launch.EAGER) is Protocol.KERNELS
+
+
+def test_classes_of_two_machines_borrow_what_machines_share() -> None:
+    few = blocks(MACHINES[:2], count=50)
+    assert unseen_machines(few, Recipe(), ("one",), cast("Forest", None)) == {"": FEWER_MACHINES}
+
+
+def test_rows_are_thinned_to_about_as_many_as_asked_for() -> None:
+    every = blocks(count=1000)
+    assert 400 < sum(map(len, thinned(every, 500))) < 600
+    assert thinned(every, 0) == every
+    assert thinned(every, 3000) == every

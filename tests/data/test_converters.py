@@ -378,4 +378,4 @@ def test_rows_that_are_learned_from_are_those_of_the_golden_file(
     if request.config.getoption("--update-goldens"):
         path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     assert differences(path.read_text(encoding="utf-8"), "\n".join(lines)) == []
-    assert len({line.partition(":")[0] for line in lines if not line.startswith(" ")}) == 4
+    assert len({line.partition(":")[0] for line in lines if not line.startswith(" ")}) == 6

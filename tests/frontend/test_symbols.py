@@ -88,3 +88,20 @@ def test_given_values_are_the_defaults() -> None:
     table = SymbolTable({"N": 8, "Z": 0})
     table.type(declared("N", "Z"), "x")
     assert [(d.name, d.default, d.lo) for d in table.declarations()] == [("N", 8, 1), ("Z", 0, 0)]
+
+
+def test_a_symbol_begins_at_one_but_for_what_is_past_or_given_as_nothing() -> None:
+    table = SymbolTable(given={"n": 0, "m": 3})
+    lows = {name: next(iter(table.extent(name, "u").atoms())).lo for name in
+            ("n", "m", "past_len", "Past", "other")}  # type: ignore[union-attr]  # fmt: skip
+    assert lows == {"n": 0, "m": 1, "past_len": 0, "Past": 0, "other": 1}
+
+
+def test_an_extent_is_read_once_under_its_name() -> None:
+    table = SymbolTable()
+    assert (table.extent(0, "u"), table.extent(7, "u")) == (0, 7)
+    assert str(table.extent(-1, "x_d0")) == "x_d0"
+    assert str(table.extent("", "x_d1")) == "x_d1"
+    assert table.extent("n", "u") is table.extent("n", "v")
+    assert str(table.extent("m + 2*n", "u")) == "m + 2*n"
+    assert set(table.seen) == {"x_d0", "x_d1", "n", "m"}

@@ -12,26 +12,32 @@ in another way; they count as neither.
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import re
+import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections import Counter
 from collections.abc import Sequence
 from enum import Enum
 from pathlib import Path
 
 from .mutants import FOLDERS, Mutant, draw
-from .tests_of import MAP, stages, write_map
+from .tests_of import MAP, SECONDS, stages, write_map
 
 ROOT = Path(__file__).resolve().parents[2]
 FAILED = re.compile(r"^(?:FAILED|ERROR) (\S.*?)(?: - |$)", re.MULTILINE)
 PASSED, FOUND = 0, (1, 2)
 """Exit codes of pytest: all passed; some failed, or a file could not be imported."""
 NOT_FOUND, NOTHING_COLLECTED = 4, 5
+NOT_COLLECTED = "not collected"
+OUT_OF_TIME = (-signal.SIGXCPU, -signal.SIGKILL)
+PATIENCE = 20
+"""How many times as long as its processor time a run may take by the clock."""
 
 
 class Fate(Enum):
@@ -58,32 +64,46 @@ def copy_tree(place: Path) -> Path:
     return place
 
 
-def run_tests(tree: Path, arguments: Sequence[str], limit_s: float) -> tuple[int | None, str]:
-    """Exit code of pytest, None where time ran out, and what it printed."""
+def run_tests(
+    tree: Path, arguments: Sequence[str], limit_s: float, *, is_all: bool = False
+) -> tuple[int | None, str]:
+    """Exit code of pytest, None where its time ran out, and what it printed.
+
+    The limit is of processor time, so that a machine that does other things too makes no fault
+    late; what waits for nothing is stopped by the clock, after ``PATIENCE`` times as long.
+    """
     env = {**os.environ, "PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"}
-    options = ["-x", "-q", "--tb=no", "-rfE", "-p", "no:cacheprovider"]
+    options = [*([] if is_all else ["-x"]), "-q", "--tb=no", "-rfE", "-p", "no:cacheprovider"]
+    whole_s = math.ceil(limit_s)
     try:
         done = subprocess.run(
             [sys.executable, "-m", "pytest", *options, *arguments],
-            cwd=tree, env=env, capture_output=True, text=True, timeout=limit_s, check=False,
+            cwd=tree, env=env, capture_output=True, text=True, timeout=PATIENCE * limit_s,
+            check=False, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (whole_s,) * 2),
         )  # fmt: skip
     except subprocess.TimeoutExpired:
         return None, ""
-    return done.returncode, done.stdout
+    return (None if done.returncode in OUT_OF_TIME else done.returncode), done.stdout
+
+
+def spent_s() -> float:
+    """Processor time of all that was run before."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def fate_of(mutant: Mutant, tree: Path, clean: Path, limit_s: float) -> tuple[Fate, str]:
     """What becomes of a fault in ``tree``, and the test that found it.
 
-    ``clean`` is a copy without it: a test that fails there too says nothing.
+    ``clean`` is a copy without it, where ``confirmed`` lets that test run too.
     """
     path = tree / mutant.path
     text = path.read_text(encoding="utf-8")
-    deadline_s = time.monotonic() + limit_s
+    deadline_s = spent_s() + limit_s
     path.write_text(mutant.applied(text), encoding="utf-8")
     try:
         for stage in stages(clean, mutant.path, mutant.line):
-            left_s = deadline_s - time.monotonic()
+            left_s = deadline_s - spent_s()
             code, out = run_tests(tree, stage, left_s) if left_s > 1 else (None, "")
             if code is None:
                 return Fate.LATE, ""
@@ -92,14 +112,45 @@ def fate_of(mutant: Mutant, tree: Path, clean: Path, limit_s: float) -> tuple[Fa
             if code == NOT_FOUND:
                 # a test that is asked for by its name, in a file that cannot be imported
                 is_there = run_tests(clean, ["--collect-only", *stage], limit_s)[0] == PASSED
-                return (Fate.KILLED if is_there else Fate.LATE), f"not collected: {stage[0]}"
+                return (Fate.KILLED if is_there else Fate.LATE), f"{NOT_COLLECTED}: {stage[0]}"
             names = FAILED.findall(out)
-            if code in FOUND and names and run_tests(clean, names[:1], limit_s)[0] == PASSED:
+            if code in FOUND and names:
                 return Fate.KILLED, names[0]
             return Fate.LATE, f"pytest exits with {code}: {names[:1]}"
     finally:
         path.write_text(text, encoding="utf-8")
     return Fate.SURVIVED, ""
+
+
+def confirmed(
+    fates: Sequence[tuple[Mutant, Fate, str]], clean: Path, limit_s: float
+) -> list[tuple[Mutant, Fate, str]]:
+    """The same, where what fails in ``clean`` too has found nothing."""
+    found = sorted({how for _, fate, how in fates if fate is Fate.KILLED})
+    failed = failing(found, clean, limit_s)
+    return [
+        (m, Fate.LATE, f"fails without it too: {how}") if how in failed else (m, fate, how)
+        for m, fate, how in fates
+    ]
+
+
+def failing(names: Sequence[str], tree: Path, limit_s: float) -> set[str]:
+    """Those of some tests that fail, and those of some files that cannot be imported."""
+    tests = [n for n in names if "::" in n and not n.startswith(NOT_COLLECTED)]
+    files = [n for n in names if "::" not in n]
+    failed: set[str] = set()
+    for chosen, options in ((tests, []), (files, ["--collect-only"])):
+        if not chosen:
+            continue
+        code, out = run_tests(tree, [*options, *chosen], limit_s * len(chosen), is_all=True)
+        if code in FOUND:
+            failed |= {*FAILED.findall(out)}
+        elif code != PASSED and len(chosen) > 1:
+            # a name that cannot be asked for: each by itself
+            failed |= {n for n in chosen if failing([n], tree, limit_s)}
+        elif code != PASSED:
+            failed |= {*chosen}
+    return failed
 
 
 def summary(fates: Sequence[tuple[Mutant, Fate]]) -> str:
@@ -125,7 +176,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--count", type=int, default=24)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--folder", choices=FOLDERS, action="append")
-    parser.add_argument("--limit-s", type=float, default=120.0, help="for the tests of one fault")
+    parser.add_argument("--limit-s", type=float, default=120.0, help="processor time of one fault")
     parser.add_argument("--list", action="store_true", help="only say what is drawn")
     parser.add_argument("--write-map", action="store_true")
     args = parser.parse_args(arguments)
@@ -135,16 +186,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if args.list:
         print("\n".join(map(str, drawn)))
         return 0
-    fates: list[tuple[Mutant, Fate]] = []
+    fates: list[tuple[Mutant, Fate, str]] = []
     with tempfile.TemporaryDirectory(prefix="mutants-") as place:
         tree, clean = (copy_tree(Path(place) / name) for name in ("tree", "clean"))
-        if (ROOT / MAP).is_file():
-            shutil.copy2(ROOT / MAP, clean / MAP)
+        for name in (MAP, SECONDS):
+            if (ROOT / name).is_file():
+                shutil.copy2(ROOT / name, clean / name)
         for mutant in drawn:
             fate, how = fate_of(mutant, tree, clean, args.limit_s)
-            fates.append((mutant, fate))
+            fates.append((mutant, fate, how))
             print(f"{fate.value:8s} {mutant}{f'  ({how})' if how else ''}", flush=True)
-    print(summary(fates))
+        fates = confirmed(fates, clean, args.limit_s)
+    print(summary([(mutant, fate) for mutant, fate, _ in fates]))
     return 0
 
 

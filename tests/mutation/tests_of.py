@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import ast
+import json
 import os
 import re
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
 MAP = ".coverage.mutants"
+SECONDS = ".coverage.mutants.json"
+"""How long each test takes, beside the map."""
+TAKEN = "PERFC_TEST_SECONDS"
+"""Variable that names that file to the plug-in."""
+EACH_S = 0.5
+"""By so much the second test of a file counts as slower than the first, and so on."""
+QUICK = 40
+"""Tests that run before the others, which are not close to the file."""
+GOLDEN_SUFFIXES = (".pir", ".txt", ".table", ".leaves")
 GOLDEN = Path("tests/golden")
 MOST_OF_A_FILE = 12
 """Tests of one file that are named one by one."""
@@ -22,22 +33,24 @@ LEFT_OUT = ("tests/test_style.py", "tests/test_contributing.py", "tests/test_pac
 def write_map(root: Path) -> int:
     """Run the suite once under coverage, and keep which test runs which line; many minutes."""
     ignored = [f"--ignore={name}" for name in LEFT_OUT]
-    arguments = ["-q", "--cov", "--cov-context=test", "--cov-report=", *ignored]
+    plugin = ["-p", "tests.mutation.seconds"]
+    arguments = ["-q", "--cov", "--cov-context=test", "--cov-report=", *plugin, *ignored]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *arguments],
-        cwd=root, env={**os.environ, "COVERAGE_FILE": str(root / MAP)}, check=False,
+        cwd=root, check=False,
+        env={**os.environ, "COVERAGE_FILE": str(root / MAP), TAKEN: str(root / SECONDS)},
     )  # fmt: skip
     return done.returncode
 
 
-def mapped(root: Path, path: Path, line: int) -> list[str]:
-    """Tests that run a line, as the map has them; empty where there is no map.
+def mapped(root: Path, path: Path, line: int) -> list[str] | None:
+    """Tests that run a line, as the map has them, None where there is no map of its file.
 
     Of a line that runs when its file is imported, as a constant's, those that run any of the file:
     which test imported it first says nothing.
     """
     if not (root / MAP).is_file():
-        return []
+        return None
     from coverage import CoverageData
 
     data = CoverageData(str(root / MAP))
@@ -48,25 +61,34 @@ def mapped(root: Path, path: Path, line: int) -> list[str]:
         if Path(name).parts[-len(path.parts) :] == path.parts:
             for number, contexts in data.contexts_by_lineno(name).items():
                 # a test's name, which may have bars of its own, and a bar before its phase
-                tests = {context.rpartition("|")[0] for context in contexts} - {""}
+                tests = {bare(context.rpartition("|")[0]) for context in contexts} - {""}
                 by_line.setdefault(number, set()).update(tests)
-    found = by_line.get(line, set()) if is_called(root / path, line) else set()
-    found = found or {test for tests in by_line.values() for test in tests}
+    lines = statement_of(root / path, line) or by_line
+    found = {test for number in lines for test in by_line.get(number, ())}
     known = [name for name in found if (root / name.partition("::")[0]).is_file()]
-    return sorted(known)
+    return sorted(known) if by_line else None
 
 
-def is_called(path: Path, line: int) -> bool:
-    """Whether a line is inside of a function, so that it does not run on import."""
+def bare(name: str) -> str:
+    """A test without its parameters where they name a place of the repository that was mapped."""
+    return name.partition("[")[0] if "[/" in name else name
+
+
+def statement_of(path: Path, line: int) -> range | None:
+    """Lines of the statement around a line of a function; None of one that runs on import."""
     if not path.is_file():
-        return True
+        return range(line, line + 1)
     tree = ast.parse(path.read_text(encoding="utf-8"))
     bodies = (
-        (node.body[0].lineno, node.end_lineno or node.lineno)
+        statement
         for node in ast.walk(tree)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        for top in node.body
+        for statement in ast.walk(top)
+        if isinstance(statement, ast.stmt)
     )
-    return any(first <= line <= last for first, last in bodies)
+    starts = [s.lineno for s in bodies if s.lineno <= line <= (s.end_lineno or s.lineno)]
+    return range(max(starts), line + 1) if starts else None
 
 
 def by_file(tests: list[str]) -> list[str]:
@@ -99,28 +121,23 @@ def module_of(path: Path) -> str:
 def stages(root: Path, path: Path, line: int) -> list[list[str]]:
     """Arguments of pytest, in the order in which they are run until one fails.
 
-    With a map the tests that run the line: those named after the file, golden files, others.
+    With a map these are the tests that run the line, quick ones first, and what was written since.
     Without: tests that are named after the file or import it, with the golden files; then the tests
     of its folder, of operators also those against runtimes and loops. Without a map a fault may
     survive that some other test would find.
     """
-    known = mapped(root, path, line)
-    module, folder = module_of(path), path.parts[0]
-    parent, _, stem = module.rpartition(".")
-    if known:
-        # one golden file looks at as much as hundreds of tests
-        golden = [name for name in known if name.startswith(str(GOLDEN))]
-        others = [name for name in known if name not in golden]
-        named = [n for n in others if stem.strip("_") in Path(n.partition("::")[0]).stem]
-        rest = by_file([name for name in others if name not in named])
-        return [stage for stage in (by_file(named), golden, rest) if stage]
-    imports = re.compile(
-        rf"\b{re.escape(module)}\b|from {re.escape(parent)} import[^\n]*\b{re.escape(stem)}\b"
-    )
-    near: list[str] = []
-    for test, text in test_files(root).items():
-        if stem.strip("_") in test.stem.removeprefix("test_") or imports.search(text):
-            near.append(str(test))
+    known, near = mapped(root, path, line), near_to(root, path)
+    folder = path.parts[0]
+    if known is not None:
+        taken_s = seconds(root)
+        golden = by_cost([n for n in known if n.startswith(str(GOLDEN))], taken_s)
+        others = by_cost([n for n in known if not n.startswith(str(GOLDEN))], taken_s)
+        close = [n for n in others if n.partition("::")[0] in near]
+        distant = [n for n in others if n.partition("::")[0] not in near]
+        # what no test runs, a process that a test starts may run
+        first = [*newer(root, near), *close] if known else near
+        found = [first, golden, distant[:QUICK], distant[QUICK:]]
+        return [by_file(stage) for stage in found if stage]
     if folder in ("ir", "passes") or path.is_relative_to("perfc/lint") or "rules" in path.parts:
         near.append(str(GOLDEN))
     package = path.parts[1] if folder == "perfc" and len(path.parts) > 2 else folder
@@ -130,4 +147,49 @@ def stages(root: Path, path: Path, line: int) -> list[list[str]]:
         far.append("tests/differential")
     if folder == "perfc":
         far += [str(t) for t in test_files(root) if len(t.parts) == 2 and str(t) not in near]
+        far += [str(GOLDEN)] if str(GOLDEN) not in near and (root / GOLDEN).is_dir() else []
     return [stage for stage in (near, far) if stage]
+
+
+def near_to(root: Path, path: Path) -> list[str]:
+    """Files of tests that import a file, then those that are only named after it."""
+    module = module_of(path)
+    parent, _, stem = module.rpartition(".")
+    imports = re.compile(
+        rf"\b{re.escape(module)}\b|from {re.escape(parent)} import[^\n]*\b{re.escape(stem)}\b"
+    )
+    files = test_files(root)
+    direct = [str(test) for test, text in files.items() if imports.search(text)]
+    named = [str(t) for t in files if stem.strip("_") in t.stem.removeprefix("test_")]
+    return list(dict.fromkeys((*direct, *named)))
+
+
+def newer(root: Path, near: list[str]) -> list[str]:
+    """Tests that the map cannot know, being written after it: those near to a file, and golden."""
+    written = (root / MAP).stat().st_mtime
+    golden = (str(g.relative_to(root)) for g in (root / GOLDEN).rglob("*.*"))
+    names = (*near, *(g for g in golden if g.endswith(GOLDEN_SUFFIXES)))
+    return [n for n in names if (root / n).stat().st_mtime > written]
+
+
+def seconds(root: Path) -> dict[str, float]:
+    """How long each test of the map takes; empty where nobody measured."""
+    path = root / SECONDS
+    found: dict[str, float] = {}
+    if path.is_file():
+        found = json.loads(path.read_text(encoding="utf-8"))
+    return found
+
+
+def by_cost(tests: list[str], taken_s: Mapping[str, float]) -> list[str]:
+    """Tests with quick ones first, in turns the next of each file.
+
+    What one test of a file does not see its neighbours often do not see either.
+    """
+    rank: Counter[str] = Counter()
+    turns: list[tuple[float, str]] = []
+    for name in sorted(tests, key=lambda n: taken_s.get(n, 0.0)):
+        file = name.partition("::")[0]
+        turns.append((taken_s.get(name, 0.0) + EACH_S * rank[file], name))
+        rank[file] += 1
+    return [name for _, name in sorted(turns)]

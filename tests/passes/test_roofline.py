@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from perfc.ir.dim import symbol
 from perfc.ir.evaluate import Numbers, evaluate
-from perfc.ir.graph import Graph, Loc, Module, Node, SymbolDecl, Value
+from perfc.ir.graph import Graph, Loc, Module, Node, SymbolDecl, Value, Weight
 from perfc.ir.known import Known
 from perfc.ir.op import Op
 from perfc.ir.ops.conv import Conv, NhwcConv
 from perfc.ir.ops.matmul import MatMul
-from perfc.ir.types import DType, TensorType
+from perfc.ir.types import UNKNOWN, DType, TensorType
 from perfc.machine import Machine, MemoryLevel, Peak, Rate, list_machines, load_machine
 from perfc.passes.efficiency import TILE
 from perfc.passes.floor import excess
@@ -283,3 +283,47 @@ def test_a_symbolic_model_bounds_as_a_concrete_one() -> None:
     c = bound(concrete).kernels[-1]
     assert math.isclose(a.floor_s, c.floor_s)
     assert a.counts == c.counts
+
+
+def stored(name: str, *shape: int, dtype: DType = DType.F16) -> Value:
+    return Value(name, TensorType(dtype, shape), None, Weight())
+
+
+@pytest.mark.parametrize(
+    ("mnemonic", "operands", "read_bytes"),
+    [
+        (
+            "embed_layer_norm",
+            ["ids", None, (500_000, 1024), (512, 1024), None, (1024,), (1024,)],
+            2 * (64 * 1024 + 64 * 1024 + 2 * 1024),
+        ),
+        ("rotary_embedding", ["x", (2_000_000, 32), (2_000_000, 32), "ids"], 2 * 2 * 64 * 32),
+        (
+            "moe",
+            ["rows", "scores", (64, 4096, 256), None, (64, 256, 4096)],
+            2 * 2 * 256 * 4096,
+        ),
+    ],
+)
+def test_weights_that_are_read_in_part_are_streamed_in_part(
+    mnemonic: str, operands: list[str | tuple[int, ...] | None], read_bytes: int
+) -> None:
+    shapes = {"ids": (1, 64), "x": (1, 64, 64), "rows": (64, 256), "scores": (64, 64)}
+    inputs = {
+        name: Value(name, TensorType(DType.I64 if name == "ids" else DType.F16, shape))
+        for name, shape in shapes.items()
+    }
+    given = tuple(
+        o if o is None else inputs[o] if isinstance(o, str) else stored(f"w{i}", *o)
+        for i, o in enumerate(operands)
+    )
+    out = Value("y", UNKNOWN)
+    node = Node(op(mnemonic), given, (out,))
+    weights = tuple(v for v in given if v is not None and v.weight is not None)
+    graph = Graph("g", tuple(v for v in given if v in inputs.values()), (out,), (node,), weights)
+    am = Analyses()
+    module = am.apply(Shapes(), Module(graph))
+    table = am.get(Fuse("ort"), module)
+    parts = zip(table.kernels[0].reads, table.kernels[0].read_parts, strict=True)
+    assert sum(n for v, n in parts if v.weight is not None) == read_bytes
+    assert bound(module, runtime="ort").weight_floor_s == 0

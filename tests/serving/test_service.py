@@ -112,19 +112,20 @@ def test_a_pool_is_of_whole_pages() -> None:
 
 
 def test_a_law_is_found_again_from_what_it_says() -> None:
-    true = HostLaw(1.1, 0.9, 2e-3, 1e-3, 4e-5, 6e-5)
+    true = HostLaw(step_s=2e-3, sequence_s=4e-5, few_s=6e-5)
     samples: list[Sample] = []
     for kernels in (3e-3, 9e-3, 27e-3):
         for n in (1, 8, 30, 64, 120, 500):
             for share in (0.0, 0.3):
-                found = amounts(kernels, share * kernels, n % 7, n)
+                found = amounts(kernels, share * kernels, 0, n)
                 row = ServedRow(
                     "t", f"{kernels} {n} {share}", "m", "h100", "vllm", "", "", "", 1, 1, 1, 1,
                     1, 2, n, False, (), False, {Quantity.TPOT_S: 1.0},
                 )  # fmt: skip
-                value = true.step(kernels, share * kernels, n % 7, n)
+                value = true.step(kernels, share * kernels, 0, n)
                 samples.append(Sample(row, Quantity.TPOT_S, found, value))
     law = fitted(samples)
+    assert law.step_s == pytest.approx(true.step_s, rel=0.2)
     assert max(abs(predicted(law, s) / s.value - 1) for s in samples) < 0.05
 
 

@@ -1,4 +1,4 @@
-"""Requests through an engine: whose tokens a step has, what a full pool does, how time is jumped."""
+"""Requests through an engine: whose tokens a step has, what a full pool does, jumps of time."""
 
 from __future__ import annotations
 

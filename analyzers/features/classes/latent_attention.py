@@ -137,7 +137,8 @@ class LatentAttention(KernelClass):
         """Prompts and single tokens in recorded graphs; what a host called one by one."""
         if protocol is Protocol.EAGER:
             return np.full(len(rows["batch"]), self.categories.index("called"), np.intp)
-        return (rows["query_len"] == 1).astype(np.intp)
+        index: NDArray[np.intp] = (rows["query_len"] == 1).astype(np.intp)
+        return index
 
 
 def is_latent(rows: Columns) -> NDArray[np.bool_]:

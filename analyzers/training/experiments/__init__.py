@@ -136,92 +136,6 @@ class OperatorExperiment(Experiment):
         return thinned(found, self.drawn)
 
     def train(self, folder: Path, say: Say, ready: Ready | None = None) -> Artefact:
-        """What is shipped, from all rows of the tables in a folder.
-
-        ``ready`` is told name and schema before anything is trained.
-        """
-
-    @abstractmethod
-    def evaluate(self, folder: Path, say: Say) -> Iterator[Figure]:
-        """Figures of held-out rows."""
-
-
-@dataclass(frozen=True, eq=False)
-class OperatorExperiment(Experiment):
-    """A class of kernels: unseen shapes, then every machine left out.
-
-    Args:
-        name: of the predictor and its weights.
-        title: in the scoreboard.
-        class_name: of the kernels.
-        sources: names of the sources.
-        group: shape parameters that make a group.
-        recipe: how it is trained.
-        shapes: slices of the rows with unseen shapes.
-        groups: slices of the rows of groups left out whole.
-        machines: slices of each machine left out.
-        choose: which blocks of the sources are used; all of the class by default.
-        calibrating: how bands are set.
-        every_fold: whether all folds of shapes are tested, as a fold of few rows says little.
-        drawn: rows drawn at random to train and test on where there are more; 0 for all.
-        tested_rows: the same of the rows that one holdout tests.
-        whole: parameters whose groups are left out whole besides; "model" where sources tell it.
-        parts: into how many those groups are dealt out.
-    """
-
-    name: str
-    title: str
-    class_name: str
-    sources: tuple[str, ...]
-    group: tuple[str, ...]
-    recipe: Recipe = field(default_factory=Recipe)
-    shapes: tuple[Slice, ...] = ()
-    groups: tuple[Slice, ...] = ()
-    machines: tuple[Slice, ...] = ()
-    choose: Callable[[Rows], bool] | None = None
-    calibrating: Calibrating = field(default_factory=Calibrating)
-    every_fold: bool = False
-    drawn: int = 0
-    tested_rows: int = 0
-    whole: tuple[str, ...] = ()
-    parts: int = 9
-
-    @property
-    def held_out(self) -> str:
-        """Groups of shapes, then machines."""
-        folds = "each fifth in turn" if self.every_fold else "one fifth of them"
-        return (
-            f"Rows are grouped by their shapes ({', '.join(self.group)}), and {folds} is held out. "
-            f"{self.whole_held_out}"
-            "Then each machine is held out, alone and with the other machines of its chip."
-        )
-
-    @property
-    def whole_held_out(self) -> str:
-        """Groups that are left out whole, in a sentence; empty without."""
-        if not self.whole:
-            return ""
-        names = ", ".join(self.whole)
-        return (
-            f"Then all rows that share ({names}) are held out whole; such groups are dealt out to "
-            f"at most {self.parts} parts, each of which is tested. "
-        )
-
-    def rows(self, folder: Path) -> list[Rows]:
-        """All blocks."""
-        found = []
-        for name in self.sources:
-            for block in sources()[name].rows(folder):
-                if block.class_name == self.class_name and (not self.choose or self.choose(block)):
-                    found.append(block)
-        share = self.drawn / max(sum(map(len, found)), 1) if self.drawn else 1.0
-        if share >= 1:
-            return found
-        rng = np.random.default_rng(0)
-        drawn = [block.take(rng.random(len(block)) < share) for block in found]
-        return [block for block in drawn if len(block)]
-
-    def train(self, folder: Path, say: Say, ready: Ready | None = None) -> Artefact:
         """Train on every row."""
         digests: dict[str, str] = {}
         for name in self.sources:
@@ -297,9 +211,10 @@ class OperatorExperiment(Experiment):
             return {}
         say(f"{self.name}: {holdout.name}")
         apart = isinstance(holdout, UnseenMachine)
-        recipe = self.recipe.for_unseen_machine() if apart else self.recipe
+        is_whole = not isinstance(holdout, UnseenShapes)
+        recipe = self.recipe.for_unseen_machine() if is_whole else self.recipe
         how = self.calibrating
-        how = replace(how, turns=how.turns_apart) if apart else how
+        how = replace(how, turns=how.turns_apart) if is_whole else how
         found = train(
             self.name,
             self.taught(parts.train),
@@ -314,7 +229,7 @@ class OperatorExperiment(Experiment):
 
 
 def thinned(blocks: Sequence[Rows], most: int) -> list[Rows]:
-    """At most about so many rows of all blocks, drawn at random; all of them where ``most`` is 0."""
+    """At most about so many rows, drawn at random from all blocks; all where ``most`` is 0."""
     share = most / max(sum(map(len, blocks)), 1) if most else 1.0
     if share >= 1:
         return list(blocks)

@@ -51,7 +51,7 @@ EXPERIMENT = OperatorExperiment(
         objective="reg:absoluteerror",
         max_rows=160_000,
         cells=3_000,
-        apart={"max_rows": 25_000, "trees": 60, "learning_rate": 0.2, "leaves": 120},
+        apart={"max_rows": 40_000, "trees": 80, "learning_rate": 0.2, "leaves": 150},
     ),
     calibrating=Calibrating(turns=2),
     shapes=(

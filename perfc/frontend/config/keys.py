@@ -51,11 +51,18 @@ class Keys:
             )  # fmt: skip
         return default
 
-    def layers(self, *names: str) -> int:
+    def layers(self, *names: str, default: int | None = None) -> int:
         """A number of layers."""
-        found = self.whole(*names, least=0)
+        found = self.whole(*names, default=default, least=0)
         if found > MOST_LAYERS:
             raise self.wrong(names[0], found, f"at most {MOST_LAYERS}")
+        return found
+
+    def period(self, name: str, default: int) -> int:
+        """After how many layers a pattern repeats."""
+        found = self.whole(name, default=default)
+        if found > MOST_LAYERS:
+            raise self.wrong(name, found, f"at most {MOST_LAYERS}")
         return found
 
     def number(self, name: str, default: float) -> float:
@@ -65,6 +72,8 @@ class Keys:
             return default
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise self.wrong(name, value, "a number")
+        if not -LARGEST <= value <= LARGEST:
+            raise self.wrong(name, value, f"{-LARGEST} to {LARGEST}")
         return float(value)
 
     def flag(self, *names: str, default: bool = False) -> bool:

@@ -60,7 +60,7 @@ class Check:
 
 
 def replays(folder: Path, law: HostLaw | None = None) -> Iterator[Check]:
-    """The runs of ``llmservingsim_requests.parquet``: each request at the time it was queued.
+    """The runs of ``llmservingsim_requests.parquet``, each request when it was queued.
 
     Args:
         folder: of the tables.
@@ -110,7 +110,7 @@ def card_of(text: str) -> Card:
 
 
 def llama_cpp(folder: Path) -> Iterator[Check]:
-    """The rows of ``llamacpp_speed.parquet``: does it fit, and how fast where perfc has the card."""
+    """The rows of ``llamacpp_speed.parquet``: does it fit, how fast where perfc has the card."""
     model = read_config("llama-3-8b")
     parameters = 8.03e9
     for r in read_parquet(folder / f"{LLAMA_CPP}.parquet").itertuples():

@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 from perfc.errors import PerfcError
-from perfc.frontend.config import LanguageModel, Parallel, precision_of, read_config, shipped
+from perfc.frontend.config import (
+    LanguageModel,
+    Parallel,
+    WeightFormat,
+    precision_of,
+    read_config,
+    shipped,
+)
 from perfc.ir.record import record
 from perfc.machine import load_machine
 
 from ..arrivals import Workload, closed_loop
 from ..engine import Engine
-from ..host import LEARNED, HostLaw, amounts
+from ..host import FACTORS, LEARNED, HostLaw, amounts
 from ..metrics import middle, written
 from ..scheduler import Batching, Chunk, Limits
 from ..simulate import Run, simulate
 from . import Quantity, ServedRow
-from .tables import ML_ENERGY
+from .tables import EXPERTS_NVFP4, ML_ENERGY
 
 ROUNDS, MANY = 4, 300
 """Requests of a closed loop for each of its users, one less of more users."""
@@ -99,7 +107,10 @@ def engine_of(
     """An engine whose host takes nothing, so that kernels alone are counted."""
     found = model_of(model)
     assert found is not None
-    precision = precision_of(found.dtype, found.quantization, weights, cache)
+    has_own = weights == EXPERTS_NVFP4
+    precision = precision_of(found.dtype, found.quantization, "bf16" if has_own else weights, cache)
+    if has_own:
+        precision = replace(precision, experts=WeightFormat.NVFP4)
     return Engine.of(found, load_machine(target), precision, parallel, runtime, law=BARE)
 
 
@@ -121,6 +132,8 @@ def samples(row: ServedRow, seed_law: HostLaw = BARE) -> list[Sample] | Unanswer
             Parallel(row.tensor, 1, row.expert, row.attention_data),
             row.runtime,
         )
+        if row.prefill:
+            return _apart(row, engine)
         return _static(row, engine) if row.is_static else _served(row, engine)
     except PerfcError as error:
         return Unanswered(row, error.message)
@@ -143,6 +156,41 @@ def _static(row: ServedRow, engine: Engine) -> list[Sample]:
         total = [t + s * (row.osl - 1) / points for t, s in zip(total, step, strict=True)]
     value = batch * row.osl / row.measured[Quantity.TOKENS_PER_S]
     return [Sample(row, Quantity.TOKENS_PER_S, tuple(total), value)]
+
+
+BUSIEST = 0.95
+"""Share of its time that a worker of prompts computes before its queue grows without end."""
+
+
+def _apart(row: ServedRow, engine: Engine) -> list[Sample]:
+    """Prompts by workers of their own: the steady state of both halves."""
+    ranks, expert, workers = row.prefill or (1, 1, 1)
+    users = max(1, round(row.concurrency / row.engines / row.attention_data))
+    users = min(users, engine.limits(row.isl, row.osl).max_num_seqs)
+    token = _amounts(engine, (), users, row.isl + row.osl / 2)
+    asked = engine_of(
+        row.model, row.target, row.weights, row.cache,
+        Parallel(ranks if ranks in EVEN else 1, 1, expert, 1 if ranks in EVEN else ranks),
+        row.runtime,
+    )  # fmt: skip
+    prompt = [0.0] * len(LEARNED)
+    budget = asked.kind.token_budget
+    for done in range(0, row.isl, budget):
+        part = _amounts(asked, [Chunk(min(budget, row.isl - done), done)], 0, 0.0)
+        prompt = [a + b for a, b in zip(prompt, part, strict=True)]
+    prompt_s, token_s = (sum(a[: len(FACTORS)]) for a in (prompt, token))
+    rate = row.concurrency / (prompt_s + row.osl * token_s)
+    busy = rate * prompt_s / workers
+    waits = 1 + min(busy, BUSIEST) / (2 * (1 - min(busy, BUSIEST)))
+    if busy > BUSIEST:
+        waits = max(waits, row.concurrency / workers - row.osl * token_s / prompt_s)
+    first = tuple([waits * a for a in prompt])
+    found = {Quantity.TTFT_S: first, Quantity.TPOT_S: tuple(token)}
+    return [Sample(row, q, found[q], v) for q, v in row.measured.items()]
+
+
+EVEN = frozenset({1, 2, 4, 8, 16, 32, 64})
+"""Ranks among which heads divide; others have sequences of their own each."""
 
 
 def _served(row: ServedRow, engine: Engine) -> list[Sample]:

@@ -16,18 +16,18 @@ from ..host import HostLaw
 from . import Quantity, ServedRow
 from .learn import fitted, left_out, model_fold, predicted, random_fold
 from .replay import Sample, Unanswered, samples
-from .tables import AIC, ML_ENERGY, TABLES, TRTLLM
+from .tables import AIC, ML_ENERGY, STATED, TABLES, TRTLLM, UNSTATED
 
 Say = Callable[[str], None]
 EDGES = 0.05, 0.95
 MIXTURES = ("deepseek", "gpt-oss", "moe", "mixtral", "a22b", "a3b", "llama 4", "minimax")
 """Parts of the names of models with experts."""
-SERVED, BENCH, EAGER, SWEPT = "", "-bench", "-eager", "-warm"
-"""Ends of the names of laws: under a server, of an offline benchmark, launched kernel by kernel, and
-under a server whose prefix cache seems to know the prompts of earlier points of a sweep."""
-MEASURED_COLD = {(a, b) for a in (1024, 8192) for b in (1024, 8192)}
-"""Lengths of runs whose prompts were drawn anew; prompts of other runs on an H200 are computed faster
-than its peak rate allows."""
+EXPERTS = "experts"
+"""Last word of the names of laws of models with experts."""
+BENCH, EAGER, APART = "-bench", "-eager", "-apart"
+"""Ends of the names of laws: of an offline benchmark, launched kernel by kernel, prompts apart."""
+TOLD_APART = {"trtllm": "1.0."}
+"""Versions that served several models, so that one of them may be left out; others go together."""
 WAITING = (1.0, 1.5, 2.0, 2.5, 3.0)
 POWER = (0.7, 0.8, 0.9, 1.0, 1.1, 1.2)
 """What is tried of the two numbers of energy."""
@@ -89,15 +89,32 @@ def gathered(data: Path, say: Say, wanted: Sequence[str] = tuple(TABLES)) -> Evi
 
 
 def law_name(sample: Sample) -> str:
-    """The law that speaks for a sample: of its runtime, and of how that was driven."""
-    row = sample.row
+    """The law that speaks for a sample: of its runtime, and of how that was driven.
+
+    Where several dense models and several with experts were run, each kind has its own.
+    """
+    driven = _driven(sample.row)
+    is_apart = sample.row.source == TRTLLM and has_experts(sample.row)
+    return f"{driven} {EXPERTS}" if is_apart else driven
+
+
+def _driven(row: ServedRow) -> str:
+    """A runtime, with its version where that is told apart."""
     if row.source == TRTLLM:
-        series = "0.9" if row.is_static else row.version.removeprefix("post-").lstrip("v")
-        return f"{row.runtime}{BENCH} {'.'.join(series.split('@')[0].split('.')[:2])}"
+        if row.is_static:
+            return f"{row.runtime}{BENCH} 0.9"
+        series = row.version.removeprefix("post-").lstrip("v").split("@")[0]
+        return f"{row.runtime}{BENCH} {'.'.join(series.split('.')[:2])}"
     if row.source == ML_ENERGY:
         return f"{row.runtime}{EAGER}" if row.is_eager else f"{row.runtime}{BENCH}"
-    swept = (row.isl, row.osl) not in MEASURED_COLD and row.target == "h200-sxm-141gb"
-    return f"{row.runtime}{SWEPT if swept else SERVED}"
+    if row.prefill:
+        return f"{row.runtime}{APART}"
+    told = TOLD_APART.get(row.runtime, "")
+    return (
+        f"{row.runtime} {told.rstrip('.')}"
+        if told and row.version.startswith(told)
+        else row.runtime
+    )
 
 
 def has_experts(row: ServedRow) -> bool:
@@ -106,28 +123,43 @@ def has_experts(row: ServedRow) -> bool:
 
 
 def trained(evidence: Evidence) -> dict[str, HostLaw]:
-    """The laws that ship, from all rows, with the bands that left-out models give."""
+    """The laws that ship, from all rows, with the bands that left-out models give.
+
+    The law of a runtime is taught by its servers and by benchmarks of its newest version alike.
+    Energy was measured under one runtime; its two numbers stand for all.
+    """
     found: dict[str, HostLaw] = {}
+    energy: dict[str, float] = {}
     for name in dict.fromkeys(map(law_name, evidence.samples)):
-        own = [s for s in evidence.samples if law_name(s) == name]
-        law = fitted(own)
-        ratios = _ratios(own, left_out(own, law_name, model_fold))
-        first = [r for s, r in zip(own, ratios, strict=True) if s.quantity is Quantity.TTFT_S]
-        later = [
-            r for s, r in zip(own, ratios, strict=True)
-            if s.quantity in (Quantity.TPOT_S, Quantity.TOKENS_PER_S)
-        ]  # fmt: skip
-        bands: dict[str, float] = {}
-        for prefix, values in (("ttft", first), ("tpot", later)):
-            if values:
-                low, high = _edges(values)
-                bands |= {f"{prefix}_low": min(low, 1.0), f"{prefix}_high": max(high, 1.0)}
-        models = tuple(sorted({model_fold(s) for s in own}))
-        rows = len({s.row.name for s in own})
-        sources = ", ".join(sorted({s.row.source for s in own}))
-        law = replace(law, **bands, rows=rows, models=models, source=sources)
+        taught_by = (name, f"{name}{BENCH}")
+        own = [s for s in evidence.samples if law_name(s) in taught_by]
+        timed = [s for s in own if s.quantity is not Quantity.ENERGY_J]
         energies = [s for s in own if s.quantity is Quantity.ENERGY_J]
-        found[name] = replace(law, **_energy_numbers(law, energies, own)) if energies else law
+        law = replace(fitted(timed), **_bands(timed))
+        found[name] = replace(
+            law,
+            rows=len({s.row.name for s in own}),
+            models=tuple(sorted({model_fold(s) for s in own})),
+            source=", ".join(sorted({s.row.source for s in own})),
+        )
+        if energies and not any(s.row.is_eager for s in own):
+            energy = _energy_numbers(law, energies, own)
+    return {name: replace(law, **energy) for name, law in found.items()}
+
+
+def _bands(own: Sequence[Sample]) -> dict[str, float]:
+    """The ends of the intervals, from models left out."""
+    ratios = _ratios(own, left_out(own, law_name, model_fold))
+    found: dict[str, float] = {}
+    for prefix, is_first in (("ttft", True), ("tpot", False)):
+        values = [
+            r
+            for s, r in zip(own, ratios, strict=True)
+            if (s.quantity is Quantity.TTFT_S) is is_first
+        ]
+        if values:
+            low, high = _edges(values)
+            found |= {f"{prefix}_low": min(low, 1.0), f"{prefix}_high": max(high, 1.0)}
     return found
 
 
@@ -235,7 +267,8 @@ def _kinds(source: str) -> tuple[tuple[str, Callable[[ServedRow], bool]], ...]:
         return (
             ("dense", lambda r: not has_experts(r)),
             ("experts", lambda r: has_experts(r) and not r.prefill),
-            ("experts, prompts apart", lambda r: has_experts(r) and bool(r.prefill)),
+            ("prompts apart, workers stated", lambda r: r.dataset == STATED),
+            ("prompts apart, workers not stated", lambda r: r.dataset == UNSTATED),
         )
     return (
         ("dense", lambda r: not has_experts(r)), ("experts", has_experts), ("all", lambda r: True)

@@ -15,6 +15,10 @@ AIC, TRTLLM, ML_ENERGY, LLAMA_CPP = "aic_serving", "trtllm_throughput", "mlenerg
 SYSTEMS = {"b200_sxm": "b200", "h200_sxm": "h200", "h100_sxm": "h100", "gb200": "gb200"}
 AIC_WEIGHTS = {"fp8_block": "f8-block", "fp8": "f8", "nvfp4": "nvfp4"}
 TRT_WEIGHTS = {"fp16": "f16", "fp8": "f8", "fp4": "nvfp4"}
+EXPERTS_NVFP4 = "nvfp4 experts"
+"""Experts in nvfp4, the rest in 16 bits."""
+STATED, UNSTATED = "workers stated", "workers not stated"
+"""Whether rows whose prompts are computed apart say by how many workers; else one is taken."""
 FAULTY = ("0.10.0", "GPTJ 6B", "H100", "fp8", 128, 2048)
 """A cell of TensorRT-LLM 0.10 that is eight times what the machine's memory allows."""
 PROMPT_TOKENS = 225
@@ -32,21 +36,13 @@ def aic_serving(folder: Path) -> Iterator[ServedRow]:
     """``aic_serving.parquet``: measured TTFT and TPOT of engines under a closed loop."""
     for r in read_parquet(folder / f"{AIC}.parquet").itertuples():
         is_apart = r.mode == "disagg"
-        part = "decode_" if is_apart else ""
-        get = lambda name, r=r, part=part: _number(getattr(r, part + name), 1)  # noqa: E731
-        ranks, expert, apart = _ranks(
-            get("tp_size"), get("moe_tp_size"), get("moe_ep_size"), get("attention_dp_size")
-        )
+        ranks, expert, apart = _ranks_of(r, "decode_" if is_apart else "")
         prefill: tuple[int, int, int] | tuple[()] = ()
         workers = 1
         if is_apart:
-            first = lambda name, r=r: _number(getattr(r, f"prefill_{name}"), 1)  # noqa: E731
-            each, share, _ = _ranks(
-                first("tp_size"), first("moe_tp_size"), first("moe_ep_size"),
-                first("attention_dp_size"),
-            )  # fmt: skip
-            prefill = each, share, max(1, first("num_workers"))
-            workers = max(1, get("num_workers"))
+            each, share, _ = _ranks_of(r, "prefill_")
+            prefill = each, share, max(1, _number(r.prefill_num_workers, 1))
+            workers = max(1, _number(r.decode_num_workers, 1))
         batch = _number(r.batch_size) or _number(r.decode_batch_size) * workers
         yield ServedRow(
             AIC, str(r.row_id), str(r.model_path), load_machine(SYSTEMS[str(r.system)]).name,
@@ -54,8 +50,15 @@ def aic_serving(folder: Path) -> Iterator[ServedRow]:
             apart, workers, int(r.isl), int(r.osl), _number(r.concurrency) or batch, False,
             prefill, False,
             {Quantity.TTFT_S: r.ttft_ms / 1e3, Quantity.TPOT_S: r.tpot_ms / 1e3},
-            "apart" if is_apart else "together",
+            ("" if not is_apart else STATED if _number(r.decode_num_workers) else UNSTATED),
         )  # fmt: skip
+
+
+def _ranks_of(row: Any, part: str) -> tuple[int, int, int]:
+    """Ranks of the engines of one part of a row, as `_ranks` has them."""
+    names = ("tp_size", "moe_tp_size", "moe_ep_size", "attention_dp_size")
+    tensor, moe_tensor, moe_expert, data = (_number(getattr(row, part + n), 1) for n in names)
+    return _ranks(tensor, moe_tensor, moe_expert, data)
 
 
 def _text(value: Any) -> str:
@@ -65,17 +68,41 @@ def _text(value: Any) -> str:
 
 def _weights(row: Any) -> str:
     """Format of the weights of a row of aiconfigurator; where none is stated they are 16 bits."""
-    return AIC_WEIGHTS.get(_text(row.gemm_quant_mode), "bf16")
+    stated = AIC_WEIGHTS.get(_text(row.gemm_quant_mode), "bf16")
+    if stated == "f8" and str(row.backend) == "sglang":
+        # its newer products in blocks take what those with one scale do; older ones were measured
+        return stated
+    return published(str(row.model_path), stated)
+
+
+def published(model: str, weights: str) -> str:
+    """The format that the published weights of a model have where a table says fp8 or fp4.
+
+    gpt-oss has one of its own. DeepSeek, Qwen 3 and MiniMax are published in blocks of fp8; of
+    DeepSeek in fp4 the experts alone are.
+    """
+    name = model.lower()
+    if "gpt-oss" in name:
+        return ""
+    is_blocked = any(part in name for part in ("deepseek", "qwen3", "minimax"))
+    if is_blocked and weights == "f8":
+        return "f8-block"
+    return EXPERTS_NVFP4 if "deepseek" in name and weights == "nvfp4" else weights
 
 
 def _ranks(tensor: int, moe_tensor: int, moe_expert: int, data: int) -> tuple[int, int, int]:
     """Ranks of an engine, those that experts are divided among, and groups of attention.
+
+    Ranks among which heads do not divide have sequences of their own each.
 
     Some rows count one group of ranks twice, as tensor and as expert parallel, and give the
     product: then the experts' degree is the engine's.
     """
     moe_tensor, moe_expert = max(1, moe_tensor), max(1, moe_expert)
     tensor, data = max(1, tensor), max(1, data)
+    if tensor > 8 and tensor % 8:
+        # of racks: each rank has sequences of its own, and a share of the experts
+        return tensor, tensor, tensor
     if moe_expert > 1 and moe_tensor * moe_expert == moe_expert**2:
         ranks = moe_expert
         return ranks, ranks, ranks if data > 1 else 1
@@ -101,7 +128,7 @@ def trtllm_throughput(folder: Path) -> Iterator[ServedRow]:
         yield ServedRow(
             TRTLLM, f"{r.version} {r.model} {r.gpu} {r.precision} {r.isl}/{r.osl} {i}",
             OLD_MODELS.get(str(r.model), str(r.model)), load_machine(str(r.gpu).lower()).name,
-            "trtllm", str(r.version), TRT_WEIGHTS[str(r.precision)],
+            "trtllm", str(r.version), published(str(r.model), TRT_WEIGHTS[str(r.precision)]),
             "" if r.precision == "fp16" else "f8e4m3", ranks // max(1, int(r.dep)),
             ranks if int(r.dep) > 1 else 1, max(1, int(r.dep)), 1, int(r.isl), int(r.osl),
             batch, bool(batch), (), False, value,

@@ -12,7 +12,7 @@ import pytest
 from perfc import cli
 from perfc.errors import ModelError, PerfcError
 from perfc.frontend import load
-from perfc.frontend.config import is_config, lower, read_config, shipped
+from perfc.frontend.config import is_config, lower, read_config, reader, shipped
 from perfc.frontend.config.model import Attention, Experts, mixers
 from perfc.frontend.config.reader import families
 
@@ -178,3 +178,19 @@ def test_commands_take_a_configuration(tmp_path: Path, capsys: pytest.CaptureFix
 def test_a_configuration_of_a_layer_less_model_is_still_a_model(tmp_path: Path) -> None:
     model = read_config(written(tmp_path, num_hidden_layers=0))
     assert len(lower(model).graph.nodes) == 4
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [
+        ("t5-small", "num_decoder_layers"), ("whisper-tiny", "encoder_layers"),
+        ("gemma-3-1b", "sliding_window_pattern"), ("qwen3-next-80b-a3b", "full_attention_interval"),
+        ("smollm3-3b", "no_rope_layer_interval"), ("llama-3-8b", "num_hidden_layers"),
+    ],
+)  # fmt: skip
+def test_no_number_makes_a_model_endless(tmp_path: Path, name: str, key: str) -> None:
+    shown = Path(reader.HERE) / "configs" / f"{name}.json"
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps({**json.loads(shown.read_text()), key: 10**9}))
+    with pytest.raises(ModelError, match=f"'{key}' is 1000000000, not at most 10000"):
+        read_config(path)

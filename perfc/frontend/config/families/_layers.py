@@ -88,7 +88,20 @@ def rotary_of(keys: Keys, head_dim: int, default: float = 1.0) -> int:
     inner = keys.inner("rope_parameters")
     stated = 0.0 if inner is None else inner.number("partial_rotary_factor", 0.0)
     share = keys.number("partial_rotary_factor", stated or default)
+    if not 0 <= share <= 1:
+        raise keys.wrong("partial_rotary_factor", share, "a share of a head")
     return int(head_dim * share) // 2 * 2
+
+
+def rotated_layers(keys: Keys, count: int) -> tuple[bool, ...]:
+    """Whether each layer rotates queries and keys; where nothing is said, all but every fourth."""
+    every = keys.period("no_rope_layer_interval", 4)
+    stated = keys.wholes("no_rope_layers") or [int((i + 1) % every != 0) for i in range(count)]
+    if len(stated) != count:
+        raise keys.wrong(
+            "no_rope_layers", f"{len(stated)} items", f"one for each of {count} layers"
+        )
+    return tuple([bool(is_rotated) for is_rotated in stated])
 
 
 def kinds_of(keys: Keys, count: int, default: Sequence[str]) -> tuple[str, ...]:

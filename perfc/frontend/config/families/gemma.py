@@ -30,7 +30,7 @@ def gemma2(keys: Keys) -> tuple[Stack, ...]:
 
 def gemma3(keys: Keys) -> tuple[Stack, ...]:
     """Gemma 3: five layers with a window to one without; queries and keys normalised by head."""
-    every = keys.whole("sliding_window_pattern", default=6)
+    every = keys.period("sliding_window_pattern", 6)
     attention = grouped(keys, norm=QueryKeyNorm.HEAD)
     default = (SLIDING,) * (every - 1) + (FULL,)
     kinds = kinds_of(keys, keys.layers("num_hidden_layers"), default)

@@ -19,6 +19,7 @@ from ._layers import (
     pre_norm,
     rms,
     rotary_of,
+    rotated_layers,
     sandwich,
 )
 
@@ -122,10 +123,8 @@ def seed_oss(keys: Keys) -> tuple[Stack, ...]:
 def smollm3(keys: Keys) -> tuple[Stack, ...]:
     """SmolLM 3: every fourth layer without rotation."""
     count, attention = keys.layers("num_hidden_layers"), grouped(keys)
-    every = keys.whole("no_rope_layer_interval", default=4)
-    stated = keys.wholes("no_rope_layers") or [int((i + 1) % every != 0) for i in range(count)]
     plain = replace(attention, rotary_dim=0)
-    attentions = [attention if is_rotated else plain for is_rotated in stated[:count]]
+    attentions = [attention if rotated else plain for rotated in rotated_layers(keys, count)]
     return dense(keys, attentions, gated(keys), rms(keys.whole("hidden_size")), is_tied=True)
 
 
@@ -154,11 +153,11 @@ def exaone4(keys: Keys) -> tuple[Stack, ...]:
     """EXAONE 4: as OLMo 2, queries and keys normalised by head, windows in three of four layers."""
     attention = grouped(keys, norm=QueryKeyNorm.HEAD)
     count = keys.layers("num_hidden_layers")
-    every = keys.get("sliding_window_pattern")
-    pattern = (SLIDING,) * (every - 1) + (FULL,) if isinstance(every, int) and every > 0 else (
-        tuple([SLIDING if letter == "L" else FULL for letter in every])
-        if isinstance(every, str) and every else (FULL,)
-    )  # fmt: skip
+    stated = keys.get("sliding_window_pattern")
+    if isinstance(stated, str) and 0 < len(stated) <= count:
+        pattern = tuple([SLIDING if letter == "L" else FULL for letter in stated])
+    else:
+        pattern = (SLIDING,) * (keys.period("sliding_window_pattern", 4) - 1) + (FULL,)
     attentions = windowed(keys, attention, kinds_of(keys, count, pattern))
     return dense(keys, attentions, gated(keys), rms(keys.whole("hidden_size")), behind)
 

@@ -124,7 +124,7 @@ def granite_hybrid(keys: Keys) -> tuple[Stack, ...]:
     function = activation(keys, "hidden_act", default="silu")
     shared = Mlp(keys.whole("shared_intermediate_size", default=1024), function)
     experts = keys.whole("num_local_experts", default=8, least=0)
-    chosen, inner = keys.whole("num_experts_per_tok", default=2, least=0), keys.whole(
+    chosen, inner = keys.whole("num_experts_per_tok", default=2, least=min(experts, 1)), keys.whole(
         "intermediate_size"
     )  # fmt: skip
     mlp: Mixer = Experts(experts, chosen, inner, function, shared=shared) if experts else shared

@@ -18,6 +18,7 @@ from ._layers import (
     layer_norm,
     pre_norm,
     rms,
+    rotated_layers,
 )
 from .llama import alike, dense, gated, grouped, qwen_kinds, windowed
 
@@ -116,7 +117,7 @@ def qwen3_next(keys: Keys) -> tuple[Stack, ...]:
         keys.whole("linear_value_head_dim", default=128),
         keys.whole("linear_conv_kernel_dim", default=4),
     )
-    every = keys.whole("full_attention_interval", default=4)
+    every = keys.period("full_attention_interval", 4)
     default = (LINEAR,) * (every - 1) + (FULL,)
     kinds = kinds_of(keys, keys.layers("num_hidden_layers"), default)
     mixers = [delta if kind == LINEAR else attention for kind in kinds]
@@ -135,15 +136,14 @@ def gpt_oss(keys: Keys) -> tuple[Stack, ...]:
 
 def llama4(keys: Keys) -> tuple[Stack, ...]:
     """Llama 4: chunks where it rotates, experts in every layer or every other one."""
-    count, hidden = keys.layers("num_hidden_layers"), keys.whole("hidden_size")
+    count = keys.layers("num_hidden_layers")
     plain = replace(grouped(keys), rotary_dim=0)
     is_normed = keys.flag("use_qk_norm", default=True)
     norm = QueryKeyNorm.HEAD if is_normed else QueryKeyNorm.NONE
     rotated = replace(grouped(keys), norm=norm, is_norm_scaled=False)
-    every = keys.whole("no_rope_layer_interval", default=4)
-    stated = keys.wholes("no_rope_layers") or [int((i + 1) % every != 0) for i in range(count)]
+    stated = rotated_layers(keys, count)
     chunk = keys.whole("attention_chunk_size", default=8192, least=0)
-    default = [CHUNKED if is_rotated else FULL for is_rotated in stated[:count]]
+    default = [CHUNKED if is_rotated else FULL for is_rotated in stated]
     kinds = kinds_of(keys, count, default or [FULL])
     attentions = [
         replace(rotated if is_rotated else plain, chunk=chunk if kind == CHUNKED else 0)
@@ -161,7 +161,6 @@ def llama4(keys: Keys) -> tuple[Stack, ...]:
     step = keys.whole("interleave_moe_layer_step", default=1)
     routed = set(keys.wholes("moe_layers") or range(step - 1, count, step))
     mlps = [experts if i in routed else mlp for i in range(count)]
-    assert hidden
     return mixed(keys, attentions, mlps)
 
 

@@ -37,7 +37,7 @@ def t5(keys: Keys) -> tuple[Stack, ...]:
         ])  # fmt: skip
 
     count = keys.layers("num_layers")
-    later = keys.whole("num_decoder_layers", default=count)
+    later = keys.layers("num_decoder_layers", default=count)
     embedding = TokenEmbedding(vocab, hidden)
     tied = keys.flag("tie_word_embeddings", default=True)
     encoder = Stack("encoder", hidden, embedding, layers(own, count, is_crossed=False), norm)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 
 from perfc.ir.graph import Module, SymbolDecl, Value
@@ -32,6 +32,8 @@ from .step import (
     extent,
 )
 
+LONG = 2048
+"""Tokens of a sequence where nobody says how many."""
 MUL = Mul()
 STATES = (Mamba, Mamba2, DeltaNet)
 
@@ -91,8 +93,8 @@ def _decoder(
         x = b.node(SendReceive(2, min(2, b.parallel.nodes)), (before,), "received")
     x = layers(b, x, stack, run, b.parallel.of_stage(tuple(enumerate(stack.layers)), stage))
     if stage < stages - 1:
-        return b.module([x], _declared(names))
-    return b.module(_heads(b, x, stack, run, table), _declared(names))
+        return b.module([x], _declared(model, names))
+    return b.module(_heads(b, x, stack, run, table), _declared(model, names))
 
 
 def _heads(b: Builder, x: Value, stack: Stack, run: Running, table: Value | None) -> list[Value]:
@@ -133,7 +135,7 @@ def _encoders(b: Builder, model: LanguageModel, step: Step) -> Module:
         outputs += _heads(b, x, stack, run, table)
     if len(outputs) == 2:
         outputs = [_similarity(b, *outputs)]
-    return b.module(outputs, _declared(dict.fromkeys(names)))
+    return b.module(outputs, _declared(model, dict.fromkeys(names)))
 
 
 def _similarity(b: Builder, text: Value, image: Value) -> Value:
@@ -168,7 +170,7 @@ def _pair(b: Builder, model: LanguageModel, decoder: Stack, step: Step) -> Modul
     run.encoded, run.source = encoded, source.length
     x, table = embedded(b, decoder, run, shared)
     x = layers(b, x, decoder, run, list(enumerate(decoder.layers)))
-    return b.module(_heads(b, x, decoder, run, table), _declared(names))
+    return b.module(_heads(b, x, decoder, run, table), _declared(model, names))
 
 
 def _running(b: Builder, tokens: Tokens, model: LanguageModel, stack: Stack) -> Running:
@@ -199,5 +201,14 @@ def _tokens(step: Step, new_tokens: int) -> tuple[Tokens, tuple[str, ...]]:
             return both, (BATCH, SEQ, PAST, DECODES, CONTEXT)
 
 
-def _declared(names: Sequence[str] | dict[str, None]) -> list[SymbolDecl]:
-    return [DECLARED[n] for n in names]
+def _declared(model: LanguageModel, names: Iterable[str]) -> list[SymbolDecl]:
+    """Symbols with usual sizes, of sequences no more than the model has positions for."""
+    tables = [s.embedding for s in model.stacks]
+    stated = [e.positions for e in tables if isinstance(e, TokenEmbedding)]
+    known = [n for n in (model.max_positions, *stated) if n]
+    longest = min(known, default=2 * LONG)
+    limits = {SEQ: longest, SOURCE: longest, PAST: longest // 2, CONTEXT: longest // 2}
+    return [
+        replace(DECLARED[n], default=max(min(LONG, limits[n]), 1)) if n in limits else DECLARED[n]
+        for n in names
+    ]

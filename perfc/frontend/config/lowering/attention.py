@@ -41,6 +41,8 @@ def _own(b: Builder, x: Value, a: Attention, run: Running, name: str, hidden: in
     q, k, v = heads * a.head_dim, kv_heads * a.head_dim, kv_heads * a.values
     gate_width = heads * a.values if a.is_gated else 0
     if a.query_bias != a.key_bias:
+        if gate_width or a.rotary_dim or a.norm is not QueryKeyNorm.NONE:
+            b.refuse("attention whose keys alone have no bias is neither rotated nor normalised")
         apart = ((q, "query", a.query_bias), (k, "key", a.key_bias), (v, "value", a.value_bias))
         return _scores(
             b, [b.product(x, (hidden, width), f"{name}.{what}", is_biased=is_biased)
@@ -98,7 +100,7 @@ def _normed(b: Builder, x: Value, a: Attention, heads: int, name: str) -> Value:
     scale = (
         b.weight(f"{name}.weight", shape)
         if a.is_norm_scaled
-        else b.buffer(f"ones.{shape}", shape, b.half)
+        else b.buffer(f"ones.{'x'.join(map(str, shape))}", shape, b.half)
     )
     normed = b.node(op, (x, scale), name)
     return normed if a.norm is QueryKeyNorm.ALL else b.shaped(normed, (-1, width), f"{name}.join")

@@ -1,0 +1,285 @@
+"""Classes of kernels that are equally efficient, with their quantities: a table checked by hand."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from perfc.analyzers.estimators.fitted_rates.classes import (
+    FAR_BYTES,
+    NEAR_BYTES,
+    Class,
+    Term,
+    classify,
+    padded,
+    traffic,
+)
+from perfc.analyzers.estimators.fitted_rates.efficiencies import (
+    HOST,
+    MOVES,
+    Efficiencies,
+    Ratios,
+    of_machine,
+)
+from perfc.analyzers.estimators.fitted_rates.layout import channels, size
+from perfc.analyzers.estimators.fitted_rates.subject import (
+    LONGEST_OP,
+    MOST_OPERANDS,
+    Amounts,
+    Operand,
+    Subject,
+    of_texts,
+    operands,
+    parse_types,
+    types,
+)
+from perfc.ir.dim import symbol
+from perfc.ir.graph import Value
+from perfc.ir.types import UNKNOWN, DType, TensorType
+
+
+def subject(kind: str, op: str, read: str, written: str, mac: float = 0.0, **more: Any) -> Subject:
+    """A kernel of one launch with five special functions; its bytes are those of its tensors."""
+    read_bytes, write_bytes = (
+        float(sum(o.nbytes for o in parse_types(text) if o is not None)) for text in (read, written)
+    )
+    amounts = Amounts(1.0, mac, 5.0, read_bytes, write_bytes, more.get("moved", 0.0))
+    name = op.split()[0].title()
+    return of_texts(kind, op, name, 0, more.get("dtype", "f32"), read, written, amounts)
+
+
+KERNELS = [
+    ("conv", "conv", "f32[2,32,10,10] f32[64,32,3,3]w", "f32[2,64,8,8]", 2359296,
+     "conv.direct", "byte 58368, weight_byte 73728, mac 2.3593e+06, store_byte 65536, row 32"),
+    ("conv", "conv", "f32[2,30,10,10] f32[60,30,3,3]w", "f32[2,60,8,8]", 2073600,
+     "conv.plain", "byte 54720, weight_byte 64800, mac 2.0736e+06, store_byte 138240"),
+    ("conv", "conv", "f32[2,3,10,10] f32[60,3,3,3]w", "f32[2,60,8,8]", 207360,
+     "conv.first", "byte 33120, weight_byte 6480, mac 221184, row 64"),
+    ("conv", "conv", "f32[2,32,1,1] f32[64,32,1,1]w", "f32[2,64,1,1]", 4096,
+     "conv.vector", "byte 768, weight_byte 8192, mac 4096"),
+    ("conv", "conv", "f32[2,256,8,8] f32[60,256,1,1]w", "f32[2,60,8,8]", 1966080,
+     "conv.pointwise", "byte 161792, weight_byte 61440, mac 2.09715e+06, store_byte 32768"),
+    ("conv", "conv strides=[2, 2]", "f32[2,256,8,8] f32[60,256,1,1]w", "f32[2,60,4,4]", 491520,
+     "conv.pointwise.strided", "byte 138752, weight_byte 61440, mac 524288, store_byte 8192"),
+    ("conv", "conv group=32", "f32[2,32,10,10] f32[32,1,3,3]w", "f32[2,32,8,8]", 36864,
+     "conv.depthwise.3", "byte 41984, weight_byte 1152, mac 36864, row 32"),
+    ("conv", "conv group=30", "f32[2,30,10,10] f32[30,1,3,3]w", "f32[2,30,8,8]", 34560,
+     "conv.depthwise.plain", "byte 39360, weight_byte 1080, mac 34560, row 480"),
+    ("conv", "conv group=2", "f32[2,32,10,10] f32[64,16,3,3]w", "f32[2,64,8,8]", 1179648,
+     "conv.grouped", "byte 58368, weight_byte 36864, mac 1.17965e+06, row 32, store_byte 32768"),
+    ("conv", "conv group=2", "f32[2,24,10,10] f32[20,12,3,3]w", "f32[2,20,8,8]", 276480,
+     "conv.narrow", "byte 29440, weight_byte 8640, mac 331776, row 4, store_byte 110592"),
+    ("conv", "conv", "f32[2,32,10] f32[64,32,3]w", "f32[2,64,8]", 98304,
+     "conv.1d", "byte 6656, weight_byte 24576, mac 98304"),
+    ("conv", "conv_transpose", "f32[2,32,8,8] f32[32,64,3,3]w", "f32[2,64,10,10]", 2359296,
+     "conv.transposed", "mac 2.3593e+06, byte 141312"),
+    ("conv", "conv", "f32[2,32,8,8]", "f32[2,64,8,8]", 100,
+     "conv", "mac 100, byte 49152"),
+    ("matmul", "matmul", "f32[8,64] f32[64,30]w", "f32[8,30]", 15360,
+     "gemm.stored", "mac 16384, weight_byte 7680, store_byte 960, row 1, byte 3008"),
+    ("matmul", "matmul", "f32[3,64] f32[64,30]w", "f32[3,30]", 5760,
+     "gemm.stored.vector", "mac 6144, weight_byte 7680, store_byte 360, row 1, byte 1128"),
+    ("matmul", "matmul", "f32[4,5,512] f32[4,512,32]", "f32[4,5,32]", 327680,
+     "gemm.dynamic", "mac 327680, weight_byte 262144, store_byte 5120, row 4, byte 43520"),
+    ("matmul", "matmul", "f32[4,5,512] f32[512,32]w", "f32[4,5,32]", 327680,
+     "gemm.stored", "mac 327680, weight_byte 65536, store_byte 5120, row 1, byte 43520"),
+    ("matmul", "matmul", "f32[8,64]", "f32[8,30]", 77,
+     "gemm", "mac 77, byte 3008"),
+    ("elementwise", "relu", "f32[4,8]", "f32[4,8]", 0,
+     "elementwise.Relu.same", "element 32, special 5, byte 256"),
+    ("elementwise", "add", "f32[4,8] f32[8]", "f32[4,8]", 0,
+     "elementwise.Add.vector", "element 32, special 5, row 4, byte 288"),
+    ("elementwise", "add", "f32[4,8] f32[4,1]", "f32[4,8]", 0,
+     "elementwise.Add.scalar", "element 32, special 5, row 4, byte 272"),
+    ("softmax", "softmax", "f32[4,8]", "f32[4,8]", 0,
+     "softmax.Softmax", "element 32, row 4, byte 256"),
+    ("normalization", "layer_norm", "f32[4,8] f32[8]w f32[8]w", "f32[4,8]", 0,
+     "normalization.Layer_Norm", "element 32, row 4, byte 320"),
+    ("reduction", "reduce_mean", "f32[4,8]", "f32[4,1]", 0,
+     "reduction.Reduce_Mean.kr", "element 32, row 4, byte 144"),
+    ("pool", "max_pool kernel_shape=[3, 3]", "f32[1,4,8,8]", "f32[1,4,6,6]", 0,
+     "pool.max_pool", "element 1296, byte 1600"),
+    ("pool", "global_average_pool", "f32[1,4,8,8]", "f32[1,4,1,1]", 0,
+     "pool.global_average_pool", "element 256, byte 1040"),
+    ("pool", 'resize mode="linear"', "f32[1,4,8,8]", "f32[1,4,16,16]", 0,
+     "pool.resize.linear", "element 1024, byte 5120"),
+    ("movement", "transpose perm=[0, 2, 1]", "f32[2,3,4]", "f32[2,4,3]", 0,
+     "movement.Transpose.021.rank3", "element 24, byte 192, row 24"),
+    ("movement", "transpose perm=[1, 0, 2]", "f32[2,3,4]", "f32[3,2,4]", 0,
+     "movement.Transpose.102.rank3", "element 24, byte 192, row 6"),
+    ("movement", "transpose", "f32[3,4]", "f32[4,3]", 0,
+     "movement.Transpose.10.rank2", "element 12, byte 96, row 12"),
+    ("movement", "slice", "f32[2,8,4]", "f32[2,3,4]", 0,
+     "movement.Slice", "element 24, byte 352, row 2"),
+    ("movement", "concat", "f32[2,3,4] f32[2,3,4]", "f32[2,6,4]", 0,
+     "movement.Concat", "element 48, byte 384, row 4"),
+    ("movement", "expand", "f32[2,1,4]", "f32[2,5,4]", 0,
+     "movement.Expand", "element 40, byte 192, row 10"),
+    ("movement", "pad", "f32[2,3]", "f32[2,3]", 0,
+     "movement.Pad", "element 6, byte 48, row 1"),
+    ("movement", "reshape", "f32[6]", "f32[2,3]", 0,
+     "movement.Reshape", "element 6, byte 48, row 2"),
+    ("gather", "gather", "f32[50,8] i64[3]", "f32[3,8]", 0,
+     "gather.Gather", "element 24, byte 1720, row 3"),
+    ("signal", "dft", "f32[4,8]", "f32[4,8]", 9,
+     "signal.Dft", "element 32, mac 9, byte 256"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "op", "read", "written", "mac", "name", "quantities"), KERNELS)
+def test_a_kernel_has_its_class_and_quantities(
+    kind: str, op: str, read: str, written: str, mac: float, name: str, quantities: str
+) -> None:
+    found = classify(subject(kind, op, read, written, float(mac)))
+    assert found.names[0] == name
+    assert found.terms[Term.LAUNCH] == 1.0
+    told = ", ".join(
+        f"{t.name.lower()} {q:g}" for t, q in found.terms.items() if t is not Term.LAUNCH
+    )
+    assert told == quantities
+
+
+def test_a_class_falls_back_on_its_wider_kin() -> None:
+    made = classify(subject("matmul", "matmul", "f32[3,64] f32[64,30]w", "f32[3,30]", 5760.0))
+    assert made.names == ("gemm.stored.vector", "gemm.stored", "gemm")
+    half = subject("matmul", "matmul", "f16[3,64] f16[64,30]w", "f16[3,30]", 5760.0, dtype="f16")
+    assert classify(half).names == (
+        "gemm.stored.vector.f16", "gemm.stored.f16", "gemm.f16",
+        "gemm.stored.vector", "gemm.stored", "gemm",
+    )  # fmt: skip
+    add = classify(subject("quantize", "q", "f32[4] f32[1]", "i8[4]"))
+    assert add.names == ("elementwise.Q.same", "elementwise.Q", "elementwise.same", "elementwise",
+                         "memory")  # fmt: skip
+    turned = classify(subject("movement", "transpose", "f32[3,4]", "f32[4,3]"))
+    assert turned.names[1:3] == ("movement.Transpose.10", "movement.Transpose.scatter")
+    block = classify(subject("movement", "transpose perm=[1, 0, 2]", "f32[2,3,4]", "f32[3,2,4]"))
+    assert block.names[2] == "movement.Transpose.block"
+
+
+def test_bytes_beyond_the_caches_count_apart() -> None:
+    assert traffic(NEAR_BYTES) == {
+        Term.BYTE: NEAR_BYTES, Term.MID_BYTE: 0.0, Term.FAR_BYTE: 0.0,
+    }  # fmt: skip
+    assert traffic(FAR_BYTES + 3.0) == {
+        Term.BYTE: FAR_BYTES + 3.0, Term.MID_BYTE: FAR_BYTES - NEAR_BYTES + 3.0, Term.FAR_BYTE: 3.0,
+    }  # fmt: skip
+    assert (NEAR_BYTES, FAR_BYTES) == (1 << 20, 1 << 24)
+    assert [padded(n) for n in (1, 16, 17)] == [16, 16, 32]
+    assert padded(7, 6) == 12
+    assert {t for t in Term if t.is_time} == {Term.LAUNCH, Term.VIEW}
+
+
+@pytest.mark.parametrize(
+    ("text", "nbytes"),
+    [("f32[2,3]", 24), ("f16[5]", 10), ("i8[5]", 5), ("i64[2]", 16), ("bf16[3]", 6), ("b1[9]", 9),
+     ("f8e4m3[4]", 4), ("i4[4]", 4), ("f32[]", 4), ("u16[3]", 6), ("?[3]", 3)],
+)  # fmt: skip
+def test_bytes_of_an_operand(text: str, nbytes: int) -> None:
+    (operand,) = parse_types(text)
+    assert operand is not None
+    assert operand.nbytes == nbytes
+
+
+def test_types_are_read_as_they_are_written() -> None:
+    cell = "f32[1,64]w - i64[]"
+    assert parse_types(cell) == (Operand("f32", (1, 64), True), None, Operand("i64", (), False))
+    assert types(parse_types(cell)) == cell
+    values = [Value("a", TensorType(DType.F32, (symbol("n"), 3))), None, Value("b", UNKNOWN),
+              Value("c", TensorType(DType.F32, None))]  # fmt: skip
+    assert types(operands(values, {"n": 7})) == "f32[7,3] - - -"
+    many = [Value("a", TensorType(DType.F32, (1,)))] * (MOST_OPERANDS + 1)
+    assert len(operands(many, {})) == 8
+
+
+def test_attributes_of_a_row_are_numbers_lists_and_words() -> None:
+    text = 'conv strides=[2, 1] group=4 auto_pad="SAME" ceil=true flip=false axis=-1'
+    made = of_texts("conv", text, "Conv++Relu", 2, "f32", "", "", Amounts(1, 0, 0, 3, 4, 0))
+    assert made.op == "conv"
+    assert made.ops == ("Conv", "Relu")
+    assert made.attributes == {
+        "strides": (2, 1), "group": (4,), "ceil": (1,), "flip": (0,), "axis": (-1,),
+    }  # fmt: skip
+    assert made.words == {"auto_pad": "SAME"}
+    assert (made.nbytes, made.result, made.operand(0), made.views) == (7, None, None, 2)
+    cut = of_texts("x", "a" * (LONGEST_OP + 5), "", 0, "", "", "", Amounts(1, 0, 0, 0, 0, 0))
+    assert len(cut.op) == LONGEST_OP
+
+
+def test_a_window_is_read_from_operands_that_go_together() -> None:
+    read, written = "f32[2,8,10,10] f32[6,4,3,3]w", "f32[2,6,5,5]"
+    text = "conv group=2 strides=[2, 2] pads=[1, 0, 1, 2] dilations=[1, 2]"
+    window = subject("conv", text, read, written).window
+    assert window is not None
+    assert (window.batch, window.in_channels, window.out_channels) == (2, 8, 6)
+    assert (window.strides, window.dilations) == ((2, 2), (1, 2))
+    assert window.pads == ((1, 1), (0, 2))
+    assert (window.groups, window.is_transposed, window.extents) == (2, False, (3, 3))
+    turned = subject("conv", "conv_transpose group=2", "f32[2,8,5,5] f32[8,3,3,3]w", "f32[2,6,7,7]")
+    assert turned.window is not None
+    assert (turned.window.in_channels, turned.window.out_channels) == (8, 6)
+    assert turned.window.is_transposed
+    for wrong in (
+        subject("conv", "conv", "f32[2,8,10,10]", written),
+        subject("conv", "conv", "f32[2,8] f32[6,8]w", "f32[2,6]"),
+        subject("conv", "conv", "f32[2,8,10,10] f32[6,8,3]w", written),
+        subject("conv", "conv strides=[2]", read, written),
+        subject("conv", "conv pads=[1, 1, 1]", read, written),
+        subject("conv", "conv group=0", read, written),
+    ):
+        assert wrong.window is None
+
+
+RATES = Efficiencies(
+    {
+        "gemm": {Term.LAUNCH: 1e-6, Term.MAC: 1e-9}, "gemm.stored": {Term.MAC: 2e-9},
+        HOST: {Term.LAUNCH: 3e-6}, MOVES: {Term.LAUNCH: 5e-6, Term.MOVED_BYTE: 1e-9},
+    }
+)  # fmt: skip
+
+
+def test_time_is_the_sum_of_quantities_over_the_most_specific_rates() -> None:
+    stored = subject("matmul", "matmul", "f32[8,64] f32[64,16]w", "f32[8,16]", 8192.0)
+    fitted = RATES.kernel(stored)
+    assert fitted is not None
+    assert (fitted.name, fitted.time_s) == ("gemm.stored", pytest.approx(2e-9 * 8192))
+    dynamic = subject("matmul", "matmul", "f32[8,64] f32[64,16]", "f32[8,16]", 8192.0, moved=1e3)
+    time_s = RATES.kernel_s(dynamic)
+    assert time_s == pytest.approx(1e-6 + 8192e-9 + 5e-6 + 1e-6)
+    assert RATES.kernel(subject("softmax", "softmax", "f32[4,8]", "f32[4,8]")) is None
+    assert RATES.kernel_s(subject("softmax", "softmax", "f32[4,8]", "f32[4,8]")) is None
+    assert (RATES.host_s, Efficiencies({}).host_s) == (3e-6, 0.0)
+    assert (RATES.moved_s(0.0), RATES.moved_s(-1.0), Efficiencies({}).moved_s(1.0)) == (0, 0, 0)
+    assert RATES.name_of(Class(("x", "gemm"), {})) == "gemm"
+    assert RATES.name_of(Class(("x",), {})) == ""
+
+
+def test_rates_of_a_target_are_those_of_the_runtime() -> None:
+    def rate(value: float, source: str = "fit-ort") -> Any:
+        return SimpleNamespace(value=value, source=source)
+
+    facts = {
+        "efficiency.gemm.launch_s": rate(2e-6), "efficiency.gemm.mac_per_s": rate(4e9),
+        "efficiency.conv.3d.mac_per_s": rate(2e9), "efficiency.gemm.low_ratio": rate(1.2),
+        "efficiency.gemm.high_ratio": rate(0.9), "efficiency.run.low_ratio": rate(0.5),
+        "efficiency.pool.mac_per_s": rate(1e9, "fit-eager"), "memory.l2.bytes_per_s": rate(1.0),
+    }  # fmt: skip
+    found = of_machine(SimpleNamespace(facts=facts), "ort")  # type: ignore[arg-type]
+    assert found is not None
+    assert found.seconds == {
+        "gemm": {Term.LAUNCH: 2e-6, Term.MAC: 2.5e-10}, "conv.3d": {Term.MAC: 5e-10},
+    }  # fmt: skip
+    assert found.ratios == {"gemm": Ratios(1.0, 1.0)}, "ends lie around the prediction"
+    assert of_machine(SimpleNamespace(facts=facts), "tensorrt") is None  # type: ignore[arg-type]
+
+
+def test_copies_into_blocks_read_and_write_a_tensor() -> None:
+    n = symbol("n")
+    four = Value("a", TensorType(DType.F32, (n, 24, 5, 5)))
+    assert size(four, {"n": 2}) == 2 * 2 * 24 * 25 * 4
+    assert size(Value("a", UNKNOWN), {}) == 0.0
+    assert channels(four) == 24
+    assert channels(Value("a", TensorType(DType.F32, (1, n, 5, 5)))) == 1
+    assert channels(Value("a", TensorType(DType.F32, (1, 24, 5)))) == 1
+    assert channels(Value("a", UNKNOWN)) == 1
