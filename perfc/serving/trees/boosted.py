@@ -27,12 +27,14 @@ class Settings:
         depth: of a tree, at most.
         share: of the rows that a tree is grown on.
         trees: how many.
+        is_absolute: whether absolute errors are the loss, squared ones else.
     """
 
     rate: float = 0.1
     depth: int = 8
     share: float = 1.0
     trees: int = 2000
+    is_absolute: bool = False
 
     def __str__(self) -> str:
         return f"rate {self.rate:g}, depth {self.depth}, share {self.share:g}, {self.trees} trees"
@@ -63,21 +65,22 @@ class Trees:
 
 
 def grown(
-    features: Array, logs: Array, settings: Settings, columns: tuple[int, ...], seed: int = 0
-) -> Trees:
-    """A forest on rows, by squared errors of the logarithm.
+    features: Array, logs: Array, settings: Settings, columns: tuple[int, ...],
+    weights: Array | None = None,
+) -> Trees:  # fmt: skip
+    """A forest on rows, by errors of the logarithm.
 
     Args:
         features: ``[rows, columns]``; NaN where nobody knows.
         logs: of the target, ``[rows]``.
         settings: how.
         columns: of the features that it reads.
-        seed: of the drawn rows.
+        weights: how much each row counts; None for alike.
     """
     library = xgboost()
-    matrix = library.DMatrix(features[:, columns], logs)
+    matrix = library.DMatrix(features[:, columns], logs, weight=weights)
     return Trees(
-        library.train(_parameters(settings, seed), matrix, settings.trees), settings, columns
+        library.train(_parameters(settings), matrix, settings.trees), settings, columns
     )
 
 
@@ -95,7 +98,7 @@ def best_of(
     def errors() -> Iterator[tuple[float, int, Settings]]:
         for place, (rate, depth, share) in enumerate(grid):
             most = Settings(rate, depth, share, NUMBERS[-1])
-            booster = library.train(_parameters(most, 0), matrix, most.trees)
+            booster = library.train(_parameters(most), matrix, most.trees)
             for trees in NUMBERS:
                 ratio = np.exp(booster.predict(test, iteration_range=(0, trees)) - logs[is_test])
                 error = float(np.abs(ratio - 1).mean())
@@ -104,8 +107,9 @@ def best_of(
     return min(errors(), key=lambda found: found[:2])[2]
 
 
-def _parameters(settings: Settings, seed: int) -> dict[str, object]:
+def _parameters(settings: Settings) -> dict[str, object]:
     return {
         "eta": settings.rate, "max_depth": settings.depth, "subsample": settings.share,
-        "objective": "reg:squarederror", "tree_method": "hist", "seed": seed, "nthread": 1,
+        "objective": "reg:absoluteerror" if settings.is_absolute else "reg:squarederror",
+        "tree_method": "hist", "seed": 0, "nthread": 1,
     }  # fmt: skip

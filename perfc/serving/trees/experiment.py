@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -13,6 +14,7 @@ from ..evidence.tables import AIC, ML_ENERGY, TRTLLM
 from . import predictors as ways
 from .boosted import THESIS
 from .folds import LeftOut, folds_of
+from .graph_network import GraphNetwork, measurements
 from .rows import QWEN, Target, TreeRow, rows_of
 from .scores import Maker, Say, TreeScore, score, scores_of
 
@@ -102,6 +104,8 @@ def compared_rows(
     makers: dict[str, Maker] = {
         PLAIN: lambda: ways.PlainTrees(is_full=is_full), SUM: ways.Sum, RESIDUAL: ways.ResidualTrees,
     }  # fmt: skip
+    if gnn_s:
+        makers[GNN] = lambda: GraphNetwork(gnn_s)
     found: list[TreeScore] = []
     ablation: list[TreeScore] = []
     for target in Target:
@@ -113,7 +117,7 @@ def compared_rows(
                 made = _with(line)
                 ablation += list(scores_of(taught, line.name, made, kind, say))[-1:]
     return Comparison(
-        tuple(found), tuple(ablation), tuple(checked(rows)), tuple(speeds(rows)),
+        tuple(found), tuple(ablation), tuple(checked(rows)), tuple(speeds(rows, gnn_s)),
     )  # fmt: skip
 
 
@@ -123,8 +127,8 @@ def _with(line: ways.FeatureSet) -> Maker:
 
 def learned_from(rows: Sequence[TreeRow], target: Target) -> list[TreeRow]:
     """Rows of a target for folds: memory has no others than those that nothing shipped may learn."""
-    source = (QWEN,) if target is Target.MEMORY else LEARNED_FROM
-    return [row for row in rows if row.target is target and row.source in source]
+    sources = (QWEN,) if target is Target.MEMORY else LEARNED_FROM
+    return [row for row in rows if row.target is target and row.served.source in sources]
 
 
 def kinds_of(rows: Sequence[TreeRow]) -> Iterator[LeftOut]:
@@ -155,16 +159,22 @@ def checked(rows: Sequence[TreeRow]) -> Iterator[TreeScore]:
             yield score(some, said[places], name, LeftOut.MODEL, f"{QWEN}, {runtime}", seconds)
 
 
-def speeds(rows: Sequence[TreeRow]) -> Iterator[Speed]:
-    """Of the trees with the thesis's best settings."""
+def speeds(rows: Sequence[TreeRow], gnn_s: float) -> Iterator[Speed]:
+    """Of the trees with the thesis's best settings, and of the graph network."""
     taught = learned_from(rows, Target.THROUGHPUT)
     if not taught:
         return
-    predictor = ways.PlainTrees(settings=THESIS)
-    predictor.fit(taught, LeftOut.RANDOM)
-    table = ways.table_of([taught[i % len(taught)] for i in range(SPEED_ROWS)])
-    assert predictor.trees is not None
-    yield Speed(PLAIN, rate_of(lambda: predictor.trees(table)))  # type: ignore[misc]
+    asked = [taught[i % len(taught)] for i in range(SPEED_ROWS)]
+    plain = ways.PlainTrees(settings=THESIS)
+    plain.fit(taught, LeftOut.RANDOM)
+    table = ways.table_of(asked)
+    assert plain.trees is not None
+    yield Speed(PLAIN, rate_of(partial(plain.trees, table)))
+    if gnn_s:
+        network = GraphNetwork(gnn_s)
+        network.fit(taught, LeftOut.RANDOM)
+        assert network.network is not None
+        yield Speed(GNN, rate_of(partial(network.network.predict, measurements(asked))))
 
 
 def rate_of(answer: Callable[[], object]) -> float:

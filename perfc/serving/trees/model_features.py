@@ -18,7 +18,8 @@ MODEL = (
 """As the thesis abbreviates them: batch size, sequence length, type of quantisation, nodes, edges,
 multiply-accumulates, parameters, bytes, positions, layers, attention heads, hidden size, sizes of
 the vocabulary and of that of token types."""
-QUANTISATIONS = tuple(form.value for form in WeightFormat)
+METHODS = ("awq", "gptq")
+QUANTISATIONS = (*(form.value for form in WeightFormat), *METHODS)
 """Formats of linear layers; a tree reads the place in this list."""
 
 
@@ -67,6 +68,8 @@ def prompts_of(model: LanguageModel, length: int) -> ModelGraph:
 
 
 def _format(model: LanguageModel, weights: str) -> str:
+    if weights in METHODS:
+        return weights
     return precision_of(model.dtype, model.quantization, weights).of_experts.value
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
@@ -21,12 +22,9 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 TOTALS = ("TM", "TP", "TM_mem")
-RESIDUAL = ("BS", "SL", "QT", "TP", *HARDWARE[:4], *DEPLOYMENT)
+RESIDUAL = ("BS", "QT", "PF32", "PB_HBM", *DEPLOYMENT)
 """What the error of a kernel sum may depend on; what tells one model from another is left out."""
-RESIDUAL_SETTINGS = tuple(
-    Settings(0.05, depth, 0.75, trees) for depth in (3, 5) for trees in (50, 200, 800)
-)
-MOST_INNER_FOLDS = 6
+MOST_INNER_FOLDS = 4
 
 
 class Predictor(Protocol):
@@ -100,7 +98,7 @@ class PlainTrees:
 
         table, logs, places = table_of(rows), logs_of(rows), self.features.places
         if self.settings is None:
-            folds = np.array(_inner(rows, kind))
+            folds = np.array(inner_folds(rows, kind))
             is_test = folds == folds[0]
             can = 0 < is_test.sum() < len(rows)
             self.settings = best_of(table, logs, is_test, self.grid, places) if can else THESIS
@@ -135,82 +133,124 @@ class Sum:
         return found
 
 
+@frozen
+class Residual:
+    """One way of correcting a kernel sum.
+
+    Args:
+        is_taught: whether the sum has hosts' laws that were fitted to the rows.
+        settings: of the trees on what it leaves; None for the sum alone.
+    """
+
+    is_taught: bool
+    settings: Settings | None
+
+
+CANDIDATES = (
+    Residual(True, None),
+    *(
+        Residual(is_taught, settings)
+        for is_taught in (True, False)
+        for settings in (
+            Settings(0.05, 5, 0.75, 200), Settings(0.05, 5, 0.75, 200, is_absolute=True),
+        )
+    ),
+)  # fmt: skip
+FINE = tuple(Residual(True, Settings(0.05, depth, 0.75, 1500)) for depth in (5, 8))
+"""Further ones where the tested models are among those that were learned."""
+
+
 class ResidualTrees:
     """Trees on the logarithm of what was measured over the kernel sum.
 
-    Settings, and whether trees help at all, are chosen by rows that are left out of the rows it
-    learns in the same way as those it is asked about.
+    Which of `CANDIDATES` answers for a table is chosen by rows that are left out of those it learns
+    in the same way as those it is asked about. Each model of a table counts alike, as one served
+    model has half of all rows.
     """
 
     def __init__(self) -> None:
-        self.sum: KernelSum | None = None
-        self.trees: Trees | None = None
-        self.settings: Settings | None = None
-        self.bias = 0.0
+        self.chosen: dict[str, Residual] = {}
+        self.sums: dict[bool, KernelSum] = {}
+        self.grown: dict[Residual, Trees] = {}
+        self.columns: tuple[int, ...] = ()
 
     def fit(self, rows: Sequence[TreeRow], kind: LeftOut) -> None:
-        """Fit the laws, choose settings, grow."""
+        """Choose for each table, then fit laws and grow on all rows."""
         import numpy as np
 
-        logs, folds = logs_of(rows), np.array(_inner(rows, kind))
-        names = list(dict.fromkeys(folds.tolist()))
-        self.sum = KernelSum(rows)
-        columns = self._columns(kind)
-        # residuals of rows that the laws had, which are a little less than of others
-        if len(names) > 1:
-            self.settings = self._chosen(rows, logs, folds, names, columns)
-        table = self.table(rows, self.sum)
-        if self.settings is not None:
-            self.trees = grown(table, logs - self.sum(rows), self.settings, columns)
+        candidates = (*CANDIDATES, *FINE) if kind is LeftOut.RANDOM else CANDIDATES
+        if rows[0].target is Target.MEMORY:
+            candidates = tuple(c for c in candidates if c.is_taught)
+        shares = tuple(range(len(COLUMNS), len(COLUMNS) + len(SHARES)))
+        names = COLUMNS if kind is LeftOut.RANDOM else RESIDUAL
+        self.columns = (*(COLUMNS.index(name) for name in names), *shares)
+        folds = np.array(inner_folds(rows, kind))
+        errors = np.zeros((len(rows), len(candidates)))
+        for fold in dict.fromkeys(folds.tolist()):
+            taught = [row for row, name in zip(rows, folds, strict=True) if name != fold]
+            asked = [row for row, name in zip(rows, folds, strict=True) if name == fold]
+            if taught:
+                self._learn(taught, candidates)
+                said = np.stack([self._answer(c, asked) for c in candidates], axis=1)
+                errors[folds == fold] = np.abs(np.expm1(said - logs_of(asked)[:, None]))
+        self._choose(rows, candidates, errors)
+        self._learn(rows, tuple(dict.fromkeys(self.chosen.values())))
 
-    def _chosen(
-        self, rows: Sequence[TreeRow], logs: Array, folds: NDArray[np.str_], names: list[str],
-        columns: tuple[int, ...],
-    ) -> Settings | None:  # fmt: skip
-        """What has the least mean error; None for the sum alone."""
-        import numpy as np
+    def _choose(
+        self, rows: Sequence[TreeRow], candidates: Sequence[Residual], errors: Array
+    ) -> None:
+        """The least mean error of each table; of all rows for tables that are not among them."""
+        sources = ["", *dict.fromkeys(row.source for row in rows)]
+        for source in sources:
+            places = [i for i, row in enumerate(rows) if source in ("", row.source)]
+            self.chosen[source] = candidates[int(errors[places].mean(axis=0).argmin())]
 
-        errors: dict[Settings | None, list[Array]] = {s: [] for s in (None, *RESIDUAL_SETTINGS)}
-        for name in names:
-            taught = [row for row, fold in zip(rows, folds, strict=True) if fold != name]
-            tested = [row for row, fold in zip(rows, folds, strict=True) if fold == name]
-            base, is_test = KernelSum(taught), folds == name
-            left = logs[~is_test] - base(taught)
-            missed = logs[is_test] - base(tested)
-            errors[None].append(np.abs(np.expm1(-missed)))
-            seen, asked = self.table(taught, base), self.table(tested, base)
-            for settings in RESIDUAL_SETTINGS:
-                said = grown(seen, left, settings, columns)(asked)
-                errors[settings].append(np.abs(np.expm1(said - missed)))
-        means = {s: float(np.concatenate(e).mean()) for s, e in errors.items()}
-        return min(means, key=lambda settings: means[settings])
+    def _learn(self, rows: Sequence[TreeRow], candidates: Sequence[Residual]) -> None:
+        """Sums, and the trees of some candidates."""
+        self.sums = {taught: KernelSum(rows if taught else ()) for taught in (True, False)}
+        self.grown = {}
+        logs, weights = logs_of(rows), weights_of(rows)
+        for base in dict.fromkeys(c.is_taught for c in candidates):
+            table, left = self._table(rows, base), logs - self.sums[base](rows)
+            for c in candidates:
+                if c.is_taught is base and c.settings is not None:
+                    self.grown[c] = grown(table, left, c.settings, self.columns, weights)
 
-    def table(self, rows: Sequence[TreeRow], base: KernelSum) -> Array:
+    def _table(self, rows: Sequence[TreeRow], is_taught: bool) -> Array:
         """``[rows, COLUMNS and SHARES]``."""
         import numpy as np
 
-        return np.concatenate([table_of(rows), base.shares(rows)], axis=1)
+        return np.concatenate([table_of(rows), self.sums[is_taught].shares(rows)], axis=1)
 
-    def _columns(self, kind: LeftOut) -> tuple[int, ...]:
-        """All where models were seen; else none that tells a model."""
-        shares = tuple(range(len(COLUMNS), len(COLUMNS) + len(SHARES)))
-        names = COLUMNS if kind is LeftOut.RANDOM else RESIDUAL
-        return (*(COLUMNS.index(name) for name in names), *shares)
+    def _answer(self, candidate: Residual, rows: Sequence[TreeRow]) -> Array:
+        said = self.sums[candidate.is_taught](rows)
+        trees = self.grown.get(candidate)
+        return said if trees is None else said + trees(self._table(rows, candidate.is_taught))
 
     def predict(self, rows: Sequence[TreeRow]) -> Array:
         """The target of each row."""
         import numpy as np
 
-        assert self.sum is not None
-        said = self.sum(rows)
-        if self.trees is not None:
-            said = said + self.trees(self.table(rows, self.sum))
-        found: Array = np.exp(said)
-        return found
+        found = np.zeros(len(rows))
+        answers = {c: self._answer(c, rows) for c in dict.fromkeys(self.chosen.values())}
+        for i, row in enumerate(rows):
+            found[i] = answers[self.chosen.get(row.source, self.chosen[""])][i]
+        said: Array = np.exp(found)
+        return said
 
 
-def _inner(rows: Sequence[TreeRow], kind: LeftOut) -> list[str]:
-    """Folds of what is learned, as it is left out for the figures, six groups at most."""
+def weights_of(rows: Sequence[TreeRow]) -> Array:
+    """``[rows]``: each model of a table counts alike, 1 in the mean."""
+    import numpy as np
+
+    counts = Counter((row.source, row.model) for row in rows)
+    found = np.array([1.0 / counts[row.source, row.model] for row in rows])
+    weights: Array = found / found.mean()
+    return weights
+
+
+def inner_folds(rows: Sequence[TreeRow], kind: LeftOut) -> list[str]:
+    """Folds of what is learned, as it is left out for the figures, four groups at most."""
     folds = folds_of(rows, kind, seed=1)
     names = {name: str(i % MOST_INNER_FOLDS) for i, name in enumerate(dict.fromkeys(folds))}
     return [names[fold] for fold in folds]

@@ -34,9 +34,11 @@ GIB = float(1 << 30)
 RUNTIMES = ("vllm", "sglang", "trtllm", "transformers")
 DEPLOYMENT = (
     "GPUs", "tensor", "expert", "data", "engines", "prompt GPUs", "output tokens", "static",
-    "runtime", "version",
+    "runtime", "version", "eager",
 )  # fmt: skip
 """What Table 6.3 has no name for: the thesis ran one GPU, one framework and no answers."""
+APART = ", prompts apart"
+"""End of the name of a table's rows whose prompts are computed on other GPUs."""
 COLUMNS = (*MODEL, *HARDWARE, *DEPLOYMENT)
 
 
@@ -125,7 +127,7 @@ def _row(
     tokens: float,
 ) -> TreeRow:  # fmt: skip
     return TreeRow(
-        served.source, CONFIGS.get(served.model, served.model), served.target, target, value,
+        f"{served.source}{APART}" if served.prefill else served.source, CONFIGS.get(served.model, served.model), served.target, target, value,
         features_of(served), served, parts, tokens,
     )  # fmt: skip
 
@@ -160,6 +162,7 @@ def features_of(served: ServedRow) -> tuple[float, ...]:
         float(served.gpus), float(served.tensor), float(served.expert),
         float(served.attention_data), float(served.engines), float(prompts), float(served.osl),
         float(served.is_static), _place(served.runtime), version_number(served.version),
+        float(served.is_eager),
     )  # fmt: skip
 
 
@@ -181,7 +184,7 @@ def version_number(version: str) -> float:
 
 
 QWEN_WEIGHTS: Mapping[str, str] = {
-    "BF16": "bf16", "GPTQ-Int8": "i8", "GPTQ-Int4": "i4", "AWQ": "i4",
+    "BF16": "bf16", "GPTQ-Int8": "i8", "GPTQ-Int4": "gptq", "AWQ": "awq",
 }  # fmt: skip
 
 
