@@ -45,7 +45,9 @@ class LlmSage(NetworkPredictor):
     """
 
     name: ClassVar[str] = "llm-sage"
-    title: ClassVar[str] = "GraphSAGE for language models (Panner Selvam, thesis, 2025, Section 6.5.2)"
+    title: ClassVar[str] = (
+        "GraphSAGE for language models (Panner Selvam, thesis, 2025, Section 6.5.2)"
+    )
     hidden: ClassVar[int] = 512
     recipe: ClassVar[TrainRecipe] = TrainRecipe(
         epochs=200, learning_rate=1e-3, patience=200, has_short_products=True

@@ -34,14 +34,17 @@ def document(found: Comparison, by: str) -> Document:
         Section("folds", "errors by what is left out", (_folds(found.scores), *_read(by))),
         Section("ablation", "features of Table 6.6", (_ablation(found.ablation),)),
         Section("checks", "rows that nothing was learned from", (_folds(found.checks),)),
-        Section("speed", "speed", (_speed(found),)),
+        Section("quantised", "formats of weights, Figure 6.6", (_quantised(found),)),
+        Section("carbon", "carbon, Eq. 6.1", (_carbon(found),)),
+        Section("speed", "rows a second, Figure 6.7", (_speed(found),)),
     )
     return Document("Accuracy: trees for language models", sections)
 
 
 def _read(by: str) -> Iterable[Note]:
     yield Note(
-        "The thesis's figures are of its own rows: encoders on one V100, A100 or H100, random folds. "
+        "The thesis's figures are of its own rows: encoders on one V100, A100 or H100, random folds; "
+        "MB of memory and samples a second. "
         "They stand beside ours and were not measured on the same rows."
     )
     yield Note(
@@ -97,12 +100,45 @@ def _ablation(scores: Iterable[TreeScore]) -> Table:
 
 
 def _speed(found: Comparison) -> Table:
-    columns = Column("method", "predictor"), Column("rate", "rows a second"), Column("ratio", "ratio")
+    columns = (
+        Column("method", "predictor"),
+        Column("rate", "rows a second"),
+        Column("ratio", "ratio"),
+    )
     least = min((s.rows_per_s for s in found.speeds), default=math.nan)
     rows = tuple(
         (s.method, f"{s.rows_per_s:,.0f}", f"{s.rows_per_s / least:.1f}") for s in found.speeds
     )
     return Table(columns, (*rows, ("thesis: trees over graph network", "–", f"{thesis.FASTER:g}")))
+
+
+def _quantised(found: Comparison) -> Table:
+    columns = (
+        Column("target", "target"), Column("weights", "weights"), Column("count", "n"),
+        Column("measured", "measured over BF16"), Column("predicted", "predicted over BF16"),
+    )  # fmt: skip
+    rows = tuple(
+        (q.target.value, q.weights, str(q.count), f"{q.measured:.3f}", f"{q.predicted:.3f}")
+        for q in found.quantised
+    )
+    stated = (Target.MEMORY.value, "thesis: LLaMA 7B, 4 bits, A100", "1", "4,848.55 MB", "–")
+    return Table(columns, (*rows, stated))
+
+
+def _carbon(found: Comparison) -> Table:
+    columns = (
+        Column("model", "model"), Column("count", "n"),
+        Column("measured", "g CO2 a million tokens, of measured energy"),
+        Column("predicted", "of predicted energy"), Column("error", "error"),
+    )  # fmt: skip
+    rows = tuple(
+        (
+            c.model, str(c.count), f"{c.measured_g:.3g}", f"{c.predicted_g:.3g}",
+            f"{c.predicted_g / c.measured_g - 1:+.1%}",
+        )
+        for c in found.carbon
+    )  # fmt: skip
+    return Table(columns, rows)
 
 
 def _share(number: float) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
+from perfc.analyzers.artefacts.forest import Forest
 from perfc.analyzers.training.libraries import xgboost
 from perfc.ir.record import frozen
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+UNKNOWN = -1.0
 NUMBERS = (100, 500, 1000, 2000)
 
 
@@ -60,8 +62,27 @@ class Trees:
     def __call__(self, features: Array) -> Array:
         """Logarithm of the target of every row, ``[rows]``."""
         library = xgboost()
-        found: Array = self.booster.predict(library.DMatrix(features[:, self.columns]))
+        table = known(features, self.columns)
+        found: Array = self.booster.predict(library.DMatrix(table, feature_names=names(table)))
         return found.astype("float64")
+
+    @property
+    def forest(self) -> Forest:
+        """The same as arrays, which are written and read without xgboost."""
+        return Forest.from_xgboost(self.booster)
+
+
+def known(features: Array, columns: tuple[int, ...]) -> Array:
+    """Some columns; what nobody knows is below every number that somebody does."""
+    import numpy as np
+
+    table: Array = np.nan_to_num(features[:, columns], nan=UNKNOWN)
+    return table
+
+
+def names(table: Array) -> list[str]:
+    """Of columns by their place."""
+    return [f"c{i}" for i in range(table.shape[1])]
 
 
 def grown(
@@ -78,10 +99,9 @@ def grown(
         weights: how much each row counts; None for alike.
     """
     library = xgboost()
-    matrix = library.DMatrix(features[:, columns], logs, weight=weights)
-    return Trees(
-        library.train(_parameters(settings), matrix, settings.trees), settings, columns
-    )
+    table = known(features, columns)
+    matrix = library.DMatrix(table, logs, weight=weights, feature_names=names(table))
+    return Trees(library.train(_parameters(settings), matrix, settings.trees), settings, columns)
 
 
 def best_of(
@@ -92,7 +112,7 @@ def best_of(
     import numpy as np
 
     library = xgboost()
-    taught, asked = features[~is_test][:, columns], features[is_test][:, columns]
+    taught, asked = (known(features[some], columns) for some in (~is_test, is_test))
     matrix, test = library.DMatrix(taught, logs[~is_test]), library.DMatrix(asked)
 
     def errors() -> Iterator[tuple[float, int, Settings]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -11,12 +12,14 @@ from typing import TYPE_CHECKING, ClassVar
 from perfc.ir.record import record
 
 from ..evidence.tables import AIC, ML_ENERGY, TRTLLM
+from ..metrics import MILLION
+from ..power import J_PER_KWH, grid_named
 from . import predictors as ways
-from .boosted import THESIS
+from .boosted import THESIS, Settings
 from .folds import LeftOut, folds_of
 from .graph_network import GraphNetwork, measurements
 from .rows import QWEN, Target, TreeRow, rows_of
-from .scores import Maker, Say, TreeScore, score, scores_of
+from .scores import Maker, Say, TreeScore, left_out, score, scores_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,6 +29,8 @@ if TYPE_CHECKING:
 
 LEARNED_FROM = (ML_ENERGY, TRTLLM, AIC)
 PLAIN, SUM, RESIDUAL, GNN = "trees", "kernel sum", "trees on the kernel sum", "graph network"
+ABLATED = Settings(trees=300)
+"""The thesis's best with fewer trees, whose order of feature sets is the same."""
 SPEED_ROWS = 256
 
 
@@ -39,21 +44,38 @@ class Speed:
 
 @record
 class Quantised:
-    """Figure 6.6: one format of weights; measured means and the errors of trees that saw its model.
+    """Figure 6.6: one format of weights on rows that a model and length have in 16 bits too.
 
     Args:
-        weights: format.
         target: that was measured.
+        weights: format, as its publisher calls it.
         count: of rows.
-        measured: geometric mean of the rows, over that of 16 bits of the same model and length.
-        mape: of the trees on random folds.
+        measured: geometric mean of what was measured over the same in 16 bits.
+        predicted: the same of trees that saw none of the rows.
     """
 
-    weights: str
     target: Target
+    weights: str
     count: int
     measured: float
-    mape: float
+    predicted: float
+
+
+@record
+class Carbon:
+    """Eq. 6.1: energy times the carbon of electricity, by the tested rows of a model.
+
+    Args:
+        model: name of its configuration.
+        count: of rows.
+        measured_g: mean of a million tokens, from measured energy.
+        predicted_g: the same from trees that saw none of the rows.
+    """
+
+    model: str
+    count: int
+    measured_g: float
+    predicted_g: float
 
 
 @record
@@ -66,7 +88,7 @@ class Comparison:
         checks: of rows that nothing was learned from.
         speeds: of Figure 6.7.
         quantised: of Figure 6.6.
-        carbon: grams a million tokens by Eq. 6.1 of the tested rows, measured and predicted.
+        carbon: of Eq. 6.1.
     """
 
     document: ClassVar[str] = "perfc-eval-trees/1"
@@ -75,6 +97,7 @@ class Comparison:
     checks: tuple[TreeScore, ...]
     speeds: tuple[Speed, ...]
     quantised: tuple[Quantised, ...] = ()
+    carbon: tuple[Carbon, ...] = ()
 
 
 def compared(folder: Path, say: Say, *, is_full: bool = False, gnn_s: float = 20.0) -> Comparison:
@@ -89,40 +112,65 @@ def compared(folder: Path, say: Say, *, is_full: bool = False, gnn_s: float = 20
     Raises:
         DataError: a table is missing.
     """
+    rows = gathered(folder, (*LEARNED_FROM, QWEN), say)
+    return compared_rows(rows, say, is_full=is_full, gnn_s=gnn_s)
+
+
+def gathered(folder: Path, names: Sequence[str], say: Say) -> list[TreeRow]:
+    """Every row of some tables.
+
+    Raises:
+        DataError: a table is missing.
+    """
     rows: list[TreeRow] = []
-    for name in (*LEARNED_FROM, QWEN):
+    for name in names:
         before = len(rows)
         rows += rows_of(name, folder)
         say(f"{name}: {len(rows) - before} numbers")
-    return compared_rows(rows, say, is_full=is_full, gnn_s=gnn_s)
+    return rows
 
 
 def compared_rows(
     rows: Sequence[TreeRow], say: Say, *, is_full: bool = False, gnn_s: float = 20.0
 ) -> Comparison:
     """`compared` of rows that were read."""
-    makers: dict[str, Maker] = {
-        PLAIN: lambda: ways.PlainTrees(is_full=is_full), SUM: ways.Sum, RESIDUAL: ways.ResidualTrees,
-    }  # fmt: skip
-    if gnn_s:
-        makers[GNN] = lambda: GraphNetwork(gnn_s)
     found: list[TreeScore] = []
     ablation: list[TreeScore] = []
     for target in Target:
         taught = learned_from(rows, target)
         for kind in kinds_of(taught):
-            for name, make in makers.items():
+            settings = settings_of(taught, kind, is_full)
+            say(f"{PLAIN}, {target.value}, {kind.value}: {settings}")
+            for name, make in makers(settings, gnn_s).items():
                 found += scores_of(taught, name, make, kind, say)
             for line in ways.ABLATION:
-                made = _with(line)
-                ablation += list(scores_of(taught, line.name, made, kind, say))[-1:]
+                ablation += list(scores_of(taught, line.name, _with(line), kind, say))[-1:]
     return Comparison(
         tuple(found), tuple(ablation), tuple(checked(rows)), tuple(speeds(rows, gnn_s)),
+        tuple(quantised(rows)), tuple(carbon(rows)),
     )  # fmt: skip
 
 
+def makers(settings: Settings, gnn_s: float) -> dict[str, Maker]:
+    """Every way of predicting."""
+    found: dict[str, Maker] = {
+        PLAIN: lambda: ways.PlainTrees(settings=settings),
+        SUM: ways.Sum,
+        RESIDUAL: ways.ResidualTrees,
+    }
+    return found | {GNN: lambda: GraphNetwork(gnn_s)} if gnn_s else found
+
+
+def settings_of(rows: Sequence[TreeRow], kind: LeftOut, is_full: bool) -> Settings:
+    """Of the plain trees, chosen once: on what the first fold leaves to learn from."""
+    folds = folds_of(rows, kind)
+    chooser = ways.PlainTrees(is_full=is_full)
+    taught = [row for row, fold in zip(rows, folds, strict=True) if fold != folds[0]]
+    return chooser.choose(taught, kind)
+
+
 def _with(line: ways.FeatureSet) -> Maker:
-    return lambda: ways.PlainTrees(line, THESIS)
+    return lambda: ways.PlainTrees(line, ABLATED)
 
 
 def learned_from(rows: Sequence[TreeRow], target: Target) -> list[TreeRow]:
@@ -185,3 +233,46 @@ def rate_of(answer: Callable[[], object]) -> float:
         answer()
         best = min(best, time.process_time() - start)
     return SPEED_ROWS / max(best, 1e-9)
+
+
+def quantised(rows: Sequence[TreeRow]) -> Iterator[Quantised]:
+    """Formats of Qwen2.5 under transformers, one at a time."""
+    for target in (Target.MEMORY, Target.THROUGHPUT):
+        own = [
+            row for row in rows
+            if row.served.source == QWEN and row.target is target
+            and row.served.runtime == "transformers"
+        ]  # fmt: skip
+        if not own:
+            continue
+        said, _ = left_out(own, lambda: ways.PlainTrees(settings=THESIS), LeftOut.RANDOM)
+        wide = {
+            (row.model, row.served.isl): (row.value, float(value))
+            for row, value in zip(own, said, strict=True)
+            if row.served.dataset == "BF16"
+        }
+        ratios: dict[str, list[tuple[float, float]]] = {}
+        for row, value in zip(own, said, strict=True):
+            base = wide.get((row.model, row.served.isl))
+            if base is not None:
+                pair = math.log(row.value / base[0]), math.log(float(value) / base[1])
+                ratios.setdefault(row.served.dataset, []).append(pair)
+        for weights, pairs in sorted(ratios.items()):
+            measured, predicted = (
+                math.exp(math.fsum(c) / len(c)) for c in zip(*pairs, strict=True)
+            )
+            yield Quantised(target, weights, len(pairs), measured, predicted)
+
+
+def carbon(rows: Sequence[TreeRow]) -> Iterator[Carbon]:
+    """Of the rows with energy, on random folds, with the world's mean electricity."""
+    own = learned_from(rows, Target.ENERGY)
+    if not own:
+        return
+    grams = grid_named("world").carbon_g_per_kwh * MILLION / J_PER_KWH
+    said, _ = left_out(own, lambda: ways.PlainTrees(settings=THESIS), LeftOut.RANDOM)
+    for model in dict.fromkeys(row.model for row in own):
+        places = [i for i, row in enumerate(own) if row.model == model]
+        measured = math.fsum(own[i].value for i in places) / len(places)
+        predicted = math.fsum(float(said[i]) for i in places) / len(places)
+        yield Carbon(model, len(places), measured * grams, predicted * grams)

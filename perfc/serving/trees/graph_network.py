@@ -12,9 +12,10 @@ from perfc.analyzers.steps.setting import Setting
 
 from ..evidence.replay import model_of
 from .folds import LeftOut
+from .hardware import HARDWARE
 from .model_features import prompts_of
 from .predictors import inner_folds
-from .rows import Target, TreeRow
+from .rows import COLUMNS, DEPLOYMENT, Target, TreeRow
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,6 +27,8 @@ QUANTITIES = {
     Target.THROUGHPUT: Quantity.TIME, Target.MEMORY: Quantity.MEMORY, Target.ENERGY: Quantity.ENERGY,
 }  # fmt: skip
 NAME = "llm-sage"
+STATIC = tuple(COLUMNS.index(name) for name in ("BS", "SL", *HARDWARE, *DEPLOYMENT))
+"""What it is told of a row beside the graph, as the thesis has it, and how the row was deployed."""
 
 
 class GraphNetwork:
@@ -42,11 +45,13 @@ class GraphNetwork:
     def fit(self, rows: Sequence[TreeRow], kind: LeftOut) -> None:
         """Learn; when to stop is told by a part of the rows, left out in the same way."""
         folds = inner_folds(rows, kind)
-        held = [row for row, fold in zip(rows, folds, strict=True) if fold == folds[-1]]
-        taught = [row for row, fold in zip(rows, folds, strict=True) if fold != folds[-1]] or held
+        every = measurements(rows)
+        pairs = list(zip(every.rows, folds, strict=True))
+        held = [row for row, fold in pairs if fold == folds[-1]]
+        taught = [row for row, fold in pairs if fold != folds[-1]] or held
         self.network = predictor(NAME, QUANTITIES[rows[0].target])
         budget = Budget(limit_s=self.limit_s)
-        self.network.fit(measurements(taught), measurements(held), budget, lambda _: None)
+        self.network.fit(every.of(taught), every.of(held), budget, lambda _: None)
 
     def predict(self, rows: Sequence[TreeRow]) -> Array:
         """The target of each row."""
@@ -69,7 +74,7 @@ def measurements(rows: Sequence[TreeRow]) -> Measurements:
                 1 / row.value if row.target is Target.THROUGHPUT else math.nan,
                 row.value if row.target is Target.MEMORY else math.nan,
                 row.value if row.target is Target.ENERGY else math.nan,
-                known=row.features,
+                known=tuple([row.features[i] for i in STATIC]),
             )
         )  # fmt: skip
     return Measurements("language models", graphs, tuple(found))

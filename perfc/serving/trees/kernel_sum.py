@@ -123,7 +123,7 @@ class KernelSum:
         timed = [(w, s) for w, s in row.parts if s.quantity is not Quantity.ENERGY_J]
         if not timed:
             return [math.nan] * len(SHARES)
-        found = {name: 0.0 for name in LEARNED}
+        found = dict.fromkeys(LEARNED, 0.0)
         counts, total = dict(found), 0.0
         for weight, sample in timed:
             law = self.law(sample)

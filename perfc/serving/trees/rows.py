@@ -1,4 +1,4 @@
-"""Measured rows as trees read them: features, a target, and what the kernels of the row sum up to."""
+"""Measured rows as trees read them: features, a target, and amounts of the kernel sum."""
 
 from __future__ import annotations
 
@@ -94,7 +94,9 @@ def rows_of(name: str, folder: Path) -> Iterator[TreeRow]:
     for served in (qwen_speed if name == QWEN else TABLES[name])(folder):
         if model_of(served.model) is None:
             continue
-        timed = {q: v for q, v in served.measured.items() if q is not Quantity.MEMORY_BYTES}
+        timed: dict[Quantity, float] = {
+            q: v for q, v in served.measured.items() if q is not Quantity.MEMORY_BYTES
+        }
         counted = samples(replace(served, measured=timed))
         yield from targets_of(served, () if isinstance(counted, Unanswered) else counted)
 
@@ -189,7 +191,7 @@ QWEN_WEIGHTS: Mapping[str, str] = {
 
 
 def qwen_speed(folder: Path) -> Iterator[ServedRow]:
-    """``qwen_speed.parquet``: one user of Qwen2.5 on A100; checked against, nothing that ships learns it."""
+    """``qwen_speed.parquet``: one user of Qwen2.5 on A100; nothing that ships learns from it."""
     target = load_machine("a100-sxm4-80gb").name
     for i, r in enumerate(read_parquet(folder / f"{QWEN}.parquet").itertuples()):
         value = {Quantity.TOKENS_PER_S: float(r.tokens_per_s)}

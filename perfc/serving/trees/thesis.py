@@ -1,4 +1,4 @@
-"""What chapter 6 of the thesis states: K. Panner Selvam, PhD-FSTM-2025-034, University of Luxembourg."""
+"""What chapter 6 states: K. Panner Selvam, thesis PhD-FSTM-2025-034, Luxembourg."""
 
 from __future__ import annotations
 
