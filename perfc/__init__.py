@@ -16,11 +16,13 @@ if TYPE_CHECKING:
     from perfc.api import Report, analyze, infer_shapes
     from perfc.comparison import compare_models as compare
     from perfc.errors import PerfcError
+    from perfc.serving import llm
     from perfc.single_kernel import op
     from perfc.whole import predict
 
 __all__ = [
-    "PerfcError", "Report", "__version__", "analyze", "compare", "infer_shapes", "op", "predict",
+    "PerfcError", "Report", "__version__", "analyze", "compare", "infer_shapes", "llm", "op",
+    "predict",
 ]  # fmt: skip
 
 
@@ -39,6 +41,10 @@ def __getattr__(name: str) -> object:
         from perfc.comparison import compare_models
 
         return compare_models
+    if name == "llm":
+        from perfc.serving import llm
+
+        return llm
     if name == "op":
         from perfc.single_kernel import op
 

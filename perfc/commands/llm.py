@@ -42,6 +42,14 @@ class ModelOrSearch(click.Group):
             args = ["serve", *args]
         return super().parse_args(ctx, args)
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The same where only the words behind the name are known."""
+        if args and args[0] not in self.commands:
+            args = ["serve", *args]
+        return super().resolve_command(ctx, args)
+
 
 @click.group(
     "llm",
@@ -110,7 +118,14 @@ def _added(options: tuple[tuple[str, dict[str, Any]], ...]) -> Callable[[Any], A
     return decorate
 
 
-@command.command("serve", hidden=True)
+@command.command(
+    "serve",
+    hidden=True,
+    epilog=examples(
+        "llm serve llama-3.1-8b -t h100 --isl 512 --osl 64 --concurrency 8",
+        "llm serve qwen3-8b -t l40s --dtype fp8 --rate 2",
+    ),
+)
 @click.argument("model", metavar="CONFIG")
 @_added(_LOAD)
 @_added(_ENGINE)
@@ -119,7 +134,13 @@ def _added(options: tuple[tuple[str, dict[str, Any]], ...]) -> Callable[[Any], A
 @format_options("text", "json", "markdown")
 @color_option
 def serve(
-    options: DeploymentOptions, model: str, grid: str, form: str, output: Path | None, **load: Any
+    options: DeploymentOptions,
+    /,
+    model: str,
+    grid: str,
+    form: str,
+    output: Path | None,
+    **load: Any,
 ) -> None:
     """Serve CONFIG under a load."""
     from perfc.serving import llm
@@ -141,7 +162,11 @@ def serve(
 
 
 @command.command(
-    "search", epilog=examples("llm search llama-3.1-8b -t h100,l40s --slo ttft=500ms,tpot=30ms")
+    "search",
+    epilog=examples(
+        "llm search llama-3.1-8b -t h100,l40s --slo ttft=500ms,tpot=30ms",
+        "llm search qwen3-8b -t h100 --dtype bf16,fp8 --isl 1000 --osl 500",
+    ),
 )
 @click.argument("model", metavar="CONFIG")
 @click.option("--slo", default="", metavar="LIMITS", help="Means, as ttft=500ms,tpot=30ms,e2e=9s.")
@@ -150,22 +175,22 @@ def serve(
 @format_options("text", "json", "markdown")
 @color_option
 def search(
-    options: DeploymentOptions, model: str, slo: str, form: str, output: Path | None, **load: Any
+    options: DeploymentOptions, /, model: str, slo: str, form: str, output: Path | None, **load: Any
 ) -> None:
     """Find the cheapest machine, precision, parallelism and batch that serve CONFIG in time.
 
     --target and --dtype take several names with commas.
     """
-    from perfc.frontend.config import read_config
     from perfc.serving import Load
     from perfc.serving.search import Slo
     from perfc.serving.search import search as looked
+    from perfc.serving.service import decoder_of
     from perfc.serving.views import search_document
 
     asked = Load(concurrency=1, **load).checked()
     machines = options.machines(stated(options, "target", TARGET))
     found = looked(
-        read_config(model), machines, asked, Slo.parse(slo),
+        decoder_of(model), machines, asked, Slo.parse(slo),
         dtypes=names_in(stated(options, "dtype", "")) or ("",),
         runtime=stated(options, "runtime", RUNTIME), prices=prices(options),
     )  # fmt: skip

@@ -14,7 +14,6 @@ from perfc.plain_text import say
 
 from ._examples import examples
 from ._options import graphs_option, tables_option
-from ._output import output_option
 
 
 @click.group(
@@ -54,9 +53,17 @@ def op(names: tuple[str, ...], data: Path, output: Path | None, force: bool) -> 
         say(str(save(artefact, folder, overwrite=force)))
 
 
-@command.command("serving", epilog=examples("train serving --data data"))
+@command.command(
+    "serving",
+    epilog=examples("train serving --data data", "train serving --data data --output laws"),
+)
 @tables_option
-@output_option("toml", words="The laws; those that perfc reads by default.")
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=None,
+    help="Folder of the laws, host.toml; that which perfc reads by default.",
+)
 def serving(data: Path, output: Path | None) -> None:
     """Learn what hosts of serving engines take beside their kernels, from published runs."""
     from perfc.serving.evidence.scores import gathered, trained
@@ -64,7 +71,8 @@ def serving(data: Path, output: Path | None) -> None:
     from perfc.whole_file import write_output
 
     laws = trained(gathered(data, lambda line: say(line, is_error=True)))
-    path = output or FILE
+    path = FILE if output is None else output / FILE.name
+    path.parent.mkdir(parents=True, exist_ok=True)
     write_output(path, as_toml(laws))
     say(str(path))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from .service import Load, ServingReport, llm
+from .load import Load
+from .service import ServingReport, llm
 
 __all__ = ["Load", "ServingReport", "llm"]

@@ -16,10 +16,11 @@ from perfc.ir.record import record
 from perfc.machine import Machine
 
 from .engine import Engine
+from .load import Load
 from .metrics import MILLION
 from .power import tables
 from .scheduler import Batching, Chunk
-from .service import Load, ServingReport, report_of
+from .service import ServingReport, report_of
 
 RANKS = (1, 2, 4, 8)
 USERS = (1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024)
@@ -31,7 +32,7 @@ LIMITS = ("ttft", "tpot", "e2e")
 
 @record
 class Slo:
-    """What users must not wait longer for, means in seconds; infinite where nobody says.
+    """What users must not wait longer for, means in seconds; None where nobody says.
 
     Args:
         ttft_s: first token.
@@ -39,9 +40,9 @@ class Slo:
         e2e_s: the whole answer.
     """
 
-    ttft_s: float = math.inf
-    tpot_s: float = math.inf
-    e2e_s: float = math.inf
+    ttft_s: float | None = None
+    tpot_s: float | None = None
+    e2e_s: float | None = None
 
     @classmethod
     def parse(cls, text: str, where: str = "--slo") -> Slo:
@@ -61,7 +62,8 @@ class Slo:
 
     def holds(self, ttft_s: float, tpot_s: float, e2e_s: float) -> bool:
         """Whether times are within it."""
-        return ttft_s <= self.ttft_s and tpot_s <= self.tpot_s and e2e_s <= self.e2e_s
+        limits = (ttft_s, self.ttft_s), (tpot_s, self.tpot_s), (e2e_s, self.e2e_s)
+        return all(most is None or time_s <= most for time_s, most in limits)
 
 
 @record

@@ -6,7 +6,6 @@ import math
 import os
 from dataclasses import field, replace
 from functools import lru_cache
-from pathlib import Path
 from typing import ClassVar
 
 from perfc.comparison.prices import Prices
@@ -16,108 +15,16 @@ from perfc.ir.record import record
 from perfc.machine import load_machine
 
 from .apart import Prefill, served_apart
-from .arrivals import MOST_REQUESTS, Workload, closed_loop, poisson, traced
 from .engine import Engine
 from .host import HostLaw
+from .load import Load
 from .memory import MemoryPlan
 from .metrics import Latencies, Throughput, latencies, throughput
 from .power import Expenses, Grid, expenses, run_energy_j
 from .scheduler import Chunk
 from .simulate import Run, simulate
 
-ROUNDS = 4
-"""Requests of a closed loop for each of its users."""
-LEAST_REQUESTS, USUAL_REQUESTS = 24, 1500
-
-
-@record
-class Load:
-    """What is asked of an engine.
-
-    Args:
-        isl: tokens of a prompt.
-        osl: tokens of an answer.
-        concurrency: users who ask again as soon as they have their answer; 0 where ``rate`` or
-            ``trace`` says when requests come.
-        rate: requests a second that come independently of each other; 0 for none.
-        trace: file of requests, "" for none.
-        spread: lengths are drawn evenly from ``(1 − spread)`` to 1 times those asked for.
-        cached_tokens: of each prompt that a prefix cache holds.
-        requests: how many are simulated; 0 for as many as a steady state needs.
-        seed: of what is drawn.
-    """
-
-    isl: int = 2048
-    osl: int = 256
-    concurrency: int = 1
-    rate: float = 0.0
-    trace: str = ""
-    spread: float = 0.0
-    cached_tokens: int = 0
-    requests: int = 0
-    seed: int = 0
-
-    def checked(self) -> Load:
-        """Itself.
-
-        Raises:
-            ParseError: a number that is none.
-        """
-        sizes = (("isl", self.isl, 1), ("osl", self.osl, 1), ("concurrency", self.concurrency, 0))
-        for name, value, least in sizes:
-            if (
-                isinstance(value, bool)
-                or not isinstance(value, int)
-                or not least <= value <= 1 << 24
-            ):
-                raise ParseError(
-                    f"{name} = {value!r} is none", where=f"--{name}", hint=f"{least} or more"
-                )
-        if not math.isfinite(self.rate) or not 0 <= self.rate <= 1e6:
-            raise ParseError(
-                f"{self.rate} requests a second", where="--rate", hint="a positive number"
-            )
-        if not 0 <= self.spread < 1:
-            raise ParseError(
-                f"a spread of {self.spread}", where="--spread", hint="0 to 1, without 1"
-            )
-        if not 0 <= self.requests <= MOST_REQUESTS:
-            raise ParseError(
-                f"{self.requests} requests", where="--requests", hint=f"{MOST_REQUESTS} at most"
-            )
-        if not 0 <= self.cached_tokens < max(self.isl, 1):
-            raise ParseError(
-                f"{self.cached_tokens} cached tokens of {self.isl}", where="--cached-tokens",
-                hint="fewer than the prompt has",
-            )  # fmt: skip
-        if self.rate and self.trace:
-            raise ParseError("a rate and a trace", where="--trace", hint="give one of them")
-        if not (self.concurrency or self.rate or self.trace):
-            raise ParseError("no load", where="--concurrency", hint="or --rate, or --trace")
-        return self
-
-    def workload(self, engines: int) -> Workload:
-        """The part of it that one of several engines gets.
-
-        Raises:
-            ParseError: a trace that cannot be read.
-        """
-        if self.trace:
-            whole = traced(Path(self.trace))
-            return Workload(whole.requests[::engines])
-        sizes = {"spread": self.spread, "cached": self.cached_tokens, "seed": self.seed}
-        if self.rate:
-            count = self.requests or 400
-            return poisson(
-                self.rate / engines,
-                self.isl,
-                self.osl,
-                count=-(-count // engines),
-                **sizes,  # type: ignore[arg-type]
-            )
-        users = -(-self.concurrency // engines)
-        count = self.requests or max(LEAST_REQUESTS, min(ROUNDS * users, USUAL_REQUESTS), users)
-        return closed_loop(users, self.isl, self.osl, count=count, **sizes)  # type: ignore[arg-type]
+MOST_ENGINES = 1 << 12
 
 
 @record
@@ -242,36 +149,16 @@ class ServingReport:
 
 
 def llm(
-    config: str | os.PathLike[str] | LanguageModel,
-    target: str = "h100",
-    *,
-    isl: int = 2048,
-    osl: int = 256,
-    concurrency: int = 1,
-    rate: float = 0.0,
-    trace: str | os.PathLike[str] = "",
-    spread: float = 0.0,
-    cached_tokens: int = 0,
-    requests: int = 0,
-    seed: int = 0,
-    dtype: str = "",
-    kv_dtype: str = "",
-    tp: int = 1,
-    pp: int = 1,
-    dp: int = 1,
-    ep: int = 1,
-    attention_dp: int = 1,
-    nodes: int = 1,
-    runtime: str = "vllm",
-    runtime_version: str = "",
-    max_num_seqs: int | None = None,
-    token_budget: int | None = None,
-    utilization: float | None = None,
-    prefill_gpus: int = 0,
-    prices: Prices | None = None,
-    grid: Grid | None = None,
-) -> ServingReport:
-    """What it costs to serve a language model.
+    config: str | os.PathLike[str] | LanguageModel, target: str = "h100", *,
+    isl: int = 2048, osl: int = 256, concurrency: int = 1, rate: float = 0.0,
+    trace: str | os.PathLike[str] = "", spread: float = 0.0, cached_tokens: int = 0,
+    requests: int = 0, seed: int = 0, dtype: str = "", kv_dtype: str = "",
+    tp: int = 1, pp: int = 1, dp: int = 1, ep: int = 1, attention_dp: int = 1, nodes: int = 1,
+    runtime: str = "vllm", runtime_version: str = "", max_num_seqs: int | None = None,
+    token_budget: int | None = None, utilization: float | None = None, prefill_gpus: int = 0,
+    prices: Prices | None = None, grid: Grid | None = None,
+) -> ServingReport:  # fmt: skip
+    """What it costs to serve a language model; the load is that of `Load`.
 
     Args:
         config: path of a config.json, a folder that holds one, a shipped name, or what
@@ -296,37 +183,40 @@ def llm(
         nodes: over how many nodes an engine spreads.
         runtime: vllm, sglang, trtllm, transformers or llamacpp.
         runtime_version: of it; "" for the newest that was measured.
-        max_num_seqs: sequences under way; the runtime's default.
-        token_budget: tokens of a step; the runtime's default.
-        utilization: share of memory that the engine takes; the runtime's default.
+        max_num_seqs: sequences under way; the runtime's default, as the next two.
+        token_budget: tokens of a step.
+        utilization: share of memory that the engine takes.
         prefill_gpus: that compute prompts apart from the decodes; 0 for none.
-        prices: of machines; those of target files by default.
+        prices: of machines; those of target files, and the dated table, by default.
         grid: carbon of electricity; the world's average by default.
 
     Raises:
-        PerfcError: the configuration, the target or a number is none, or the model does not divide
-            so.
+        PerfcError: the configuration, the target or a number is none, or nothing divides so.
 
     >>> llm("llama-3.1-8b", "h100", concurrency=8).fits
     True
     """
+    users = 0 if rate or trace else concurrency
+    load = Load(isl, osl, users, rate, os.fspath(trace), spread, cached_tokens, requests, seed)
+    parallel = Parallel(tp, pp, ep, attention_dp, nodes)
+    engine = _engine(
+        decoder_of(config), str(load_machine(target).path), dtype, kv_dtype, parallel, runtime,
+        runtime_version, max_num_seqs, token_budget, utilization,
+    )  # fmt: skip
+    return report_of(engine, load.checked(), dp, prefill_gpus, prices or Prices(), grid)
+
+
+def decoder_of(config: str | os.PathLike[str] | LanguageModel) -> LanguageModel:
+    """The model of a configuration, if it generates tokens.
+
+    Raises:
+        ModelError: it does not, or cannot be read.
+    """
     model = config if isinstance(config, LanguageModel) else read_config(config)
     if model.decoder is None:
-        raise ModelError(
-            "it generates no tokens", where=model.name, hint="`perfc analyze` reads encoders"
-        )
-    load = Load(
-        isl, osl, 0 if rate or trace else concurrency, rate, os.fspath(trace), spread,
-        cached_tokens, requests, seed,
-    ).checked()  # fmt: skip
-    if not 1 <= dp <= 1 << 12:
-        raise ParseError(f"{dp} engines", where="--dp", hint="1 or more")
-    engine = _engine(
-        model, str(load_machine(target).path), dtype, kv_dtype,
-        Parallel(tp, pp, ep, attention_dp, nodes), runtime, runtime_version,
-        max_num_seqs, token_budget, utilization,
-    )  # fmt: skip
-    return report_of(engine, load, dp, prefill_gpus, prices or Prices(), grid)
+        hint = "`perfc analyze` reads encoders"
+        raise ModelError("it generates no tokens", where=model.name, hint=hint)
+    return model
 
 
 @lru_cache(maxsize=256)
@@ -344,7 +234,13 @@ def _engine(
 def report_of(
     engine: Engine, load: Load, engines: int, prefill_gpus: int, prices: Prices, grid: Grid | None
 ) -> ServingReport:
-    """The load on so many engines."""
+    """The load on so many engines.
+
+    Raises:
+        PerfcError: as ``llm``.
+    """
+    if not 1 <= engines <= MOST_ENGINES:
+        raise ParseError(f"{engines} engines", where="--dp", hint=f"1 to {MOST_ENGINES}")
     # a pipeline's stages and the groups of attention each have sequences of their own
     groups = engine.parallel.attention_data * engine.parallel.pipeline
     parts = engines * groups
@@ -376,7 +272,7 @@ def report_of(
         tpot_band=_band(engine, run, engine.law.tpot_low, engine.law.tpot_high),
         throughput=rate,
         steps=_steps(engine, run, load),
-        expenses=expenses(energy_j * groups, rate, run, engine.machine, prices, grid),
+        expenses=expenses(energy_j, rate, run, engine.machine, prices, grid),
         preempted=run.preempted,
         notes=_notes(engine),
     )

@@ -7,37 +7,23 @@ once and kernels that are alike once. A step of any size is read off the grids.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple
 from functools import cached_property, lru_cache
 
-from perfc.analyzers.estimate.estimate import Estimate
-from perfc.analyzers.estimators import Execution
-from perfc.analyzers.estimators.choice import estimates
-from perfc.analyzers.runs.energy import energy_of
-from perfc.analyzers.runs.prediction import in_run
-from perfc.frontend.config import LanguageModel, Parallel, Precision, Step, lower
+from perfc.frontend.config import LanguageModel, Parallel, Precision
 from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Module
-from perfc.ir.op import Kind
-from perfc.ir.record import entity, frozen, record
+from perfc.ir.record import entity, record
 from perfc.ir.types import TensorType
 from perfc.machine import Machine, load_machine
-from perfc.passes.canonicalize import Canonicalize
-from perfc.passes.cost import Cost
-from perfc.passes.fuse import Fuse, Kernel, KernelTable
-from perfc.passes.liveness import Liveness, LivenessTable
-from perfc.passes.manager import Analyses
-from perfc.passes.roofline import KernelBound, RooflineTable, bounds
-from perfc.passes.sizes import Sizes
 
 from .grid import Grid, octaves, points
 from .host import HostLaw
 from .memory import Demand
+from .program import QUANTITIES, Env, KernelCost, Passes, Program, estimated, passes_of
 from .scheduler import Chunk
 
-Env = Mapping[str, int]
 TOKENS = octaves(1, 16384, between=16)
 SEQUENCES = octaves(1, 4096, step=4)
 DECODES = octaves(1, 4096, between=64)
@@ -47,147 +33,6 @@ LENGTHS = octaves(32, 16384)
 NEAR = 512
 """Added to cached tokens before their logarithm is taken, as there may be none."""
 PASTS = octaves(NEAR, 1 << 17)
-
-
-@record
-class KernelCost:
-    """Of some kernels, one after another.
-
-    Args:
-        time_s: expected.
-        low_s: end of the interval that holds nine in ten.
-        high_s: its other end.
-        floor_s: nothing is faster.
-        energy_j: of the board; not a number where no power is known.
-    """
-
-    time_s: float
-    low_s: float
-    high_s: float
-    floor_s: float
-    energy_j: float
-
-
-QUANTITIES = ("time_s", "low_s", "high_s", "floor_s", "energy_j")
-
-
-@frozen
-class Program:
-    """A pass of a model, fused, with its kernels by what their sizes depend on.
-
-    Args:
-        module: typed and canonical.
-        table: its kernels, each that is alike another left out.
-        counts: how many of each there are.
-        liveness: what is live in it.
-    """
-
-    module: Module
-    table: KernelTable
-    counts: tuple[int, ...]
-    liveness: LivenessTable
-
-    @classmethod
-    def of(cls, module: Module, runtime: str) -> Program:
-        """Of a module as a configuration gives it."""
-        am = Analyses()
-        typed = am.apply(Canonicalize(), am.apply(Sizes(()), module))
-        am.get(Cost(), typed)
-        whole = am.get(Fuse(runtime), typed)
-        count = Counter(k.alike for k in whole.kernels)
-        firsts: dict[int, Kernel] = {}
-        for kernel in whole.kernels:
-            firsts.setdefault(kernel.alike, kernel)
-        table = KernelTable(whole.runtime, tuple(firsts.values()), ())
-        return cls(typed, table, tuple([count[a] for a in firsts]), am.get(Liveness(), typed))
-
-    def differ(self, first: Env, second: Env) -> frozenset[int]:
-        """Kernels that do other work or traffic at other values of the symbols."""
-        return frozenset(
-            i for i, k in enumerate(self.table.kernels) if _amounts(k, first) != _amounts(k, second)
-        )
-
-    @cached_property
-    def exchanges(self) -> frozenset[int]:
-        """Collectives."""
-        return frozenset(i for i, k in enumerate(self.table.kernels) if k.kind is Kind.COLLECTIVE)
-
-
-def _amounts(kernel: Kernel, env: Env) -> tuple[float, ...]:
-    w, t = kernel.work, kernel.traffic
-    return tuple([evaluate(d, env) for d in (w.mac, w.alu, t.read_bytes, t.write_bytes)])
-
-
-@record
-class Passes:
-    """The passes that a step may be made of.
-
-    Args:
-        prefill: of prompts alone.
-        decode: of single tokens alone.
-    """
-
-    prefill: Program
-    decode: Program
-
-
-@lru_cache(maxsize=128)
-def passes_of(
-    model: LanguageModel, precision: Precision, parallel: Parallel, runtime: str, stage: int = 0
-) -> Passes:
-    """The passes of a stage of a model, lowered and fused once.
-
-    Raises:
-        ModelError: the model has no such pass or does not divide so.
-    """
-    found = [
-        Program.of(lower(model, step, precision, parallel, stage=stage), runtime)
-        for step in (Step.EXTEND, Step.DECODE)
-    ]
-    return Passes(*found)
-
-
-def estimated(
-    program: Program, wanted: Sequence[int], envs: Sequence[Env], machine: Machine, framework: str
-) -> list[KernelCost]:
-    """What some kernels of a pass cost together, launches included, at each of several sizes.
-
-    Args:
-        program: the pass.
-        wanted: indices of its kernels.
-        envs: values of its symbols.
-        machine: where it runs.
-        framework: whose kernels.
-    """
-    if not wanted:
-        return [KernelCost(0.0, 0.0, 0.0, 0.0, 0.0)] * len(envs)
-    part = KernelTable(program.table.runtime, tuple([program.table.kernels[i] for i in wanted]), ())
-    each = [bounds(part, machine, env) for env in envs]
-    kernels = tuple([bound for table in each for bound in table.kernels])
-    side_by_side = RooflineTable(
-        machine, kernels, 0.0, envs[0], envs=tuple([e for e in envs for _ in wanted])
-    )
-    execution = Execution(side_by_side, part, framework=framework)
-    found = in_run(execution, estimates(execution))
-    counts = [program.counts[i] for i in wanted]
-    width = len(wanted)
-    return [
-        _summed(kernels[at : at + width], found[at : at + width], counts, machine)
-        for at in range(0, len(kernels), width)
-    ]
-
-
-def _summed(
-    bound: Sequence[KernelBound], found: Sequence[Estimate], counts: Sequence[int], machine: Machine
-) -> KernelCost:
-    """Kernels one after another; they are taken to be wrong together."""
-    sums = [0.0] * 5
-    for b, e, n in zip(bound, found, counts, strict=True):
-        energy = energy_of(b, e.time, e.wait_s, machine)
-        energy_j = energy.energy_j if energy is not None else math.nan
-        each = (e.time_s, e.summed.low, e.summed.high, e.floor_s, energy_j)
-        sums = [s + n * v for s, v in zip(sums, each, strict=True)]
-    return KernelCost(*sums)
 
 
 @entity
@@ -399,7 +244,12 @@ class StepCost:
     def step_s(self, chunks: Sequence[Chunk], decodes: int, context: float) -> float:
         """As `Clock` asks."""
         parts = self.parts("time_s", chunks, decodes, context)
-        return self.law.step(parts.kernels, parts.exchanges, len(chunks), decodes)
+        step_s = self.law.step(parts.kernels, parts.exchanges, len(chunks), decodes)
+        if step_s >= parts.kernels + parts.exchanges:
+            return step_s
+        # a factor below 1 speaks of kernels that are slower than they can be
+        floor = self.parts("floor_s", chunks, decodes, context)
+        return max(step_s, floor.kernels + floor.exchanges)
 
     def parts(self, quantity: str, chunks: Sequence[Chunk], decodes: int, context: float) -> Parts:
         """One of ``QUANTITIES`` of a step through all stages, without the engine's host."""

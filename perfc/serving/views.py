@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from perfc.report.document import Amount, Column, Document, Fact, Facts, Note, Section, Table
+from perfc.report.document import Amount, Cell, Column, Document, Fact, Facts, Note, Section, Table
 from perfc.report.units import Unit, plural, quantity
 
+from .load import Load
 from .metrics import Quantiles
 from .search import Found
-from .service import Band, Load, ServingReport
+from .service import Band, ServingReport
 
 
 def load_words(load: Load) -> str:
@@ -71,7 +72,7 @@ def _latencies(r: ServingReport) -> Table:
         ("whole time a token", found.tpot_inclusive, None),
         ("whole answer", found.end_to_end, None),
     )
-    rows = tuple(
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
         (
             name,
             Amount(q.mean, Unit.SECOND),

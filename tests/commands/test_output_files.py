@@ -20,6 +20,7 @@ import pytest
 from perfc import cli
 from perfc.commands._output import OutputFile
 from perfc.formats import SUFFIXES
+from perfc.serving.evidence.scores import Evidence
 
 from .invocations import CALLS, commands, prepare
 
@@ -54,6 +55,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.setattr("perfc.analyzers.training.experiments.chosen", lambda names: (Nothing(),))
         patch.setattr("perfc.analyzers.graph.datasets.load", lambda *_: None)
         patch.setattr("perfc.analyzers.training.graphs.bench.evaluated", lambda *_, **__: [])
+        patch.setattr("perfc.serving.evidence.scores.gathered", lambda *_: Evidence((), ()))
+        for check in ("replays", "llama_cpp"):
+            patch.setattr(f"perfc.serving.evidence.scoreboard.{check}", lambda _: ())
         prepare(path)
         yield path
 

@@ -53,6 +53,9 @@ CASES = (
     ("targets", "targets show a100 t4"),
     ("target-list", "targets list"),
     ("baseline", "baseline show"),
+    ("llm", "llm serve llama-3.1-8b -t h100 --isl 64 --osl 8"),
+    ("llm", "llm serve llama-3.1-8b -t l40s --isl 64 --osl 8 --tp 2 --rate 2"),
+    ("llm-search", "llm search llama-3.1-8b -t h100 --isl 64 --osl 8"),
 )
 ELSEWHERE = {"schema", "annotate", "eval"}
 """Commands whose JSON is no document: a schema, another program's format, rows of a scoreboard."""

@@ -158,6 +158,14 @@ def test_a_report_says_what_users_meet() -> None:
     assert twice.latencies.ttft.mean == pytest.approx(found.ttft.mean)
 
 
+def test_stages_of_a_pipeline_do_not_draw_the_energy_of_a_token_twice() -> None:
+    alone = llm(LLAMA, "h100", isl=512, osl=64, concurrency=16)
+    staged = llm(LLAMA, "h100", isl=512, osl=64, concurrency=32, pp=2)
+    each = [r.expenses.energy_j_per_token for r in (alone, staged) if r.expenses is not None]
+    assert each[0] is not None
+    assert each[1] == pytest.approx(each[0], rel=0.1)
+
+
 def test_prompts_computed_apart_leave_decodes_alone() -> None:
     together = llm(LLAMA, "h100", isl=4000, osl=100, concurrency=32)
     apart = llm(LLAMA, "h100", isl=4000, osl=100, concurrency=32, prefill_gpus=2)

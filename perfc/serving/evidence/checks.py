@@ -99,7 +99,7 @@ class Card(NamedTuple):
 
     name: str
     memory_gib: float
-    count: int
+    cards: int
 
 
 def card_of(text: str) -> Card:
@@ -116,7 +116,7 @@ def llama_cpp(folder: Path) -> Iterator[Check]:
     for r in read_parquet(folder / f"{LLAMA_CPP}.parquet").itertuples():
         card = card_of(str(r.device))
         need = parameters * BITS[str(r.precision)] / 8 + GIB
-        fits = need <= card.memory_gib * card.count * GIB
+        fits = need <= card.memory_gib * card.cards * GIB
         name = f"{r.device} {r.precision} {r.phase}"
         yield Check(LLAMA_CPP, name, "fits", 1.0 + bool(r.fits), 1.0 + fits)
         try:
@@ -127,7 +127,7 @@ def llama_cpp(folder: Path) -> Iterator[Check]:
             continue
         precision = precision_of("float16", "", FORMATS[str(r.precision)])
         engine = Engine.of(
-            model, machine, precision, Parallel(1, card.count), "llamacpp", law=HostLaw()
+            model, machine, precision, Parallel(1, card.cards), "llamacpp", law=HostLaw()
         )
         if str(r.phase).startswith("generate"):
             rate = 1 / engine.cost.step_s((), 1, 512)

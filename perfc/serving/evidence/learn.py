@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from perfc.measure.nnls import nnls
 
@@ -59,7 +59,7 @@ def is_warm(sample: Sample) -> bool:
     return bool(prefix and sample.row.version.startswith(prefix))
 
 
-def _numbers(samples: Sequence[Sample], start_law: HostLaw) -> dict[str, float]:
+def _numbers(samples: Sequence[Sample], start_law: HostLaw) -> dict[str, Any]:
     """The numbers of steps."""
     import numpy as np
 
@@ -80,7 +80,7 @@ def _numbers(samples: Sequence[Sample], start_law: HostLaw) -> dict[str, float]:
     return {name: float(v) for name, v in zip(LEARNED, x, strict=True)}
 
 
-def _waits(law: HostLaw, first: Sequence[Sample]) -> dict[str, float]:
+def _waits(law: HostLaw, first: Sequence[Sample]) -> dict[str, Any]:
     """What of the time to the first token is not the scheduler's: least mean of absolute logs."""
     bare = list(steps_s(law, first))
 

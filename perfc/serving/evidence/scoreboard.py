@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from perfc.ir.record import record
+from perfc.presentation import WIDTH
 from perfc.report.document import Column, Document, Note, Section, Table
 
 from .checks import Check, llama_cpp, replays
@@ -48,7 +49,7 @@ def written(evidence: Evidence, data: Path, form: str, by: str) -> str:
     if form == "json":
         return strict(enveloped(found.document, found), indent=2) + "\n"
     page = document(found, by)
-    return markdown.render(page) if form == "markdown" else text.render(page)
+    return markdown.render(page) if form == "markdown" else text.render(page, WIDTH)
 
 
 def document(found: Scoreboard, by: str) -> Document:

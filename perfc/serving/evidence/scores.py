@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from perfc.analyzers.runs.energy import idle_w, power_model
 from perfc.ir.record import record
@@ -129,7 +130,7 @@ def trained(evidence: Evidence) -> dict[str, HostLaw]:
     Energy was measured under one runtime; its two numbers stand for all.
     """
     found: dict[str, HostLaw] = {}
-    energy: dict[str, float] = {}
+    energy: dict[str, Any] = {}
     for name in dict.fromkeys(map(law_name, evidence.samples)):
         taught_by = (name, f"{name}{BENCH}")
         own = [s for s in evidence.samples if law_name(s) in taught_by]
@@ -147,7 +148,7 @@ def trained(evidence: Evidence) -> dict[str, HostLaw]:
     return {name: replace(law, **energy) for name, law in found.items()}
 
 
-def _bands(own: Sequence[Sample]) -> dict[str, float]:
+def _bands(own: Sequence[Sample]) -> dict[str, Any]:
     """The ends of the intervals, from models left out."""
     ratios = _ratios(own, left_out(own, law_name, model_fold))
     found: dict[str, float] = {}
@@ -201,7 +202,7 @@ def joules(law: HostLaw, sample: Sample, token_s: float) -> float:
 
 def _energy_numbers(
     law: HostLaw, energies: Sequence[Sample], own: Sequence[Sample]
-) -> dict[str, float]:
+) -> dict[str, Any]:
     """The two numbers of energy: least mean of absolute logarithms."""
     times = _times_of_tokens(law, own)
 
