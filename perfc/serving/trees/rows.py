@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfc.analyzers.tables import read_parquet
+from perfc.frontend.config import WeightFormat
 from perfc.frontend.config.parallel import ALONE
 from perfc.ir.record import record
 from perfc.machine import load_machine
 
 from ..evidence import Quantity, ServedRow
 from ..evidence.replay import CONFIGS, Sample, Unanswered, engine_of, model_of, samples
-from ..evidence.tables import AIC, TABLES
+from ..evidence.tables import AIC, EXPERTS_NVFP4, TABLES
 from .hardware import HARDWARE, hardware_of
 from .model_features import MODEL, model_features
 
@@ -157,9 +158,10 @@ def features_of(served: ServedRow) -> tuple[float, ...]:
     model = model_of(served.model)
     assert model is not None
     batch = float(served.concurrency) or math.nan
+    weights = WeightFormat.NVFP4.value if served.weights == EXPERTS_NVFP4 else served.weights
     prompts = served.prefill[0] * served.prefill[2] if served.prefill else 0
     return (
-        *model_features(model, batch, served.isl, served.weights),
+        *model_features(model, batch, served.isl, weights),
         *hardware_of(served.target),
         float(served.gpus), float(served.tensor), float(served.expert),
         float(served.attention_data), float(served.engines), float(prompts), float(served.osl),

@@ -13,7 +13,7 @@ from perfc.analyzers.graph.store import write_file
 from perfc.errors import ParseError
 from perfc.ir.record import frozen
 
-from .boosted import UNKNOWN
+from .boosted import UNKNOWN, Settings
 from .folds import LeftOut
 from .predictors import WHOLE, PlainTrees
 from .rows import COLUMNS, Target, TreeRow
@@ -37,14 +37,22 @@ class ServingTrees:
         return math.exp(float(self.forest(np.array([row], np.float32))[0]))
 
 
-def train(rows: Sequence[TreeRow], folder: Path) -> list[Path]:
-    """Trees of every target that rows have, written into a folder with their cards."""
+def train(
+    rows: Sequence[TreeRow], folder: Path, settings: Settings | None = None
+) -> list[Path]:
+    """Trees of every target that rows have, written into a folder with their cards.
+
+    Args:
+        rows: to learn from.
+        folder: is made where there is none.
+        settings: of the trees; None to choose them by a fifth of the rows.
+    """
     written: list[Path] = []
     for target in Target:
         own = [row for row in rows if row.target is target]
         if not own:
             continue
-        learned = PlainTrees(WHOLE)
+        learned = PlainTrees(WHOLE, settings)
         learned.fit(own, LeftOut.RANDOM)
         assert learned.trees is not None
         forest = learned.trees.forest
