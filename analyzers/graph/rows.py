@@ -45,7 +45,6 @@ class GraphRow:
         energy_j: of one step.
         power_w: mean board power.
         floor_s: what no launch of it beats, together; 0 where nobody counted.
-        known: further numbers that come with it; empty for none.
     """
 
     graph: str
@@ -58,7 +57,6 @@ class GraphRow:
     energy_j: float = nan
     power_w: float = nan
     floor_s: float = 0.0
-    known: tuple[float, ...] = ()
 
     def value(self, quantity: Quantity) -> float:
         """What was measured of it; NaN where it was not."""

@@ -1,4 +1,4 @@
-"""The graph network that the trees of chapter 6 were compared with (K. Panner Selvam's thesis, 6.5.2)."""
+"""The graph network that chapter 6 compares its trees with (K. Panner Selvam's thesis, 6.5.2)."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import torch
 from torch import Tensor, nn
+
+from perfc.ir.record import record
 
 from ..graph.model_graph import ModelGraph
 from ..graph.rows import GraphRow, Measurements
@@ -36,12 +38,23 @@ def static_features(graph: ModelGraph, batch: float) -> list[float]:
     return [log2(1 + n) for n in (float(facts["mac"].sum()), whole["parameters"], memory)]
 
 
+@record
+class NumberedRow(GraphRow):
+    """A run whose deployment is told by numbers.
+
+    Args:
+        known: batch, length, hardware and the rest; NaN where nobody knows.
+    """
+
+    known: tuple[float, ...] = ()
+
+
 class LlmSage(NetworkPredictor):
     """Two GraphSAGE layers beside a layer of static features, 512 wide, dropout 0.05.
 
-    Adam at 10⁻³ and squared errors, as the thesis has it. Its nodes are TraPPM's. A mini-batch holds
-    whole graphs with all of their rows instead of 16 rows. A row's own numbers, ``GraphRow.known``,
-    stand for batch, length and hardware; rows without them have what other networks read.
+    Adam at 10⁻³ and squared errors, as the thesis has it. Its nodes are TraPPM's. A mini-batch
+    holds whole graphs with all of their rows instead of 16 rows. What a row has of its own,
+    ``NumberedRow``, is batch, length and hardware; rows without have what other networks read.
     """
 
     name: ClassVar[str] = "llm-sage"
@@ -63,7 +76,7 @@ class LlmSage(NetworkPredictor):
 
     def numbers(self, data: Measurements, row: GraphRow) -> list[float]:
         """Of a row, NaN as 0 after logarithms."""
-        if not row.known:
+        if not isinstance(row, NumberedRow):
             return row_features(data, row)
         return [log2(1 + abs(n)) if n == n else 0.0 for n in row.known]
 

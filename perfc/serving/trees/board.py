@@ -43,8 +43,8 @@ def document(found: Comparison, by: str) -> Document:
 
 def _read(by: str) -> Iterable[Note]:
     yield Note(
-        "The thesis's figures are of its own rows: encoders on one V100, A100 or H100, random folds; "
-        "MB of memory and samples a second. "
+        "The thesis's figures are of its own rows: encoders on one V100, A100 or H100, random "
+        "folds; MB of memory and samples a second. "
         "They stand beside ours and were not measured on the same rows."
     )
     yield Note(

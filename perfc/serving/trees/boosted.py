@@ -1,4 +1,4 @@
-"""Gradient-boosted trees by the grid of the thesis (Section 6.5.3), on the logarithm of a target."""
+"""Boosted trees by the grid of the thesis (Section 6.5.3), on the logarithm of a target."""
 
 from __future__ import annotations
 
@@ -105,10 +105,11 @@ def grown(
 
 
 def best_of(
-    features: Array, logs: Array, is_test: NDArray[np.bool_], grid: tuple[tuple[float, int, float], ...],
+    features: Array, logs: Array, is_test: NDArray[np.bool_],
+    grid: tuple[tuple[float, int, float], ...],
     columns: tuple[int, ...],
 ) -> Settings:  # fmt: skip
-    """The settings with the least mean relative error on a part of the rows, trained on the rest."""
+    """The settings with the least mean relative error on a part of the rows."""
     import numpy as np
 
     library = xgboost()

@@ -36,7 +36,7 @@ SPEED_ROWS = 256
 
 @record
 class Speed:
-    """Figure 6.7: rows that a trained predictor answers in a second of processor time, features known."""
+    """Figure 6.7: rows that are answered in a second of processor time, features known."""
 
     method: str
     rows_per_s: float
@@ -174,7 +174,7 @@ def _with(line: ways.FeatureSet) -> Maker:
 
 
 def learned_from(rows: Sequence[TreeRow], target: Target) -> list[TreeRow]:
-    """Rows of a target for folds: memory has no others than those that nothing shipped may learn."""
+    """Rows of a target for folds; those of memory teach nothing that ships."""
     sources = (QWEN,) if target is Target.MEMORY else LEARNED_FROM
     return [row for row in rows if row.target is target and row.served.source in sources]
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from perfc.analyzers.graph.predictor import Budget, GraphPredictor, predictor
-from perfc.analyzers.graph.rows import GraphRow, Measurements, Quantity
+from perfc.analyzers.graph.rows import Measurements, Quantity
 from perfc.analyzers.steps.setting import Setting
 
 from ..evidence.replay import model_of
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 QUANTITIES = {
-    Target.THROUGHPUT: Quantity.TIME, Target.MEMORY: Quantity.MEMORY, Target.ENERGY: Quantity.ENERGY,
+    Target.THROUGHPUT: Quantity.TIME,
+    Target.MEMORY: Quantity.MEMORY,
+    Target.ENERGY: Quantity.ENERGY,
 }  # fmt: skip
 NAME = "llm-sage"
 STATIC = tuple(COLUMNS.index(name) for name in ("BS", "SL", *HARDWARE, *DEPLOYMENT))
@@ -62,6 +64,8 @@ class GraphNetwork:
 
 def measurements(rows: Sequence[TreeRow]) -> Measurements:
     """Rows with the graphs of their prompts; a row's features come with it."""
+    from perfc.analyzers.papers.llm_sage import NumberedRow
+
     graphs, found = {}, []
     for row in rows:
         model = model_of(row.served.model)
@@ -69,7 +73,7 @@ def measurements(rows: Sequence[TreeRow]) -> Measurements:
         graph = prompts_of(model, row.served.isl)
         graphs[graph.name] = graph
         found.append(
-            GraphRow(
+            NumberedRow(
                 graph.name, row.model, Setting(), row.machine, max(row.served.concurrency, 1),
                 1 / row.value if row.target is Target.THROUGHPUT else math.nan,
                 row.value if row.target is Target.MEMORY else math.nan,

@@ -1,4 +1,4 @@
-"""What kernels, the host's law and the scheduler say of rows, by laws that have only some of them."""
+"""What kernels, hosts' laws and the scheduler say of rows that the laws may not have seen."""
 
 from __future__ import annotations
 

@@ -130,7 +130,8 @@ def _row(
     tokens: float,
 ) -> TreeRow:  # fmt: skip
     return TreeRow(
-        f"{served.source}{APART}" if served.prefill else served.source, CONFIGS.get(served.model, served.model), served.target, target, value,
+        f"{served.source}{APART}" if served.prefill else served.source,
+        CONFIGS.get(served.model, served.model), served.target, target, value,
         features_of(served), served, parts, tokens,
     )  # fmt: skip
 

@@ -37,9 +37,7 @@ class ServingTrees:
         return math.exp(float(self.forest(np.array([row], np.float32))[0]))
 
 
-def train(
-    rows: Sequence[TreeRow], folder: Path, settings: Settings | None = None
-) -> list[Path]:
+def train(rows: Sequence[TreeRow], folder: Path, settings: Settings | None = None) -> list[Path]:
     """Trees of every target that rows have, written into a folder with their cards.
 
     Args:
