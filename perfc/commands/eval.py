@@ -90,6 +90,28 @@ def serving(ctx: click.Context, data: Path, form: str, output: Path | None) -> N
 
 
 @command.command(
+    "trees", epilog=examples("eval trees --data data", "eval trees --data data -o trees.md")
+)
+@tables_option
+@click.option("--grid", is_flag=True, help="Try all of the thesis's settings, which takes hours.")
+@click.option(
+    "--gnn-s", default=20.0, show_default=True, type=click.FloatRange(0),
+    help="Longest training of a fold's graph network; 0 for none.",
+)  # fmt: skip
+@format_options("text", "json", "markdown")
+@click.pass_context
+def trees(
+    ctx: click.Context, data: Path, grid: bool, gnn_s: float, form: str, output: Path | None
+) -> None:
+    """Trees for language models: on features alone and on the kernel sum."""
+    from perfc.serving.trees.board import written
+    from perfc.serving.trees.experiment import compared
+
+    found = compared(data, lambda line: say(line, is_error=True), is_full=grid, gnn_s=gnn_s)
+    emit(written(found, form, written_by(ctx)), output)
+
+
+@command.command(
     "graph",
     epilog=examples(
         "eval graph --graphs graphs", "eval graph --graphs graphs --split family --families"

@@ -77,6 +77,22 @@ def serving(data: Path, output: Path | None) -> None:
     say(str(path))
 
 
+@command.command("trees", epilog=examples("train trees --data data -o weights"))
+@tables_option
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path, file_okay=False), default=Path("weights"),
+    show_default=True, help="Folder of the trees and their cards.",
+)  # fmt: skip
+def trees(data: Path, output: Path) -> None:
+    """Learn throughput and energy of language models from features alone, after Table 6.3."""
+    from perfc.serving.trees.experiment import LEARNED_FROM, gathered
+    from perfc.serving.trees.weights import train
+
+    rows = gathered(data, LEARNED_FROM, lambda line: say(line, is_error=True))
+    for path in train(rows, output):
+        say(str(path))
+
+
 @command.command(
     "graph",
     epilog=examples(

@@ -27,7 +27,7 @@ NETWORKS = (
     "seernet", "seernet:plain", "seernet:no-edge-features", "seernet:no-graph-features",
     "seernet-multi", "pmgns", "pmgns:gcn", "pmgns:gat", "pmgns:gin", "pmgns:mlp", "trappm",
     "trappm:random", "trappm:without-embedding", "nnlqp", "gnn-nf", "brp-nas", "brp-nas:one-hot",
-    "mlp-node",
+    "mlp-node", "llm-sage",
 )  # fmt: skip
 TABLES = (
     (pmgns.NODES, pmgns.node_table, 32), (trappm.NODES, trappm.node_table, 113),

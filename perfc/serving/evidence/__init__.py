@@ -17,6 +17,7 @@ class Quantity(Enum):
     TPOT_S = "time per output token"
     TOKENS_PER_S = "output tokens a second"
     ENERGY_J = "energy per output token"
+    MEMORY_BYTES = "most memory of all GPUs"
 
     __hash__ = object.__hash__
 

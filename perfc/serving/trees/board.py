@@ -1,0 +1,148 @@
+"""The comparison as a page, text or JSON."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from perfc.report.document import Column, Document, Note, Section, Table
+
+from . import thesis
+from .experiment import GNN, PLAIN, Comparison
+from .folds import LeftOut
+from .rows import Target
+from .scores import ALL, TreeScore
+
+UNITS = {Target.THROUGHPUT: "tokens/s", Target.MEMORY: "GB", Target.ENERGY: "J a token"}
+
+
+def written(found: Comparison, form: str, by: str) -> str:
+    """The comparison as ``text``, ``json`` or ``markdown``; ``by`` says what wrote it."""
+    from perfc.presentation import WIDTH
+    from perfc.report import markdown, text
+    from perfc.report.json_form import enveloped, strict
+
+    if form == "json":
+        return strict(enveloped(found.document, found), indent=2) + "\n"
+    page = document(found, by)
+    return markdown.render(page) if form == "markdown" else text.render(page, WIDTH)
+
+
+def document(found: Comparison, by: str) -> Document:
+    """The page."""
+    sections = (
+        Section("folds", "errors by what is left out", (_folds(found.scores), *_read(by))),
+        Section("ablation", "features of Table 6.6", (_ablation(found.ablation),)),
+        Section("checks", "rows that nothing was learned from", (_folds(found.checks),)),
+        Section("quantised", "formats of weights, Figure 6.6", (_quantised(found),)),
+        Section("carbon", "carbon, Eq. 6.1", (_carbon(found),)),
+        Section("speed", "rows a second, Figure 6.7", (_speed(found),)),
+    )
+    return Document("Accuracy: trees for language models", sections)
+
+
+def _read(by: str) -> Iterable[Note]:
+    yield Note(
+        "The thesis's figures are of its own rows: encoders on one V100, A100 or H100, random "
+        "folds; MB of memory and samples a second. "
+        "They stand beside ours and were not measured on the same rows."
+    )
+    yield Note(
+        "A random fifth has rows of every model and machine in its training. An unseen model has "
+        "none of its configuration in any table, an unseen machine none of its target."
+    )
+    yield Note(by)
+
+
+def _folds(scores: Iterable[TreeScore]) -> Table:
+    columns = (
+        Column("target", "target"), Column("left_out", "left out"), Column("source", "rows of"),
+        Column("method", "predictor"), Column("count", "n"), Column("mape", "MAPE"),
+        Column("median", "median"), Column("rmse", "RMSE"), Column("tau", "tau"),
+        Column("thesis", "thesis: MAPE, RMSE, tau"),
+    )  # fmt: skip
+    return Table(columns, tuple(_cells(s) for s in scores))
+
+
+def _cells(s: TreeScore) -> tuple[str, ...]:
+    rmse = s.rmse / 1e9 if s.target is Target.MEMORY else s.rmse
+    return (
+        s.target.value, s.left_out.value, s.source, s.method, str(s.count), _share(s.mape),
+        _share(s.median), f"{rmse:.3g} {UNITS[s.target]}", f"{s.tau:.2f}", _stated(s),
+    )  # fmt: skip
+
+
+def _stated(s: TreeScore) -> str:
+    """The thesis's figure of the same predictor, where it is of random folds."""
+    known = {PLAIN: thesis.TREES, GNN: thesis.GNN}.get(s.method)
+    if known is None or s.left_out is not LeftOut.RANDOM or "," in s.source:
+        return "–"
+    cell = known[s.target]
+    return f"{cell.mape:.2%}, {cell.rmse:g}, {cell.tau:g}"
+
+
+def _ablation(scores: Iterable[TreeScore]) -> Table:
+    columns = (
+        Column("target", "target"), Column("features", "features"),
+        *(Column(kind.name.lower(), kind.value) for kind in LeftOut), Column("thesis", "thesis"),
+    )  # fmt: skip
+    lines: dict[tuple[Target, str], dict[LeftOut, float]] = {}
+    for s in scores:
+        lines.setdefault((s.target, s.method), {})[s.left_out] = s.mape
+    rows = tuple(
+        (
+            target.value, name, *(_share(by.get(kind, math.nan)) for kind in LeftOut),
+            _share(thesis.ABLATION[target].get(name, math.nan)),
+        )
+        for (target, name), by in lines.items()
+    )  # fmt: skip
+    return Table(columns, rows)
+
+
+def _speed(found: Comparison) -> Table:
+    columns = (
+        Column("method", "predictor"),
+        Column("rate", "rows a second"),
+        Column("ratio", "ratio"),
+    )
+    least = min((s.rows_per_s for s in found.speeds), default=math.nan)
+    rows = tuple(
+        (s.method, f"{s.rows_per_s:,.0f}", f"{s.rows_per_s / least:.1f}") for s in found.speeds
+    )
+    return Table(columns, (*rows, ("thesis: trees over graph network", "–", f"{thesis.FASTER:g}")))
+
+
+def _quantised(found: Comparison) -> Table:
+    columns = (
+        Column("target", "target"), Column("weights", "weights"), Column("count", "n"),
+        Column("measured", "measured over BF16"), Column("predicted", "predicted over BF16"),
+    )  # fmt: skip
+    rows = tuple(
+        (q.target.value, q.weights, str(q.count), f"{q.measured:.3f}", f"{q.predicted:.3f}")
+        for q in found.quantised
+    )
+    stated = (Target.MEMORY.value, "thesis: LLaMA 7B, 4 bits, A100", "1", "4,848.55 MB", "–")
+    return Table(columns, (*rows, stated))
+
+
+def _carbon(found: Comparison) -> Table:
+    columns = (
+        Column("model", "model"), Column("count", "n"),
+        Column("measured", "g CO2 a million tokens, of measured energy"),
+        Column("predicted", "of predicted energy"), Column("error", "error"),
+    )  # fmt: skip
+    rows = tuple(
+        (
+            c.model, str(c.count), f"{c.measured_g:.3g}", f"{c.predicted_g:.3g}",
+            f"{c.predicted_g / c.measured_g - 1:+.1%}",
+        )
+        for c in found.carbon
+    )  # fmt: skip
+    return Table(columns, rows)
+
+
+def _share(number: float) -> str:
+    return f"{number:.1%}" if math.isfinite(number) else "–"
+
+
+__all__ = ["ALL", "document", "written"]

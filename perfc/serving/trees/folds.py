@@ -1,0 +1,55 @@
+"""What is left out of a training: a fifth of the rows, a model, a machine."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from enum import Enum
+
+from .rows import TreeRow
+
+FOLDS = 5
+
+
+class LeftOut(Enum):
+    """Kinds of folds."""
+
+    RANDOM = "random fifth"
+    """As the thesis has it: every model and machine is in each training."""
+    MODEL = "unseen model"
+    MACHINE = "unseen machine"
+
+    __hash__ = object.__hash__
+
+
+def folds_of(rows: Sequence[TreeRow], kind: LeftOut, seed: int = 0) -> list[str]:
+    """The fold of each row; that of a served configuration is one for all that was measured of it.
+
+    Args:
+        rows: of one target.
+        kind: of folds.
+        seed: of the random ones, which are dealt out to five within each table and model.
+    """
+    match kind:
+        case LeftOut.MODEL:
+            return [row.model for row in rows]
+        case LeftOut.MACHINE:
+            return [row.machine for row in rows]
+        case LeftOut.RANDOM:
+            return _dealt(rows, seed)
+
+
+def _dealt(rows: Sequence[TreeRow], seed: int) -> list[str]:
+    """Five folds, stratified by table and model."""
+    generator = random.Random(seed)
+    strata: dict[tuple[str, str], list[int]] = {}
+    for i, row in enumerate(rows):
+        strata.setdefault((row.source, row.model), []).append(i)
+    found = [""] * len(rows)
+    start = 0
+    for members in strata.values():
+        generator.shuffle(members)
+        for place, i in enumerate(members):
+            found[i] = str((start + place) % FOLDS)
+        start += len(members)
+    return found

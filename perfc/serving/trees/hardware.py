@@ -1,0 +1,129 @@
+"""The 20 hardware features of Table 6.3, from target files; a number nobody states is NaN."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+
+from perfc.ir.record import record
+from perfc.machine import Machine, Unit, load_machine
+
+HARDWARE = (
+    "PF32", "PB_HBM", "CM", "Cm", "MTPB", "MTPM", "RPB", "RPM", "WS", "SMPB", "SMMP", "SMS",
+    "SMPBO", "CC", "RAM", "LC1", "LC2", "LC3", "NC", "CA",
+)  # fmt: skip
+"""As the thesis abbreviates them: peak FP32 GFLOP/s, peak bandwidth GB/s, compute major and minor,
+threads a block and a multiprocessor, registers a block and a multiprocessor, warp size, shared
+memory a block, a multiprocessor, multiprocessors, shared memory a block may opt in to; of the host
+its clock, memory, three caches, cores and architecture."""
+REGISTERS_PER_BLOCK = 65536
+FEWER_REGISTERS = {"sm_53": 32768, "sm_62": 32768}
+SHARED_PER_BLOCK_BYTES = 49152
+"""CUDA C++ Programming Guide 12.9, technical specifications per compute capability: the most
+registers of a block, which two embedded chips halve, and the 48 KiB of shared memory that a kernel
+has without opting in to more, alike from 3.0 to 12.0."""
+ARCHITECTURES = (
+    "broadwell", "skylake-sp", "cascade-lake", "ice-lake-sp", "sapphire-rapids", "zen2",
+    "zen3", "zen4",
+)  # fmt: skip
+GIB = float(1 << 30)
+
+
+@record
+class Host:
+    """The processors beside a GPU.
+
+    Args:
+        target: name of the processor's target file.
+        sockets: how many.
+        ram_bytes: of the system.
+        source: that says so.
+    """
+
+    target: str
+    sockets: int
+    ram_bytes: float
+    source: str
+
+
+REFERENCE_HOSTS: Mapping[str, Host] = {
+    "v100": Host("xeon-e5-2698-v4", 2, 512 * GIB, "NVIDIA DGX-1 data sheet, 2019"),
+    "a100": Host("epyc-7742", 2, 2048 * GIB, "NVIDIA DGX A100 data sheet, 2021"),
+    "h100": Host("xeon-platinum-8480plus", 2, 2048 * GIB, "NVIDIA DGX H100 data sheet, 2023"),
+    "h200": Host("xeon-platinum-8480plus", 2, 2048 * GIB, "NVIDIA DGX H200 data sheet, 2024"),
+}
+"""The vendor's own system of a GPU: assumed where rows do not name their host, as none here do.
+The H100's and H200's host is a Xeon 8480C, a variant of the 8480+ for one customer."""
+
+
+def hardware_features(machine: Machine, host: Host | None = None) -> tuple[float, ...]:
+    """``[20]``, in the order of `HARDWARE`.
+
+    Args:
+        machine: the GPU.
+        host: beside it; that of the vendor's own system by default.
+    """
+    beside = host or REFERENCE_HOSTS.get(machine.name.partition("-")[0])
+    return (*_gpu(machine), *(_host(beside) if beside else (math.nan,) * 7))
+
+
+@lru_cache(maxsize=64)
+def hardware_of(target: str) -> tuple[float, ...]:
+    """Of a target by its name, in the vendor's own system."""
+    return hardware_features(load_machine(target))
+
+
+def _gpu(machine: Machine) -> tuple[float, ...]:
+    """The first 13: what was measured where somebody did, as the thesis measured both rates."""
+    compute = machine.entry(Unit.VECTOR, "f32")
+    device = machine.level("device")
+    capability = re.fullmatch(r"sm_(\d+)(\d)[a-z]?", machine.arch)
+    is_cuda = capability is not None
+    major, minor = map(float, capability.groups()) if capability else (math.nan, math.nan)
+    registers = FEWER_REGISTERS.get(machine.arch, REGISTERS_PER_BLOCK)
+    return (
+        (compute.sustained or compute.peak).value / 1e9,
+        math.nan if device is None else (device.sustained or device.bandwidth).value / 1e9,
+        major,
+        minor,
+        _stated(machine, "max_threads_per_block"),
+        _stated(machine, "max_threads_per_sm"),
+        float(registers) if is_cuda else math.nan,
+        _stated(machine, "registers_per_sm"),
+        _stated(machine, "warp_size"),
+        float(SHARED_PER_BLOCK_BYTES) if is_cuda else math.nan,
+        _stated(machine, "shared_memory_per_sm_bytes"),
+        float(machine.sm_count),
+        _stated(machine, "shared_memory_per_block_bytes"),
+    )
+
+
+def _host(host: Host) -> tuple[float, ...]:
+    """The last seven; caches are those of one socket, cores those of all."""
+    cpu = load_machine(host.target)
+    first, private = (_capacity(cpu, level) for level in ("l1", "l2_private"))
+    # the file's second level of the roofline holds the last one and the cores' own beside it
+    last = _capacity(cpu, "l2") - (0.0 if math.isnan(private) else private)
+    family = ARCHITECTURES.index(cpu.arch) if cpu.arch in ARCHITECTURES else math.nan
+    clock = cpu.device("clock_base_hz")
+    return (
+        math.nan if clock is None else clock.value / 1e9,
+        host.ram_bytes / GIB,
+        first,
+        private,
+        last,
+        float(cpu.sm_count * host.sockets),
+        float(family),
+    )
+
+
+def _stated(machine: Machine, key: str) -> float:
+    found = machine.device(key)
+    return math.nan if found is None else found.value
+
+
+def _capacity(machine: Machine, level: str) -> float:
+    found = machine.facts.get(f"memory.{level}.capacity_bytes")
+    return math.nan if found is None else found.value

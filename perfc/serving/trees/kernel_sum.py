@@ -1,0 +1,140 @@
+"""What kernels, hosts' laws and the scheduler say of rows that the laws may not have seen."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from perfc.analyzers.runs.energy import idle_w, power_model
+from perfc.frontend.config.facts import parameters
+from perfc.machine import load_machine
+from perfc.measure.nnls import nnls
+
+from ..evidence import Quantity
+from ..evidence.learn import fitted, predicted
+from ..evidence.replay import Sample, model_of
+from ..evidence.scores import law_name
+from ..host import LEARNED, HostLaw
+from .rows import Target, TreeRow
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+SMALLEST = 1e-12
+SHARES = ("time of a token", "prompts", "exchanges", "host", "sequences", "active")
+
+
+@lru_cache(maxsize=256)
+def active_share(name: str) -> float:
+    """Of the parameters of a model, those that a token touches."""
+    model = model_of(name)
+    if model is None:
+        return math.nan
+    found = parameters(model)
+    return found.active / found.resident
+
+
+@lru_cache(maxsize=64)
+def idle_of(target: str) -> float:
+    """Watts of an idle board."""
+    return idle_w(load_machine(target), power_model())
+
+
+class KernelSum:
+    """Laws of hosts and two numbers of energy, fitted to rows; a row is then what they say of it.
+
+    Args:
+        taught: rows to fit to; those asked about must not be among them where figures are made.
+    """
+
+    def __init__(self, taught: Sequence[TreeRow]) -> None:
+        samples = [s for row in taught for _, s in row.parts]
+        timed = [s for s in samples if s.quantity is not Quantity.ENERGY_J]
+        named: dict[str, list[Sample]] = {}
+        for sample in timed:
+            named.setdefault(law_name(sample), []).append(sample)
+        self.laws = {name: fitted(own) for name, own in named.items()}
+        self.everywhere = fitted(timed) if timed else HostLaw()
+        self.drawn, self.waiting = self._energy([r for r in taught if r.target is Target.ENERGY])
+
+    def law(self, sample: Sample) -> HostLaw:
+        """The law of a sample's runtime; that of all runtimes where none was fitted."""
+        return self.laws.get(law_name(sample), self.everywhere)
+
+    def __call__(self, rows: Sequence[TreeRow]) -> Array:
+        """The logarithm of what is expected of each row, ``[rows]``; NaN without kernels."""
+        import numpy as np
+
+        return np.array([math.log(max(self.value(row), SMALLEST)) for row in rows])
+
+    def value(self, row: TreeRow) -> float:
+        """Of one row, in its own unit; NaN where no kernels are counted."""
+        match row.target:
+            case Target.MEMORY:
+                return row.expected
+            case Target.ENERGY:
+                kernels_j, waiting_j = self.joules(row)
+                return self.drawn * kernels_j + self.waiting * waiting_j
+            case Target.THROUGHPUT:
+                if not row.parts:
+                    return math.nan
+                time_s = math.fsum(w * predicted(self.law(s), s) for w, s in row.parts)
+                return row.tokens / max(time_s, SMALLEST)
+
+    def joules(self, row: TreeRow) -> tuple[float, float]:
+        """Energy of a token in kernels, and of boards that wait for their host."""
+        (_, energy), (_, time) = row.parts
+        drawn_j, kernels_s = energy.amounts
+        law = self.law(time)
+        made = time.value * row.served.measured[Quantity.TOKENS_PER_S]
+        token_s = predicted(law, time) / made
+        idle = idle_of(row.machine)
+        waiting_s = max(token_s * row.served.tensor - law.kernels * kernels_s, 0.0)
+        return law.kernels * drawn_j, idle * waiting_s
+
+    def _energy(self, rows: Sequence[TreeRow]) -> tuple[float, float]:
+        """Factors of both, by least squares of relative errors."""
+        if not rows:
+            return 1.0, 1.0
+        import numpy as np
+
+        amounts = np.array([self.joules(row) for row in rows])
+        values = np.array([row.value for row in rows])
+        drawn, waiting = nnls(amounts / values[:, None], np.ones(len(rows)))
+        return float(drawn), float(waiting)
+
+    def shares(self, rows: Sequence[TreeRow]) -> Array:
+        """What a residual depends on, ``[rows, SHARES]``.
+
+        They are the logarithm of the time of a token, which shares of it are kernels of steps with
+        prompts, exchanges among GPUs and the host's, sequences of a step, and the share of the
+        parameters that a token touches.
+        """
+        import numpy as np
+
+        return np.array([self._shares(row) for row in rows])
+
+    def _shares(self, row: TreeRow) -> list[float]:
+        timed = [(w, s) for w, s in row.parts if s.quantity is not Quantity.ENERGY_J]
+        if not timed:
+            return [math.nan] * len(SHARES)
+        found = dict.fromkeys(LEARNED, 0.0)
+        counts, total = dict(found), 0.0
+        for weight, sample in timed:
+            law = self.law(sample)
+            total += weight * predicted(law, sample)
+            for name, amount in zip(LEARNED, sample.amounts, strict=True):
+                found[name] += weight * getattr(law, name) * amount
+                counts[name] += weight * amount
+        time_s = max(total, SMALLEST)
+        kernels, exchanges = found["kernels"] + found["prompts"], found["exchanges"]
+        return [
+            math.log(time_s / max(row.tokens, 1.0)), found["prompts"] / time_s,
+            exchanges / time_s, 1 - (kernels + exchanges) / time_s,
+            counts["sequence_s"] / max(counts["step_s"], 1.0), active_share(row.served.model),
+        ]  # fmt: skip

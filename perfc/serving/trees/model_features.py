@@ -1,0 +1,80 @@
+"""The 14 model features of Table 6.3, from a configuration and the operators it is lowered to."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+from perfc.analyzers.graph.encode import encode_module
+from perfc.analyzers.graph.model_graph import ModelGraph
+from perfc.frontend.config import LanguageModel, Step, WeightFormat, lower, precision_of
+from perfc.frontend.config.facts import parameters
+from perfc.frontend.config.lowering.step import SEQ
+from perfc.frontend.config.model import Attention, LatentAttention, Stack, TokenEmbedding, mixers
+
+MODEL = (
+    "BS", "SL", "QT", "TN", "TE", "TM", "TP", "TM_mem", "MPE", "NHL", "NAH", "HS", "VS", "TVS",
+)  # fmt: skip
+"""As the thesis abbreviates them: batch size, sequence length, type of quantisation, nodes, edges,
+multiply-accumulates, parameters, bytes, positions, layers, attention heads, hidden size, sizes of
+the vocabulary and of that of token types."""
+METHODS = ("awq", "gptq")
+QUANTISATIONS = (*(form.value for form in WeightFormat), *METHODS)
+"""Formats of linear layers; a tree reads the place in this list."""
+
+
+def model_features(
+    model: LanguageModel, batch: float, length: int, weights: str
+) -> tuple[float, ...]:
+    """``[14]``, in the order of `MODEL`, of one pass over ``batch`` prompts.
+
+    Where the batch is not known, counts that grow with it are those of one prompt.
+
+    Args:
+        model: as its configuration describes it.
+        batch: prompts; NaN where nobody says.
+        length: tokens of each.
+        weights: format of the linear layers, "" for the published one.
+    """
+    graph = prompts_of(model, length)
+    passed = 1.0 if math.isnan(batch) else batch
+    counts, whole = graph.ops.at(passed), graph.ops.whole_at(passed)
+    stack = model.decoder or model.stacks[-1]
+    table = stack.embedding if isinstance(stack.embedding, TokenEmbedding) else None
+    return (
+        batch,
+        float(length),
+        float(QUANTISATIONS.index(_format(model, weights))),
+        float(len(graph.ops)),
+        float(graph.ops.edges.shape[1]),
+        float(counts["mac"].sum()),
+        float(parameters(model).resident),
+        # as the thesis's tool counts: what is stored, and every tensor that a node writes
+        whole["weight_bytes"] + float(counts["write_bytes"].sum()),
+        float(model.max_positions) or math.nan,
+        float(sum(len(s.layers) for s in model.stacks)),
+        _heads(stack),
+        float(stack.hidden),
+        math.nan if table is None else float(table.vocab),
+        0.0 if table is None else float(table.types),
+    )
+
+
+@lru_cache(maxsize=256)
+def prompts_of(model: LanguageModel, length: int) -> ModelGraph:
+    """The operators of a pass over prompts of a length, in which counts grow with the batch."""
+    module = lower(model, Step.PREFILL)
+    return encode_module(f"{model.name} {length}", module, (), {SEQ: length})
+
+
+def _format(model: LanguageModel, weights: str) -> str:
+    if weights in METHODS:
+        return weights
+    return precision_of(model.dtype, model.quantization, weights).of_experts.value
+
+
+def _heads(stack: Stack) -> float:
+    """Of the first layer that attends; 0 where none does."""
+    found = (m for layer in stack.layers for m in mixers(layer))
+    heads = (m.heads for m in found if isinstance(m, Attention | LatentAttention))
+    return float(next(heads, 0))

@@ -1,0 +1,108 @@
+"""Errors of every way of predicting, on rows left out in every way."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from perfc.analyzers.training.graphs.bench import kendall_tau
+from perfc.ir.record import record
+
+from .folds import LeftOut, folds_of
+from .predictors import Predictor
+from .rows import Target, TreeRow
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+Say = Callable[[str], None]
+ALL = "all tables"
+
+
+@record
+class TreeScore:
+    """Errors of one way of predicting on rows of one kind.
+
+    Args:
+        target: that is predicted.
+        method: name of the predictor.
+        left_out: what its training had none of.
+        source: table that the rows are of.
+        count: of rows.
+        mape: mean of absolute relative errors.
+        median: of them.
+        rmse: in the target's unit.
+        tau: Kendall's.
+        fit_s: processor time of all trainings.
+        unanswered: rows of the table that it has no answer for.
+    """
+
+    target: Target
+    method: str
+    left_out: LeftOut
+    source: str
+    count: int
+    mape: float
+    median: float
+    rmse: float
+    tau: float
+    fit_s: float
+    unanswered: int = 0
+
+
+Maker = Callable[[], Predictor]
+
+
+def left_out(
+    rows: Sequence[TreeRow], make: Maker, kind: LeftOut, say: Say = lambda _: None
+) -> tuple[Array, float]:
+    """What each row is predicted to be by a training without its fold, and processor seconds."""
+    import numpy as np
+
+    folds = folds_of(rows, kind)
+    found = np.full(len(rows), math.nan)
+    start = time.process_time()
+    for fold in dict.fromkeys(folds):
+        taught = [row for row, name in zip(rows, folds, strict=True) if name != fold]
+        asked = [i for i, name in enumerate(folds) if name == fold]
+        if not taught:
+            continue
+        predictor = make()
+        predictor.fit(taught, kind)
+        found[asked] = predictor.predict([rows[i] for i in asked])
+    seconds = time.process_time() - start
+    say(f"{rows[0].target.value}, {kind.value}: {seconds:.0f} s")
+    return found, seconds
+
+
+def scores_of(
+    rows: Sequence[TreeRow], method: str, make: Maker, kind: LeftOut, say: Say = lambda _: None
+) -> Iterator[TreeScore]:
+    """Of one target and way of predicting: every table, then all where there are several."""
+    found, seconds = left_out(rows, make, kind, lambda line: say(f"{method}, {line}"))
+    sources = list(dict.fromkeys(row.source for row in rows))
+    for source in (*sources, *([ALL] if len(sources) > 1 else [])):
+        places = [i for i, row in enumerate(rows) if source in (ALL, row.source)]
+        yield score([rows[i] for i in places], found[places], method, kind, source, seconds)
+
+
+def score(
+    rows: Sequence[TreeRow], said: Array, method: str, kind: LeftOut, source: str, seconds: float
+) -> TreeScore:
+    """Of rows and what was said of them."""
+    import numpy as np
+
+    value = np.array([row.value for row in rows])
+    has = np.isfinite(said)
+    value, said = value[has], said[has]
+    error = np.abs(said / value - 1) if len(value) else np.array([math.nan])
+    rmse = float(np.sqrt(np.mean((said - value) ** 2))) if len(value) else math.nan
+    return TreeScore(
+        rows[0].target, method, kind, source, len(value), float(error.mean()),
+        float(np.median(error)), rmse, kendall_tau(value, said), seconds, int((~has).sum()),
+    )  # fmt: skip

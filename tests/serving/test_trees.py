@@ -1,0 +1,194 @@
+"""Trees for language models: features of Table 6.3, folds, trees on a kernel sum."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("xgboost")
+np = pytest.importorskip("numpy")
+
+from perfc.errors import ParseError  # noqa: E402
+from perfc.frontend.config import read_config  # noqa: E402
+from perfc.frontend.config.facts import parameters  # noqa: E402
+from perfc.machine import load_machine  # noqa: E402
+from perfc.serving.evidence import Quantity, ServedRow  # noqa: E402
+from perfc.serving.evidence.replay import Sample  # noqa: E402
+from perfc.serving.host import HostLaw, amounts  # noqa: E402
+from perfc.serving.trees import experiment, predictors, weights  # noqa: E402
+from perfc.serving.trees.board import written  # noqa: E402
+from perfc.serving.trees.boosted import Settings, grown  # noqa: E402
+from perfc.serving.trees.folds import LeftOut, folds_of  # noqa: E402
+from perfc.serving.trees.graph_network import GraphNetwork  # noqa: E402
+from perfc.serving.trees.hardware import HARDWARE, hardware_of  # noqa: E402
+from perfc.serving.trees.kernel_sum import KernelSum  # noqa: E402
+from perfc.serving.trees.model_features import MODEL, model_features  # noqa: E402
+from perfc.serving.trees.rows import (  # noqa: E402
+    COLUMNS,
+    Target,
+    TreeRow,
+    features_of,
+    version_number,
+)
+from perfc.serving.trees.scores import score  # noqa: E402
+
+FEW = Settings(0.3, 3, 1.0, 20)
+LAW = HostLaw(kernels=1.3, step_s=0.004, sequence_s=5e-5)
+MODELS = ("llama-2-7b", "llama-3.1-8b", "mistral-7b-v0.1", "opt-6.7b")
+
+
+def row(model: str, users: int, target: str = "h100", isl: int = 128) -> TreeRow:
+    """A row whose time is exactly what `LAW` says of its amounts."""
+    kernels_s = parameters(read_config(model)).resident * 6e-13 * (1 + users / 200)
+    counted = amounts(kernels_s, 0.0, 0, users)
+    time_s = LAW.step(kernels_s, 0.0, 0, users)
+    served = ServedRow(
+        "aic_serving", f"{model} {users}", model, load_machine(target).name, "vllm", "0.19.0",
+        "bf16", "", 1, 1, 1, 1, isl, 64, users, False, (), False,
+        {Quantity.TOKENS_PER_S: users / time_s},
+    )  # fmt: skip
+    sample = Sample(served, Quantity.TOKENS_PER_S, counted, time_s)
+    return TreeRow(
+        served.source, model, served.target, Target.THROUGHPUT, users / time_s,
+        features_of(served), served, ((1.0, sample),), float(users),
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def rows() -> list[TreeRow]:
+    return [row(m, users) for m in MODELS for users in (1, 2, 4, 8, 16, 32, 64, 128)]
+
+
+def test_table_6_3_has_14_features_of_a_model_from_its_configuration() -> None:
+    found = dict(zip(MODEL, model_features(read_config("bert-base"), 8, 128, ""), strict=True))
+    assert len(MODEL) == 14
+    stated = {"BS": 8, "SL": 128, "MPE": 512, "NHL": 12, "NAH": 12, "HS": 768, "VS": 30522}
+    assert {name: found[name] for name in stated} == stated
+    assert found["TVS"] == 2
+    assert found["TP"] == parameters(read_config("bert-base")).resident
+    twice = dict(zip(MODEL, model_features(read_config("bert-base"), 16, 128, ""), strict=True))
+    assert twice["TM"] == pytest.approx(2 * found["TM"])
+    assert found["TM_mem"] < twice["TM_mem"] < 2 * found["TM_mem"], "weights are stored once"
+    assert twice["TN"] == found["TN"] > 0
+    assert found["TE"] > found["TN"]
+
+
+def test_table_6_3_has_20_features_of_a_machine_and_no_zero_for_what_nobody_states() -> None:
+    found = dict(zip(HARDWARE, hardware_of("v100"), strict=True))
+    assert len(HARDWARE) == 20
+    stated = {
+        "CM": 7, "Cm": 0, "MTPB": 1024, "MTPM": 2048, "RPB": 65536, "RPM": 65536, "WS": 32,
+        "SMPB": 49152, "SMMP": 98304, "SMS": 80, "SMPBO": 98304, "NC": 40, "RAM": 512,
+    }  # fmt: skip
+    assert {name: found[name] for name in stated} == stated
+    assert dict(zip(HARDWARE, hardware_of("b200"), strict=True))["CM"] == 10
+    other = dict(zip(HARDWARE, hardware_of("mi300x"), strict=True))
+    assert math.isnan(other["CM"])
+    assert math.isnan(other["RPB"])
+    assert math.isnan(other["NC"])
+
+
+@pytest.mark.parametrize(
+    ("text", "number"), [("0.19.0", 19.0), ("1.2.0rc6.post1", 1002.0), ("v1.0", 1000.0)]
+)
+def test_versions_are_numbers_that_grow(text: str, number: float) -> None:
+    assert version_number(text) == number
+    assert math.isnan(version_number("nightly"))
+
+
+def test_random_folds_have_every_model_in_training_and_others_leave_it_out(
+    rows: list[TreeRow],
+) -> None:
+    folds = folds_of(rows, LeftOut.RANDOM)
+    assert sorted(set(folds)) == list("01234")
+    for fold in set(folds):
+        taught = {r.model for r, name in zip(rows, folds, strict=True) if name != fold}
+        assert taught == set(MODELS)
+    assert folds_of(rows, LeftOut.MODEL) == [r.model for r in rows]
+    assert set(folds_of(rows, LeftOut.MACHINE)) == {load_machine("h100").name}
+
+
+def test_a_law_is_found_again_and_makes_the_kernel_sum_exact(rows: list[TreeRow]) -> None:
+    said = np.exp(KernelSum(rows)(rows))
+    assert said == pytest.approx([r.value for r in rows], rel=0.05)
+    bare = np.exp(KernelSum(())(rows))
+    assert (bare > 1.25 * np.array([r.value for r in rows])).all(), "kernels alone are too fast"
+
+
+def test_residual_trees_have_half_the_error_of_plain_ones_on_unseen_models(
+    rows: list[TreeRow],
+) -> None:
+    errors = {}
+    for make in (lambda: predictors.PlainTrees(settings=FEW), predictors.ResidualTrees):
+        wrong = []
+        for model in MODELS:
+            predictor = make()
+            predictor.fit([r for r in rows if r.model != model], LeftOut.MODEL)
+            asked = [r for r in rows if r.model == model]
+            wrong += list(abs(predictor.predict(asked) / [r.value for r in asked] - 1))
+        errors[make] = sum(wrong) / len(wrong)
+    plain, residual = errors.values()
+    assert residual < plain / 2
+    assert residual < 0.05
+
+
+def test_an_unknown_number_is_a_branch_of_its_own() -> None:
+    table = np.array([[math.nan], [0.0], [5.0]] * 8)
+    trees = grown(table, np.array([1.0, 2.0, 3.0] * 8), Settings(0.5, 2, 1.0, 40), (0,))
+    assert trees(table)[:3] == pytest.approx([1, 2, 3], abs=0.1)
+
+
+def test_a_score_counts_what_has_no_answer(rows: list[TreeRow]) -> None:
+    said = np.array([1.1 * r.value for r in rows])
+    said[0] = math.nan
+    found = score(rows, said, "x", LeftOut.RANDOM, "all", 0.0)
+    assert (found.count, found.unanswered) == (len(rows) - 1, 1)
+    assert found.mape == pytest.approx(0.1)
+    assert found.tau == pytest.approx(1.0)
+
+
+def test_trees_are_written_and_read_back_alike(rows: list[TreeRow], tmp_path: Path) -> None:
+    own = [r for r in rows if r.model != "opt-6.7b"][:12]
+    weights.train(own, tmp_path, FEW)
+    trees = weights.read(tmp_path, Target.THROUGHPUT)
+    again = predictors.PlainTrees(settings=FEW)
+    again.fit(own, LeftOut.RANDOM)
+    assert [trees(r.features) for r in own] == pytest.approx(list(again.predict(own)), rel=1e-3)
+    with pytest.raises(ParseError, match="no trees of energy"):
+        weights.read(tmp_path, Target.ENERGY)
+    card = tmp_path / "trees-throughput.json"
+    card.write_text(card.read_text().replace('"TVS"', '"other"'))
+    with pytest.raises(ParseError, match="other features"):
+        weights.read(tmp_path, Target.THROUGHPUT)
+
+
+def test_the_page_has_both_kinds_of_folds_and_the_figures_of_the_thesis(
+    rows: list[TreeRow], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(experiment, "settings_of", lambda *_: FEW)
+    monkeypatch.setattr(experiment, "ABLATED", FEW)
+    monkeypatch.setattr(experiment, "THESIS", FEW)
+    monkeypatch.setattr(predictors, "ABLATION", predictors.ABLATION[-2:])
+    monkeypatch.setattr(predictors, "CANDIDATES", predictors.CANDIDATES[:2])
+    monkeypatch.setattr(predictors, "FINE", ())
+    found = experiment.compared_rows(rows[::2], lambda _: None, gnn_s=0)
+    kinds = {s.left_out for s in found.scores}
+    assert kinds == {LeftOut.RANDOM, LeftOut.MODEL}, "one machine leaves nothing to learn from"
+    page = written(found, "markdown", "by hand")
+    assert "5.49%, 109.73, 0.96" in page
+    assert "unseen model" in page
+    assert "by hand" in page
+    assert "kernel sum" in written(found, "text", "")
+    assert '"perfc-eval-trees/1"' in written(found, "json", "")
+
+
+def test_the_graph_network_learns_rows_of_language_models(rows: list[TreeRow]) -> None:
+    pytest.importorskip("torch")
+    network = GraphNetwork(limit_s=1.0)
+    network.fit(rows, LeftOut.RANDOM)
+    said = network.predict(rows)
+    assert said.shape == (len(rows),)
+    assert (said > 0).all()
+    assert len(rows[0].features) == len(COLUMNS)
