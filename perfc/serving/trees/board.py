@@ -51,6 +51,20 @@ def _read(by: str) -> Iterable[Note]:
         "A random fifth has rows of every model and machine in its training. An unseen model has "
         "none of its configuration in any table, an unseen machine none of its target."
     )
+    yield Note(
+        "Settings of the plain trees are chosen once for each kind of folds, on what the "
+        "first fold leaves. The thesis chose its own on all folds."
+    )
+    yield Note(
+        "The graph network stops after the seconds of `--gnn-s` for each fold. A few "
+        "seconds are far from convergence on thousands of rows, so its errors are upper "
+        "ends."
+    )
+    yield Note(
+        "Throughput of aic_serving follows from its two latencies and its users. Memory "
+        "is that of one user of Qwen2.5 under transformers. Carbon and formats of weights "
+        "are of random folds."
+    )
     yield Note(by)
 
 
