@@ -119,7 +119,9 @@ def test_a_page_of_figures_names_the_command_that_writes_it(page: Path) -> None:
 
 def test_headlines_are_copied_from_their_pages() -> None:
     text = (DOCS / "accuracy.md").read_text(encoding="utf-8")
-    pages = dict.fromkeys(page.stem for page in FIGURES)
+    # a page without intervals has no coverage to copy
+    has_intervals = [page for page in FIGURES if "90 %" in page.read_text(encoding="utf-8")]
+    pages = dict.fromkeys(page.stem for page in has_intervals)
     for name, row in re.findall(
         r"^(?=.*\]\(accuracy/(\w+)\.md\))(.* covers .*)$", text, re.MULTILINE
     ):
