@@ -77,7 +77,9 @@ def serving(data: Path, output: Path | None) -> None:
     say(str(path))
 
 
-@command.command("trees", epilog=examples("train trees --data data -o weights"))
+@command.command(
+    "trees", epilog=examples("train trees --data data", "train trees --data data -o weights")
+)
 @tables_option
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path, file_okay=False), default=Path("weights"),

@@ -28,6 +28,7 @@ CALLS: Mapping[str, str] = {
     "eval graph": "--graphs .",
     "eval op": "--data .",
     "eval serving": "--data .",
+    "eval trees": "--data .",
     "explain": "model.onnx relu",
     "ir": "model.onnx",
     "lint": "model.onnx",

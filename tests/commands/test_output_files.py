@@ -21,10 +21,11 @@ from perfc import cli
 from perfc.commands._output import OutputFile
 from perfc.formats import SUFFIXES
 from perfc.serving.evidence.scores import Evidence
+from perfc.serving.trees.experiment import Comparison
 
 from .invocations import CALLS, commands, prepare
 
-FOLDERS = {"data build", "data fetch", "train graph"}
+FOLDERS = {"data build", "data fetch", "train graph", "train trees"}
 """Commands whose ``-o`` is a folder."""
 STRANGE = (".pdf", ".png", ".parquet", ".yaml", ".sh")
 EVERY = [*sorted({s for suffixes in SUFFIXES.values() for s in suffixes}), ".HTML", *STRANGE]
@@ -56,6 +57,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.setattr("perfc.analyzers.graph.datasets.load", lambda *_: None)
         patch.setattr("perfc.analyzers.training.graphs.bench.evaluated", lambda *_, **__: [])
         patch.setattr("perfc.serving.evidence.scores.gathered", lambda *_: Evidence((), ()))
+        none = Comparison((), (), (), ())
+        patch.setattr("perfc.serving.trees.experiment.compared", lambda *_, **__: none)
         for check in ("replays", "llama_cpp"):
             patch.setattr(f"perfc.serving.evidence.scoreboard.{check}", lambda _: ())
         prepare(path)
