@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
-from perfc.ir.graph import Module
+from perfc.ir.graph import ModelOrigin, Module
 
 from .lowering import lower as lower
 from .lowering.step import Step as Step
@@ -14,6 +15,7 @@ from .precision import Precision as Precision
 from .precision import WeightFormat as WeightFormat
 from .precision import precision_of as precision_of
 from .precision import weight_format as weight_format
+from .reader import content_of, located
 from .reader import is_config as is_config
 from .reader import read_config as read_config
 from .reader import shipped as shipped
@@ -29,8 +31,12 @@ def load_config(source: str, dims: Mapping[str, int]) -> Module:
     Raises:
         ModelError: as `read_config` and `lower`.
     """
+    import hashlib
+
     from perfc.ir.rewrite import with_defaults
 
     module = lower(read_config(source), Step.PREFILL)
+    digest = hashlib.sha256(content_of(located(source)[0])).hexdigest()
+    module = replace(module, origin=ModelOrigin(source, digest))
     declared = {s.name for s in module.symbols}
     return with_defaults(module, {n: v for n, v in dims.items() if n in declared})

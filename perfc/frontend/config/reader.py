@@ -95,11 +95,11 @@ def located(source: str) -> tuple[str, str]:
     raise ModelError(f"no configuration {source[:64]!r}", hint=hint)
 
 
-def loaded(path: str) -> dict[str, Any]:
-    """The object in a file.
+def content_of(path: str) -> bytes:
+    """The bytes of a file.
 
     Raises:
-        ModelError: it cannot be read, is too long or too deep, or is not an object.
+        ModelError: it cannot be read, or is too long.
     """
     where = path if path.isprintable() else ascii(path)
     try:
@@ -113,6 +113,16 @@ def loaded(path: str) -> dict[str, Any]:
         raise ModelError(f"cannot be read: {error}", where=where) from None
     if len(data) > LONGEST_BYTES:
         raise ModelError(f"more than {LONGEST_BYTES >> 20} MiB: no configuration", where=where)
+    return data
+
+
+def loaded(path: str) -> dict[str, Any]:
+    """The object in a file.
+
+    Raises:
+        ModelError: as `content_of`; it is too deep, or is not an object.
+    """
+    where, data = path if path.isprintable() else ascii(path), content_of(path)
     if nesting(data) > DEEPEST:
         raise ModelError(f"nested deeper than {DEEPEST}", where=where)
     try:

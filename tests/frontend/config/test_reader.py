@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from pathlib import Path
@@ -12,10 +13,11 @@ import pytest
 from perfc import cli
 from perfc.errors import ModelError, PerfcError
 from perfc.frontend import load
-from perfc.frontend.config import is_config, lower, read_config, reader, shipped
+from perfc.frontend.config import is_config, load_config, lower, read_config, reader, shipped
 from perfc.frontend.config.model import Attention, Experts, mixers
 from perfc.frontend.config.reader import families
 
+CONFIGS = Path(__file__).parents[3] / "perfc" / "frontend" / "config" / "configs"
 LLAMA: dict[str, Any] = {
     "architectures": ["LlamaForCausalLM"], "model_type": "llama", "vocab_size": 512,
     "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2, "num_attention_heads": 4,
@@ -194,3 +196,18 @@ def test_no_number_makes_a_model_endless(tmp_path: Path, name: str, key: str) ->
     path.write_text(json.dumps({**json.loads(shown.read_text()), key: 10**9}))
     with pytest.raises(ModelError, match=f"'{key}' is 1000000000, not at most 10000"):
         read_config(path)
+
+
+def test_a_module_knows_the_file_it_came_from(tmp_path: Path) -> None:
+    """Else `perfc check` takes a changed configuration for the same model, and only warns."""
+    path = tmp_path / "config.json"
+    content = (CONFIGS / "gpt2.json").read_bytes()
+    path.write_bytes(content)
+    module = load_config(str(path), {})
+    assert module.origin.path == str(path)
+    assert module.origin.digest == hashlib.sha256(content).hexdigest()
+    assert load_config("gpt2", {}).origin.digest == module.origin.digest
+    path.write_bytes(content.replace(b'"n_layer": 12', b'"n_layer": 11'))
+    assert path.read_bytes() != content
+    changed = load_config(str(tmp_path), {})
+    assert changed.origin.digest == hashlib.sha256(path.read_bytes()).hexdigest()
