@@ -35,6 +35,8 @@ NOT_OF_RUNTIMES = {
     "perfc/serving/evidence/learn.py": "names of a data set",
     "perfc/serving/evidence/scores.py": "names of a data set",
     "perfc/serving/evidence/tables.py": "names of a data set",
+    "perfc/serving/trees/experiment.py": "names of a data set",
+    "perfc/serving/trees/rows.py": "names of data sets, as numbers",
     "analyzers/training/experiments/neusight_runs.py": "a column of a data set, and its table",
     "analyzers/training/export.py": "an argument of transformers",
     "analyzers/features/rows.py": "a protocol of timing",
