@@ -58,9 +58,13 @@ class Apart:
         Args:
             shares: ``[runtimes, kinds of networks]``.
         """
-        share = shares[self.category, self.network]
-        found: Array = (1 - share) * self.wrong[:, 0] + share * self.wrong[:, 1]
-        return found
+        return mixed(self.wrong, shares[self.category, self.network])
+
+
+def mixed(wrong: Array, share: Array | float) -> Array:
+    """Errors of pooled sums, from those with factors of kernels and without, ``[runs, 2]``."""
+    found: Array = (1 - share) * wrong[:, 0] + share * wrong[:, 1]
+    return found
 
 
 def machines_left_out(
@@ -98,10 +102,7 @@ def shares_of_kernels(apart: Sequence[Apart], runtimes: int) -> Array:
         mine = [(one.category == runtime) & (one.network == network) for one in apart]
         wrong = [one.wrong[rows] for one, rows in zip(apart, mine, strict=True) if rows.any()]
         if wrong:
-            errors = [
-                np.mean([np.abs((1 - share) * w[:, 0] + share * w[:, 1]).mean() for w in wrong])
-                for share in SHARES
-            ]
+            errors = [np.mean([np.abs(mixed(w, share)).mean() for w in wrong]) for share in SHARES]
             found[runtime, network] = SHARES[int(np.argmin(errors))]
     return found
 

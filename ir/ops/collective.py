@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar
 
 from ..definition import Positive
+from ..dim import Dim
 from ..graph import Inputs
 from ..op import Kind, Op, Types, tensor
 from ..problem import Collective, Exchange
@@ -65,12 +67,7 @@ class AllGather(CollectiveOp):
     axis: int = -1
 
     def infer(self, ins: Inputs) -> Types:
-        x = tensor(ins, 0)
-        if x.shape is None or not x.shape:
-            return (x,)
-        shape = list(x.shape)
-        shape[self.axis] = shape[self.axis] * self.ranks
-        return (TensorType(x.dtype, tuple(shape)),)
+        return (along(tensor(ins, 0), self.axis, lambda extent: extent * self.ranks),)
 
 
 @frozen
@@ -87,12 +84,7 @@ class ReduceScatter(CollectiveOp):
     axis: int = -1
 
     def infer(self, ins: Inputs) -> Types:
-        x = tensor(ins, 0)
-        if x.shape is None or not x.shape:
-            return (x,)
-        shape = list(x.shape)
-        shape[self.axis] = shape[self.axis] // self.ranks
-        return (TensorType(x.dtype, tuple(shape)),)
+        return (along(tensor(ins, 0), self.axis, lambda extent: extent // self.ranks),)
 
 
 @frozen
@@ -117,3 +109,12 @@ class SendReceive(CollectiveOp):
     mnemonic = "send_receive"
     operands = ("X",)
     exchange = Exchange.SEND_RECEIVE
+
+
+def along(x: TensorType, axis: int, change: Callable[[Dim], Dim]) -> TensorType:
+    """A tensor with another extent along an axis; as it is where its rank is not known, or 0."""
+    if not x.shape:
+        return x
+    shape = list(x.shape)
+    shape[axis] = change(shape[axis])
+    return TensorType(x.dtype, tuple(shape))

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 DOCUMENT = ("llm", "perfc.serving.service:ServingReport")
 """Name of the JSON that the command writes, and the type that its schema is read off."""
-DOCUMENTS = (("llm-search", "perfc.serving.search:Found"),)
+DOCUMENTS = (("llm-search", "perfc.serving.search:SearchResult"),)
 TARGET, RUNTIME = "h100", SERVING_DEFAULT
 """Where nobody says."""
 FINDINGS = 1

@@ -13,7 +13,7 @@ from perfc.passes.runtimes import EngineKind, tables
 from perfc.passes.runtimes import runtime as table_of
 
 from .host import HostLaw, law_of
-from .memory import BLOCK_TOKENS, Demand, MemoryPlan
+from .memory import BLOCK_TOKENS, MemoryPlan
 from .scheduler import Limits
 from .step import StepCost
 
@@ -118,6 +118,3 @@ class Engine:
         return Limits(
             seqs, self.kind.token_budget, tokens, self.kind.batching, self.kind.reserves_output
         )
-
-
-__all__ = ["Demand", "Engine", "EngineKind", "kind_of"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import fields
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -67,15 +67,10 @@ class HostLaw:
 
     def step(self, kernels_s: float, exchanges_s: float, prompts: int, decodes: int) -> float:
         """Seconds of one step."""
-        sequences = prompts + decodes
-        return (
-            (self.prompts if prompts else self.kernels) * kernels_s
-            + self.exchanges * exchanges_s
-            + self.step_s
-            + self.prompt_s * prompts
-            + self.sequence_s * sequences
-            + self.few_s * min(sequences, FEW)
-        )
+        each = amounts(kernels_s, exchanges_s, prompts, decodes)
+        own = (self.kernels, self.prompts, self.exchanges,
+               self.step_s, self.prompt_s, self.sequence_s, self.few_s)  # fmt: skip
+        return sum([a * b for a, b in zip(own, each, strict=True)])
 
 
 FACTORS = ("kernels", "prompts", "exchanges")
@@ -111,7 +106,7 @@ def _plain(value: object) -> Any:
 def law_of(runtime: str, version: str = "") -> HostLaw:
     """The law of a runtime: of the newest version not newer than the one asked for.
 
-    Where nobody measured the runtime, that of all runtimes together.
+    Where nobody measured the runtime, its kernels alone.
     """
     known = laws()
     parts = [
@@ -123,12 +118,7 @@ def law_of(runtime: str, version: str = "") -> HostLaw:
     older = [(v, law) for v, law in parts if asked and v <= asked]
     if older:
         return max(older, key=lambda pair: pair[0])[1]
-    return known.get(runtime) or known.get("any") or HostLaw()
-
-
-def without_host(law: HostLaw) -> HostLaw:
-    """The kernels alone."""
-    return replace(law, step_s=0.0, prompt_s=0.0, sequence_s=0.0, few_s=0.0, request_s=0.0)
+    return known.get(runtime) or HostLaw()
 
 
 def as_toml(found: Mapping[str, HostLaw]) -> str:

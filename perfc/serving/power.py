@@ -119,6 +119,16 @@ def run_energy_j(run: Run, engine: Engine, prefill_gpus: int = 0) -> float:
     return total * ranks + idle * prefill_gpus * run.time_s
 
 
+def price_of(machine: Machine, prices: Prices) -> HourlyPrice | None:
+    """What a project or the target's file states, else the dated table; None where nobody does."""
+    return prices.of(machine) or tables()[1].get(machine.name)
+
+
+def price_per_million(price: HourlyPrice, tokens_per_s: float) -> float:
+    """Of tokens that one GPU writes at such a rate."""
+    return price.per_hour / HOUR_S / tokens_per_s * MILLION
+
+
 def expenses(
     energy_j: float, rate: Throughput, run: Run, machine: Machine, prices: Prices, grid: Grid | None
 ) -> Expenses:
@@ -135,10 +145,10 @@ def expenses(
     tokens = sum(s.request.output_tokens for s in run.served)
     each_j = energy_j / tokens if tokens and not math.isnan(energy_j) else None
     known = grid or tables()[0]["world"]
-    price = prices.of(machine) or tables()[1].get(machine.name)
+    price = price_of(machine, prices)
     cost = None
     if price is not None and rate.output_tokens_per_s > 0:
-        cost = price.per_hour / HOUR_S * rate.gpus / rate.output_tokens_per_s * MILLION
+        cost = price_per_million(price, rate.output_tokens_per_s_per_gpu)
     carbon = None if each_j is None else each_j * MILLION / J_PER_KWH * known.carbon_g_per_kwh
     return Expenses(
         each_j, carbon, cost, "" if price is None else price.currency,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from functools import cached_property, lru_cache
 
 from perfc.analyzers.estimate.estimate import Estimate
@@ -48,7 +49,7 @@ class KernelCost:
     energy_j: float
 
 
-QUANTITIES = ("time_s", "low_s", "high_s", "floor_s", "energy_j")
+QUANTITIES = tuple(f.name for f in fields(KernelCost))
 
 
 @frozen

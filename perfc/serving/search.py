@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import product
 from typing import ClassVar
 
-from perfc.comparison.prices import HOUR_S, Prices
+from perfc.comparison.prices import Prices
 from perfc.durations import seconds_of
 from perfc.errors import ModelError, ParseError
 from perfc.frontend.config import LanguageModel, Parallel, precision_of
@@ -18,8 +18,7 @@ from perfc.passes.runtimes import SERVING_DEFAULT, Batching
 
 from .engine import Engine
 from .load import Load
-from .metrics import MILLION
-from .power import tables
+from .power import price_of, price_per_million
 from .scheduler import Chunk
 from .service import ServingReport, report_of
 
@@ -104,7 +103,7 @@ class Setting:
 
 
 @record
-class Found:
+class SearchResult:
     """A search.
 
     Args:
@@ -137,7 +136,7 @@ def search(
     runtime: str = SERVING_DEFAULT,
     ranks: Sequence[int] = RANKS,
     prices: Prices | None = None,
-) -> Found:
+) -> SearchResult:
     """The cheapest way of serving, and the front of cost against speed.
 
     Args:
@@ -173,7 +172,7 @@ def search(
             if _holds(r := _simulated(s, e, load, known), slo)
         ]  # fmt: skip
     held.sort(key=_cost)
-    return Found(
+    return SearchResult(
         model.name, load, slo, looked, misfits, held[0] if held else None, tuple(_best(held))
     )
 
@@ -208,18 +207,17 @@ def _settings(engine: Engine, dtype: str, load: Load, prices: Prices) -> Iterato
     room = plan.sequences(load.isl + load.osl)
     if room < 1:
         return
-    price = prices.of(engine.machine) or tables()[1].get(engine.machine.name)
+    price = price_of(engine.machine, prices)
     for budget, users in product(BUDGETS, USERS):
         if users > min(room, engine.kind.max_num_seqs) or budget <= users:
             continue
         ttft_s, tpot_s = steady(engine, load, users, budget)
         rate = users * load.osl / (ttft_s + tpot_s * (load.osl - 1))
-        cost = None
-        if price is not None:
-            cost = price.per_hour / HOUR_S * engine.ranks / rate * MILLION
+        each = rate / engine.ranks
+        cost = None if price is None else price_per_million(price, each)
         yield Setting(
             engine.machine.name, dtype, engine.parallel.tensor, engine.parallel.expert, users,
-            budget, ttft_s, tpot_s, rate / engine.ranks, cost,
+            budget, ttft_s, tpot_s, each, cost,
         )  # fmt: skip
 
 
@@ -298,6 +296,3 @@ def _best(held: Sequence[ServingReport]) -> Iterator[ServingReport]:
         if tpot_s < least:
             yield report
             least = tpot_s
-
-
-__all__ = ["Found", "Slo", "search", "steady"]

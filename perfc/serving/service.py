@@ -22,6 +22,7 @@ from .load import Load
 from .memory import MemoryPlan
 from .metrics import Latencies, Throughput, latencies, throughput
 from .power import Expenses, Grid, expenses, run_energy_j
+from .program import QUANTITIES
 from .scheduler import Chunk
 from .simulate import Run, simulate
 
@@ -322,10 +323,7 @@ def _steps(engine: Engine, run: Run, load: Load) -> tuple[StepView, ...]:
 def _step(
     engine: Engine, what: str, chunks: tuple[Chunk, ...], decodes: int, context: float
 ) -> StepView:
-    each = {
-        q: engine.cost.parts(q, chunks, decodes, context)
-        for q in ("time_s", "low_s", "high_s", "floor_s", "energy_j")
-    }
+    each = {q: engine.cost.parts(q, chunks, decodes, context) for q in QUANTITIES}
     sums = {q: p.kernels + p.exchanges for q, p in each.items()}
     time_s = max(engine.cost.step_s(chunks, decodes, context), sums["floor_s"])
     energy_j = sums["energy_j"] * engine.parallel.tensor

@@ -9,7 +9,7 @@ from perfc.report.units import Unit, plural, quantity
 
 from .load import Load
 from .metrics import Quantiles
-from .search import Found
+from .search import SearchResult
 from .service import Band, ServingReport
 
 
@@ -123,7 +123,7 @@ def _memory(r: ServingReport) -> Iterator[Fact]:
     yield Fact("key-value pool", Amount(pool, Unit.BYTE), f"{kv}, {m.largest_concurrency} users")
 
 
-def search_document(found: Found) -> Document:
+def search_document(found: SearchResult) -> Document:
     """The front of cost against speed."""
     title = f"{found.model} · {found.load.isl} tokens in, {found.load.osl} out · cheapest first"
     columns = (

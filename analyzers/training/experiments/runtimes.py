@@ -47,12 +47,6 @@ def expected(low: float, high: float) -> Slice:
     return name, lambda _, e: low < e.time.middle_error <= high, None
 
 
-def is_of(run: MeasuredRun, runtime: str, precisions: Sequence[str]) -> bool:
-    """Whether a row is of a runtime, and of one of the precisions, if some are named."""
-    is_named = not precisions or run.stored in precisions
-    return run.row.deployment.runtime == runtime and is_named
-
-
 TOGETHER: tuple[Slice, ...] = (
     ("batch 1", lambda run, _: run.row.deployment.dims["batch"] == 1, GOAL_OF_ONE),
     expected(0.0, 0.06),

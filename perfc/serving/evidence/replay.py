@@ -18,7 +18,6 @@ from perfc.frontend.config import (
 )
 from perfc.ir.record import record
 from perfc.machine import load_machine
-from perfc.passes.runtimes import Batching
 
 from ..arrivals import Workload, closed_loop
 from ..engine import Engine
@@ -318,4 +317,4 @@ def _steady(run: Run, history: History) -> tuple[float, tuple[float, ...]]:
     return float(tokens), tuple(_between(history, first, last))
 
 
-__all__ = ["Batching", "Sample", "Unanswered", "engine_of", "model_of", "recorded", "samples"]
+__all__ = ["Sample", "Unanswered", "engine_of", "model_of", "recorded", "samples"]
