@@ -257,19 +257,7 @@ def of_category(own: Array, everything: Array, coverage: float = COVERAGE) -> Ba
         np.full(len(everything), (1 - share) / len(everything)),
     ]
     scores = np.concatenate([own, everything])
-    return band(scores, np.concatenate(weights), coverage, count=as_many(weights))
-
-
-def as_many(weights: Sequence[Array]) -> int:
-    """Rows of equal weight that tell a quantile as well as rows of such weights.
-
-    Source: Kish, "Survey Sampling", 1965, the effective sample size.
-
-    >>> as_many([np.ones(10)]), as_many([np.ones(10), np.full(10, 0.1)])
-    (10, 12)
-    """
-    flat = np.concatenate(weights)
-    return max(round(float(flat.sum() ** 2 / (flat**2).sum())), 1)
+    return band(scores, np.concatenate(weights), coverage, count=len(own))
 
 
 def sides(low: Array, high: Array) -> Array:

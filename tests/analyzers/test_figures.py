@@ -139,11 +139,9 @@ def test_scores_are_residuals_over_the_spread_of_rows_in_other_turns(tmp_path: P
     # 0.95 · 41 of 40 scores from −2 to 2: the 39th
     ends = 2 - 38 * 4 / 39, 38 * 4 / 39 - 2
     assert (found[""].low, found[""].high) == pytest.approx(ends, rel=1e-5)
-    # twenty rows count 1 / 6 beside all forty: as 1 / (1 / 6² / 20 + (5 / 6)² / 40) = 53. Of the
-    # 1 − 0.95 · 54 / 53 = 0.032 beyond an end the outermost row takes 0.021, or 0.029 if it is one
-    ends = 4 / 39 - 2, 2 - 4 / 39
+    # 0.95 · 1.05 of twenty rows beside all: everything but the last hundredth
     for name in ("half", "eight bits"):
-        assert (found[name].low, found[name].high) == pytest.approx(ends, rel=1e-5)
+        assert (found[name].low, found[name].high) == pytest.approx((-2, 2), rel=1e-5)
 
 
 def test_the_spread_of_a_turn_is_learned_from_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
