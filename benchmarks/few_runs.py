@@ -29,7 +29,7 @@ from perfc.analyzers.graph.weights import card_of, save
 from perfc.analyzers.training.graphs.bench import trained
 from perfc.analyzers.training.graphs.protocols import Protocol, drawn, folds
 from perfc.errors import PerfcError
-from perfc.passes.runtimes import Layout
+from perfc.passes.runtimes import Layout, Steps, of_steps
 
 PREDICTOR = "physics-residual"
 FILE = "physics_residual-timm-time_s.json"
@@ -41,6 +41,11 @@ Told = tuple[float, float, float, float]
 def version_of(row: GraphRow) -> str:
     """Major and minor version of the framework."""
     return "{}.{}".format(*row.setting.version)
+
+
+def runtime_of(row: GraphRow) -> str:
+    """PyTorch as it is, or its compiler."""
+    return of_steps(Steps.COMPILED if row.setting.compiled else Steps.EAGER).name
 
 
 def layout_of(row: GraphRow) -> Layout:
@@ -69,7 +74,7 @@ def adapted(card: Path, target: str, few: Sequence[GraphRow], models: Path, fold
         for r in few:
             precision = r.setting.precision.value.replace(" ", "-")
             writer.writerow(
-                (r.graph, r.time_s, r.batch, r.setting.runtime, version_of(r), precision,
+                (r.graph, r.time_s, r.batch, runtime_of(r), version_of(r), precision,
                  layout_of(r).value)
             )  # fmt: skip
     command = [sys.executable, "-m", "perfc", "adapt", "-t", target, "--from", "runs.csv"]
@@ -85,7 +90,7 @@ def told(card: Path, rows: Sequence[GraphRow], models: Path) -> Iterator[Told]:
         try:
             total = perfc.analyze(
                 models / f"{r.graph}.onnx.gz", r.target, predictor=str(card), batch=r.batch,
-                runtime=r.setting.runtime, runtime_version=version_of(r), layout=layout_of(r),
+                runtime=runtime_of(r), runtime_version=version_of(r), layout=layout_of(r),
                 dtype=r.setting.precision.value.replace(" ", "-"),
             ).prediction.total  # fmt: skip
         except PerfcError as error:
