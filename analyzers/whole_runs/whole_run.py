@@ -345,8 +345,8 @@ def no_slower(run: WholeRun, launched: WholeRun | None) -> WholeRun:
     """
     if launched is None or launched.doubt >= run.doubt or launched.time.mid >= run.time.mid:
         return run
-    mid = launched.time.mid
-    time = Interval(min(run.time.low, mid), mid, max(min(run.time.high, launched.time.high), mid))
+    mid, low = launched.time.mid, min(run.time.low, launched.time.low)
+    time = Interval(low, mid, max(min(run.time.high, launched.time.high), mid))
     reason = f"runs told it slower than {launched.words}, which merges less"
     return replace(run, time=time, outside=(*run.outside, reason))
 
