@@ -24,7 +24,8 @@ def linear_bias(node: Node, near: Neighbourhood) -> Nodes | None:
     bias = near.lone(node.results[0]) if node.results and near.stored(node) else None
     if bias is None or bias.op.mnemonic != "add" or len(near.computed(bias)) != 1:
         return None
-    return [node, bias] if all(is_channelwise(v) for v in near.stored(bias)) else None
+    rows = near.stored(bias)
+    return [node, bias] if rows and all(is_channelwise(v) for v in rows) else None
 
 
 def gemm(node: Node, near: Neighbourhood) -> Nodes | None:

@@ -1,0 +1,205 @@
+"""Small questions that passes ask of types, loops and graphs, with answers by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from perfc.ir.cost import Traffic, Work
+from perfc.ir.dim import Dim, symbol
+from perfc.ir.fresh import data_extent
+from perfc.ir.graph import Graph, Node, Value
+from perfc.ir.known import Known
+from perfc.ir.ops.activation import Relu
+from perfc.ir.parse import parse
+from perfc.ir.types import (
+    DType,
+    OptionalType,
+    SequenceType,
+    TensorType,
+    Type,
+    UnknownType,
+)
+from perfc.passes import cost, regions, sizes
+from perfc.passes.cost import Tier
+from perfc.passes.liveness import all_weights, last_uses
+
+N, M = symbol("N"), symbol("M")
+
+
+def t(*shape: Dim, dtype: DType = DType.F32) -> TensorType:
+    return TensorType(dtype, shape)
+
+
+UNRANKED = TensorType(DType.F32, None)
+
+
+@pytest.mark.parametrize(
+    ("formula", "number", "loose", "exact"),
+    [
+        (t(2, 3), t(2, 3), True, True),
+        (t(2, 3), t(2, 4), False, False),
+        (t(2), t(2, 1), False, False),
+        (t(2, 3), t(2, N), True, False),
+        (t(2, M), t(2, N), True, True),
+        (t(2, N), t(2, 3), False, False),
+        (UNRANKED, UNRANKED, True, True),
+        (UNRANKED, t(2), False, False),
+        (t(2), UNRANKED, True, True),
+        (SequenceType(t(2), 3), SequenceType(t(2), 3), True, True),
+        (SequenceType(t(2), 3), SequenceType(t(2), None), True, True),
+        (SequenceType(t(2), 3), SequenceType(t(2), 4), False, False),
+        (SequenceType(t(2), None), SequenceType(t(2), 4), False, False),
+        (SequenceType(t(2), 3), SequenceType(t(3), 3), False, False),
+        (SequenceType(t(2), 2, (t(1), t(2))), SequenceType(t(2), 2, (t(1), t(2))), True, True),
+        (SequenceType(t(2), 2, (t(1), t(2))), SequenceType(t(2), 2, (t(1), t(9))), False, False),
+        (OptionalType(t(2)), OptionalType(t(2)), True, True),
+        (OptionalType(t(2)), OptionalType(t(5)), False, False),
+        (t(2), UnknownType(), True, True),
+        (t(2), OptionalType(t(2)), False, False),
+    ],
+)
+def test_a_formula_agrees_where_it_says_no_less_than_numbers(
+    formula: Type, number: Type, loose: bool, exact: bool
+) -> None:
+    assert sizes.agrees(formula, number, is_exact=False) is loose
+    assert sizes.agrees(formula, number, is_exact=True) is exact
+
+
+def test_as_many_elements_must_be_known() -> None:
+    def of(*items: int | None) -> Value:
+        return Value("v", t(len(items), dtype=DType.I64), Known((len(items),), items))
+
+    assert sizes.known_items(None) == sizes.known_items(Value("v", t(2))) == 0
+    assert sizes.known_items(of(1, None, 3)) == 2
+    assert sizes.as_well_known(of(1, 2), of(1, 2))
+    assert sizes.as_well_known(of(1, 2), of(1, None))
+    assert not sizes.as_well_known(of(1, None), of(1, 2))
+    assert not sizes.as_well_known(None, of(1))
+
+
+def test_types_of_a_loop_have_settled_where_they_differ_in_free_extents_alone() -> None:
+    free, other = data_extent(), data_extent()
+    same = regions._same_but_data
+    assert same(t(2, free), t(2, other))
+    assert same(t(2, 3), t(2, 3))
+    assert not same(t(2, free), t(3, other))
+    assert not same(t(2, free), t(2, 3))
+    assert not same(t(free), t(free, 1))
+    assert not same(t(free), t(other, dtype=DType.F16))
+    assert not same(t(free), t(free + 1))
+    assert not same(t(free), t(N))
+    assert same(UNRANKED, UNRANKED)
+    assert not same(UNRANKED, t(2))
+    assert same(SequenceType(t(free), 2), SequenceType(t(other), 2))
+    assert not same(SequenceType(t(free), 2), SequenceType(t(other), 3))
+    assert not same(SequenceType(t(2), 2), SequenceType(t(3), 2))
+    assert regions._settled([t(2), t(free)], [t(2), t(other)])
+    assert not regions._settled([t(2), t(free)], [t(3), t(other)])
+
+
+def test_extents_that_keep_changing_become_free() -> None:
+    found = regions._without_extents(t(2, 3), t(2, 4))
+    assert isinstance(found, TensorType)
+    assert found.shape is not None
+    assert found.shape[0] == 2
+    assert regions._is_open(found.shape[1])
+    assert regions._without_extents(t(2, 3), t(2, 3)) == t(2, 3)
+    assert regions._without_extents(t(2, 3), t(2)) == UNRANKED
+    assert regions._without_extents(UNRANKED, t(2)) == t(2)
+    grown = regions._without_extents(SequenceType(t(2), 1), SequenceType(t(2), 2))
+    assert grown == SequenceType(t(2), None)
+    kept = regions._without_extents(SequenceType(t(2), 2), SequenceType(t(2), 2))
+    assert kept == SequenceType(t(2), 2)
+
+
+def test_results_of_iterations_are_stacked_along_an_axis() -> None:
+    assert regions._stacked(t(3, 4), 5, 0) == t(5, 3, 4)
+    assert regions._stacked(t(3, 4), 5, 1) == t(3, 5, 4)
+    assert regions._stacked(t(3, 4), 5, -1) == t(3, 4, 5)
+    assert regions._stacked(UNRANKED, 5, 0) == UNRANKED
+    assert regions._stacked(SequenceType(t(2), 1), 5, 0) == TensorType(DType.UNKNOWN, None)
+    assert regions._element(t(3, 4, 5), 1, 0) == (t(3, 5), 4)
+    assert regions._element(t(3, 4, 5), -1, 0) == (t(3, 4), 5)
+    assert regions._element(t(3, 4, 5), 0, 1) == (t(5), 4)
+    assert regions._element(UNRANKED, 0, 0) == (UNRANKED, None)
+    assert regions._unbatched(t(3, 4)) == t(4)
+    assert regions._unbatched(UNRANKED) == UNRANKED
+
+
+def test_how_often_a_body_runs_is_sure_or_a_least_number() -> None:
+    body: Any = (Graph("b", (), (), ()),)
+    open_, positive = data_extent(), N
+    assert cost._surely(body, None, 1) == cost.Runs(body, 1, is_certain=False)
+    assert cost._surely(body, 4) == cost.Runs(body, 4)
+    assert cost._surely(body, 0) == cost.Runs(body, 0)
+    assert cost._surely(body, positive) == cost.Runs(body, positive)
+    assert cost._surely(body, open_, 1) == cost.Runs(body, 1, is_certain=False)
+    assert cost._surely(body, open_) == cost.Runs(body, 0, is_certain=False)
+    bounded = data_extent(9)
+    assert cost._surely(body, bounded) == cost.Runs(body, bounded)
+
+
+class Broken(Relu):
+    """An operator whose formulas divide by nothing."""
+
+    def work(self, ins: Any, outs: Any) -> Work:
+        raise ZeroDivisionError
+
+    def problem(self, ins: Any, outs: Any) -> Any:
+        raise LookupError
+
+
+def test_an_operator_that_cannot_count_is_unknown_and_no_error() -> None:
+    x = Value("x", t(4))
+    node = Node(Broken(), (x,), (Value("y", t(4)),))
+    assert cost.measured(node.op, node, (t(4),)) == (
+        cost.NO_WORK, Traffic(is_bound=True), Tier.UNKNOWN,
+    )  # fmt: skip
+    assert cost.stated(node.op, node, (t(4),)) is None
+    plain = Node(Relu(), (x,), (Value("y", t(4)),))
+    work, traffic, tier = cost.measured(plain.op, plain, (t(4),))
+    assert (work.alu, traffic.read_bytes, traffic.write_bytes, tier) == (4, 16, 16, Tier.EXACT)
+    open_ = Node(Relu(), (Value("x", UNRANKED),), (Value("y", UNRANKED),))
+    assert cost.measured(open_.op, open_, (UNRANKED,))[2] is Tier.UNKNOWN
+
+
+NESTED = """perfir 1
+module @m
+graph @main(%c: b1[], %x: f32[4]) {
+  %w = weight {bytes=16} : f32[4]
+  %y = if(%c) : ? {
+    graph @then() {
+      %v = weight {bytes=16} : f32[4]
+      %d = less(%v, %x) : ?
+      %e = reduce_max(%d) {keepdims=0} : b1[]
+      %z = if(%e) : ? {
+        graph @inner() {
+          %u = weight {bytes=16} : f32[4]
+          %p = add(%u, %x) : ?
+          return %p
+        }
+        graph @other() {
+          %q = add(%w, %x) : ?
+          return %q
+        }
+      }
+      return %z
+    }
+    graph @else() {
+      %r = add(%w, %x) : ?
+      return %r
+    }
+  }
+  %s = relu(%y) : ?
+  return %s
+}
+"""
+
+
+def test_weights_of_all_depths_are_found_once_and_used_last_where_regions_read_them() -> None:
+    graph = parse(NESTED).module.graph
+    assert sorted(v.name for v in all_weights(graph)) == ["u", "v", "w"]
+    last = {v.name: step for v, step in last_uses(graph).items()}
+    assert last == {"c": 2, "x": 2, "w": 0, "y": 1, "s": 2}
