@@ -131,7 +131,8 @@ def module_of(path: Path) -> str:
 def stages(root: Path, path: Path, line: int) -> list[list[str]]:
     """Arguments of pytest, in the order in which they are run until one fails.
 
-    With a map these are the tests that run the line, quick ones first, and what was written since.
+    With a map these are the tests that run the line, quick ones first, and what was written since;
+    of a line that runs when its file is imported also those that import its package.
     Without: tests that are named after the file or import it, with the golden files; then the tests
     of its folder, of operators also those against runtimes and loops. Without a map a fault may
     survive that some other test would find.
@@ -146,7 +147,10 @@ def stages(root: Path, path: Path, line: int) -> list[list[str]]:
         distant = [n for n in others if n.partition("::")[0] not in near]
         # what no test runs, a process that a test starts may run
         first = [*newer(root, near), *close] if known else near
-        found = [first, golden, distant[:QUICK], distant[QUICK:]]
+        asked = {name.partition("::")[0] for name in (*known, *near)}
+        listed = [] if statement_of(root / path, line) else through_package(root, path)
+        listing = [name for name in listed if name not in asked]
+        found = [first, golden, listing, distant[:QUICK], distant[QUICK:]]
         return [by_file(stage) for stage in found if stage]
     if folder in ("ir", "passes") or path.is_relative_to("perfc/lint") or "rules" in path.parts:
         near.append(str(GOLDEN))
@@ -172,6 +176,16 @@ def near_to(root: Path, path: Path) -> list[str]:
     direct = [str(test) for test, text in files.items() if imports.search(text)]
     named = [str(t) for t in files if stem.strip("_") in t.stem.removeprefix("test_")]
     return list(dict.fromkeys((*direct, *named)))
+
+
+def through_package(root: Path, path: Path) -> list[str]:
+    """Files of tests that import the package of a file: what it defines they may read in a list.
+
+    No line of the file runs then, as it was imported before.
+    """
+    package, _, _ = module_of(path).rpartition(".")
+    imports = re.compile(rf"from {re.escape(package)} import|import {re.escape(package)}\b(?!\.)")
+    return [str(test) for test, text in test_files(root).items() if imports.search(text)]
 
 
 def newer(root: Path, near: list[str]) -> list[str]:
