@@ -16,7 +16,7 @@ from perfc.comparison.prices import HourlyPrice, Prices
 from perfc.errors import ParseError
 from perfc.machine import load_machine
 from perfc.passes.runtimes import Batching
-from perfc.serving import Load, apart, arrivals, power
+from perfc.serving import Load, apart, arrivals, llm, power
 from perfc.serving.apart import Prefill, served_apart
 from perfc.serving.arrivals import Request, Workload, closed_loop, poisson, traced
 from perfc.serving.host import FEW, HostLaw, amounts
@@ -508,6 +508,16 @@ def test_a_band_is_wider_where_kernels_are_known_less_well() -> None:
     below = math.hypot(math.log(0.8), math.log(2) - 0.15)
     above = math.hypot(math.log(1.25), math.log(2) - 0.25)
     assert found == Band(pytest.approx(math.exp(-below)), pytest.approx(math.exp(above)))
+
+
+@pytest.mark.parametrize(("engines", "is_known"), [(4096, True), (4097, False), (0, False)])
+def test_engines_side_by_side_are_a_bounded_number(engines: int, is_known: bool) -> None:
+    asked = {"isl": 10, "osl": 2, "concurrency": 4096, "dp": engines}
+    if is_known:
+        assert llm("llama-3.2-1b", "h100", **asked).gpus == 4096  # type: ignore[arg-type]
+        return
+    with pytest.raises(ParseError, match=f"{engines} engines"):
+        llm("llama-3.2-1b", "h100", **asked)  # type: ignore[arg-type]
 
 
 # prompts apart

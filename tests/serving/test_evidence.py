@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from perfc.frontend.config import Parallel
+from perfc.frontend.config import Parallel, WeightFormat
 from perfc.serving.evidence import Quantity, ServedRow, replay, scoreboard, scores, tables
 from perfc.serving.evidence.checks import Check, card_of, llama_cpp, replays
 from perfc.serving.evidence.learn import is_warm, left_out, model_fold, random_fold
@@ -174,6 +174,15 @@ def test_what_has_no_configuration_is_unanswered() -> None:
     refused = samples(row(tensor=7))
     assert isinstance(refused, Unanswered)
     assert "7" in refused.reason
+
+
+def test_experts_in_four_bits_leave_the_rest_as_it_was() -> None:
+    asked = ("deepseek-v3", ROW.target, tables.EXPERTS_NVFP4, "", Parallel(8, 1, 8), "vllm")
+    experts = replay.engine_of(*asked).precision
+    assert (experts.weights, experts.experts) == (WeightFormat.HALF, WeightFormat.NVFP4)
+    plain = replay.engine_of("llama-3.1-8b", ROW.target, "nvfp4", "", Parallel(), "vllm")
+    assert plain.precision.weights is WeightFormat.NVFP4
+    assert plain.law == HostLaw(), "its host takes nothing"
 
 
 def test_lengths_vary_where_the_publisher_drew_them() -> None:

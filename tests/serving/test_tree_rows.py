@@ -189,6 +189,13 @@ def test_shares_of_a_time_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
     assert said.value(kept) == 77.0
 
 
+def test_a_token_touches_all_parameters_but_experts_that_were_not_chosen() -> None:
+    assert kernel_sum.active_share("llama-3.1-8b") == 1.0
+    found = parameters(read_config("mixtral-8x7b"))
+    assert kernel_sum.active_share("mixtral-8x7b") == found.active / found.resident < 0.5
+    assert math.isnan(kernel_sum.active_share("nobody/knows-1b"))
+
+
 def test_the_best_settings_are_those_with_the_least_error_of_rows_left_out() -> None:
     table = np.array([[float(i % 16)] for i in range(64)])
     logs = np.log(1 + table[:, 0])
