@@ -11,7 +11,7 @@ import pytest
 from tests.mutation import tests_of
 from tests.mutation.__main__ import Fate, confirmed, failing, fate_of, run_tests, spent_s, summary
 from tests.mutation.mutants import FOLDERS, Fault, Mutant, draw, mutants
-from tests.mutation.tests_of import MAP, stages, test_files
+from tests.mutation.tests_of import MAP, stages
 
 ROOT = Path(__file__).resolve().parent.parent
 CODE = """\
@@ -112,7 +112,7 @@ def test_a_map_of_the_repository_is_read_in_a_copy_of_it(tmp_path: Path, tree: P
     assert stages(tree, PATH, 1) == [[known], [other]], "a line that runs on import"
     lister = tree / "tests/test_lists.py"
     lister.write_text("from perfc.passes import load_all\n", encoding="utf-8")
-    test_files.cache_clear()
+    tests_of.test_files.cache_clear()
     assert stages(tree, PATH, 1) == [[known], [str(lister.relative_to(tree))], [other]]
     assert stages(tree, PATH, 9) == [[known]]
     assert stages(tree, Path("perfc/passes/__init__.py"), 1) != [[known]]

@@ -145,6 +145,8 @@ def stages(root: Path, path: Path, line: int) -> list[list[str]]:
         others = by_cost([n for n in known if not n.startswith(str(GOLDEN))], taken_s)
         close = [n for n in others if n.partition("::")[0] in near]
         distant = [n for n in others if n.partition("::")[0] not in near]
+        # the tests of its room first: the others call it through many others
+        distant.sort(key=lambda name: not name.startswith(f"{room_of(path)}/"))
         # what no test runs, a process that a test starts may run
         first = [*newer(root, near), *close] if known else near
         asked = {name.partition("::")[0] for name in (*known, *near)}
@@ -163,6 +165,16 @@ def stages(root: Path, path: Path, line: int) -> list[list[str]]:
         far += [str(t) for t in test_files(root) if len(t.parts) == 2 and str(t) not in near]
         far += [str(GOLDEN)] if str(GOLDEN) not in near and (root / GOLDEN).is_dir() else []
     return [stage for stage in (near, far) if stage]
+
+
+def room_of(path: Path) -> Path:
+    """The folder of the tests of a file's folder.
+
+    >>> str(room_of(Path("ir/ops/view.py"))), str(room_of(Path("perfc/report/text.py")))
+    ('tests/ir/ops', 'tests/report')
+    """
+    parts = path.parent.parts
+    return Path("tests", *(parts[1:] if parts[0] == "perfc" else parts))
 
 
 def near_to(root: Path, path: Path) -> list[str]:

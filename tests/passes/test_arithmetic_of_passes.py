@@ -9,7 +9,7 @@ import pytest
 from perfc.ir.cost import Traffic, Work
 from perfc.ir.dim import Dim, symbol
 from perfc.ir.fresh import data_extent
-from perfc.ir.graph import Graph, Node, Value
+from perfc.ir.graph import Basis, Graph, Node, SymbolDecl, Value
 from perfc.ir.known import Known
 from perfc.ir.ops.activation import Relu
 from perfc.ir.parse import parse
@@ -21,9 +21,11 @@ from perfc.ir.types import (
     Type,
     UnknownType,
 )
-from perfc.passes import cost, regions, sizes
+from perfc.passes import cost, regions, remedies, sizes
 from perfc.passes.cost import Tier
 from perfc.passes.liveness import all_weights, last_uses
+from perfc.passes.manager import Analyses
+from perfc.passes.shapes import Shapes
 
 N, M = symbol("N"), symbol("M")
 
@@ -203,3 +205,39 @@ def test_weights_of_all_depths_are_found_once_and_used_last_where_regions_read_t
     assert sorted(v.name for v in all_weights(graph)) == ["u", "v", "w"]
     last = {v.name: step for v, step in last_uses(graph).items()}
     assert last == {"c": 2, "x": 2, "w": 0, "y": 1, "s": 2}
+
+
+def test_symbols_that_stand_for_the_same_are_tried_together() -> None:
+    def of(name: str, basis: Basis) -> SymbolDecl:
+        return SymbolDecl(name, 1, basis=basis)
+
+    a, b, c = (of(name, Basis.FITTING) for name in "abc")
+    d = of("d", Basis.BATCH)
+    found = list(remedies.alike((a, b, c, d), {"a": 4, "b": 5, "c": 4, "d": 4}))
+    assert found == [(a,), (b,), (c,), (d,), (a, c)]
+
+
+UNROLLED = """perfir 1
+module @m
+graph @main(%x: f32[2, 3]) {{
+  %n = weight {{constant=true}} : i64[] = {trips}
+  %go = weight {{constant=true}} : b1[] = true
+  %y, %all = loop(%n, %go, %x) : ?, ? {{
+    graph @body(%i: i64[], %c: b1[], %h: f32[2, 3]) {{
+      %again = identity(%c) : ?
+      %wider = concat(%h, %h) {{axis=0}} : ?
+      %one = relu(%x) : ?
+      return %again, %wider, %one
+    }}
+  }}
+  return %y, %all
+}}
+"""
+
+
+@pytest.mark.parametrize("trips", [0, 1, 3])
+def test_a_loop_whose_number_of_rounds_is_known_is_followed(trips: int) -> None:
+    module = Analyses().apply(Shapes(), parse(UNROLLED.format(trips=trips)).module)
+    y, every = (v.type for v in module.graph.outputs)
+    assert y == t(2 * 2**trips, 3)
+    assert every == t(trips, 2, 3)
