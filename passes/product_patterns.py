@@ -80,15 +80,6 @@ def _swaps_last(node: Node) -> bool:
     return perm == (*range(n - 2), n - 1, n - 2)
 
 
-def conv_norm(node: Node, near: Neighbourhood) -> Nodes | None:
-    """A convolution with stored filters and the batch normalisation merged into them.
-
-    Source: onnxruntime ConvBNFusion; TensorRT and ``torch.nn.utils.fusion`` do the same.
-    """
-    norm = conv_norm_after(node, near) if _has_stored_filters(node) else None
-    return [node, norm] if norm is not None else None
-
-
 def conv_affine(node: Node, near: Neighbourhood) -> Nodes | None:
     """A convolution with stored filters, and normalisation, factors and addends of its channels.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from perfc.ir.dim import Dim, symbol
 from perfc.ir.fresh import data_extent
 from perfc.ir.graph import Basis, Graph, Node, SymbolDecl, Value
 from perfc.ir.known import Known
+from perfc.ir.op import Kind
 from perfc.ir.ops.activation import Relu
 from perfc.ir.parse import parse
 from perfc.ir.types import (
@@ -26,6 +28,7 @@ from perfc.passes.cost import Tier
 from perfc.passes.liveness import all_weights, last_uses
 from perfc.passes.manager import Analyses
 from perfc.passes.shapes import Shapes
+from perfc.passes.sizes import Sizes
 
 N, M = symbol("N"), symbol("M")
 
@@ -241,3 +244,89 @@ def test_a_loop_whose_number_of_rounds_is_known_is_followed(trips: int) -> None:
     y, every = (v.type for v in module.graph.outputs)
     assert y == t(2 * 2**trips, 3)
     assert every == t(trips, 2, 3)
+
+
+CUT = """perfir 1
+module @m
+dim n in 1.. = 9
+dim m in 1.. = 4
+
+graph @main(%x: f32[n, 4], %y: f32[m, 4]) {
+  %five = weight {constant=true} : i64[1] = [5]
+  %zero = weight {constant=true} : i64[1] = [0]
+  %one = weight {constant=true} : i64[1] = [1]
+  %far = weight {constant=true} : i64[1] = [9223372036854775807]
+  %sh = shape(%x) : ?
+  %n0 = slice(%sh, %zero, %one) : ?
+  %st = sub(%n0, %five) : ?
+  %r = slice(%x, %st, %far, %zero) : ?
+  %s = relu(%y) : ?
+  return %r, %s
+}
+"""
+
+
+@pytest.mark.parametrize("given", [(), ("n",), ("n", "m")])
+@pytest.mark.parametrize("formulas", [(), ("m",)])
+def test_numbers_stand_for_as_few_symbols_as_that_takes(
+    given: tuple[str, ...], formulas: tuple[str, ...]
+) -> None:
+    """Where a slice begins, ``n − 5``, has no sign that a formula could tell; 9 − 5 has."""
+    module = Analyses().apply(Sizes(given, formulas), parse(CUT).module)
+    assert [v.type for v in module.graph.inputs] == [t(9, 4), t(symbol("m"), 4)]
+    assert [v.type for v in module.graph.outputs] == [t(5, 4), t(symbol("m"), 4)]
+    assert [(s.name, s.default, s.is_bound) for s in module.symbols] == [
+        ("n", 9, True), ("m", 4, False),
+    ]  # fmt: skip
+
+
+def test_a_formula_that_is_asked_for_stays() -> None:
+    module = Analyses().apply(Sizes((), ("n",)), parse(CUT).module)
+    assert module.graph.inputs[0].type == t(symbol("n"), 4)
+    assert [s.is_bound for s in module.symbols][0] is False
+
+
+def test_a_symbol_follows_others_where_a_sum_says_so() -> None:
+    n, m, k = symbol("n"), symbol("m"), symbol("k")
+    s = SymbolDecl("n", 1)
+    assert remedies.tie_of(s, n, m + k) == m + k
+    assert remedies.tie_of(s, n + 3, m) == m - 3
+    assert remedies.tie_of(s, n + k, m) == m - k
+    assert remedies.tie_of(s, 2 * n, m) is None, "half of it need not be whole"
+    assert remedies.tie_of(s, n * m, m) is None
+    assert remedies.tie_of(s, n + n * m, m) is None
+    assert remedies.tie_of(s, n, 7) is None, "a number is no sum of others"
+    assert remedies.tie_of(s, n, n + m) is None
+    assert remedies.tie_of(s, 4, m) is None
+    assert remedies.tie_of(s, m, k) is None
+
+
+def test_a_size_that_makes_two_extents_equal_is_found() -> None:
+    n, m = symbol("n"), symbol("m")
+    s, env = SymbolDecl("n", 1), {"n": 1, "m": 12}
+    found = list(remedies.equalities([s], [2 * n, m], env, lambda d: True))
+    assert [(x.default, x.tie, x.basis) for x in found] == [(6, None, Basis.FITTING)]
+    tied = list(remedies.equalities([s], [n + 4, m], env, lambda d: True))
+    assert [(x.default, x.tie) for x in tied] == [(8, m - 4)]
+    for dims in ([5 * n, m], [n, n + m], [n + 11, m], [n + 20, m]):
+        assert list(remedies.equalities([s], dims, env, lambda d: True)) == [], dims
+    assert list(remedies.equalities([s], [n, m], env, lambda d: d == m)) == []
+    limited = SymbolDecl("n", 1, hi=5)
+    assert list(remedies.equalities([limited], [2 * n, m], env, lambda d: True)) == []
+    assert len(list(remedies.equalities([limited], [3 * n, m], env, lambda d: True))) == 1
+
+
+def test_the_least_that_is_known_of_a_convolution_is_the_most_that_filtering_gains() -> None:
+    from perfc.passes.fuse import MOST_AXES, MOST_GAIN, Kernel
+
+    def gain(kind: Kind, type_: Type) -> float:
+        anchor: Any = SimpleNamespace(op=SimpleNamespace(kind=kind), results=(Value("y", type_),))
+        stated: Any = SimpleNamespace(problem=None, kind=kind, anchor=anchor)
+        getter = Kernel.winograd_gain.fget  # type: ignore[attr-defined]
+        return float(getter(stated))
+
+    assert gain(Kind.CONV, t(1, 8, 5, 5)) == MOST_GAIN**2
+    assert gain(Kind.CONV, t(1, 8, 5)) == MOST_GAIN
+    assert gain(Kind.CONV, t(8)) == 1.0
+    assert gain(Kind.CONV, UNRANKED) == MOST_GAIN**MOST_AXES
+    assert gain(Kind.MATMUL, t(1, 8, 5, 5)) == 1.0
