@@ -57,9 +57,9 @@ def mapped(root: Path, path: Path, line: int) -> list[str] | None:
     """Tests that run a line, as the map has them, None where there is no map of its file.
 
     Of a line that runs when its file is imported, as a constant's, those that run any of the file:
-    which test imported it first says nothing.
+    which test imported it first says nothing. So nothing is known of a file without functions.
     """
-    if not (root / MAP).is_file():
+    if not (root / MAP).is_file() or not has_functions(root / path):
         return None
     from coverage import CoverageData
 
@@ -82,6 +82,14 @@ def mapped(root: Path, path: Path, line: int) -> list[str] | None:
 def bare(name: str) -> str:
     """A test without its parameters where they name a place of the repository that was mapped."""
     return name.partition("[")[0] if "[/" in name else name
+
+
+def has_functions(path: Path) -> bool:
+    """Whether a file has lines that run after it is imported."""
+    if not path.is_file():
+        return True
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return any(isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef) for n in ast.walk(tree))
 
 
 def statement_of(path: Path, line: int) -> range | None:
@@ -135,7 +143,8 @@ def stages(root: Path, path: Path, line: int) -> list[list[str]]:
     of a line that runs when its file is imported also those that import its package.
     Without: tests that are named after the file or import it, with the golden files; then the tests
     of its folder, of operators also those against runtimes and loops. Without a map a fault may
-    survive that some other test would find.
+    survive that some other test would find. So it is with a file of which the map knows nothing,
+    but that quick tests come first.
     """
     known, near = mapped(root, path, line), near_to(root, path)
     folder = path.parts[0]
@@ -154,6 +163,14 @@ def stages(root: Path, path: Path, line: int) -> list[list[str]]:
         listing = [name for name in listed if name not in asked]
         found = [first, golden, listing, distant[:QUICK], distant[QUICK:]]
         return [by_file(stage) for stage in found if stage]
+    if (root / MAP).is_file() and (taken_s := seconds(root)):
+        rooms = (room_of(path), *room_of(path).parents)
+        room = next(r for r in rooms if (root / r).is_dir())
+        golden, around = (
+            by_cost([n for n in taken_s if n.startswith(f"{place}/")], taken_s)
+            for place in (GOLDEN, room)
+        )
+        return [by_file(stage) for stage in (near, golden, around) if stage]
     if folder in ("ir", "passes") or path.is_relative_to("perfc/lint") or "rules" in path.parts:
         near.append(str(GOLDEN))
     package = path.parts[1] if folder == "perfc" and len(path.parts) > 2 else folder

@@ -14,6 +14,7 @@ from perfc.ir.graph import Basis, Graph, Node, SymbolDecl, Value
 from perfc.ir.known import Known
 from perfc.ir.op import Kind
 from perfc.ir.ops.activation import Relu
+from perfc.ir.ops.control import Scan
 from perfc.ir.parse import parse
 from perfc.ir.types import (
     DType,
@@ -330,3 +331,23 @@ def test_the_least_that_is_known_of_a_convolution_is_the_most_that_filtering_gai
     assert gain(Kind.CONV, t(8)) == 1.0
     assert gain(Kind.CONV, UNRANKED) == MOST_GAIN**MOST_AXES
     assert gain(Kind.MATMUL, t(1, 8, 5, 5)) == 1.0
+
+
+def scanned(*shapes: tuple[Dim, ...], **attributes: Any) -> Dim | None:
+    ins = tuple(Value("s", t(*shape)) for shape in shapes)
+    scan = Scan(num_scan_inputs=attributes.pop("n", 1), **attributes)
+    return cost._scan_count(scan, Node(scan, ins, (Value("y", t(2)),)))
+
+
+def test_a_scan_runs_as_often_as_its_axis_is_long() -> None:
+    assert scanned((9,), (5, 3)) == 5
+    assert scanned((5, 3), scan_input_axes=(1,)) == 3
+    assert scanned((5, 3), scan_input_axes=(-1,)) == 3
+    assert scanned((5, 3), scan_input_axes=(-2,)) == 5
+    assert scanned((5, 3), scan_input_axes=(2,)) is None
+    assert scanned((5, 3), scan_input_axes=(-3,)) is None
+    assert scanned((), (7, 2), n=2) == 7, "the first that has an axis"
+    assert scanned((4,), (N, 2), n=2) == 4
+    assert scanned((2, 6, 3), has_batch=True) == 12
+    assert scanned((2,), has_batch=True) is None
+    assert scanned(()) is None

@@ -1,8 +1,8 @@
 """Graphs that almost match a pattern: what is a kernel no more where one thing of them changes.
 
 Each graph of `tests/golden/fuse` is changed in one place: a result is given back too, a stored
-tensor is handed in by the caller, operands are swapped, or a stored number is another. The golden
-file says which kernels go and which come, under four runtimes.
+tensor is handed in by the caller, operands are swapped, or a number is another. The golden file
+says which kernels go and which come, under four runtimes.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ FILES = (
 RUNTIMES = ("ort", "inductor", "tensorrt", "eager")
 STORED = re.compile(r"^  (%\w+) = weight \{[^}]*\} : (\S+\[.*?\])(?: = (.*))?$")
 MADE = re.compile(r"^  (%\w+)(?:, %?\w+)* = (\w+)\((%\w+), (%\w+)\)")
+ATTRIBUTE = re.compile(r"\b(\w+)=(-?\d+)\b(?=[,}])")
 NAMED = re.compile(r"^  (%\w+)")
 
 
@@ -54,6 +55,10 @@ def variants(lines: list[str]) -> Iterator[tuple[str, list[str]]]:
             if a != b:
                 swapped = line.replace(f"{op}({a}, {b})", f"{op}({b}, {a})")
                 yield f"{name} swapped", [*lines[:i], swapped, *lines[i + 1 :]]
+        for stated in ATTRIBUTE.finditer(line):
+            value = f"{stated[1]}={int(stated[2]) + 1}"
+            other = f"{line[: stated.start()]}{value}{line[stated.end() :]}"
+            yield f"{line.split()[0]} {value}", [*lines[:i], other, *lines[i + 1 :]]
         if (named := NAMED.match(line)) and "return" not in line:
             shown = [
                 x.replace("  return ", f"  return {named[1]}, ") if x.startswith("  return ") else x
