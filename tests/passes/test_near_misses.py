@@ -49,6 +49,9 @@ def variants(lines: list[str]) -> Iterator[tuple[str, list[str]]]:
             if content and re.fullmatch(r"-?[\d.e-]+", content):
                 other = line[: -len(content)] + ("7" if "i" in type_ else "7.5")
                 yield f"{name} another number", [*lines[:i], other, *lines[i + 1 :]]
+            if type_.endswith("[]"):
+                row = f"  {name} = weight {{bytes=64}} : {type_[:-2]}[{last_extent(lines)}]"
+                yield f"{name} a row", [*lines[:i], row, *lines[i + 1 :]]
             continue
         if made := MADE.match(line):
             name, op, a, b = made.groups()
@@ -65,6 +68,12 @@ def variants(lines: list[str]) -> Iterator[tuple[str, list[str]]]:
                 for x in lines
             ]
             yield f"{named[1]} given back", shown
+
+
+def last_extent(lines: list[str]) -> str:
+    """Of the first input."""
+    found = re.search(r"@main\(%\w+: \w+\[(?:[^\]]*, )?([^\],]+)\]", "\n".join(lines))
+    return found[1] if found else "1"
 
 
 def kernels(lines: list[str]) -> dict[str, Counter[str]]:
