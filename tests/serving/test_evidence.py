@@ -396,6 +396,24 @@ def test_ends_of_intervals_are_ranks_of_one_row_more() -> None:
     assert scores._edges([float(n) for n in range(1, 40)]) == (2.0, 38.0)
 
 
+def test_bands_hold_what_is_expected_and_are_of_each_latency() -> None:
+    law = HostLaw(step_s=4e-3)
+    slow = [replace(s, value=1.5 * s.value) for s in lawful(law, "a")]
+    given = [*slow, *lawful(law, "b"), *lawful(law, "c")]
+    found = scores._bands(given)
+    assert set(found) == {"tpot_low", "tpot_high"}
+    assert found["tpot_low"] <= 1.0 < found["tpot_high"]
+    first = [replace(s, quantity=Quantity.TTFT_S) for s in given]
+    assert set(scores._bands(first)) == {"ttft_low", "ttft_high"}
+    # all of them exact: the band is no narrower than what is expected
+    exact = scores._bands([replace(s, amounts=(s.value, *(0.0,) * 6)) for s in given])
+    assert (exact["tpot_low"], exact["tpot_high"]) == (
+        pytest.approx(1.0, abs=1e-6), pytest.approx(1.0, abs=1e-6),
+    )  # fmt: skip
+    assert scores._ratios([sample(3.0)], [2.0]) == [1.5]
+    assert scores._ratios([sample(3.0)], [0.0]) == [3e12]
+
+
 def test_errors_are_of_what_was_measured() -> None:
     assert scores._error(sample(2.0), 3.0) == pytest.approx(0.5)
     # as a time twice as long the rate is half of what was measured

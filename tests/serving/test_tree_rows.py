@@ -23,6 +23,7 @@ from perfc.serving.power import J_PER_KWH, grid_named  # noqa: E402
 from perfc.serving.trees import experiment, kernel_sum, rows  # noqa: E402
 from perfc.serving.trees.boosted import NUMBERS, best_of, grown  # noqa: E402
 from perfc.serving.trees.folds import LeftOut  # noqa: E402
+from perfc.serving.trees.graph_network import STATIC, measurements  # noqa: E402
 from perfc.serving.trees.kernel_sum import KernelSum  # noqa: E402
 from perfc.serving.trees.rows import (  # noqa: E402
     COLUMNS,
@@ -263,3 +264,21 @@ def test_folds_that_leave_nothing_to_learn_from_are_none() -> None:
     assert [r.source for r in memory] == [QWEN]
     assert set(experiment.makers(Any, 0.0)) < set(experiment.makers(Any, 1.0))  # type: ignore[arg-type]
     assert experiment.rate_of(lambda: None) > 1e6
+
+
+def test_a_graph_network_is_given_times_memory_or_energy_of_each_row() -> None:
+    own = [
+        replace(qwen_row("BF16", 8.0), features=tuple(map(float, range(len(COLUMNS))))),
+        replace(energetic(1.0, 0.01, 0.01, 0.5), served=replace(SERVED, concurrency=0)),
+        replace(energetic(1.0, 0.01, 0.01, 20.0), target=Target.THROUGHPUT),
+    ]
+    found = measurements(own)
+    memory, energy, rate = found.rows
+    assert (memory.memory_bytes, energy.energy_j, rate.time_s) == (8.0, 0.5, 1 / 20)
+    assert math.isnan(memory.time_s)
+    assert math.isnan(memory.energy_j)
+    assert math.isnan(energy.time_s)
+    assert math.isnan(rate.memory_bytes)
+    assert (memory.batch, energy.batch) == (4, 1)
+    assert {r.graph for r in found.rows} <= set(found.graphs)
+    assert memory.known == tuple(float(i) for i in STATIC)
