@@ -183,6 +183,10 @@ def test_shares_of_a_time_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
     assert said.value(row) == pytest.approx(10 / 12)
     (found,) = said.shares([row])
     assert list(found) == pytest.approx([math.log(1.2), 1 / 6, 1 / 6, 3 / 6, 4.0, 0.3])
+    # of less than a step the sequences are those that there are
+    short = (0.0, 0.0, 0.0, 0.5, 0.0, 6.0, 6.0)
+    part = replace(row, parts=((1.0, sample(Quantity.TPOT_S, 1.0, short)),))
+    assert said.shares([part])[0][4] == pytest.approx(6.0)
     bare = replace(row, parts=())
     assert math.isnan(said.value(bare))
     assert all(math.isnan(v) for v in said.shares([bare])[0])
