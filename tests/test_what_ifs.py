@@ -53,7 +53,7 @@ def test_a_precision_in_place_of_another_is_that_precision_of_the_model(
 
 
 def test_half_the_bits_are_half_the_bytes() -> None:
-    """Operands are 2·4·64 + 64·64 and 2·4·64 + 64·256, results 2·4·64 and 2·4·256, relu 2·2·4·64."""
+    """Products read 2·4·64 and a table and write 2·4·64 and 2·4·256; relu moves 2·4·64 twice."""
     sizes = {"batch": 2, "seq": 4}
     elements = (512 + 4096 + 512) + 2 * 512 + (512 + 16384 + 2048)
     full = report(dims=sizes)
@@ -66,7 +66,8 @@ def test_half_the_bits_are_half_the_bytes() -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        {"target": "h100"}, {"runtime": "eager"}, {"tf32": True}, {"runtime": "inductor", "layout": "channels-last"},
+        {"target": "h100"}, {"runtime": "eager"}, {"tf32": True},
+        {"runtime": "inductor", "layout": "channels-last"},
         {"streams": 2}, {"dims": {"batch": 3}}, {"dims": {"batch": 3, "seq": 16}},
         {"target": "t4", "runtime": "tensorrt", "dtype": "f16", "dims": {"seq": 9}},
     ],

@@ -18,7 +18,9 @@ N, ANY = symbol("N"), symbol("A", 0)
 
 def extent_of(text: str) -> object:
     names = "".join(f"dim {s} in 1.. = 2\n" for s in "abcd")
-    module = parse(f"perfir 1\nmodule @m\n{names}graph @main(%x: f32[{text}]) {{\n  return %x\n}}\n")
+    module = parse(
+        f"perfir 1\nmodule @m\n{names}graph @main(%x: f32[{text}]) {{\n  return %x\n}}\n"
+    )
     (x,) = module.module.graph.inputs
     assert isinstance(x.type, TensorType)
     assert x.type.shape is not None

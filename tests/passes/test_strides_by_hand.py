@@ -95,8 +95,7 @@ graph @main(%x: f32[2, 3, 4], %y: f32[4, 2, 3], %v: f32[6]) {
     module = am.apply(Shapes(), parse(text).module)
     found = am.get(Strides(), module)
     shares = {
-        k.anchor.op.mnemonic: found.permuted_share(k)
-        for k in am.get(Fuse("eager"), module).kernels
+        k.anchor.op.mnemonic: found.permuted_share(k) for k in am.get(Fuse("eager"), module).kernels
     }
     # a difference of 24 permuted elements and as many dense ones
     assert shares["sub"] == pytest.approx(0.5)

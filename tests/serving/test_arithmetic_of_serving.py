@@ -59,7 +59,9 @@ def test_staggered_users_are_evenly_in_the_middle_of_their_first_answers() -> No
 
 def test_lengths_are_drawn_down_to_a_share_and_at_least_one() -> None:
     work = closed_loop(1, 1000, 100, count=400, spread=0.4, cached=900, seed=5)
-    reads, writes = ([getattr(r, n) for r in work.requests] for n in ("input_tokens", "output_tokens"))
+    reads, writes = (
+        [getattr(r, n) for r in work.requests] for n in ("input_tokens", "output_tokens")
+    )
     assert 600 <= min(reads) < 620
     assert 980 < max(reads) <= 1000
     assert sum(reads) / 400 == pytest.approx(800, rel=0.03)
@@ -361,7 +363,9 @@ def test_quantiles_lie_between_values() -> None:
 def test_quantiles_of_counts_are_values_that_occur() -> None:
     found = Quantiles.weighted([(3.0, 10), (1.0, 50), (2.0, 40)])
     assert found == Quantiles(pytest.approx(1.6), 1.0, 2.0, 3.0)
-    assert Quantiles.weighted([(1.0, 98), (5.0, 2)]) == Quantiles(pytest.approx(1.08), 1.0, 1.0, 5.0)
+    assert Quantiles.weighted([(1.0, 98), (5.0, 2)]) == Quantiles(
+        pytest.approx(1.08), 1.0, 1.0, 5.0
+    )
     assert Quantiles.weighted([]) is None
 
 
@@ -448,9 +452,15 @@ def test_tokens_cost_their_hours_and_their_energy() -> None:
     assert found.carbon_g_per_million == pytest.approx(55.5556, rel=1e-4)
     assert found.price_per_million == pytest.approx(5.0), "3.60 an hour, 200 tokens a second"
     assert (found.currency, found.price_source, found.price_date) == ("EUR", "us", "2026-01-01")
-    assert (found.grid, found.grid_source, found.grid_date) == ("here 100 g/kWh", "who", "2026-01-02")
+    assert (found.grid, found.grid_source, found.grid_date) == (
+        "here 100 g/kWh",
+        "who",
+        "2026-01-02",
+    )
     bare = power.expenses(math.nan, Throughput(0.0, 0.0, 0.0, 1), run, H100, Prices(), None)
-    assert (bare.energy_j_per_token, bare.carbon_g_per_million, bare.price_per_million) == (None,) * 3
+    assert (bare.energy_j_per_token, bare.carbon_g_per_million, bare.price_per_million) == (
+        None,
+    ) * 3
     assert bare.grid.startswith("world ")
     nothing = power.expenses(1.0, rate, run_of(), H100, Prices(), None)
     assert nothing.energy_j_per_token is None
@@ -552,7 +562,7 @@ def test_both_halves_of_a_closed_loop_pass_as_many_requests() -> None:
     pool = prefill(workers=1)
     each_s = pool.prompt_s(64, 0)
     run = served_apart(work, Limits(), Clock(), pool)
-    # n decode at once where n / (11 · (10 + n) ms) is at most a prompt every 64 ms: n = 20 passes more
+    # as many decode at once as end no more requests than prompts are computed
     most = max(n for n in range(1, 40) if n / (11 * (10 + n) * 1e-3) <= 1 / each_s)
     assert max(s.decodes for s in run.strides) == most
     passed = most / (11 * (10 + most) * 1e-3)

@@ -142,7 +142,9 @@ def test_a_closed_loop_gives_means_of_its_requests(bare: list[tuple[Any, ...]]) 
 def test_rates_are_of_the_middle_of_a_run_and_of_all_engines(bare: list[tuple[Any, ...]]) -> None:
     measured = {Quantity.TOKENS_PER_S: 100.0, Quantity.ENERGY_J: 2.0}
     one = {s.quantity: s for s in answered(row(osl=50, measured=measured))}
-    two = {s.quantity: s for s in answered(row(osl=50, concurrency=8, engines=2, measured=measured))}
+    two = {
+        s.quantity: s for s in answered(row(osl=50, concurrency=8, engines=2, measured=measured))
+    }
     rate, twice = one[Quantity.TOKENS_PER_S], two[Quantity.TOKENS_PER_S]
     assert twice.amounts == rate.amounts
     assert twice.value == pytest.approx(2 * rate.value)
@@ -312,9 +314,7 @@ def test_rows_with_power_are_read(tmp_path: Path) -> None:
         {**given, "model_id": "meta-llama/Llama-3.1-8B", "weight_precision": "fp8"},
         {**given, "max_num_seqs": math.nan},
     )  # fmt: skip
-    eager, h100, chat, llama = tables.ml_energy(
-        written(tmp_path, tables.ML_ENERGY, given, *others)
-    )
+    eager, h100, chat, llama = tables.ml_energy(written(tmp_path, tables.ML_ENERGY, given, *others))
     assert [r.is_eager for r in (eager, h100, chat, llama)] == [True, False, False, False]
     assert (eager.isl, eager.osl, eager.concurrency) == (225, 300, 32)
     assert chat.osl == 2, "two tokens at least"

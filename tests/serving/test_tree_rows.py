@@ -146,9 +146,7 @@ def test_rows_without_a_configuration_are_left_out_and_those_without_steps_are_k
 
 
 def energetic(kernels_j: float, kernels_s: float, token_s: float, value: float) -> TreeRow:
-    served = replace(
-        SERVED, source=ML_ENERGY, measured={Quantity.TOKENS_PER_S: 1 / token_s}
-    )
+    served = replace(SERVED, source=ML_ENERGY, measured={Quantity.TOKENS_PER_S: 1 / token_s})
     timed = Sample(served, Quantity.TOKENS_PER_S, (token_s, *(0.0,) * 6), token_s)
     drawn = Sample(served, Quantity.ENERGY_J, (kernels_j, kernels_s), value)
     return TreeRow(
@@ -161,9 +159,7 @@ def test_two_numbers_of_energy_are_found_again(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(kernel_sum, "idle_of", lambda target: 50.0)
     # two ranks: a token of 10 ms waits for 20 ms less its kernels
     given = [(1.0, 0.004, 0.010), (3.0, 0.010, 0.010), (2.0, 0.002, 0.030), (5.0, 0.030, 0.010)]
-    taught = [
-        energetic(j, k, t, 0.8 * j + 2.5 * 50 * max(2 * t - k, 0.0)) for j, k, t in given
-    ]
+    taught = [energetic(j, k, t, 0.8 * j + 2.5 * 50 * max(2 * t - k, 0.0)) for j, k, t in given]
     found = KernelSum(taught)
     assert found.joules(taught[0]) == (pytest.approx(1.0), pytest.approx(50 * 0.016))
     assert found.joules(taught[3]) == (pytest.approx(5.0), 0.0), "nothing waits"
@@ -211,11 +207,12 @@ def test_the_best_settings_are_those_with_the_least_error_of_rows_left_out() -> 
     assert found.trees in NUMBERS
     trees = grown(table, logs, found, (0,))
     assert trees(table) == pytest.approx(logs, abs=0.05)
-    errors = {
-        n: float(np.abs(np.exp(grown(table[~is_test], logs[~is_test], replace(found, trees=n), (0,))(
-            table[is_test]) - logs[is_test]) - 1).mean())
-        for n in NUMBERS
-    }  # fmt: skip
+
+    def error(number: int) -> float:
+        some = grown(table[~is_test], logs[~is_test], replace(found, trees=number), (0,))
+        return float(np.abs(np.exp(some(table[is_test]) - logs[is_test]) - 1).mean())
+
+    errors = {n: error(n) for n in NUMBERS}
     assert errors[found.trees] == pytest.approx(min(errors.values()), abs=1e-6)
 
 
@@ -248,9 +245,7 @@ def test_formats_are_compared_with_the_same_row_of_16_bits(monkeypatch: pytest.M
 def test_carbon_is_the_mean_energy_of_a_model_by_the_worlds_grid(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(
-        experiment, "left_out", lambda own, make, kind: (np.array([3.0, 5.0]), 0.0)
-    )
+    monkeypatch.setattr(experiment, "left_out", lambda own, make, kind: (np.array([3.0, 5.0]), 0.0))
     own = [energetic(1.0, 0.01, 0.01, v) for v in (1.0, 2.0)]
     (found,) = experiment.carbon(own)
     grams = grid_named("world").carbon_g_per_kwh * 1e6 / J_PER_KWH

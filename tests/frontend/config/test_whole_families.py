@@ -1,4 +1,4 @@
-"""What is read of one shipped configuration of every family, whole: layers, norms, embeddings, heads.
+"""What is read of one shipped configuration of every family: layers, norms, embeddings, heads.
 
 The golden file has a line for each part, and the order of the kinds of layers. A number was
 checked against the configuration when its family was added; the file says when any of them changes.
@@ -86,7 +86,9 @@ def test_every_family_is_read_as_it_was(pytestconfig: pytest.Config) -> None:
     if pytestconfig.getoption("--update-goldens"):
         GOLDEN.write_text(actual, encoding="utf-8")
     expected = GOLDEN.read_text(encoding="utf-8").splitlines()
-    changed = [pair for pair in zip(expected, actual.splitlines(), strict=False) if len({*pair}) > 1]
+    changed = [
+        pair for pair in zip(expected, actual.splitlines(), strict=False) if len({*pair}) > 1
+    ]
     assert changed == [], "--update-goldens writes it"
     assert len(expected) == len(actual.splitlines())
 
@@ -107,7 +109,9 @@ def otherwise(value: object) -> Iterator[object]:
 
 def words(model: LanguageModel) -> set[str]:
     """What is said of a model, word by word."""
-    return set(re.findall(r"[\w.]+=[^\s,()]+|\d+×\d+|Head|Experts|Mlp", "\n".join(described(model))))
+    return set(
+        re.findall(r"[\w.]+=[^\s,()]+|\d+×\d+|Head|Experts|Mlp", "\n".join(described(model)))
+    )
 
 
 def effect(tree: Mapping[str, object], name: str, base: set[str]) -> str:

@@ -1,4 +1,4 @@
-"""Encoders, scalers, vectorisers and maps: types, work and bytes reckoned by hand from ai.onnx.ml."""
+"""Encoders, scalers, vectorisers and maps of ai.onnx.ml: types, work and bytes by hand."""
 
 from __future__ import annotations
 

@@ -71,7 +71,8 @@ def test_too_large_is_infinite_and_bf16_has_eight_bits() -> None:
         (symbol("a", -2048, 0), DType.F16, True), (symbol("a", -2049, 0), DType.F16, False),
         (symbol("a", 0, 256), DType.BF16, True), (symbol("a", 0, 257), DType.BF16, False),
         (N, DType.F16, False), (N, DType.F32, True), (N, DType.F64, True),
-        (symbol("a", 0, 1 << 24), DType.F32, True), (symbol("a", 0, (1 << 24) + 1), DType.F32, False),
+        (symbol("a", 0, 1 << 24), DType.F32, True),
+        (symbol("a", 0, (1 << 24) + 1), DType.F32, False),
         (symbol("a", 0, 4), DType.F8E4M3FN, False), (symbol("a", 0, 4), DType.STR, False),
     ],
 )  # fmt: skip
@@ -212,7 +213,9 @@ def test_elements_taken_by_index_are_numpys_and_none_outside() -> None:
     assert folded(Gather(1), data, held((2,), -1, 0)) == Known((2, 2), (2, 0, 5, 3))
     assert folded(Gather(0), data, held((2,), 1, 7)) == Known((2, 3), (3, 4, 5, None, None, None))
     assert folded(GatherND(), data, held((2, 2), 0, 1, 1, -1)) == Known((2,), (1, 5))
-    assert folded(GatherND(), data, held((2, 1), 1, 9)) == Known((2, 3), (3, 4, 5, None, None, None))
+    assert folded(GatherND(), data, held((2, 1), 1, 9)) == Known(
+        (2, 3), (3, 4, 5, None, None, None)
+    )
     batched = folded(GatherND(1), data, held((2, 1), 2, 0))
     assert batched == Known((2,), (2, 3))
 

@@ -36,8 +36,7 @@ def test_what_is_not_known_is_no_error_and_no_number(cls: type[Op]) -> None:
     for ins in operands_of(cls):
         try:
             outs = op.infer(ins)
-        except ShapeError as error:
-            assert str(error)
+        except ShapeError:
             continue
         except NotImplementedError:
             assert op.kind in (Kind.CONTROL, Kind.OPAQUE), cls.mnemonic
