@@ -24,7 +24,7 @@ from perfc.ir.types import (
     Type,
     UnknownType,
 )
-from perfc.passes import cost, regions, remedies, sizes
+from perfc.passes import cost, regions, remedies, shapes, sizes
 from perfc.passes.cost import Tier
 from perfc.passes.liveness import all_weights, last_uses
 from perfc.passes.manager import Analyses
@@ -351,3 +351,32 @@ def test_a_scan_runs_as_often_as_its_axis_is_long() -> None:
     assert scanned((2, 6, 3), has_batch=True) == 12
     assert scanned((2,), has_batch=True) is None
     assert scanned(()) is None
+
+
+def test_what_a_file_declares_takes_the_place_of_what_depends_on_data() -> None:
+    inference = shapes.Inference({"N"}, {})
+    bounded = data_extent(9, 2)
+    assert [inference._extent(bounded, d) for d in (2, 5, 9)] == [2, 5, 9]
+    assert [inference._extent(bounded, d) for d in (1, 10)] == [bounded, bounded]
+    assert inference._extent(7, 3) == 7, "what is known stays"
+    assert inference._extent(N, 3) == N
+    assert inference._extent(bounded, N) == N
+    other = data_extent()
+    assert inference._extent(bounded, other) == bounded
+    assert inference._extent(other, 123) == 123
+
+
+def test_contents_fit_their_types_or_are_dropped() -> None:
+    two = Known((2,), (1, 2))
+    assert shapes.fits(t(2), two)
+    assert not shapes.fits(t(3), two)
+    assert not shapes.fits(t(2), None)
+    assert shapes.fits(SequenceType(t(1), 2), two)
+    assert not shapes.fits(SequenceType(t(1), 3), two)
+    assert shapes.fits(OptionalType(t(2)), two) is False
+    assert shapes.checked((t(2), t(3)), (two, two)) == (two, None)
+    assert shapes.checked((t(2),), ()) == ()
+    assert shapes.sharper(UnknownType(), t(2)) == t(2)
+    assert shapes.sharper(UNRANKED, t(2)) == t(2)
+    assert shapes.sharper(t(2, dtype=DType.UNKNOWN), t(3)) == t(2)
+    assert shapes.sharper(t(2), t(3)) == t(2)
