@@ -11,9 +11,9 @@ from onnx import TensorProto, helper, numpy_helper
 
 pytest.importorskip("onnxruntime")
 
-from perfc.api import typed  # noqa: E402
-from perfc.lint.onnx_edit import FixError  # noqa: E402
-from perfc.lint.proof import RUNS, _is_equal, prove  # noqa: E402
+from perfc.api import typed
+from perfc.lint.onnx_edit import FixError
+from perfc.lint.proof import RUNS, _is_equal, prove
 
 
 def model(*nodes: onnx.NodeProto, extent: object = "n", dtype: int = TensorProto.FLOAT) -> bytes:

@@ -1,4 +1,4 @@
-"""Profiles in pieces: values of events, limits of files, and what is broken, named with the file."""
+"""Profiles in pieces: values of events, limits of files, and what is broken."""
 
 from __future__ import annotations
 

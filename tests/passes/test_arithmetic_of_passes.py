@@ -14,7 +14,9 @@ from perfc.ir.graph import Basis, Graph, Node, SymbolDecl, Value
 from perfc.ir.known import Known
 from perfc.ir.op import Kind
 from perfc.ir.ops.activation import Relu
-from perfc.ir.ops.control import Scan
+from perfc.ir.ops.control import Loop, Scan
+from perfc.ir.ops.logic import Not
+from perfc.ir.ops.view import Identity
 from perfc.ir.parse import parse
 from perfc.ir.types import (
     DType,
@@ -380,3 +382,29 @@ def test_contents_fit_their_types_or_are_dropped() -> None:
     assert shapes.sharper(UNRANKED, t(2)) == t(2)
     assert shapes.sharper(t(2, dtype=DType.UNKNOWN), t(3)) == t(2)
     assert shapes.sharper(t(2), t(3)) == t(2)
+
+
+def looping(condition: Value | None, again: Value, body_in: Value, *nodes: Node) -> Node:
+    body = Graph("b", (v_("i"), body_in), (again,), tuple(nodes))
+    return Node(Loop(), (v_("n"), condition), (), (body,))
+
+
+def v_(name: str, item: Any = None) -> Value:
+    known = None if item is None else Known((), (item,))
+    return Value(name, t(dtype=DType.BOOL), known)
+
+
+def test_a_loop_goes_on_where_its_condition_is_always_true() -> None:
+    handed = v_("c")
+    assert cost._goes_on(looping(None, handed, handed))
+    assert cost._goes_on(looping(v_("k", True), handed, handed))
+    assert not cost._goes_on(looping(v_("k", False), handed, handed))
+    assert not cost._goes_on(looping(v_("k"), handed, handed)), "nobody knows the condition"
+    assert cost._goes_on(looping(None, v_("again", True), handed))
+    assert not cost._goes_on(looping(None, v_("again", False), handed))
+    assert not cost._goes_on(looping(None, v_("again"), handed))
+    copied = v_("d")
+    assert cost._goes_on(looping(None, copied, handed, Node(Identity(), (handed,), (copied,))))
+    assert not cost._goes_on(looping(None, copied, handed, Node(Not(), (handed,), (copied,))))
+    bare = Node(Loop(), (v_("n"), None), (), (Graph("b", (), (), ()),))
+    assert not cost._goes_on(bare)
