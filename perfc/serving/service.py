@@ -21,35 +21,11 @@ from .host import HostLaw
 from .load import Load
 from .memory import MemoryPlan
 from .metrics import Latencies, Throughput, latencies, throughput
+from .parts import StepView, steps_of, with_parts
 from .power import Expenses, Grid, expenses, run_energy_j
-from .program import QUANTITIES
-from .scheduler import Chunk
 from .simulate import Run, simulate
 
 MOST_ENGINES = 1 << 12
-
-
-@record
-class StepView:
-    """One step of an engine.
-
-    Args:
-        what: which.
-        time_s: expected, the host's part included.
-        host_s: part of that which is not the kernels'.
-        low_s: end of the interval that holds nine in ten times of the kernels.
-        high_s: its other end.
-        floor_s: nothing is faster.
-        energy_j: of all ranks; None where no power is known.
-    """
-
-    what: str
-    time_s: float
-    host_s: float
-    low_s: float
-    high_s: float
-    floor_s: float
-    energy_j: float | None
 
 
 @record
@@ -158,7 +134,7 @@ def llm(
     tp: int = 1, pp: int = 1, dp: int = 1, ep: int = 1, attention_dp: int = 1, nodes: int = 1,
     runtime: str = SERVING_DEFAULT, runtime_version: str = "", max_num_seqs: int | None = None,
     token_budget: int | None = None, utilization: float | None = None, prefill_gpus: int = 0,
-    prices: Prices | None = None, grid: Grid | None = None,
+    prices: Prices | None = None, grid: Grid | None = None, has_parts: bool = False,
 ) -> ServingReport:  # fmt: skip
     """What it costs to serve a language model; the load is that of `Load`.
 
@@ -191,6 +167,7 @@ def llm(
         prefill_gpus: that compute prompts apart from the decodes; 0 for none.
         prices: of machines; those of target files, and the dated table, by default.
         grid: carbon of electricity; the world's average by default.
+        has_parts: whether steps say what their time goes to, which takes a little longer.
 
     Raises:
         PerfcError: the configuration, the target or a number is none, or nothing divides so.
@@ -205,7 +182,8 @@ def llm(
         decoder_of(config), str(load_machine(target).path), dtype, kv_dtype, parallel, runtime,
         runtime_version, max_num_seqs, token_budget, utilization,
     )  # fmt: skip
-    return report_of(engine, load.checked(), dp, prefill_gpus, prices or Prices(), grid)
+    found = report_of(engine, load.checked(), dp, prefill_gpus, prices or Prices(), grid)
+    return replace(found, steps=with_parts(engine, found.steps, load)) if has_parts else found
 
 
 def decoder_of(config: str | os.PathLike[str] | LanguageModel) -> LanguageModel:
@@ -273,7 +251,7 @@ def report_of(
         ttft_band=_band(engine, run, engine.law.ttft_low, engine.law.ttft_high),
         tpot_band=_band(engine, run, engine.law.tpot_low, engine.law.tpot_high),
         throughput=rate,
-        steps=_steps(engine, run, load),
+        steps=steps_of(engine, run, load),
         expenses=expenses(energy_j, rate, run, engine.machine, prices, grid),
         preempted=run.preempted,
         notes=_notes(engine),
@@ -305,32 +283,6 @@ def _band(engine: Engine, run: Run, low: float, high: float) -> Band:
 
 NEAR_BELOW, NEAR_ABOVE = 0.15, 0.25
 """Width of kernels' own intervals on machines that were measured, which held-out runs include."""
-
-
-def _steps(engine: Engine, run: Run, load: Load) -> tuple[StepView, ...]:
-    """A prompt alone, and the usual decode step."""
-    decodes = [s for s in run.strides if not s.chunks] or list(run.strides)
-    usual = max(decodes, key=lambda s: s.steps * s.decodes)
-    isl = min(load.isl - load.cached_tokens, engine.kind.token_budget)
-    prompt = (Chunk(isl, load.cached_tokens),)
-    found = [_step(engine, f"prompt of {isl} alone", prompt, 0, 0.0)]
-    if usual.decodes:
-        what = f"decode, {usual.decodes} × {round(usual.context)} cached"
-        found.append(_step(engine, what, (), usual.decodes, usual.context))
-    return tuple(found)
-
-
-def _step(
-    engine: Engine, what: str, chunks: tuple[Chunk, ...], decodes: int, context: float
-) -> StepView:
-    each = {q: engine.cost.parts(q, chunks, decodes, context) for q in QUANTITIES}
-    sums = {q: p.kernels + p.exchanges for q, p in each.items()}
-    time_s = max(engine.cost.step_s(chunks, decodes, context), sums["floor_s"])
-    energy_j = sums["energy_j"] * engine.parallel.tensor
-    return StepView(
-        what, time_s, time_s - sums["time_s"], sums["low_s"], sums["high_s"], sums["floor_s"],
-        None if math.isnan(energy_j) else energy_j,
-    )  # fmt: skip
 
 
 def _notes(engine: Engine) -> tuple[str, ...]:
