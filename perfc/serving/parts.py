@@ -11,11 +11,13 @@ from perfc.ir.op import Kind
 from perfc.ir.record import record
 from perfc.passes.fuse import Kernel
 
+from .drafts import DraftedCost
 from .engine import Engine
 from .load import Load
 from .program import QUANTITIES, Env, Program, each_alone
 from .scheduler import Chunk
 from .simulate import Run
+from .step import StageCost
 
 
 class Share(Enum):
@@ -32,6 +34,8 @@ class Share(Enum):
     """Normalisations, rotations, activations, copies, conversions."""
     HEAD = "head"
     """The product that gives the vocabulary."""
+    DRAFTS = "drafts"
+    """All that the model which drafts tokens does."""
     EXCHANGES = "exchanges"
     """Among ranks."""
     HOST = "host"
@@ -92,7 +96,9 @@ def steps_of(engine: Engine, run: Run, load: Load) -> tuple[StepView, ...]:
     prompt = (Chunk(isl, load.cached_tokens),)
     found = [_step(engine, f"prompt of {isl} alone", prompt, 0, 0.0)]
     if usual.decodes:
-        what = f"decode, {usual.decodes} × {round(usual.context)} cached"
+        drafted = engine.speculation.tokens
+        verified = f" + {drafted} drafted" if drafted else ""
+        what = f"decode, {usual.decodes} × {round(usual.context)} cached{verified}"
         found.append(_step(engine, what, (), usual.decodes, usual.context))
     return tuple(found)
 
@@ -156,10 +162,16 @@ def parts_of(
         is_decode: whether it is a step of single tokens, else of a prompt.
     """
     sums: dict[Share, float] = {}
-    for stage, count in engine.cost.stages:
+    cost = engine.cost
+    stages: list[tuple[StageCost, int, Share | None]] = [(s, n, None) for s, n in cost.stages]
+    if isinstance(cost, DraftedCost):
+        passes = cost.tokens if is_decode else 1
+        stages += [(stage, passes * n, Share.DRAFTS) for stage, n in cost.drafting.stages]
+    for stage, count, whole in stages:
         program = stage.passes.decode if is_decode else stage.passes.prefill
         for share, time_s in _times(program, env, engine, stage.framework):
-            sums[share] = sums.get(share, 0.0) + count * time_s
+            kind = whole or share
+            sums[kind] = sums.get(kind, 0.0) + count * time_s
     # the step is read off grids between whose points these sizes may lie
     scale = device_s / sum(sums.values())
     ordered = sorted(sums.items(), key=lambda pair: -pair[1])

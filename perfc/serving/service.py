@@ -16,6 +16,7 @@ from perfc.machine import load_machine
 from perfc.passes.runtimes import SERVING_DEFAULT
 
 from .apart import Prefill, served_apart
+from .drafts import DraftsView, Speculation
 from .engine import Engine
 from .host import HostLaw
 from .load import Load
@@ -85,6 +86,7 @@ class ServingReport:
         engines: alike, side by side.
         gpus: of all engines.
         load: what is asked.
+        drafts: of speculative decoding; None without it.
         memory: of one GPU.
         fits: whether one request of the load can be served at all.
         latencies: what users meet; None where it does not fit.
@@ -108,6 +110,7 @@ class ServingReport:
     engines: int
     gpus: int
     load: Load
+    drafts: DraftsView | None
     memory: MemoryView
     fits: bool
     latencies: Latencies | None = None
@@ -134,6 +137,8 @@ def llm(
     tp: int = 1, pp: int = 1, dp: int = 1, ep: int = 1, attention_dp: int = 1, nodes: int = 1,
     runtime: str = SERVING_DEFAULT, runtime_version: str = "", max_num_seqs: int | None = None,
     token_budget: int | None = None, utilization: float | None = None, prefill_gpus: int = 0,
+    draft_tokens: int = 0, acceptance: float = 0.0,
+    draft: str | os.PathLike[str] | LanguageModel = "",
     prices: Prices | None = None, grid: Grid | None = None, has_parts: bool = False,
 ) -> ServingReport:  # fmt: skip
     """What it costs to serve a language model; the load is that of `Load`.
@@ -165,6 +170,10 @@ def llm(
         token_budget: tokens of a step.
         utilization: share of memory that the engine takes.
         prefill_gpus: that compute prompts apart from the decodes; 0 for none.
+        draft_tokens: drafted for each sequence before a step verifies them; 0 for none.
+        acceptance: probability that a drafted token is kept where those before it were.
+        draft: configuration of the model that drafts; "" for the model's own layer that predicts
+            further tokens, as DeepSeek V3 has one.
         prices: of machines; those of target files, and the dated table, by default.
         grid: carbon of electricity; the world's average by default.
         has_parts: whether steps say what their time goes to, which takes a little longer.
@@ -178,9 +187,10 @@ def llm(
     users = 0 if rate or trace else concurrency
     load = Load(isl, osl, users, rate, os.fspath(trace), spread, cached_tokens, requests, seed)
     parallel = Parallel(tp, pp, ep, attention_dp, nodes)
+    drafts = Speculation(draft_tokens, acceptance, decoder_of(draft) if draft else None)
     engine = _engine(
         decoder_of(config), str(load_machine(target).path), dtype, kv_dtype, parallel, runtime,
-        runtime_version, max_num_seqs, token_budget, utilization,
+        runtime_version, max_num_seqs, token_budget, utilization, drafts,
     )  # fmt: skip
     found = report_of(engine, load.checked(), dp, prefill_gpus, prices or Prices(), grid)
     return replace(found, steps=with_parts(engine, found.steps, load)) if has_parts else found
@@ -203,10 +213,11 @@ def decoder_of(config: str | os.PathLike[str] | LanguageModel) -> LanguageModel:
 def _engine(
     model: LanguageModel, target: str, dtype: str, cache: str, parallel: Parallel,
     runtime: str, version: str, seqs: int | None, budget: int | None, utilization: float | None,
+    drafts: Speculation,
 ) -> Engine:  # fmt: skip
     precision = precision_of(model.dtype, model.quantization, dtype, cache)
     return Engine.of(
-        model, load_machine(target), precision, parallel, runtime, version,
+        model, load_machine(target), precision, parallel, runtime, version, speculation=drafts,
         max_num_seqs=seqs, token_budget=budget, utilization=utilization,
     )  # fmt: skip
 
@@ -232,7 +243,8 @@ def report_of(
     base = ServingReport(
         engine.model.name, engine.machine.name, engine.runtime, engine.version,
         engine.precision.weights.value, engine.precision.cached.code, engine.parallel, engines,
-        gpus, load, MemoryView.of(plan, isl + osl, parts), plan.fits(isl + osl),
+        gpus, load, DraftsView.of(engine.speculation, engine.model),
+        MemoryView.of(plan, isl + osl, parts), plan.fits(isl + osl),
     )  # fmt: skip
     if not base.fits:
         return base

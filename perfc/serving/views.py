@@ -101,6 +101,10 @@ def _delivered(r: ServingReport) -> Iterator[Fact]:
     assert spent is not None
     each = f"{rate.output_tokens_per_s_per_gpu:,.0f} a GPU, {rate.requests_per_s:.3g} requests/s"
     yield Fact("output", None, f"{rate.output_tokens_per_s:,.0f} tokens/s: {each}")
+    if r.drafts is not None:
+        d = r.drafts
+        kept = f"{d.tokens_per_step:.2f} tokens a step, each kept with {d.acceptance:.0%}"
+        yield Fact("drafts", None, f"{d.tokens} by {d.drafter}: {kept}")
     for step in r.steps:
         words = f"{step.what}; at best {quantity(step.floor_s, Unit.SECOND)}"
         host = f", {quantity(step.host_s, Unit.SECOND)} of the host" if step.host_s > 0 else ""
