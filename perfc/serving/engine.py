@@ -112,6 +112,11 @@ class Engine:
         )
 
     @property
+    def launches(self) -> int:
+        """Kernels of a step with prompts, through all stages."""
+        return sum([n * sum(stage.passes.prefill.counts) for stage, n in self.cost.stages])
+
+    @property
     def ranks(self) -> int:
         """GPUs of the engine."""
         return self.parallel.ranks

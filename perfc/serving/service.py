@@ -13,12 +13,11 @@ from perfc.errors import ModelError, ParseError
 from perfc.frontend.config import LanguageModel, Parallel, precision_of, read_config
 from perfc.ir.record import record
 from perfc.machine import load_machine
-from perfc.passes.runtimes import SERVING_DEFAULT
+from perfc.passes.runtimes import SERVING_DEFAULT, Batching
 
 from .apart import Prefill, served_apart
 from .drafts import DraftsView, Speculation
 from .engine import Engine
-from .host import HostLaw
 from .load import Load
 from .memory import MemoryPlan
 from .metrics import Latencies, Throughput, latencies, throughput
@@ -235,7 +234,9 @@ def report_of(
     # a pipeline's stages and the groups of attention each have sequences of their own
     groups = engine.parallel.attention_data * engine.parallel.pipeline
     parts = engines * groups
-    workload = load.workload(parts)
+    # users whose answers are alike would stay in step where all prompts are computed first
+    is_first = engine.kind.batching is Batching.PROMPTS_FIRST
+    workload = load.workload(parts, is_staggered=is_first)
     isl = max((r.input_tokens for r in workload.requests), default=load.isl)
     osl = max((r.output_tokens for r in workload.requests), default=load.osl)
     plan = engine.memory(isl, osl)
@@ -259,7 +260,7 @@ def report_of(
     skip = 0 if load.trace else len(run.served) // 4
     return replace(
         base,
-        latencies=latencies(waited(run, engine.law), skip),
+        latencies=latencies(waited(run, engine), skip),
         ttft_band=_band(engine, run, engine.law.ttft_low, engine.law.ttft_high),
         tpot_band=_band(engine, run, engine.law.tpot_low, engine.law.tpot_high),
         throughput=rate,
@@ -270,13 +271,14 @@ def report_of(
     )
 
 
-def waited(run: Run, law: HostLaw) -> Run:
+def waited(run: Run, engine: Engine) -> Run:
     """The run as users saw it: the server in front of the engine takes its part of each wait."""
+    queue, own_s = engine.law.queue, engine.law.waits_s(engine.launches)
     served = [
         replace(
             s,
-            first_s=s.arrival_s + law.request_s + law.queue * s.ttft_s,
-            last_s=s.last_s + law.request_s + (law.queue - 1) * s.ttft_s,
+            first_s=s.arrival_s + own_s + queue * s.ttft_s,
+            last_s=s.last_s + own_s + (queue - 1) * s.ttft_s,
         )
         for s in run.served
     ]

@@ -10,6 +10,8 @@ from perfc.analyzers.tables import read_parquet
 from perfc.machine import load_machine
 
 from . import Quantity, ServedRow
+from .settings import DRAFTING, Apart
+from .settings import apart as apart_of
 
 AIC, TRTLLM, ML_ENERGY, LLAMA_CPP = "aic_serving", "trtllm_throughput", "mlenergy", "llamacpp_speed"
 SYSTEMS = {"b200_sxm": "b200", "h200_sxm": "h200", "h100_sxm": "h100", "gb200": "gb200"}
@@ -44,14 +46,38 @@ def aic_serving(folder: Path) -> Iterator[ServedRow]:
             prefill = each, share, max(1, _number(r.prefill_num_workers, 1))
             workers = max(1, _number(r.decode_num_workers, 1))
         batch = _number(r.batch_size) or _number(r.decode_batch_size) * workers
+        users = _number(r.concurrency) or batch
+        kept = _kept_apart(r, users) if is_apart else None
+        drafted = 0 if kept is None else kept.drafted
+        if kept is not None:
+            apart = kept.ranks if kept.has_own_sequences else 1
+            ranks, expert, workers = kept.ranks, kept.expert, kept.token_workers
+            prefill = *prefill[:2], kept.prompt_workers
+        elif not is_apart and "DeepSeek" in str(r.model_path) and _drafts(r):
+            # where ranks have sequences of their own, one token is drafted
+            drafted = 1 if apart > 1 else 3
+        is_stated = kept is not None or bool(_number(r.decode_num_workers))
         yield ServedRow(
             AIC, str(r.row_id), str(r.model_path), load_machine(SYSTEMS[str(r.system)]).name,
             str(r.backend), _text(r.backend_version), _weights(r), "", ranks // apart, expert,
-            apart, workers, int(r.isl), int(r.osl), _number(r.concurrency) or batch, False,
-            prefill, False,
+            apart, workers, int(r.isl), int(r.osl), users, False, prefill, False,
             {Quantity.TTFT_S: r.ttft_ms / 1e3, Quantity.TPOT_S: r.tpot_ms / 1e3},
-            ("" if not is_apart else STATED if _number(r.decode_num_workers) else UNSTATED),
+            ("" if not is_apart else STATED if is_stated else UNSTATED), drafted,
         )  # fmt: skip
+
+
+def _kept_apart(row: Any, users: int) -> Apart | None:
+    """How a run was set up whose row does not say by how many workers."""
+    if _number(row.decode_num_workers):
+        return None
+    return apart_of(
+        str(row.system), str(row.precision), _text(row.backend_version),
+        (int(row.isl), int(row.osl)), users, _number(row.decode_tp_size),
+    )  # fmt: skip
+
+
+def _drafts(row: Any) -> bool:
+    return str(row.backend) == "trtllm" and _text(row.backend_version) == DRAFTING
 
 
 def _ranks_of(row: Any, part: str) -> tuple[int, int, int]:
