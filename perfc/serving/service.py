@@ -143,8 +143,7 @@ def llm(
     """What it costs to serve a language model; the load is that of `Load`.
 
     Args:
-        config: path of a config.json, a folder that holds one, a shipped name, or what
-            `perfc.frontend.config.read_config` gave.
+        config: path of a config.json, a folder with one, a shipped name, or what was read of it.
         target: name or file of the machine.
         isl: tokens of a prompt.
         osl: tokens of an answer.
@@ -171,17 +170,13 @@ def llm(
         prefill_gpus: that compute prompts apart from the decodes; 0 for none.
         draft_tokens: drafted for each sequence before a step verifies them; 0 for none.
         acceptance: probability that a drafted token is kept where those before it were.
-        draft: configuration of the model that drafts; "" for the model's own layer that predicts
-            further tokens, as DeepSeek V3 has one.
+        draft: configuration of the model that drafts; "" for the model's own layer.
         prices: of machines; those of target files, and the dated table, by default.
         grid: carbon of electricity; the world's average by default.
         has_parts: whether steps say what their time goes to, which takes a little longer.
 
     Raises:
         PerfcError: the configuration, the target or a number is none, or nothing divides so.
-
-    >>> llm("llama-3.1-8b", "h100", concurrency=8).fits
-    True
     """
     users = 0 if rate or trace else concurrency
     load = Load(isl, osl, users, rate, os.fspath(trace), spread, cached_tokens, requests, seed)
