@@ -21,8 +21,15 @@ EXPERTS_NVFP4 = "nvfp4 experts"
 """Experts in nvfp4, the rest in 16 bits."""
 STATED, UNSTATED = "workers stated", "workers not stated"
 """Whether rows whose prompts are computed apart say by how many workers; else one is taken."""
-FAULTY = ("0.10.0", "GPTJ 6B", "H100", "fp8", 128, 2048)
-"""A cell of TensorRT-LLM 0.10 that is eight times what the machine's memory allows."""
+FAULTY = frozenset({
+    ("0.10.0", "GPTJ 6B", "H100", "fp8", 128, 2048),
+    ("0.6.1", "LLaMA 70B", "A100", "fp16", 128, 128),
+    ("0.6.1", "LLaMA 70B", "A100", "fp16", 128, 2048),
+    ("0.6.1", "LLaMA 70B", "A100", "fp16", 2048, 128),
+})  # fmt: skip
+"""Cells that others of the same pages contradict: one of 0.10 is eight times what the machine's
+memory allows, those of 0.6.1 have a third to a half of the tokens a second that 0.5.0 states for a
+smaller batch."""
 PROMPT_TOKENS = 225
 """Of ML.ENERGY's chat and GPQA, which state none; assumed."""
 OLD_MODELS = {"LLaMA 70B": "LLaMA v2 70B", "GPT-J 6B": "GPTJ 6B"}
@@ -141,7 +148,7 @@ def trtllm_throughput(folder: Path) -> Iterator[ServedRow]:
     """``trtllm_throughput.parquet``: the most tokens a second that batches of requests gave."""
     for i, r in enumerate(read_parquet(folder / f"{TRTLLM}.parquet").itertuples()):
         cell = r.version, r.model, r.gpu, r.precision, r.isl, r.osl
-        if cell == FAULTY:
+        if cell in FAULTY:
             continue
         is_first = r.metric == "first_token_latency_ms"
         ranks = int(r.tp) * max(1, int(r.dep))
