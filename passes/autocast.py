@@ -10,7 +10,18 @@ from typing import TYPE_CHECKING, ClassVar
 from perfc.ir.dim import Dim
 from perfc.ir.graph import Module, Node, Value
 from perfc.ir.op import Kind
-from perfc.ir.ops.activation import PRelu
+from perfc.ir.ops.activation import PRelu, Softplus
+from perfc.ir.ops.cumulative import CumSum
+from perfc.ir.ops.elementwise import Pow, Reciprocal
+from perfc.ir.ops.normalization import (
+    GroupNormalization,
+    InstanceNormalization,
+    LayerNormalization,
+    LpNormalization,
+)
+from perfc.ir.ops.reduce import ReduceL1, ReduceL2, ReduceLogSumExp, ReduceProd, ReduceSum
+from perfc.ir.ops.rounding import Acos, Asin, Cosh, Exp, Log, Sinh, Tan
+from perfc.ir.ops.softmax import Softmax
 from perfc.ir.record import frozen, record
 from perfc.ir.types import DType, TensorType
 
@@ -37,29 +48,26 @@ class Policy(Enum):
     __hash__ = object.__hash__
 
 
-WIDE = frozenset(
-    {
-        "layer_norm",
-        "group_norm",
-        "instance_norm",
-        "rms_norm",
-        "lp_norm",
-        "exp",
-        "log",
-        "pow",
-        "reciprocal",
-        "softplus",
-        "acos",
-        "asin",
-        "cosh",
-        "sinh",
-        "tan",
-        "reduce_l1",
-        "reduce_l2",
-        "reduce_log_sum_exp",
-    }
+WIDE = (
+    LayerNormalization,
+    GroupNormalization,
+    InstanceNormalization,
+    LpNormalization,
+    Exp,
+    Log,
+    Pow,
+    Reciprocal,
+    Softplus,
+    Acos,
+    Asin,
+    Cosh,
+    Sinh,
+    Tan,
+    ReduceL1,
+    ReduceL2,
+    ReduceLogSumExp,
 )
-WIDE_INSIDE = frozenset({"reduce_sum", "cum_sum", "reduce_prod", "softmax", "log_softmax"})
+WIDE_INSIDE = (ReduceSum, CumSum, ReduceProd, Softmax)
 NARROW_KINDS = frozenset({Kind.MATMUL, Kind.CONV, Kind.ATTENTION, Kind.RECURRENT})
 FIRST_ONLY = frozenset({Kind.VIEW, Kind.POOL, Kind.GATHER, Kind.REDUCTION, Kind.NORMALIZATION})
 """Kinds whose result has the type of the first operand, parameters having no say."""
@@ -73,10 +81,10 @@ def policy(kernel: Kernel) -> Policy:
         return Policy.WIDE
     if kernel.pattern:
         return Policy.WIDEST
-    mnemonic = kernel.anchor.op.mnemonic
-    if mnemonic in WIDE_INSIDE:
+    op = kernel.anchor.op
+    if isinstance(op, WIDE_INSIDE):
         return Policy.WIDE_INSIDE
-    return Policy.WIDE if mnemonic in WIDE else Policy.WIDEST
+    return Policy.WIDE if isinstance(op, WIDE) else Policy.WIDEST
 
 
 @record

@@ -11,6 +11,7 @@ from perfc.ir.cost import Work
 from perfc.ir.graph import Graph, Inputs, Module, Node, Value
 from perfc.ir.op import REGISTRY, Kind, Op, Types
 from perfc.ir.ops.cast import Cast
+from perfc.ir.ops.einsum import Einsum
 from perfc.ir.record import entity, frozen, record
 from perfc.ir.types import (
     DType,
@@ -221,7 +222,7 @@ def operand_positions(node: Node) -> tuple[int, ...]:
     """The inputs that a matrix kernel multiplies: floats of rank 2 or more among the first."""
     if node.op.kind not in MATRIX_KINDS:
         return ()
-    if node.op.mnemonic == "einsum":
+    if isinstance(node.op, Einsum):
         first = len(node.inputs)
     else:
         first = 3 if node.op.kind is Kind.ATTENTION else 2
