@@ -8,17 +8,17 @@ the run's total; kernels keep their own numbers.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from perfc.errors import ModelError, PerfcError
-from perfc.ir.record import record
 from perfc.ir.types import TensorType
 from perfc.passes.runtimes import Layout
 
 from ..artefacts.artefact import WeightsError
-from ..estimate.estimate import RunEstimate
+from ..estimate.estimate import CandidateRun, RunEstimate
 from ..estimate.interval import Interval
 from ..runs import runtime_runs
 from ..runs.energy import Energy
@@ -39,41 +39,15 @@ if TYPE_CHECKING:
 
 WIDEST = 10.0
 """Upper over lower end beyond which the kernels' sum is as good: a factor of three either way."""
+TOO_WIDE = "its range is wider than a factor of ten"
+WORSE = "held-out runs say that the sum of the kernels is better"
+FAR = "neither such runs nor this machine were measured"
+RECURRENT = "no run with recurrent layers was measured"
+WIDER, ELSEWHERE = "its range is wider", "no such run was measured on this machine"
+ANOTHER = "another predictor was asked for"
+"""Why a predictor that knows a run is not its answer."""
 KERNELS = "kernels"
 """The predictor that is none of whole runs: kernels one by one, summed."""
-
-
-@record
-class WholeRun:
-    """What a predictor of whole runs says of one.
-
-    Args:
-        time: in seconds.
-        floor_s: what no run beats.
-        predictor: its name, as commands take it.
-        words: which predictor, and from which rows.
-        is_own: whether such runs were measured on this machine.
-        is_better: whether held-out runs say that it is better than the sum of the kernels.
-        outside: why it extrapolates; empty where it does not.
-    """
-
-    time: Interval
-    floor_s: float
-    predictor: str
-    words: str
-    is_own: bool = True
-    is_better: bool = True
-    outside: tuple[str, ...] = ()
-
-    @property
-    def answers(self) -> bool:
-        """Whether it is to be heard beside the sum of the kernels."""
-        return self.is_better and self.width <= WIDEST
-
-    @property
-    def width(self) -> float:
-        """Upper over lower end: what held-out rows of the same kind say of the expected error."""
-        return self.time.high / self.time.low if self.time.low > 0 else math.inf
 
 
 def with_whole(
@@ -106,21 +80,58 @@ def with_whole(
         return table
     if predictor:
         return joined(table, [asked(table, predictor, source, execution, deployment)])
-    found: list[WholeRun] = []
+    heard = list[CandidateRun]()
     for candidate in (under_runtime, by_graph):
         try:
-            one = candidate(table, source, execution, deployment)
-            found += [one] if one is not None and one.answers else []
+            run = candidate(table, source, execution, deployment)
+            heard += [run] if run is not None else []
         except WeightsError:
             raise
         except PerfcError as error:
             note = f"the graph predictor cannot read this model ({error})"
-            left_out = f"{note}: it is left out" if found else f"{note}: kernels are summed instead"
-            table = replace(table, notes=(*table.notes, left_out))
-    return (
-        joined(table, sorted(found, key=lambda one: (not one.is_own, one.width)))
-        if found
-        else table
+            is_answered = any(not run.withheld for run in heard)
+            left_out = "it is left out" if is_answered else "kernels are summed instead"
+            table = replace(table, notes=(*table.notes, f"{note}: {left_out}"))
+    heard.sort(key=lambda run: (bool(run.withheld), not run.is_own, run.width))
+    if not heard or heard[0].withheld:
+        return replace(table, others=tuple(heard))
+    return joined(table, heard)
+
+
+def unheard_runs(
+    table: PredictionTable, source: Module, execution: Execution, deployment: Deployment
+) -> tuple[CandidateRun, ...]:
+    """What predictors of whole runs say that know the deployment and do not answer for it.
+
+    Those of ``table`` and those that were not asked, as it is known that kernels are better; each
+    says why it is not the answer.
+
+    Args:
+        table: with its total.
+        source: the module as read, typed.
+        execution: the kernels, on their machine.
+        deployment: how the model is run.
+    """
+    heard = {table.total.predictor, *(run.predictor for run in table.others)}
+    asking: dict[str, Callable[..., CandidateRun | None]] = {
+        runtime_runs.NAME: partial(under_runtime, is_asked=True)
+    }
+    chosen = by_default(execution.machine, deployment, source)
+    if chosen is not None:
+        from ..graph.weights import read_card
+
+        asking[read_card(chosen[0]).predictor.replace("_", "-")] = by_graph
+    further = list[CandidateRun]()
+    for name in [name for name in asking if name not in heard]:
+        try:
+            run = asking[name](table, source, execution, deployment)
+            further += [run] if run is not None else []
+        except WeightsError:
+            raise
+        except PerfcError:
+            continue  # it cannot read the model, which the table's notes say
+    return tuple(
+        replace(run, withheld=run.withheld or ANOTHER) for run in (*table.others, *further)
     )
 
 
@@ -131,7 +142,7 @@ def under_runtime(
     deployment: Deployment,
     *,
     is_asked: bool = False,
-) -> WholeRun | None:
+) -> CandidateRun | None:
     """What whole runs under the same runtime taught; None where none were measured.
 
     Asked for by name it answers in any case, else where held-out runs say that it is better than
@@ -153,21 +164,20 @@ def under_runtime(
     reasons = {
         f"no {deployment.runtime} run was measured so on {name}": not run.is_own,
         f"no {deployment.runtime} run of such a network was measured": not run.is_like,
-        "no run with recurrent layers was measured": is_chained,
+        RECURRENT: is_chained,
     }
-    return WholeRun(
-        run.time, run.floor_s, runtime_runs.NAME, words, run.is_own,
-        run.is_better and not is_chained, tuple(r for r, holds in reasons.items() if holds),
-    )  # fmt: skip
+    outside = tuple(reason for reason, holds in reasons.items() if holds)
+    said = CandidateRun(run.floor_s, run.time, runtime_runs.NAME, words, run.is_own, outside)
+    return withheld(said, RECURRENT if is_chained else "" if run.is_better else WORSE)
 
 
 def by_graph(
     table: PredictionTable, source: Module, execution: Execution, deployment: Deployment
-) -> WholeRun | None:
+) -> CandidateRun | None:
     """What a predictor of graphs says whose rows are of such a way of running.
 
-    Nothing where neither the machine nor a run of that kind was measured: both extrapolations
-    together are wider than the sum of the kernels.
+    It is not heard where neither the machine nor a run of that kind was measured: both
+    extrapolations together are wider than the sum of the kernels.
     """
     machine = execution.machine
     chosen = by_default(machine, deployment, source)
@@ -177,18 +187,21 @@ def by_graph(
 
     card, setting, is_own = chosen
     run = run_of(source, card, machine, setting, execution.bounds.env)
-    if not is_own and len([reason for reason in run.outside if reason != KINLESS]) > 1:
-        return None
-    return replace(whole_run(run), is_own=is_own)
+    is_far = not is_own and len([reason for reason in run.outside if reason != KINLESS]) > 1
+    return withheld(replace(whole_run(run), is_own=is_own), FAR if is_far else "")
 
 
-def whole_run(run: Estimate) -> WholeRun:
+def withheld(run: CandidateRun, reason: str) -> CandidateRun:
+    """The run, which is not the answer for a reason or because its range is too wide."""
+    return replace(run, withheld=reason or (TOO_WIDE if run.width > WIDEST else ""))
+
+
+def whole_run(run: Estimate) -> CandidateRun:
     """An estimate of a predictor of graphs; without an interval it reaches to its floor."""
     low = run.floor_s if math.isnan(run.low) else run.low
     high = math.inf if math.isnan(run.low) else run.high
-    return WholeRun(
-        Interval(low, run.value, high), run.floor_s, run.predictor, words(run), outside=run.outside
-    )
+    time = Interval(low, run.value, high)
+    return CandidateRun(run.floor_s, time, run.predictor, words(run), outside=run.outside)
 
 
 def unheard(deployment: Deployment) -> Iterator[str]:
@@ -223,7 +236,7 @@ def asked(
     source: Module,
     execution: Execution,
     deployment: Deployment,
-) -> WholeRun:
+) -> CandidateRun:
     """The run by a predictor that was asked for, whether or not its rows are of such runs.
 
     Raises:
@@ -282,7 +295,7 @@ def batch_symbol(source: Module) -> str | None:
     return next((s.name for s in source.symbols if s.name == str(leading)), None)
 
 
-def joined(table: PredictionTable, runs: Sequence[WholeRun]) -> PredictionTable:
+def joined(table: PredictionTable, runs: Sequence[CandidateRun]) -> PredictionTable:
     """The table with the total of the first of some whole runs; its floor is that of the kernels.
 
     Args:
@@ -305,8 +318,10 @@ def joined(table: PredictionTable, runs: Sequence[WholeRun]) -> PredictionTable:
         summed=summed,
         whole=run.words,
         others=tuple(
-            RunEstimate(summed.floor_s, other.time.at_least(summed.floor_s), summed.wait_s,
-                        summed.host_s, other.predictor)
+            replace(
+                other, floor_s=summed.floor_s, time=other.time.at_least(summed.floor_s),
+                withheld=other.withheld or (WIDER if other.is_own == run.is_own else ELSEWHERE),
+            )
             for other in runs[1:]
         ),
         notes=(*table.notes, *notes),
@@ -330,13 +345,14 @@ def no_faster(
     if not merged.total.predictor or merged.total.time_s <= table.total.time_s:
         return table
     how = deployment.table
-    run = WholeRun(
-        table.total.time.slower_of(merged.total.time), table.total.floor_s,
+    run = CandidateRun(
+        table.total.floor_s,
+        table.total.time.slower_of(merged.total.time),
         merged.total.predictor,
         merged.whole,
         outside=(f"its runs are of {how.merged_by}, which merges kernels of {how.name}",),
     )  # fmt: skip
-    return joined(table, [run])
+    return joined(table, [run, *table.others])
 
 
 def words(run: Estimate) -> str:

@@ -37,6 +37,7 @@ def payload(report: Report, views: Views) -> Json:
         "title": text(document(views, ()).title),
         "label": text(label(views)),
         "time_s": total_s(views),
+        "kernels_s": kernels_s(views),
         "floor_s": views.summary.floor_s.value,
         "kernels": kernels(views),
         "roofline": roofline(report, views),
@@ -51,8 +52,13 @@ def total_s(views: Views) -> float | None:
     return found.value
 
 
+def kernels_s(views: Views) -> float:
+    """The kernels' own sum, which shares of them are of; the run may take another time."""
+    return math.fsum(map(time_s, views.kernels))
+
+
 def time_s(row: KernelRow) -> float:
-    """A kernel's share of ``total_s``."""
+    """What a kernel is predicted to take; where no prediction was asked for, at measured rates."""
     return row.time_s if row.predicted is None else row.predicted.time_s
 
 
