@@ -10,18 +10,6 @@ from typing import TYPE_CHECKING, ClassVar
 from perfc.ir.dim import Dim
 from perfc.ir.graph import Module, Node, Value
 from perfc.ir.op import Kind
-from perfc.ir.ops.activation import PRelu, Softplus
-from perfc.ir.ops.cumulative import CumSum
-from perfc.ir.ops.elementwise import Pow, Reciprocal
-from perfc.ir.ops.normalization import (
-    GroupNormalization,
-    InstanceNormalization,
-    LayerNormalization,
-    LpNormalization,
-)
-from perfc.ir.ops.reduce import ReduceL1, ReduceL2, ReduceLogSumExp, ReduceProd, ReduceSum
-from perfc.ir.ops.rounding import Acos, Asin, Cosh, Exp, Log, Sinh, Tan
-from perfc.ir.ops.softmax import Softmax
 from perfc.ir.record import frozen, record
 from perfc.ir.types import DType, TensorType
 
@@ -48,26 +36,6 @@ class Policy(Enum):
     __hash__ = object.__hash__
 
 
-WIDE = (
-    LayerNormalization,
-    GroupNormalization,
-    InstanceNormalization,
-    LpNormalization,
-    Exp,
-    Log,
-    Pow,
-    Reciprocal,
-    Softplus,
-    Acos,
-    Asin,
-    Cosh,
-    Sinh,
-    Tan,
-    ReduceL1,
-    ReduceL2,
-    ReduceLogSumExp,
-)
-WIDE_INSIDE = (ReduceSum, CumSum, ReduceProd, Softmax)
 NARROW_KINDS = frozenset({Kind.MATMUL, Kind.CONV, Kind.ATTENTION, Kind.RECURRENT})
 FIRST_ONLY = frozenset({Kind.VIEW, Kind.POOL, Kind.GATHER, Kind.REDUCTION, Kind.NORMALIZATION})
 """Kinds whose result has the type of the first operand, parameters having no say."""
@@ -75,13 +43,15 @@ FIRST_ONLY = frozenset({Kind.VIEW, Kind.POOL, Kind.GATHER, Kind.REDUCTION, Kind.
 
 def policy(kernel: Kernel) -> Policy:
     """What autocast does with the operator that a kernel of the eager table stands for."""
-    if kernel.kind in NARROW_KINDS or isinstance(kernel.anchor.op, PRelu):
+    from .autocast_operators import NARROW, WIDE, WIDE_INSIDE
+
+    op = kernel.anchor.op
+    if kernel.kind in NARROW_KINDS or isinstance(op, NARROW):
         return Policy.NARROW
     if kernel.pattern.endswith("_norm"):
         return Policy.WIDE
     if kernel.pattern:
         return Policy.WIDEST
-    op = kernel.anchor.op
     if isinstance(op, WIDE_INSIDE):
         return Policy.WIDE_INSIDE
     return Policy.WIDE if isinstance(op, WIDE) else Policy.WIDEST
