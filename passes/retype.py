@@ -11,7 +11,6 @@ from perfc.ir.cost import Work
 from perfc.ir.graph import Graph, Inputs, Module, Node, Value
 from perfc.ir.op import REGISTRY, Kind, Op, Types
 from perfc.ir.ops.cast import Cast
-from perfc.ir.ops.einsum import Einsum
 from perfc.ir.record import entity, frozen, record
 from perfc.ir.types import (
     DType,
