@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from perfc.errors import ParseError, TargetError
+from perfc.ir.problem import Collective, Exchange
 from perfc.ir.record import record
 from perfc.machine import Machine, load_machine
 
@@ -68,9 +69,7 @@ class CollectiveView:
 
 def operations() -> tuple[str, ...]:
     """Names of the collectives that were measured."""
-    from perfc.analyzers.features.classes.collective import Operation
-
-    return tuple(o.name.lower().replace("_", "-") for o in Operation)
+    return tuple(exchange.value for exchange in Exchange)
 
 
 def collective(
@@ -101,20 +100,15 @@ def collective(
     import numpy as np
 
     from perfc.analyzers.estimators.predictor import predict
-    from perfc.analyzers.features.classes.collective import Operation
+    from perfc.analyzers.features.lowering import exchange
     from perfc.analyzers.features.rows import Protocol
 
-    known = dict(zip(operations(), Operation, strict=True))
-    if operation not in known:
-        hint = f"there are {', '.join(known)}"
+    if operation not in operations():
+        hint = f"there are {', '.join(operations())}"
         raise ParseError(f"no collective {operation[:32]!r}", where="--operation", hint=hint)
     check_sizes(nbytes, ranks, nodes)
-    columns = {
-        "operation": np.array([float(known[operation])]),
-        "ranks": np.array([float(ranks)]),
-        "nbytes": np.array([float(nbytes)]),
-        "nodes": np.array([float(nodes)]),
-    }
+    parameters = exchange(Collective(Exchange(operation), nbytes, ranks, nodes), {}) or {}
+    columns = {name: np.array([value]) for name, value in parameters.items()}
     rows: list[CollectiveRow] = []
     for machine in machines:
         if machine.kind == "cpu":
