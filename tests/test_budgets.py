@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.speed import budgets, commits
-from benchmarks.speed.processes import CASES, ROOT, measured
+from benchmarks.speed.processes import CASES, ROOT, measured, run_apart
 
 
 @pytest.mark.parametrize(("factor", "code", "verdict"), [("1e-9", 1, "over"), ("1e9", 0, "within")])
@@ -30,6 +30,13 @@ def test_each_case_is_a_command_that_runs(name: str, tmp_path: Path) -> None:
 def test_a_command_that_fails_is_no_measurement(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="exit 3: gone"):
         measured(["-c", "print('gone'); raise SystemExit(3)"], tmp_path)
+
+
+def test_peak_memory_is_that_of_the_command_and_not_of_who_measures(tmp_path: Path) -> None:
+    ballast = bytearray(200 << 20)
+    assert run_apart(["-c", "pass"], tmp_path).peak_mib < 100 < len(ballast) >> 20
+    with pytest.raises(RuntimeError, match="exit 3: gone"):
+        run_apart(["-c", "print('gone'); raise SystemExit(3)"], tmp_path)
 
 
 def test_the_graph_of_a_case_is_written_where_it_runs(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from .processes import CASES, Sample, measured
+from .processes import CASES, Sample, run_apart
 
 
 class WholeProcess:
@@ -40,7 +40,7 @@ class WholeProcess:
 
     def sample(self) -> Sample:
         """One run of the installed perfc."""
-        return measured(self.command, Path(self.folder.name), tree=None)
+        return run_apart(self.command, Path(self.folder.name))
 
     track_processor_s.unit = "s"
     track_peak_mib.unit = "MiB"
