@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from perfc.chart import Chart, chart, marks_of, roofs_of
-from perfc.chart.chart import Window
+from perfc.chart.chart import Point, Window
 from perfc.chart.lines import lines_of
 from perfc.plain_text import printable
 from perfc.report import Views, document
@@ -165,20 +165,25 @@ def roofline(report: Report, views: Views) -> Json:
         "x": drawn.window.x,
         "y": drawn.window.y,
         "lines": list(lines(drawn)),
-        "points": [
-            [
-                first[id(p.mark)],
-                p.level.title,
-                number(p.intensity),
-                number(p.flop_per_s),
-                number(p.of_roof),
-                p.mark.count,
-                f"{p.mark.dtype} {p.mark.unit.value}",
-            ]
-            for p in drawn.points
-        ],
+        "points": points(drawn.points, first),
         "moving": sum(len(g.rows) for g in groups(views.kernels)) - sum(m.count for m in marks),
     }
+
+
+def points(drawn: Iterable[Point], kernel: Mapping[int, int]) -> list[list[object]]:
+    """Points as the scripts draw them; ``kernel`` has the position of each mark's."""
+    return [
+        [
+            kernel[id(p.mark)],
+            p.level.title,
+            number(p.intensity),
+            number(p.flop_per_s),
+            number(p.of_roof),
+            p.mark.count,
+            f"{p.mark.dtype} {p.mark.unit.value}",
+        ]
+        for p in drawn
+    ]
 
 
 def decades(limits: tuple[float, float]) -> tuple[float, float]:
