@@ -65,7 +65,8 @@ def _declared(cls: type[T], *, slots: bool) -> type[T]:
         taken = {name for base in cls.__mro__[1:-1] for name in vars(base).get("__slots__", ())}
         body = {k: v for k, v in vars(cls).items() if k not in by_name and k not in _OF_INSTANCES}
         body["__slots__"] = tuple(name for name in by_name if name not in taken)
-        declared = type(cls)(cls.__name__, cls.__bases__, body)
+        metaclass: Any = type(cls)
+        declared = metaclass(cls.__name__, cls.__bases__, body)
         declared.__qualname__ = cls.__qualname__
     noted = {
         "__dataclass_fields__": by_name,
