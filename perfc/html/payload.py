@@ -8,8 +8,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from perfc.chart import Chart, chart, marks_of, roofs_of
-from perfc.chart.chart import Point, Window
+from perfc.chart.chart import Window
 from perfc.chart.lines import lines_of
+from perfc.chart.marks import Point
 from perfc.plain_text import printable
 from perfc.report import Views, document
 from perfc.report.document import Amount, Cell, Name, Table
