@@ -192,7 +192,7 @@ class Report(Presentation):
     @cached_property
     def unheard_runs(self) -> tuple[CandidateRun, ...]:
         """What further predictors of whole runs say; made when first asked for."""
-        from perfc.analyzers.whole_runs.whole_run import unheard_runs
+        from perfc.analyzers.whole_runs.other_runs import unheard_runs
 
         return unheard_runs(self.prediction, self.source, self.execution, self.deployment)
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from perfc.analyzers.whole_runs.whole_run import ANOTHER, WORSE
+from perfc.analyzers.whole_runs.other_runs import ANOTHER
+from perfc.analyzers.whole_runs.whole_run import WORSE
 from perfc.api import Report, analyze
 from perfc.commands.explain import command
 from perfc.explain import Explanation, explain, filled

@@ -136,6 +136,11 @@ class CandidateRun(Timed):
         """Upper over lower end: what held-out rows of the same kind say of the expected error."""
         return self.high_s / self.low_s if self.low_s > 0 else math.inf
 
+    @property
+    def doubt(self) -> tuple[bool, float]:
+        """The less, the sooner it is believed: runs of the machine first, then the narrowest."""
+        return not self.is_own, self.width
+
 
 @record
 class RunEstimate(Timed):

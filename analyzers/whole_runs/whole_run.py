@@ -8,14 +8,13 @@ the run's total; kernels keep their own numbers.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from perfc.errors import ModelError, PerfcError
 from perfc.ir.types import TensorType
-from perfc.passes.runtimes import Layout
+from perfc.passes.runtimes import Layout, tables
 
 from ..artefacts.artefact import WeightsError
 from ..estimate.estimate import CandidateRun, RunEstimate
@@ -44,7 +43,6 @@ WORSE = "held-out runs say that the sum of the kernels is better"
 FAR = "neither such runs nor this machine were measured"
 RECURRENT = "no run with recurrent layers was measured"
 WIDER, ELSEWHERE = "its range is wider", "no such run was measured on this machine"
-ANOTHER = "another predictor was asked for"
 """Why a predictor that knows a run is not its answer."""
 KERNELS = "kernels"
 """The predictor that is none of whole runs: kernels one by one, summed."""
@@ -84,6 +82,8 @@ def with_whole(
     for candidate in (under_runtime, by_graph):
         try:
             run = candidate(table, source, execution, deployment)
+            if run is not None and not run.withheld:
+                run = no_slower(run, unmerged(table, source, execution, deployment))
             heard += [run] if run is not None else []
         except WeightsError:
             raise
@@ -92,47 +92,10 @@ def with_whole(
             is_answered = any(not run.withheld for run in heard)
             left_out = "it is left out" if is_answered else "kernels are summed instead"
             table = replace(table, notes=(*table.notes, f"{note}: {left_out}"))
-    heard.sort(key=lambda run: (bool(run.withheld), not run.is_own, run.width))
+    heard.sort(key=lambda run: (bool(run.withheld), run.doubt))
     if not heard or heard[0].withheld:
         return replace(table, others=tuple(heard))
     return joined(table, heard)
-
-
-def unheard_runs(
-    table: PredictionTable, source: Module, execution: Execution, deployment: Deployment
-) -> tuple[CandidateRun, ...]:
-    """What predictors of whole runs say that know the deployment and do not answer for it.
-
-    Those of ``table`` and those that were not asked, as it is known that kernels are better; each
-    says why it is not the answer.
-
-    Args:
-        table: with its total.
-        source: the module as read, typed.
-        execution: the kernels, on their machine.
-        deployment: how the model is run.
-    """
-    heard = {table.total.predictor, *(run.predictor for run in table.others)}
-    asking: dict[str, Callable[..., CandidateRun | None]] = {
-        runtime_runs.NAME: partial(under_runtime, is_asked=True)
-    }
-    chosen = by_default(execution.machine, deployment, source)
-    if chosen is not None:
-        from ..graph.weights import read_card
-
-        asking[read_card(chosen[0]).predictor.replace("_", "-")] = by_graph
-    further = list[CandidateRun]()
-    for name in [name for name in asking if name not in heard]:
-        try:
-            run = asking[name](table, source, execution, deployment)
-            further += [run] if run is not None else []
-        except WeightsError:
-            raise
-        except PerfcError:
-            continue  # it cannot read the model, which the table's notes say
-    return tuple(
-        replace(run, withheld=run.withheld or ANOTHER) for run in (*table.others, *further)
-    )
 
 
 def under_runtime(
@@ -327,6 +290,41 @@ def joined(table: PredictionTable, runs: Sequence[CandidateRun]) -> PredictionTa
         notes=(*table.notes, *notes),
         energy=scaled(table.energy, time_s / summed.time_s if summed.time_s else 1.0),
     )  # fmt: skip
+
+
+def unmerged(
+    table: PredictionTable, source: Module, execution: Execution, deployment: Deployment
+) -> CandidateRun | None:
+    """The run under the runtime whose kernels this one merges, by a predictor of graphs.
+
+    None where this one merges no other's, nobody knows such runs, or they cannot read the model.
+    """
+    launching = next((t.name for t in tables() if t.merged_by == deployment.runtime), "")
+    if not launching:
+        return None
+    how = replace(deployment, runtime=launching, runtime_version="", layout=Layout.CHANNELS_FIRST)
+    try:
+        found = by_graph(table, source, execution, how)
+    except WeightsError:
+        raise
+    except PerfcError:
+        return None
+    return found if found is not None and not found.withheld else None
+
+
+def no_slower(run: CandidateRun, launched: CandidateRun | None) -> CandidateRun:
+    """A run that takes no longer than the same kernels launched apart, where that is known better.
+
+    Args:
+        run: under a runtime that merges kernels.
+        launched: under one that launches them; None where nobody knows.
+    """
+    if launched is None or launched.doubt >= run.doubt or launched.time.mid >= run.time.mid:
+        return run
+    mid, low = launched.time.mid, min(run.time.low, launched.time.low)
+    time = Interval(low, mid, max(min(run.time.high, launched.time.high), mid))
+    reason = f"runs told it slower than {launched.words}, which merges less"
+    return replace(run, time=time, outside=(*run.outside, reason))
 
 
 def no_faster(
