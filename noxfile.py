@@ -80,7 +80,7 @@ def long(session: nox.Session) -> None:
 def speed(session: nox.Session) -> None:
     """Start-up and analysis against their budgets, and tests that assert a time."""
     session.install("-e", ".[test]")
-    session.run("python", "-m", "benchmarks.budgets", *session.posargs)
+    session.run("python", "-m", "benchmarks.speed.budgets", *session.posargs)
     session.run("python", "-m", "pytest", "-q", "-m", "speed")
 
 

@@ -88,6 +88,10 @@ class Op:
     """``mac``, ``alu``, ``sfu``, ``integer``, ``read_bytes``, ``write_bytes`` over ``extents``.
     ``{alu}`` in the docstring stands for ``alu = …``, so that a formula is written only here."""
 
+    is_commutative: ClassVar[bool] = False
+    """Whether the order of its operands tells nothing."""
+    least_regions: ClassVar[int] = 0
+    """Subgraphs that a node must have."""
     is_counted: ClassVar[bool] = True
     """Whether types tell what it computes; else its work is None."""
     macs_in: ClassVar[DType | None] = None

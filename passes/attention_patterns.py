@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from perfc.ir.graph import Node, Value
 from perfc.ir.op import Kind
+from perfc.ir.ops.logic import IsNaN, Where
 from perfc.ir.ops.movement import Transpose
 
-from .neighbourhood import Neighbourhood, is_scalar
+from .neighbourhood import FACTORS, Neighbourhood, is_scalar
 
 MAX_STEPS = 6
 """Operators between a product and the softmax, at most."""
@@ -84,8 +85,8 @@ def _cleaned(readers: tuple[Node, ...], near: Neighbourhood) -> tuple[Node, Node
     """``where(isnan(p), 0, p)``: rows whose keys are all masked."""
     if len(readers) != 2:
         return None
-    first, second = sorted(readers, key=lambda n: n.op.mnemonic != "is_nan")
-    if first.op.mnemonic != "is_nan" or second.op.mnemonic != "where":
+    first, second = sorted(readers, key=lambda n: not isinstance(n.op, IsNaN))
+    if not (isinstance(first.op, IsNaN) and isinstance(second.op, Where)):
         return None
     return (first, second) if near.lone(first.results[0]) is second else None
 
@@ -108,9 +109,7 @@ def _toward_product(v: Value, near: Neighbourhood, steps: int) -> Nodes | None:
 
 def _scales(node: Node) -> bool:
     """Whether a node multiplies by one number, stored or computed from shapes."""
-    return node.op.mnemonic in ("mul", "div") and any(
-        v is not None and is_scalar(v) for v in node.inputs
-    )
+    return isinstance(node.op, FACTORS) and any(v is not None and is_scalar(v) for v in node.inputs)
 
 
 def _prologue(scores: Node, near: Neighbourhood) -> Nodes:

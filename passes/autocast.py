@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, ClassVar
 from perfc.ir.dim import Dim
 from perfc.ir.graph import Module, Node, Value
 from perfc.ir.op import Kind
-from perfc.ir.ops.activation import PRelu
 from perfc.ir.record import frozen, record
 from perfc.ir.types import DType, TensorType
 
@@ -37,29 +36,6 @@ class Policy(Enum):
     __hash__ = object.__hash__
 
 
-WIDE = frozenset(
-    {
-        "layer_norm",
-        "group_norm",
-        "instance_norm",
-        "rms_norm",
-        "lp_norm",
-        "exp",
-        "log",
-        "pow",
-        "reciprocal",
-        "softplus",
-        "acos",
-        "asin",
-        "cosh",
-        "sinh",
-        "tan",
-        "reduce_l1",
-        "reduce_l2",
-        "reduce_log_sum_exp",
-    }
-)
-WIDE_INSIDE = frozenset({"reduce_sum", "cum_sum", "reduce_prod", "softmax", "log_softmax"})
 NARROW_KINDS = frozenset({Kind.MATMUL, Kind.CONV, Kind.ATTENTION, Kind.RECURRENT})
 FIRST_ONLY = frozenset({Kind.VIEW, Kind.POOL, Kind.GATHER, Kind.REDUCTION, Kind.NORMALIZATION})
 """Kinds whose result has the type of the first operand, parameters having no say."""
@@ -67,16 +43,18 @@ FIRST_ONLY = frozenset({Kind.VIEW, Kind.POOL, Kind.GATHER, Kind.REDUCTION, Kind.
 
 def policy(kernel: Kernel) -> Policy:
     """What autocast does with the operator that a kernel of the eager table stands for."""
-    if kernel.kind in NARROW_KINDS or isinstance(kernel.anchor.op, PRelu):
+    from .autocast_operators import NARROW, WIDE, WIDE_INSIDE
+
+    op = kernel.anchor.op
+    if kernel.kind in NARROW_KINDS or isinstance(op, NARROW):
         return Policy.NARROW
     if kernel.pattern.endswith("_norm"):
         return Policy.WIDE
     if kernel.pattern:
         return Policy.WIDEST
-    mnemonic = kernel.anchor.op.mnemonic
-    if mnemonic in WIDE_INSIDE:
+    if isinstance(op, WIDE_INSIDE):
         return Policy.WIDE_INSIDE
-    return Policy.WIDE if mnemonic in WIDE else Policy.WIDEST
+    return Policy.WIDE if isinstance(op, WIDE) else Policy.WIDEST
 
 
 @record

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from perfc.ir.graph import Node
+from perfc.ir.ops.cast import Cast
+from perfc.ir.ops.elementwise import Add, Mul
+from perfc.ir.ops.gather import Gather
+from perfc.ir.ops.movement import Expand
+from perfc.ir.ops.shape import Range
+from perfc.ir.ops.slice import Concat, Slice
 
 from .neighbourhood import Neighbourhood
 
 MAX_MEMBERS = 48
-GRID = frozenset({"range", "expand", "concat", "cast", "add", "mul", "slice", "gather"})
+GRID = (Range, Expand, Concat, Cast, Add, Mul, Slice, Gather)
 """What a grid of indices is made with, from extents alone; views aside."""
 
 
@@ -26,7 +32,7 @@ def slice_update(node: Node, near: Neighbourhood) -> list[Node] | None:
     waiting = [indices]
     while waiting:
         maker = near.maker(waiting.pop())
-        if maker is None or maker.op.mnemonic not in GRID or len(members) > MAX_MEMBERS:
+        if maker is None or not isinstance(maker.op, GRID) or len(members) > MAX_MEMBERS:
             return None
         if maker not in members:
             members[maker] = None

@@ -7,6 +7,7 @@ from dataclasses import field
 
 from perfc.ir.graph import Graph, Node, Value
 from perfc.ir.op import Kind
+from perfc.ir.ops.elementwise import Div, Mul
 from perfc.ir.record import mutable
 from perfc.ir.types import TensorType
 
@@ -14,6 +15,8 @@ from .runtimes import Runtime
 
 MAX_READERS = 8
 """Values with more readers are inside no pattern; looking no further keeps the search linear."""
+FACTORS = (Mul, Div)
+"""Operators that scale one operand by the other."""
 
 
 @mutable
@@ -122,7 +125,7 @@ def scalar_operand(node: Node) -> float | None:
 
 def is_scaled(node: Node, near: Neighbourhood) -> bool:
     """Whether a node multiplies or divides its operand by one stored number."""
-    if node.op.mnemonic not in ("mul", "div") or len(near.computed(node)) != 1:
+    if not isinstance(node.op, FACTORS) or len(near.computed(node)) != 1:
         return False
     constants = near.stored(node)
     return len(constants) == 1 and is_scalar(constants[0])

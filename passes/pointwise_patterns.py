@@ -7,14 +7,21 @@ from dataclasses import field
 
 from perfc.ir.graph import Node, Value
 from perfc.ir.op import Kind
+from perfc.ir.ops.activation import Gelu
+from perfc.ir.ops.elementwise import Add, Clip, Div, Max, Mul, Pow, Reciprocal, Sqrt, Sub
+from perfc.ir.ops.normalization import LayerNormalization
+from perfc.ir.ops.reduce import ReduceMean
 from perfc.ir.record import mutable
 from perfc.ir.types import TensorType
 
-from .neighbourhood import Neighbourhood, is_channelwise, is_scalar, scalar_operand
+from .neighbourhood import FACTORS, Neighbourhood, is_channelwise, is_scalar, scalar_operand
 
 MAX_STEPS = 7
 """Operators before and after the transcendental one of an activation, at most."""
-ARITHMETIC = frozenset({"add", "sub", "mul", "div"})
+ARITHMETIC = (Add, Sub, Mul, Div)
+ROOTS = (Sqrt, Pow)
+TOWARD_ROOT = (*ROOTS, Add, Reciprocal, Div, Max, Clip)
+"""What may stand between a mean of squares and the product with one over its root."""
 LAST_FACTORS = (0.5, 6.0, 1 / 6)
 """Numbers that close a GELU (half) or a hard swish (a sixth); others are scales of the model."""
 
@@ -43,7 +50,7 @@ def gelu_half_outside(node: Node, near: Neighbourhood) -> Nodes | None:
 
     Source: onnxruntime GeluFusion, whose two patterns these are.
     """
-    if node.op.mnemonic == "gelu":
+    if type(node.op) is Gelu:
         return [node]
     gated = _gated(node, near)
     return gated[0] if gated and not gated[1] else None
@@ -52,7 +59,7 @@ def gelu_half_outside(node: Node, near: Neighbourhood) -> Nodes | None:
 def fast_gelu(node: Node, near: Neighbourhood) -> Nodes | None:
     """GELU by tanh whose cube is a power. Source: onnxruntime FastGeluFusion."""
     members = activation(node, near)
-    return members if members and any(n.op.mnemonic == "pow" for n in members) else None
+    return members if members and any(isinstance(n.op, Pow) for n in members) else None
 
 
 def _gated(node: Node, near: Neighbourhood) -> tuple[Nodes, bool] | None:
@@ -66,7 +73,7 @@ def _gated(node: Node, near: Neighbourhood) -> tuple[Nodes, bool] | None:
     is_scaled_inside = False
     for _ in range(MAX_STEPS):
         reader = near.lone(out)
-        if reader is None or reader.op.mnemonic not in ARITHMETIC:
+        if reader is None or not isinstance(reader.op, ARITHMETIC):
             break
         others = [v for v in near.computed(reader) if v is not near.root(out)]
         if not others:
@@ -74,8 +81,8 @@ def _gated(node: Node, near: Neighbourhood) -> tuple[Nodes, bool] | None:
                 break
             if source is not None and not _closes(reader):
                 break
-            is_scaled_inside |= source is None and reader.op.mnemonic in ("mul", "div")
-        elif source is None and reader.op.mnemonic == "mul" and len(others) == 1:
+            is_scaled_inside |= source is None and isinstance(reader.op, FACTORS)
+        elif source is None and isinstance(reader.op, Mul) and len(others) == 1:
             source = _source(others[0], reader, cone, near, members)
             if source is None:
                 return None
@@ -101,7 +108,7 @@ def _source(
     if v in cone.reach:
         return v
     maker = near.maker(v)
-    if maker is None or maker.op.mnemonic not in ("mul", "div") or near.lone(v) is not reader:
+    if maker is None or not isinstance(maker.op, FACTORS) or near.lone(v) is not reader:
         return None
     operands = near.computed(maker)
     if len(operands) == 1 and operands[0] in cone.reach:
@@ -163,14 +170,14 @@ def rms_norm(node: Node, near: Neighbourhood) -> Nodes | None:
 def any_norm(node: Node, near: Neighbourhood) -> Nodes | None:
     """A normalisation over the last axis, as one operator or written out."""
     if node.op.kind is Kind.NORMALIZATION:
-        return [node] if node.op.mnemonic in ("layer_norm", "rms_norm") else None
+        return [node] if isinstance(node.op, LayerNormalization) else None
     return layer_norm(node, near) or rms_norm(node, near)
 
 
 def _norm(node: Node, near: Neighbourhood, *, is_centred: bool) -> Nodes | None:
     """Members around the mean of squares ``node``, and the scale and shift behind it."""
     squares = near.maker(near.root(node.inputs[0])) if node.inputs and node.inputs[0] else None
-    if squares is None or squares.op.mnemonic not in ("mul", "pow") or not node.results:
+    if squares is None or not isinstance(squares.op, (Mul, Pow)) or not node.results:
         return None
     bases = near.computed(squares)
     if len(bases) != 1:
@@ -186,7 +193,7 @@ def _norm(node: Node, near: Neighbourhood, *, is_centred: bool) -> Nodes | None:
     if root is None:
         return None
     divided = near.lone(root[-1].results[0])
-    if divided is None or divided.op.mnemonic not in ("mul", "div"):
+    if divided is None or not isinstance(divided.op, FACTORS):
         return None
     if base not in near.computed(divided):
         return None
@@ -199,11 +206,11 @@ def _norm(node: Node, near: Neighbourhood, *, is_centred: bool) -> Nodes | None:
 def _mean(base: Value, near: Neighbourhood) -> Nodes | None:
     """``x - mean(x)`` behind ``base``."""
     centred = near.maker(base)
-    if centred is None or centred.op.mnemonic != "sub":
+    if centred is None or not isinstance(centred.op, Sub):
         return None
     for v in near.computed(centred):
         mean = near.maker(v)
-        if mean is not None and mean.op.mnemonic == "reduce_mean":
+        if mean is not None and isinstance(mean.op, ReduceMean):
             others = [o for o in near.computed(centred) if o is not v]
             if near.computed(mean)[:1] == others:
                 return [mean, centred]
@@ -219,10 +226,9 @@ def _root(node: Node, near: Neighbourhood) -> Nodes | None:
         reader = near.lone(out)
         if reader is None or len(near.computed(reader)) != 1:
             break
-        name = reader.op.mnemonic
-        if name not in ("add", "sqrt", "rsqrt", "pow", "reciprocal", "div", "max", "clip"):
+        if not isinstance(reader.op, TOWARD_ROOT):
             break
-        is_rooted |= name in ("sqrt", "rsqrt", "pow")
+        is_rooted |= isinstance(reader.op, ROOTS)
         members.append(reader)
         out = reader.results[0]
     return members if is_rooted else None
@@ -232,9 +238,9 @@ def _affine(node: Node, near: Neighbourhood) -> Nodes:
     """A multiplication and an addition of stored rows behind ``node``."""
     members: Nodes = []
     out = node.results[0]
-    for wanted in ("mul", "add"):
+    for wanted in (Mul, Add):
         reader = near.lone(out)
-        if reader is None or reader.op.mnemonic != wanted or len(near.computed(reader)) != 1:
+        if reader is None or not isinstance(reader.op, wanted) or len(near.computed(reader)) != 1:
             continue
         members.append(reader)
         out = reader.results[0]
@@ -263,7 +269,7 @@ def with_residual(
         return None
     source = sources.pop()
     addition = near.maker(source)
-    if addition is None or addition.op.mnemonic != "add" or not _is_rows(source):
+    if addition is None or not isinstance(addition.op, Add) or not _is_rows(source):
         return None
     operands = near.computed(addition)
     if len(operands) != 2 or _escapes(source, norm, near):
@@ -290,7 +296,7 @@ def _is_rows(v: Value) -> bool:
 def _adds_bias(node: Node, near: Neighbourhood) -> bool:
     stored = near.stored(node)
     return (
-        node.op.mnemonic == "add"
+        isinstance(node.op, Add)
         and len(near.computed(node)) == 1
         and len(stored) == 1
         and is_channelwise(stored[0])

@@ -4,6 +4,19 @@ from __future__ import annotations
 
 from perfc.ir.graph import Node, Value
 from perfc.ir.op import Kind
+from perfc.ir.ops.activation import (
+    Elu,
+    HardSigmoid,
+    LeakyRelu,
+    Relu,
+    Selu,
+    Sigmoid,
+    Softplus,
+    Softsign,
+    Tanh,
+)
+from perfc.ir.ops.elementwise import Add, Mul
+from perfc.ir.ops.matmul import Gemm
 from perfc.ir.ops.movement import Transpose
 from perfc.ir.ops.normalization import BatchNormalization
 from perfc.ir.ops.pad import Pad
@@ -14,15 +27,23 @@ from .neighbourhood import Neighbourhood, is_channelwise, is_scaled, is_stated
 
 Nodes = list[Node]
 
-GEMM_ACTIVATIONS = frozenset(
-    {"relu", "sigmoid", "tanh", "leaky_relu", "elu", "hard_sigmoid", "selu", "softplus", "softsign"}
+GEMM_ACTIVATIONS = (
+    Relu,
+    Sigmoid,
+    Tanh,
+    LeakyRelu,
+    Elu,
+    HardSigmoid,
+    Selu,
+    Softplus,
+    Softsign,
 )
 
 
 def linear_bias(node: Node, near: Neighbourhood) -> Nodes | None:
     """A product with a stored matrix, and the row added to its result: ``addmm``."""
     bias = near.lone(node.results[0]) if node.results and near.stored(node) else None
-    if bias is None or bias.op.mnemonic != "add" or len(near.computed(bias)) != 1:
+    if bias is None or not isinstance(bias.op, Add) or len(near.computed(bias)) != 1:
         return None
     rows = near.stored(bias)
     return [node, bias] if rows and all(is_channelwise(v) for v in rows) else None
@@ -41,9 +62,9 @@ def gemm_activation(node: Node, near: Neighbourhood) -> Nodes | None:
 
     Source: onnxruntime GemmActivationFusion.
     """
-    members = gemm(node, near) or ([node] if node.op.mnemonic == "gemm" else None)
+    members = gemm(node, near) or ([node] if type(node.op) is Gemm else None)
     after = near.lone(members[-1].results[0]) if members else None
-    if members is None or after is None or after.op.mnemonic not in GEMM_ACTIVATIONS:
+    if members is None or after is None or not isinstance(after.op, GEMM_ACTIVATIONS):
         return None
     return [*members, after]
 
@@ -93,7 +114,7 @@ def conv_affine(node: Node, near: Neighbourhood) -> Nodes | None:
         found = conv_norm_after(members[-1], near)
         if found is None:
             found = near.lone(members[-1].results[0])
-            if found is None or found.op.mnemonic not in ("mul", "add"):
+            if found is None or not isinstance(found.op, (Mul, Add)):
                 break
             stored = near.stored(found)
             if len(stored) != 1 or len(near.computed(found)) != 1:
@@ -134,7 +155,7 @@ def add_relu(node: Node, near: Neighbourhood) -> Nodes | None:
     """
     operands = near.computed(node)
     addition = near.maker(operands[0]) if len(operands) == 1 else None
-    if addition is None or addition.op.mnemonic != "add" or len(near.computed(addition)) != 2:
+    if addition is None or not isinstance(addition.op, Add) or len(near.computed(addition)) != 2:
         return None
     if near.lone(addition.results[0]) is not node:
         return None

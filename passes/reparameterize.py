@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from perfc.ir.graph import Graph, Module, Node, Value, Weight
 from perfc.ir.ops.conv import Conv
+from perfc.ir.ops.elementwise import Add
 from perfc.ir.ops.normalization import BatchNormalization
 from perfc.ir.record import frozen
 from perfc.ir.rewrite import Rewriter
@@ -77,7 +78,7 @@ def fold_sums(graph: Graph) -> Graph:
     changes = Rewriter(graph)
     taken: set[Node] = set()
     for node in reversed(graph.nodes):
-        if node.op.mnemonic != "add" or node in taken:
+        if not isinstance(node.op, Add) or node in taken:
             continue
         sums, summands = _summands(graph, node)
         merged = _merged([_branch(graph, v) for v in summands], node.results[0])
@@ -120,7 +121,7 @@ def _summands(graph: Graph, root: Node) -> tuple[set[Node], list[Value]]:
     while stack and len(summands) <= MAX_BRANCHES:
         for v in stack.pop().inputs:
             maker = graph.producers.get(v) if v is not None else None
-            if maker is not None and maker.op.mnemonic == "add" and v and _is_lone(graph, v):
+            if maker is not None and isinstance(maker.op, Add) and v and _is_lone(graph, v):
                 sums.add(maker)
                 stack.append(maker)
             elif v is not None:

@@ -221,8 +221,8 @@ def operand_positions(node: Node) -> tuple[int, ...]:
     """The inputs that a matrix kernel multiplies: floats of rank 2 or more among the first."""
     if node.op.kind not in MATRIX_KINDS:
         return ()
-    if node.op.mnemonic == "einsum":
-        first = len(node.inputs)
+    if node.op.signature.repeats:
+        first = len(node.inputs)  # an Einsum multiplies however many there are
     else:
         first = 3 if node.op.kind is Kind.ATTENTION else 2
     return tuple(i for i, v in enumerate(node.inputs[:first]) if v is not None and _is_matrix(v))

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     import onnx
     import torch
 
+    from perfc.analyzers.estimate.estimate import CandidateRun
     from perfc.analyzers.estimators import Execution
     from perfc.analyzers.runs.prediction import PredictionTable
 
@@ -187,6 +188,13 @@ class Report(Presentation):
             runtime=how.table.merged_by, runtime_version="", layout=Layout.CHANNELS_FIRST
         )
         return no_faster(table, merged.prediction, how)
+
+    @cached_property
+    def unheard_runs(self) -> tuple[CandidateRun, ...]:
+        """What further predictors of whole runs say; made when first asked for."""
+        from perfc.analyzers.whole_runs.other_runs import unheard_runs
+
+        return unheard_runs(self.prediction, self.source, self.execution, self.deployment)
 
 
 @paused_collector()

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar
 
 from perfc.errors import ParseError, TargetError
+from perfc.ir.problem import Collective, Exchange
 from perfc.ir.record import record
-from perfc.machine import Machine
+from perfc.machine import Machine, load_machine
+
+if TYPE_CHECKING:
+    from perfc.deployment import Deployment
 
 MOST_RANKS = 1 << 20
+EXTENTS = ("operation", "bytes", "ranks", "nodes")
+"""What a collective is asked for by, as options and as keywords."""
 USUAL_DTYPE = "bf16"
 """Of the numbers where nobody says: most rows that were measured are of them."""
 
@@ -63,9 +69,7 @@ class CollectiveView:
 
 def operations() -> tuple[str, ...]:
     """Names of the collectives that were measured."""
-    from perfc.analyzers.features.classes.collective import Operation
-
-    return tuple(o.name.lower().replace("_", "-") for o in Operation)
+    return tuple(exchange.value for exchange in Exchange)
 
 
 def collective(
@@ -96,20 +100,15 @@ def collective(
     import numpy as np
 
     from perfc.analyzers.estimators.predictor import predict
-    from perfc.analyzers.features.classes.collective import Operation
+    from perfc.analyzers.features.lowering import exchange
     from perfc.analyzers.features.rows import Protocol
 
-    known = dict(zip(operations(), Operation, strict=True))
-    if operation not in known:
-        hint = f"there are {', '.join(known)}"
+    if operation not in operations():
+        hint = f"there are {', '.join(operations())}"
         raise ParseError(f"no collective {operation[:32]!r}", where="--operation", hint=hint)
     check_sizes(nbytes, ranks, nodes)
-    columns = {
-        "operation": np.array([float(known[operation])]),
-        "ranks": np.array([float(ranks)]),
-        "nbytes": np.array([float(nbytes)]),
-        "nodes": np.array([float(nodes)]),
-    }
+    parameters = exchange(Collective(Exchange(operation), nbytes, ranks, nodes), {}) or {}
+    columns = {name: np.array([value]) for name, value in parameters.items()}
     rows: list[CollectiveRow] = []
     for machine in machines:
         if machine.kind == "cpu":
@@ -125,6 +124,45 @@ def collective(
             )
         )  # fmt: skip
     return CollectiveView(operation, nbytes, ranks, nodes, dtype or USUAL_DTYPE, tuple(rows))
+
+
+def asked(target: str | None, how: Deployment, extents: Mapping[str, object]) -> CollectiveView:
+    """A collective as ``perfc.op`` is asked for it.
+
+    Args:
+        target: names of machines, parted by commas; that of ``how`` if None.
+        how: its element type, and whether its runtime launches graphs.
+        extents: ``operation``, ``bytes`` and ``ranks``, and ``nodes`` where they are several.
+
+    Raises:
+        PerfcError: an extent that is missing, unknown or none; else as ``collective``.
+    """
+    from perfc.passes.runtimes import Launch
+
+    if how.dims:
+        raise ParseError("a collective has no batch, seq, dims")
+    stated = {"operation": "all-reduce", "nodes": 1, **extents}
+    for name in stated:
+        if name not in EXTENTS:
+            hint = f"it has {', '.join(EXTENTS)}"
+            raise ParseError(f"collective has no extent {name[:32]!r}", hint=hint)
+    for name in EXTENTS:
+        if name not in stated:
+            raise ParseError(f"collective needs its {name}", where=f"--{name}")
+    operation, *sizes = (stated[name] for name in EXTENTS)
+    if not isinstance(operation, str):
+        raise ParseError(f"{operation!r} is no name", where="--operation")
+    numbers: list[int] = []
+    for name, size in zip(EXTENTS[1:], sizes, strict=True):
+        if isinstance(size, bool) or not isinstance(size, int):
+            raise ParseError(f"{size!r} is no whole number", where=f"--{name}")
+        numbers.append(size)
+    nbytes, ranks, nodes = numbers
+    machines = [load_machine(name) for name in (target or how.target).split(",")]
+    is_graph = how.table.launch is Launch.GRAPH
+    return collective(
+        operation, nbytes, ranks, machines, nodes=nodes, dtype=how.dtype, is_graph=is_graph
+    )
 
 
 def check_sizes(nbytes: int, ranks: int, nodes: int) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from perfc.deployment import Deployment, DeploymentKeywords
 from perfc.errors import ParseError
@@ -17,6 +17,7 @@ from perfc.ir.types import UNKNOWN, DType, TensorType
 
 if TYPE_CHECKING:
     from perfc.api import Report
+    from perfc.collective import CollectiveView
 
 Extents = Mapping[str, int]
 Shapes = tuple[tuple[str | int, ...] | None, ...]
@@ -246,6 +247,37 @@ def checked(kind: str, kernel: Kernel, extents: Mapping[str, int | None]) -> dic
     return found
 
 
+COLLECTIVE = "collective"
+"""The kind that is no kernel of one machine: an exchange among several."""
+
+
+@overload
+def op(
+    kind: Literal["collective"],
+    target: str | None = None,
+    *,
+    deployment: Deployment | None = None,
+    extents: Mapping[str, int] | None = None,
+    **keywords: Any,
+) -> CollectiveView: ...
+
+
+@overload
+def op(
+    kind: Literal["matmul", "conv", "attention", "experts", "softmax", "norm", "elementwise"],
+    target: str | None = None,
+    *,
+    function: str = "",
+    deployment: Deployment | None = None,
+    extents: Mapping[str, int] | None = None,
+    **keywords: Any,
+) -> Report: ...
+
+
+@overload
+def op(kind: str, target: str | None = None, **keywords: Any) -> Report | CollectiveView: ...
+
+
 def op(
     kind: str,
     target: str | None = None,
@@ -254,13 +286,16 @@ def op(
     deployment: Deployment | None = None,
     extents: Mapping[str, int] | None = None,
     **keywords: Any,
-) -> Report:
+) -> Report | CollectiveView:
     """Analyse one kernel: ``perfc.op("matmul", "h100", m=4096, n=4096, k=4096, dtype="bf16")``.
 
     What whole models take under a runtime, beside and between their kernels, is no part of it.
+    A ``collective`` is an exchange among machines of one kind, whose extents are ``operation``,
+    ``bytes``, ``ranks`` and ``nodes``: its target may name several, ``a100,h200``, a row each.
 
     Args:
-        kind: ``matmul``, ``conv``, ``attention``, ``softmax``, ``norm`` or ``elementwise``.
+        kind: ``matmul``, ``conv``, ``attention``, ``experts``, ``softmax``, ``norm``,
+            ``elementwise`` or ``collective``.
         target: name or file of the machine; ``a100`` by default.
         function: where a kind has several, as ``rms_norm`` of ``norm`` or ``causal``.
         deployment: how it is run, as one value.
@@ -273,6 +308,8 @@ def op(
 
     >>> op("matmul", "h100", m=4096, n=4096, k=4096, dtype="bf16").cost.work.mac
     k*m*n
+    >>> op("collective", "h100", operation="all-gather", bytes=1 << 24, ranks=8).ranks
+    8
     """
     from perfc.analyzers.whole_runs.whole_run import KERNELS
     from perfc.api import analyze
@@ -280,5 +317,11 @@ def op(
     of_run = {*DeploymentKeywords.__optional_keys__} - {"batch", "seq"}
     how: Any = {name: value for name, value in keywords.items() if name in of_run}
     rest = {name: value for name, value in keywords.items() if name not in of_run}
+    if kind == COLLECTIVE:
+        from perfc.collective import asked
+
+        if function:
+            raise ParseError(f"no function {function[:32]!r} of {kind}", hint="there are none")
+        return asked(target, (deployment or Deployment()).stated(how), {**(extents or {}), **rest})
     module = module_of(kind, {**(extents or {}), **rest}, function)
     return analyze(module, target, deployment=deployment, predictor=KERNELS, **how)

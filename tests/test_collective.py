@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import pytest
 
+import perfc
+from perfc import cli
 from perfc.collective import MOST_RANKS, check_sizes, collective, operations
 from perfc.errors import ParseError, TargetError
 from perfc.machine import load_machine
@@ -60,3 +65,35 @@ def test_who_does_not_take_part_is_said() -> None:
         collective("gossip", 1, 2, [])
     with pytest.raises(TargetError, match="a processor, not a GPU"):
         collective("all-reduce", 1, 2, [load_machine("generic-x86-64")])
+
+
+def test_python_answers_as_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    words = "op collective --operation all-gather --bytes 16MiB --ranks 8 --nodes 2 -t a100,h200"
+    assert cli.run([*words.split(), "--dtype", "f16", "--output-format", "json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    view = perfc.op(
+        "collective", "a100,h200", operation="all-gather", bytes=16 << 20, ranks=8, nodes=2,
+        dtype="f16",
+    )  # fmt: skip
+    assert [r.time_s for r in view.rows] == [r["time_s"] for r in said["rows"]]
+    assert (view.dtype, view.nodes, len(view.rows)) == ("f16", 2, 2)
+    (usual,) = perfc.op("collective", bytes=1 << 20, ranks=2).rows
+    assert usual.target == load_machine("a100").name
+
+
+@pytest.mark.parametrize(
+    ("extents", "said"),
+    [
+        ({"ranks": 8}, "--bytes: collective needs its bytes"),
+        ({"bytes": 64, "ranks": 8, "m": 3}, "collective has no extent 'm' [(]it has operation, "),
+        ({"bytes": "64MiB", "ranks": 8}, "--bytes: '64MiB' is no whole number"),
+        ({"bytes": 64, "ranks": True}, "--ranks: True is no whole number"),
+        ({"bytes": 64, "ranks": 8, "operation": 3}, "--operation: 3 is no name"),
+        ({"bytes": 64, "ranks": 8, "batch": 3}, "collective has no extent 'batch'"),
+        ({"bytes": 64, "ranks": 8, "dims": {"n": 3}}, "a collective has no batch, seq, dims"),
+        ({"bytes": 64, "ranks": 8, "function": "causal"}, "no function 'causal' of collective"),
+    ],
+)
+def test_python_refuses_in_one_line(extents: dict[str, Any], said: str) -> None:
+    with pytest.raises(ParseError, match=said):
+        perfc.op("collective", "h100", **extents)

@@ -42,6 +42,21 @@ def test_file_is_short_and_plainly_named(path: Path) -> None:
             assert not BANNED_NAMES.match(name), name
 
 
+@pytest.mark.parametrize("path", real_sources(), ids=lambda p: str(p.relative_to(ROOT)))
+def test_operators_are_told_apart_by_their_classes(path: Path) -> None:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        assert not (isinstance(node, ast.MatchClass) and "mnemonic" in node.kwd_attrs), node.lineno
+        if isinstance(node, ast.Compare):
+            sides = (node.left, *node.comparators)
+            is_name = any(isinstance(n, ast.Attribute) and n.attr == "mnemonic" for n in sides)
+            is_stated = any(
+                isinstance(n, ast.Constant | ast.Tuple | ast.Set)
+                or (isinstance(n, ast.Name) and n.id.isupper())
+                for n in sides
+            )
+            assert not (is_name and is_stated), f"compared by name in line {node.lineno}"
+
+
 @pytest.mark.parametrize(
     "command",
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from enum import Enum
 
@@ -110,6 +111,35 @@ class Estimate(Timed):
         time = self.time.slower_of(launch)
         in_run = self.in_run and self.in_run.slower_of(launch)
         return replace(self, time=time, in_run=in_run, wait_s=time.mid - self.time.mid)
+
+
+@record
+class CandidateRun(Timed):
+    """What a predictor of whole runs says of one, whether or not it is the answer.
+
+    Args:
+        predictor: its name, as commands take it.
+        words: which predictor, and from which rows.
+        is_own: whether such runs were measured on this machine.
+        outside: why it extrapolates; empty where it does not.
+        withheld: why it is not the answer; "" where nothing speaks against it.
+    """
+
+    predictor: str
+    words: str
+    is_own: bool = True
+    outside: tuple[str, ...] = ()
+    withheld: str = ""
+
+    @property
+    def width(self) -> float:
+        """Upper over lower end: what held-out rows of the same kind say of the expected error."""
+        return self.high_s / self.low_s if self.low_s > 0 else math.inf
+
+    @property
+    def doubt(self) -> tuple[bool, float]:
+        """The less, the sooner it is believed: runs of the machine first, then the narrowest."""
+        return not self.is_own, self.width
 
 
 @record

@@ -221,19 +221,25 @@ def _experts(problem: Experts, bound: KernelBound, env: Mapping[str, int]) -> Lo
 
 
 def _collective(problem: Collective, bound: KernelBound, env: Mapping[str, int]) -> Lowered | None:
-    """The whole message of one rank, and how many take part."""
+    parameters = exchange(problem, env)
+    if parameters is None:
+        return None
+    return Lowered("collective", stored_type(bound.kernel.writes[0]), parameters)
+
+
+def exchange(problem: Collective, env: Mapping[str, int]) -> dict[str, float] | None:
+    """The whole message of one rank, and how many take part; None where nothing is exchanged."""
     from .classes.collective import Operation
 
     nbytes = float(Numbers(env)(problem.nbytes))
     if nbytes < 1 or problem.ranks < 2:
         return None
-    parameters = {
+    return {
         "operation": float(Operation[problem.exchange.name]),
         "ranks": float(problem.ranks),
         "nbytes": nbytes,
         "nodes": float(problem.nodes),
     }
-    return Lowered("collective", stored_type(bound.kernel.writes[0]), parameters)
 
 
 def _rowwise(problem: Rows, bound: KernelBound, env: Mapping[str, int]) -> Lowered | None:

@@ -19,6 +19,10 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from perfc.ir.op import Kind
+from perfc.ir.ops.activation import Gelu, Relu, Sigmoid, Tanh
+from perfc.ir.ops.elementwise import Div, Mul, Pow, Sqrt
+from perfc.ir.ops.logic import Where
+from perfc.ir.ops.random import Dropout
 
 from ..features.lowering import Lowered, shape
 
@@ -27,18 +31,6 @@ if TYPE_CHECKING:
     from perfc.passes.roofline import KernelBound
 
 ITEM = 4
-PASSES: Mapping[str, tuple[tuple[int, int], ...]] = {
-    "mul": ((1, 1),),
-    "div": ((1, 1),),
-    "relu": ((2, 1),),
-    "tanh": ((2, 1),),
-    "gelu": ((2, 1),),
-    "sigmoid": ((2, 1),),
-    "sqrt": ((2, 1),),
-    "where": ((1, 1),),
-    "pow": ((1, 1), (1, 1), (2, 1)),
-}
-"""Tensors that each backward kernel of a pointwise operator reads and writes, full operands."""
 SECOND_OPERAND = ((2, 1), (2, 1))
 """A product of two full tensors: each gradient needs the other operand."""
 
@@ -78,7 +70,7 @@ def backward(
 
 def dropout(node: Node, env: Mapping[str, int], *, forward: bool = False) -> Iterator[Lowered]:
     """Kernels of a dropout that drops, one forward and two backward; its mask is of bytes."""
-    if node.op.mnemonic != "dropout" or not node.op.extents(
+    if not isinstance(node.op, Dropout) or not node.op.extents(
         node.inputs, tuple(v.type for v in node.outputs if v is not None)
     ).get("f"):
         return
@@ -103,11 +95,19 @@ def pointwise(node: Node, env: Mapping[str, int]) -> Iterator[Lowered]:
     """By operator; none for those that pass their gradient on, or that no gradient reaches."""
     n = elements(node.outputs[0], env)
     full = [v for v in node.inputs if v is not None and elements(v, env) >= n]
-    name = node.op.mnemonic
-    if name in ("mul", "div") and len(full) > 1:
-        yield from streams(n, SECOND_OPERAND)
-    elif full:
-        yield from streams(n, PASSES.get(name, ()))
+    match node.op:
+        case _ if not full:
+            return
+        case Mul() | Div() if len(full) > 1:
+            yield from streams(n, SECOND_OPERAND)
+        case Mul() | Div() | Where():
+            yield from streams(n, ((1, 1),))
+        case Relu() | Tanh() | Gelu() | Sigmoid() | Sqrt():
+            yield from streams(n, ((2, 1),))
+        case Pow():
+            yield from streams(n, ((1, 1), (1, 1), (2, 1)))
+        case _:
+            return
 
 
 def streams(n: float, parts: tuple[tuple[int, int], ...]) -> Iterator[Lowered]:

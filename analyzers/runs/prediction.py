@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from perfc.ir.record import frozen
 
 from ..artefacts import artefact
-from ..estimate.estimate import Estimate, Predictor, RunEstimate
+from ..estimate.estimate import CandidateRun, Estimate, Predictor, RunEstimate
 from ..estimate.interval import Interval
 from ..estimators import Execution, estimates
 from ..estimators.fitted_rates import Efficiencies, host_nodes, of_machine
@@ -61,7 +61,7 @@ class PredictionTable:
     energy: Energy | None = None
     summed: RunEstimate | None = None
     whole: str = ""
-    others: tuple[RunEstimate, ...] = ()
+    others: tuple[CandidateRun, ...] = ()
 
     @property
     def kernels_total(self) -> RunEstimate:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from perfc.ir.ops.normalization import BatchNormalization
 from perfc.ir.types import TensorType
 
 if TYPE_CHECKING:
@@ -67,7 +68,8 @@ def parameters(module: Module) -> int:
     """
     count = 0
     for node in module.graph:
-        operands = node.inputs[:LEARNED_OF_NORM] if _is_norm(node.op.mnemonic) else node.inputs
+        is_norm = isinstance(node.op, BatchNormalization)
+        operands = node.inputs[:LEARNED_OF_NORM] if is_norm else node.inputs
         for v in operands:
             if v is not None and v.weight is not None and v.weight.is_parameter:
                 numel = v.type.numel if isinstance(v.type, TensorType) else None
@@ -94,7 +96,3 @@ def _nearest(counts: Sequence[int], stated: float) -> int:
     apart = [max(abs(count - stated) - ROUNDING, 0.0) for count in counts]
     best = min(range(len(counts)), key=lambda i: (apart[i], -i))
     return best if apart[best] <= NEARER * apart[0] and apart[0] > 0 else 0
-
-
-def _is_norm(mnemonic: str) -> bool:
-    return mnemonic == "batch_norm"

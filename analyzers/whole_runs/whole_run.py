@@ -13,12 +13,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from perfc.errors import ModelError, PerfcError
-from perfc.ir.record import record
 from perfc.ir.types import TensorType
 from perfc.passes.runtimes import Layout, tables
 
 from ..artefacts.artefact import WeightsError
-from ..estimate.estimate import RunEstimate
+from ..estimate.estimate import CandidateRun, RunEstimate
 from ..estimate.interval import Interval
 from ..runs import runtime_runs
 from ..runs.energy import Energy
@@ -39,46 +38,14 @@ if TYPE_CHECKING:
 
 WIDEST = 10.0
 """Upper over lower end beyond which the kernels' sum is as good: a factor of three either way."""
+TOO_WIDE = "its range is wider than a factor of ten"
+WORSE = "held-out runs say that the sum of the kernels is better"
+FAR = "neither such runs nor this machine were measured"
+RECURRENT = "no run with recurrent layers was measured"
+WIDER, ELSEWHERE = "its range is wider", "no such run was measured on this machine"
+"""Why a predictor that knows a run is not its answer."""
 KERNELS = "kernels"
 """The predictor that is none of whole runs: kernels one by one, summed."""
-
-
-@record
-class WholeRun:
-    """What a predictor of whole runs says of one.
-
-    Args:
-        time: in seconds.
-        floor_s: what no run beats.
-        predictor: its name, as commands take it.
-        words: which predictor, and from which rows.
-        is_own: whether such runs were measured on this machine.
-        is_better: whether held-out runs say that it is better than the sum of the kernels.
-        outside: why it extrapolates; empty where it does not.
-    """
-
-    time: Interval
-    floor_s: float
-    predictor: str
-    words: str
-    is_own: bool = True
-    is_better: bool = True
-    outside: tuple[str, ...] = ()
-
-    @property
-    def answers(self) -> bool:
-        """Whether it is to be heard beside the sum of the kernels."""
-        return self.is_better and self.width <= WIDEST
-
-    @property
-    def doubt(self) -> tuple[bool, float]:
-        """The less, the sooner it is believed: runs of the machine first, then the narrowest."""
-        return not self.is_own, self.width
-
-    @property
-    def width(self) -> float:
-        """Upper over lower end: what held-out rows of the same kind say of the expected error."""
-        return self.time.high / self.time.low if self.time.low > 0 else math.inf
 
 
 def with_whole(
@@ -111,19 +78,24 @@ def with_whole(
         return table
     if predictor:
         return joined(table, [asked(table, predictor, source, execution, deployment)])
-    found: list[WholeRun] = []
+    heard = list[CandidateRun]()
     for candidate in (under_runtime, by_graph):
         try:
-            one = candidate(table, source, execution, deployment)
-            if one is not None and one.answers:
-                found.append(no_slower(one, unmerged(table, source, execution, deployment)))
+            run = candidate(table, source, execution, deployment)
+            if run is not None and not run.withheld:
+                run = no_slower(run, unmerged(table, source, execution, deployment))
+            heard += [run] if run is not None else []
         except WeightsError:
             raise
         except PerfcError as error:
             note = f"the graph predictor cannot read this model ({error})"
-            left_out = f"{note}: it is left out" if found else f"{note}: kernels are summed instead"
-            table = replace(table, notes=(*table.notes, left_out))
-    return joined(table, sorted(found, key=lambda one: one.doubt)) if found else table
+            is_answered = any(not run.withheld for run in heard)
+            left_out = "it is left out" if is_answered else "kernels are summed instead"
+            table = replace(table, notes=(*table.notes, f"{note}: {left_out}"))
+    heard.sort(key=lambda run: (bool(run.withheld), run.doubt))
+    if not heard or heard[0].withheld:
+        return replace(table, others=tuple(heard))
+    return joined(table, heard)
 
 
 def under_runtime(
@@ -133,7 +105,7 @@ def under_runtime(
     deployment: Deployment,
     *,
     is_asked: bool = False,
-) -> WholeRun | None:
+) -> CandidateRun | None:
     """What whole runs under the same runtime taught; None where none were measured.
 
     Asked for by name it answers in any case, else where held-out runs say that it is better than
@@ -155,21 +127,20 @@ def under_runtime(
     reasons = {
         f"no {deployment.runtime} run was measured so on {name}": not run.is_own,
         f"no {deployment.runtime} run of such a network was measured": not run.is_like,
-        "no run with recurrent layers was measured": is_chained,
+        RECURRENT: is_chained,
     }
-    return WholeRun(
-        run.time, run.floor_s, runtime_runs.NAME, words, run.is_own,
-        run.is_better and not is_chained, tuple(r for r, holds in reasons.items() if holds),
-    )  # fmt: skip
+    outside = tuple(reason for reason, holds in reasons.items() if holds)
+    said = CandidateRun(run.floor_s, run.time, runtime_runs.NAME, words, run.is_own, outside)
+    return withheld(said, RECURRENT if is_chained else "" if run.is_better else WORSE)
 
 
 def by_graph(
     table: PredictionTable, source: Module, execution: Execution, deployment: Deployment
-) -> WholeRun | None:
+) -> CandidateRun | None:
     """What a predictor of graphs says whose rows are of such a way of running.
 
-    Nothing where neither the machine nor a run of that kind was measured: both extrapolations
-    together are wider than the sum of the kernels.
+    It is not heard where neither the machine nor a run of that kind was measured: both
+    extrapolations together are wider than the sum of the kernels.
     """
     machine = execution.machine
     chosen = by_default(machine, deployment, source)
@@ -179,18 +150,21 @@ def by_graph(
 
     card, setting, is_own = chosen
     run = run_of(source, card, machine, setting, execution.bounds.env)
-    if not is_own and len([reason for reason in run.outside if reason != KINLESS]) > 1:
-        return None
-    return replace(whole_run(run), is_own=is_own)
+    is_far = not is_own and len([reason for reason in run.outside if reason != KINLESS]) > 1
+    return withheld(replace(whole_run(run), is_own=is_own), FAR if is_far else "")
 
 
-def whole_run(run: Estimate) -> WholeRun:
+def withheld(run: CandidateRun, reason: str) -> CandidateRun:
+    """The run, which is not the answer for a reason or because its range is too wide."""
+    return replace(run, withheld=reason or (TOO_WIDE if run.width > WIDEST else ""))
+
+
+def whole_run(run: Estimate) -> CandidateRun:
     """An estimate of a predictor of graphs; without an interval it reaches to its floor."""
     low = run.floor_s if math.isnan(run.low) else run.low
     high = math.inf if math.isnan(run.low) else run.high
-    return WholeRun(
-        Interval(low, run.value, high), run.floor_s, run.predictor, words(run), outside=run.outside
-    )
+    time = Interval(low, run.value, high)
+    return CandidateRun(run.floor_s, time, run.predictor, words(run), outside=run.outside)
 
 
 def unheard(deployment: Deployment) -> Iterator[str]:
@@ -225,7 +199,7 @@ def asked(
     source: Module,
     execution: Execution,
     deployment: Deployment,
-) -> WholeRun:
+) -> CandidateRun:
     """The run by a predictor that was asked for, whether or not its rows are of such runs.
 
     Raises:
@@ -284,7 +258,7 @@ def batch_symbol(source: Module) -> str | None:
     return next((s.name for s in source.symbols if s.name == str(leading)), None)
 
 
-def joined(table: PredictionTable, runs: Sequence[WholeRun]) -> PredictionTable:
+def joined(table: PredictionTable, runs: Sequence[CandidateRun]) -> PredictionTable:
     """The table with the total of the first of some whole runs; its floor is that of the kernels.
 
     Args:
@@ -307,8 +281,10 @@ def joined(table: PredictionTable, runs: Sequence[WholeRun]) -> PredictionTable:
         summed=summed,
         whole=run.words,
         others=tuple(
-            RunEstimate(summed.floor_s, other.time.at_least(summed.floor_s), summed.wait_s,
-                        summed.host_s, other.predictor)
+            replace(
+                other, floor_s=summed.floor_s, time=other.time.at_least(summed.floor_s),
+                withheld=other.withheld or (WIDER if other.is_own == run.is_own else ELSEWHERE),
+            )
             for other in runs[1:]
         ),
         notes=(*table.notes, *notes),
@@ -318,7 +294,7 @@ def joined(table: PredictionTable, runs: Sequence[WholeRun]) -> PredictionTable:
 
 def unmerged(
     table: PredictionTable, source: Module, execution: Execution, deployment: Deployment
-) -> WholeRun | None:
+) -> CandidateRun | None:
     """The run under the runtime whose kernels this one merges, by a predictor of graphs.
 
     None where this one merges no other's, nobody knows such runs, or they cannot read the model.
@@ -333,10 +309,10 @@ def unmerged(
         raise
     except PerfcError:
         return None
-    return found if found is not None and found.answers else None
+    return found if found is not None and not found.withheld else None
 
 
-def no_slower(run: WholeRun, launched: WholeRun | None) -> WholeRun:
+def no_slower(run: CandidateRun, launched: CandidateRun | None) -> CandidateRun:
     """A run that takes no longer than the same kernels launched apart, where that is known better.
 
     Args:
@@ -367,13 +343,14 @@ def no_faster(
     if not merged.total.predictor or merged.total.time_s <= table.total.time_s:
         return table
     how = deployment.table
-    run = WholeRun(
-        table.total.time.slower_of(merged.total.time), table.total.floor_s,
+    run = CandidateRun(
+        table.total.floor_s,
+        table.total.time.slower_of(merged.total.time),
         merged.total.predictor,
         merged.whole,
         outside=(f"its runs are of {how.merged_by}, which merges kernels of {how.name}",),
     )  # fmt: skip
-    return joined(table, [run])
+    return joined(table, [run, *table.others])
 
 
 def words(run: Estimate) -> str:

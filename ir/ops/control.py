@@ -30,6 +30,7 @@ class If(Control):
     """
 
     mnemonic = "if"
+    least_regions = 2
     onnx = ("If",)
     operands = ("cond",)
 
@@ -41,6 +42,7 @@ class Loop(Control):
     """
 
     mnemonic = "loop"
+    least_regions = 1
     onnx = ("Loop",)
     operands = ("M?", "cond?", "v_initial*")
 
@@ -54,6 +56,7 @@ class Scan(Control):
     """
 
     mnemonic = "scan"
+    least_regions = 1
     onnx = ("Scan",)
     operands = ("initial_state_and_scan_inputs*",)
     num_scan_inputs: Positive = 0
@@ -77,5 +80,6 @@ class SequenceMap(Control):
     """
 
     mnemonic = "sequence_map"
+    least_regions = 1
     onnx = ("SequenceMap",)
     operands = ("input_sequence", "additional_inputs*")

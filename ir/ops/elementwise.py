@@ -114,6 +114,7 @@ def pointwise(
     sfu: int = 0,
     result: DType | None = None,
     variadic: bool = False,
+    commutative: bool = False,
     **attributes: float,
 ) -> type[Elementwise]:
     """An elementwise operator that is only data: one row of the tables in these files.
@@ -132,6 +133,7 @@ def pointwise(
         sfu: operations an element on the special-function unit.
         result: element type of the result; None takes that of the operands.
         variadic: whether the last operand stands for any number of them.
+        commutative: whether the order of the operands tells nothing.
         attributes: defaults of the attributes, all of them numbers.
     """
     onnx = re.split(r"[^\w.:]", source)[0]
@@ -150,14 +152,15 @@ def pointwise(
         "function": function,
         "result": result,
         "variadic": variadic,
+        "is_commutative": commutative,
     }
     cls = type(name, (Elementwise,), body)
     return frozen(cls) if attributes else cls
 
 
-Add = pointwise("add", "Add-14", "A B", "Sum of two operands", exact.add)
+Add = pointwise("add", "Add-14", "A B", "Sum of two operands", exact.add, commutative=True)
 Sub = pointwise("sub", "Sub-14", "A B", "Difference of two operands", exact.subtract)
-Mul = pointwise("mul", "Mul-14", "A B", "Product of two operands", exact.multiply)
+Mul = pointwise("mul", "Mul-14", "A B", "Product of two operands", exact.multiply, commutative=True)
 
 
 class Div(Elementwise):
@@ -230,8 +233,8 @@ def _total(*items: Item) -> Item:
     return reduce(exact.add, items)
 
 
-variadic = partial(pointwise, variadic=True)
-"""A row that takes one or more operands."""
+variadic = partial(pointwise, variadic=True, commutative=True)
+"""A row that takes one or more operands, in any order."""
 
 Max = variadic("max", "Max-13", "data_0+", "Largest of one or more operands", _largest)
 Min = variadic("min", "Min-13", "data_0+", "Smallest of one or more operands", _smallest)

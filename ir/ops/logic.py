@@ -18,8 +18,12 @@ from .elementwise import Elementwise, pointwise
 
 predicate = partial(pointwise, result=DType.BOOL)
 """A row whose result is true or false."""
+symmetric = partial(pointwise, commutative=True)
+"""A row whose operands may stand in either order."""
 
-Equal = predicate("equal", "Equal-19", "A B", "Whether operands are equal", exact.equal)
+Equal = predicate(
+    "equal", "Equal-19", "A B", "Whether operands are equal", exact.equal, commutative=True
+)
 Greater = predicate("greater", "Greater-13", "A B", "Whether A is above B", exact.greater)
 GreaterOrEqual = predicate(
     "greater_or_equal",
@@ -57,13 +61,13 @@ class IsInf(Elementwise):
         return lambda x: isinstance(x, float) and bool(wanted.get(x, 0))
 
 
-And = predicate("and", "And-7", "A B", "Conjunction", operator.and_)
-Or = predicate("or", "Or-7", "A B", "Disjunction", operator.or_)
-Xor = predicate("xor", "Xor-7", "A B", "Exclusive disjunction", operator.xor)
+And = predicate("and", "And-7", "A B", "Conjunction", operator.and_, commutative=True)
+Or = predicate("or", "Or-7", "A B", "Disjunction", operator.or_, commutative=True)
+Xor = predicate("xor", "Xor-7", "A B", "Exclusive disjunction", operator.xor, commutative=True)
 Not = predicate("not", "Not-1", "X", "Negation", operator.not_)
-BitwiseAnd = pointwise("bitwise_and", "BitwiseAnd-18", "A B", "Conjunction of bits", operator.and_)
-BitwiseOr = pointwise("bitwise_or", "BitwiseOr-18", "A B", "Disjunction of bits", operator.or_)
-BitwiseXor = pointwise(
+BitwiseAnd = symmetric("bitwise_and", "BitwiseAnd-18", "A B", "Conjunction of bits", operator.and_)
+BitwiseOr = symmetric("bitwise_or", "BitwiseOr-18", "A B", "Disjunction of bits", operator.or_)
+BitwiseXor = symmetric(
     "bitwise_xor", "BitwiseXor-18", "A B", "Exclusive disjunction of bits", operator.xor
 )
 BitwiseNot = pointwise(

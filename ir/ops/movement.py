@@ -174,7 +174,26 @@ def _exactly(total: Dim, by: int, what: str) -> Dim:
 
 
 @frozen
-class DepthToSpace(Movement):
+class _Blocks(Movement):
+    """Channels and blocks of pixels in each other's place."""
+
+    operands = ("input",)
+    blocksize: Positive = 1
+    mode: str = "DCR"
+
+    def infer(self, ins: Inputs) -> Types:
+        data = tensor(ins, 0)
+        if data.shape is None:
+            return (TensorType(data.dtype, unknown_extents(4)),)
+        return (TensorType(data.dtype, self.moved(*_four(self, data.shape))),)
+
+    def moved(self, n: Dim, c: Dim, h: Dim, w: Dim) -> tuple[Dim, ...]:
+        """Extents of the result."""
+        raise NotImplementedError(f"{type(self).__name__}.moved")
+
+
+@frozen
+class DepthToSpace(_Blocks):
     """Channels to blocks of pixels.
 
     Shapes:  [n, c, h, w] -> [n, c // b**2, h*b, w*b] with b the block size.
@@ -183,21 +202,14 @@ class DepthToSpace(Movement):
 
     mnemonic = "depth_to_space"
     onnx = ("DepthToSpace",)
-    operands = ("input",)
-    blocksize: Positive = 1
-    mode: str = "DCR"
 
-    def infer(self, ins: Inputs) -> Types:
-        data = tensor(ins, 0)
-        if data.shape is None:
-            return (TensorType(data.dtype, unknown_extents(4)),)
-        (n, c, h, w), b = _four(self, data.shape), self.blocksize
-        depth = _exactly(c, b * b, "depth")
-        return (TensorType(data.dtype, (n, depth, h * b, w * b)),)
+    def moved(self, n: Dim, c: Dim, h: Dim, w: Dim) -> tuple[Dim, ...]:
+        b = self.blocksize
+        return n, _exactly(c, b * b, "depth"), h * b, w * b
 
 
 @frozen
-class SpaceToDepth(Movement):
+class SpaceToDepth(_Blocks):
     """Blocks of pixels to channels.
 
     Shapes:  [n, c, h, w] -> [n, c * b**2, h // b, w // b] with b the block size.
@@ -206,17 +218,10 @@ class SpaceToDepth(Movement):
 
     mnemonic = "space_to_depth"
     onnx = ("SpaceToDepth",)
-    operands = ("input",)
-    blocksize: Positive = 1
-    mode: str = "DCR"
 
-    def infer(self, ins: Inputs) -> Types:
-        data = tensor(ins, 0)
-        if data.shape is None:
-            return (TensorType(data.dtype, unknown_extents(4)),)
-        (n, c, h, w), b = _four(self, data.shape), self.blocksize
-        pixels = _exactly(h, b, "height"), _exactly(w, b, "width")
-        return (TensorType(data.dtype, (n, c * b * b, *pixels)),)
+    def moved(self, n: Dim, c: Dim, h: Dim, w: Dim) -> tuple[Dim, ...]:
+        b = self.blocksize
+        return n, c * b * b, _exactly(h, b, "height"), _exactly(w, b, "width")
 
 
 class _Rearranged(Movement):

@@ -13,7 +13,7 @@ from perfc.ir.graph import Graph, Node
 
 from .gaps import aligned, gaps, increasing
 from .labels import Labels, Side
-from .wiring import COMMUTATIVE, OUTSIDE, Wiring, skeleton, wiring
+from .wiring import OUTSIDE, Wiring, skeleton, wiring
 
 
 @dataclass(frozen=True)
@@ -238,7 +238,7 @@ def colour(
 
 def is_commutative(graph: Wiring, k: int) -> bool:
     """Whether the order of the operands of a node tells nothing."""
-    return graph.nodes[k].op.mnemonic in COMMUTATIVE
+    return graph.nodes[k].op.is_commutative
 
 
 def fed_by(

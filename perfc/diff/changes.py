@@ -9,6 +9,8 @@ from itertools import zip_longest
 
 from perfc.ir.graph import Node, Value
 from perfc.ir.op import Kind, attribute_text
+from perfc.ir.ops.cast import Cast
+from perfc.ir.ops.quantize import DequantizeLinear, QuantizeLinear
 from perfc.ir.types import TensorType, Type
 
 from .align import Alignment
@@ -60,7 +62,7 @@ class Change:
 PRODUCTS = frozenset({Kind.CONV, Kind.MATMUL, Kind.ATTENTION})
 MANY = 8
 """Changes of their own that make a block of nodes rather than one edit."""
-CONVERSIONS = frozenset({"cast", "cast_like", "quantize_linear", "dequantize_linear"})
+CONVERSIONS = (Cast, QuantizeLinear, DequantizeLinear)
 """Operators that are there for what reads them."""
 
 
@@ -259,7 +261,7 @@ class Causes:
                 loose = c.status is not Status.CHANGED
                 if c.is_carried or (
                     loose
-                    and (other.status is not Status.CHANGED or c.node.op.mnemonic in CONVERSIONS)
+                    and (other.status is not Status.CHANGED or isinstance(c.node.op, CONVERSIONS))
                 ):
                     self.unite(maker, k)
                     if c.is_carried:
@@ -294,11 +296,11 @@ class Causes:
         """
         ordered = sorted(group, key=lambda c: self.order.get(c.node, 0))
         caused = [c for c in ordered if not c.is_carried]
-        plain = [c for c in caused if c.node.op.mnemonic not in CONVERSIONS]
+        plain = [c for c in caused if not isinstance(c.node.op, CONVERSIONS)]
         if len(plain) > MANY:
             plain = [c for c in plain if c.node.op.kind in PRODUCTS] or plain
         if plain:
             return plain[0]
-        carried = [c for c in ordered if c.node.op.mnemonic not in CONVERSIONS]
+        carried = [c for c in ordered if not isinstance(c.node.op, CONVERSIONS)]
         weighty = [c for c in carried if c.node.op.kind in PRODUCTS]
         return (weighty or carried or caused or ordered)[0]

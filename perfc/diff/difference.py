@@ -87,7 +87,7 @@ def compare(old: Report, new: Report, labels: tuple[str, str] = ("", "")) -> Dif
     found = changes(alignment, ours, theirs)
     order = execution_order(old.module, new.module, alignment)
     groups = edits(found, alignment, order)
-    pairs = kernel_pairs(old, new, alignment)
+    pairs = kernel_pairs(old, new, alignment, in_run(old, new))
     own = any(not c.is_carried for c in found)
     blame = by_edit(groups, pairs, parameters(old, new), order) if own else by_kernel(pairs)
     products = sum(ours.mac(a) > 0 and theirs.mac(b) > 0 for a, b in alignment.pairs)
@@ -129,6 +129,16 @@ def told_alike(old: Report, new: Report, after: Mapping[Metric, Figure]) -> dict
         return dict(after)
     ratio = ours.as_printed(theirs.kernels_total.time_s) / theirs.total.time_s
     return {m: scaled(f, ratio) if m in ESTIMATES else f for m, f in after.items()}
+
+
+def in_run(old: Report, new: Report) -> tuple[float, float]:
+    """What the run of each side takes over the sum of its kernels, as the totals have it.
+
+    One number for both where the model alone differs, so that equal kernels take equal times.
+    """
+    before, after = (report.prediction.as_printed(1.0) for report in (old, new))
+    is_deployed_alike = all(name == "opset" for name, _, _ in settings(old, new))
+    return (before, before if is_deployed_alike else after)
 
 
 def scaled(figure: Figure, ratio: float) -> Figure:

@@ -37,7 +37,7 @@ class Load:
     """What kernels amount to together.
 
     Args:
-        time_s: predicted, all launches together.
+        time_s: predicted, all launches together, as its share of the run.
         floor_s: lower bound of it.
         flop: of the graph's nodes.
         mac: of them on the matrix unit, or in loops of products.
@@ -151,8 +151,20 @@ class KernelPair:
         return (*self.new, *self.old)[0].kernel.anchor.name
 
 
-def kernel_pairs(old: Report, new: Report, alignment: Alignment) -> tuple[KernelPair, ...]:
-    """Every kernel of both analyses, in the new order; removed ones at the end."""
+def kernel_pairs(
+    old: Report,
+    new: Report,
+    alignment: Alignment,
+    in_run: tuple[float, float] = (1.0, 1.0),
+) -> tuple[KernelPair, ...]:
+    """Every kernel of both analyses, in the new order; removed ones at the end.
+
+    Args:
+        old: before.
+        new: after.
+        alignment: of their nodes.
+        in_run: of each side, the run's time over the sum of its kernels, which share it.
+    """
     left, right = timed(old), timed(new)
     parent = list(range(len(left) + len(right)))
 
@@ -174,7 +186,7 @@ def kernel_pairs(old: Report, new: Report, alignment: Alignment) -> tuple[Kernel
             before.append(left[k])
         else:
             after.append(right[k - len(left)])
-    of = Loads(old), Loads(new)
+    of = Loads(old, in_run[0]), Loads(new, in_run[1])
     return tuple(KernelPair(tuple(a), tuple(b), of[0](a), of[1](b)) for a, b in groups.values())
 
 
@@ -187,9 +199,10 @@ def timed(report: Report) -> list[Timed]:
 
 
 class Loads:
-    """What kernels of one analysis amount to."""
+    """What kernels of one analysis amount to, ``in_run`` times what they take alone."""
 
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: Report, in_run: float) -> None:
+        self.in_run = in_run
         self.at = Numbers(report.env)
         line = report.liveness.timeline(report.env)
         self.live = dict(zip(report.liveness.steps, line, strict=True))
@@ -200,12 +213,12 @@ class Loads:
         for t in side:
             kernel, repeat = t.kernel, at(t.kernel.repeat)
             total += Load(
-                t.prediction.time_s,
+                t.prediction.time_s * self.in_run,
                 t.bound.floor_s,
                 at(kernel.work.flop) * repeat,
                 at(kernel.work.mac) * repeat,
                 at(kernel.traffic.nbytes) * repeat,
-                None if t.energy is None else t.energy.energy_j,
+                None if t.energy is None else t.energy.energy_j * self.in_run,
                 self.parameters(kernel.nodes),
                 max((self.live.get(n, 0) for n in kernel.nodes), default=0),
             )

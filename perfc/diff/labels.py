@@ -13,8 +13,6 @@ from perfc.ir.op import Op
 from perfc.ir.types import TensorType, Type
 from perfc.passes.cost import NodeCost
 
-from .wiring import COMMUTATIVE
-
 Label: TypeAlias = "Callable[[Node], Hashable]"
 
 
@@ -44,7 +42,7 @@ class Labels:
         """All that decides what a node costs; no names, no contents of weights."""
         exact, _ = self._op(node.op)
         ins = [self._operand(v) for v in node.inputs]
-        if node.op.mnemonic in COMMUTATIVE:
+        if node.op.is_commutative:
             ins.sort(key=str)
         outs = tuple([v and self.type(v.type) for v in node.outputs])
         return exact, tuple(ins), outs, len(node.regions)

@@ -8,8 +8,6 @@ from functools import cached_property
 
 from perfc.ir.graph import Graph, Node, captured
 
-COMMUTATIVE = frozenset({"add", "mul", "max", "min", "sum", "and", "or", "xor", "equal"})
-"""Operators whose operands exporters write in either order."""
 OUTSIDE = -1
 """Stands for a graph input, a stored tensor, or a value of the graph around."""
 
@@ -35,7 +33,7 @@ class Wiring:
         for i, makers in enumerate(self.before):
             for slot, p in enumerate(makers):
                 if p != OUTSIDE:
-                    told = self.is_ordered and self.nodes[i].op.mnemonic not in COMMUTATIVE
+                    told = self.is_ordered and not self.nodes[i].op.is_commutative
                     found[p].append((i, slot if told else 0))
         return found
 

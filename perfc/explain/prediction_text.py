@@ -9,7 +9,7 @@ from perfc.analyzers.estimators.fitted import TermTime
 from perfc.analyzers.estimators.forest_reason import ForestReason
 from perfc.analyzers.estimators.roofline import SustainedShare
 from perfc.analyzers.estimators.steps import StepReason
-from perfc.report.units import Unit, plural, quantity, share
+from perfc.report.units import Unit, plural, quantity, share, span
 
 from .prediction import PredictionPart
 
@@ -54,6 +54,24 @@ def prediction_lines(part: PredictionPart) -> Iterator[str]:
         yield from reason_lines(part.reason, p.time_s - p.wait_s)
     for note in part.notes:
         yield f"  ! {note}"
+    yield ""
+    yield from run_lines(part)
+
+
+def run_lines(part: PredictionPart) -> Iterator[str]:
+    """What the run takes that the kernel is part of, by every predictor that knows such runs."""
+    run = part.run
+    ends = span(run.low_s.value or 0.0, run.high_s.value or 0.0, Unit.SECOND)
+    yield f"run: {run.time_s}, nine of ten such runs {ends}"
+    yield f"  by {run.whole or 'its kernels, one by one, summed'} (predicted)"
+    if run.whole:
+        yield f"  kernels one by one, summed: {run.kernels_s}"
+    yield f"  this kernel is {share(part.share)} of the kernels' sum"
+    for other in run.others:
+        says = f"{other.predictor} says {quantity(other.time_s, Unit.SECOND)} ({other.ends})"
+        yield f"  {says}, which is not the answer: {other.reason}"
+        yield f"    {other.words}"
+        yield from (f"    extrapolates: {reason}" for reason in other.outside)
 
 
 def term_line(term: TermTime) -> str:

@@ -306,9 +306,10 @@ class Lowering:
         found: tuple[Graph, ...] = ()
         if [a for a in source.attribute if a.g is not None or a.graphs]:
             found = tuple([self.region(g, scope) for g in ordered_subgraphs(source)])
-        least = _REGIONS.get(cls.mnemonic, 0)
-        if len(found) < least or (found and cls.kind in _FLAT):
-            what = "lacks a subgraph" if len(found) < least else "cannot have a subgraph"
+        if len(found) < cls.least_regions or (found and cls.kind in _FLAT):
+            what = (
+                "lacks a subgraph" if len(found) < cls.least_regions else "cannot have a subgraph"
+            )
             raise ModelError(f"{source.op_type} {what}", where=f"node {label(source)!r}")
         return found
 
@@ -387,8 +388,6 @@ class Lowering:
                 scope.values[actual] = value
 
 
-_REGIONS = {"if": 2, "loop": 1, "scan": 1, "sequence_map": 1}
-"""Subgraphs that an operator needs."""
 _FLAT = frozenset(Kind) - {Kind.CONTROL, Kind.OPAQUE, Kind.ATTENTION, Kind.OPTIMIZER}
 """Kinds of operators that never have any; attention may be given its scores as a subgraph."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -31,10 +31,34 @@ class Change(Enum):
 
 @record
 class Pair:
-    """Kernels that do the same work before and after, by position; either side may be empty."""
+    """Kernels that do the same work before and after; either side may be empty.
+
+    Args:
+        old: their positions before.
+        new: their positions after.
+        old_s: what they took of the run.
+        new_s: what they take of it.
+    """
 
     old: tuple[int, ...]
     new: tuple[int, ...]
+    old_s: float
+    new_s: float
+
+    @property
+    def delta_s(self) -> float:
+        """After less before; what rounding makes is nothing."""
+        delta = self.new_s - self.old_s
+        return delta if abs(delta) > 1e-12 * max(self.old_s, self.new_s) else 0.0
+
+    @property
+    def change(self) -> Change:
+        """What became of it, as far as its time tells."""
+        if not self.old:
+            return Change.ADDED
+        if not self.new:
+            return Change.REMOVED
+        return Change.CHANGED if self.delta_s else Change.SAME
 
 
 @record
@@ -71,45 +95,21 @@ def comparison_of(difference: Difference, document: Document) -> Comparison:
     sides = [Side(r, collect(r)) for r in (difference.old, difference.new)]
     old, new = ({k: i for i, k in enumerate(s.report.kernels.kernels)} for s in sides)
     pairs = tuple(
-        Pair(tuple(old[k.kernel] for k in p.old), tuple(new[k.kernel] for k in p.new))
+        Pair(
+            tuple(old[k.kernel] for k in p.old),
+            tuple(new[k.kernel] for k in p.new),
+            p.before.time_s,
+            p.after.time_s,
+        )
         for p in difference.kernels
     )
     verdict = change_block(difference, sides[1].views, document.title)
     return Comparison(sides[0], sides[1], pairs, document, verdict)
 
 
-@record
-class Row:
-    """A pair with its times."""
-
-    pair: Pair
-    old_s: float
-    new_s: float
-
-    @property
-    def delta_s(self) -> float:
-        """After less before; what rounding makes is nothing."""
-        delta = self.new_s - self.old_s
-        return delta if abs(delta) > 1e-12 * max(self.old_s, self.new_s) else 0.0
-
-    @property
-    def change(self) -> Change:
-        """What became of it, as far as its time tells."""
-        if not self.pair.old:
-            return Change.ADDED
-        if not self.pair.new:
-            return Change.REMOVED
-        return Change.CHANGED if self.delta_s else Change.SAME
-
-
-def rows(comparison: Comparison) -> Iterator[Row]:
-    """Pairs with their times, the largest change first."""
-    old, new = comparison.old.views.kernels, comparison.new.views.kernels
-    every = [
-        Row(p, sum(time_s(old[i]) for i in p.old), sum(time_s(new[i]) for i in p.new))
-        for p in comparison.pairs
-    ]
-    yield from sorted(every, key=lambda r: -abs(r.delta_s))
+def ordered(comparison: Comparison) -> list[Pair]:
+    """Pairs, the largest change first."""
+    return sorted(comparison.pairs, key=lambda pair: -abs(pair.delta_s))
 
 
 COLUMNS = (
@@ -123,23 +123,23 @@ COLUMNS = (
 )
 
 
-def pair_table(comparison: Comparison, shown: Sequence[Row]) -> Table:
+def pair_table(comparison: Comparison, shown: Sequence[Pair]) -> Table:
     """Pairs as a table."""
     return Table(COLUMNS, tuple(cells(comparison, r) for r in shown))
 
 
-def cells(comparison: Comparison, row: Row) -> tuple[Cell, ...]:
+def cells(comparison: Comparison, pair: Pair) -> tuple[Cell, ...]:
     """One pair; names are those of the new side, where there is one."""
-    old = [comparison.old.views.kernels[i] for i in row.pair.old]
-    new = [comparison.new.views.kernels[i] for i in row.pair.new]
+    old = [comparison.old.views.kernels[i] for i in pair.old]
+    new = [comparison.new.views.kernels[i] for i in pair.new]
     labels = [" | ".join(k.label for k in side) for side in (old, new) if side]
     nodes = gathered([n for k in new or old for n in k.nodes])
     return (
-        row.pair.new[0] if row.pair.new else None,
-        row.change.value,
-        row.old_s if old else None,
-        row.new_s if new else None,
-        row.delta_s,
+        pair.new[0] if pair.new else None,
+        pair.change.value,
+        pair.old_s if old else None,
+        pair.new_s if new else None,
+        pair.delta_s,
         " → ".join(dict.fromkeys(labels)),
         Name(nodes, nodes),
     )
@@ -147,18 +147,19 @@ def cells(comparison: Comparison, row: Row) -> tuple[Cell, ...]:
 
 def comparison_payload(comparison: Comparison) -> Json:
     """The pairs as the scripts read them; a change is spread over the new kernels by time."""
-    every = list(rows(comparison))
+    every = ordered(comparison)
     kernels = comparison.new.views.kernels
     delta: list[float | None] = [None] * len(kernels)
     row_of: list[int | None] = [None] * len(kernels)
     for place, r in enumerate(every):
-        for i in r.pair.new:
+        alone_s = sum(time_s(kernels[i]) for i in r.new)
+        for i in r.new:
             row_of[i] = place
-            part = time_s(kernels[i]) / r.new_s if r.new_s else 1 / len(r.pair.new)
+            part = time_s(kernels[i]) / alone_s if alone_s else 1 / len(r.new)
             delta[i] = number(r.delta_s * part)
     return {
         "table": table(pair_table(comparison, every)),
-        "kernels": [r.pair.new[0] if r.pair.new else None for r in every],
+        "kernels": [r.new[0] if r.new else None for r in every],
         "row_of": row_of,
         "delta_s": delta,
         "largest_s": max((abs(d) for d in delta if d is not None), default=0.0),

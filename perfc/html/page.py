@@ -17,7 +17,7 @@ from perfc.report.views import headline
 from perfc.version import __version__
 
 from .blocks import SectionBlock, section_block
-from .comparison import Comparison, comparison_payload, pair_table, rows
+from .comparison import Comparison, comparison_payload, ordered, pair_table
 from .payload import Json, payload, text
 from .verdict import VerdictBlock, verdict_block
 from .what_if import what_ifs
@@ -79,7 +79,7 @@ def page(report: Report, views: Views, targets: Sequence[str] = ()) -> str:
 
 def comparison_page(found: Comparison) -> str:
     """Two analyses as an HTML document: charts of the new one with the old one beside it."""
-    shown = pair_table(found, list(rows(found))[:PRINTED])
+    shown = pair_table(found, list(ordered(found))[:PRINTED])
     new = found.new.views
     kernels = section_block(Section("kernels", "kernels", (shown,)))
     memory = section_block(document(new, ("memory",)).sections[0])

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from perfc.chart import Chart, chart, marks_of, roofs_of
 from perfc.chart.chart import Window
 from perfc.chart.lines import lines_of
+from perfc.chart.marks import Point
 from perfc.plain_text import printable
 from perfc.report import Views, document
 from perfc.report.document import Amount, Cell, Name, Table
@@ -37,6 +38,7 @@ def payload(report: Report, views: Views) -> Json:
         "title": text(document(views, ()).title),
         "label": text(label(views)),
         "time_s": total_s(views),
+        "kernels_s": kernels_s(views),
         "floor_s": views.summary.floor_s.value,
         "kernels": kernels(views),
         "roofline": roofline(report, views),
@@ -51,8 +53,13 @@ def total_s(views: Views) -> float | None:
     return found.value
 
 
+def kernels_s(views: Views) -> float:
+    """The kernels' own sum, which shares of them are of; the run may take another time."""
+    return math.fsum(map(time_s, views.kernels))
+
+
 def time_s(row: KernelRow) -> float:
-    """A kernel's share of ``total_s``."""
+    """What a kernel is predicted to take; where no prediction was asked for, at measured rates."""
     return row.time_s if row.predicted is None else row.predicted.time_s
 
 
@@ -159,20 +166,25 @@ def roofline(report: Report, views: Views) -> Json:
         "x": drawn.window.x,
         "y": drawn.window.y,
         "lines": list(lines(drawn)),
-        "points": [
-            [
-                first[id(p.mark)],
-                p.level.title,
-                number(p.intensity),
-                number(p.flop_per_s),
-                number(p.of_roof),
-                p.mark.count,
-                f"{p.mark.dtype} {p.mark.unit.value}",
-            ]
-            for p in drawn.points
-        ],
+        "points": points(drawn.points, first),
         "moving": sum(len(g.rows) for g in groups(views.kernels)) - sum(m.count for m in marks),
     }
+
+
+def points(drawn: Iterable[Point], kernel: Mapping[int, int]) -> list[list[object]]:
+    """Points as the scripts draw them; ``kernel`` has the position of each mark's."""
+    return [
+        [
+            kernel[id(p.mark)],
+            p.level.title,
+            number(p.intensity),
+            number(p.flop_per_s),
+            number(p.of_roof),
+            p.mark.count,
+            f"{p.mark.dtype} {p.mark.unit.value}",
+        ]
+        for p in drawn
+    ]
 
 
 def decades(limits: tuple[float, float]) -> tuple[float, float]:

@@ -14,7 +14,7 @@ from perfc.report.document import Table
 
 from .blocks import section_block
 from .page import ChartBlock, chart_page
-from .payload import Json, decades, interned, lines, number, table, text
+from .payload import Json, decades, interned, lines, number, points, table, text
 
 SCRIPTS = ("format", "theme", "canvas", "selection", "roofline", "ready")
 ROOFLINE = ChartBlock(
@@ -44,10 +44,10 @@ def roofline_page(drawn: Chart) -> str:
 def report(drawn: Chart, marks: Sequence[Mark]) -> Json:
     """One set of kernels as the scripts read an analysis."""
     index = {id(mark): i for i, mark in enumerate(marks)}
-    points = [p for p in drawn.points if id(p.mark) in index]
+    shown = [p for p in drawn.points if id(p.mark) in index]
     return {
         "label": text(drawn.title),
-        "time_s": math.fsum(m.time_s * m.count for m in marks),
+        "kernels_s": math.fsum(m.time_s * m.count for m in marks),
         "kernels": {
             "table": table(Table(columns(), tuple(cells(drawn, m) for m in marks))),
             "label": interned(lambda i: text(marks[i].label), len(marks)),
@@ -61,18 +61,7 @@ def report(drawn: Chart, marks: Sequence[Mark]) -> Json:
             "x": drawn.window.x,
             "y": drawn.window.y,
             "lines": list(lines(drawn)),
-            "points": [
-                [
-                    index[id(p.mark)],
-                    p.level.title,
-                    number(p.intensity),
-                    number(p.flop_per_s),
-                    number(p.of_roof),
-                    p.mark.count,
-                    f"{p.mark.dtype} {p.mark.unit.value}",
-                ]
-                for p in points
-            ],
+            "points": points(shown, index),
             "moving": 0,
         },
     }

@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING
 from perfc.errors import ModelError
 from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Graph, Module, Value
+from perfc.ir.ops.cast import Cast
 from perfc.ir.ops.gather import Gather
+from perfc.ir.ops.movement import Expand, Transpose
+from perfc.ir.ops.view import Flatten, Identity, Reshape, Squeeze, Unsqueeze
 from perfc.ir.record import record
 from perfc.ir.types import DType, TensorType
 
@@ -20,9 +23,7 @@ if TYPE_CHECKING:
     Array = npt.NDArray[np.generic]
 
 LARGEST_BYTES = 8 << 30
-_PASSING = frozenset(
-    {"cast", "reshape", "unsqueeze", "squeeze", "identity", "flatten", "expand", "transpose"}
-)
+_PASSING = (Cast, Reshape, Unsqueeze, Squeeze, Identity, Flatten, Expand, Transpose)
 """Operators that hand ids on as they are."""
 
 
@@ -88,7 +89,7 @@ def id_limit(graph: Graph, value: Value, env: Mapping[str, int]) -> int | None:
                 table = node.inputs[0]
                 if table is not None and isinstance(table.type, TensorType) and table.type.shape:
                     limits.append(int(evaluate(table.type.shape[op.axis], env)))
-            elif op.mnemonic in _PASSING and node.inputs and node.inputs[0] is v:
+            elif isinstance(op, _PASSING) and node.inputs and node.inputs[0] is v:
                 waiting += [r for r in node.results if r not in seen]
                 seen.update(node.results)
     return min(limits, default=None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from perfc.ir.record import record
@@ -9,10 +10,10 @@ from perfc.ir.record import record
 from .amounts import key, ratio
 from .document import Amount, Column, Fact, Facts, Note, Section, Table
 from .limits import held_by
-from .units import Unit, share, span
+from .units import Unit, quantity, share, span
 
 if TYPE_CHECKING:
-    from perfc.analyzers.estimate.estimate import Estimate
+    from perfc.analyzers.estimate.estimate import CandidateRun, Estimate
     from perfc.analyzers.runs.energy import Energy
     from perfc.analyzers.runs.prediction import PredictionTable
     from perfc.api import Report
@@ -78,19 +79,40 @@ class PredictorShare:
 
 @record
 class OtherRun:
-    """What a predictor of whole runs says that does not answer, as its range is wider.
+    """What a predictor of whole runs says that knows such runs and is not the answer.
 
     Args:
-        predictor: its name.
+        predictor: its name, as ``--predictor`` takes it.
         time_s: predicted.
         low_s: lower end of its interval.
-        high_s: upper end.
+        high_s: upper end; None where it states none.
+        words: the runs it learned from.
+        reason: why it is not the answer.
+        outside: why it extrapolates; empty where it does not.
     """
 
     predictor: str
     time_s: float
     low_s: float
-    high_s: float
+    high_s: float | None
+    words: str
+    reason: str
+    outside: tuple[str, ...]
+
+    @classmethod
+    def of(cls, run: CandidateRun) -> OtherRun:
+        """As a predictor says it."""
+        high_s = None if math.isinf(run.high_s) else run.high_s
+        return cls(
+            run.predictor, run.time_s, run.low_s, high_s, run.words, run.withheld, run.outside
+        )
+
+    @property
+    def ends(self) -> str:
+        """The range in words."""
+        if self.high_s is None:
+            return f"from {quantity(self.low_s, Unit.SECOND)}"
+        return span(self.low_s, self.high_s, Unit.SECOND)
 
 
 @record
@@ -180,7 +202,7 @@ def collect(report: Report) -> Prediction:
         Amount(None if energy is None else energy.power_w, Unit.WATT),
         shares(table),
         table.notes,
-        tuple(OtherRun(o.predictor, o.time_s, o.low_s, o.high_s) for o in table.others),
+        tuple(map(OtherRun.of, report.unheard_runs)),
     )
 
 
@@ -229,11 +251,11 @@ def section(view: Prediction, confidence: Confidence | None) -> Section:
         *([Fact("kernels", view.kernels_s, summed)] if view.whole else []),
         *(
             Fact(
-                one.predictor,
-                Amount(one.time_s, Unit.SECOND),
-                f"a wider range, {span(one.low_s, one.high_s, Unit.SECOND)}",
+                other.predictor,
+                Amount(other.time_s, Unit.SECOND),
+                f"{other.ends}; not the answer: {other.reason}",
             )
-            for one in view.others
+            for other in view.others
         ),
         Fact("range", None, f"{ends}: nine in ten such runs"),
         Fact("at best", view.floor_s, f"no run is faster; {tight} of the expected time"),

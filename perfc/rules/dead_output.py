@@ -6,21 +6,17 @@ from collections.abc import Iterator
 
 from perfc.ir.graph import Node, captured
 from perfc.ir.op import Kind
+from perfc.ir.ops.normalization import BatchNormalization, LayerNormalization
+from perfc.ir.ops.pool import MaxPool
+from perfc.ir.ops.random import Dropout
+from perfc.ir.ops.recurrent import GRU, LSTM, RNN
 from perfc.lint.edit import Remove, Unname
 from perfc.lint.finding import Finding, Saves
 from perfc.lint.rule import Rule
 from perfc.lint.subject import Subject
 
-OPTIONAL = {
-    "max_pool": 1,
-    "dropout": 1,
-    "layer_norm": 1,
-    "batch_norm": 1,
-    "lstm": 0,
-    "gru": 0,
-    "rnn": 0,
-}
-"""Operators with optional outputs, and the first position that is one."""
+WITH_OPTIONAL = (MaxPool, Dropout, LayerNormalization, BatchNormalization, LSTM, GRU, RNN)
+"""Operators whose outputs behind the least number may be left out."""
 
 
 class DeadOutput(Rule):
@@ -52,12 +48,11 @@ class DeadOutput(Rule):
         yield from self._nodes(subject)
         graph = subject.graph
         for node in graph:
-            first = OPTIONAL.get(node.op.mnemonic)
-            if first is None or node.op.kind is Kind.CONTROL:
+            if not isinstance(node.op, WITH_OPTIONAL) or node.op.kind is Kind.CONTROL:
                 continue
             for i, v in enumerate(node.outputs):
                 is_read = v is None or v in graph.users or v in graph.outputs
-                if i < first or v is None or is_read or len(node.results) < 2:
+                if i < node.op.least_results or v is None or is_read or len(node.results) < 2:
                     continue
                 edits = (Unname(node, i),)
                 gain = subject.rewriting(edits, (self.code, i, subject.shape_key((node,))))

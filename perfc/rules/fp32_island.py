@@ -6,6 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from perfc.ir.graph import Node, Value, Weight
 from perfc.ir.op import Kind
+from perfc.ir.ops.activation import Softplus
+from perfc.ir.ops.cumulative import CumSum
+from perfc.ir.ops.elementwise import Pow, Reciprocal, Sqrt
+from perfc.ir.ops.rounding import Erf, Exp, Log
 from perfc.ir.types import DType, TensorType
 from perfc.lint.edit import Edit, ReadInstead, Rewire
 from perfc.lint.finding import Finding
@@ -17,7 +21,7 @@ from .cast_chain import dtype_of, operand
 HALF = frozenset({DType.F16, DType.BF16})
 WIDE = frozenset({DType.F32})
 WIDE_ON_PURPOSE = frozenset({Kind.REDUCTION, Kind.NORMALIZATION, Kind.SOFTMAX, Kind.SIGNAL})
-RANGE_HUNGRY = frozenset({"exp", "pow", "log", "erf", "cumsum", "softplus", "reciprocal", "sqrt"})
+RANGE_HUNGRY = (Exp, Pow, Log, Erf, CumSum, Softplus, Reciprocal, Sqrt)
 MAX_NODES = 64
 
 
@@ -129,7 +133,7 @@ def converts(node: Node, before: frozenset[DType], to: frozenset[DType]) -> bool
 
 
 def _needs_width(node: Node) -> bool:
-    return node.op.kind in WIDE_ON_PURPOSE or node.op.mnemonic in RANGE_HUNGRY
+    return node.op.kind in WIDE_ON_PURPOSE or isinstance(node.op, RANGE_HUNGRY)
 
 
 def explored(

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from perfc.ir.dim import same
 from perfc.ir.graph import Node, Value
 from perfc.ir.op import Kind
-from perfc.ir.ops.view import Reshape
+from perfc.ir.ops.view import Flatten, Reshape, Squeeze, Unsqueeze
 from perfc.ir.types import Shape, TensorType
 from perfc.lint.edit import ReadInstead, Rewire
 from perfc.lint.finding import Finding
 from perfc.lint.rule import Rule
 from perfc.lint.subject import Subject
 
-VIEWS = frozenset({"reshape", "flatten", "squeeze", "unsqueeze"})
+VIEWS = (Reshape, Flatten, Squeeze, Unsqueeze)
 
 
 class RedundantReshape(Rule):
@@ -85,7 +85,7 @@ class RedundantReshape(Rule):
 
 def is_view(node: Node) -> bool:
     """Whether a node only states another shape."""
-    return node.op.mnemonic in VIEWS and node.op.kind is Kind.VIEW and bool(node.results)
+    return isinstance(node.op, VIEWS) and node.op.kind is Kind.VIEW and bool(node.results)
 
 
 def views_before(subject: Subject, node: Node) -> list[Node]:

@@ -13,6 +13,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 import perfc
 from perfc.analyzers.artefacts.artefact import WeightsError, load, save
+from perfc.analyzers.estimate.estimate import CandidateRun
 from perfc.analyzers.estimate.interval import Interval
 from perfc.analyzers.estimators import Execution
 from perfc.analyzers.features.rows import DataError
@@ -40,7 +41,7 @@ from perfc.analyzers.training.runtime_fit import (
     varying,
 )
 from perfc.analyzers.training.sums import SumRecipe
-from perfc.analyzers.whole_runs.whole_run import WholeRun, no_faster, no_slower, with_whole
+from perfc.analyzers.whole_runs.whole_run import no_faster, no_slower, with_whole
 from perfc.deployment import Deployment
 from perfc.errors import ModelError, ParseError
 from perfc.machine import load_machine
@@ -270,8 +271,8 @@ def test_what_merges_kernels_is_not_slower_than_runs_of_them_apart() -> None:
     assert any("merges less" in note for note in merged.notes)
 
 
-def run_of(low: float, mid: float, high: float, *, is_own: bool = True) -> WholeRun:
-    return WholeRun(Interval(low, mid, high), 0.0, "p", "runs of p", is_own)
+def run_of(low: float, mid: float, high: float, *, is_own: bool = True) -> CandidateRun:
+    return CandidateRun(0.0, Interval(low, mid, high), "p", "runs of p", is_own)
 
 
 def test_the_run_that_is_known_better_bounds_the_other() -> None:

@@ -46,3 +46,30 @@ def test_machines_are_compared_by_what_is_printed_of_each() -> None:
     _, after = compare(one, other).totals[Metric.TIME]
     assert after is not None
     assert after.value == other.prediction.total.time_s
+
+
+def test_kernels_have_their_shares_of_the_printed_totals() -> None:
+    old = perfc.analyze(MODEL, "a100", **SETTING)
+    new = perfc.analyze(with_wider_stem(), "a100", **SETTING)
+    found = compare(old, new)
+    before, after = found.totals[Metric.TIME]
+    assert before is not None
+    assert after is not None
+    assert before.value > 1.2 * old.prediction.kernels_s, "kernels alone are another number"
+    assert sum(p.before.time_s for p in found.kernels) == pytest.approx(before.value)
+    assert sum(p.after.time_s for p in found.kernels) == pytest.approx(after.value)
+    assert sum(c.delta.time_s for c in found.blame.culprits) == pytest.approx(
+        after.value - before.value
+    )
+    energy, _ = found.totals[Metric.ENERGY]
+    assert energy is not None
+    assert sum(p.before.energy_j or 0.0 for p in found.kernels) == pytest.approx(energy.value)
+
+
+def test_kernels_of_two_machines_add_up_to_what_is_printed_of_each() -> None:
+    one, other = (perfc.analyze(MODEL, target, **SETTING) for target in ("a100", "t4"))
+    found = compare(one, other)
+    assert sum(p.before.time_s for p in found.kernels) == pytest.approx(one.prediction.total.time_s)
+    assert sum(p.after.time_s for p in found.kernels) == pytest.approx(
+        other.prediction.total.time_s
+    )

@@ -11,6 +11,9 @@ import pytest
 from perfc.ir import ops
 from perfc.ir.op import BY_ONNX
 from perfc.ir.ops import activation, rounding
+from perfc.passes.patterns import PATTERNS
+from perfc.passes.runtimes import tables
+from perfc.passes.windows import WINDOWS
 
 
 def test_every_defined_operator_is_found_without_a_list() -> None:
@@ -20,6 +23,17 @@ def test_every_defined_operator_is_found_without_a_list() -> None:
     for name, cls in BY_ONNX.items():
         domain, _, op_type = name.rpartition("::")
         assert ops.operator_for(domain, op_type) is cls
+
+
+def test_tables_of_patterns_and_runtimes_name_operators_that_there_are() -> None:
+    known = set(ops.mnemonics())
+    for name, pattern in PATTERNS.items():
+        assert {s for s in pattern.starts if isinstance(s, str)} <= known, name
+    tags = known | {pattern.tag for pattern in PATTERNS.values()}
+    for table in tables():
+        assert table.views - {WINDOWS} <= known, table.name
+        for only in table.epilogue_tags.values():
+            assert only <= tags, table.name
 
 
 def test_the_standard_domain_has_two_names() -> None:

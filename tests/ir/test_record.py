@@ -5,7 +5,8 @@ from __future__ import annotations
 import copy
 import inspect
 import pickle
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
+from typing import ClassVar
 
 import pytest
 
@@ -14,6 +15,13 @@ from perfc.ir.record import entity, frozen, mutable, record
 
 @record
 class Point:
+    x: int
+    y: float = 0.5
+    note: str = field(default="", repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class PeerPoint:
     x: int
     y: float = 0.5
     note: str = field(default="", repr=False, compare=False)
@@ -141,3 +149,59 @@ def test_classes_inherit_fields_and_state_their_own_methods() -> None:
     assert asdict(Derived(1)) == {"a": 1, "b": 2, "c": 3}
     assert (Base(1, 4).b, Undecorated(1, c=5).c, Stated().a) == (4, 5, 7)
     assert type(Undecorated(1)) is Undecorated
+
+
+@frozen
+class Base:
+    kind: ClassVar[str] = "base"
+    x: int
+    y: float = 0.5
+
+
+@record
+class Derived(Base):
+    names: list[str] = field(default_factory=list)
+    y: float = 1.5
+
+
+@dataclass(frozen=True)
+class PeerBase:
+    kind: ClassVar[str] = "base"
+    x: int
+    y: float = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class PeerDerived(PeerBase):
+    names: list[str] = field(default_factory=list)
+    y: float = 1.5
+
+
+def test_fields_are_noted_as_dataclasses_note_them() -> None:
+    def noted(cls: type) -> list[tuple[object, ...]]:
+        return [
+            (f.name, f.type, f.default, f.default_factory, f.init, f.repr, f.compare, f.kw_only)
+            for f in fields(cls)
+        ]
+
+    for ours, theirs in ((Base, PeerBase), (Derived, PeerDerived), (Point, PeerPoint)):
+        assert is_dataclass(ours)
+        assert noted(ours) == noted(theirs)
+        assert ours.__match_args__ == theirs.__match_args__  # type: ignore[attr-defined]
+    assert vars(Derived)["__slots__"] == vars(PeerDerived)["__slots__"]
+    assert replace(Derived(1), x=2) == Derived(2, 1.5, [])
+    assert asdict(Derived(1, names=["a"])) == asdict(PeerDerived(1, names=["a"]))
+
+    @dataclass
+    class Further(Base):
+        z: int = 0
+
+    assert asdict(Further(1)) == {"x": 1, "y": 0.5, "z": 0}
+
+
+def test_a_default_that_all_would_share_is_refused() -> None:
+    with pytest.raises(ValueError, match="names: all objects would share"):
+
+        @record
+        class Shared:
+            names: list[str] = []  # noqa: RUF012

@@ -12,7 +12,12 @@ from typing import TYPE_CHECKING
 
 from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Value
-from perfc.ir.op import Op
+from perfc.ir.ops.activation import Relu, Sigmoid, Tanh
+from perfc.ir.ops.conv import Conv, DeformConv
+from perfc.ir.ops.elementwise import Add, Mul, Sum
+from perfc.ir.ops.global_pool import GlobalAveragePool, GlobalMaxPool
+from perfc.ir.ops.normalization import BatchNormalization
+from perfc.ir.ops.pool import AveragePool, MaxPool
 from perfc.ir.ops.resize import Resize, Upsample
 from perfc.ir.ops.slice import Concat
 from perfc.ir.problem import Window
@@ -26,12 +31,12 @@ BLOCK = 16
 """Channels in a block, of processors with 512-bit vectors; a multiple of the 8 of others."""
 ALIGNMENT = 4
 """Copies into blocks take multiples of so many channels."""
-_POOLS = frozenset({"max_pool", "average_pool", "global_max_pool", "global_average_pool"})
-_PASSING = frozenset({"relu", "sigmoid", "tanh", "batch_norm"})
+_POOLS = (MaxPool, AveragePool, GlobalMaxPool, GlobalAveragePool)
+_PASSING = (Relu, Sigmoid, Tanh, BatchNormalization)
 """Operators of one tensor that work on either form and keep it."""
 _UNITS = frozenset({"quick_gelu", "gelu", "fast_gelu"})
 """Patterns that do."""
-_JOINING = frozenset({"add", "sum", "mul"})
+_JOINING = (Add, Sum, Mul)
 
 
 def moved_bytes(kernels: Sequence[Kernel], runtime: Runtime, env: Mapping[str, int]) -> list[float]:
@@ -81,17 +86,19 @@ def accepts(kernel: Kernel, blocked: set[Value]) -> bool:
     if kernel.pattern in _UNITS:
         return len(activations) == 1 and activations[0] in blocked
     match node.op:
-        case Op(mnemonic="conv"):
+        case DeformConv() | Conv(is_nhwc=True):
+            return False
+        case Conv():
             return is_blocked_conv(kernel)
-        case Op(mnemonic=name) if name in _POOLS:
+        case op if isinstance(op, _POOLS):
             return (
                 len(activations) == 1
                 and channels(activations[0]) % BLOCK == 0
                 and len(node.results) == 1
             )
-        case Op(mnemonic=name) if name in _PASSING:
+        case op if isinstance(op, _PASSING):
             return bool(activations) and activations[0] in blocked
-        case Op(mnemonic=name) if name in _JOINING:
+        case op if isinstance(op, _JOINING):
             shapes = {v.type.shape for v in activations if isinstance(v.type, TensorType)}
             return (
                 len(activations) == len(node.inputs)
@@ -119,7 +126,7 @@ def channels(v: Value) -> int:
 
 def is_data(kernel: Kernel, v: Value) -> bool:
     """Whether a convolution reads ``v`` in blocks; with few channels it reads plain ones."""
-    if kernel.anchor.op.mnemonic != "conv":
+    if not isinstance(kernel.anchor.op, Conv):
         return True
     problem = kernel.problem
     if kernel.anchor.inputs[0] is not v or not isinstance(problem, Window):

@@ -87,41 +87,30 @@ def slices(anchor: str, goal: float | None = GOAL) -> tuple[Slice, ...]:
     return (Slice("published test rows", published, goal, anchor), Slice("all", everything))
 
 
-ELEMENTWISE = OperatorExperiment(
-    name="elementwise",
-    title="Element-wise kernels, one eager call in FP32",
-    class_name="elementwise",
-    sources=("neusight",),
-    group=("elements",),
-    recipe=RECIPE,
-    every_fold=True,
-    shapes=slices("", None),
-    machines=slices("NeuSight 19.3 %"),
+def one_call(
+    class_name: str, title: str, group: tuple[str, ...], anchor: str, calibrating: Calibrating
+) -> OperatorExperiment:
+    """An experiment on NeuSight's rows alone, which the class names."""
+    return OperatorExperiment(
+        name=class_name,
+        title=f"{title}, one eager call in FP32",
+        class_name=class_name,
+        sources=("neusight",),
+        group=group,
+        recipe=RECIPE,
+        every_fold=True,
+        calibrating=calibrating,
+        shapes=slices("", None),
+        machines=slices(anchor),
+    )
+
+
+ROWS, TEN_TURNS = ("rows", "cols"), Calibrating(turns=10)
+ELEMENTWISE = one_call(
+    "elementwise", "Element-wise kernels", ("elements",), "NeuSight 19.3 %", Calibrating()
 )
-SOFTMAX = OperatorExperiment(
-    name="softmax",
-    title="Softmax, one eager call in FP32",
-    class_name="softmax",
-    sources=("neusight",),
-    group=("rows", "cols"),
-    recipe=RECIPE,
-    every_fold=True,
-    calibrating=Calibrating(turns=10),
-    shapes=slices("", None),
-    machines=slices("NeuSight 13.9 %"),
-)
-NORMALIZATION = OperatorExperiment(
-    name="normalization",
-    title="Layer normalisation, one eager call in FP32",
-    class_name="normalization",
-    sources=("neusight",),
-    group=("rows", "cols"),
-    recipe=RECIPE,
-    every_fold=True,
-    calibrating=Calibrating(turns=10),
-    shapes=slices("", None),
-    machines=slices("NeuSight 56.7 %"),
-)
+SOFTMAX = one_call("softmax", "Softmax", ROWS, "NeuSight 13.9 %", TEN_TURNS)
+NORMALIZATION = one_call("normalization", "Layer normalisation", ROWS, "NeuSight 56.7 %", TEN_TURNS)
 MATMUL = Products(
     name="matmul_f32",
     title="Matrix products in FP32 without TF32: one eager call; cuBLAS back to back",

@@ -44,7 +44,7 @@ function branch(m, palette) {
 }
 
 function moduleTip(d) {
-  const time = share(d.value, shown.time_s);
+  const time = share(d.value, shown.kernels_s);
   if (d.module !== undefined) {
     return tip(pathOf(d.module), `${quantity(d.value, "s")}, ${time} of the time`);
   }
@@ -104,7 +104,7 @@ function flameBars(palette) {
       const name = c < 0 ? graphOf.modules[~c] : kernelName(shown, kernel);
       bars.push({ value: [x, x + value, depth], name, time: value,
         kernel: c < 0 ? undefined : kernel, module: c < 0 ? ~c : undefined,
-        fill: (c >= 0 && deltaFill(kernel, palette)) || heat(value, c < 0 ? shown.time_s : hottest, palette) });
+        fill: (c >= 0 && deltaFill(kernel, palette)) || heat(value, c < 0 ? shown.kernels_s : hottest, palette) });
       if (c < 0) visit(~c, depth + 1, x);
       x += value;
     }
@@ -121,7 +121,7 @@ function buildFlame(chart, palette) {
     aria: { enabled: true },
     grid: { left: 10, right: 10, top: 6, bottom: 30 },
     tooltip: tooltip(palette, (p) => moduleTip({ ...p.data, value: p.data.time })),
-    xAxis: { type: "value", min: 0, max: shown.time_s || 1, splitLine: { show: false },
+    xAxis: { type: "value", min: 0, max: shown.kernels_s || 1, splitLine: { show: false },
       axisLabel: { color: palette.faint, formatter: (v) => quantity(v, "s") } },
     yAxis: { type: "value", min: 0, max: depth, inverse: true, show: false },
     dataZoom: [{ type: "inside", xAxisIndex: 0, zoomOnMouseWheel: "ctrl", filterMode: "none",

@@ -1,7 +1,7 @@
 """Wall time and peak memory of whole processes, perfc and onnx-tool in turn.
 
-    python benchmarks/speed.py                                  # all but the model folder
-    python benchmarks/speed.py --models ../shared/models --only models
+    python -m benchmarks.speed                                  # all but the model folder
+    python -m benchmarks.speed --models ../shared/models --only models
 
 Every figure is a median of interleaved runs of fresh processes; ratios are of medians. Timings
 depend on the machine and on what else it does: read the ratios.
@@ -12,70 +12,30 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import os
 import statistics
-import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-PERFC = "import sys; from perfc.cli import main; main()"
+from .processes import AT_A100, CASES, MODEL, RESNET, Sample, build, measured, run
+
 ONNX_TOOL = "import sys, onnx_tool; onnx_tool.model_profile(sys.argv[1])"
 
 
-@dataclass(frozen=True)
-class Sample:
-    """One process: seconds, those of the processor, peak resident mebibytes, status, output."""
-
-    seconds: float
-    cpu_s: float
-    peak_mb: float
-    status: int
-    out: str
-
-
-def run(code: str, *args: str) -> Sample:
-    """Run Python code in a fresh process and measure it."""
-    env = os.environ | {"PYTHONPATH": os.pathsep.join([str(HERE.parent), str(HERE)])}
-    with tempfile.TemporaryFile() as out:
-        began = time.perf_counter()
-        process = subprocess.Popen(
-            [sys.executable, "-c", code, *args], stdout=out, stderr=subprocess.STDOUT, env=env
-        )
-        _, status, usage = os.wait4(process.pid, 0)
-        seconds = time.perf_counter() - began
-        process.returncode = os.waitstatus_to_exitcode(status)
-        out.seek(0)
-        text = out.read().decode("utf-8", "replace")
-    cpu_s = usage.ru_utime + usage.ru_stime
-    return Sample(seconds, cpu_s, usage.ru_maxrss / 1024, process.returncode, text)
-
-
-def build(kind: str, folder: Path, *args: object) -> Path:
-    """Have a model written by another process.
-
-    A process inherits the peak memory of the one that started it, so this one stays small.
-    """
-    call = ", ".join(["pathlib.Path(sys.argv[1])", *map(repr, args)])
-    code = f"import sys, pathlib, speed_models; print(speed_models.{kind}({call}))"
-    sample = run(code, str(folder))
-    if sample.status:
-        raise RuntimeError(sample.out)
-    return Path(sample.out.splitlines()[-1])
+def on(path: Path) -> list[str]:
+    """The command that analyses a file with prediction."""
+    return [str(path) if a == MODEL else a for a in AT_A100]
 
 
 def perfc(path: Path) -> Sample:
     """The command a user types."""
-    return run(PERFC, "analyze", str(path), "--target", "a100", "--no-predict")
+    return run([*on(path), "--no-predict"])
 
 
 def onnx_tool(path: Path) -> Sample:
     """What onnx-tool's own command does."""
-    return run(ONNX_TOOL, str(path))
+    return run(["-c", ONNX_TOOL, str(path)])
 
 
 def compare(name: str, path: Path, repeats: int) -> str:
@@ -88,7 +48,7 @@ def compare(name: str, path: Path, repeats: int) -> str:
     if bad:
         print(f"{name}: exit {bad[0].status}: {bad[0].out[-400:]}")
     t, u = (statistics.median(s.seconds for s in x) for x in (ours, theirs))
-    m, n = (statistics.median(s.peak_mb for s in x) for x in (ours, theirs))
+    m, n = (statistics.median(s.peak_mib for s in x) for x in (ours, theirs))
     print(f"{name}: perfc {t:.3f} s {m:.0f} MB; onnx-tool {u:.3f} s {n:.0f} MB")
     return f"{name} x{t / u:.2f} time, x{m / n:.2f} memory of onnx-tool ({t:.2f} s, {u:.2f} s)"
 
@@ -108,7 +68,7 @@ def linearity(folder: Path, _: argparse.Namespace) -> str:
     """Time by nodes, 1,000 to 100,000, in one process; the slope on logarithmic axes."""
     sizes = (1_000, 3_000, 10_000, 30_000, 100_000)
     paths = [str(build("chain", folder, n, 64, False)) for n in sizes]
-    sample = run(LINEAR, paths[0], *paths)
+    sample = run(["-c", LINEAR, paths[0], *paths])
     if sample.status:
         return f"linearity failed: {sample.out[-300:]}"
     seconds = json.loads(sample.out.splitlines()[-1])
@@ -139,7 +99,7 @@ def language_model(folder: Path, args: argparse.Namespace) -> str:
     missing = [perfc(path) for _ in range(args.repeats)]
     with (folder / "model.onnx.data").open("wb") as f:
         f.truncate(5 << 30)  # sparse: the file system stores none of it
-    there = run(WATCHED, str(path))
+    there = run(["-c", WATCHED, str(path)])
     seconds = statistics.median(s.seconds for s in missing)
     last = there.out.strip().splitlines()[-1] if there.out.strip() else ""
     print(f"language model: {seconds:.2f} s, exit {missing[0].status}; {last}")
@@ -163,11 +123,11 @@ def chain(folder: Path, args: argparse.Namespace) -> str:
 
 def prediction(folder: Path, _: argparse.Namespace) -> str:
     """100,000 nodes with and without prediction: processor time of whole processes, in turn."""
-    path = build("chain", folder, 100_000, 64, False)
+    command = CASES["100000-nodes-predicted"].command(folder)
     with_, without = [], []
     for _turn in range(3):
-        with_.append(run(PERFC, "analyze", str(path), "--target", "a100").cpu_s)
-        without.append(perfc(path).cpu_s)
+        with_.append(measured(command).cpu_s)
+        without.append(measured([*command, "--no-predict"]).cpu_s)
     ours, bare = statistics.median(with_), statistics.median(without)
     print(f"100,000 nodes: {ours:.2f} s with prediction, {bare:.2f} s without")
     return f"100,000 nodes with prediction x{ours / bare:.2f} of without ({ours:.1f} s)"
@@ -176,22 +136,22 @@ def prediction(folder: Path, _: argparse.Namespace) -> str:
 def million(folder: Path, _: argparse.Namespace) -> str:
     """A million nodes with prediction, as a user types it."""
     path = build("chain", folder, 1_000_000, 64, False)
-    sample = run(PERFC, "analyze", str(path), "--target", "a100")
+    sample = run(on(path))
     return (
         f"a million nodes {sample.seconds:.1f} s ({sample.cpu_s:.1f} s of processor),"
-        f" {sample.peak_mb:.0f} MiB, exit {sample.status}"
+        f" {sample.peak_mib:.0f} MiB, exit {sample.status}"
     )
 
 
 def growth(folder: Path, _: argparse.Namespace) -> str:
     """Graphs that are each the worst of something, ten times as large: how much longer."""
-    names = run("import speed_models; print(*[f.__name__ for f in speed_models.GROWING])")
+    names = run(["-c", "from speed import graphs; print(*[f.__name__ for f in graphs.GROWING])"])
     worst = ("", 0.0)
     for name in names.out.split():
         few = 300 if name == "symbolic" else 3_000
         times = []
         for nodes in (few, 10 * few):
-            sample = run(PERFC, "analyze", str(build(name, folder, nodes)), "--target", "a100")
+            sample = run(on(build(name, folder, nodes)))
             if sample.status:
                 return f"{name} of {nodes} nodes failed: {sample.out[-300:]}"
             times.append(sample.cpu_s)
@@ -218,7 +178,7 @@ print((resident() - begin) / 50)
 
 def repeated(_: Path, __: argparse.Namespace) -> str:
     """Sixty analyses with their pages in one process: what each leaves behind."""
-    sample = run(REPEATED, str(HERE.parent / "examples" / "models" / "resnet50.onnx.gz"))
+    sample = run(["-c", REPEATED, str(RESNET)])
     return f"analyze and its page leave {float(sample.out.split()[-1]):.2f} MiB a call"
 
 
@@ -234,17 +194,17 @@ def models(folder: Path, args: argparse.Namespace) -> str:
     every.write_text("\n".join(str(args.models / r["file"]) for r in rows), encoding="utf-8")
     some = folder / "some.txt"
     some.write_text("\n".join(str(args.models / r["file"]) for r in small), encoding="utf-8")
-    script = str(HERE / "speed_folder.py")
-    code = f"import runpy; runpy.run_path({script!r}, run_name='__main__')"
-    ours = run(code, "perfc", str(every))
-    theirs = run(code, "onnx-tool", str(some))
+    ours = run(["-m", "speed.folder", "perfc", str(every)])
+    theirs = run(["-m", "speed.folder", "onnx-tool", str(some)])
     mine = json.loads(ours.out.splitlines()[-1])
     other = json.loads(theirs.out.splitlines()[-1])
     done = {p: s for p, s in other.items() if s is not None}
     common = sum(mine[p] or 0.0 for p in done)
     failed = sum(s is None for s in mine.values())
     whole = sum(s or 0.0 for s in mine.values())
-    print(f"perfc {len(mine) - failed} of {len(mine)} models, {whole:.1f} s, {ours.peak_mb:.0f} MB")
+    print(
+        f"perfc {len(mine) - failed} of {len(mine)} models, {whole:.1f} s, {ours.peak_mib:.0f} MB"
+    )
     print(f"onnx-tool {len(done)} of {len(other)} models up to {args.largest:,} parameters")
     return (
         f"{len(mine) - failed} of {len(mine)} models in {whole:.1f} s; on the {len(done)} of"
@@ -261,7 +221,7 @@ PARTS: dict[str, Callable[[Path, argparse.Namespace], str]] = {
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser("benchmarks.speed", description=__doc__.splitlines()[0])
     parser.add_argument("--only", choices=sorted(PARTS))
     parser.add_argument("--models", type=Path, help="folder with INDEX.csv")
     parser.add_argument("--limit", type=int, default=0, help="evenly spaced sample of models")

@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-RESNET = Path(__file__).resolve().parent.parent / "examples" / "models" / "resnet50.onnx.gz"
+from .processes import RESNET
 
 
 def external(name: str, dims: tuple[int, ...], file: str = "weights.bin") -> onnx.TensorProto:

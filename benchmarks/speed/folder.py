@@ -16,7 +16,7 @@ import warnings
 from pathlib import Path
 
 
-def time_perfc(path: str) -> float:
+def seconds_of_perfc(path: str) -> float:
     """Load, lower, shapes, cost, fusion, liveness, roofline."""
     from tests.oracles import adapter
 
@@ -25,7 +25,7 @@ def time_perfc(path: str) -> float:
     return time.perf_counter() - began
 
 
-def time_onnx_tool(path: str) -> float:
+def seconds_of_onnx_tool(path: str) -> float:
     """Load, shapes, profile."""
     import onnx
     import onnx_tool
@@ -57,7 +57,7 @@ def time_onnx_tool(path: str) -> float:
 
 def main() -> None:
     tool, listing = sys.argv[1:3]
-    measure = time_perfc if tool == "perfc" else time_onnx_tool
+    measure = seconds_of_perfc if tool == "perfc" else seconds_of_onnx_tool
     found: dict[str, float | None] = {}
     for i, path in enumerate(Path(listing).read_text(encoding="utf-8").splitlines()):
         try:

@@ -1,0 +1,1 @@
+"""How fast perfc itself is: against other tools, against budgets, and from commit to commit."""

@@ -1,0 +1,45 @@
+"""PyTorch's lists of autocast: operators whose type does not follow their operands.
+
+Loaded where a model runs under autocast, as it names operators of many families.
+Source: PyTorch, Automatic Mixed Precision package, CUDA Op-Specific Behavior.
+"""
+
+from __future__ import annotations
+
+from perfc.ir.ops.activation import PRelu, Softplus
+from perfc.ir.ops.cumulative import CumSum
+from perfc.ir.ops.elementwise import Pow, Reciprocal
+from perfc.ir.ops.normalization import (
+    GroupNormalization,
+    InstanceNormalization,
+    LayerNormalization,
+    LpNormalization,
+)
+from perfc.ir.ops.reduce import ReduceL1, ReduceL2, ReduceLogSumExp, ReduceProd, ReduceSum
+from perfc.ir.ops.rounding import Acos, Asin, Cosh, Exp, Log, Sinh, Tan
+from perfc.ir.ops.softmax import Softmax
+
+NARROW = (PRelu,)
+"""Besides products: operands are cast to the narrow type."""
+WIDE = (
+    LayerNormalization,
+    GroupNormalization,
+    InstanceNormalization,
+    LpNormalization,
+    Exp,
+    Log,
+    Pow,
+    Reciprocal,
+    Softplus,
+    Acos,
+    Asin,
+    Cosh,
+    Sinh,
+    Tan,
+    ReduceL1,
+    ReduceL2,
+    ReduceLogSumExp,
+)
+"""Operands are cast to f32."""
+WIDE_INSIDE = (ReduceSum, CumSum, ReduceProd, Softmax)
+"""They read any type and write f32."""
