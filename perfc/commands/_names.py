@@ -61,10 +61,10 @@ def completed(known: Iterable[str], incomplete: str) -> list[CompletionItem]:
 
 
 def targets() -> Iterable[str]:
-    """The machines."""
-    from perfc.machine import HOST, list_machines
+    """The machines, then the clusters."""
+    from perfc.machine import HOST, list_clusters, list_machines
 
-    return (HOST, *(listing.name for listing in list_machines()))
+    return (HOST, *(listing.name for listing in (*list_machines(), *list_clusters())))
 
 
 def runtimes() -> Iterable[str]:
