@@ -15,8 +15,9 @@ USUAL_NETWORK_BYTES_PER_S = 25e9
 """Of one GPU, one direction, where nobody says: one port of 200 Gb/s."""
 UNKNOWN_LINK_BYTES_PER_S = 16e9
 """One direction of PCIe 3.0 x16, where a target states no link."""
-NETWORK_LATENCY_S = 5e-6
-"""Of one message between nodes where the file states none: InfiniBand verbs through a switch."""
+NETWORK_LATENCY_S = 17e-6
+"""Of one message between nodes where the file states none: shortest of two nodes of DGX H100
+(``vidur_network``), its launch included."""
 
 
 @record
