@@ -12,6 +12,7 @@ from typing import Any, TypedDict
 from perfc.choice import member
 from perfc.durations import seconds_of
 from perfc.errors import ParseError, PassError
+from perfc.parallel import ALONE, Parallel
 from perfc.ir.record import record
 from perfc.ir.sizes import sizes_of
 from perfc.passes.retype import precision_name
@@ -57,6 +58,7 @@ class Deployment:
         mode: what a run is.
         host_launch: what the host takes to launch one kernel, in seconds; None where nobody says,
             which is measured by `perfc calibrate` or else what such hosts were seen to take.
+        parallel: how the model is divided among machines of that kind.
         dims: values of symbolic extents by the names that models have. ``batch`` is the first
             extent of the inputs and ``seq`` the second of token inputs where no symbol is called
             so.
@@ -72,6 +74,7 @@ class Deployment:
     streams: int = 1
     mode: Mode = Mode.INFERENCE
     host_launch: float | None = None
+    parallel: Parallel = ALONE
     dims: Mapping[str, int] = field(default_factory=dict[str, int], hash=False)
 
     @property
@@ -99,7 +102,7 @@ class Deployment:
         """The fields by name, as JSON has them."""
         found: dict[str, object] = {name: getattr(self, name) for name in READERS}
         named = {name: getattr(self, name).value for name in ("framework", "layout", "mode")}
-        return {**found, **named}
+        return {**found, **named, "parallel": self.parallel.as_json()}
 
     def require_inference(self, where: str = "mode") -> None:
         """Refuse what is no forward pass, where kernels are looked at one by one.
@@ -110,6 +113,16 @@ class Deployment:
         if self.mode is not Mode.INFERENCE:
             hint = f"`perfc predict --mode {self.mode.value}` predicts whole steps"
             raise ParseError("only forward passes are analysed", where=where, hint=hint)
+
+    def require_alone(self, where: str = "parallel") -> None:
+        """Refuse several devices, where what one of them runs is looked at.
+
+        Raises:
+            ParseError: the model is divided.
+        """
+        if self.parallel != ALONE:
+            hint = "`perfc plan`, `perfc scale` and `perfc llm` answer for several"
+            raise ParseError("only one device is analysed", where=where, hint=hint)
 
     def at(self, dims: Mapping[str, int]) -> Deployment:
         """The same at other extents, those given before kept."""
@@ -178,6 +191,7 @@ class DeploymentKeywords(TypedDict, total=False):
     streams: int
     mode: str | Mode
     host_launch: str | float | None
+    parallel: Parallel | Mapping[str, object]
     dims: Mapping[str, int] | None
     batch: int | None
     seq: int | None
@@ -260,6 +274,14 @@ def _host_launch(value: object, where: str) -> dict[str, Any]:
     return {"host_launch": None if value is None else seconds_of(value, where)}
 
 
+def _parallel(value: object, where: str) -> dict[str, Any]:
+    if isinstance(value, Parallel):
+        return {"parallel": value}
+    if not isinstance(value, Mapping):
+        raise ParseError(f"{value!r} is not a table", where=where, hint="as in { tp = 8, dp = 4 }")
+    return {"parallel": ALONE.stated(value, lambda key: f"{where}.{key}")}
+
+
 def _dims(value: object, where: str) -> dict[str, Any]:
     if value is None:
         return {}
@@ -280,6 +302,7 @@ READERS: Mapping[str, Callable[[object, str], dict[str, Any]]] = {
     "streams": _streams,
     "mode": _mode,
     "host_launch": _host_launch,
+    "parallel": _parallel,
     "dims": _dims,
 }
 """Reads and checks each field; streams after a runtime that may have them in its name."""

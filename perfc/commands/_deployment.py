@@ -273,6 +273,7 @@ class DeploymentOptions:
             raise ParseError("one target at a time", where=place("target"), hint=hint)
         if not is_whole:
             found.require_inference(place("mode"))
+        found.require_alone(place("parallel"))
         return found
 
     @property

@@ -10,7 +10,7 @@ from perfc.ir.graph import ModelOrigin, Module
 from .lowering import lower as lower
 from .lowering.step import Step as Step
 from .model import LanguageModel as LanguageModel
-from .parallel import Parallel as Parallel
+from perfc.parallel import Parallel as Parallel
 from .precision import Precision as Precision
 from .precision import WeightFormat as WeightFormat
 from .precision import precision_of as precision_of

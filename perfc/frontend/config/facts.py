@@ -12,7 +12,7 @@ from perfc.ir.types import TensorType
 from .lowering import lower
 from .lowering.step import Step
 from .model import Attention, DeltaNet, LanguageModel, LatentAttention, Layer, Mamba, Mamba2, mixers
-from .parallel import ALONE, Parallel
+from perfc.parallel import ALONE, Parallel
 from .precision import Precision
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from perfc.analyzers.tables import read_parquet
 from perfc.frontend.config import WeightFormat
-from perfc.frontend.config.parallel import ALONE
+from perfc.parallel import ALONE
 from perfc.ir.record import record
 from perfc.machine import load_machine
 

@@ -20,7 +20,7 @@ from perfc.ir.ops.view import Reshape
 from perfc.ir.types import UNKNOWN, DType, TensorType
 
 from ..model import Norm, NormKind
-from ..parallel import Parallel
+from perfc.parallel import Parallel
 from ..precision import Precision, WeightFormat
 
 ADD, RMS, GATHER = Add(), RMSNormalization(), Gather()

@@ -1,0 +1,91 @@
+"""What is trained: sizes of a step, its optimiser, and what it computes again instead of keeping."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from perfc.errors import ParseError
+from perfc.ir.record import record
+
+
+class Checkpointing(Enum):
+    """What of the forward pass is computed again in the backward pass."""
+
+    NONE = "none"
+    """Nothing: all that the backward pass reads is kept."""
+    SELECTIVE = "selective"
+    """What costs little: normalisations and pointwise kernels; products and attention are kept."""
+    FULL = "full"
+    """Everything: each layer keeps its input alone."""
+
+    __hash__ = object.__hash__
+
+
+class Optimizer(Enum):
+    """Who changes parameters; states are bytes a parameter, master copy in 32 bits included."""
+
+    SGD = "sgd"
+    MOMENTUM = "momentum"
+    ADAM = "adam"
+    ADAMW = "adamw"
+    ADAM8BIT = "adam8bit"
+    ADAFACTOR = "adafactor"
+    MUON = "muon"
+
+    __hash__ = object.__hash__
+
+    @property
+    def state_bytes(self) -> float:
+        """Of each parameter beside the 16 bits that are multiplied with."""
+        return _STATES[self]
+
+    @property
+    def traffic_bytes(self) -> float:
+        """Read and written for each parameter in a step: gradient, states, both copies."""
+        return 4.0 + 2 * self.state_bytes + 2.0
+
+
+_STATES = {
+    Optimizer.SGD: 4.0, Optimizer.MOMENTUM: 8.0, Optimizer.ADAM: 12.0, Optimizer.ADAMW: 12.0,
+    Optimizer.ADAM8BIT: 6.0, Optimizer.ADAFACTOR: 4.0, Optimizer.MUON: 8.0,
+}  # fmt: skip
+GRADIENT_BYTES = 4.0
+"""Of each parameter: sums over micro-batches are kept in 32 bits."""
+WEIGHT_BYTES = 2.0
+
+
+@record
+class Training:
+    """Sizes of a step.
+
+    Args:
+        seq: tokens of a sample.
+        batch: samples of a step, of all copies.
+        micro_batch: samples that pass at once on each copy.
+        optimizer: who changes parameters.
+        checkpointing: what is computed again.
+        overlap: whether exchanges of gradients and parameters run beside computation.
+        bucket_bytes: of gradients that are exchanged at once.
+        gradient_bytes: of each parameter's gradient as it is exchanged.
+    """
+
+    seq: int = 2048
+    batch: int = 256
+    micro_batch: int = 1
+    optimizer: Optimizer = Optimizer.ADAMW
+    checkpointing: Checkpointing = Checkpointing.NONE
+    overlap: bool = True
+    bucket_bytes: float = 25e6
+    gradient_bytes: float = 2.0
+
+    def micro_batches(self, copies: int) -> int:
+        """Of each copy in a step.
+
+        Raises:
+            ParseError: samples do not divide so.
+        """
+        each = copies * self.micro_batch
+        if self.batch % each:
+            message = f"{self.batch} samples do not divide into micro-batches of {self.micro_batch}"
+            raise ParseError(f"{message} on {copies} copies", where="--batch")
+        return self.batch // each

@@ -1,0 +1,177 @@
+"""What one rank computes in a step, part by part, whatever the model was read from."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from functools import cached_property, lru_cache
+
+from perfc.errors import ModelError
+from perfc.frontend.config import LanguageModel, Precision
+from perfc.frontend.config.lowering.parts import embedding_part, head_part, layer_part
+from perfc.frontend.config.model import Experts, Layer, Stack, mixers
+from perfc.ir.graph import Module
+from perfc.ir.record import record
+from perfc.parallel import Parallel
+
+from .parts import PartCost, costs
+
+USUAL_SAMPLES = (1, 2, 4, 8)
+"""Of a micro-batch, that are estimated together: a search asks for all of them."""
+
+
+@record
+class Parts:
+    """The parts of a model on one rank, for one micro-batch.
+
+    Args:
+        first: what is before the first layer.
+        layers: in order; equal ones are one object.
+        last: what is behind the last one.
+    """
+
+    first: PartCost
+    layers: tuple[PartCost, ...]
+    last: PartCost
+
+
+class Work(ABC):
+    """A model as a training step sees it."""
+
+    name: str
+    target: str
+    """Path of the file of the machine."""
+
+    @property
+    @abstractmethod
+    def depth(self) -> int:
+        """Layers that a pipeline may divide."""
+
+    @abstractmethod
+    def parts(self, parallel: Parallel, samples: int, seq: int) -> Parts:
+        """On one rank, for a micro-batch.
+
+        Args:
+            parallel: how the model is divided.
+            samples: of the micro-batch.
+            seq: tokens of each; a rank has its part with context parallelism.
+
+        Raises:
+            ModelError: it does not divide so.
+        """
+
+    @property
+    @abstractmethod
+    def has_experts(self) -> bool:
+        """Whether some layers have experts."""
+
+    @abstractmethod
+    def routed(self, layer: int) -> int:
+        """Experts that each token of a layer goes to, 0 where it has none."""
+
+    @abstractmethod
+    def kv_share(self, layer: int) -> float:
+        """Bytes of keys and values of a token over those of the layer's input."""
+
+
+class LanguageWork(Work):
+    """A language model that a configuration describes.
+
+    Args:
+        model: of one stack.
+        precision: element types.
+        runtime: fusion table.
+        target: path of the file of the machine.
+        framework: whose kernels; "" where any may be meant.
+    """
+
+    def __init__(
+        self, model: LanguageModel, precision: Precision, runtime: str, target: str,
+        framework: str = "",
+    ) -> None:  # fmt: skip
+        self.model, self.precision, self.runtime = model, precision, runtime
+        self.name, self.target, self.framework = model.name, target, framework
+
+    @property
+    def stack(self) -> Stack:
+        """The only one.
+
+        Raises:
+            ModelError: there are several.
+        """
+        if len(self.model.stacks) != 1:
+            raise ModelError("models of one stack are trained so far", where=self.model.name)
+        return self.model.stacks[0]
+
+    @property
+    def depth(self) -> int:
+        """Layers of the stack."""
+        return len(self.stack.layers)
+
+    @cached_property
+    def has_experts(self) -> bool:
+        """Whether some layers have experts."""
+        return any(self.routed(i) for i in range(self.depth))
+
+    def routed(self, layer: int) -> int:
+        """Experts that each token of a layer goes to, 0 where it has none."""
+        return routed_of(self.stack.layers[layer])
+
+    def kv_share(self, layer: int) -> float:
+        """Bytes of keys and values of a token over those of the layer's input."""
+        from perfc.frontend.config.model import Attention
+
+        for m in mixers(self.stack.layers[layer]):
+            if isinstance(m, Attention):
+                return m.kv_heads * (m.head_dim + m.values) / self.stack.hidden
+        return 1.0
+
+    def parts(self, parallel: Parallel, samples: int, seq: int) -> Parts:
+        """On one rank; attention sees what other ranks hold of the sequence, half of it on average.
+
+        Raises:
+            ModelError: it does not divide so.
+        """
+        if seq % parallel.context:
+            message = f"{seq} tokens do not divide among {parallel.context} ranks"
+            raise ModelError(message, where=self.name)
+        own = seq // parallel.context
+        several = USUAL_SAMPLES if samples in USUAL_SAMPLES else (samples,)
+        return parts_of(
+            self, parallel.share_of_layer, several, own, (seq - own) // 2
+        )[several.index(samples)]  # fmt: skip
+
+    # a model's work is itself alone
+    __hash__ = object.__hash__
+
+
+@lru_cache(maxsize=512)
+def parts_of(
+    work: LanguageWork, share: Parallel, samples: tuple[int, ...], seq: int, past: int
+) -> tuple[Parts, ...]:
+    """The parts of a language model for several micro-batches at once."""
+    envs = [{"batch": n, "seq": seq, "past": past} for n in samples]
+
+    def cost(module: Module) -> Sequence[PartCost]:
+        return costs(module, work.runtime, work.target, envs, work.framework)
+
+    model, precision = work.model, work.precision
+    # dense layers do not see who shares the experts
+    plain = share if work.has_experts else Parallel(share.tensor)
+    kinds = {
+        layer: cost(layer_part(model, layer, precision, plain))
+        for layer in dict.fromkeys(work.stack.layers)
+    }
+    first = cost(embedding_part(model, precision, Parallel(share.tensor)))
+    last = cost(head_part(model, precision, Parallel(share.tensor)))
+    return tuple(
+        [
+            Parts(first[i], tuple([kinds[layer][i] for layer in work.stack.layers]), last[i])
+            for i in range(len(samples))
+        ]
+    )
+
+
+def routed_of(layer: Layer) -> int:
+    """Experts that each token goes to, 0 where the layer has none."""
+    return next((m.chosen for m in mixers(layer) if isinstance(m, Experts)), 0)
