@@ -1,8 +1,8 @@
 """What training runs take beside what their kernels and links say, learned from published runs.
 
-A step takes ``kernels · computation + exchanges · waits + step``. Factors above 1 are clocks under
-sustained power, kernels between those that are known, and loading of data; nobody measured them one
-by one. `perfc train training` fits them, and `perfc eval training` tests them with models held out.
+Each kind of kernel has a factor, and so has what is waited for. Factors above 1 are clocks under
+sustained power, older kernels and kernels that no model states; nobody measured them one by one.
+Every doubling of the nodes adds a share, as the slowest of all ranks is waited for. `perfc train training` fits them, and `perfc eval training` tests them with models held out.
 """
 
 from __future__ import annotations
@@ -16,18 +16,23 @@ from typing import Any
 
 from perfc.ir.record import record
 
+from .parts import Doing
+
 FILE = Path(__file__).with_suffix(".toml")
 
 
 @record
 class RunLaw:
-    """Fitted numbers of a framework.
+    """Fitted numbers of a framework on GPUs of one generation.
 
     Args:
-        kernels: factor of the computation.
-        exchanges: factor of what is waited for.
+        products: factor of the time of matrix products.
+        attention: of attention and recurrences.
+        experts: of grouped products of experts.
+        pointwise: of all other kernels.
+        exchanges: of what is waited for.
+        straggling: share of the computation that each doubling of nodes adds.
         micro_s: of each micro-batch, whatever its size.
-        step_s: of every step.
         low: measured over expected time, 5 % of held-out rows left out.
         high: 95 % of them.
         rows: that it was fitted to.
@@ -35,17 +40,29 @@ class RunLaw:
         source: who measured.
     """
 
-    kernels: float = 1.25
+    products: float = 1.2
+    attention: float = 1.4
+    experts: float = 1.3
+    pointwise: float = 1.2
     exchanges: float = 1.0
+    straggling: float = 0.01
     micro_s: float = 0.0
-    step_s: float = 0.0
     low: float = 0.7
     high: float = 1.5
     rows: int = 0
     models: tuple[str, ...] = ()
     source: str = ""
 
+    @property
+    def factors(self) -> dict[Doing, float]:
+        """Of kernels by what they do."""
+        return {work: getattr(self, work.value) for work in Doing}
 
+
+LEARNED = (
+    "products", "attention", "experts", "pointwise", "exchanges", "straggling", "micro_s",
+)  # fmt: skip
+"""Numbers that are fitted."""
 USUAL = "any"
 """The law of runs of no framework that is known."""
 
@@ -68,10 +85,11 @@ def _plain(value: object) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-def law_of(framework: str = USUAL) -> RunLaw:
-    """The law of a framework, else that of any."""
+def law_of(framework: str = USUAL, arch: str = "") -> RunLaw:
+    """The law of a framework on GPUs of a generation, else that of any on them, else of any."""
     known = laws()
-    return known.get(framework) or known.get(USUAL) or RunLaw()
+    names = (f"{framework} {arch}", f"{USUAL} {arch}", framework, USUAL)
+    return next((known[name] for name in names if name in known), RunLaw())
 
 
 def as_toml(found: Mapping[str, RunLaw]) -> str:

@@ -62,11 +62,12 @@ def memory_of(work: StageWork) -> MemoryParts:
     ends = [p for p in work.every_part if p is work.parts.first or p is work.parts.last]
     kept += sum([p.saved_bytes for p in ends])
     working = _working(work)
-    held = share(3, WEIGHT_BYTES) + share(2, GRADIENT_BYTES)
-    held += share(1, work.training.optimizer.state_bytes) + kept + working
+    is_frozen = work.training.is_frozen
+    gradients = 0.0 if is_frozen else share(2, GRADIENT_BYTES)
+    states = 0.0 if is_frozen else share(1, work.training.optimizer.state_bytes)
+    held = share(3, WEIGHT_BYTES) + gradients + states + kept + working
     return MemoryParts(
-        share(3, WEIGHT_BYTES), share(2, GRADIENT_BYTES),
-        share(1, work.training.optimizer.state_bytes), kept, working,
+        share(3, WEIGHT_BYTES), gradients, states, kept, working,
         OVERHEAD_BYTES + (FRAGMENTS - 1) * held,
     )  # fmt: skip
 

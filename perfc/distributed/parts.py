@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from enum import Enum
 from functools import lru_cache
 
 from perfc.analyzers.estimate.estimate import Estimate
@@ -47,11 +49,51 @@ class Exchanged:
     nbytes: float
 
 
+class Doing(Enum):
+    """What kernels do, by what a law of runs tells apart."""
+
+    PRODUCTS = "products"
+    ATTENTION = "attention"
+    EXPERTS = "experts"
+    POINTWISE = "pointwise"
+
+    __hash__ = object.__hash__
+
+    @classmethod
+    def of(cls, kernel: Kernel) -> Doing:
+        """Of a kernel."""
+        if kernel.anchor.op.mnemonic in ("moe", "qmoe"):
+            return cls.EXPERTS
+        match kernel.kind:
+            case Kind.MATMUL | Kind.CONV:
+                return cls.PRODUCTS
+            case Kind.ATTENTION | Kind.RECURRENT:
+                return cls.ATTENTION
+            case _:
+                return cls.POINTWISE
+
+
+@record
+class Passes:
+    """Seconds of kernels of one kind.
+
+    Args:
+        forward_s: expected.
+        input_s: backward, what the part before waits for.
+        weight_s: backward, gradients of parameters.
+    """
+
+    forward_s: float
+    input_s: float
+    weight_s: float
+
+
 @record
 class PartCost:
     """A part on one rank, for one micro-batch.
 
     Args:
+        passes: of each `Doing`, in its order.
         forward_s: expected.
         input_s: backward, what the part before waits for.
         weight_s: backward, gradients of parameters.
@@ -68,6 +110,7 @@ class PartCost:
         tensor: exchanged among ranks that share products.
     """
 
+    passes: tuple[Passes, ...]
     forward_s: float
     input_s: float
     weight_s: float
@@ -88,8 +131,16 @@ class PartCost:
         """Both halves."""
         return self.input_s + self.weight_s
 
-
-NOTHING = PartCost(*[0.0] * 4, 1.0, 1.0, *[0.0] * 7, Exchanged(0, 0.0))
+    def scaled(self, factors: Mapping[Doing, float]) -> PartCost:
+        """The same where kernels of each kind take so many times as long; never below the floor."""
+        each = [(factors[work], p) for work, p in zip(Doing, self.passes, strict=True)]
+        return replace(
+            self,
+            forward_s=sum([f * p.forward_s for f, p in each]),
+            input_s=sum([f * p.input_s for f, p in each]),
+            weight_s=sum([f * p.weight_s for f, p in each]),
+            cheap_s=factors[Doing.POINTWISE] * self.cheap_s,
+        )
 
 
 @lru_cache(maxsize=512)
@@ -185,10 +236,18 @@ def _part(
     floors = [n * f.floor_s * (1 + (b.kernel.kind is Kind.MATMUL) * 2) for n, b, f, _ in rows]
     dense, experts = parameters_of(program.module)
     saved, of_products = saved_bytes(program, env)
+    sums = {work: [0.0, 0.0, 0.0] for work in Doing}
+    for n, b, f, split in rows:
+        own = sums[Doing.of(b.kernel)]
+        own[0] += n * f.time_s
+        own[1] += n * split.input_s
+        own[2] += n * split.weight_s
+    passes = tuple([Passes(*own) for own in sums.values()])
     return PartCost(
+        passes,
         forward_s,
-        math.fsum([n * s.input_s for n, *_, s in rows]),
-        math.fsum([n * s.weight_s for n, *_, s in rows]),
+        math.fsum([p.input_s for p in passes]),
+        math.fsum([p.weight_s for p in passes]),
         cheap_s,
         low_s / forward_s if forward_s else 1.0,
         high_s / forward_s if forward_s else 1.0,

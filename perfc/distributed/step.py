@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 
 from perfc.errors import ModelError, ParseError
 from perfc.ir.record import record
-from perfc.machine import Cluster, Machine, load_machine
+from perfc.machine import Cluster, Machine
 from perfc.parallel import Parallel
 
 from .fabric import Fabric, fabric_of
 from .kinds import Loss, kinds
 from .law import RunLaw, law_of
 from .memory import MemoryParts, memory_of
+from .parts import PartCost
 from .schedules import schedule_named
 from .stage import StageWork
 from .training import Training
-from .work import Work
+from .work import Parts, Work
 
 COMPUTATION = "computation"
 RECOMPUTATION = "recomputation"
 BUBBLE = "pipeline bubble"
 OPTIMIZER = "optimizer"
-HOST = "host and data"
+HOST = "host"
+STRAGGLING = "slowest rank"
 
 
 @record
@@ -122,11 +125,12 @@ def step_cost(
         ParseError: degrees that do not go together, samples that do not divide.
         ModelError: the model does not divide so.
     """
-    known = law if law is not None else law_of()
-    parallel = checked(work, parallel)
     links = fabric or fabric_of(work.target)
+    machine = links.cluster.machine
+    known = law if law is not None else law_of(arch=machine.arch)
+    parallel = checked(work, parallel)
     count = training.micro_batches(parallel.data)
-    parts = work.parts(parallel, training.micro_batch, training.seq)
+    parts = scaled(work.parts(parallel, training.micro_batch, training.seq), known, training)
     last = parallel.pipeline - 1
     stages = [
         StageWork(work, parts, i, parallel, training, links, count)
@@ -136,7 +140,6 @@ def step_cost(
     slowest = max(each, key=lambda e: e.busy_s)
     # the bubble is of the other stages: those in the middle
     middle = each[min(1, len(each) - 1)]
-    machine = load_machine(work.target)
     parts_s = _parts_s(slowest, middle, known, _update_s(slowest.work, machine))
     time_s = sum(parts_s.values())
     flop = 6.0 * sum([p.mac for p in (parts.first, *parts.layers, parts.last)])
@@ -153,6 +156,31 @@ def step_cost(
         flop / time_s / parallel.devices / peak_flop_per_s(machine),
         parts_s, slowest.exchanged_s, memory, memory.total <= capacity_bytes(machine),
     )  # fmt: skip
+
+
+_SCALED: dict[tuple[int, RunLaw, bool], tuple[Parts, Parts]] = {}
+"""Parts under a law, by the identity of those without: hashing them takes longer than a step."""
+MOST_SCALED = 2048
+
+
+def scaled(parts: Parts, law: RunLaw, training: Training) -> Parts:
+    """Parts as runs have them; where parameters are frozen nobody asks for their gradients."""
+    key = id(parts), law, training.is_frozen
+    if key in _SCALED and _SCALED[key][0] is parts:
+        return _SCALED[key][1]
+    found: dict[int, PartCost] = {}
+
+    def one(part: PartCost) -> PartCost:
+        if id(part) not in found:
+            new = part.scaled(law.factors)
+            found[id(part)] = replace(new, weight_s=0.0) if training.is_frozen else new
+        return found[id(part)]
+
+    new = Parts(one(parts.first), tuple([one(p) for p in parts.layers]), one(parts.last))
+    if len(_SCALED) >= MOST_SCALED:
+        _SCALED.clear()
+    _SCALED[key] = parts, new
+    return new
 
 
 @record
@@ -193,8 +221,8 @@ def _parts_s(slowest: _Stage, middle: _Stage, law: RunLaw, update_s: float) -> d
     work, count = slowest.work, slowest.work.micro_batches
     again_s = work.again_s
     found = {
-        COMPUTATION: law.kernels * count * (work.pipeline.whole_s - again_s),
-        RECOMPUTATION: law.kernels * count * again_s,
+        COMPUTATION: count * (work.pipeline.whole_s - again_s),
+        RECOMPUTATION: count * again_s,
     }
     for name, loss in slowest.losses.items():
         found[name] = found.get(name, 0.0) + law.exchanges * count * loss.exposed_s
@@ -205,13 +233,15 @@ def _parts_s(slowest: _Stage, middle: _Stage, law: RunLaw, update_s: float) -> d
         # what a micro-batch waits for is waited for in every stage
         waits_s = law.exchanges * middle.wait_s / 3
         slowed = replace(
-            stage, forward_s=law.kernels * stage.forward_s + waits_s,
-            input_s=law.kernels * stage.input_s + waits_s,
-            weight_s=law.kernels * stage.weight_s + waits_s,
+            stage, forward_s=stage.forward_s + waits_s, input_s=stage.input_s + waits_s,
+            weight_s=stage.weight_s + waits_s,
         )  # fmt: skip
         found[BUBBLE] = work.schedule.bubble_s(slowed)
-    found[OPTIMIZER] = law.kernels * update_s
-    found[HOST] = law.step_s + law.micro_s * count
+    found[OPTIMIZER] = update_s
+    nodes = work.parallel.devices / work.fabric.cluster.gpus_per_node
+    if nodes > 1:
+        found[STRAGGLING] = law.straggling * math.log2(nodes) * found[COMPUTATION]
+    found[HOST] = law.micro_s * count
     return {name: s for name, s in found.items() if s > 0}
 
 
@@ -222,6 +252,8 @@ def _update_s(work: StageWork, machine: Machine) -> float:
         return 0.0
     rate = (level.sustained or level.nominal).value
     zero = work.parallel.zero
+    if work.training.is_frozen:
+        return 0.0
     held = work.parameters / (work.copies.size if zero else 1)
     held += work.expert_parameters / (work.expert_copies.size if zero else 1)
     return held * work.training.optimizer.traffic_bytes / rate

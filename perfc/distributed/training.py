@@ -67,6 +67,7 @@ class Training:
         overlap: whether exchanges of gradients and parameters run beside computation.
         bucket_bytes: of gradients that are exchanged at once.
         gradient_bytes: of each parameter's gradient as it is exchanged.
+        is_frozen: whether only adapters are trained, which are taken to weigh nothing.
     """
 
     seq: int = 2048
@@ -77,6 +78,7 @@ class Training:
     overlap: bool = True
     bucket_bytes: float = 25e6
     gradient_bytes: float = 2.0
+    is_frozen: bool = False
 
     def micro_batches(self, copies: int) -> int:
         """Of each copy in a step.

@@ -21,7 +21,8 @@ from . import Kind, Loss
 def of_step(work: StageWork) -> Loss:
     """Gradients of the last micro-batch's backward pass, and parameters before the next step."""
     copies = work.copies
-    if work.parallel.zero > 2 or max(copies.size, work.expert_copies.size) < 2:
+    is_sharded = work.parallel.zero > 2 or work.training.is_frozen
+    if is_sharded or max(copies.size, work.expert_copies.size) < 2:
         return Loss()
     is_divided = work.parallel.zero > 0
     exchange = Exchange.REDUCE_SCATTER if is_divided else Exchange.ALL_REDUCE
