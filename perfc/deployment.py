@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from enum import Enum
 from operator import index
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from perfc.choice import member
 from perfc.durations import seconds_of
@@ -28,6 +28,10 @@ from perfc.passes.runtimes import (
     runtime,
     tables,
 )
+from perfc.passes.training.implementation import Implementation
+
+if TYPE_CHECKING:
+    from perfc.passes.train import Train
 
 VERSION = re.compile(r"(\d{1,3})\.(\d{1,3})(\.\S*)?")
 
@@ -56,6 +60,11 @@ class Deployment:
         layout: of feature maps.
         streams: that launch kernels.
         mode: what a run is.
+        train: optimiser of a training step that is analysed kernel by kernel; "" for none. It
+            makes ``mode`` training.
+        loss: that the step ends in; "" for the one that fits the model's first result.
+        update: how the optimiser is launched.
+        freeze: patterns of names of parameters that are not trained.
         host_launch: what the host takes to launch one kernel, in seconds; None where nobody says,
             which is measured by `perfc calibrate` or else what such hosts were seen to take.
         parallel: how the model is divided among machines of that kind.
@@ -73,6 +82,10 @@ class Deployment:
     layout: Layout = Layout.CHANNELS_FIRST
     streams: int = 1
     mode: Mode = Mode.INFERENCE
+    train: str = ""
+    loss: str = ""
+    update: Implementation = Implementation.FOREACH
+    freeze: tuple[str, ...] = ()
     host_launch: float | None = None
     parallel: Parallel = ALONE
     dims: Mapping[str, int] = field(default_factory=dict[str, int], hash=False)
@@ -100,19 +113,31 @@ class Deployment:
 
     def as_json(self) -> dict[str, object]:
         """The fields by name, as JSON has them."""
-        found: dict[str, object] = {name: getattr(self, name) for name in READERS}
-        named = {name: getattr(self, name).value for name in ("framework", "layout", "mode")}
-        return {**found, **named, "parallel": self.parallel.as_json()}
+        left_out = [*(() if self.train else TRAINING), "parallel"]
+        found: dict[str, object] = {n: getattr(self, n) for n in READERS if n not in left_out}
+        if self.parallel != ALONE:
+            found["parallel"] = self.parallel.as_json()
+        enums = {n: v.value for n, v in found.items() if isinstance(v, Enum)}
+        return {**found, **enums}
 
-    def require_inference(self, where: str = "mode") -> None:
-        """Refuse what is no forward pass, where kernels are looked at one by one.
+    @property
+    def recipe(self) -> Train | None:
+        """The transform that makes a training step of the model; None for a forward pass."""
+        if not self.train:
+            return None
+        from perfc.passes.train import Train
+
+        return Train(self.train, self.loss, self.update.value, self.freeze)
+
+    def require_kernels(self, where: str = "mode") -> None:
+        """Refuse what cannot be looked at kernel by kernel: a step whose optimiser nobody names.
 
         Raises:
-            ParseError: it is a training step.
+            ParseError: it is such a training step.
         """
-        if self.mode is not Mode.INFERENCE:
-            hint = f"`perfc predict --mode {self.mode.value}` predicts whole steps"
-            raise ParseError("only forward passes are analysed", where=where, hint=hint)
+        if self.mode is not Mode.INFERENCE and not self.train:
+            hint = f"--train adamw; `perfc predict --mode {self.mode.value}` predicts whole steps"
+            raise ParseError("a training step needs an optimiser", where=where, hint=hint)
 
     def require_alone(self, where: str = "parallel") -> None:
         """Refuse several devices, where what one of them runs is looked at.
@@ -179,6 +204,10 @@ def of_whole_runs() -> Deployment:
     return Deployment("rtx4090", of_steps(Steps.EAGER).name, dtype="amp-f16")
 
 
+TRAINING = ("train", "loss", "update", "freeze")
+"""Fields that say what a training step is."""
+
+
 class DeploymentKeywords(TypedDict, total=False):
     """The fields of a deployment as keywords of a function; see ``Deployment``."""
 
@@ -190,6 +219,10 @@ class DeploymentKeywords(TypedDict, total=False):
     layout: str | Layout
     streams: int
     mode: str | Mode
+    train: str
+    loss: str
+    update: str | Implementation
+    freeze: str | Sequence[str]
     host_launch: str | float | None
     parallel: Parallel | Mapping[str, object]
     dims: Mapping[str, int] | None
@@ -270,6 +303,48 @@ def _mode(value: object, where: str) -> dict[str, Any]:
     return {"mode": known}
 
 
+def _train(value: object, where: str) -> dict[str, Any]:
+    from perfc.passes.training.optimizer import names
+
+    return _named(value, where, "train", names(), {"mode": Mode.TRAINING})
+
+
+def _loss(value: object, where: str) -> dict[str, Any]:
+    from perfc.passes.training.loss import names
+
+    return _named(value, where, "loss", names(), {})
+
+
+def _named(
+    value: object, where: str, field: str, names: Sequence[str], also: Mapping[str, Any]
+) -> dict[str, Any]:
+    """A name among several; "" says nothing."""
+    name = text_of(value, where).strip().lower()
+    if not name:
+        return {field: ""}
+    if name not in names:
+        hint = f"there are {', '.join(names)}"
+        raise ParseError(f"no {field} {name[:32]!r}", where=where, hint=hint)
+    return {field: name, **also}
+
+
+def _update(value: object, where: str) -> dict[str, Any]:
+    is_known = isinstance(value, Implementation)
+    return {"update": value if is_known else member(Implementation, text_of(value, where), where)}
+
+
+def _freeze(value: object, where: str) -> dict[str, Any]:
+    return {"freeze": _patterns(value, where)}
+
+
+def _patterns(value: object, where: str) -> tuple[str, ...]:
+    """Patterns of names, with commas in a text or one by one."""
+    parts = value.split(",") if isinstance(value, str) else value
+    if not isinstance(parts, Sequence):
+        raise ParseError(f"{value!r} is no list of patterns", where=where, hint="as in encoder.*")
+    return tuple(p for part in parts if (p := text_of(part, where).strip()))
+
+
 def _host_launch(value: object, where: str) -> dict[str, Any]:
     return {"host_launch": None if value is None else seconds_of(value, where)}
 
@@ -301,6 +376,10 @@ READERS: Mapping[str, Callable[[object, str], dict[str, Any]]] = {
     "layout": _layout,
     "streams": _streams,
     "mode": _mode,
+    "train": _train,
+    "loss": _loss,
+    "update": _update,
+    "freeze": _freeze,
     "host_launch": _host_launch,
     "parallel": _parallel,
     "dims": _dims,

@@ -156,3 +156,24 @@ def modes() -> Iterable[str]:
     from perfc.deployment import Mode
 
     return (mode.value for mode in Mode)
+
+
+def optimizers() -> Iterable[str]:
+    """Optimisers of training steps."""
+    from perfc.passes.training.optimizer import names
+
+    return names()
+
+
+def losses() -> Iterable[str]:
+    """What a training step may end in."""
+    from perfc.passes.training.loss import names
+
+    return names()
+
+
+def updates() -> Iterable[str]:
+    """How optimisers are launched."""
+    from perfc.passes.training.implementation import Implementation
+
+    return (how.value for how in Implementation)
