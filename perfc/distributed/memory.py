@@ -5,7 +5,7 @@ from __future__ import annotations
 from perfc.ir.record import record
 
 from .stage import StageWork
-from .training import GRADIENT_BYTES, WEIGHT_BYTES, Checkpointing
+from .training import GRADIENT_BYTES, WEIGHT_BYTES, Checkpointing, state_bytes
 
 OVERHEAD_BYTES = 1.5 * (1 << 30)
 """Context, libraries and buffers of exchanges, as `perfc llm` takes engines to have."""
@@ -64,7 +64,7 @@ def memory_of(work: StageWork) -> MemoryParts:
     working = _working(work)
     is_frozen = work.training.is_frozen
     gradients = 0.0 if is_frozen else share(2, GRADIENT_BYTES)
-    states = 0.0 if is_frozen else share(1, work.training.optimizer.state_bytes)
+    states = 0.0 if is_frozen else share(1, state_bytes(work.training.optimizer))
     held = share(3, WEIGHT_BYTES) + gradients + states + kept + working
     return MemoryParts(
         share(3, WEIGHT_BYTES), gradients, states, kept, working,

@@ -88,6 +88,11 @@ class Passes:
     weight_s: float
 
 
+NO_EXCHANGE = Exchanged(0, 0.0)
+WIDE = (2, 3, 4)
+"""Axes of activations: rows, sequences, images."""
+
+
 @record
 class PartCost:
     """A part on one rank, for one micro-batch.
@@ -225,17 +230,19 @@ def _predicted(rows: Sequence[Lowered], machine: Machine, execution: Execution) 
     return times
 
 
-def _part(
-    program: Program, rows: Sequence[tuple[int, KernelBound, Estimate, Split]], env: Env
-) -> PartCost:
-    """Kernels one after another, with what the part keeps."""
-    forward_s = math.fsum([n * f.time_s for n, _, f, _ in rows])
-    low_s = math.fsum([n * f.summed.low for n, _, f, _ in rows])
-    high_s = math.fsum([n * f.summed.high for n, _, f, _ in rows])
-    cheap_s = math.fsum([n * f.time_s for n, b, f, _ in rows if b.kernel.kind in CHEAP])
-    floors = [n * f.floor_s * (1 + (b.kernel.kind is Kind.MATMUL) * 2) for n, b, f, _ in rows]
-    dense, experts = parameters_of(program.module)
-    saved, of_products = saved_bytes(program, env)
+def part_of(
+    kernels: Sequence[Kernel], rows: Sequence[tuple[int, KernelBound, Estimate, Split]], env: Env,
+    inputs: Sequence[Value] = (), tensor: Exchanged = NO_EXCHANGE,
+) -> PartCost:  # fmt: skip
+    """Kernels one after another, with what the part keeps.
+
+    Args:
+        kernels: all of the part, in order.
+        rows: how many alike, their roofline, what they take forward and backward.
+        env: values of the symbols.
+        inputs: what the part gets from the one before.
+        tensor: exchanged among ranks that share products.
+    """
     sums = {work: [0.0, 0.0, 0.0] for work in Doing}
     for n, b, f, split in rows:
         own = sums[Doing.of(b.kernel)]
@@ -243,20 +250,34 @@ def _part(
         own[1] += n * split.input_s
         own[2] += n * split.weight_s
     passes = tuple([Passes(*own) for own in sums.values()])
+    forward_s = math.fsum([p.forward_s for p in passes])
+    low_s = math.fsum([n * f.summed.low for n, _, f, _ in rows])
+    high_s = math.fsum([n * f.summed.high for n, _, f, _ in rows])
+    floors = [n * f.floor_s * (1 + (b.kernel.kind is Kind.MATMUL) * 2) for n, b, f, _ in rows]
+    dense, experts = parameters_of(kernels)
+    saved, of_products = saved_bytes(kernels, env)
     return PartCost(
         passes,
         forward_s,
         math.fsum([p.input_s for p in passes]),
         math.fsum([p.weight_s for p in passes]),
-        cheap_s,
+        math.fsum([n * f.time_s for n, b, f, _ in rows if b.kernel.kind in CHEAP]),
         low_s / forward_s if forward_s else 1.0,
         high_s / forward_s if forward_s else 1.0,
         math.fsum(floors),
         math.fsum([n * evaluate(b.kernel.work.mac, env) for n, b, *_ in rows]),
         dense, experts, saved, of_products,
-        math.fsum([_nbytes(v, env) for v in program.module.graph.inputs if _is_wide(v)]),
-        exchanged(program, env),
+        math.fsum([_nbytes(v, env) for v in inputs if _is_wide(v)]),
+        tensor,
     )  # fmt: skip
+
+
+def _part(
+    program: Program, rows: Sequence[tuple[int, KernelBound, Estimate, Split]], env: Env
+) -> PartCost:
+    """A part that is a module of its own."""
+    inputs = program.module.graph.inputs
+    return part_of(program.whole, rows, env, inputs, exchanged(program, env))
 
 
 def exchanged(program: Program, env: Env) -> Exchanged:
@@ -271,35 +292,35 @@ def exchanged(program: Program, env: Env) -> Exchanged:
     return Exchanged(count, nbytes)
 
 
-def parameters_of(module: Module) -> tuple[float, float]:
-    """Elements of parameters, and those of experts apart."""
-    experts = {
-        v for n in module.graph.nodes if n.op.mnemonic in ("moe", "qmoe") for v in n.inputs
-    }
+def parameters_of(kernels: Sequence[Kernel]) -> tuple[float, float]:
+    """Elements of parameters that kernels read, and those of experts apart."""
+    found: dict[Value, bool] = {}
+    for kernel in kernels:
+        of_experts = Doing.of(kernel) is Doing.EXPERTS
+        for v in kernel.reads:
+            if v.weight is not None and v.weight.is_parameter:
+                found[v] = found.get(v, False) or of_experts
     dense = routed = 0.0
-    for v in module.graph.weights:
-        if v.weight is None or not v.weight.is_parameter or not isinstance(v.type, TensorType):
-            continue
-        count = float(math.prod([int(evaluate(d, {})) for d in v.type.shape or ()]))
-        if v in experts:
-            routed += count
-        else:
-            dense += count
+    for v, of_experts in found.items():
+        if isinstance(v.type, TensorType):
+            count = float(math.prod([int(evaluate(d, {})) for d in v.type.shape or ()]))
+            routed, dense = (routed + count, dense) if of_experts else (routed, dense + count)
     return dense, routed
 
 
-def saved_bytes(program: Program, env: Env) -> tuple[float, float]:
+def saved_bytes(kernels: Sequence[Kernel], env: Env) -> tuple[float, float]:
     """What the backward pass reads again, and how much of it products and attention computed.
 
     A kernel needs what it reads, but an addition nothing: its gradient is passed on.
     """
-    written = {v: k for k in program.whole for v in k.writes}
+    written = {v: k for k in kernels for v in k.writes}
     needed: dict[Value, Kernel | None] = {}
-    for kernel in program.whole:
+    for kernel in kernels:
         if kernel.anchor.op.mnemonic == "add" or kernel.kind in (Kind.VIEW, Kind.COLLECTIVE):
             continue
         for v in kernel.reads:
-            if v.weight is None and _is_wide(v):
+            # cached tokens of other ranks have four axes, and nothing here wrote them
+            if _is_wide(v) and (v in written or _axes(v) < 4):
                 needed[v] = written.get(v)
         if kernel.kind in (Kind.ATTENTION, Kind.SOFTMAX):
             needed |= {v: kernel for v in kernel.writes[:1] if _is_wide(v)}
@@ -317,8 +338,12 @@ def _is_wide(v: Value) -> bool:
     t = v.type
     return (
         v.weight is None and isinstance(t, TensorType) and t.dtype.is_float
-        and len(t.shape or ()) in (2, 3) and t.nbytes is not None
+        and len(t.shape or ()) in WIDE and t.nbytes is not None
     )  # fmt: skip
+
+
+def _axes(v: Value) -> int:
+    return len(v.type.shape or ()) if isinstance(v.type, TensorType) else 0
 
 
 def _nbytes(v: Value, env: Env) -> float:

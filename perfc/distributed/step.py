@@ -18,7 +18,7 @@ from .memory import MemoryParts, memory_of
 from .parts import PartCost
 from .schedules import schedule_named
 from .stage import StageWork
-from .training import Training
+from .training import Training, traffic_bytes
 from .work import Parts, Work
 
 COMPUTATION = "computation"
@@ -256,7 +256,7 @@ def _update_s(work: StageWork, machine: Machine) -> float:
         return 0.0
     held = work.parameters / (work.copies.size if zero else 1)
     held += work.expert_parameters / (work.expert_copies.size if zero else 1)
-    return held * work.training.optimizer.traffic_bytes / rate
+    return held * traffic_bytes(work.training.optimizer) / rate
 
 
 def _band(low: float, high: float, law: RunLaw) -> tuple[float, float]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from enum import Enum
+from functools import cache
 
 from perfc.errors import ParseError
 from perfc.ir.record import record
+from perfc.passes.training.optimizer import optimizer
 
 
 class Checkpointing(Enum):
@@ -21,34 +23,32 @@ class Checkpointing(Enum):
     __hash__ = object.__hash__
 
 
-class Optimizer(Enum):
-    """Who changes parameters; states are bytes a parameter, master copy in 32 bits included."""
-
-    SGD = "sgd"
-    MOMENTUM = "momentum"
-    ADAM = "adam"
-    ADAMW = "adamw"
-    ADAM8BIT = "adam8bit"
-    ADAFACTOR = "adafactor"
-    MUON = "muon"
-
-    __hash__ = object.__hash__
-
-    @property
-    def state_bytes(self) -> float:
-        """Of each parameter beside the 16 bits that are multiplied with."""
-        return _STATES[self]
-
-    @property
-    def traffic_bytes(self) -> float:
-        """Read and written for each parameter in a step: gradient, states, both copies."""
-        return 4.0 + 2 * self.state_bytes + 2.0
+MASTER_BYTES = 4.0
+"""Of each parameter's copy in 32 bits, as mixed precision keeps it."""
+STATE_BYTES = 4.0
+"""Of each state of a parameter."""
 
 
-_STATES = {
-    Optimizer.SGD: 4.0, Optimizer.MOMENTUM: 8.0, Optimizer.ADAM: 12.0, Optimizer.ADAMW: 12.0,
-    Optimizer.ADAM8BIT: 6.0, Optimizer.ADAFACTOR: 4.0, Optimizer.MUON: 8.0,
-}  # fmt: skip
+@cache
+def state_bytes(name: str) -> float:
+    """Of each parameter beside the 16 bits that are multiplied with.
+
+    Raises:
+        PassError: no such optimiser.
+    """
+    return MASTER_BYTES + STATE_BYTES * len(optimizer(name).states)
+
+
+@cache
+def traffic_bytes(name: str) -> float:
+    """Read and written for each parameter in a step: gradient, states and both copies.
+
+    Raises:
+        PassError: no such optimiser.
+    """
+    return GRADIENT_BYTES + 2 * state_bytes(name) + WEIGHT_BYTES
+
+
 GRADIENT_BYTES = 4.0
 """Of each parameter: sums over micro-batches are kept in 32 bits."""
 WEIGHT_BYTES = 2.0
@@ -62,7 +62,7 @@ class Training:
         seq: tokens of a sample.
         batch: samples of a step, of all copies.
         micro_batch: samples that pass at once on each copy.
-        optimizer: who changes parameters.
+        optimizer: who changes parameters, as ``--train`` takes it.
         checkpointing: what is computed again.
         overlap: whether exchanges of gradients and parameters run beside computation.
         bucket_bytes: of gradients that are exchanged at once.
@@ -73,7 +73,7 @@ class Training:
     seq: int = 2048
     batch: int = 256
     micro_batch: int = 1
-    optimizer: Optimizer = Optimizer.ADAMW
+    optimizer: str = "adamw"
     checkpointing: Checkpointing = Checkpointing.NONE
     overlap: bool = True
     bucket_bytes: float = 25e6

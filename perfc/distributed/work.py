@@ -41,6 +41,8 @@ class Work(ABC):
     name: str
     target: str
     """Path of the file of the machine."""
+    is_divisible: bool = True
+    """Whether products, sequences and layers may be divided; else samples alone."""
 
     @property
     @abstractmethod

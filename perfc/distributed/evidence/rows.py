@@ -11,7 +11,7 @@ from typing import Any
 from perfc.analyzers.tables import read_parquet
 from perfc.parallel import Parallel
 
-from ..training import Checkpointing, Optimizer, Training
+from ..training import Checkpointing, Training
 from . import RunRow
 from .models import MEGATRON
 
@@ -66,7 +66,7 @@ def _foundry(r: Any) -> RunRow:
     zero = 3 if str(r.sharding) == "FULL_SHARD" else 2
     again = Checkpointing.FULL if str(r.checkpointing) == "True" else Checkpointing.NONE
     gbs, seq, gpus = int(r.gbs), int(r.seq), int(r.gpus)
-    training = Training(seq, gbs, int(r.mbs), Optimizer.ADAMW, again)
+    training = Training(seq, gbs, int(r.mbs), "adamw", again)
     return RunRow(
         "llm-foundry", "llm-foundry", str(r.model), CLUSTERS[str(r.system)],
         WEIGHTS[str(r.precision)], Parallel(data=gpus, zero=zero), training,
@@ -116,7 +116,7 @@ def _torchtitan(r: Any) -> RunRow | None:
     gbs = local * data
     return RunRow(
         "torchtitan", "torchtitan", str(r.model), CLUSTERS[str(r.system)], weights, parallel,
-        Training(seq, gbs, local, Optimizer.ADAMW, again),
+        Training(seq, gbs, local, "adamw", again),
         gbs * seq / (r.tokens_per_s_per_gpu * gpus), False, compiled,
     )  # fmt: skip
 
@@ -134,7 +134,7 @@ def _bigscience(r: Any) -> RunRow | None:
     if gpus != dp * tp * pp:
         return None
     zero = 1 if _text(r.zero) == "Y" else 3 if "ZeRO" in str(r.section) else 0
-    training = Training(SEQ, int(r.gbs), int(r.mbs), Optimizer.ADAM, Checkpointing.FULL)
+    training = Training(SEQ, int(r.gbs), int(r.mbs), "adam", Checkpointing.FULL)
     if training.batch % (dp * training.micro_batch):
         return None
     return RunRow(
