@@ -60,15 +60,6 @@ class Parallel:
         """Machines of all copies of a model that is trained; experts are divided among copies."""
         return self.tensor * self.context * self.pipeline * self.data
 
-    @property
-    def share_of_layer(self) -> Parallel:
-        """What one rank's share of a layer depends on, as a training step lowers it.
-
-        Ranks of experts are those of ``tensor`` and copies beside them, which bring their tokens.
-        """
-        groups = self.expert // self.tensor if self.expert > self.tensor else 1
-        return Parallel(self.tensor, 1, self.expert, groups)
-
     def stated(self, values: Mapping[str, object], where: Callable[[str], str] = str) -> Parallel:
         """The same with what ``values`` say of some degrees, by the names of options.
 

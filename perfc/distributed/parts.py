@@ -136,6 +136,17 @@ class PartCost:
         """Both halves."""
         return self.input_s + self.weight_s
 
+    def repeated(self, doing: Doing, times: float) -> PartCost:
+        """The same where kernels that do one thing run so many times."""
+        if times == 1:
+            return self
+        each = [
+            Passes(p.forward_s * times, p.input_s * times, p.weight_s * times) if d is doing else p
+            for d, p in zip(Doing, self.passes, strict=True)
+        ]
+        again = replace(self, passes=tuple(each))
+        return again.scaled(dict.fromkeys(Doing, 1.0))
+
     def scaled(self, factors: Mapping[Doing, float]) -> PartCost:
         """The same where kernels of each kind take so many times as long; never below the floor."""
         each = [(factors[work], p) for work, p in zip(Doing, self.passes, strict=True)]

@@ -142,9 +142,10 @@ def step_cost(
     middle = each[min(1, len(each) - 1)]
     parts_s = _parts_s(slowest, middle, known, _update_s(slowest.work, machine))
     time_s = sum(parts_s.values())
-    flop = 6.0 * sum([p.mac for p in (parts.first, *parts.layers, parts.last)])
-    # a rank's products are a share of the layer's
-    flop *= parallel.tensor * parallel.context * count * parallel.data
+    # every pair of tokens counts, masked or not, as published utilisations have it
+    whole = work.parts(replace(parallel, context=1), training.micro_batch, training.seq)
+    flop = 6.0 * sum([p.mac for p in (whole.first, *whole.layers, whole.last)])
+    flop *= parallel.tensor * count * parallel.data
     memory = max([memory_of(s) for s in stages], key=lambda m: m.total)
     cluster = links.cluster
     low, high = _band(parts.layers[0].low, parts.layers[0].high, known)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property, lru_cache
 
 from perfc.errors import ModelError
@@ -14,7 +15,7 @@ from perfc.ir.graph import Module
 from perfc.ir.record import record
 from perfc.parallel import Parallel
 
-from .parts import PartCost, costs
+from .parts import Doing, PartCost, costs
 
 USUAL_SAMPLES = (1, 2, 4, 8)
 """Of a micro-batch, that are estimated together: a search asks for all of them."""
@@ -139,9 +140,8 @@ class LanguageWork(Work):
             raise ModelError(message, where=self.name)
         own = seq // parallel.context
         several = USUAL_SAMPLES if samples in USUAL_SAMPLES else (samples,)
-        return parts_of(
-            self, parallel.share_of_layer, several, own, (seq - own) // 2
-        )[several.index(samples)]  # fmt: skip
+        share = parallel.tensor, parallel.expert
+        return parts_of(self, share, several, own, (seq - own) // 2)[several.index(samples)]
 
     # a model's work is itself alone
     __hash__ = object.__hash__
@@ -149,29 +149,73 @@ class LanguageWork(Work):
 
 @lru_cache(maxsize=512)
 def parts_of(
-    work: LanguageWork, share: Parallel, samples: tuple[int, ...], seq: int, past: int
+    work: LanguageWork, share: tuple[int, int], samples: tuple[int, ...], seq: int, past: int
 ) -> tuple[Parts, ...]:
-    """The parts of a language model for several micro-batches at once."""
+    """The parts of a language model for several micro-batches at once.
+
+    Args:
+        work: the model.
+        share: ranks that share products, and those that experts are divided among.
+        samples: of each micro-batch.
+        seq: tokens of each sample on this rank.
+        past: further ones that attention sees.
+    """
     envs = [{"batch": n, "seq": seq, "past": past} for n in samples]
+    model, precision, plain = work.model, work.precision, Parallel(share[0])
 
     def cost(module: Module) -> Sequence[PartCost]:
         return costs(module, work.runtime, work.target, envs, work.framework)
 
-    model, precision = work.model, work.precision
-    # dense layers do not see who shares the experts
-    plain = share if work.has_experts else Parallel(share.tensor)
-    kinds = {
-        layer: cost(layer_part(model, layer, precision, plain))
-        for layer in dict.fromkeys(work.stack.layers)
-    }
-    first = cost(embedding_part(model, precision, Parallel(share.tensor)))
-    last = cost(head_part(model, precision, Parallel(share.tensor)))
+    kinds: dict[Layer, list[PartCost]] = {}
+    for layer in dict.fromkeys(work.stack.layers):
+        own, times = divided(layer, share, model.name)
+        found = cost(layer_part(model, own, precision, plain))
+        kinds[layer] = [part.repeated(Doing.EXPERTS, times) for part in found]
+    first = cost(embedding_part(model, precision, plain))
+    last = cost(head_part(model, precision, plain))
     return tuple(
         [
             Parts(first[i], tuple([kinds[layer][i] for layer in work.stack.layers]), last[i])
             for i in range(len(samples))
         ]
     )
+
+
+def divided(layer: Layer, share: tuple[int, int], name: str) -> tuple[Layer, float]:
+    """A layer with the experts of one rank, and how often its kernel runs for all tokens.
+
+    As many tokens come from other ranks as go there, so that a rank's experts see as many rows as
+    before. Where a rank has fewer experts than a token chooses, each sees more of them.
+
+    Raises:
+        ModelError: experts do not divide so.
+    """
+    tensor, ranks = share
+    found = next((m for m in mixers(layer) if isinstance(m, Experts)), None)
+    if found is None or ranks == 1:
+        return layer, 1.0
+    groups = ranks // tensor
+    if found.count % groups:
+        message = f"{found.count} experts do not divide among {ranks} ranks"
+        raise ModelError(message, where=name)
+    count = found.count // groups
+    chosen = min(found.chosen, count)
+    own = replace(found, count=count, chosen=chosen)
+    changed = tuple(
+        [
+            replace(
+                residual,
+                branches=tuple(
+                    [
+                        replace(b, mixer=own) if b.mixer is found else b
+                        for b in residual.branches
+                    ]
+                ),
+            )
+            for residual in layer
+        ]
+    )
+    return changed, found.chosen / chosen
 
 
 def routed_of(layer: Layer) -> int:
