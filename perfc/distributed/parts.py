@@ -166,8 +166,9 @@ def program_of(module: Module, runtime: str) -> Program:
 
 
 def costs(
-    module: Module, runtime: str, target: str, envs: Sequence[Env], framework: str = ""
-) -> list[PartCost]:
+    module: Module, runtime: str, target: str, envs: Sequence[Env], framework: str = "", *,
+    tf32: bool = True,
+) -> list[PartCost]:  # fmt: skip
     """A part at several sizes.
 
     Args:
@@ -176,18 +177,19 @@ def costs(
         target: path of the file of the machine.
         envs: values of its symbols.
         framework: whose kernels.
+        tf32: whether f32 products may use TF32.
     """
     program, machine = program_of(module, runtime), load_machine(target)
     wanted = [i for i in range(len(program.counts)) if i not in program.exchanges]
     part = KernelTable(program.table.runtime, tuple([program.table.kernels[i] for i in wanted]), ())
     counts = [program.counts[i] for i in wanted]
-    each = [bounds(part, machine, env) for env in envs]
+    each = [bounds(part, machine, env, tf32=tf32) for env in envs]
     kernels = tuple([bound for table in each for bound in table.kernels])
     if not kernels:
         return [_part(program, [], env) for env in envs]
     envs_of = [env for env in envs for _ in wanted]
     side = RooflineTable(machine, kernels, 0.0, envs[0], envs=tuple(envs_of))
-    execution = Execution(side, part, framework=framework)
+    execution = Execution(side, part, tf32=tf32, framework=framework)
     found = in_run(execution, estimates(execution))
     back = backward_times(kernels, [f.time_s for f in found], envs_of, machine, execution)
     rows = list(zip(counts * len(envs), kernels, found, back, strict=True))

@@ -253,7 +253,7 @@ def _update_s(work: StageWork, machine: Machine) -> float:
         return 0.0
     rate = (level.sustained or level.nominal).value
     zero = work.parallel.zero
-    if work.training.is_frozen:
+    if work.training.is_frozen or not work.training.has_update:
         return 0.0
     held = work.parameters / (work.copies.size if zero else 1)
     held += work.expert_parameters / (work.expert_copies.size if zero else 1)

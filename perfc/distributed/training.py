@@ -68,6 +68,7 @@ class Training:
         bucket_bytes: of gradients that are exchanged at once.
         gradient_bytes: of each parameter's gradient as it is exchanged.
         is_frozen: whether only adapters are trained, which are taken to weigh nothing.
+        has_update: whether the optimiser is part of the step.
     """
 
     seq: int = 2048
@@ -79,6 +80,7 @@ class Training:
     bucket_bytes: float = 25e6
     gradient_bytes: float = 2.0
     is_frozen: bool = False
+    has_update: bool = True
 
     def micro_batches(self, copies: int) -> int:
         """Of each copy in a step.

@@ -86,13 +86,15 @@ class LanguageWork(Work):
         runtime: fusion table.
         target: path of the file of the machine.
         framework: whose kernels; "" where any may be meant.
+        tf32: whether f32 products may use TF32.
     """
 
     def __init__(
         self, model: LanguageModel, precision: Precision, runtime: str, target: str,
-        framework: str = "",
+        framework: str = "", *, tf32: bool = True,
     ) -> None:  # fmt: skip
         self.model, self.precision, self.runtime = model, precision, runtime
+        self.tf32 = tf32
         self.name, self.target, self.framework = model.name, target, framework
 
     @property
@@ -164,7 +166,9 @@ def parts_of(
     model, precision, plain = work.model, work.precision, Parallel(share[0])
 
     def cost(module: Module) -> Sequence[PartCost]:
-        return costs(module, work.runtime, work.target, envs, work.framework)
+        return costs(
+            module, work.runtime, work.target, envs, work.framework, tf32=work.tf32
+        )
 
     kinds: dict[Layer, list[PartCost]] = {}
     for layer in dict.fromkeys(work.stack.layers):

@@ -23,6 +23,7 @@ class RunRow:
         step_s: measured.
         is_sparse: whether the model has experts.
         compiled: whether its pointwise kernels were generated.
+        config: configuration of the model, where the source states it.
     """
 
     source: str
@@ -35,3 +36,4 @@ class RunRow:
     step_s: float
     is_sparse: bool = False
     compiled: bool = False
+    config: str = ""

@@ -23,6 +23,11 @@ CLUSTERS = {
     "V100-32GB": "jean-zay-v100",
 }  # fmt: skip
 """Clusters of the sources' systems; llm-foundry states 1600 and 3200 Gb/s a node."""
+NEUSIGHT = {
+    "NVIDIA A100 80GB PCIe": "a100-pcie-80gb", "NVIDIA A100-SXM4-40GB": "dgx-a100-40gb",
+    "Tesla V100-PCIE-32GB": "v100-pcie-32gb",
+}  # fmt: skip
+"""Machines of its training rows; its four GPUs are taken to be those of a DGX."""
 WEIGHTS = {
     "bf16": "bf16", "amp_bf16": "bf16", "amp_fp8": "f8", "BF16": "bf16", "FP8": "f8",
     "MXFP8": "f8", "FP8-CS": "f8", "FP8-MX": "f8", "FP8-CS (FP8-MX)": "f8", "NVFP4": "nvfp4",
@@ -55,10 +60,36 @@ def rows(folder: Path) -> Iterator[RunRow]:
         }[str(r.source)](r)  # fmt: skip
         if found is not None:
             yield found
+    for r in read_parquet(folder / "neusight_e2e.parquet").itertuples():
+        found = _neusight(r)
+        if found is not None:
+            yield found
     for r in read_parquet(folder / f"{BIGSCIENCE}.parquet").itertuples():
         found = _bigscience(r)
         if found is not None:
             yield found
+
+
+def _neusight(r: Any) -> RunRow | None:
+    """NeuSight: FP32 steps without an optimiser, on one GPU and on four."""
+    if str(r.mode) != "train" or str(r.device) not in NEUSIGHT:
+        return None
+    variant, batch = str(r.variant), int(r.batch)
+    parallel = {
+        "eager": Parallel(), "dp4": Parallel(data=4), "tp4": Parallel(tensor=4),
+        "pp4_1": Parallel(pipeline=4), "pp4_2": Parallel(pipeline=4), "pp4_4": Parallel(pipeline=4),
+    }.get(variant)  # fmt: skip
+    stated = _text(r.hf_config_json)
+    if parallel is None or not stated or str(r.model).startswith("switch"):
+        return None
+    parts = int(variant.rpartition("_")[2]) if variant.startswith("pp4_") else 1
+    training = Training(
+        int(r.seq_len), batch, batch // parallel.data // parts, gradient_bytes=4.0, has_update=False
+    )
+    return RunRow(
+        "neusight", "torch-f32", str(r.model), NEUSIGHT[str(r.device)], "f32", parallel, training,
+        r.e2e_latency_ms / 1e3, config=stated,
+    )  # fmt: skip
 
 
 def _foundry(r: Any) -> RunRow:
