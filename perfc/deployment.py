@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from perfc.choice import member
 from perfc.durations import seconds_of
 from perfc.errors import ParseError, PassError
-from perfc.parallel import ALONE, Parallel
 from perfc.ir.record import record
 from perfc.ir.sizes import sizes_of
+from perfc.parallel import ALONE, Parallel
 from perfc.passes.retype import precision_name
 from perfc.passes.runtimes import (
     DEFAULT,

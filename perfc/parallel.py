@@ -101,7 +101,9 @@ class Parallel:
         for key in OF_TRAINING:
             if getattr(self, KEYS[key]) != getattr(ALONE, KEYS[key]):
                 hint = "`perfc plan` and `perfc scale` divide training steps so"
-                raise ParseError("engines that serve are not divided so", where=flag(key), hint=hint)
+                raise ParseError(
+                    "engines that serve are not divided so", where=flag(key), hint=hint
+                )
         return self
 
     def share(self, total: int, what: str, where: str) -> int:

@@ -65,7 +65,7 @@ def stated(options: DeploymentOptions) -> StatedStep:
     if len(names_in(target)) != 1:
         raise ParseError("one target at a time", where=options.place("target"))
     seq = options.seq if options.seq is not None else str(SEQ)
-    if not (seq.isascii() and seq.isdigit() and 0 < int(seq[:9])):
+    if not (seq.isascii() and seq.isdigit() and int(seq[:9]) > 0):
         raise ParseError(f"{seq[:32]!r} is no number of tokens", where="--seq")
     return StatedStep(
         target, text("runtime", RUNTIME), text("dtype", ""), text("train", TRAIN), int(seq[:9])

@@ -73,6 +73,8 @@ def numbers(text: str) -> tuple[int, ...]:
         ParseError: they are none.
     """
     parts = [p.strip() for p in text.split(",") if p.strip()]
-    if len(parts) > 64 or not all(p.isascii() and p.isdigit() and 0 < int(p[:6]) for p in parts):
-        raise ParseError(f"{text[:32]!r} are no numbers of devices", where="--gpus", hint="8,64,512")
+    if len(parts) > 64 or not all(p.isascii() and p.isdigit() and int(p[:6]) > 0 for p in parts):
+        raise ParseError(
+            f"{text[:32]!r} are no numbers of devices", where="--gpus", hint="8,64,512"
+        )
     return tuple([int(p[:6]) for p in parts])

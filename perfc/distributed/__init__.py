@@ -1,1 +1,1 @@
-"""A training step on many devices: parallelism, its exchanges, its memory, and which one is best."""
+"""A training step on many devices: parallelism, exchanges, memory, and what is best."""

@@ -104,5 +104,3 @@ def learned(target: str, exchange: Exchange, ranks: int) -> Grid:
 def fabric_of(target: str, efficiency: float = 1.0) -> Fabric:
     """The links of a target, by the path of its file."""
     return Fabric(Cluster.of(load_machine(target)), efficiency)
-
-

@@ -6,6 +6,7 @@ Copies of it run side by side, each with samples of its own; its products are no
 from __future__ import annotations
 
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from perfc.errors import ModelError
@@ -84,8 +85,7 @@ class GraphWork(Work):
         rows = list(zip([1] * len(bound), bound, forward, back, strict=True))
         cuts = cuts_of([f.time_s for f in forward])
         made = [
-            part_of([b.kernel for _, b, *_ in rows[i:j]], rows[i:j], env)
-            for i, j in zip(cuts, cuts[1:], strict=False)
+            part_of([b.kernel for _, b, *_ in rows[i:j]], rows[i:j], env) for i, j in pairwise(cuts)
         ]
         return Parts(nothing(report), tuple(made), nothing(report))
 

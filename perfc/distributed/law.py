@@ -2,7 +2,8 @@
 
 Each kind of kernel has a factor, and so has what is waited for. Factors above 1 are clocks under
 sustained power, older kernels and kernels that no model states; nobody measured them one by one.
-Every doubling of the nodes adds a share, as the slowest of all ranks is waited for. `perfc train training` fits them, and `perfc eval training` tests them with models held out.
+Every doubling of the nodes adds a share, as the slowest of all ranks is waited for.
+`perfc train training` fits them, and `perfc eval training` tests them with models held out.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ class RunLaw:
         exchanges: of what is waited for.
         straggling: share of the computation that each doubling of nodes adds.
         micro_s: of each micro-batch, whatever its size.
+        routing_s: of each layer with experts and micro-batch: launches that sort tokens.
         low: measured over expected time, 5 % of held-out rows left out.
         high: 95 % of them.
         rows: that it was fitted to.
@@ -47,6 +49,7 @@ class RunLaw:
     exchanges: float = 1.0
     straggling: float = 0.01
     micro_s: float = 0.0
+    routing_s: float = 0.0005
     low: float = 0.7
     high: float = 1.5
     rows: int = 0
@@ -61,6 +64,7 @@ class RunLaw:
 
 LEARNED = (
     "products", "attention", "experts", "pointwise", "exchanges", "straggling", "micro_s",
+    "routing_s",
 )  # fmt: skip
 """Numbers that are fitted."""
 USUAL = "any"

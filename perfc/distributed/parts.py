@@ -360,5 +360,6 @@ def _axes(v: Value) -> int:
 
 
 def _nbytes(v: Value, env: Env) -> float:
-    assert isinstance(v.type, TensorType) and v.type.nbytes is not None
+    assert isinstance(v.type, TensorType)
+    assert v.type.nbytes is not None
     return float(evaluate(v.type.nbytes, env))

@@ -120,6 +120,4 @@ def _at(
     batch = training.batch
     if is_weak:
         batch = batch * gpus // min(wanted)
-    return step_cost(
-        work, replace(parallel, data=copies), replace(training, batch=batch), law=law
-    )
+    return step_cost(work, replace(parallel, data=copies), replace(training, batch=batch), law=law)

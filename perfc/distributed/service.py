@@ -75,9 +75,7 @@ def plan(
     again = (named(checkpointing),) if checkpointing else tuple(Checkpointing)
     samples: Sequence[int] = (micro_batch,) if micro_batch else MICRO_BATCHES
     fixed = parallel if isinstance(parallel, Parallel) else ALONE.stated(parallel)
-    return planned(
-        work, gpus, training, fixed=fixed, checkpointings=again, micro_batches=samples
-    )
+    return planned(work, gpus, training, fixed=fixed, checkpointings=again, micro_batches=samples)
 
 
 def scale(

@@ -90,7 +90,9 @@ def checked(work: Work, parallel: Parallel) -> Parallel:
         raise ModelError(f"{work.depth} layers are fewer than {p.pipeline} stages", where=work.name)
     if p.virtual_stages > 1 and not schedule.is_interleaved:
         hint = "--schedule interleaved"
-        raise ParseError(f"{p.schedule} has no parts of stages", where="--virtual-stages", hint=hint)
+        raise ParseError(
+            f"{p.schedule} has no parts of stages", where="--virtual-stages", hint=hint
+        )
     if p.virtual_stages * p.pipeline > work.depth:
         message = f"{work.depth} layers do not divide into {p.virtual_stages * p.pipeline} parts"
         raise ModelError(message, where=work.name)
@@ -129,6 +131,8 @@ def step_cost(
     machine = links.cluster.machine
     known = law if law is not None else law_of(arch=machine.arch)
     parallel = checked(work, parallel)
+    if parallel.micro_batches:
+        training = training.divided(parallel.data, parallel.micro_batches)
     count = training.micro_batches(parallel.data)
     parts = scaled(work.parts(parallel, training.micro_batch, training.seq), known, training)
     last = parallel.pipeline - 1
@@ -242,7 +246,8 @@ def _parts_s(slowest: _Stage, middle: _Stage, law: RunLaw, update_s: float) -> d
     nodes = work.parallel.devices / work.fabric.cluster.gpus_per_node
     if nodes > 1:
         found[STRAGGLING] = law.straggling * math.log2(nodes) * found[COMPUTATION]
-    found[HOST] = law.micro_s * count
+    sorting = sum([work.model.routed(i) > 0 for i, _ in work.layers])
+    found[HOST] = (law.micro_s + law.routing_s * sorting) * count
     return {name: s for name, s in found.items() if s > 0}
 
 
@@ -281,5 +286,3 @@ def capacity_bytes(machine: Machine) -> float:
 def cluster_of(work: Work) -> Cluster:
     """Of the target of a model's work."""
     return fabric_of(work.target).cluster
-
-

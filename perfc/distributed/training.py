@@ -1,7 +1,8 @@
-"""What is trained: sizes of a step, its optimiser, and what it computes again instead of keeping."""
+"""What is trained: sizes of a step, its optimiser, and what is computed again."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import Enum
 from functools import cache
 
@@ -81,6 +82,17 @@ class Training:
     gradient_bytes: float = 2.0
     is_frozen: bool = False
     has_update: bool = True
+
+    def divided(self, copies: int, count: int) -> Training:
+        """The same with so many micro-batches on each copy.
+
+        Raises:
+            ParseError: samples do not divide so.
+        """
+        if self.batch % (copies * count):
+            message = f"{self.batch} samples do not divide into {count} micro-batches"
+            raise ParseError(f"{message} on {copies} copies", where="--micro-batches")
+        return replace(self, micro_batch=self.batch // (copies * count))
 
     def micro_batches(self, copies: int) -> int:
         """Of each copy in a step.

@@ -166,9 +166,7 @@ def parts_of(
     model, precision, plain = work.model, work.precision, Parallel(share[0])
 
     def cost(module: Module) -> Sequence[PartCost]:
-        return costs(
-            module, work.runtime, work.target, envs, work.framework, tf32=work.tf32
-        )
+        return costs(module, work.runtime, work.target, envs, work.framework, tf32=work.tf32)
 
     kinds: dict[Layer, list[PartCost]] = {}
     for layer in dict.fromkeys(work.stack.layers):
@@ -210,10 +208,7 @@ def divided(layer: Layer, share: tuple[int, int], name: str) -> tuple[Layer, flo
             replace(
                 residual,
                 branches=tuple(
-                    [
-                        replace(b, mixer=own) if b.mixer is found else b
-                        for b in residual.branches
-                    ]
+                    [replace(b, mixer=own) if b.mixer is found else b for b in residual.branches]
                 ),
             )
             for residual in layer

@@ -27,6 +27,7 @@ class _ClusterReader(Reader):
 
     known: ClassVar[tuple[str, ...]] = (
         "schema", "name", "aliases", "kind", "gpu", "description", "source", "node", "link",
+        "vendor", "arch",
     )  # fmt: skip
 
     def read(self) -> None:
@@ -67,8 +68,9 @@ def parse_cluster(
         return None, [f"not TOML: {str(error).splitlines()[0][:200]}"]
     # the reader of machines checks the texts; those of the maker are the GPU's
     reader = _ClusterReader({**data, "kind": "cuda", "vendor": "of the GPU", "arch": "of the GPU"})
-    reader.known = (*reader.known, "vendor", "arch")
     reader.read()
+    of_gpu = [key for key in ("vendor", "arch") if key in data]
+    reader.problems += [f"{key}: unknown key of a cluster" for key in of_gpu]
     gpu = data.get("gpu")
     base: Machine | None = None
     if not isinstance(gpu, str) or gpu.endswith(".toml") or "/" in gpu or len(gpu) > 64:

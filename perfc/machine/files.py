@@ -253,8 +253,14 @@ def _cluster_rows(machine: Machine) -> Iterator[str]:
     for i, rate in enumerate(own):
         names = ", ".join(machine.aliases) if i == 0 else ""
         first = (f"**{machine.cluster}**", names, machine.name, machine.description)
-        cells = first if i == 0 else ("", "", "", "")
-        cells += (f"`{rate.key}`", _shown(rate), machine.sources[rate.source].title, rate.note)
+        named = first if i == 0 else ("", "", "", "")
+        cells = (
+            *named,
+            f"`{rate.key}`",
+            _shown(rate),
+            machine.sources[rate.source].title,
+            rate.note,
+        )
         yield f"| {' | '.join(cells)} |"
 
 

@@ -43,9 +43,7 @@ def test_small_messages_take_the_tree_and_large_ones_a_ring_or_a_hierarchy() -> 
     assert networks.time_s(large) < tree.time_s(large)
 
 
-@given(
-    st.sampled_from(list(Exchange)), st.floats(1e3, 1e10), st.integers(1, 7), st.integers(0, 5)
-)
+@given(st.sampled_from(list(Exchange)), st.floats(1e3, 1e10), st.integers(1, 7), st.integers(0, 5))
 def test_nothing_beats_the_adapters_of_a_node(
     exchange: Exchange, nbytes: float, nodes: int, power: int
 ) -> None:

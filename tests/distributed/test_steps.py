@@ -16,7 +16,7 @@ from perfc.frontend.config import precision_of, read_config
 from perfc.machine import load_machine
 from perfc.parallel import Parallel
 
-LAW = RunLaw(1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0)
+LAW = RunLaw(1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
 SMALL = Training(seq=1024, batch=64)
 
 
@@ -102,7 +102,8 @@ def test_what_is_computed_again_is_not_kept() -> None:
     kept = [c.memory.activations for c in costs]
     again = [c.parts_s.get(RECOMPUTATION, 0.0) for c in costs]
     assert kept == sorted(kept, reverse=True)
-    assert again == sorted(again) and again[0] == 0.0
+    assert again == sorted(again)
+    assert again[0] == 0.0
     assert costs[2].model_flop == costs[0].model_flop
 
 
@@ -128,7 +129,17 @@ def test_experts_are_divided_among_copies() -> None:
         step_cost(MOE, Parallel(data=8, expert=n, zero=1), SMALL, law=LAW) for n in (1, 8)
     )
     assert eight.memory.parameters < one.memory.parameters / 3
-    assert "expert parallel" in eight.parts_s and "expert parallel" not in one.parts_s
+    assert "expert parallel" in eight.parts_s
+    assert "expert parallel" not in one.parts_s
+
+
+def test_a_number_of_micro_batches_says_how_large_one_is() -> None:
+    by_count = step_cost(LLAMA, Parallel(data=8, micro_batches=4), SMALL, law=LAW)
+    by_size = step_cost(LLAMA, Parallel(data=8), replace(SMALL, micro_batch=2), law=LAW)
+    assert by_count.micro_batches == by_size.micro_batches == 4
+    assert by_count.time_s == by_size.time_s
+    with pytest.raises(ParseError, match="--micro-batches: 64 samples do not divide into 3"):
+        step_cost(LLAMA, Parallel(micro_batches=3), SMALL, law=LAW)
 
 
 def test_frozen_parameters_have_no_gradients() -> None:

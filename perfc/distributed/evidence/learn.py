@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -27,7 +28,7 @@ ROBUST = 8
 NUDGE = 0.05
 SCALE: Mapping[str, float] = {
     "products": 0.15, "attention": 0.5, "experts": 0.5, "pointwise": 0.5, "exchanges": 0.7,
-    "straggling": 0.02, "micro_s": 0.005,
+    "straggling": 0.02, "micro_s": 0.005, "routing_s": 0.002,
 }  # fmt: skip
 """How far each number may lie from the prior before that counts as much as one row's error."""
 ERROR = 0.05
@@ -117,7 +118,8 @@ def fit(rows: Sequence[RunRow], tangents: Mapping[int, Tangent]) -> RunLaw:
         # rows far off, as those of a disturbed machine, count less: errors are taken as they are
         error = np.abs(slope @ found - wanted)
         weight = np.sqrt(_weights(rows) / np.maximum(error, ERROR) / ERROR)
-    return replace(PRIOR, **{n: float(v) for n, v in zip(LEARNED, found, strict=True)})
+    values: dict[str, Any] = {n: float(v) for n, v in zip(LEARNED, found, strict=True)}
+    return replace(PRIOR, **values)
 
 
 def _weights(rows: Sequence[RunRow]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:

@@ -13,7 +13,7 @@ from perfc.machine import Cluster, load_machine
 
 FILE = "vidur_network.parquet"
 CLUSTERS = {"a100_dgx": "p4d", "h100_dgx": "dgx-h100", "a100_pairwise_nvlink": "nc-a100-v4"}
-"""The source states no network: that of ``a100_dgx`` is taken to be the one whose rate is nearest."""
+"""The source states no network: ``a100_dgx`` is taken to have the one whose rate is nearest."""
 EXCHANGES = {"all_reduce": Exchange.ALL_REDUCE, "send_recv": Exchange.SEND_RECEIVE}
 LARGE_BYTES = 1 << 22
 

@@ -120,7 +120,8 @@ def gathered(data: Path, say: Say) -> Evidence:
         law = fit(own, tangents)
         models = tuple(sorted({r.model for r in own}))
         laws[name] = with_band(law, ratios, len(own), models, own[0].source)
-        say(f"{name}: {len(own)} rows, {mean(abs(a.error) for a in found):.1%}")
+        error = f"{mean(abs(a.error) for a in found):.1%}" if found else "none left out"
+        say(f"{name}: {len(own)} rows, {error}")
     return Evidence(tuple(answers), {**laws, **dict(pooled(groups, tangents))})
 
 

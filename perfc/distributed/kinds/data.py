@@ -1,4 +1,4 @@
-"""Data parallelism: gradients are summed over the copies, bucket by bucket, beside the backward pass.
+"""Data parallelism: gradients are summed over the copies, beside the backward pass.
 
 With ZeRO 1 and 2 each copy gets the sum of its part of the gradients, changes its part of the
 parameters, and the copies gather them: as many bytes as an all-reduce.

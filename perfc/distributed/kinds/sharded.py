@@ -48,9 +48,7 @@ def exchanged_s(
 ) -> float:
     """Parameters of a part that all copies have, and those of its experts."""
     time_s = work.fabric.time_s(exchange, part.parameters * item, copies)
-    return time_s + work.fabric.time_s(
-        exchange, part.expert_parameters * item, work.expert_copies
-    )
+    return time_s + work.fabric.time_s(exchange, part.expert_parameters * item, work.expert_copies)
 
 
 KIND = Kind("sharded parameters", of_micro_batch)

@@ -1,4 +1,4 @@
-"""Orders of micro-batches in a pipeline, one a file: what each stage waits for, and what it keeps."""
+"""Orders of micro-batches in a pipeline, one a file: what stages wait for and keep."""
 
 from __future__ import annotations
 

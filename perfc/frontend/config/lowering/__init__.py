@@ -11,9 +11,9 @@ from perfc.ir.ops.elementwise import Mul
 from perfc.ir.ops.matmul import Gemm
 from perfc.ir.ops.normalization import LpNormalization
 from perfc.ir.types import DType
+from perfc.parallel import ALONE, Parallel
 
 from ..model import LanguageModel, Stack, TokenEmbedding
-from perfc.parallel import ALONE, Parallel
 from ..precision import Precision, precision_of
 from .builder import GATHER, Builder
 from .stack import embedded, head, layers, running, tokens_of
@@ -26,6 +26,7 @@ from .step import (
     SEQ,
     SOURCE,
     TARGET,
+    Running,
     Step,
     Tokens,
     extent,
