@@ -36,8 +36,9 @@ def test_every_cluster_is_its_gpu_with_links_that_have_sources(name: str) -> Non
     machine = load_machine(name)
     cluster = Cluster.of(machine)
     gpu = load_machine(machine.name)
-    assert machine.cluster == name and machine.name in {t.name for t in list_machines()}
-    assert machine.compute == gpu.compute and machine.memory == gpu.memory
+    assert machine.cluster == name
+    assert machine.name in {t.name for t in list_machines()}
+    assert (machine.compute, machine.memory) == (gpu.compute, gpu.memory)
     assert not cluster.is_assumed
     assert cluster.network_bytes_per_s < cluster.gpus_per_node * max(
         cluster.nvlink_bytes_per_s, 64e9
@@ -48,7 +49,8 @@ def test_every_cluster_is_its_gpu_with_links_that_have_sources(name: str) -> Non
 
 def test_a_gpu_alone_has_usual_nodes_and_says_so() -> None:
     cluster = Cluster.of(load_machine("h100"))
-    assert cluster.is_assumed and cluster.gpus_per_node == 8
+    assert cluster.is_assumed
+    assert cluster.gpus_per_node == 8
     assert cluster.network_bytes_per_s == 8 * 25e9
     assert Cluster.of(load_machine("t4")).joined == 1
 

@@ -34,7 +34,11 @@ class StatedStep:
 
 
 def step_options(function: Any) -> Any:
-    """Add what is said of micro-batches and of what is computed again."""
+    """Add what is said of micro-batches, of what is computed again, and of whose runs correct."""
+    function = click.option(
+        "--trained-by", default="any", show_default=True, metavar="NAME",
+        help="Framework whose published runs correct the time: llm-foundry, megatron, torchtitan …",
+    )(function)  # fmt: skip
     function = click.option(
         "--checkpointing", default="", metavar="NAME",
         help="What is computed again: none, selective (what costs little) or full (all).",

@@ -15,6 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from perfc.errors import ParseError
 from perfc.ir.record import record
 
 from .parts import Doing
@@ -89,9 +90,21 @@ def _plain(value: object) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
+def frameworks() -> tuple[str, ...]:
+    """Those that laws were learned of, ``any`` first."""
+    return tuple(sorted({name.partition(" ")[0] for name in laws()} | {USUAL}))
+
+
 def law_of(framework: str = USUAL, arch: str = "") -> RunLaw:
-    """The law of a framework on GPUs of a generation, else that of any on them, else of any."""
+    """The law of a framework on GPUs of a generation, else that of any on them, else of any.
+
+    Raises:
+        ParseError: no law of such a framework.
+    """
     known = laws()
+    if framework not in frameworks():
+        hint = f"there are {', '.join(frameworks())}"
+        raise ParseError(f"no runs of {framework[:32]!r}", where="--trained-by", hint=hint)
     names = (f"{framework} {arch}", f"{USUAL} {arch}", framework, USUAL)
     return next((known[name] for name in names if name in known), RunLaw())
 

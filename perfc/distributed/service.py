@@ -12,10 +12,13 @@ from perfc.frontend.config import is_config, precision_of, read_config
 from perfc.machine import load_machine
 from perfc.parallel import ALONE, Parallel
 
+from .law import USUAL as USUAL_LAW
+from .law import RunLaw, law_of
 from .plan import MICRO_BATCHES, PlanView
 from .plan import plan as planned
 from .scale import ScaleView
 from .scale import scale as scaled
+from .step import cluster_of
 from .training import Checkpointing, Training
 from .work import LanguageWork, Work
 
@@ -50,7 +53,7 @@ def plan(
     model: Any, gpus: int, target: str = "dgx-h100", *, batch: int = 256, seq: int = 2048,
     train: str = "adamw", dtype: str = "", runtime: str = USUAL,
     parallel: Parallel | Mapping[str, object] = ALONE, checkpointing: str = "",
-    micro_batch: int = 0,
+    micro_batch: int = 0, trained_by: str = USUAL_LAW,
 ) -> PlanView:  # fmt: skip
     """The fastest way of training a model on so many devices, and the front of time and memory.
 
@@ -66,6 +69,7 @@ def plan(
         parallel: degrees that stay as they are.
         checkpointing: none, selective or full; "" for what is best.
         micro_batch: samples that pass at once; 0 for what is best.
+        trained_by: framework whose published runs correct the time.
 
     Raises:
         PerfcError: the model, the target or a number is none, or nothing divides so.
@@ -75,14 +79,17 @@ def plan(
     again = (named(checkpointing),) if checkpointing else tuple(Checkpointing)
     samples: Sequence[int] = (micro_batch,) if micro_batch else MICRO_BATCHES
     fixed = parallel if isinstance(parallel, Parallel) else ALONE.stated(parallel)
-    return planned(work, gpus, training, fixed=fixed, checkpointings=again, micro_batches=samples)
+    return planned(
+        work, gpus, training, fixed=fixed, checkpointings=again, micro_batches=samples,
+        law=law_on(work, trained_by),
+    )  # fmt: skip
 
 
 def scale(
     model: Any, target: str = "dgx-h100", *, gpus: Sequence[int] = (), batch: int = 0,
     seq: int = 2048, train: str = "adamw", dtype: str = "", runtime: str = USUAL,
     parallel: Parallel | Mapping[str, object] = ALONE, checkpointing: str = "none",
-    micro_batch: int = 1, is_weak: bool = True,
+    micro_batch: int = 1, is_weak: bool = True, trained_by: str = USUAL_LAW,
 ) -> ScaleView:  # fmt: skip
     """A model on more and more devices; as `plan`, but divided as ``parallel`` says.
 
@@ -99,6 +106,7 @@ def scale(
         checkpointing: none, selective or full.
         micro_batch: samples that pass at once.
         is_weak: whether samples of a step grow with the devices.
+        trained_by: framework whose published runs correct the time.
 
     Raises:
         PerfcError: as `plan`.
@@ -109,7 +117,17 @@ def scale(
     copies = max(min(gpus, default=each) // each, 1)
     wanted = batch or copies * micro_batch * (4 * fixed.pipeline if fixed.pipeline > 1 else 1)
     training = sizes(wanted, seq, train, micro_batch, named(checkpointing))
-    return scaled(work, fixed, training, gpus=gpus, is_weak=is_weak)
+    law = law_on(work, trained_by)
+    return scaled(work, fixed, training, gpus=gpus, is_weak=is_weak, law=law)
+
+
+def law_on(work: Work, framework: str) -> RunLaw:
+    """The law of a framework on the machine of a model.
+
+    Raises:
+        ParseError: no law of such a framework.
+    """
+    return law_of(framework, cluster_of(work).machine.arch)
 
 
 def sizes(

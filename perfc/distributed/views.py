@@ -44,7 +44,8 @@ def row(c: StepCost) -> tuple[Cell, ...]:
 
 def plan_document(found: PlanView) -> Document:
     """The best setting and the front of time against memory."""
-    title = f"{found.model} on {found.gpus} × {found.target} · {plural(found.batch, 'sample')} of {found.seq}"
+    samples = f"{plural(found.batch, 'sample')} of {found.seq} tokens"
+    title = f"{found.model} on {found.gpus} × {found.target} · {samples}"
     sections: list[Section] = []
     best = found.best or found.smallest
     assert best is not None

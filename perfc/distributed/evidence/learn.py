@@ -31,6 +31,10 @@ SCALE: Mapping[str, float] = {
     "straggling": 0.02, "micro_s": 0.005, "routing_s": 0.002,
 }  # fmt: skip
 """How far each number may lie from the prior before that counts as much as one row's error."""
+LEAST: Mapping[str, float] = {
+    "products": 0.8, "attention": 0.8, "experts": 0.5, "pointwise": 0.8, "exchanges": 0.4,
+}  # fmt: skip
+"""Ends of what a number can be: rows that do not tell two apart must not make one of them free."""
 ERROR = 0.05
 """Relative error of one row, as repeats of one setting have it."""
 
@@ -110,11 +114,12 @@ def fit(rows: Sequence[RunRow], tangents: Mapping[int, Tangent]) -> RunLaw:
     wanted = 1 - (np.array([t.time_s for t in each]) / measured - slope @ base)
     weight = np.sqrt(_weights(rows)) / ERROR
     keep = math.sqrt(WEIGHT)
+    least = np.array([LEAST.get(name, 0.0) for name in LEARNED])
     found = base
     for _ in range(ROBUST):
         a = np.concatenate([slope * weight[:, None], np.diag(keep / width)])
         b = np.concatenate([wanted * weight, keep * base / width])
-        found = nnls(a, b)
+        found = least + nnls(a, b - a @ least)
         # rows far off, as those of a disturbed machine, count less: errors are taken as they are
         error = np.abs(slope @ found - wanted)
         weight = np.sqrt(_weights(rows) / np.maximum(error, ERROR) / ERROR)

@@ -154,8 +154,10 @@ def with_band(
     return replace(law, low=low, high=high, rows=count, models=models, source=source)
 
 
-POOLED = ("llm-foundry", "megatron", "torchtitan")
-"""Frameworks of the law of any: those that train language models in 16 and 8 bits today."""
+POOLED = ("megatron", "torchtitan")
+"""Frameworks of the law of any: those of today."""
+OLDER = "llm-foundry"
+"""What speaks for generations that those have no rows of; its attention is of 2023."""
 
 
 def pooled(
@@ -165,7 +167,8 @@ def pooled(
     named: dict[str, list[RunRow]] = {}
     for name, own in groups.items():
         framework, _, arch = name.partition(" ")
-        if framework in POOLED:
+        has_newer = any(f"{f} {arch}" in groups for f in POOLED)
+        if framework in POOLED or (framework == OLDER and not has_newer):
             named.setdefault(f"any {arch}", []).extend(own)
             named.setdefault("any", []).extend(own)
     for name, own in named.items():
