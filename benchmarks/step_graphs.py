@@ -27,6 +27,9 @@ from perfc.passes.manager import Analyses
 from perfc.passes.saved import Saved
 from perfc.passes.train import Train
 
+RANK = 4
+LEAST_LINEAR = 4
+"""Linear layers of a model that is worth adapting."""
 MATRIX = (Kind.MATMUL, Kind.CONV, Kind.ATTENTION, Kind.RECURRENT)
 
 
@@ -77,11 +80,12 @@ def of_torch(model: torch.nn.Module, ins: tuple[Any, ...]) -> tuple[int, int]:
     return counter.get_total_flops(), sum(kept.values())
 
 
-def of_module(module: Module, freeze: tuple[str, ...]) -> tuple[int, int]:
+def of_module(module: Module, freeze: tuple[str, ...], rank: int = 0) -> tuple[int, int]:
     """The same of the IR."""
     am = Analyses()
     folded = am.apply(Canonicalize(keeps_parameters=True), module)
-    step = am.apply(Train(optimizer="", loss="mean", freeze=freeze), folded)
+    recipe = Train(optimizer="", loss="mean", freeze=freeze, lora_rank=rank)
+    step = am.apply(recipe, folded)
     table = am.get(Cost(), step)
     env = step.defaults()
     macs = 0
@@ -101,6 +105,33 @@ def frozen_half(model: torch.nn.Module) -> tuple[str, ...]:
     return tuple(name for name, _ in first)
 
 
+class Adapted(torch.nn.Module):
+    """A linear layer with factors, as PEFT has it."""
+
+    def __init__(self, base: torch.nn.Linear, rank: int) -> None:
+        super().__init__()
+        self.base, self.rank = base, rank
+        self.down = torch.nn.Linear(base.in_features, rank, bias=False)
+        self.up = torch.nn.Linear(rank, base.out_features, bias=False)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """The sum."""
+        return self.base(x) + self.up(self.down(x)) * (16.0 / self.rank)
+
+
+def adapted(model: torch.nn.Module, rank: int) -> int:
+    """Put factors beside every linear layer of a model that is frozen; how many there are."""
+    for p in model.parameters():
+        p.requires_grad_(False)
+    count = 0
+    for parent in list(model.modules()):
+        for name, child in list(parent.named_children()):
+            if type(child) is torch.nn.Linear and not isinstance(parent, Adapted):
+                setattr(parent, name, Adapted(child, rank))
+                count += 1
+    return count
+
+
 def rows(
     name: str, make: Callable[[], tuple[torch.nn.Module, tuple[Any, ...]]]
 ) -> Iterator[tuple[str, str, int, int, int, int]]:
@@ -109,10 +140,12 @@ def rows(
     model, ins = make()
     opset = 20
     module = typed(exported(model, ins, opset))
-    for way in ("whole", "frozen half"):
-        freeze = frozen_half(model) if way != "whole" else ()
+    for way in ("whole", "frozen half", "lora"):
+        freeze = frozen_half(model) if way == "frozen half" else ()
+        if way == "lora" and adapted(model, RANK) < LEAST_LINEAR:
+            continue
         flop, kept = of_torch(model, ins)
-        ours = of_module(module, freeze)
+        ours = of_module(module, freeze, RANK if way == "lora" else 0)
         yield name, way, flop, kept, *ours
 
 

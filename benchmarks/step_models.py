@@ -160,7 +160,9 @@ class UNet(nn.Module):
         self.down = nn.ModuleList([block(3, 16), block(16, 32), block(32, 64)])
         self.up = nn.ModuleList([block(96, 32), block(48, 16)])
         self.resizes = resizes
-        self.grow = nn.ModuleList([nn.ConvTranspose2d(64, 64, 2, 2), nn.ConvTranspose2d(32, 32, 2, 2)])
+        self.grow = nn.ModuleList(
+            [nn.ConvTranspose2d(64, 64, 2, 2), nn.ConvTranspose2d(32, 32, 2, 2)]
+        )
         self.head = nn.Conv2d(16, 2, 1)
 
     def forward(self, x: Any) -> Any:
