@@ -218,7 +218,7 @@ def analyze(
         keywords: the fields of a ``Deployment``, over those of ``deployment``: ``runtime``,
             ``framework``, ``runtime_version``, ``dtype``, ``tf32``, ``layout``, ``streams``,
             ``mode``, ``train``, ``loss``, ``update``, ``freeze``, ``lora_rank``, ``lora``,
-            ``accumulate``, ``master_weights``, ``host_launch``, ``dims``.
+            ``accumulate``, ``master_weights``, ``checkpointing``, ``keep``, ``host_launch``, ``dims``.
             ``batch`` and ``seq`` are short for ``dims={"batch": …}`` and ``dims={"seq": …}``.
 
     Raises:

@@ -27,7 +27,7 @@ from perfc.passes.runtimes import (
     runtime,
     tables,
 )
-from perfc.passes.training.implementation import Implementation
+from perfc.passes.training.implementation import Implementation, Policy
 
 if TYPE_CHECKING:
     from perfc.passes.train import Train
@@ -68,6 +68,8 @@ class Deployment:
         lora: patterns of names of the matrices; every one by default.
         accumulate: small batches before an update.
         master_weights: whether the optimiser keeps parameters below 32 bits in f32 besides.
+        checkpointing: what of the forward pass is computed again.
+        keep: share of the kept bytes that may stay, where ``checkpointing`` is optimal.
         host_launch: what the host takes to launch one kernel, in seconds; None where nobody says,
             which is measured by `perfc calibrate` or else what such hosts were seen to take.
         dims: values of symbolic extents by the names that models have. ``batch`` is the first
@@ -92,6 +94,8 @@ class Deployment:
     lora: tuple[str, ...] = ()
     accumulate: int = 1
     master_weights: bool = False
+    checkpointing: Policy = Policy.NONE
+    keep: float = 0.5
     host_launch: float | None = None
     dims: Mapping[str, int] = field(default_factory=dict[str, int], hash=False)
 
@@ -134,6 +138,7 @@ class Deployment:
             self.train, self.loss, self.update.value, self.freeze,
             master_weights=self.master_weights, loss_scaling=self.dtype in SCALED,
             accumulate=self.accumulate, lora_rank=self.lora_rank, lora=self.lora,
+            checkpointing=self.checkpointing.value, keep=self.keep,
         )  # fmt: skip
 
     def require_kernels(self, where: str = "mode") -> None:
@@ -203,6 +208,7 @@ def of_whole_runs() -> Deployment:
 
 TRAINING = (
     "train", "loss", "update", "freeze", "lora_rank", "lora", "accumulate", "master_weights",
+    "checkpointing", "keep",
 )  # fmt: skip
 """Fields that say what a training step is."""
 SCALED = ("f16", "amp-f16")
@@ -231,6 +237,8 @@ class DeploymentKeywords(TypedDict, total=False):
     lora: str | Sequence[str]
     accumulate: int
     master_weights: bool
+    checkpointing: str | Policy
+    keep: float
     host_launch: str | float | None
     dims: Mapping[str, int] | None
     batch: int | None
@@ -360,6 +368,21 @@ def _master_weights(value: object, where: str) -> dict[str, Any]:
     return {"master_weights": _tf32(value, where)["tf32"]}
 
 
+def _checkpointing(value: object, where: str) -> dict[str, Any]:
+    is_known = isinstance(value, Policy)
+    return {"checkpointing": value if is_known else member(Policy, text_of(value, where), where)}
+
+
+def _keep(value: object, where: str) -> dict[str, Any]:
+    try:
+        share = float(str(value))
+    except ValueError:
+        share = -1.0
+    if isinstance(value, bool) or not 0 <= share <= 1:
+        raise ParseError(f"no share: {str(value)[:32]!r}", where=where, hint="0 to 1")
+    return {"keep": share}
+
+
 def _number(value: object, where: str, least: int, most: int) -> int:
     text = str(value)
     is_number = not isinstance(value, bool) and text.isascii() and text.isdigit()
@@ -407,6 +430,8 @@ READERS: Mapping[str, Callable[[object, str], dict[str, Any]]] = {
     "lora": _lora,
     "accumulate": _accumulate,
     "master_weights": _master_weights,
+    "checkpointing": _checkpointing,
+    "keep": _keep,
     "host_launch": _host_launch,
     "dims": _dims,
 }

@@ -131,6 +131,14 @@ _FIELDS: Mapping[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     "master_weights": (("--master-weights/--no-master-weights",), {
         "words": "Whether the optimiser keeps f32 copies of narrow parameters; by default not.",
     }),
+    "checkpointing": (("--checkpointing",), {
+        "type": Names(_names.checkpointing), "metavar": "NAME",
+        "words": "What of the forward pass is computed again: {names}; {default}.",
+    }),
+    "keep": (("--keep",), {
+        "metavar": "SHARE",
+        "words": "Of the kept bytes that may stay under optimal checkpointing; {default}.",
+    }),
     "host_launch": (("--host-launch",), {
         "metavar": "TIME",
         "words": "Of the host, to launch one kernel, as 30us; by default the target's, else a "
@@ -222,6 +230,8 @@ class DeploymentOptions:
     lora: str | None
     accumulate: str | None
     master_weights: bool | None
+    checkpointing: str | None
+    keep: str | None
     host_launch: str | None
     batch: str | None
     seq: str | None
