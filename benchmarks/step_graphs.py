@@ -131,6 +131,11 @@ class Adapted(torch.nn.Module):
         self.down = torch.nn.Linear(base.in_features, rank, bias=False)
         self.up = torch.nn.Linear(rank, base.out_features, bias=False)
 
+    @property
+    def weight(self) -> torch.Tensor:
+        """The frozen matrix, whose type some models ask for."""
+        return self.base.weight
+
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """The sum."""
         return self.base(x) + self.up(self.down(x)) * (16.0 / self.rank)
