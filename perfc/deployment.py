@@ -9,7 +9,8 @@ from enum import Enum
 from operator import index
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from perfc.choice import member
+from perfc import step_fields
+from perfc.choice import member, text_of
 from perfc.durations import seconds_of
 from perfc.errors import ParseError, PassError
 from perfc.ir.record import record
@@ -28,7 +29,7 @@ from perfc.passes.runtimes import (
     runtime,
     tables,
 )
-from perfc.passes.training.implementation import Implementation
+from perfc.passes.training.implementation import Implementation, Policy
 
 if TYPE_CHECKING:
     from perfc.passes.train import Train
@@ -65,6 +66,12 @@ class Deployment:
         loss: that the step ends in; "" for the one that fits the model's first result.
         update: how the optimiser is launched.
         freeze: patterns of names of parameters that are not trained.
+        lora_rank: of factors beside matrices, which then alone are trained; 0 for none.
+        lora: patterns of names of the matrices; every one by default.
+        accumulate: small batches before an update.
+        master_weights: whether the optimiser keeps parameters below 32 bits in f32 besides.
+        checkpointing: what of the forward pass is computed again.
+        keep: share of the kept bytes that may stay, where ``checkpointing`` is optimal.
         host_launch: what the host takes to launch one kernel, in seconds; None where nobody says,
             which is measured by `perfc calibrate` or else what such hosts were seen to take.
         parallel: how the model is divided among machines of that kind.
@@ -86,6 +93,12 @@ class Deployment:
     loss: str = ""
     update: Implementation = Implementation.FOREACH
     freeze: tuple[str, ...] = ()
+    lora_rank: int = 0
+    lora: tuple[str, ...] = ()
+    accumulate: int = 1
+    master_weights: bool = False
+    checkpointing: Policy = Policy.NONE
+    keep: float = 0.5
     host_launch: float | None = None
     parallel: Parallel = ALONE
     dims: Mapping[str, int] = field(default_factory=dict[str, int], hash=False)
@@ -113,7 +126,7 @@ class Deployment:
 
     def as_json(self) -> dict[str, object]:
         """The fields by name, as JSON has them."""
-        left_out = [*(() if self.train else TRAINING), "parallel"]
+        left_out = [*(() if self.train else step_fields.READERS), "parallel"]
         found: dict[str, object] = {n: getattr(self, n) for n in READERS if n not in left_out}
         if self.parallel != ALONE:
             found["parallel"] = self.parallel.as_json()
@@ -127,7 +140,12 @@ class Deployment:
             return None
         from perfc.passes.train import Train
 
-        return Train(self.train, self.loss, self.update.value, self.freeze)
+        return Train(
+            self.train, self.loss, self.update.value, self.freeze,
+            master_weights=self.master_weights, loss_scaling=self.dtype in step_fields.SCALED,
+            accumulate=self.accumulate, lora_rank=self.lora_rank, lora=self.lora,
+            checkpointing=self.checkpointing.value, keep=self.keep,
+        )  # fmt: skip
 
     def require_kernels(self, where: str = "mode") -> None:
         """Refuse what cannot be looked at kernel by kernel: a step whose optimiser nobody names.
@@ -174,6 +192,8 @@ class Deployment:
                 fields |= read(values[name], where(name))
         if "dims" in fields:
             fields["dims"] = {**self.dims, **fields["dims"]}
+        if fields.get("train"):
+            fields["mode"] = Mode.TRAINING
         found = replace(self, **fields)
         found.check(where)
         return found
@@ -204,10 +224,6 @@ def of_whole_runs() -> Deployment:
     return Deployment("rtx4090", of_steps(Steps.EAGER).name, dtype="amp-f16")
 
 
-TRAINING = ("train", "loss", "update", "freeze")
-"""Fields that say what a training step is."""
-
-
 class DeploymentKeywords(TypedDict, total=False):
     """The fields of a deployment as keywords of a function; see ``Deployment``."""
 
@@ -223,22 +239,17 @@ class DeploymentKeywords(TypedDict, total=False):
     loss: str
     update: str | Implementation
     freeze: str | Sequence[str]
+    lora_rank: int
+    lora: str | Sequence[str]
+    accumulate: int
+    master_weights: bool
+    checkpointing: str | Policy
+    keep: float
     host_launch: str | float | None
     parallel: Parallel | Mapping[str, object]
     dims: Mapping[str, int] | None
     batch: int | None
     seq: int | None
-
-
-def text_of(value: object, where: str) -> str:
-    """A string.
-
-    Raises:
-        ParseError: something else.
-    """
-    if not isinstance(value, str):
-        raise ParseError(f"{value!r} is not a string", where=where)
-    return value
 
 
 def _target(value: object, where: str) -> dict[str, Any]:
@@ -303,48 +314,6 @@ def _mode(value: object, where: str) -> dict[str, Any]:
     return {"mode": known}
 
 
-def _train(value: object, where: str) -> dict[str, Any]:
-    from perfc.passes.training.optimizer import names
-
-    return _named(value, where, "train", names(), {"mode": Mode.TRAINING})
-
-
-def _loss(value: object, where: str) -> dict[str, Any]:
-    from perfc.passes.training.loss import names
-
-    return _named(value, where, "loss", names(), {})
-
-
-def _named(
-    value: object, where: str, field: str, names: Sequence[str], also: Mapping[str, Any]
-) -> dict[str, Any]:
-    """A name among several; "" says nothing."""
-    name = text_of(value, where).strip().lower()
-    if not name:
-        return {field: ""}
-    if name not in names:
-        hint = f"there are {', '.join(names)}"
-        raise ParseError(f"no {field} {name[:32]!r}", where=where, hint=hint)
-    return {field: name, **also}
-
-
-def _update(value: object, where: str) -> dict[str, Any]:
-    is_known = isinstance(value, Implementation)
-    return {"update": value if is_known else member(Implementation, text_of(value, where), where)}
-
-
-def _freeze(value: object, where: str) -> dict[str, Any]:
-    return {"freeze": _patterns(value, where)}
-
-
-def _patterns(value: object, where: str) -> tuple[str, ...]:
-    """Patterns of names, with commas in a text or one by one."""
-    parts = value.split(",") if isinstance(value, str) else value
-    if not isinstance(parts, Sequence):
-        raise ParseError(f"{value!r} is no list of patterns", where=where, hint="as in encoder.*")
-    return tuple(p for part in parts if (p := text_of(part, where).strip()))
-
-
 def _host_launch(value: object, where: str) -> dict[str, Any]:
     return {"host_launch": None if value is None else seconds_of(value, where)}
 
@@ -376,10 +345,7 @@ READERS: Mapping[str, Callable[[object, str], dict[str, Any]]] = {
     "layout": _layout,
     "streams": _streams,
     "mode": _mode,
-    "train": _train,
-    "loss": _loss,
-    "update": _update,
-    "freeze": _freeze,
+    **step_fields.READERS,
     "host_launch": _host_launch,
     "parallel": _parallel,
     "dims": _dims,

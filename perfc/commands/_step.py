@@ -30,18 +30,15 @@ class StatedStep:
     runtime: str
     dtype: str
     train: str
+    checkpointing: str
     seq: int
 
 
 def step_options(function: Any) -> Any:
-    """Add what is said of micro-batches, of what is computed again, and of whose runs correct."""
+    """Add what is said of micro-batches, and of whose runs correct the time."""
     function = click.option(
         "--trained-by", default="any", show_default=True, metavar="NAME",
         help="Framework whose published runs correct the time: llm-foundry, megatron, torchtitan …",
-    )(function)  # fmt: skip
-    function = click.option(
-        "--checkpointing", default="", metavar="NAME",
-        help="What is computed again: none, selective (what costs little) or full (all).",
     )(function)  # fmt: skip
     return click.option(
         "--micro-batch", default=0, type=click.IntRange(0), metavar="N",
@@ -72,7 +69,12 @@ def stated(options: DeploymentOptions) -> StatedStep:
     if not (seq.isascii() and seq.isdigit() and int(seq[:9]) > 0):
         raise ParseError(f"{seq[:32]!r} is no number of tokens", where="--seq")
     return StatedStep(
-        target, text("runtime", RUNTIME), text("dtype", ""), text("train", TRAIN), int(seq[:9])
+        target,
+        text("runtime", RUNTIME),
+        text("dtype", ""),
+        text("train", TRAIN),
+        text("checkpointing", ""),
+        int(seq[:9]),
     )
 
 

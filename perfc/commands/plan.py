@@ -45,7 +45,7 @@ FINDINGS = 1
 @color_option
 def command(
     options: DeploymentOptions, parallel: Parallel, /, model: str, gpus: int, global_batch: int,
-    micro_batch: int, checkpointing: str, trained_by: str, form: str, output: Path | None,
+    micro_batch: int, trained_by: str, form: str, output: Path | None,
 ) -> None:  # fmt: skip
     """Search how to divide MODEL among GPUs and what to compute again, for the shortest step.
 
@@ -58,7 +58,7 @@ def command(
     how = stated(options)
     found = plan(
         model, gpus, how.target, batch=global_batch, seq=how.seq, train=how.train,
-        dtype=how.dtype, runtime=how.runtime, parallel=parallel, checkpointing=checkpointing,
+        dtype=how.dtype, runtime=how.runtime, parallel=parallel, checkpointing=how.checkpointing,
         micro_batch=micro_batch, trained_by=trained_by,
     )  # fmt: skip
     show(found.document, found, plan_document(found), form, output)

@@ -47,7 +47,7 @@ DOCUMENT = ("scale", "perfc.distributed.scale:ScaleView")
 @color_option
 def command(
     options: DeploymentOptions, parallel: Parallel, /, model: str, gpus: str, global_batch: int,
-    strong: bool, micro_batch: int, checkpointing: str, trained_by: str, form: str,
+    strong: bool, micro_batch: int, trained_by: str, form: str,
     output: Path | None,
 ) -> None:  # fmt: skip
     """Train MODEL on more and more GPUs: time of a step, scaling, and the bottleneck by name.
@@ -62,7 +62,7 @@ def command(
     found = scale(
         model, how.target, gpus=numbers(gpus), batch=global_batch, seq=how.seq, train=how.train,
         dtype=how.dtype, runtime=how.runtime, parallel=parallel,
-        checkpointing=checkpointing or "none", micro_batch=micro_batch or 1, is_weak=not strong,
+        checkpointing=how.checkpointing or "none", micro_batch=micro_batch or 1, is_weak=not strong,
         trained_by=trained_by,
     )  # fmt: skip
     show(found.document, found, scale_document(found), form, output)

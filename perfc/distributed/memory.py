@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from perfc.ir.record import record
+from perfc.passes.training.implementation import Policy
 
 from .stage import StageWork
-from .training import GRADIENT_BYTES, WEIGHT_BYTES, Checkpointing, state_bytes
+from .training import GRADIENT_BYTES, WEIGHT_BYTES, state_bytes
 
 OVERHEAD_BYTES = 1.5 * (1 << 30)
 """Context, libraries and buffers of exchanges, as `perfc llm` takes engines to have."""
@@ -76,11 +77,11 @@ def _kept(work: StageWork, at: int) -> float:
     """What one layer keeps for one micro-batch."""
     part = work.layers[at][1]
     match work.training.checkpointing:
-        case Checkpointing.FULL:
+        case Policy.BLOCK:
             kept = part.boundary_bytes
-        case Checkpointing.SELECTIVE:
+        case Policy.SELECTIVE:
             kept = part.products_bytes
-        case Checkpointing.NONE:
+        case Policy.NONE:
             kept = part.saved_bytes
     if work.parallel.sequence and work.parallel.tensor > 1:
         every = min(REPLICATED * part.boundary_bytes, kept)
@@ -92,7 +93,7 @@ def _working(work: StageWork) -> float:
     """Of the largest layer while it runs, and of the loss."""
     largest = max([p for _, p in work.layers], key=lambda p: p.saved_bytes, default=None)
     again = largest.saved_bytes if largest is not None else 0.0
-    if work.training.checkpointing is Checkpointing.NONE:
+    if work.training.checkpointing is Policy.NONE:
         again = largest.boundary_bytes * 2 if largest is not None else 0.0
     gathered = 0.0
     if work.parallel.zero > 2:

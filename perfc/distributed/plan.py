@@ -11,11 +11,12 @@ from typing import ClassVar
 from perfc.errors import ModelError, ParseError, PerfcError
 from perfc.ir.record import record
 from perfc.parallel import ALONE, Parallel
+from perfc.passes.training.implementation import Policy
 
 from .law import RunLaw
 from .schedules import schedules
 from .step import StepCost, cluster_of, step_cost
-from .training import Checkpointing, Training
+from .training import CHECKPOINTINGS, Training
 from .work import Work
 
 MICRO_BATCHES = (1, 2, 4, 8)
@@ -64,7 +65,7 @@ class PlanView:
 
 def plan(
     work: Work, gpus: int, training: Training, *, fixed: Parallel = ALONE,
-    checkpointings: Sequence[Checkpointing] = tuple(Checkpointing),
+    checkpointings: Sequence[Policy] = CHECKPOINTINGS,
     micro_batches: Sequence[int] = MICRO_BATCHES, law: RunLaw | None = None,
 ) -> PlanView:  # fmt: skip
     """Look at every setting.

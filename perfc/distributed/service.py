@@ -11,6 +11,7 @@ from perfc.errors import ParseError
 from perfc.frontend.config import is_config, precision_of, read_config
 from perfc.machine import load_machine
 from perfc.parallel import ALONE, Parallel
+from perfc.passes.training.implementation import Policy
 
 from .law import USUAL as USUAL_LAW
 from .law import RunLaw, law_of
@@ -19,7 +20,7 @@ from .plan import plan as planned
 from .scale import ScaleView
 from .scale import scale as scaled
 from .step import cluster_of
-from .training import Checkpointing, Training
+from .training import CHECKPOINTINGS, Training
 from .work import LanguageWork, Work
 
 USUAL = "cudagraph"
@@ -67,7 +68,7 @@ def plan(
         dtype: format of products; "" for 16 bits.
         runtime: fusion table.
         parallel: degrees that stay as they are.
-        checkpointing: none, selective or full; "" for what is best.
+        checkpointing: none, selective or block; "" for what is best.
         micro_batch: samples that pass at once; 0 for what is best.
         trained_by: framework whose published runs correct the time.
 
@@ -76,7 +77,7 @@ def plan(
     """
     work = work_of(model, target, dtype=dtype, runtime=runtime, seq=seq)
     training = sizes(batch, seq, train)
-    again = (named(checkpointing),) if checkpointing else tuple(Checkpointing)
+    again = (named(checkpointing),) if checkpointing else CHECKPOINTINGS
     samples: Sequence[int] = (micro_batch,) if micro_batch else MICRO_BATCHES
     fixed = parallel if isinstance(parallel, Parallel) else ALONE.stated(parallel)
     return planned(
@@ -103,7 +104,7 @@ def scale(
         dtype: format of products; "" for 16 bits.
         runtime: fusion table.
         parallel: how one copy is divided.
-        checkpointing: none, selective or full.
+        checkpointing: none, selective or block.
         micro_batch: samples that pass at once.
         is_weak: whether samples of a step grow with the devices.
         trained_by: framework whose published runs correct the time.
@@ -132,7 +133,7 @@ def law_on(work: Work, framework: str) -> RunLaw:
 
 def sizes(
     batch: int, seq: int, train: str, micro_batch: int = 1,
-    checkpointing: Checkpointing = Checkpointing.NONE,
+    checkpointing: Policy = Policy.NONE,
 ) -> Training:  # fmt: skip
     """Checked sizes of a step.
 
@@ -148,7 +149,7 @@ def sizes(
     return Training(seq, batch, micro_batch, optimizer(train).name, checkpointing)
 
 
-def named(text: str) -> Checkpointing:
+def named(text: str) -> Policy:
     """What is computed again.
 
     Raises:
@@ -156,4 +157,8 @@ def named(text: str) -> Checkpointing:
     """
     from perfc.choice import member
 
-    return member(Checkpointing, text, "--checkpointing")
+    found = member(Policy, text, "--checkpointing")
+    if found not in CHECKPOINTINGS:
+        hint = "`perfc plan` without it looks at none, selective and block"
+        raise ParseError("one block is treated as all are", where="--checkpointing", hint=hint)
+    return found

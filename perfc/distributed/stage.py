@@ -7,11 +7,12 @@ from functools import cached_property
 
 from perfc.ir.record import frozen
 from perfc.parallel import Parallel
+from perfc.passes.training.implementation import Policy
 
 from .fabric import Fabric, Group
 from .parts import PartCost
 from .schedules import Schedule, Stage, schedule_named
-from .training import Checkpointing, Training
+from .training import Training
 from .work import Parts, Work
 
 
@@ -107,11 +108,11 @@ class StageWork:
 
     def _again_s(self, part: PartCost) -> float:
         match self.training.checkpointing:
-            case Checkpointing.NONE:
+            case Policy.NONE:
                 return 0.0
-            case Checkpointing.SELECTIVE:
+            case Policy.SELECTIVE:
                 return part.cheap_s
-            case Checkpointing.FULL:
+            case Policy.BLOCK:
                 return part.forward_s
 
     @cached_property

@@ -3,27 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from enum import Enum
 from functools import cache
 
 from perfc.errors import ParseError
 from perfc.ir.record import record
+from perfc.passes.training.implementation import Policy
 from perfc.passes.training.optimizer import optimizer
 
-
-class Checkpointing(Enum):
-    """What of the forward pass is computed again in the backward pass."""
-
-    NONE = "none"
-    """Nothing: all that the backward pass reads is kept."""
-    SELECTIVE = "selective"
-    """What costs little: normalisations and pointwise kernels; products and attention are kept."""
-    FULL = "full"
-    """Everything: each layer keeps its input alone."""
-
-    __hash__ = object.__hash__
-
-
+CHECKPOINTINGS = (Policy.NONE, Policy.SELECTIVE, Policy.BLOCK)
+"""What a step on many devices may compute again: nothing, what costs little, every layer."""
 MASTER_BYTES = 4.0
 """Of each parameter's copy in 32 bits, as mixed precision keeps it."""
 STATE_BYTES = 4.0
@@ -76,7 +64,7 @@ class Training:
     batch: int = 256
     micro_batch: int = 1
     optimizer: str = "adamw"
-    checkpointing: Checkpointing = Checkpointing.NONE
+    checkpointing: Policy = Policy.NONE
     overlap: bool = True
     bucket_bytes: float = 25e6
     gradient_bytes: float = 2.0

@@ -48,11 +48,11 @@ def test_five_hundred_settings_of_64_gpus_take_less_than_five_seconds() -> None:
 def test_degrees_that_are_given_stay() -> None:
     found = plan(
         "llama-3.1-8b", 16, "dgx-h100", batch=64, seq=4096, parallel={"tp": 4, "zero": 1},
-        checkpointing="full", micro_batch=2,
+        checkpointing="block", micro_batch=2,
     )  # fmt: skip
     for c in found.pareto:
         assert (c.parallel.tensor, c.parallel.zero, c.training.micro_batch) == (4, 1, 2)
-        assert c.training.checkpointing.value == "full"
+        assert c.training.checkpointing.value == "block"
 
 
 def test_what_fits_nowhere_exits_with_one_and_names_the_smallest(
@@ -116,6 +116,8 @@ def test_the_file_of_the_project_divides_and_the_command_line_changes_it(
         (("plan", "gpt2", "--gpus", "8", "--dp", "0"), "--dp: '0' is no degree (1 to 65536)"),
         (("plan", "gpt2", "--gpus", "8", "--zero", "4"), "--zero: '4' is no degree (0 to 3)"),
         (("plan", "gpt2", "--gpus", "8", "--checkpointing", "some"), "--checkpointing: no 'some'"),
+        (("plan", "gpt2", "--gpus", "8", "--checkpointing", "optimal"), "treated as all are"),
+        (("scale", "gpt2", "--trained-by", "tf"), "--trained-by: no runs of 'tf'",
         (("plan", "gpt2", "--gpus", "8", "--batch", "4"), "no --batch, --dim or --value"),
         (("plan", "gpt2", "--gpus", "8", "--seq", "x"), "--seq"),
         (("plan", "gpt2", "--gpus", "8", "-t", "dgx-h1000"), "no such target 'dgx-h1000'"),

@@ -9,7 +9,7 @@ import pytest
 from perfc.distributed.law import RunLaw
 from perfc.distributed.schedules import Stage, schedule_named, schedules
 from perfc.distributed.step import BUBBLE, COMPUTATION, RECOMPUTATION, step_cost
-from perfc.distributed.training import Checkpointing, Training, state_bytes
+from perfc.distributed.training import CHECKPOINTINGS, Training, state_bytes
 from perfc.distributed.work import LanguageWork
 from perfc.errors import ModelError, ParseError, PerfcError
 from perfc.frontend.config import precision_of, read_config
@@ -97,7 +97,7 @@ def test_each_stage_of_zero_holds_less() -> None:
 def test_what_is_computed_again_is_not_kept() -> None:
     costs = [
         step_cost(LLAMA, Parallel(), replace(SMALL, checkpointing=c), law=LAW)
-        for c in Checkpointing
+        for c in CHECKPOINTINGS
     ]
     kept = [c.memory.activations for c in costs]
     again = [c.parts_s.get(RECOMPUTATION, 0.0) for c in costs]

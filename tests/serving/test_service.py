@@ -182,7 +182,8 @@ def test_prompts_computed_apart_leave_decodes_alone() -> None:
     [
         ({"isl": 0}, "isl = 0"), ({"rate": -1.0}, "requests a second"),
         ({"spread": 1.5}, "spread"), ({"cached_tokens": 4000}, "cached tokens"),
-        ({"parallel": {"dp": 0}}, "no degree"), ({"parallel": {"zero": 1}}, "not divided so"), ({"runtime": "ort"}, "does not serve"),
+        ({"parallel": {"dp": 0}}, "no degree"), ({"runtime": "ort"}, "does not serve"),
+        ({"parallel": {"zero": 1}}, "not divided so"),
         ({"dtype": "f7"}, "no format"), ({"concurrency": 0}, "no load"),
     ],
 )  # fmt: skip

@@ -6,10 +6,10 @@ Source: D. Lepikhin et al., "GShard", 2020; tokens are taken to spread evenly.
 from __future__ import annotations
 
 from perfc.ir.problem import Exchange
+from perfc.passes.training.implementation import Policy
 
 from ..fabric import Group
 from ..stage import StageWork
-from ..training import Checkpointing
 from . import Kind, Loss
 
 
@@ -19,7 +19,7 @@ def of_micro_batch(work: StageWork) -> Loss:
     if size < 2:
         return Loss()
     group = Group(size, 1)
-    passes = 6 if work.training.checkpointing is Checkpointing.FULL else 4
+    passes = 6 if work.training.checkpointing is Policy.BLOCK else 4
     found = Loss()
     for number, part in work.layers:
         routed = work.model.routed(number)

@@ -10,10 +10,10 @@ recomputation in large transformer models", 2022.
 from __future__ import annotations
 
 from perfc.ir.problem import Exchange
+from perfc.passes.training.implementation import Policy
 
 from ..fabric import Group
 from ..stage import StageWork
-from ..training import Checkpointing
 from . import Kind, Loss
 
 
@@ -35,7 +35,7 @@ def of_micro_batch(work: StageWork) -> Loss:
             )
         else:
             time_s = work.fabric.time_s(Exchange.ALL_REDUCE, nbytes, group)
-        passes = 3 if work.training.checkpointing is Checkpointing.FULL else 2
+        passes = 3 if work.training.checkpointing is Policy.BLOCK else 2
         times = passes * part.tensor.count
         found += Loss(times * time_s, times * time_s, times * nbytes)
     return found
