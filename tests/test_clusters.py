@@ -1,4 +1,4 @@
-"""Clusters are GPUs with the links of their nodes; files say where numbers are from.
+"""Clusters are GPUs with the links of their nodes; files say where numbers are from."""
 
 from __future__ import annotations
 
