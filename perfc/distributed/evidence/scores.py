@@ -154,8 +154,8 @@ def with_band(
     return replace(law, low=low, high=high, rows=count, models=models, source=source)
 
 
-POOLED = ("megatron", "torchtitan")
-"""Frameworks of the law of any: those of today."""
+POOLED = ("megatron",)
+"""Frameworks of the law of any: those of today. TorchTitan's runs are of cards of 500 W."""
 OLDER = "llm-foundry"
 """What speaks for generations that those have no rows of; its attention is of 2023."""
 
