@@ -152,13 +152,9 @@ def to_options(function: C) -> C:
         names = "/".join(f"--to-{f.removeprefix('--')}" for f in flags[-1].split("/"))
         words = f"Of the new side; see {flag_of(field)}."
         function = click.option(
-            names,
-            f"to_{field}",
-            default=None,
-            cls=DeploymentOption,
-            field=field,
+            names, f"to_{field}", default=None, cls=DeploymentOption, field=field,
             **{**more, "words": words},
-        )(function)
+        )(function)  # fmt: skip
     for name in reversed(list(_AXES)):
         function = click.option(
             f"--to-{name}", f"to_{name}", type=click.IntRange(1), metavar="N",

@@ -106,10 +106,12 @@ CALLS: dict[str, tuple[str, ...]] = {
 """Arguments of the commands that show names out of files."""
 NAMELESS = {
     "adapt", "calibrate", "completion", "data build", "data fetch", "data list", "data sets",
-    "data stats", "eval graph", "eval op", "eval serving", "eval training", "eval trees",
+    "data stats", "eval graph", "eval op", "eval serving", "eval training",
+    "eval trees",
     "help", "init", "ops", *(f"op {kind}" for kind in KERNELS),
     "op collective", "passes", "rule", "schema", "targets add", "targets list",
-    "targets show", "targets validate", "train graph", "train op", "train serving", "train training", "train trees",
+    "targets show", "targets validate", "train graph", "train op", "train serving",
+    "train training", "train trees",
     "baseline update", "baseline write",
 }  # fmt: skip
 """Commands that read no names of others, or have tests of their own below."""

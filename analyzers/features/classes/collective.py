@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from . import Array, Columns
 
 
-
 class Operation(IntEnum):
     """Collectives, as the column ``operation`` numbers them."""
 

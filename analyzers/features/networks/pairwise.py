@@ -25,6 +25,4 @@ def time_s(m: Message) -> float:
     return max(local_s, m.network_s + leaving / m.network_bytes_per_s)
 
 
-ALGORITHM = Algorithm(
-    "pairwise", frozenset({Exchange.ALL_TO_ALL, Exchange.SEND_RECEIVE}), time_s
-)
+ALGORITHM = Algorithm("pairwise", frozenset({Exchange.ALL_TO_ALL, Exchange.SEND_RECEIVE}), time_s)
