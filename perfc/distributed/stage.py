@@ -112,7 +112,7 @@ class StageWork:
                 return 0.0
             case Policy.SELECTIVE:
                 return part.cheap_s
-            case Policy.BLOCK:
+            case _:
                 return part.forward_s
 
     @cached_property

@@ -42,11 +42,12 @@ def written(evidence: Evidence, data: Path, form: str, by: str) -> str:
     )
     if form == "json":
         return strict(enveloped(found.document, found), indent=2) + "\n"
-    page = document(found, by)
-    return markdown.render(page) if form == "markdown" else text.render(page, WIDTH)
+    page = document(found)
+    shown = markdown.render(page) if form == "markdown" else text.render(page, WIDTH)
+    return f"{shown.rstrip()}\n\n{by}\n"
 
 
-def document(found: Scoreboard, by: str) -> Document:
+def document(found: Scoreboard) -> Document:
     """Held-out runs, scaling, links and the laws."""
     names = ("source", "rows", "n", "mean error", "median", "bias")
     columns = tuple([Column(n.replace(" ", "_"), n) for n in names])
@@ -55,7 +56,7 @@ def document(found: Scoreboard, by: str) -> Document:
         for s in found.scores
     )
     runs = Section("runs", "time of a step", (Table(columns, rows), Note(RULE)))
-    return Document("Training runs", (runs, _scaling(found), _links(found), _laws(found, by)))
+    return Document("Training runs", (runs, _scaling(found), _links(found), _laws(found)))
 
 
 RULE = (
@@ -97,10 +98,10 @@ def _links(found: Scoreboard) -> Section:
     return Section("links", "exchanges between nodes", (Table(columns, rows), note))
 
 
-def _laws(found: Scoreboard, by: str) -> Section:
+def _laws(found: Scoreboard) -> Section:
     columns = tuple([Column(n, n.replace("_", " ")) for n in ("law", "rows", *LEARNED)])
     rows = tuple(
         (name, str(law.rows), *[f"{getattr(law, n):.4g}" for n in LEARNED])
         for name, law in found.laws.items()
     )
-    return Section("laws", "laws of every row", (Table(columns, rows), Note(by)))
+    return Section("laws", "laws of every row", (Table(columns, rows),))
