@@ -81,7 +81,7 @@ def _kept(work: StageWork, at: int) -> float:
             kept = part.boundary_bytes
         case Policy.SELECTIVE:
             kept = part.products_bytes
-        case Policy.NONE:
+        case _:
             kept = part.saved_bytes
     if work.parallel.sequence and work.parallel.tensor > 1:
         every = min(REPLICATED * part.boundary_bytes, kept)

@@ -18,7 +18,7 @@ from .memory import MemoryParts, memory_of
 from .parts import PartCost
 from .schedules import schedule_named
 from .stage import StageWork
-from .training import Training, traffic_bytes
+from .training import CHECKPOINTINGS, Training, traffic_bytes
 from .work import Parts, Work
 
 COMPUTATION = "computation"
@@ -131,6 +131,9 @@ def step_cost(
     machine = links.cluster.machine
     known = law if law is not None else law_of(arch=machine.arch)
     parallel = checked(work, parallel)
+    if training.checkpointing not in CHECKPOINTINGS:
+        message = f"{training.checkpointing.value} is of one device"
+        raise ParseError(message, where="--checkpointing", hint="none, selective or block")
     if parallel.micro_batches:
         training = training.divided(parallel.data, parallel.micro_batches)
     count = training.micro_batches(parallel.data)
