@@ -101,8 +101,7 @@ _FIELDS: Mapping[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     **STEP,
     "host_launch": (("--host-launch",), {
         "metavar": "TIME",
-        "words": "Of the host, to launch one kernel, as 30us; by default the target's, else a "
-        "prior.",
+        "words": "Of the host, to launch one kernel, as 30us; by default the target's or a prior.",
     }),
 }  # fmt: skip
 """Fields of a deployment beside its extents: flags, and what `click.option` takes."""
