@@ -75,8 +75,7 @@ _FIELDS: Mapping[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     }),
     "framework": (("--framework",), {
         "type": Names(_names.serving), "metavar": "NAME",
-        "words": "Whose kernels of attention and quantised products run: {names}; by default as "
-        "the runtime implies, else any.",
+        "words": "Of attention and quantised products: {names}; by default the runtime's.",
     }),
     "runtime_version": (("--runtime-version",), {
         "metavar": "VERSION",
