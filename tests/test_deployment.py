@@ -154,9 +154,14 @@ def test_extents_are_added_and_said_once() -> None:
 def test_a_deployment_as_json_has_words_for_what_is_chosen() -> None:
     found = Deployment(mode=Mode.TRAINING).as_json()
     assert (found["mode"], found["layout"]) == ("training", "channels-first")
-    assert set(found) == set(KEYS) - {"batch", "seq", *step_fields.READERS}
+    assert set(found) == set(KEYS) - {"batch", "seq", "parallel", *step_fields.READERS}
     step = Deployment().stated({"train": "sgd"}).as_json()
-    assert set(step) == set(KEYS) - {"batch", "seq"}
+    assert set(step) == set(KEYS) - {"batch", "seq", "parallel"}
+    four = Deployment().stated({"parallel": {"tp": 4}})
+    assert four.as_json()["parallel"] == four.parallel.as_json()
+    assert four.parallel.as_json()["tp"] == 4
+    with pytest.raises(ParseError, match="only one device is analysed"):
+        four.require_alone()
     assert (step["update"], step["checkpointing"]) == ("foreach", "none")
     assert Deployment(framework=Serving.ANY).serving is Deployment().table.serving
     other = next(s for s in Serving if s not in (Serving.ANY, Deployment().table.serving))
