@@ -15,6 +15,7 @@ from perfc.version import __version__
 if TYPE_CHECKING:
     from perfc.api import Report, analyze, infer_shapes
     from perfc.comparison import compare_models as compare
+    from perfc.distributed.service import plan, scale
     from perfc.errors import PerfcError
     from perfc.serving import llm
     from perfc.single_kernel import op
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "PerfcError", "Report", "__version__", "analyze", "compare", "infer_shapes", "llm", "op",
-    "predict",
+    "plan", "predict", "scale",
 ]  # fmt: skip
 
 
@@ -45,6 +46,10 @@ def __getattr__(name: str) -> object:
         from perfc.serving import llm
 
         return llm
+    if name in ("plan", "scale"):
+        from perfc.distributed import service
+
+        return getattr(service, name)
     if name == "op":
         from perfc.single_kernel import op
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from enum import Enum
 from operator import index
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
-from perfc.choice import member
+from perfc import step_fields
+from perfc.choice import member, text_of
 from perfc.durations import seconds_of
 from perfc.errors import ParseError, PassError
 from perfc.frontend import is_configuration
 from perfc.ir.record import record
 from perfc.ir.sizes import sizes_of
+from perfc.parallel import ALONE, Parallel
 from perfc.passes.retype import precision_name
 from perfc.passes.runtimes import (
     DEFAULT,
@@ -29,6 +31,10 @@ from perfc.passes.runtimes import (
     runtime,
     tables,
 )
+from perfc.passes.training.implementation import Implementation, Policy
+
+if TYPE_CHECKING:
+    from perfc.passes.train import Train
 
 VERSION = re.compile(r"(\d{1,3})\.(\d{1,3})(\.\S*)?")
 
@@ -58,8 +64,20 @@ class Deployment:
         layout: of feature maps.
         streams: that launch kernels.
         mode: what a run is.
+        train: optimiser of a training step that is analysed kernel by kernel; "" for none. It
+            makes ``mode`` training.
+        loss: that the step ends in; "" for the one that fits the model's first result.
+        update: how the optimiser is launched.
+        freeze: patterns of names of parameters that are not trained.
+        lora_rank: of factors beside matrices, which then alone are trained; 0 for none.
+        lora: patterns of names of the matrices; every one by default.
+        accumulate: small batches before an update.
+        master_weights: whether the optimiser keeps parameters below 32 bits in f32 besides.
+        checkpointing: what of the forward pass is computed again.
+        keep: share of the kept bytes that may stay, where ``checkpointing`` is optimal.
         host_launch: what the host takes to launch one kernel, in seconds; None where nobody says,
             which is measured by `perfc calibrate` or else what such hosts were seen to take.
+        parallel: how the model is divided among machines of that kind.
         dims: values of symbolic extents by the names that models have. ``batch`` is the first
             extent of the inputs and ``seq`` the second of token inputs where no symbol is called
             so.
@@ -74,7 +92,18 @@ class Deployment:
     layout: Layout = Layout.CHANNELS_FIRST
     streams: int = 1
     mode: Mode = Mode.INFERENCE
+    train: str = ""
+    loss: str = ""
+    update: Implementation = Implementation.FOREACH
+    freeze: tuple[str, ...] = ()
+    lora_rank: int = 0
+    lora: tuple[str, ...] = ()
+    accumulate: int = 1
+    master_weights: bool = False
+    checkpointing: Policy = Policy.NONE
+    keep: float = 0.5
     host_launch: float | None = None
+    parallel: Parallel = ALONE
     dims: Mapping[str, int] = field(default_factory=dict[str, int], hash=False)
 
     def for_model(self, model: object) -> Deployment:
@@ -111,19 +140,46 @@ class Deployment:
 
     def as_json(self) -> dict[str, object]:
         """The fields by name, as JSON has them."""
-        found: dict[str, object] = {name: getattr(self, name) for name in READERS}
-        named = {name: getattr(self, name).value for name in ("framework", "layout", "mode")}
-        return {**found, **named, "runtime": self.runtime or DEFAULT}
+        left_out = [*(() if self.train else step_fields.READERS), "parallel"]
+        found: dict[str, object] = {n: getattr(self, n) for n in READERS if n not in left_out}
+        if self.parallel != ALONE:
+            found["parallel"] = self.parallel.as_json()
+        enums = {n: v.value for n, v in found.items() if isinstance(v, Enum)}
+        return {**found, **enums, "runtime": self.runtime or DEFAULT}
 
-    def require_inference(self, where: str = "mode") -> None:
-        """Refuse what is no forward pass, where kernels are looked at one by one.
+    @property
+    def recipe(self) -> Train | None:
+        """The transform that makes a training step of the model; None for a forward pass."""
+        if not self.train:
+            return None
+        from perfc.passes.train import Train
+
+        return Train(
+            self.train, self.loss, self.update.value, self.freeze,
+            master_weights=self.master_weights, loss_scaling=self.dtype in step_fields.SCALED,
+            accumulate=self.accumulate, lora_rank=self.lora_rank, lora=self.lora,
+            checkpointing=self.checkpointing.value, keep=self.keep,
+        )  # fmt: skip
+
+    def require_kernels(self, where: str = "mode") -> None:
+        """Refuse what cannot be looked at kernel by kernel: a step whose optimiser nobody names.
 
         Raises:
-            ParseError: it is a training step.
+            ParseError: it is such a training step.
         """
-        if self.mode is not Mode.INFERENCE:
-            hint = f"`perfc predict --mode {self.mode.value}` predicts whole steps"
-            raise ParseError("only forward passes are analysed", where=where, hint=hint)
+        if self.mode is not Mode.INFERENCE and not self.train:
+            hint = f"--train adamw; `perfc predict --mode {self.mode.value}` predicts whole steps"
+            raise ParseError("a training step needs an optimiser", where=where, hint=hint)
+
+    def require_alone(self, where: str = "parallel") -> None:
+        """Refuse several devices, where what one of them runs is looked at.
+
+        Raises:
+            ParseError: the model is divided.
+        """
+        if self.parallel != ALONE:
+            hint = "`perfc plan`, `perfc scale` and `perfc llm` answer for several"
+            raise ParseError("only one device is analysed", where=where, hint=hint)
 
     def at(self, dims: Mapping[str, int]) -> Deployment:
         """The same at other extents, those given before kept."""
@@ -150,6 +206,8 @@ class Deployment:
                 fields |= read(values[name], where(name))
         if "dims" in fields:
             fields["dims"] = {**self.dims, **fields["dims"]}
+        if fields.get("train"):
+            fields["mode"] = Mode.TRAINING
         found = replace(self, **fields)
         found.check(where)
         return found
@@ -191,21 +249,21 @@ class DeploymentKeywords(TypedDict, total=False):
     layout: str | Layout
     streams: int
     mode: str | Mode
+    train: str
+    loss: str
+    update: str | Implementation
+    freeze: str | Sequence[str]
+    lora_rank: int
+    lora: str | Sequence[str]
+    accumulate: int
+    master_weights: bool
+    checkpointing: str | Policy
+    keep: float
     host_launch: str | float | None
+    parallel: Parallel | Mapping[str, object]
     dims: Mapping[str, int] | None
     batch: int | None
     seq: int | None
-
-
-def text_of(value: object, where: str) -> str:
-    """A string.
-
-    Raises:
-        ParseError: something else.
-    """
-    if not isinstance(value, str):
-        raise ParseError(f"{value!r} is not a string", where=where)
-    return value
 
 
 def _target(value: object, where: str) -> dict[str, Any]:
@@ -274,6 +332,14 @@ def _host_launch(value: object, where: str) -> dict[str, Any]:
     return {"host_launch": None if value is None else seconds_of(value, where)}
 
 
+def _parallel(value: object, where: str) -> dict[str, Any]:
+    if isinstance(value, Parallel):
+        return {"parallel": value}
+    if not isinstance(value, Mapping):
+        raise ParseError(f"{value!r} is not a table", where=where, hint="as in { tp = 8, dp = 4 }")
+    return {"parallel": ALONE.stated(value, lambda key: f"{where}.{key}")}
+
+
 def _dims(value: object, where: str) -> dict[str, Any]:
     if value is None:
         return {}
@@ -293,7 +359,9 @@ READERS: Mapping[str, Callable[[object, str], dict[str, Any]]] = {
     "layout": _layout,
     "streams": _streams,
     "mode": _mode,
+    **step_fields.READERS,
     "host_launch": _host_launch,
+    "parallel": _parallel,
     "dims": _dims,
 }
 """Reads and checks each field; streams after a runtime that may have them in its name."""

@@ -159,15 +159,25 @@ def predict_with(
         KernelError: rows that no class describes.
     """
     kind = class_of(artefact.card.class_name)
-    stated = {} if floor_s is None else {FLOOR: floor_s}
-    unique, back = distinct({**complete(kind, rows), **stated})
+    given = {} if floor_s is None else {FLOOR: floor_s}
+    unique, back = distinct({**complete(kind, rows), **given})
     floor_s = unique.get(FLOOR)
     each, outside = possible(artefact, unique, dtype, sheet, protocol, framework, floor_s)
     levels = artefact.card.calibration.levels(
         kind.category(unique, dtype, sheet, timed_as(artefact.card, protocol)), kind.categories
     )
     least_s = kind.floor_s(unique, dtype, sheet) if floor_s is None else floor_s
-    low_s, time_s, high_s = (np.maximum(np.exp(end), least_s) for end in each.ends(*levels))
+    ends = tuple([np.maximum(np.exp(end), least_s) for end in each.ends(*levels)])
+    stated = kind.stated_s(unique, sheet)
+    if stated is not None:
+        ends = tuple(
+            [
+                np.where(np.isnan(law_s), end, np.maximum(law_s, least_s))
+                for end, law_s in zip(ends, stated, strict=True)
+            ]
+        )
+        outside = outside & np.isnan(stated[1])
+    low_s, time_s, high_s = ends
     return Estimates(
         time_s[back], low_s[back], high_s[back], least_s[back], outside[back], artefact.card.name
     )

@@ -14,7 +14,8 @@ from perfc.ir.record import frozen
 
 from . import _names
 from ._names import Names
-from ._options import axis_text, dim_option, names_in, names_of, parse_dims
+from ._options import axis_text, dim_option, joined, names_in, names_of, parse_dims
+from ._step_options import STEP
 
 if TYPE_CHECKING:
     from perfc.api import Model, Report
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 EVERY = "all"
-"""Stands for every target, where several may be named."""
+"""Every target, where several may be named."""
 C = TypeVar("C", bound=Callable[..., Any])
 
 
@@ -66,14 +67,9 @@ def default_of(field: str) -> str:
     return f"{usual} by default" if usual == whole else f"{usual} by default (predict: {whole})"
 
 
-def _joined(ctx: click.Context, param: click.Parameter, value: Sequence[str]) -> str | None:
-    """Several values of an option as one, None where there are none."""
-    return ",".join(value) if value else None
-
-
 _FIELDS: Mapping[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     "target": (("-t", "--target"), {
-        "type": Names(_names.targets), "metavar": "NAME", "multiple": True, "callback": _joined,
+        "type": Names(_names.targets), "metavar": "NAME", "multiple": True, "callback": joined,
         "words": "Name or file of a target, see `perfc targets`; {default}. Commands that compare "
         "take several, with commas or repeated, or `all`.",
     }),
@@ -83,8 +79,7 @@ _FIELDS: Mapping[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     }),
     "framework": (("--framework",), {
         "type": Names(_names.serving), "metavar": "NAME",
-        "words": "Whose kernels of attention and quantised products run: {names}; by default as "
-        "the runtime implies, else any.",
+        "words": "Of attention and quantised products: {names}; by default the runtime's.",
     }),
     "runtime_version": (("--runtime-version",), {
         "metavar": "VERSION",
@@ -106,10 +101,10 @@ _FIELDS: Mapping[str, tuple[tuple[str, ...], dict[str, Any]]] = {
         "type": Names(_names.modes), "metavar": "NAME",
         "words": "What a run is: {names} (a whole step); {default}.",
     }),
+    **STEP,
     "host_launch": (("--host-launch",), {
         "metavar": "TIME",
-        "words": "Of the host, to launch one kernel, as 30us; by default the target's, else a "
-        "prior.",
+        "words": "Of the host, to launch one kernel, as 30us; by default the target's or a prior.",
     }),
 }  # fmt: skip
 """Fields of a deployment beside its extents: flags, and what `click.option` takes."""
@@ -159,13 +154,9 @@ def to_options(function: C) -> C:
         names = "/".join(f"--to-{f.removeprefix('--')}" for f in flags[-1].split("/"))
         words = f"Of the new side; see {flag_of(field)}."
         function = click.option(
-            names,
-            f"to_{field}",
-            default=None,
-            cls=DeploymentOption,
-            field=field,
+            names, f"to_{field}", default=None, cls=DeploymentOption, field=field,
             **{**more, "words": words},
-        )(function)
+        )(function)  # fmt: skip
     for name in reversed(list(_AXES)):
         function = click.option(
             f"--to-{name}", f"to_{name}", type=click.IntRange(1), metavar="N",
@@ -189,6 +180,16 @@ class DeploymentOptions:
     layout: str | None
     streams: str | None
     mode: str | None
+    train: str | None
+    loss: str | None
+    update: str | None
+    freeze: str | None
+    lora_rank: str | None
+    lora: str | None
+    accumulate: str | None
+    master_weights: bool | None
+    checkpointing: str | None
+    keep: str | None
     host_launch: str | None
     batch: str | None
     seq: str | None
@@ -276,7 +277,8 @@ class DeploymentOptions:
             hint = f"`perfc compare MODEL -t {found.target}` shows several side by side"
             raise ParseError("one target at a time", where=place("target"), hint=hint)
         if not is_whole:
-            found.require_inference(place("mode"))
+            found.require_kernels(place("mode"))
+        found.require_alone(place("parallel"))
         return found
 
     @property

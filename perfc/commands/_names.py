@@ -61,10 +61,10 @@ def completed(known: Iterable[str], incomplete: str) -> list[CompletionItem]:
 
 
 def targets() -> Iterable[str]:
-    """The machines."""
-    from perfc.machine import HOST, list_machines
+    """The machines, then the clusters."""
+    from perfc.machine import HOST, list_clusters, list_machines
 
-    return (HOST, *(listing.name for listing in list_machines()))
+    return (HOST, *(listing.name for listing in (*list_machines(), *list_clusters())))
 
 
 def runtimes() -> Iterable[str]:
@@ -156,3 +156,31 @@ def modes() -> Iterable[str]:
     from perfc.deployment import Mode
 
     return (mode.value for mode in Mode)
+
+
+def optimizers() -> Iterable[str]:
+    """Optimisers of training steps."""
+    from perfc.passes.training.optimizer import names
+
+    return names()
+
+
+def losses() -> Iterable[str]:
+    """What a training step may end in."""
+    from perfc.passes.training.loss import names
+
+    return names()
+
+
+def updates() -> Iterable[str]:
+    """How optimisers are launched."""
+    from perfc.passes.training.implementation import Implementation
+
+    return (how.value for how in Implementation)
+
+
+def checkpointing() -> Iterable[str]:
+    """What of a forward pass is computed again."""
+    from perfc.passes.training.implementation import Policy
+
+    return (policy.value for policy in Policy)

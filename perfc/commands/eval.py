@@ -112,6 +112,22 @@ def trees(
 
 
 @command.command(
+    "training",
+    epilog=examples("eval training --data data", "eval training --data data -o training_runs.md"),
+)
+@tables_option
+@format_options("text", "json", "markdown")
+@click.pass_context
+def training(ctx: click.Context, data: Path, form: str, output: Path | None) -> None:
+    """Training runs on many GPUs: models left out, scaling, exchanges between nodes."""
+    from perfc.distributed.evidence.scoreboard import written
+    from perfc.distributed.evidence.scores import gathered
+
+    evidence = gathered(data, lambda line: say(line, is_error=True))
+    emit(written(evidence, data, form, written_by(ctx)), output)
+
+
+@command.command(
     "graph",
     epilog=examples(
         "eval graph --graphs graphs", "eval graph --graphs graphs --split family --families"

@@ -19,10 +19,12 @@ from ._document import show_document
 from ._examples import examples
 from ._options import names_in
 from ._output import deliver, emit, format_options
+from ._parallel import parallel_options
 from ._report import color_option
 
 if TYPE_CHECKING:
     from perfc.comparison.prices import Prices
+    from perfc.parallel import Parallel
     from perfc.report.document import Document
     from perfc.serving.power import Grid
 
@@ -90,14 +92,6 @@ _ENGINE: tuple[tuple[str, dict[str, Any]], ...] = (
                     "help": "To simulate; as many as a steady state needs by default."}),
     ("--kv-dtype", {"default": "", "metavar": "NAME",
                     "help": "Of cached keys and values, as fp8; that of activations by default."}),
-    ("--tp", {"type": click.IntRange(1), "default": 1, "help": "Ranks that share every product."}),
-    ("--pp", {"type": click.IntRange(1), "default": 1, "help": "Stages of a pipeline."}),
-    ("--dp", {"type": click.IntRange(1), "default": 1, "help": "Engines side by side."}),
-    ("--ep", {"type": click.IntRange(1), "default": 1,
-              "help": "Ranks that experts are divided among; 1 divides each expert."}),
-    ("--attention-dp", {"type": click.IntRange(1), "default": 1,
-                        "help": "Groups of ranks with sequences of their own up to the experts."}),
-    ("--nodes", {"type": click.IntRange(1), "default": 1, "help": "Over which an engine spreads."}),
     ("--prefill-gpus", {"type": click.IntRange(0), "default": 0,
                         "help": "That compute prompts apart from the decodes."}),
     ("--draft-tokens", {"type": click.IntRange(0), "default": 0,
@@ -139,10 +133,12 @@ def _added(options: tuple[tuple[str, dict[str, Any]], ...]) -> Callable[[Any], A
 @_added(_ENGINE)
 @_grid_option
 @deployment_options
+@parallel_options
 @format_options(*FORMATS)
 @color_option
 def serve(
     options: DeploymentOptions,
+    parallel: Parallel,
     /,
     model: str,
     grid: str,
@@ -162,7 +158,7 @@ def serve(
     report = llm(
         model, target, runtime=runtime, dtype=stated(options, "dtype", ""),
         runtime_version=stated(options, "runtime_version", ""), prices=prices(options),
-        grid=grid_of(grid), has_parts=True, **load,
+        grid=grid_of(grid), parallel=parallel, has_parts=True, **load,
     )  # fmt: skip
     if form == "html":
         from perfc.html.serving_page import serving_page

@@ -1,4 +1,4 @@
-"""``perfc targets``: the machines, their rates side by side, and files of your own.
+"""``perfc targets``: machines and clusters, their rates side by side, and files of your own.
 
 Group: look.
 """
@@ -34,21 +34,22 @@ def command() -> None:
 @command.command("list", epilog=examples("targets list", "targets list --output-format json"))
 @formats
 def list_(form: str, output: Path | None) -> None:
-    """List the targets with their rates side by side; your own come first.
+    """List the targets with their rates side by side, and the clusters; your own come first.
 
     Rates are the maker's. Markdown gives the page docs/targets.md.
     """
-    from perfc.machine import list_machines, render_markdown
+    from perfc.machine import list_clusters, list_machines, render_markdown
     from perfc.pages.target_views import list_json
-    from perfc.pages.targets import list_text
+    from perfc.pages.targets import clusters_text, list_text
 
     match form:
         case "markdown":
             emit(render_markdown(), output)
         case "json":
-            emit(list_json(list_machines()), output)
+            emit(list_json(list_machines(), list_clusters()), output)
         case _:
-            emit(list_text(list_machines()), output)
+            both = f"{list_text(list_machines())}\n{clusters_text(list_clusters())}"
+            emit(both, output)
 
 
 @command.command(

@@ -78,6 +78,30 @@ def serving(data: Path, output: Path | None) -> None:
 
 
 @command.command(
+    "training",
+    epilog=examples("train training --data data", "train training --data data --output laws"),
+)
+@tables_option
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=None,
+    help="Folder of the laws, law.toml; that which perfc reads by default.",
+)
+def training(data: Path, output: Path | None) -> None:
+    """Learn what training runs take beside kernels and links, from published runs."""
+    from perfc.distributed.evidence.scores import gathered
+    from perfc.distributed.law import FILE, as_toml
+    from perfc.whole_file import write_output
+
+    evidence = gathered(data, lambda line: say(line, is_error=True))
+    path = FILE if output is None else output / FILE.name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_output(path, as_toml(evidence.laws))
+    say(str(path))
+
+
+@command.command(
     "trees", epilog=examples("train trees --data data", "train trees --data data -o weights")
 )
 @tables_option

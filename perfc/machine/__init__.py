@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .cluster import Cluster
 from .machine import (
     HOST,
     UNCERTAIN,
@@ -14,6 +15,7 @@ from .machine import (
     Spread,
     Unit,
     add,
+    list_clusters,
     list_machines,
     load_machine,
     render_markdown,
@@ -23,6 +25,7 @@ from .machine import (
 __all__ = [
     "HOST",
     "UNCERTAIN",
+    "Cluster",
     "Listing",
     "Machine",
     "MemoryLevel",
@@ -32,6 +35,7 @@ __all__ = [
     "Spread",
     "Unit",
     "add",
+    "list_clusters",
     "list_machines",
     "load_machine",
     "render_markdown",

@@ -15,10 +15,12 @@ from perfc.errors import TargetError
 from perfc.toml_file import line_of
 from perfc.whole_file import write_whole
 
+from .cluster_file import CLUSTER, is_cluster, parse_cluster
 from .machine import HOST, Listing, Machine, MemoryLevel, Peak, Rate, Unit
 from .schema import NAME, parse
 
 SHIPPED = Path(__file__).parents[1] / "targets"
+CLUSTERS = SHIPPED / "clusters"
 MAX_FILE_BYTES = 131_072
 MAX_LINE_BYTES = 1_000  # a dotted key takes tomllib quadratic time in its parts
 _HEAD_BYTES = 4_096
@@ -46,7 +48,7 @@ def _content(path: Path) -> bytes:
 
 def _read(path: Path) -> tuple[Machine, bytes]:
     content = _content(path)
-    machine, problems = parse(content, path)
+    machine, problems = _parsed(content, path)
     if machine is None:
         more = f"{len(problems) - 1} more problems; " if len(problems) > 1 else ""
         hint = f"{more}`perfc targets validate` lists all"
@@ -55,13 +57,20 @@ def _read(path: Path) -> tuple[Machine, bytes]:
     return machine, content
 
 
+def _parsed(content: bytes, path: Path) -> tuple[Machine | None, list[str]]:
+    """A machine alone, or the GPU of a cluster with the links of its nodes."""
+    if not is_cluster(content):
+        return parse(content, path)
+    return parse_cluster(content, path, load)
+
+
 def problems_in(path: Path) -> list[str]:
     """Every problem, ``a100.toml:49: compute.matrix.f16.peak_flop_per_s has no `from```."""
     try:
         content = _content(path)
     except TargetError as error:
         return [str(error)]
-    problems = parse(content, path)[1]
+    problems = _parsed(content, path)[1]
     told = [": ".join(_located(p, content, path)) for p in problems[:_MAX_LOCATED]]
     return told + [f"{path.name}: {p}" for p in problems[_MAX_LOCATED:]]
 
@@ -106,18 +115,30 @@ def _scan(folder: Path) -> Iterator[Listing]:
         aliases = tuple(re.findall(r'"([^"]*)"', found[1])) if found else ()
         name = texts.get("name", path.stem)
         about = texts.get("description", "")
-        yield Listing(name, aliases, texts.get("kind", ""), about, path, folder == SHIPPED)
+        is_shipped = folder in (SHIPPED, CLUSTERS)
+        yield Listing(name, aliases, texts.get("kind", ""), about, path, is_shipped)
 
 
 def listings() -> tuple[Listing, ...]:
     """All targets, the user's own first."""
+    return tuple(t for t in _listed(SHIPPED) if t.kind != CLUSTER)
+
+
+def cluster_listings() -> tuple[Listing, ...]:
+    """All clusters, the user's own first."""
+    return tuple(t for t in _listed(CLUSTERS) if t.kind == CLUSTER)
+
+
+def _listed(shipped: Path) -> Iterator[Listing]:
+    """The user's files, then those of a shipped folder that they do not hide."""
     own = list(_scan(user_folder()))
     hidden = {t.name for t in own}
-    return (*own, *(t for t in _scan(SHIPPED) if t.name not in hidden))
+    yield from own
+    yield from (t for t in _scan(shipped) if t.name not in hidden)
 
 
 def _find(name: str) -> Path | None:
-    folders = (user_folder(), SHIPPED)
+    folders = (user_folder(), SHIPPED, CLUSTERS)
     for folder in folders:
         if (folder / f"{name}.toml").is_file():
             return folder / f"{name}.toml"
@@ -148,7 +169,7 @@ def load(name: str | os.PathLike[str]) -> Machine:
         return _read(path)[0]
     import difflib
 
-    known = [n for t in listings() for n in (t.name, *t.aliases)]
+    known = [n for t in (*listings(), *cluster_listings()) for n in (t.name, *t.aliases)]
     near = difflib.get_close_matches(wanted[:64], known, n=3)
     hint = "`perfc targets list` shows all"
     guess = f": did you mean {' or '.join(near)}?" if near else ""
@@ -159,7 +180,7 @@ def install(path: Path, *, overwrite: bool) -> Path:
     """Copy a valid file to the user's folder; readers see the old file or the new one."""
     machine, content = _read(path)
     folder = user_folder()
-    goal = folder / f"{machine.name}.toml"
+    goal = folder / f"{machine.label}.toml"
     if goal.exists() and not overwrite and goal.read_bytes() != content:
         raise TargetError(f"{goal} is already there and differs", hint="say --force to replace it")
     try:
@@ -226,6 +247,28 @@ def _details(machine: Machine) -> Iterator[str]:
         yield f"- **{source.name}** ({source.origin.name.lower()}): {source.title}{date}{note}."
 
 
+def _cluster_rows(machine: Machine) -> Iterator[str]:
+    """What the file of a cluster adds to that of its GPU."""
+    own = [r for r in machine.facts.values() if r.key.startswith(("node.", "link.network."))]
+    for i, rate in enumerate(own):
+        names = ", ".join(machine.aliases) if i == 0 else ""
+        first = (f"**{machine.cluster}**", names, machine.name, machine.description)
+        named = first if i == 0 else ("", "", "", "")
+        cells = (
+            *named,
+            f"`{rate.key}`",
+            _shown(rate),
+            machine.sources[rate.source].title,
+            rate.note,
+        )
+        yield f"| {' | '.join(cells)} |"
+
+
+_CLUSTERS = """\
+A cluster is a GPU of the list above, how many of them a node has, how many of those NVLink joins,
+and what all network adapters of a node carry in one direction. `-t dgx-h100` is its GPU with
+those links.
+"""
 _INTRODUCTION = """\
 # Targets
 
@@ -258,4 +301,9 @@ def page() -> str:
     lines += [_summary(m) for m in machines]
     for machine in machines:
         lines += _details(machine)
+    lines += ["", "## Clusters", "", _CLUSTERS]
+    lines += ["| cluster | aliases | GPU | node | key | value | from | note |"]
+    lines += ["| --- | --- | --- | --- | --- | ---: | --- | --- |"]
+    for path in _files(CLUSTERS):
+        lines += _cluster_rows(_read(path)[0])
     return "\n".join(lines) + "\n"

@@ -30,6 +30,7 @@ __all__ = [
     "Spread",
     "Unit",
     "add",
+    "list_clusters",
     "list_machines",
     "load_machine",
     "render_markdown",
@@ -192,6 +193,7 @@ class Machine:
         memory: in order L1, L2, device; a level the file does not have is left out.
         facts: every number of the file under its key, with its source.
         path: the file it was read from.
+        cluster: name of the cluster whose GPU it is; "" for a machine alone.
     """
 
     name: str
@@ -205,6 +207,12 @@ class Machine:
     memory: tuple[MemoryLevel, ...]
     facts: Mapping[str, Rate]
     path: Path
+    cluster: str = ""
+
+    @property
+    def label(self) -> str:
+        """What tables call it: the cluster, else the machine."""
+        return self.cluster or self.name
 
     @property
     def sm_count(self) -> int:
@@ -221,7 +229,7 @@ class Machine:
         return self.facts.get(f"device.{key}")
 
     def link(self, name: str) -> Rate | None:
-        """Bandwidth of the link ``host`` or ``nvlink``; None where not stated."""
+        """Bandwidth of the link ``host``, ``nvlink`` or ``network``; None where not stated."""
         return self.facts.get(f"link.{name}.bandwidth_bytes_per_s")
 
     def level(self, name: str) -> MemoryLevel | None:
@@ -339,6 +347,13 @@ def list_machines() -> tuple[Listing, ...]:
     from .files import listings
 
     return listings()
+
+
+def list_clusters() -> tuple[Listing, ...]:
+    """All clusters by name, as `list_machines`."""
+    from .files import cluster_listings
+
+    return cluster_listings()
 
 
 def load_machine(name: str | os.PathLike[str]) -> Machine:

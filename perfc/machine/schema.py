@@ -107,6 +107,8 @@ _SECTIONS: dict[str, tuple[str, ...]] = {
     "memory.device": _DRAM,
     "link.host": _LINK,
     "link.nvlink": _LINK,
+    "link.network": (*_LINK, "latency_s"),
+    "node": ("gpu_count", "nvlink_gpu_count"),
 }
 _REQUIRED = (
     "device.sm_count",
@@ -122,7 +124,7 @@ _WRONG_UNIT = (
 _INTEGERS = re.compile(r"_count$|_per_block$|_per_sm$|^warp_size$|bytes$")
 
 
-class _Reader:
+class Reader:
     """Turns parsed TOML into facts, collecting every problem on the way."""
 
     def __init__(self, data: Mapping[str, object]) -> None:
@@ -140,7 +142,7 @@ class _Reader:
                 continue
             if key in FITTED:
                 self._read_fitted(key, value)
-            elif key not in ("device", "price", "compute", "memory", "link"):
+            elif key not in ("device", "price", "compute", "memory", "link", "node"):
                 self.problems.append(f"{key}: unknown key")
             else:
                 self._read_section(key, value)
@@ -374,7 +376,7 @@ def parse(content: bytes, path: Path) -> tuple[Machine | None, list[str]]:
         data = cast("dict[str, object]", tomllib.loads(content.decode("utf-8")))
     except (ValueError, RecursionError) as error:
         return None, [f"not TOML: {str(error).splitlines()[0][:200]}"]
-    reader = _Reader(data)
+    reader = Reader(data)
     reader.read()
     compute, memory = reader.compute(), reader.memory()
     if reader.problems:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
+from perfc.errors import TargetError
 from perfc.ir.record import record
-from perfc.machine import Listing, Machine, Rate
+from perfc.machine import Cluster, Listing, Machine, Rate, load_machine
 
 from .targets import LISTED, Listed, rows
 
@@ -179,11 +180,52 @@ class ListedView:
 
 
 @record
+class ClusterView:
+    """One cluster of the list; rates are of one direction.
+
+    Args:
+        name: as commands take it.
+        aliases: other names.
+        description: product name.
+        shipped: whether it comes with perfc.
+        gpu: target of each GPU; null where the file cannot be read, as the numbers.
+        gpus_per_node: of one node.
+        nvlink_gpus: of those that NVLink joins.
+        nvlink_bytes_per_s: of one GPU.
+        network_bytes_per_s: of one node.
+    """
+
+    name: str
+    aliases: tuple[str, ...]
+    description: str
+    shipped: bool
+    gpu: str | None
+    gpus_per_node: int | None
+    nvlink_gpus: int | None
+    nvlink_bytes_per_s: float | None
+    network_bytes_per_s: float | None
+
+    @classmethod
+    def of(cls, listing: Listing) -> ClusterView:
+        """Of one line."""
+        texts = (listing.name, listing.aliases, listing.description, listing.shipped)
+        try:
+            c = Cluster.of(load_machine(listing.path))
+        except TargetError:
+            return cls(*texts, None, None, None, None, None)
+        return cls(
+            *texts, c.machine.name, c.gpus_per_node, c.joined, c.nvlink_bytes_per_s or None,
+            c.network_bytes_per_s,
+        )  # fmt: skip
+
+
+@record
 class TargetListView:
-    """Every target that there is."""
+    """Every target and every cluster that there is."""
 
     document: ClassVar[str] = "perfc-target-list/1"
     targets: tuple[ListedView, ...]
+    clusters: tuple[ClusterView, ...]
 
 
 def show_json(machines: Sequence[Machine]) -> str:
@@ -195,9 +237,11 @@ def show_json(machines: Sequence[Machine]) -> str:
     return strict(enveloped(view.document, view), indent=2) + "\n"
 
 
-def list_json(found: Sequence[Listing]) -> str:
+def list_json(found: Sequence[Listing], clusters: Sequence[Listing] = ()) -> str:
     """The list as data."""
     from perfc.report.json_form import enveloped, strict
 
-    view = TargetListView(tuple(ListedView.of(Listed.of(t)) for t in found))
+    view = TargetListView(
+        tuple(ListedView.of(Listed.of(t)) for t in found), tuple(map(ClusterView.of, clusters))
+    )
     return strict(enveloped(view.document, view), indent=2) + "\n"

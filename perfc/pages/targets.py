@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from perfc.errors import TargetError
 from perfc.ir.record import record
-from perfc.machine import Listing, Machine, Rate, load_machine
+from perfc.machine import Cluster, Listing, Machine, Rate, load_machine
 from perfc.machine import Unit as Part
 from perfc.report.units import Unit, quantity
 
@@ -104,6 +104,26 @@ def list_text(found: tuple[Listing, ...]) -> str:
     return "\n".join([*_columns(table), "", note]) + "\n"
 
 
+def clusters_text(found: tuple[Listing, ...]) -> str:
+    """The clusters, one a line, with the links of a node; rates are of one direction."""
+    head = ("cluster", "GPUs a node", "NVLink a GPU", "network a node", "nodes")
+    table = [head, *(_cluster(t) for t in found)]
+    note = "rates of one direction; `-t CLUSTER` is its GPU with these links"
+    return "\n".join([*_columns(table), "", note]) + "\n"
+
+
+def _cluster(t: Listing) -> tuple[str, ...]:
+    own = "" if t.shipped else f"  [{t.path}]"
+    also = f"; also {', '.join(t.aliases)}" if t.aliases else ""
+    try:
+        c = Cluster.of(load_machine(t.path))
+    except TargetError as error:
+        return t.name, "", "", "", f"cannot be read: {error.message}{own}"
+    nvlink = quantity(c.nvlink_bytes_per_s, Unit.BYTE_PER_S) if c.nvlink_bytes_per_s else "none"
+    network = quantity(c.network_bytes_per_s, Unit.BYTE_PER_S)
+    return t.name, str(c.gpus_per_node), nvlink, network, f"{t.description}{also}{own}"
+
+
 def _listed(t: Listed) -> tuple[str, ...]:
     own = "" if t.listing.shipped else f"  [{t.listing.path}]"
     also = f"; also {', '.join(t.listing.aliases)}" if t.listing.aliases else ""
@@ -145,7 +165,7 @@ def _others(
 ) -> Iterator[tuple[str, ...]]:
     """Numbers of no unit and no level: those of the device, links, latencies, single cores."""
     for key, rate in machine.facts.items():
-        if key.startswith(("device.", "link.")) or (spread and _is_aside(key, rate)):
+        if key.startswith(("device.", "link.", "node.")) or (spread and _is_aside(key, rate)):
             rounds = _rounds(rate, lambda v: f"{v:g}") if spread else ()
             yield key, f"{rate.value:g}", *rounds, f"[{numbers[rate.source]}]"
 
@@ -165,11 +185,12 @@ def show_text(machine: Machine, *, markdown: bool = False) -> str:
         *(_cells(r, numbers, spread=spread) for r in rows(machine)),
     ]
     others = [("key", "value", *more, "from"), *_others(machine, numbers, spread=spread)]
-    lines = [f"{machine.name}: {machine.description}"]
+    of = f" (each GPU {machine.name})" if machine.cluster else ""
+    lines = [f"{machine.label}: {machine.description}{of}"]
     if machine.aliases:
         lines.append(f"also {', '.join(machine.aliases)}")
     if markdown:
-        lines = [f"## {machine.name}", "", f"{machine.description}.", ""]
+        lines = [f"## {machine.label}", "", f"{machine.description}{of}.", ""]
         lines += [*_markdown(table), "", *_markdown(others)]
     else:
         lines += ["", *_columns(table), "", *_columns(others[0 if spread else 1 :])]

@@ -61,12 +61,14 @@ class Program:
         table: its kernels, each that is alike another left out.
         counts: how many of each there are.
         liveness: what is live in it.
+        whole: all of its kernels in order.
     """
 
     module: Module
     table: KernelTable
     counts: tuple[int, ...]
     liveness: LivenessTable
+    whole: tuple[Kernel, ...]
 
     @classmethod
     def of(cls, module: Module, runtime: str) -> Program:
@@ -80,7 +82,8 @@ class Program:
         for kernel in whole.kernels:
             firsts.setdefault(kernel.alike, kernel)
         table = KernelTable(whole.runtime, tuple(firsts.values()), ())
-        return cls(typed, table, tuple([count[a] for a in firsts]), am.get(Liveness(), typed))
+        counts = tuple([count[a] for a in firsts])
+        return cls(typed, table, counts, am.get(Liveness(), typed), whole.kernels)
 
     def differ(self, first: Env, second: Env) -> frozenset[int]:
         """Kernels that do other work or traffic at other values of the symbols."""

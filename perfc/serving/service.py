@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Mapping
 from dataclasses import field, replace
 from functools import lru_cache
 from typing import ClassVar
 
 from perfc.comparison.prices import Prices
 from perfc.errors import ModelError, ParseError
-from perfc.frontend.config import LanguageModel, Parallel, precision_of, read_config
+from perfc.frontend.config import LanguageModel, precision_of, read_config
 from perfc.ir.record import record
 from perfc.machine import load_machine
+from perfc.parallel import ALONE, Parallel
 from perfc.passes.runtimes import SERVING_DEFAULT, Batching
 
 from .apart import Prefill, served_apart
@@ -133,8 +135,8 @@ def llm(
     isl: int = 2048, osl: int = 256, concurrency: int = 1, rate: float = 0.0,
     trace: str | os.PathLike[str] = "", spread: float = 0.0, cached_tokens: int = 0,
     requests: int = 0, seed: int = 0, dtype: str = "", kv_dtype: str = "",
-    tp: int = 1, pp: int = 1, dp: int = 1, ep: int = 1, attention_dp: int = 1, nodes: int = 1,
-    runtime: str = SERVING_DEFAULT, runtime_version: str = "", max_num_seqs: int | None = None,
+    parallel: Parallel | Mapping[str, object] = ALONE, runtime: str = SERVING_DEFAULT,
+    runtime_version: str = "", max_num_seqs: int | None = None,
     token_budget: int | None = None, utilization: float | None = None, prefill_gpus: int = 0,
     draft_tokens: int = 0, acceptance: float = 0.0,
     draft: str | os.PathLike[str] | LanguageModel = "",
@@ -156,12 +158,8 @@ def llm(
         seed: of what is drawn.
         dtype: format of the weights; "" for the published one.
         kv_dtype: of cached keys and values; "" for that of activations.
-        tp: ranks that share every product.
-        pp: stages of a pipeline.
-        dp: engines side by side.
-        ep: ranks that experts are divided among; 1 divides each expert.
-        attention_dp: groups of ``tp`` ranks with sequences of their own up to the experts.
-        nodes: over how many nodes an engine spreads.
+        parallel: how the model is divided, as ``{"tp": 4, "dp": 2}``; ``dp`` are engines side by
+            side, each over ``nodes`` nodes.
         runtime: vllm, sglang, trtllm, transformers or llamacpp.
         runtime_version: of it; "" for the newest that was measured.
         max_num_seqs: sequences under way; the runtime's default, as the next two.
@@ -180,13 +178,14 @@ def llm(
     """
     users = 0 if rate or trace else concurrency
     load = Load(isl, osl, users, rate, os.fspath(trace), spread, cached_tokens, requests, seed)
-    parallel = Parallel(tp, pp, ep, attention_dp, nodes)
-    drafts = Speculation(draft_tokens, acceptance, decoder_of(draft) if draft else None)
+    divided = parallel if isinstance(parallel, Parallel) else ALONE.stated(parallel)
+    engines = divided.require_serving().data
     engine = _engine(
-        decoder_of(config), str(load_machine(target).path), dtype, kv_dtype, parallel, runtime,
-        runtime_version, max_num_seqs, token_budget, utilization, drafts,
+        decoder_of(config), str(load_machine(target).path), dtype, kv_dtype,
+        replace(divided, data=1), runtime, runtime_version, max_num_seqs, token_budget,
+        utilization, Speculation(draft_tokens, acceptance, decoder_of(draft) if draft else None),
     )  # fmt: skip
-    found = report_of(engine, load.checked(), dp, prefill_gpus, prices or Prices(), grid)
+    found = report_of(engine, load.checked(), engines, prefill_gpus, prices or Prices(), grid)
     return replace(found, steps=with_parts(engine, found.steps, load)) if has_parts else found
 
 

@@ -91,6 +91,8 @@ CALLS: dict[str, tuple[str, ...]] = {
     "explain": (MODEL, "1"),
     "ir": (MODEL,),
     "lint": (MODEL, BAD, "--min-gain", "0"),
+    "plan": (CONFIG, "--gpus", "2", "-t", "h100", "--seq", "64", "--global-batch", "8"),
+    "scale": (CONFIG, "-t", "h100", "--seq", "64", "--gpus", "1,2"),
     "llm search": (CONFIG, "-t", "h100", "--isl", "64", "--osl", "8"),
     "llm serve": (CONFIG, "-t", "h100", "--isl", "64", "--osl", "8"),
     "measure": ("plain.onnx", "--target", "a100", "--repeat", "1", "--min-time", "0"),
@@ -104,10 +106,12 @@ CALLS: dict[str, tuple[str, ...]] = {
 """Arguments of the commands that show names out of files."""
 NAMELESS = {
     "adapt", "calibrate", "completion", "data build", "data fetch", "data list", "data sets",
-    "data stats", "eval graph", "eval op", "eval serving", "eval trees",
+    "data stats", "eval graph", "eval op", "eval serving", "eval training",
+    "eval trees",
     "help", "init", "ops", *(f"op {kind}" for kind in KERNELS),
     "op collective", "passes", "rule", "schema", "targets add", "targets list",
-    "targets show", "targets validate", "train graph", "train op", "train serving", "train trees",
+    "targets show", "targets validate", "train graph", "train op", "train serving",
+    "train training", "train trees",
     "baseline update", "baseline write",
 }  # fmt: skip
 """Commands that read no names of others, or have tests of their own below."""

@@ -19,6 +19,7 @@ import pytest
 
 from perfc import cli
 from perfc.commands._output import OutputFile
+from perfc.distributed.evidence.scores import Evidence as Runs
 from perfc.formats import SUFFIXES
 from perfc.serving.evidence.scores import Evidence
 from perfc.serving.trees.experiment import Comparison
@@ -57,6 +58,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.setattr("perfc.analyzers.graph.datasets.load", lambda *_: None)
         patch.setattr("perfc.analyzers.training.graphs.bench.evaluated", lambda *_, **__: [])
         patch.setattr("perfc.serving.evidence.scores.gathered", lambda *_: Evidence((), ()))
+        runs = Runs((), {})
+        patch.setattr("perfc.distributed.evidence.scores.gathered", lambda *_: runs)
+        patch.setattr("perfc.distributed.evidence.scoreboard.link_scores", lambda _: ())
         none = Comparison((), (), (), ())
         patch.setattr("perfc.serving.trees.experiment.compared", lambda *_, **__: none)
         for check in ("replays", "llama_cpp"):

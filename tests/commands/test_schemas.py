@@ -55,6 +55,10 @@ CASES = (
     ("baseline", "baseline show"),
     ("llm", "llm serve llama-3.1-8b -t h100 --isl 64 --osl 8"),
     ("llm", "llm serve llama-3.1-8b -t l40s --isl 64 --osl 8 --tp 2 --rate 2"),
+    ("plan", "plan gpt2 --gpus 8 -t dgx-a100 --seq 256 --global-batch 16"),
+    ("plan", "plan olmoe-1b-7b --gpus 8 -t h100 --seq 256 --global-batch 16 --train sgd"),
+    ("scale", "scale gpt2 -t dgx-a100 --seq 256 --gpus 1,8"),
+    ("scale", "scale llama-3.2-1b -t h100 --seq 256 --tp 2 --gpus 2,3,4"),
     ("llm-search", "llm search llama-3.1-8b -t h100 --isl 64 --osl 8"),
 )
 ELSEWHERE = {"schema", "annotate", "eval"}

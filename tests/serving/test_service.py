@@ -154,7 +154,7 @@ def test_a_report_says_what_users_meet() -> None:
     assert more.throughput.output_tokens_per_s > report.throughput.output_tokens_per_s
     assert report.expenses is not None
     assert report.expenses.energy_j_per_token
-    twice = llm(LLAMA, "h100", isl=512, osl=64, concurrency=32, dp=2)
+    twice = llm(LLAMA, "h100", isl=512, osl=64, concurrency=32, parallel={"dp": 2})
     assert twice.gpus == 2
     assert twice.latencies is not None
     assert twice.latencies.ttft.mean == pytest.approx(found.ttft.mean)
@@ -162,7 +162,7 @@ def test_a_report_says_what_users_meet() -> None:
 
 def test_stages_of_a_pipeline_do_not_draw_the_energy_of_a_token_twice() -> None:
     alone = llm(LLAMA, "h100", isl=512, osl=64, concurrency=16)
-    staged = llm(LLAMA, "h100", isl=512, osl=64, concurrency=32, pp=2)
+    staged = llm(LLAMA, "h100", isl=512, osl=64, concurrency=32, parallel={"pp": 2})
     each = [r.expenses.energy_j_per_token for r in (alone, staged) if r.expenses is not None]
     assert each[0] is not None
     assert each[1] == pytest.approx(each[0], rel=0.1)
@@ -184,7 +184,8 @@ def test_prompts_computed_apart_leave_decodes_alone() -> None:
     [
         ({"isl": 0}, "isl = 0"), ({"rate": -1.0}, "requests a second"),
         ({"spread": 1.5}, "spread"), ({"cached_tokens": 4000}, "cached tokens"),
-        ({"dp": 0}, "0 engines"), ({"runtime": "ort"}, "does not serve"),
+        ({"parallel": {"dp": 0}}, "no degree"), ({"runtime": "ort"}, "does not serve"),
+        ({"parallel": {"zero": 1}}, "not divided so"),
         ({"dtype": "f7"}, "no format"), ({"concurrency": 0}, "no load"),
     ],
 )  # fmt: skip

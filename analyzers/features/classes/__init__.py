@@ -95,6 +95,13 @@ class KernelClass(ABC):
         """What the board's power leaves: large products take no less, though they might."""
         return power_limit.products_s(self.amounts(rows, dtype).mac, dtype, sheet)
 
+    def stated_s(self, rows: Columns, sheet: Sheet) -> tuple[Array, Array, Array] | None:
+        """Low, expected and high time of rows that a law answers, of which nothing is learned.
+
+        Not a number for the other rows; None where there is no such row.
+        """
+        return None
+
     def floor_s(self, rows: Columns, dtype: str, sheet: Sheet) -> Array:
         """What no kernel beats."""
         return physics.floor_s(self.amounts(rows, dtype), dtype, sheet)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from enum import IntEnum
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from .. import physics
+from perfc.ir.problem import Exchange
+from perfc.machine import Cluster
+from perfc.machine.cluster import UNKNOWN_LINK_BYTES_PER_S
+
+from .. import networks, physics
 from ..distance import vendor
 from . import Amounts, KernelClass
 
@@ -19,9 +23,6 @@ if TYPE_CHECKING:
     from ..rows import Protocol
     from ..sheet import Sheet
     from . import Array, Columns
-
-UNKNOWN_LINK_BYTES_PER_S = 16e9
-"""One direction of PCIe 3.0 x16, where a target states no link."""
 
 
 class Operation(IntEnum):
@@ -34,6 +35,11 @@ class Operation(IntEnum):
     SEND_RECEIVE = 5
 
 
+EXCHANGES = {o: Exchange(o.name.lower().replace("_", "-")) for o in Operation}
+LAW_LOW, LAW_HIGH = 0.6, 3.0
+"""Measured over expected times of the law between nodes: nine in ten rows of ``vidur_network``."""
+
+
 class Collective(KernelClass):
     """``operation`` on ``nbytes`` among ``ranks`` machines of the same kind.
 
@@ -41,8 +47,8 @@ class Collective(KernelClass):
     with, what a reduce-scatter starts from. ``joined`` is how many ranks the fast link joins, 0
     for all; ``nodes`` is over how many nodes the ranks spread.
 
-    Leaves out: the network between nodes, and the tree of switches and sockets behind PCIe, which
-    no data sheet of a GPU states.
+    Nothing is learned of the network between nodes: `networks` has its law. Leaves out the tree of
+    switches and sockets behind PCIe, which no data sheet of a GPU states.
     """
 
     name: ClassVar[str] = "collective"
@@ -89,12 +95,37 @@ class Collective(KernelClass):
     def floor_s(self, rows: Columns, dtype: str, sheet: Sheet) -> Array:
         """What one direction of the fastest link of one rank must carry; 0 where none is stated.
 
-        One rank alone has nobody to send to.
+        One rank alone has nobody to send to. Between nodes all adapters of a node carry what must
+        leave it.
         """
         known = [rate for rate in _rates(sheet) if rate]
         best = max(known, default=np.inf)
         floor_s: Array = np.where(rows["ranks"] > 1, wire_bytes(rows) / best, 0.0)
+        for at, message in _by_law(rows, sheet):
+            floor_s[at] = max(floor_s[at], networks.least_s(message, Cluster.of(sheet.machine)))
         return floor_s
+
+    def stated_s(self, rows: Columns, sheet: Sheet) -> tuple[Array, Array, Array] | None:
+        """By links, between nodes and from one rank to another, of which too few were measured."""
+        expected = np.full(len(rows["ranks"]), np.nan)
+        for at, message in _by_law(rows, sheet):
+            expected[at] = networks.time_s(message)
+        if np.isnan(expected).all():
+            return None
+        return expected * LAW_LOW, expected, expected * LAW_HIGH
+
+
+def _by_law(rows: Columns, sheet: Sheet) -> Iterator[tuple[int, networks.Message]]:
+    """Rows that `networks` answers, by their place."""
+    is_pair = rows["operation"] == Operation.SEND_RECEIVE
+    wanted = ((rows["nodes"] > 1) | is_pair) & (rows["ranks"] > 1)
+    cluster = Cluster.of(sheet.machine)
+    for at in np.flatnonzero(wanted):
+        kind, nbytes, ranks, nodes = (
+            rows[name][at] for name in ("operation", "nbytes", "ranks", "nodes")
+        )
+        exchange = EXCHANGES[Operation(int(kind))]
+        yield int(at), networks.Message.of(exchange, float(nbytes), int(ranks), int(nodes), cluster)
 
 
 def wire_bytes(rows: Columns) -> Array:

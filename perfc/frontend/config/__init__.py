@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from perfc.ir.graph import ModelOrigin, Module
+from perfc.parallel import Parallel as Parallel
 
 from .drafting import token_predictor as token_predictor
 from .drafting import verifying as verifying
 from .lowering import lower as lower
 from .lowering.step import Step as Step
 from .model import LanguageModel as LanguageModel
-from .parallel import Parallel as Parallel
 from .precision import Precision as Precision
 from .precision import WeightFormat as WeightFormat
 from .precision import precision_of as precision_of

@@ -8,11 +8,11 @@ from perfc.ir.graph import Module, walk
 from perfc.ir.ops.moe import MoE
 from perfc.ir.record import record
 from perfc.ir.types import TensorType
+from perfc.parallel import ALONE, Parallel
 
 from .lowering import lower
 from .lowering.step import Step
 from .model import Attention, DeltaNet, LanguageModel, LatentAttention, Layer, Mamba, Mamba2, mixers
-from .parallel import ALONE, Parallel
 from .precision import Precision
 
 

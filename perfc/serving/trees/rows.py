@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from perfc.analyzers.tables import read_parquet
 from perfc.frontend.config import WeightFormat
-from perfc.frontend.config.parallel import ALONE
 from perfc.ir.record import record
 from perfc.machine import load_machine
+from perfc.parallel import ALONE
 
 from ..evidence import Quantity, ServedRow
 from ..evidence.replay import CONFIGS, Sample, Unanswered, engine_of, model_of, samples

@@ -11,12 +11,12 @@ from perfc.ir.ops.elementwise import Mul
 from perfc.ir.ops.matmul import Gemm
 from perfc.ir.ops.normalization import LpNormalization
 from perfc.ir.types import DType
+from perfc.parallel import ALONE, Parallel
 
-from ..model import DeltaNet, LanguageModel, Mamba, Mamba2, Stack, TokenEmbedding, mixers
-from ..parallel import ALONE, Parallel
+from ..model import LanguageModel, Stack, TokenEmbedding
 from ..precision import Precision, precision_of
 from .builder import GATHER, Builder
-from .stack import embedded, head, layers, tokens_of
+from .stack import embedded, head, layers, running, tokens_of
 from .step import (
     BATCH,
     CONTEXT,
@@ -35,7 +35,6 @@ from .step import (
 LONG = 2048
 """Tokens of a sequence where nobody says how many."""
 MUL = Mul()
-STATES = (Mamba, Mamba2, DeltaNet)
 
 
 def lower(
@@ -81,7 +80,7 @@ def _decoder(
 ) -> Module:
     """A decoder alone, or one stage of its pipeline."""
     tokens, names = _tokens(step, new_tokens)
-    run = _running(b, tokens, model, stack)
+    run = running(b, tokens, model, stack)
     stages = b.parallel.pipeline
     if not 0 <= stage < stages or len(stack.layers) < stages > 1:
         b.refuse(f"no stage {stage} of {stages} over {len(stack.layers)} layers")
@@ -128,7 +127,7 @@ def _encoders(b: Builder, model: LanguageModel, step: Step) -> Module:
         tokens = tokens_of(stack, extent(BATCH), extent(SEQ))
         if isinstance(stack.embedding, TokenEmbedding):
             names.append(SEQ)
-        run = _running(b, tokens, model, stack)
+        run = running(b, tokens, model, stack)
         run.is_cached = False
         x, table = embedded(b, stack, run)
         x = layers(b, x, stack, run, list(enumerate(stack.layers)))
@@ -154,7 +153,7 @@ def _pair(b: Builder, model: LanguageModel, decoder: Stack, step: Step) -> Modul
     is_open = isinstance(encoder.embedding, TokenEmbedding)
     if step is Step.PREFILL:
         names = [BATCH, *([SEQ] if is_open else []), TARGET]
-        over = _running(b, source, model, encoder)
+        over = running(b, source, model, encoder)
         over.is_cached = False
         x, shared = embedded(b, encoder, over)
         x = layers(b, x, encoder, over, list(enumerate(encoder.layers)))
@@ -166,23 +165,11 @@ def _pair(b: Builder, model: LanguageModel, decoder: Stack, step: Step) -> Modul
         tokens = Tokens(decodes=batch, context=extent(CONTEXT))
     else:
         b.refuse(f"no {step.value} step: an encoder reads all of its input at once")
-    run = _running(b, tokens, model, decoder)
+    run = running(b, tokens, model, decoder)
     run.encoded, run.source = encoded, source.length
     x, table = embedded(b, decoder, run, shared)
     x = layers(b, x, decoder, run, list(enumerate(decoder.layers)))
     return b.module(_heads(b, x, decoder, run, table), _declared(model, names))
-
-
-def _running(b: Builder, tokens: Tokens, model: LanguageModel, stack: Stack) -> Running:
-    """What the layers of a stack read in common."""
-    run = Running(tokens, max_positions=model.max_positions)
-    if isinstance(stack.embedding, TokenEmbedding):
-        run.positions = b.input(f"{stack.name}.positions", DType.I64, (tokens.rows,))
-    if tokens.has_prompts:
-        run.lengths = b.input(f"{stack.name}.lengths", DType.I32, (tokens.prompts,))
-    if any(isinstance(m, STATES) for layer in set(stack.layers) for m in mixers(layer)):
-        run.ends = b.input(f"{stack.name}.ends", DType.I32, (tokens.sequences,))
-    return run
 
 
 def _tokens(step: Step, new_tokens: int) -> tuple[Tokens, tuple[str, ...]]:

@@ -18,9 +18,9 @@ from perfc.ir.ops.normalization import LayerNormalization, RMSNormalization
 from perfc.ir.ops.slice import Concat, Split
 from perfc.ir.ops.view import Reshape
 from perfc.ir.types import UNKNOWN, DType, TensorType
+from perfc.parallel import Parallel
 
 from ..model import Norm, NormKind
-from ..parallel import Parallel
 from ..precision import Precision, WeightFormat
 
 ADD, RMS, GATHER = Add(), RMSNormalization(), Gather()

@@ -18,6 +18,7 @@ from ..model import (
     DeltaNet,
     Experts,
     Head,
+    LanguageModel,
     LatentAttention,
     Layer,
     Mamba,
@@ -28,6 +29,7 @@ from ..model import (
     SoundEmbedding,
     Stack,
     TokenEmbedding,
+    mixers,
 )
 from ..precision import WeightFormat
 from .attention import attention
@@ -38,12 +40,25 @@ from .state_space import delta_net, mamba, mamba2
 from .step import Running, Tokens
 
 MUL, TURN = Mul(), Transpose(perm=(0, 2, 1))
+STATES = (Mamba, Mamba2, DeltaNet)
 
 
 def tokens_of(stack: Stack, sequences: Dim, length: Dim) -> Tokens:
     """The tokens of sequences that a stack reads at once; of an image or a sound their number."""
     e = stack.embedding
     return Tokens(sequences, length if isinstance(e, TokenEmbedding) else e.tokens)
+
+
+def running(b: Builder, tokens: Tokens, model: LanguageModel, stack: Stack) -> Running:
+    """What the layers of a stack read in common."""
+    run = Running(tokens, max_positions=model.max_positions)
+    if isinstance(stack.embedding, TokenEmbedding):
+        run.positions = b.input(f"{stack.name}.positions", DType.I64, (tokens.rows,))
+    if tokens.has_prompts:
+        run.lengths = b.input(f"{stack.name}.lengths", DType.I32, (tokens.prompts,))
+    if any(isinstance(m, STATES) for layer in set(stack.layers) for m in mixers(layer)):
+        run.ends = b.input(f"{stack.name}.ends", DType.I32, (tokens.sequences,))
+    return run
 
 
 def embedded(

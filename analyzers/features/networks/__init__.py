@@ -1,0 +1,131 @@
+"""Exchanges by their links: a time for each message and a rate, and algorithms, one a file.
+
+Every algorithm is the alpha-beta model: steps that each wait for a message, and bytes that pass
+the narrowest link. NCCL takes the fastest for each size, and so does `time_s`.
+
+Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication operations
+in MPICH", 2005; NCCL's tuning model (``src/graph/tuning.cc``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cache
+
+from perfc.declared import modules
+from perfc.ir.problem import Exchange
+from perfc.ir.record import record
+from perfc.machine import Cluster
+
+LOCAL_LATENCY_S = 1.5e-6
+"""One hop within a node: NCCL's tuning model has 1.2 to 1.9 µs for rings over NVLink."""
+LOCAL_EFFICIENCY = 0.755
+"""Of NVLink, one direction: largest messages between two GPUs of DGX A100 and H100
+(``vidur_network``: 0.75 and 0.76)."""
+NETWORK_EFFICIENCY = 0.71
+"""Of a network adapter: largest messages between two nodes of DGX H100 (``vidur_network``)."""
+
+
+@record
+class Message:
+    """An exchange as its links see it; rates are of one direction.
+
+    Args:
+        exchange: what is done.
+        nbytes: the whole message of one rank, as `Collective` has it.
+        ranks: that take part.
+        nodes: over which they spread evenly.
+        local_s: of one hop within a node.
+        local_bytes_per_s: of one rank within its node.
+        network_s: of one message between nodes.
+        network_bytes_per_s: of all ranks of one node that take part.
+    """
+
+    exchange: Exchange
+    nbytes: float
+    ranks: int
+    nodes: int
+    local_s: float
+    local_bytes_per_s: float
+    network_s: float
+    network_bytes_per_s: float
+
+    @property
+    def per_node(self) -> int:
+        """Ranks of one node."""
+        return max(self.ranks // self.nodes, 1)
+
+    @classmethod
+    def of(
+        cls, exchange: Exchange, nbytes: float, ranks: int, nodes: int, cluster: Cluster,
+        *, efficiency: float = 1.0,
+    ) -> Message:  # fmt: skip
+        """Between ranks of a cluster, of which each has its part of the node's adapters.
+
+        Args:
+            exchange: what is done.
+            nbytes: the whole message of one rank.
+            ranks: that take part.
+            nodes: over which they spread evenly.
+            cluster: what joins them.
+            efficiency: share of the network's reached rate that is left.
+        """
+        each = max(ranks // nodes, 1)
+        share = min(each / cluster.gpus_per_node, 1.0)
+        return cls(
+            exchange, nbytes, ranks, nodes, LOCAL_LATENCY_S,
+            LOCAL_EFFICIENCY * cluster.local_bytes_per_s(each), cluster.network_latency_s,
+            NETWORK_EFFICIENCY * efficiency * share * cluster.network_bytes_per_s,
+        )  # fmt: skip
+
+
+@record
+class Algorithm:
+    """A way of doing exchanges.
+
+    Args:
+        name: usual one.
+        exchanges: that it does.
+        time_s: of a message between two ranks at least.
+    """
+
+    name: str
+    exchanges: frozenset[Exchange]
+    time_s: Callable[[Message], float]
+
+
+@cache
+def algorithms() -> tuple[Algorithm, ...]:
+    """Those that the files here declare as ``ALGORITHM``, by name of file."""
+    return tuple([m.ALGORITHM for m in modules(__name__)])
+
+
+def fitting(message: Message) -> Iterator[Algorithm]:
+    """The algorithms that do such an exchange."""
+    return (a for a in algorithms() if message.exchange in a.exchanges)
+
+
+def time_s(message: Message) -> float:
+    """By the fastest algorithm; nothing for one rank alone."""
+    if message.ranks < 2:
+        return 0.0
+    return min(a.time_s(message) for a in fitting(message))
+
+
+def least_s(message: Message, cluster: Cluster) -> float:
+    """What adapters of a node must carry at their stated rate; no algorithm is faster.
+
+    Even where switches add, a node sends its own sum and receives that of all. Nothing within one
+    node, or where no file states a network.
+    """
+    if message.nodes < 2 or cluster.is_assumed:
+        return 0.0
+    others = (message.nodes - 1) / message.nodes
+    match message.exchange:
+        case Exchange.ALL_REDUCE | Exchange.SEND_RECEIVE:
+            between = message.nbytes
+        case Exchange.ALL_GATHER | Exchange.REDUCE_SCATTER:
+            between = others * message.nbytes
+        case Exchange.ALL_TO_ALL:
+            between = others * message.nbytes * message.per_node
+    return between / cluster.network_bytes_per_s

@@ -1,0 +1,69 @@
+"""How a model is divided among devices: the options of every command that can answer it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+
+import click
+
+from ._deployment import DeploymentOptions
+
+if TYPE_CHECKING:
+    from perfc.parallel import Parallel
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_HELP = {
+    "tp": "Ranks that share every product.",
+    "pp": "Stages of a pipeline.",
+    "dp": "Copies of the model side by side.",
+    "cp": "Ranks that share the tokens of a sequence.",
+    "sp": "1: ranks of --tp share the tokens between products.",
+    "ep": "Ranks that experts are divided among; 1 divides each expert.",
+    "zero": "What copies divide: 1 optimiser state, 2 gradients too, 3 parameters too (FSDP).",
+    "micro_batches": "Of the samples of a copy; one of each sample by default.",
+    "schedule": "Of a pipeline: 1f1b, gpipe, interleaved or zero-bubble.",
+    "virtual_stages": "Parts of the layers that each stage of an interleaved pipeline has.",
+    "attention_dp": "Groups of ranks with sequences of their own up to the experts.",
+    "nodes": "Over which one copy of the model spreads.",
+}
+
+
+def parallel_options(
+    function: Callable[Concatenate[DeploymentOptions, Parallel, P], R],
+) -> Callable[Concatenate[DeploymentOptions, P], R]:
+    """Add the options; ``function`` gets what they and the project's file say, as a second one.
+
+    They stand below `deployment_options`, whose values come first.
+    """
+
+    @wraps(function)
+    def wrapped(options: DeploymentOptions, *args: P.args, **kwargs: P.kwargs) -> R:
+        taken = {key: kwargs.pop(key) for key in _HELP}
+        return function(options, stated(options, taken), *args, **kwargs)
+
+    decorated: Any = wrapped
+    for key, words in reversed(_HELP.items()):
+        name = f"--{key.replace('_', '-')}"
+        metavar = "NAME" if key == "schedule" else "N"
+        decorated = click.option(name, key, default=None, metavar=metavar, help=words)(decorated)
+    return decorated  # type: ignore[no-any-return]
+
+
+def stated(options: DeploymentOptions, typed: dict[str, object]) -> Parallel:
+    """Degrees that the command line says, over those of the project's file.
+
+    Raises:
+        ParseError: one that is none.
+    """
+    from perfc.deployment import Deployment
+    from perfc.parallel import flag
+
+    of_file = options.of_file.values.get("parallel")
+    base = Deployment()
+    if of_file is not None:
+        base = base.stated({"parallel": of_file}, lambda _: options.of_file.place("parallel"))
+    return base.parallel.stated({k: v for k, v in typed.items() if v is not None}, flag)

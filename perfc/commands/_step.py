@@ -1,0 +1,93 @@
+"""What commands about training steps on many devices have in common."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from perfc.errors import ParseError
+from perfc.ir.record import record
+
+from ._deployment import DeploymentOptions
+from ._document import show_document
+from ._options import names_in
+from ._output import emit
+
+if TYPE_CHECKING:
+    from perfc.report.document import Document
+
+TARGET, RUNTIME, TRAIN, SEQ = "dgx-h100", "cudagraph", "adamw", 2048
+"""Where nobody says."""
+
+
+@record
+class StatedStep:
+    """How a step runs, as the command line and the project's file say."""
+
+    target: str
+    runtime: str
+    dtype: str
+    train: str
+    checkpointing: str
+    seq: int
+
+
+def step_options(function: Any) -> Any:
+    """Add what is said of micro-batches, and of whose runs correct the time."""
+    function = click.option(
+        "--trained-by", default="any", show_default=True, metavar="NAME",
+        help="Framework whose published runs correct the time: llm-foundry, megatron, torchtitan …",
+    )(function)  # fmt: skip
+    return click.option(
+        "--micro-batch", default=0, type=click.IntRange(0), metavar="N",
+        help="Samples that pass at once on each copy.",
+    )(function)  # fmt: skip
+
+
+def stated(options: DeploymentOptions) -> StatedStep:
+    """What the options of a deployment say of a step.
+
+    Raises:
+        ParseError: a value that is none.
+        UsageError: options that are of graphs with inputs.
+    """
+    if options.batch is not None or options.dims or options.values:
+        raise click.UsageError("a step has --global-batch and --seq, no --batch, --dim or --value")
+
+    def text(field: str, default: str) -> str:
+        found = getattr(options, field)
+        if found is None:
+            found = options.of_file.values.get(field)
+        return found if isinstance(found, str) and found else default
+
+    target = text("target", TARGET)
+    if len(names_in(target)) != 1:
+        raise ParseError("one target at a time", where=options.place("target"))
+    seq = options.seq if options.seq is not None else str(SEQ)
+    if not (seq.isascii() and seq.isdigit() and int(seq[:9]) > 0):
+        raise ParseError(f"{seq[:32]!r} is no number of tokens", where="--seq")
+    return StatedStep(
+        target,
+        text("runtime", RUNTIME),
+        text("dtype", ""),
+        text("train", TRAIN),
+        text("checkpointing", ""),
+        int(seq[:9]),
+    )
+
+
+def show(schema: str, view: object, document: Document, form: str, output: Path | None) -> None:
+    """Write a view in a format."""
+    match form:
+        case "json":
+            from perfc.report.json_form import enveloped, strict
+
+            emit(strict(enveloped(schema, view), indent=2) + "\n", output)
+        case "html":
+            from perfc.html.document_page import document_page
+
+            emit(document_page(document), output)
+        case _:
+            show_document(document, form, output)

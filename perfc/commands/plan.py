@@ -1,0 +1,66 @@
+"""``perfc plan``: which parallelism and checkpointing trains a model fastest on so many GPUs.
+
+Group: look.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ._deployment import DeploymentOptions, deployment_options
+from ._examples import examples
+from ._output import format_options
+from ._parallel import parallel_options
+from ._report import color_option
+from ._step import show, stated, step_options
+
+if TYPE_CHECKING:
+    from perfc.parallel import Parallel
+
+DOCUMENT = ("plan", "perfc.distributed.plan:PlanView")
+"""Name of the JSON that the command writes, and the type that its schema is read off."""
+FINDINGS = 1
+
+
+@click.command(
+    "plan",
+    epilog=examples(
+        "plan llama-3.1-8b --gpus 64 -t dgx-h100 --global-batch 256 --seq 8192",
+        "plan mixtral-8x7b --gpus 128 -t h100 --zero 1 --output-format json",
+    ),
+)
+@click.argument("model", metavar="MODEL")
+@click.option("--gpus", required=True, type=click.IntRange(1, 1 << 16), help="Devices.")
+@click.option(
+    "--global-batch", default=256, show_default=True, type=click.IntRange(1),
+    help="Samples of a step, of all devices.",
+)  # fmt: skip
+@step_options
+@deployment_options
+@parallel_options
+@format_options("text", "json", "markdown", "html")
+@color_option
+def command(
+    options: DeploymentOptions, parallel: Parallel, /, model: str, gpus: int, global_batch: int,
+    micro_batch: int, trained_by: str, form: str, output: Path | None,
+) -> None:  # fmt: skip
+    """Search how to divide MODEL among GPUs and what to compute again, for the shortest step.
+
+    MODEL is a config.json of a language model, a shipped name, or a graph, which is divided by its
+    samples alone. Degrees that are given stay as they are. Exits with 1 if nothing fits.
+    """
+    from perfc.distributed.service import plan
+    from perfc.distributed.views import plan_document
+
+    how = stated(options)
+    found = plan(
+        model, gpus, how.target, batch=global_batch, seq=how.seq, train=how.train,
+        dtype=how.dtype, runtime=how.runtime, parallel=parallel, checkpointing=how.checkpointing,
+        micro_batch=micro_batch, trained_by=trained_by,
+    )  # fmt: skip
+    show(found.document, found, plan_document(found), form, output)
+    if found.best is None:
+        raise SystemExit(FINDINGS)

@@ -1,0 +1,82 @@
+"""``perfc scale``: a training step on 1 to 1,024 GPUs, and what keeps it from being faster.
+
+Group: look.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from perfc.errors import ParseError
+
+from ._deployment import DeploymentOptions, deployment_options
+from ._examples import examples
+from ._output import format_options
+from ._parallel import parallel_options
+from ._report import color_option
+from ._step import show, stated, step_options
+
+if TYPE_CHECKING:
+    from perfc.parallel import Parallel
+
+DOCUMENT = ("scale", "perfc.distributed.scale:ScaleView")
+"""Name of the JSON that the command writes, and the type that its schema is read off."""
+
+
+@click.command(
+    "scale",
+    epilog=examples(
+        "scale llama-3.1-8b -t dgx-h100 --zero 3 --seq 8192",
+        "scale llama-2-70b -t dgx-a100 --tp 8 --pp 4 --gpus 32,256,1024",
+    ),
+)
+@click.argument("model", metavar="MODEL")
+@click.option("--gpus", default="", metavar="N,...", help="Devices; 1 to 1024 by default.")
+@click.option(
+    "--global-batch", default=0, type=click.IntRange(0), metavar="N",
+    help="Samples of a step on the fewest devices; one micro-batch of each copy by default.",
+)  # fmt: skip
+@click.option("--strong", is_flag=True, help="As many samples of a step on all numbers of devices.")
+@step_options
+@deployment_options
+@parallel_options
+@format_options("text", "json", "markdown", "html")
+@color_option
+def command(
+    options: DeploymentOptions, parallel: Parallel, /, model: str, gpus: str, global_batch: int,
+    strong: bool, micro_batch: int, trained_by: str, form: str,
+    output: Path | None,
+) -> None:  # fmt: skip
+    """Train MODEL on more and more GPUs: time of a step, scaling, and the bottleneck by name.
+
+    MODEL is a config.json of a language model, a shipped name, or a graph. Copies of it grow in
+    number; each is divided as the options say.
+    """
+    from perfc.distributed.service import scale
+    from perfc.distributed.views import scale_document
+
+    how = stated(options)
+    found = scale(
+        model, how.target, gpus=numbers(gpus), batch=global_batch, seq=how.seq, train=how.train,
+        dtype=how.dtype, runtime=how.runtime, parallel=parallel,
+        checkpointing=how.checkpointing or "none", micro_batch=micro_batch or 1, is_weak=not strong,
+        trained_by=trained_by,
+    )  # fmt: skip
+    show(found.document, found, scale_document(found), form, output)
+
+
+def numbers(text: str) -> tuple[int, ...]:
+    """``8,64`` as numbers.
+
+    Raises:
+        ParseError: they are none.
+    """
+    parts = [p.strip() for p in text.split(",") if p.strip()]
+    if len(parts) > 64 or not all(p.isascii() and p.isdigit() and int(p[:6]) > 0 for p in parts):
+        raise ParseError(
+            f"{text[:32]!r} are no numbers of devices", where="--gpus", hint="8,64,512"
+        )
+    return tuple([int(p[:6]) for p in parts])

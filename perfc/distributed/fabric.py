@@ -1,0 +1,106 @@
+"""What exchanges take among groups of ranks: learned within a node, by the law of links beyond."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from functools import cache, lru_cache
+
+import numpy as np
+
+from perfc.analyzers.estimators import predictor
+from perfc.analyzers.features import networks
+from perfc.analyzers.features.classes.collective import EXCHANGES
+from perfc.analyzers.features.rows import Protocol
+from perfc.ir.problem import Exchange
+from perfc.ir.record import entity, record
+from perfc.machine import Cluster, load_machine
+from perfc.serving.grid import Grid, octaves
+
+SIZES = octaves(1 << 10, 1 << 34, step=4)
+"""Messages that are predicted; others lie between, in logarithms."""
+OPERATIONS = {exchange: operation for operation, exchange in EXCHANGES.items()}
+
+
+@record
+class Group:
+    """Ranks that exchange with one another.
+
+    Args:
+        size: ranks.
+        stride: how far apart neighbours are in the order in which ranks fill nodes.
+    """
+
+    size: int
+    stride: int
+
+    def nodes(self, per_node: int) -> int:
+        """Over how many nodes the group spreads."""
+        span = self.size * self.stride
+        if span <= per_node:
+            return 1
+        return min(self.size, -(-span // per_node))
+
+
+@entity
+class Fabric:
+    """Exchanges of a cluster.
+
+    Args:
+        cluster: what joins its GPUs.
+        efficiency: share of the network's rate that is left; 1 for what the law has.
+        known: exchanges that were asked for before.
+    """
+
+    cluster: Cluster
+    efficiency: float = 1.0
+    known: dict[tuple[object, ...], float] = field(default_factory=dict[tuple[object, ...], float])
+
+    def time_s(self, exchange: Exchange, nbytes: float, group: Group) -> float:
+        """Of one message; 0 for one rank alone.
+
+        Args:
+            exchange: what is done.
+            nbytes: the whole message of one rank.
+            group: that takes part; every other group of the same kind does so at the same time.
+        """
+        if group.size < 2 or nbytes <= 0:
+            return 0.0
+        key = (exchange, nbytes, group.size, group.stride)
+        if key not in self.known:
+            self.known[key] = self._time_s(exchange, nbytes, group)
+        return self.known[key]
+
+    def _time_s(self, exchange: Exchange, nbytes: float, group: Group) -> float:
+        nodes = group.nodes(self.cluster.gpus_per_node)
+        ranks = group.size if nodes == 1 else nodes * -(-group.size // nodes)
+        if exchange is Exchange.SEND_RECEIVE:
+            ranks, nodes = 2, 2 if group.nodes(self.cluster.gpus_per_node) > 1 else 1
+        if nodes == 1 and exchange is not Exchange.SEND_RECEIVE:
+            path = str(self.cluster.machine.path)
+            return learned(path, exchange, min(group.size, self.cluster.gpus_per_node)).at(nbytes)
+        message = networks.Message.of(
+            exchange, nbytes, ranks, nodes, self.cluster, efficiency=self.efficiency
+        )
+        return networks.time_s(message)
+
+
+@lru_cache(maxsize=256)
+def learned(target: str, exchange: Exchange, ranks: int) -> Grid:
+    """Times of messages within a node, by their bytes."""
+    machine = load_machine(target)
+    count = len(SIZES)
+    rows = {
+        "operation": np.full(count, float(OPERATIONS[exchange])),
+        "ranks": np.full(count, float(ranks)),
+        "nbytes": np.array(SIZES),
+        "nodes": np.ones(count),
+    }
+    found = predictor.predict("collective", rows, "bf16", machine, Protocol.GRAPH)
+    # a larger message takes no less
+    return Grid.of((SIZES,), np.maximum.accumulate(found.time_s).tolist())
+
+
+@cache
+def fabric_of(target: str, efficiency: float = 1.0) -> Fabric:
+    """The links of a target, by the path of its file."""
+    return Fabric(Cluster.of(load_machine(target)), efficiency)

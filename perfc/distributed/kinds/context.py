@@ -1,0 +1,35 @@
+"""Context parallelism: keys and values go round the ranks that share a sequence.
+
+Source: H. Liu, M. Zaharia, P. Abbeel, "Ring attention with blockwise transformers", 2023; Megatron
+exchanges what is next while attention computes what is there.
+"""
+
+from __future__ import annotations
+
+from perfc.ir.problem import Exchange
+
+from ..fabric import Group
+from ..stage import StageWork
+from . import Kind, Loss
+
+ATTENTION_SHARE = 0.2
+"""Of a layer's time that attention takes at least where sequences are divided; hides a ring."""
+
+
+def of_micro_batch(work: StageWork) -> Loss:
+    """``cp - 1`` messages forward and twice as many bytes backward, in each layer."""
+    size = work.parallel.context
+    if size < 2:
+        return Loss()
+    group = Group(size, work.parallel.tensor)
+    found = Loss()
+    for number, part in work.layers:
+        nbytes = part.boundary_bytes * work.model.kv_share(number) / work.parallel.tensor
+        hop_s = work.fabric.time_s(Exchange.SEND_RECEIVE, nbytes, group)
+        time_s = 3 * (size - 1) * hop_s
+        hidden_s = ATTENTION_SHARE * (part.forward_s + part.backward_s)
+        found += Loss(max(time_s - hidden_s, hop_s), time_s, 3 * (size - 1) * nbytes)
+    return found
+
+
+KIND = Kind("context parallel", of_micro_batch)

@@ -1,0 +1,68 @@
+"""Data parallelism: gradients are summed over the copies, beside the backward pass.
+
+With ZeRO 1 and 2 each copy gets the sum of its part of the gradients, changes its part of the
+parameters, and the copies gather them: as many bytes as an all-reduce.
+
+Source: S. Li et al., "PyTorch distributed: experiences on accelerating data parallel training",
+2020; S. Rajbhandari et al., "ZeRO: memory optimizations toward training trillion parameter models",
+2020.
+"""
+
+from __future__ import annotations
+
+from perfc.ir.problem import Exchange
+
+from ..fabric import Group
+from ..stage import StageWork
+from ..training import WEIGHT_BYTES
+from . import Kind, Loss
+
+
+def of_step(work: StageWork) -> Loss:
+    """Gradients of the last micro-batch's backward pass, and parameters before the next step."""
+    copies = work.copies
+    is_sharded = work.parallel.zero > 2 or work.training.is_frozen
+    if is_sharded or max(copies.size, work.expert_copies.size) < 2:
+        return Loss()
+    is_divided = work.parallel.zero > 0
+    exchange = Exchange.REDUCE_SCATTER if is_divided else Exchange.ALL_REDUCE
+    found = beside_backward(work, exchange, copies)
+    if is_divided:
+        found += gathered(work, copies)
+    return found
+
+
+def beside_backward(work: StageWork, exchange: Exchange, copies: Group) -> Loss:
+    """Buckets on a stream of their own: each starts when its gradients are there.
+
+    One bucket is exchanged after the other; the step waits for those that end after the pass.
+    """
+    clock = stream = waiting = total_s = total_bytes = 0.0
+    experts = 0.0
+    for part in reversed(work.every_part):
+        clock += work.backward_s(part)
+        waiting += part.parameters * work.training.gradient_bytes
+        experts += part.expert_parameters * work.training.gradient_bytes
+        is_last = part is work.every_part[0]
+        if waiting + experts >= work.training.bucket_bytes or is_last:
+            time_s = work.fabric.time_s(exchange, waiting, copies)
+            time_s += work.fabric.time_s(exchange, experts, work.expert_copies)
+            start = max(stream, clock) if work.training.overlap else stream
+            stream = start + time_s
+            total_s, total_bytes = total_s + time_s, total_bytes + waiting + experts
+            waiting = experts = 0.0
+    exposed_s = max(stream - clock, 0.0) if work.training.overlap else total_s
+    return Loss(exposed_s, total_s, total_bytes)
+
+
+def gathered(work: StageWork, copies: Group) -> Loss:
+    """Changed parameters, beside the first forward pass of the next step."""
+    nbytes = work.parameters * WEIGHT_BYTES
+    experts = work.expert_parameters * WEIGHT_BYTES
+    time_s = work.fabric.time_s(Exchange.ALL_GATHER, nbytes, copies)
+    time_s += work.fabric.time_s(Exchange.ALL_GATHER, experts, work.expert_copies)
+    hidden_s = work.forward_s if work.training.overlap else 0.0
+    return Loss(max(time_s - hidden_s, 0.0), time_s, nbytes + experts)
+
+
+KIND = Kind("data parallel", of_step=of_step)

@@ -1,0 +1,35 @@
+"""Expert parallelism: every token goes to the ranks of its experts, and its results come back.
+
+Source: D. Lepikhin et al., "GShard", 2020; tokens are taken to spread evenly.
+"""
+
+from __future__ import annotations
+
+from perfc.ir.problem import Exchange
+from perfc.passes.training.implementation import Policy
+
+from ..fabric import Group
+from ..stage import StageWork
+from . import Kind, Loss
+
+
+def of_micro_batch(work: StageWork) -> Loss:
+    """There and back, forward and backward; again where all is recomputed."""
+    size = work.parallel.expert
+    if size < 2:
+        return Loss()
+    group = Group(size, 1)
+    passes = 6 if work.training.checkpointing is Policy.BLOCK else 4
+    found = Loss()
+    for number, part in work.layers:
+        routed = work.model.routed(number)
+        if not routed:
+            continue
+        # each rank of a group that shares products sends its part of the tokens
+        nbytes = part.boundary_bytes * routed / work.parallel.tensor
+        time_s = work.fabric.time_s(Exchange.ALL_TO_ALL, nbytes, group)
+        found += Loss(passes * time_s, passes * time_s, passes * nbytes)
+    return found
+
+
+KIND = Kind("expert parallel", of_micro_batch)

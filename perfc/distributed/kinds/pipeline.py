@@ -1,0 +1,25 @@
+"""Pipeline parallelism: results of one stage go to the next; the bubble is the schedule's."""
+
+from __future__ import annotations
+
+from perfc.ir.problem import Exchange
+
+from ..fabric import Group
+from ..stage import StageWork
+from . import Kind, Loss
+
+
+def of_step(work: StageWork) -> Loss:
+    """What is waited for while the pipeline fills and drains; in between it hides."""
+    stages = work.parallel.pipeline
+    if stages < 2:
+        return Loss()
+    group = Group(stages, work.parallel.devices // stages)
+    nbytes = work.boundary_bytes / (work.parallel.tensor if work.parallel.sequence else 1)
+    time_s = work.fabric.time_s(Exchange.SEND_RECEIVE, nbytes, group)
+    waits = work.schedule.hand_overs(work.pipeline)
+    messages = 2.0 * work.micro_batches * work.pipeline.virtual
+    return Loss(waits * time_s, messages * time_s, messages * nbytes)
+
+
+KIND = Kind("pipeline hand-over", of_step=of_step)

@@ -1,0 +1,54 @@
+"""ZeRO 3, or FSDP: every copy holds a part of each layer, which is gathered when it runs.
+
+Source: S. Rajbhandari et al., "ZeRO", 2020; Y. Zhao et al., "PyTorch FSDP", 2023.
+"""
+
+from __future__ import annotations
+
+from perfc.ir.problem import Exchange
+
+from ..fabric import Group
+from ..parts import PartCost
+from ..stage import StageWork
+from ..training import WEIGHT_BYTES
+from . import Kind, Loss
+
+
+def of_micro_batch(work: StageWork) -> Loss:
+    """Parameters of the next layer are gathered while one computes, in both passes.
+
+    Gradients are summed beside the backward pass of the layer before. A layer waits for what its
+    exchanges take longer than it computes; the first gather hides behind nothing.
+    """
+    copies = work.copies
+    if work.parallel.zero < 3 or copies.size < 2:
+        return Loss()
+    exposed = total = nbytes = 0.0
+    first_s = 0.0
+    for part in work.every_part:
+        gather_s = exchanged_s(work, part, WEIGHT_BYTES, Exchange.ALL_GATHER, copies)
+        scatter_s = exchanged_s(
+            work, part, work.training.gradient_bytes, Exchange.REDUCE_SCATTER, copies
+        )
+        first_s = first_s or gather_s
+        forward_s, backward_s = part.forward_s, work.backward_s(part)
+        both = (gather_s - forward_s, gather_s + scatter_s - backward_s)
+        if work.training.overlap:
+            exposed += sum([max(rest, 0.0) for rest in both])
+        else:
+            exposed += 2 * gather_s + scatter_s
+        total += 2 * gather_s + scatter_s
+        held = part.parameters + part.expert_parameters
+        nbytes += held * (2 * WEIGHT_BYTES + work.training.gradient_bytes)
+    return Loss(max(exposed, first_s), total, nbytes)
+
+
+def exchanged_s(
+    work: StageWork, part: PartCost, item: float, exchange: Exchange, copies: Group
+) -> float:
+    """Parameters of a part that all copies have, and those of its experts."""
+    time_s = work.fabric.time_s(exchange, part.parameters * item, copies)
+    return time_s + work.fabric.time_s(exchange, part.expert_parameters * item, work.expert_copies)
+
+
+KIND = Kind("sharded parameters", of_micro_batch)

@@ -1,0 +1,44 @@
+"""Tensor parallelism: partial products are summed over the ranks that share a layer.
+
+With sequence parallelism a reduce-scatter and an all-gather take the place of each all-reduce,
+with as many bytes; what runs between products is divided then, too.
+
+Source: M. Shoeybi et al., "Megatron-LM", 2019; V. Korthikanti et al., "Reducing activation
+recomputation in large transformer models", 2022.
+"""
+
+from __future__ import annotations
+
+from perfc.ir.problem import Exchange
+from perfc.passes.training.implementation import Policy
+
+from ..fabric import Group
+from ..stage import StageWork
+from . import Kind, Loss
+
+
+def of_micro_batch(work: StageWork) -> Loss:
+    """As many exchanges backward as forward, and the forward ones again where all is recomputed."""
+    size = work.parallel.tensor
+    if size < 2:
+        return Loss()
+    group = Group(size, 1)
+    found = Loss()
+    for part in work.every_part:
+        if not part.tensor.count:
+            continue
+        nbytes = part.tensor.nbytes / part.tensor.count
+        if work.parallel.sequence:
+            time_s = sum(
+                work.fabric.time_s(e, nbytes, group)
+                for e in (Exchange.REDUCE_SCATTER, Exchange.ALL_GATHER)
+            )
+        else:
+            time_s = work.fabric.time_s(Exchange.ALL_REDUCE, nbytes, group)
+        passes = 3 if work.training.checkpointing is Policy.BLOCK else 2
+        times = passes * part.tensor.count
+        found += Loss(times * time_s, times * time_s, times * nbytes)
+    return found
+
+
+KIND = Kind("tensor parallel", of_micro_batch)

@@ -1,0 +1,164 @@
+"""What a program calls: a model on a cluster, divided as asked or as is best."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from perfc.deployment import Deployment
+from perfc.errors import ParseError
+from perfc.frontend.config import is_config, precision_of, read_config
+from perfc.machine import load_machine
+from perfc.parallel import ALONE, Parallel
+from perfc.passes.training.implementation import Policy
+
+from .law import USUAL as USUAL_LAW
+from .law import RunLaw, law_of
+from .plan import MICRO_BATCHES, PlanView
+from .plan import plan as planned
+from .scale import ScaleView
+from .scale import scale as scaled
+from .step import cluster_of
+from .training import CHECKPOINTINGS, Training
+from .work import LanguageWork, Work
+
+USUAL = "cudagraph"
+"""Runtime of a step where nobody says: PyTorch's kernels, whose launches hide behind them."""
+
+
+def work_of(
+    model: Any, target: str, *, dtype: str = "", runtime: str = USUAL, seq: int = 0
+) -> Work:
+    """The model on its machine: a configuration of a language model, or a graph.
+
+    Raises:
+        PerfcError: the model or the target cannot be read.
+    """
+    path = str(load_machine(target).path)
+    if isinstance(model, str | os.PathLike) and is_config(os.fspath(model)):
+        found = read_config(model)
+        return LanguageWork(found, precision_of(found.dtype, "", dtype), runtime, path)
+    from .graph_work import GraphWork
+
+    values: dict[str, object] = {"target": path, "runtime": runtime}
+    if dtype:
+        values["dtype"] = dtype
+    if seq:
+        values["seq"] = seq
+    name = os.path.basename(os.fspath(model)) if isinstance(model, str | os.PathLike) else "model"
+    return GraphWork(model, name, Deployment().stated(values))
+
+
+def plan(
+    model: Any, gpus: int, target: str = "dgx-h100", *, batch: int = 256, seq: int = 2048,
+    train: str = "adamw", dtype: str = "", runtime: str = USUAL,
+    parallel: Parallel | Mapping[str, object] = ALONE, checkpointing: str = "",
+    micro_batch: int = 0, trained_by: str = USUAL_LAW,
+) -> PlanView:  # fmt: skip
+    """The fastest way of training a model on so many devices, and the front of time and memory.
+
+    Args:
+        model: a configuration of a language model, or a graph as `perfc.analyze` takes it.
+        gpus: devices.
+        target: cluster, or GPU whose links are assumed.
+        batch: samples of a step, of all devices.
+        seq: tokens of each.
+        train: optimiser.
+        dtype: format of products; "" for 16 bits.
+        runtime: fusion table.
+        parallel: degrees that stay as they are.
+        checkpointing: none, selective or block; "" for what is best.
+        micro_batch: samples that pass at once; 0 for what is best.
+        trained_by: framework whose published runs correct the time.
+
+    Raises:
+        PerfcError: the model, the target or a number is none, or nothing divides so.
+    """
+    work = work_of(model, target, dtype=dtype, runtime=runtime, seq=seq)
+    training = sizes(batch, seq, train)
+    again = (named(checkpointing),) if checkpointing else CHECKPOINTINGS
+    samples: Sequence[int] = (micro_batch,) if micro_batch else MICRO_BATCHES
+    fixed = parallel if isinstance(parallel, Parallel) else ALONE.stated(parallel)
+    return planned(
+        work, gpus, training, fixed=fixed, checkpointings=again, micro_batches=samples,
+        law=law_on(work, trained_by),
+    )  # fmt: skip
+
+
+def scale(
+    model: Any, target: str = "dgx-h100", *, gpus: Sequence[int] = (), batch: int = 0,
+    seq: int = 2048, train: str = "adamw", dtype: str = "", runtime: str = USUAL,
+    parallel: Parallel | Mapping[str, object] = ALONE, checkpointing: str = "none",
+    micro_batch: int = 1, is_weak: bool = True, trained_by: str = USUAL_LAW,
+) -> ScaleView:  # fmt: skip
+    """A model on more and more devices; as `plan`, but divided as ``parallel`` says.
+
+    Args:
+        model: a configuration of a language model, or a graph.
+        target: cluster, or GPU whose links are assumed.
+        gpus: devices of each point; powers of two up to 1,024 by default.
+        batch: samples of a step on the fewest devices; 0 for one micro-batch of each stage.
+        seq: tokens of each.
+        train: optimiser.
+        dtype: format of products; "" for 16 bits.
+        runtime: fusion table.
+        parallel: how one copy is divided.
+        checkpointing: none, selective or block.
+        micro_batch: samples that pass at once.
+        is_weak: whether samples of a step grow with the devices.
+        trained_by: framework whose published runs correct the time.
+
+    Raises:
+        PerfcError: as `plan`.
+    """
+    work = work_of(model, target, dtype=dtype, runtime=runtime, seq=seq)
+    fixed = parallel if isinstance(parallel, Parallel) else ALONE.stated(parallel)
+    each = fixed.devices // fixed.data
+    copies = max(min(gpus, default=each) // each, 1)
+    wanted = batch or copies * micro_batch * (4 * fixed.pipeline if fixed.pipeline > 1 else 1)
+    training = sizes(wanted, seq, train, micro_batch, named(checkpointing))
+    law = law_on(work, trained_by)
+    return scaled(work, fixed, training, gpus=gpus, is_weak=is_weak, law=law)
+
+
+def law_on(work: Work, framework: str) -> RunLaw:
+    """The law of a framework on the machine of a model.
+
+    Raises:
+        ParseError: no law of such a framework.
+    """
+    return law_of(framework, cluster_of(work).machine.arch)
+
+
+def sizes(
+    batch: int, seq: int, train: str, micro_batch: int = 1,
+    checkpointing: Policy = Policy.NONE,
+) -> Training:  # fmt: skip
+    """Checked sizes of a step.
+
+    Raises:
+        ParseError: a number that is none.
+        PassError: no such optimiser.
+    """
+    from perfc.passes.training.optimizer import optimizer
+
+    for name, value in (("batch", batch), ("seq", seq), ("micro-batch", micro_batch)):
+        if not 1 <= value <= 1 << 24:
+            raise ParseError(f"{name} = {value}", where=f"--{name}", hint="1 or more")
+    return Training(seq, batch, micro_batch, optimizer(train).name, checkpointing)
+
+
+def named(text: str) -> Policy:
+    """What is computed again.
+
+    Raises:
+        ParseError: no such policy.
+    """
+    from perfc.choice import member
+
+    found = member(Policy, text, "--checkpointing")
+    if found not in CHECKPOINTINGS:
+        hint = "`perfc plan` without it looks at none, selective and block"
+        raise ParseError("one block is treated as all are", where="--checkpointing", hint=hint)
+    return found

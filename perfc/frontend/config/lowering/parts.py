@@ -1,0 +1,75 @@
+"""Parts of a model that is trained: each layer, what is before the first and behind the last.
+
+A step repeats them, so each is lowered once, as the share of one rank. Tokens are those of one
+micro-batch; ``past`` are tokens of the same sequences that other ranks hold and that attention
+sees, with context parallelism.
+"""
+
+from __future__ import annotations
+
+from perfc.ir.graph import Module
+from perfc.ir.ops.softmax import LogSoftmax
+from perfc.parallel import ALONE, Parallel
+
+from ..model import LanguageModel, Layer, Stack
+from ..precision import Precision
+from .builder import Builder
+from .stack import embedded, head, layers, running
+from .step import BATCH, DECLARED, PAST, SEQ, Running, Tokens, extent
+
+SYMBOLS = (BATCH, SEQ, PAST)
+
+
+def layer_part(
+    model: LanguageModel, layer: Layer, precision: Precision, parallel: Parallel = ALONE
+) -> Module:
+    """One layer of the decoder, or of an encoder alone.
+
+    Raises:
+        ModelError: it does not divide so.
+    """
+    b, stack, run = _started(model, precision, parallel)
+    x = b.input("hidden", b.half, (run.tokens.rows, stack.hidden))
+    x = layers(b, x, stack, run, ((0, layer),))
+    return b.module([x], [DECLARED[name] for name in SYMBOLS])
+
+
+def embedding_part(
+    model: LanguageModel, precision: Precision, parallel: Parallel = ALONE
+) -> Module:
+    """What makes the tokens of the first layer.
+
+    Raises:
+        ModelError: it does not divide so.
+    """
+    b, stack, run = _started(model, precision, parallel)
+    x, _ = embedded(b, stack, run)
+    return b.module([x], [DECLARED[name] for name in SYMBOLS])
+
+
+def head_part(model: LanguageModel, precision: Precision, parallel: Parallel = ALONE) -> Module:
+    """The last normalisation, the scores of every token and the logarithms that a loss reads.
+
+    Raises:
+        ModelError: it does not divide so.
+    """
+    b, stack, run = _started(model, precision, parallel)
+    x = b.input("hidden", b.half, (run.tokens.rows, stack.hidden))
+    x = b.norm(x, stack.norm, f"{stack.name}.norm")
+    outputs = []
+    for i, h in enumerate(stack.heads):
+        # a tied table is the embedding's, with one copy of its gradient
+        scores = head(b, x, h, stack, None, f"{stack.name}.head.{i}")
+        outputs.append(b.node(LogSoftmax(), (scores,), f"{stack.name}.loss.{i}"))
+    return b.module(outputs or [x], [DECLARED[name] for name in SYMBOLS])
+
+
+def _started(
+    model: LanguageModel, precision: Precision, parallel: Parallel
+) -> tuple[Builder, Stack, Running]:
+    b = Builder(model.name, precision, parallel)
+    if len(model.stacks) > 1:
+        b.refuse("models of one stack are trained so far")
+    stack = model.stacks[0]
+    tokens = Tokens(extent(BATCH), extent(SEQ), extent(PAST))
+    return b, stack, running(b, tokens, model, stack)

@@ -1,0 +1,95 @@
+"""Files of clusters: which target the GPUs are, how many a node has, and what joins nodes.
+
+What is read is the machine of the GPU with the numbers of the node beside its own, so that every
+command takes a cluster where it takes a GPU.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import ClassVar, cast
+
+from perfc.errors import TargetError
+
+from .machine import Machine
+from .schema import Reader
+
+CLUSTER = "cluster"
+_KIND = re.compile(rb'^kind\s*=\s*"cluster"', re.MULTILINE)
+
+
+class _ClusterReader(Reader):
+    """Reads the numbers of a node; the texts of a machine are those of its GPU."""
+
+    known: ClassVar[tuple[str, ...]] = (
+        "schema", "name", "aliases", "kind", "gpu", "description", "source", "node", "link",
+        "vendor", "arch",
+    )  # fmt: skip
+
+    def read(self) -> None:
+        """Read everything; what is wrong is in ``problems`` afterwards."""
+        self._read_top()
+        self._read_sources()
+        for key, value in self.data.items():
+            if key not in self.known:
+                self.problems.append(f"{key}: unknown key of a cluster")
+            elif key in ("node", "link"):
+                self._read_section(key, value)
+        for key in ("node.gpu_count", "link.network.bandwidth_bytes_per_s"):
+            if key not in self.facts:
+                self.problems.append(f"{key} is missing")
+        count, joined = (self.facts.get(f"node.{k}gpu_count") for k in ("", "nvlink_"))
+        if count is not None and joined is not None and joined.value > count.value:
+            self.problems.append("node.nvlink_gpu_count is more than node.gpu_count")
+
+
+def is_cluster(content: bytes) -> bool:
+    """Whether a file says that it is of a cluster."""
+    return _KIND.search(content) is not None
+
+
+def parse_cluster(
+    content: bytes, path: Path, load: Callable[[str], Machine]
+) -> tuple[Machine | None, list[str]]:
+    """The GPU with the numbers of its node, or all that is wrong with the file.
+
+    Args:
+        content: of the file.
+        path: of it.
+        load: reads a target by its name.
+    """
+    try:
+        data = cast("dict[str, object]", tomllib.loads(content.decode("utf-8")))
+    except (ValueError, RecursionError) as error:
+        return None, [f"not TOML: {str(error).splitlines()[0][:200]}"]
+    # the reader of machines checks the texts; those of the maker are the GPU's
+    reader = _ClusterReader({**data, "kind": "cuda", "vendor": "of the GPU", "arch": "of the GPU"})
+    reader.read()
+    of_gpu = [key for key in ("vendor", "arch") if key in data]
+    reader.problems += [f"{key}: unknown key of a cluster" for key in of_gpu]
+    gpu = data.get("gpu")
+    base: Machine | None = None
+    if not isinstance(gpu, str) or gpu.endswith(".toml") or "/" in gpu or len(gpu) > 64:
+        reader.problems.append("gpu must be the name of a target")
+    else:
+        try:
+            base = load(gpu)
+        except TargetError as error:
+            reader.problems.append(f"gpu: {error.message}")
+    if base is not None and base.cluster:
+        reader.problems.append(f"gpu: {base.cluster} is a cluster itself")
+    if reader.problems or base is None:
+        return None, reader.problems
+    new = {n: f"{n}-of-node" if n in base.sources else n for n in reader.sources}
+    facts = {k: replace(r, source=new[r.source]) for k, r in reader.facts.items()}
+    sources = {new[n]: replace(s, name=new[n]) for n, s in reader.sources.items()}
+    return replace(
+        base, cluster=cast("str", data["name"]), path=path,
+        aliases=tuple(cast("list[str]", data.get("aliases", []))),
+        description=cast("str", data["description"]),
+        sources={**base.sources, **sources}, facts={**base.facts, **facts},
+    ), []  # fmt: skip

@@ -1,0 +1,165 @@
+"""`perfc plan` and `perfc scale`: what they find, how long it takes, and what wrong input says."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from perfc import cli
+from perfc.distributed.service import plan, scale
+from perfc.distributed.step import step_cost
+from perfc.errors import ParseError
+from perfc.parallel import ALONE, Parallel
+
+
+def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    try:
+        code = cli.run(list(words))
+    except SystemExit as left:
+        code = int(left.code or 0)
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_a_plan_is_the_fastest_of_what_fits_and_its_front_trades_time_for_memory() -> None:
+    found = plan("llama-3.1-8b", 16, "dgx-h100", batch=64, seq=4096)
+    assert found.best is not None
+    assert found.best == found.pareto[0]
+    times = [c.time_s for c in found.pareto]
+    memories = [c.memory.total for c in found.pareto]
+    assert times == sorted(times)
+    assert memories == sorted(memories, reverse=True)
+    assert all(
+        c.gpus == 16 and c.fits and c.memory.total <= found.capacity_bytes for c in found.pareto
+    )
+    assert 0 < found.misfits < found.settings
+
+
+def test_five_hundred_settings_of_64_gpus_take_less_than_five_seconds() -> None:
+    began = time.process_time()
+    found = plan("llama-2-13b", 64, "h100", batch=256, seq=4096)
+    assert found.settings >= 500
+    assert time.process_time() - began < 5.0
+
+
+def test_degrees_that_are_given_stay() -> None:
+    found = plan(
+        "llama-3.1-8b", 16, "dgx-h100", batch=64, seq=4096, parallel={"tp": 4, "zero": 1},
+        checkpointing="block", micro_batch=2,
+    )  # fmt: skip
+    for c in found.pareto:
+        assert (c.parallel.tensor, c.parallel.zero, c.training.micro_batch) == (4, 1, 2)
+        assert c.training.checkpointing.value == "block"
+
+
+def test_what_fits_nowhere_exits_with_one_and_names_the_smallest(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    code, out, _ = said(
+        capsys, "plan", "llama-3.1-70b", "--gpus", "1", "-t", "t4", "--seq", "256",
+        "--global-batch", "1",
+    )  # fmt: skip
+    assert code == 1
+    assert "none fits; this one needs the least memory" in out
+
+
+def test_a_curve_goes_to_1024_and_names_what_it_waits_for() -> None:
+    found = scale("llama-3.2-1b", "p4d", seq=1024, parallel={"zero": 3})
+    assert [p.gpus for p in found.points] == [1 << i for i in range(11)]
+    rates = [p.cost.tokens_per_s / p.gpus for p in found.points if p.cost is not None]
+    assert rates[-1] < rates[3]
+    assert {p.cost.bottleneck for p in found.points[5:] if p.cost} <= {
+        "sharded parameters", "slowest rank", "optimizer",
+    }  # fmt: skip
+    assert all(p.cost is not None and p.cost.nodes == -(-p.gpus // 8) for p in found.points)
+
+
+def test_strong_scaling_keeps_the_samples() -> None:
+    found = scale("gpt2", "dgx-a100", gpus=(1, 4), batch=16, seq=256, is_weak=False)
+    assert [p.cost.training.batch for p in found.points if p.cost] == [16, 16]
+    weak = scale("gpt2", "dgx-a100", gpus=(1, 4), batch=16, seq=256)
+    assert [p.cost.training.batch for p in weak.points if p.cost] == [16, 64]
+
+
+def test_numbers_that_do_not_divide_stand_in_the_curve_with_their_reason() -> None:
+    found = scale("llama-3.2-1b", "h100", gpus=(2, 3), seq=256, parallel={"tp": 2})
+    assert found.points[1].cost is None
+    assert found.points[1].why == "3 devices are no copies of 2"
+
+
+def test_the_file_of_the_project_divides_and_the_command_line_changes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "perfc.toml").write_text(
+        '[deployment]\ntarget = "dgx-a100"\nparallel = { tp = 2, zero = 1 }\n'
+    )
+    words = ["scale", "gpt2", "--seq", "256", "--gpus", "4", "--output-format", "json"]
+    code, out, _ = said(capsys, *words)
+    assert code == 0
+    stated = json.loads(out)["points"][0]["cost"]["parallel"]
+    assert (stated["tensor"], stated["zero"], stated["data"]) == (2, 1, 2)
+    _, out, _ = said(capsys, *words, "--tp", "4")
+    assert json.loads(out)["points"][0]["cost"]["parallel"]["tensor"] == 4
+    code, _, err = said(capsys, "op", "matmul", "--m", "4", "--n", "4", "--k", "4")
+    assert code == 2
+    assert "only one device is analysed" in err
+    assert "perfc.toml" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("plan", "gpt2", "--gpus", "8", "--dp", "0"), "--dp: '0' is no degree (1 to 65536)"),
+        (("plan", "gpt2", "--gpus", "8", "--zero", "4"), "--zero: '4' is no degree (0 to 3)"),
+        (("plan", "gpt2", "--gpus", "8", "--checkpointing", "some"), "--checkpointing: no 'some'"),
+        (("plan", "gpt2", "--gpus", "8", "--checkpointing", "optimal"), "treated as all are"),
+        (("scale", "gpt2", "--trained-by", "tf"), "--trained-by: no runs of 'tf'"),
+        (("plan", "gpt2", "--gpus", "8", "--batch", "4"), "no --batch, --dim or --value"),
+        (("plan", "gpt2", "--gpus", "8", "--seq", "x"), "--seq"),
+        (("plan", "gpt2", "--gpus", "8", "-t", "dgx-h1000"), "no such target 'dgx-h1000'"),
+        (("plan", "gpt2", "--gpus", "8", "--train", "lion"), "lion"),
+        (("plan", "t5-small", "--gpus", "8"), "models of one stack are trained so far"),
+        (("scale", "gpt2", "--gpus", "8,x"), "--gpus: '8,x' are no numbers of devices"),
+        (("scale", "gpt2", "--schedule", "gossip"), "--schedule: no schedule 'gossip'"),
+        (("scale", "nothing.onnx"), "nothing.onnx"),
+    ],
+)
+def test_wrong_input_is_one_line(
+    words: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = said(capsys, *words)
+    assert code == 2
+    assert not out
+    assert message in err
+    assert err.count("\n") <= 3
+
+
+def test_degrees_are_read_as_options_files_and_programs_write_them() -> None:
+    typed = ALONE.stated({"tp": "4", "micro-batches": 2, "sp": True, "schedule": "interleaved"})
+    assert typed == Parallel(4, sequence=1, micro_batches=2, schedule="interleaved")
+    assert typed.described() == "tp 4, sp 1, micro batches 2, schedule interleaved"
+    assert ALONE.stated(typed.as_json()) == typed
+    assert Parallel(2, 4, data=8, context=2).devices == 128
+    for wrong in ({"tp": 0}, {"tp": 1.5}, {"tp": True}, {"degree": 1}, {"schedule": 3}):
+        with pytest.raises(ParseError):
+            ALONE.stated(wrong)
+
+
+def test_a_graph_is_divided_by_its_samples(tmp_path: Path) -> None:
+    from perfc.distributed.graph_work import GraphWork, cuts_of
+    from perfc.distributed.service import sizes, work_of
+    from perfc.errors import ModelError
+
+    source = Path(__file__).parents[2] / "examples" / "models" / "resnet50.onnx.gz"
+    work = work_of(source, "dgx-a100")
+    assert isinstance(work, GraphWork)
+    one, eight = (step_cost(work, Parallel(data=n), sizes(8 * n, 1, "sgd", 8)) for n in (1, 8))
+    assert eight.tokens_per_s > 4 * one.tokens_per_s
+    assert one.memory.parameters == eight.memory.parameters
+    with pytest.raises(ModelError, match="divided by its samples alone"):
+        step_cost(work, Parallel(2), sizes(8, 1, "sgd", 8))
+    assert cuts_of([1.0])[-1] == 1

@@ -1,0 +1,179 @@
+"""Steps of divided models: laws that hold whatever the machine, and what wrong degrees say."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from perfc.distributed.law import RunLaw
+from perfc.distributed.schedules import Stage, schedule_named, schedules
+from perfc.distributed.step import BUBBLE, COMPUTATION, RECOMPUTATION, step_cost
+from perfc.distributed.training import CHECKPOINTINGS, Training, state_bytes
+from perfc.distributed.work import LanguageWork
+from perfc.errors import ModelError, ParseError, PerfcError
+from perfc.frontend.config import precision_of, read_config
+from perfc.machine import load_machine
+from perfc.parallel import Parallel
+
+LAW = RunLaw(1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
+SMALL = Training(seq=1024, batch=64)
+
+
+def work(name: str = "llama-3.2-1b", target: str = "dgx-h100") -> LanguageWork:
+    model = read_config(name)
+    path = str(load_machine(target).path)
+    return LanguageWork(model, precision_of("bfloat16", ""), "cudagraph", path)
+
+
+LLAMA, MOE = work(), work("olmoe-1b-7b")
+
+
+@pytest.mark.parametrize("p", [2, 4, 8])
+@pytest.mark.parametrize("m", [8, 32])
+def test_the_bubble_is_p_less_one_of_m_and_p_less_one(p: int, m: int) -> None:
+    stage = Stage(1.0, 1.0, 1.0, p, m, 1)
+    for name in ("gpipe", "1f1b"):
+        bubble = schedule_named(name).bubble_s(stage)
+        assert bubble / (bubble + m * stage.whole_s) == pytest.approx((p - 1) / (m + p - 1))
+    parts = replace(stage, virtual=4)
+    assert schedule_named("interleaved").bubble_s(parts) == pytest.approx((p - 1) * 3.0 / 4)
+    assert schedule_named("zero-bubble").bubble_s(stage) == pytest.approx((p - 1) * 1.0)
+    assert schedule_named("zero-bubble").bubble_s(replace(stage, weight_s=2.0)) == 0.0
+
+
+def test_every_schedule_keeps_no_more_than_all_micro_batches() -> None:
+    stage = Stage(1.0, 1.0, 1.0, 8, 4, 2)
+    assert {s.name for s in schedules().values()} == set(schedules())
+    for schedule in schedules().values():
+        assert 1 <= schedule.in_flight(stage) <= 4
+    long = replace(stage, micro_batches=64)
+    assert schedule_named("gpipe").in_flight(long) == 64
+    assert schedule_named("1f1b").in_flight(long) == 8
+    assert 8 < schedule_named("interleaved").in_flight(long) < 16
+
+
+def test_a_pipeline_has_the_bubble_of_its_schedule() -> None:
+    cost = step_cost(LLAMA, Parallel(1, 4, data=1), SMALL, law=LAW)
+    assert cost.parts_s[BUBBLE] > 0
+    even = cost.parts_s[BUBBLE] / cost.parts_s[COMPUTATION]
+    # the last stage has the head of a large vocabulary, which none of the others waits for
+    assert 0.4 * 3 / 64 < even <= 3 / 64
+    assert sum(cost.parts_s.values()) == pytest.approx(cost.time_s)
+
+
+def test_more_copies_never_compute_longer_and_links_never_help() -> None:
+    costs = [step_cost(LLAMA, Parallel(data=n), SMALL, law=LAW) for n in (1, 2, 8, 64)]
+    computed = [c.parts_s[COMPUTATION] for c in costs]
+    assert computed == sorted(computed, reverse=True)
+    rates = [c.tokens_per_s / c.gpus for c in costs]
+    assert all(r <= rates[0] * 1.0001 for r in rates)
+    for c in costs:
+        assert c.floor_s <= c.low_s <= c.time_s <= c.high_s
+        assert c.model_flop == pytest.approx(costs[0].model_flop)
+
+
+def test_tensor_parallel_ranks_have_their_share() -> None:
+    one, four = (step_cost(LLAMA, Parallel(n), SMALL, law=LAW) for n in (1, 4))
+    assert four.memory.parameters == pytest.approx(one.memory.parameters / 4, rel=0.05)
+    assert four.parts_s["tensor parallel"] > 0
+    assert one.parts_s[COMPUTATION] / 6 < four.parts_s[COMPUTATION] < one.parts_s[COMPUTATION] / 2
+    assert four.model_flop == pytest.approx(one.model_flop, rel=0.01)
+
+
+def test_each_stage_of_zero_holds_less() -> None:
+    memories = [step_cost(LLAMA, Parallel(data=8, zero=z), SMALL, law=LAW).memory for z in range(4)]
+    totals = [m.total for m in memories]
+    assert totals == sorted(totals, reverse=True)
+    whole = memories[0]
+    count = whole.parameters / 2
+    assert whole.optimizer == pytest.approx(count * state_bytes("adamw"))
+    assert memories[1].optimizer == pytest.approx(whole.optimizer / 8)
+    assert memories[1].gradients == whole.gradients
+    assert memories[2].gradients == pytest.approx(whole.gradients / 8)
+    assert memories[3].parameters == pytest.approx(whole.parameters / 8)
+
+
+def test_what_is_computed_again_is_not_kept() -> None:
+    costs = [
+        step_cost(LLAMA, Parallel(), replace(SMALL, checkpointing=c), law=LAW)
+        for c in CHECKPOINTINGS
+    ]
+    kept = [c.memory.activations for c in costs]
+    again = [c.parts_s.get(RECOMPUTATION, 0.0) for c in costs]
+    assert kept == sorted(kept, reverse=True)
+    assert again == sorted(again)
+    assert again[0] == 0.0
+    assert costs[2].model_flop == costs[0].model_flop
+
+
+def test_overlapped_gradients_are_waited_for_no_longer() -> None:
+    slow = work("llama-3.2-1b", "p4d")
+    beside, after = (
+        step_cost(slow, Parallel(data=64), replace(SMALL, overlap=o), law=LAW)
+        for o in (True, False)
+    )
+    assert 0 < beside.parts_s["data parallel"] < after.parts_s["data parallel"]
+    assert beside.exchanged_s["data parallel"] == after.exchanged_s["data parallel"]
+
+
+def test_ranks_of_a_sequence_share_its_attention() -> None:
+    long = Training(seq=16384, batch=8)
+    one, four = (step_cost(LLAMA, Parallel(context=n), long, law=LAW) for n in (1, 4))
+    assert four.model_flop == pytest.approx(one.model_flop, rel=0.01)
+    assert four.memory.activations == pytest.approx(one.memory.activations / 4, rel=0.05)
+
+
+def test_experts_are_divided_among_copies() -> None:
+    one, eight = (
+        step_cost(MOE, Parallel(data=8, expert=n, zero=1), SMALL, law=LAW) for n in (1, 8)
+    )
+    assert eight.memory.parameters < one.memory.parameters / 3
+    assert "expert parallel" in eight.parts_s
+    assert "expert parallel" not in one.parts_s
+
+
+def test_a_number_of_micro_batches_says_how_large_one_is() -> None:
+    by_count = step_cost(LLAMA, Parallel(data=8, micro_batches=4), SMALL, law=LAW)
+    by_size = step_cost(LLAMA, Parallel(data=8), replace(SMALL, micro_batch=2), law=LAW)
+    assert by_count.micro_batches == by_size.micro_batches == 4
+    assert by_count.time_s == by_size.time_s
+    with pytest.raises(ParseError, match="--micro-batches: 64 samples do not divide into 3"):
+        step_cost(LLAMA, Parallel(micro_batches=3), SMALL, law=LAW)
+
+
+def test_frozen_parameters_have_no_gradients() -> None:
+    whole, frozen = (
+        step_cost(LLAMA, Parallel(data=8), replace(SMALL, is_frozen=f), law=LAW)
+        for f in (False, True)
+    )
+    assert frozen.memory.gradients == frozen.memory.optimizer == 0.0
+    assert frozen.parts_s[COMPUTATION] < whole.parts_s[COMPUTATION]
+    assert "data parallel" not in frozen.parts_s
+
+
+@pytest.mark.parametrize(
+    ("parallel", "training", "kind", "said"),
+    [
+        (Parallel(schedule="dualpipe"), SMALL, ParseError, "no schedule 'dualpipe'"),
+        (Parallel(pipeline=17), SMALL, ModelError, "16 layers are fewer than 17 stages"),
+        (Parallel(pipeline=2, virtual_stages=2), SMALL, ParseError, "1f1b has no parts"),
+        (Parallel(sequence=1), SMALL, ParseError, "needs ranks that share products"),
+        (Parallel(tensor=5), SMALL, ModelError, "do not divide among 5 ranks"),
+        (Parallel(data=3), SMALL, ParseError, "64 samples do not divide"),
+        (Parallel(expert=2, data=2), SMALL, ModelError, "it has no experts"),
+        (Parallel(context=3), SMALL, ModelError, "1024 tokens do not divide among 3"),
+        (Parallel(nodes=2), SMALL, ParseError, "not divided so"),
+        (Parallel(), replace(SMALL, optimizer="lion"), PerfcError, "no optimiser"),
+    ],
+)
+def test_what_does_not_go_together_is_said(
+    parallel: Parallel, training: Training, kind: type[PerfcError], said: str
+) -> None:
+    with pytest.raises(kind, match=said):
+        step_cost(LLAMA, parallel, training, law=LAW)
+
+
+def test_ranks_of_experts_go_with_those_of_products() -> None:
+    with pytest.raises(ParseError, match="cannot be divided among 3"):
+        step_cost(MOE, Parallel(data=4, expert=3), SMALL, law=LAW)
