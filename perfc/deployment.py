@@ -13,12 +13,14 @@ from perfc import step_fields
 from perfc.choice import member, text_of
 from perfc.durations import seconds_of
 from perfc.errors import ParseError, PassError
+from perfc.frontend import is_configuration
 from perfc.ir.record import record
 from perfc.ir.sizes import sizes_of
 from perfc.passes.retype import precision_name
 from perfc.passes.runtimes import (
     DEFAULT,
     MAX_STREAMS,
+    SERVING_DEFAULT,
     Layout,
     Runtime,
     Serving,
@@ -51,7 +53,8 @@ class Deployment:
 
     Args:
         target: name or file of the machine.
-        runtime: whose kernels run, without streams.
+        runtime: whose kernels run, without streams; "" for what models of the kind usually run
+            under, which ``for_model`` names.
         framework: whose kernels of attention and quantised products run, where the model leaves
             them open; by default what the runtime implies.
         runtime_version: of the runtime's framework, ``2.9``; "" for the newest that was measured.
@@ -79,7 +82,7 @@ class Deployment:
     """
 
     target: str = "a100"
-    runtime: str = DEFAULT
+    runtime: str = ""
     framework: Serving = Serving.ANY
     runtime_version: str = ""
     dtype: str = ""
@@ -100,10 +103,21 @@ class Deployment:
     host_launch: float | None = None
     dims: Mapping[str, int] = field(default_factory=dict[str, int], hash=False)
 
+    def for_model(self, model: object) -> Deployment:
+        """The same with a runtime named: where none is, that of an engine for a configuration.
+
+        Args:
+            model: what is run; a graph where it is not the name of a configuration.
+        """
+        if self.runtime:
+            return self
+        return replace(self, runtime=SERVING_DEFAULT if is_configuration(model) else DEFAULT)
+
     @property
     def table_name(self) -> str:
         """The fusion table with its streams, as passes take it: ``ort:3``."""
-        return self.runtime if self.streams == 1 else f"{self.runtime}:{self.streams}"
+        name = self.runtime or DEFAULT
+        return name if self.streams == 1 else f"{name}:{self.streams}"
 
     @property
     def table(self) -> Runtime:
@@ -126,7 +140,7 @@ class Deployment:
         left_out = () if self.train else tuple(step_fields.READERS)
         found: dict[str, object] = {n: getattr(self, n) for n in READERS if n not in left_out}
         enums = {n: v.value for n, v in found.items() if isinstance(v, Enum)}
-        return {**found, **enums}
+        return {**found, **enums, "runtime": self.runtime or DEFAULT}
 
     @property
     def recipe(self) -> Train | None:
@@ -193,13 +207,13 @@ class Deployment:
         if self.layout not in table.layouts:
             offer = ", ".join(t.name for t in tables() if self.layout in t.layouts)
             raise ParseError(
-                f"{self.runtime} does not run {self.layout.value}", where=where("layout"),
+                f"{table.name} does not run {self.layout.value}", where=where("layout"),
                 hint=f"{offer} do",
             )  # fmt: skip
         if self.runtime_version and not table.tells_versions:
             offer = ", ".join(t.name for t in tables() if t.tells_versions)
             raise ParseError(
-                f"versions of {self.runtime} are not told apart", where=where("runtime_version"),
+                f"versions of {table.name} are not told apart", where=where("runtime_version"),
                 hint=f"those of {offer} are",
             )  # fmt: skip
 
