@@ -27,7 +27,8 @@ COMMANDS = (
 OPTIONS = {
     "--target", "--runtime", "--framework", "--runtime-version", "--dtype", "--tf32", "--layout",
     "--streams", "--mode", "--host-launch", "--batch", "--seq", "--dim", "--value", "--config",
-    "--isolated",
+    "--isolated", "--train", "--loss", "--update", "--freeze", "--lora-rank", "--lora",
+    "--accumulate", "--master-weights", "--checkpointing", "--keep",
 }  # fmt: skip
 ONE_WAY = {
     "target": "rtx4090", "runtime": "inductor", "framework": "vllm", "runtime_version": "2.4",
