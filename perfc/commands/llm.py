@@ -22,9 +22,8 @@ from ._output import emit, format_options
 from ._report import color_option
 
 if TYPE_CHECKING:
-    from perfc.comparison.prices import Prices
+    from perfc.expenses import Prices
     from perfc.report.document import Document
-    from perfc.serving.power import Grid
 
 DOCUMENT = ("llm", "perfc.serving.service:ServingReport")
 """Name of the JSON that the command writes, and the type that its schema is read off."""
@@ -144,6 +143,7 @@ def serve(
     **load: Any,
 ) -> None:
     """Serve CONFIG under a load."""
+    from perfc.expenses import region_named
     from perfc.serving import llm
     from perfc.serving.views import document
 
@@ -155,7 +155,7 @@ def serve(
     report = llm(
         model, target, runtime=runtime, dtype=stated(options, "dtype", ""),
         runtime_version=stated(options, "runtime_version", ""), prices=prices(options),
-        grid=grid_of(grid), **load,
+        grid=region_named(grid, "--grid"), **load,
     )  # fmt: skip
     show(report.document, report, document(report), form, output)
     if not report.fits:
@@ -216,26 +216,9 @@ def stated(options: DeploymentOptions, field: str, default: str) -> str:
 
 def prices(options: DeploymentOptions) -> Prices:
     """What the project's file says machines cost."""
-    from perfc.comparison.prices import Prices
+    from perfc.expenses import Prices
 
     return Prices.read(options.file)
-
-
-def grid_of(text: str) -> Grid:
-    """A grid by its name, or by its grams of CO2 a kWh.
-
-    Raises:
-        ParseError: neither.
-    """
-    from perfc.serving.power import Grid, grid_named
-
-    try:
-        grams = float(text)
-    except ValueError:
-        return grid_named(text)
-    if not 0 <= grams <= 1e5:
-        raise ParseError(f"{text} g a kWh", where="--grid", hint="0 to 100000")
-    return Grid("--grid", grams, "stated", "now")
 
 
 def show(schema: str, report: object, document: Document, form: str, output: Path | None) -> None:

@@ -19,6 +19,7 @@ from .machine import (
     render_markdown,
     validate,
 )
+from .slices import Partition, Profile, partition_of, partitions, split
 
 __all__ = [
     "HOST",
@@ -26,7 +27,9 @@ __all__ = [
     "Listing",
     "Machine",
     "MemoryLevel",
+    "Partition",
     "Peak",
+    "Profile",
     "Rate",
     "Source",
     "Spread",
@@ -34,6 +37,9 @@ __all__ = [
     "add",
     "list_machines",
     "load_machine",
+    "partition_of",
+    "partitions",
     "render_markdown",
+    "split",
     "validate",
 ]

@@ -8,9 +8,9 @@ from dataclasses import replace
 from itertools import product
 from typing import ClassVar
 
-from perfc.comparison.prices import Prices
 from perfc.durations import seconds_of
 from perfc.errors import ModelError, ParseError
+from perfc.expenses import Prices
 from perfc.frontend.config import LanguageModel, Parallel, precision_of
 from perfc.ir.record import record
 from perfc.machine import Machine
@@ -18,7 +18,7 @@ from perfc.passes.runtimes import SERVING_DEFAULT, Batching
 
 from .engine import Engine
 from .load import Load
-from .power import price_of, price_per_million
+from .power import price_per_million
 from .scheduler import Chunk
 from .service import ServingReport, report_of
 
@@ -207,7 +207,7 @@ def _settings(engine: Engine, dtype: str, load: Load, prices: Prices) -> Iterato
     room = plan.sequences(load.isl + load.osl)
     if room < 1:
         return
-    price = price_of(engine.machine, prices)
+    price = prices.of(engine.machine)
     for budget, users in product(BUDGETS, USERS):
         if users > min(room, engine.kind.max_num_seqs) or budget <= users:
             continue

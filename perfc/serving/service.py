@@ -8,8 +8,8 @@ from dataclasses import field, replace
 from functools import lru_cache
 from typing import ClassVar
 
-from perfc.comparison.prices import Prices
 from perfc.errors import ModelError, ParseError
+from perfc.expenses import Prices, Region
 from perfc.frontend.config import LanguageModel, Parallel, precision_of, read_config
 from perfc.ir.record import record
 from perfc.machine import load_machine
@@ -21,7 +21,7 @@ from .host import HostLaw
 from .load import Load
 from .memory import MemoryPlan
 from .metrics import Latencies, Throughput, latencies, throughput
-from .power import Expenses, Grid, expenses, run_energy_j
+from .power import Expenses, expenses, run_energy_j
 from .program import QUANTITIES
 from .scheduler import Chunk
 from .simulate import Run, simulate
@@ -158,7 +158,7 @@ def llm(
     tp: int = 1, pp: int = 1, dp: int = 1, ep: int = 1, attention_dp: int = 1, nodes: int = 1,
     runtime: str = SERVING_DEFAULT, runtime_version: str = "", max_num_seqs: int | None = None,
     token_budget: int | None = None, utilization: float | None = None, prefill_gpus: int = 0,
-    prices: Prices | None = None, grid: Grid | None = None,
+    prices: Prices | None = None, grid: Region | None = None,
 ) -> ServingReport:  # fmt: skip
     """What it costs to serve a language model; the load is that of `Load`.
 
@@ -234,7 +234,7 @@ def _engine(
 
 
 def report_of(
-    engine: Engine, load: Load, engines: int, prefill_gpus: int, prices: Prices, grid: Grid | None
+    engine: Engine, load: Load, engines: int, prefill_gpus: int, prices: Prices, grid: Region | None
 ) -> ServingReport:
     """The load on so many engines.
 

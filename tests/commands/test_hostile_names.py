@@ -86,6 +86,8 @@ CALLS: dict[str, tuple[str, ...]] = {
     "baseline show": (),
     "check": ("--why",),
     "compare": (MODEL, "changed.onnx", "-t", "a100,t4"),
+    "cost": (MODEL, "changed.onnx", "-t", "a100,t4", "--items", "1e6"),
+    "mig": (MODEL, "-t", "a100"),
     "comment": ("check.json", "--policy", "always"),
     "diff": (MODEL, "changed.onnx"),
     "explain": (MODEL, "1"),
