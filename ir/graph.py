@@ -27,12 +27,14 @@ class Weight:
         digest: SHA-256 of type and content where the content was small enough to read, else "".
         location: external file the content lies in, "" when inside the model.
         is_parameter: an initializer, as opposed to a constant that an exporter wrote into a node.
+        is_state: what an optimiser keeps from step to step, master weights among it.
     """
 
     nbytes: int | None = None
     digest: str = ""
     location: str = ""
     is_parameter: bool = True
+    is_state: bool = False
 
 
 @entity
@@ -54,16 +56,31 @@ class Value:
 Inputs: TypeAlias = "tuple[Value | None, ...]"
 
 
+class Phase(Enum):
+    """The part of a training step that a node belongs to."""
+
+    FORWARD = "forward"
+    LOSS = "loss"
+    RECOMPUTE = "recompute"
+    """Forward work done again, because its results were not kept."""
+    BACKWARD = "backward"
+    OPTIMIZER = "optimizer"
+
+    __hash__ = object.__hash__
+
+
 @record
 class Loc:
     """Where a node comes from: its name and operator in the model file.
 
-    ``is_expanded`` marks a node that stands in for part of a function body.
+    ``is_expanded`` marks a node that stands in for part of a function body; ``phase`` is the part
+    of a training step, which is the forward pass of all that a model file has.
     """
 
     name: str = ""
     op_type: str = ""
     is_expanded: bool = False
+    phase: Phase = Phase.FORWARD
 
 
 NOWHERE = Loc()

@@ -17,6 +17,9 @@ from .record import frozen
 from .types import DType, SequenceType, TensorType, Type, element_count
 
 if TYPE_CHECKING:
+    from .gradients.adjoint import Adjoint, Gradients
+    from .gradients.tape import Tape
+    from .graph import Value
     from .problem import Problem
 
 Types: TypeAlias = "tuple[Type, ...]"
@@ -180,6 +183,21 @@ class Op:
 
     def problem(self, ins: Inputs, outs: Types) -> Problem | None:
         """Extents by name, None where they are not known or it is none of those problems."""
+        return None
+
+    def gradient(self, at: Adjoint) -> Gradients | None:
+        """Gradients of operands by position, in operators; what is left out has none.
+
+        None where there is no rule. By default the function called as the mnemonic in the file of
+        the family's name in ``ir/gradients``.
+        """
+        from .gradients import rule_of
+
+        rule = rule_of(type(self))
+        return None if rule is None else rule(at)
+
+    def expand(self, tape: Tape, ins: Inputs, outs: Types) -> tuple[Value | None, ...] | None:
+        """The results in standard operators, of an operator that no ONNX has; else None."""
         return None
 
     def __str__(self) -> str:

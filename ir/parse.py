@@ -11,7 +11,7 @@ from perfc.errors import ModelError, ParseError
 
 from .attributes import build
 from .dim import Dim, symbol
-from .graph import NOWHERE, Graph, Loc, ModelOrigin, Module, Node, SymbolDecl, Value, Weight
+from .graph import NOWHERE, Graph, Loc, ModelOrigin, Module, Node, Phase, SymbolDecl, Value, Weight
 from .known import Known
 from .lexer import line_starts, parse_dim, position_in
 from .names import symbol_name
@@ -232,7 +232,10 @@ class _Parser:
         given = self.lex.braces()
         self.lex.expect(":")
         type_, known = self.lex.typed()
-        fields: dict[str, object] = {"is_parameter": given.pop("constant", False) is False}
+        fields: dict[str, object] = {
+            "is_parameter": given.pop("constant", False) is False,
+            "is_state": given.pop("state", False) is True,
+        }
         for key, value in given.items():
             if key not in ("bytes", "digest", "location"):
                 raise self.lex.error(f"a weight has no {key}", start)
@@ -278,14 +281,17 @@ class _Parser:
     def _loc(self) -> Loc:
         lex = self.lex
         lex.expect("(")
-        name, op_type, is_expanded = lex.string(), "", False
+        name, op_type, is_expanded, phase = lex.string(), "", False, Phase.FORWARD
         if lex.eat(","):
             op_type = lex.string()
-        if lex.eat(","):
-            lex.expect("expanded")
-            is_expanded = True
+        while lex.eat(","):
+            later = next((p for p in Phase if lex.eat(p.value)), None)
+            if later is None:
+                lex.expect("expanded")
+                is_expanded = True
+            phase = later or phase
         lex.expect(")")
-        return Loc(name, op_type, is_expanded)
+        return Loc(name, op_type, is_expanded, phase)
 
 
 def _near(mnemonic: str) -> str:

@@ -9,7 +9,7 @@ from enum import Enum
 from typing import TypeAlias
 
 from .dim import Atom, AtomKind, Dim, Poly
-from .graph import NOWHERE, Graph, Loc, ModelOrigin, Module, Node, Value, Weight
+from .graph import NOWHERE, Graph, Loc, ModelOrigin, Module, Node, Phase, Value, Weight
 from .known import Known, literal
 from .names import value_key
 from .op import Op
@@ -158,11 +158,14 @@ def attribute(value: object) -> str:
 def _loc(loc: Loc) -> str:
     if loc is NOWHERE or loc == NOWHERE:
         return ""
+    is_forward = loc.phase is Phase.FORWARD
     parts = [json.dumps(loc.name)]
-    if loc.op_type or loc.is_expanded:
+    if loc.op_type or loc.is_expanded or not is_forward:
         parts.append(json.dumps(loc.op_type))
     if loc.is_expanded:
         parts.append("expanded")
+    if not is_forward:
+        parts.append(loc.phase.value)
     return f" loc({', '.join(parts)})"
 
 
@@ -246,3 +249,5 @@ def _weight(weight: Weight) -> Iterator[tuple[str, object]]:
         yield "location", weight.location
     if not weight.is_parameter:
         yield "constant", True
+    if weight.is_state:
+        yield "state", True

@@ -26,11 +26,17 @@ class Canonicalize(Transform):
 
     A node whose results are all known, or that reads stored tensors only, runs once at load time
     in every runtime: its results become stored tensors that are not parameters.
+
+    Args:
+        keeps_parameters: whether what is made of parameters alone stays, as in training, where
+            they change from step to step.
     """
+
+    keeps_parameters: bool = False
 
     def run(self, module: Module, am: Analyses) -> Module:
         """The smaller module; needs inferred types."""
-        graph = Folding({}).graph(module.graph)
+        graph = Folding({}, self.keeps_parameters).graph(module.graph)
         if graph is module.graph:
             return module
         return Module(graph, module.symbols, module.origin)
@@ -41,6 +47,7 @@ class Folding:
     """Rewrites a graph from its inputs to its outputs, then removes dead nodes."""
 
     replaced: dict[Value, Value]
+    keeps_parameters: bool = False
 
     def graph(self, graph: Graph) -> Graph:
         """The folded graph; the same object where nothing changed."""
@@ -97,8 +104,7 @@ class Folding:
             case _:
                 return False
 
-    @staticmethod
-    def folds(node: Node, ins: tuple[Value | None, ...]) -> bool:
+    def folds(self, node: Node, ins: tuple[Value | None, ...]) -> bool:
         """Whether the results are there before the model runs."""
         results = node.results
         if node.op.kind in NEVER_FOLDED or not results:
@@ -111,9 +117,15 @@ class Folding:
         present = [v for v in ins if v is not None]
         return (
             bool(present)
-            and not [v for v in present if v.weight is None]
+            and not [v for v in present if v.weight is None or self.changes(v)]
             and all(isinstance(v.type, TensorType) and v.type.is_static for v in results)
         )
+
+    def changes(self, stored: Value) -> bool:
+        """Whether a stored tensor is another one in the next step."""
+        if not self.keeps_parameters or stored.weight is None or not stored.weight.is_parameter:
+            return False
+        return isinstance(stored.type, TensorType) and stored.type.dtype.is_float
 
     @staticmethod
     def decided(node: Node, ins: tuple[Value | None, ...]) -> Graph | None:

@@ -12,6 +12,7 @@ from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Graph, Module, Node, Value, captured
 from perfc.ir.op import Kind
 from perfc.ir.ops.control import Loop, Scan, SequenceMap
+from perfc.ir.ops.multi_tensor import MultiTensor
 from perfc.ir.record import frozen, mutable
 from perfc.ir.types import TensorType, Type
 
@@ -124,10 +125,16 @@ class Liveness(Analysis[LivenessTable]):
         free_after: dict[Value, int] = {v: last[v] for v in graph.inputs}
         for step, node in enumerate(graph.nodes):
             kind = node.op.kind
+            over = overwritten_by(node)
             for i, v in enumerate(node.results):
                 home = v
                 source = node.inputs[0] if node.inputs else None
-                if kind is Kind.VIEW and i == 0 and source is not None:
+                written = over[i] if over else None
+                if written is not None:
+                    if written not in owner:
+                        continue  # a stored tensor in its next state
+                    home = owner[written]
+                elif kind is Kind.VIEW and i == 0 and source is not None:
                     if source not in owner:
                         continue  # shows a stored tensor, or a value of the graph around
                     home = owner[source]
@@ -201,6 +208,11 @@ class Intervals:
                 stacked = dim_sum(self.sizes[v] for v in stacked_results(node))
                 now = dim_max(now, before + inner[step] + stacked)
             self.live.append(now)
+
+
+def overwritten_by(node: Node) -> tuple[Value | None, ...]:
+    """What the results of an optimiser's kernel are written over; nothing of other nodes."""
+    return node.op.overwritten(node.inputs) if isinstance(node.op, MultiTensor) else ()
 
 
 class Sum:

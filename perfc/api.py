@@ -123,7 +123,8 @@ class Report(Presentation):
         how = self.deployment.stated({**stated(target), **changed})
         given = keyed(self.source, how.dims)
         base = None if given is None else self._sized(given)
-        if base is None or (self.dtype and how.dtype != self.dtype):
+        is_retyped = how.dtype != self.dtype and bool(self.dtype or how.train)
+        if base is None or is_retyped or how.recipe != self.deployment.recipe:
             return analyze(self.model, values=self.values, predictor=self.predictor, deployment=how)
         am, module = replace(self.analyses, instruments=()), self.module
         if how.dtype != self.dtype:
@@ -216,7 +217,7 @@ def analyze(
         deployment: how the model is run, as one value.
         keywords: the fields of a ``Deployment``, over those of ``deployment``: ``runtime``,
             ``framework``, ``runtime_version``, ``dtype``, ``tf32``, ``layout``, ``streams``,
-            ``mode``, ``host_launch``, ``dims``.
+            ``mode``, ``train``, ``loss``, ``update``, ``freeze``, ``host_launch``, ``dims``.
             ``batch`` and ``seq`` are short for ``dims={"batch": …}`` and ``dims={"seq": …}``.
 
     Raises:
@@ -228,7 +229,7 @@ def analyze(
     4089184256*batch
     """
     how = (deployment or Deployment()).stated({**stated(target), **keywords})
-    how.require_inference()
+    how.require_kernels()
     am = Analyses(tuple(instruments))
     predictor = text_of(predictor, "predictor")
     if is_torch_module(model):
@@ -236,17 +237,28 @@ def analyze(
     source, given = typed_sizes(model, how.dims, values, am)
     if input is not None:
         check_example(source, input)
-    module = am.apply(Canonicalize(), source)
-    if how.dtype:
-        from perfc.passes.mixed import what_if
-
-        module = am.apply(what_if(how.dtype), module)
+    module = prepared(source, how, am)
     roofline = am.get(Roofline(how.target, how.table_name, how.tf32), module)
     return Report(
         source.origin.path, source, module, given, source.defaults(), roofline.machine,
         am.get(Cost(), module), am.get(Fuse(how.table_name), module),
         am.get(Liveness(), module), roofline, how, predictor, model, dict(values or {}), am,
     )  # fmt: skip
+
+
+def prepared(source: Module, how: Deployment, am: Analyses) -> Module:
+    """What is executed of a typed module: folded, in its precision, as a step where it trains.
+
+    Raises:
+        PassError: no such precision, or an operator that has no gradient.
+    """
+    module = am.apply(Canonicalize(keeps_parameters=bool(how.train)), source)
+    if how.dtype:
+        from perfc.passes.mixed import what_if
+
+        module = am.apply(what_if(how.dtype), module)
+    recipe = how.recipe
+    return module if recipe is None else am.apply(recipe, module)
 
 
 def stated(target: object) -> dict[str, object]:

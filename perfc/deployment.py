@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from enum import Enum
 from operator import index
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from perfc.choice import member
 from perfc.durations import seconds_of
@@ -27,6 +27,10 @@ from perfc.passes.runtimes import (
     runtime,
     tables,
 )
+from perfc.passes.training.implementation import Implementation
+
+if TYPE_CHECKING:
+    from perfc.passes.train import Train
 
 VERSION = re.compile(r"(\d{1,3})\.(\d{1,3})(\.\S*)?")
 
@@ -55,6 +59,11 @@ class Deployment:
         layout: of feature maps.
         streams: that launch kernels.
         mode: what a run is.
+        train: optimiser of a training step that is analysed kernel by kernel; "" for none. It
+            makes ``mode`` training.
+        loss: that the step ends in; "" for the one that fits the model's first result.
+        update: how the optimiser is launched.
+        freeze: patterns of names of parameters that are not trained.
         host_launch: what the host takes to launch one kernel, in seconds; None where nobody says,
             which is measured by `perfc calibrate` or else what such hosts were seen to take.
         dims: values of symbolic extents by the names that models have. ``batch`` is the first
@@ -71,6 +80,10 @@ class Deployment:
     layout: Layout = Layout.CHANNELS_FIRST
     streams: int = 1
     mode: Mode = Mode.INFERENCE
+    train: str = ""
+    loss: str = ""
+    update: Implementation = Implementation.FOREACH
+    freeze: tuple[str, ...] = ()
     host_launch: float | None = None
     dims: Mapping[str, int] = field(default_factory=dict[str, int], hash=False)
 
@@ -97,19 +110,29 @@ class Deployment:
 
     def as_json(self) -> dict[str, object]:
         """The fields by name, as JSON has them."""
-        found: dict[str, object] = {name: getattr(self, name) for name in READERS}
-        named = {name: getattr(self, name).value for name in ("framework", "layout", "mode")}
-        return {**found, **named}
+        left_out = () if self.train else TRAINING
+        found: dict[str, object] = {n: getattr(self, n) for n in READERS if n not in left_out}
+        enums = {n: v.value for n, v in found.items() if isinstance(v, Enum)}
+        return {**found, **enums}
 
-    def require_inference(self, where: str = "mode") -> None:
-        """Refuse what is no forward pass, where kernels are looked at one by one.
+    @property
+    def recipe(self) -> Train | None:
+        """The transform that makes a training step of the model; None for a forward pass."""
+        if not self.train:
+            return None
+        from perfc.passes.train import Train
+
+        return Train(self.train, self.loss, self.update.value, self.freeze)
+
+    def require_kernels(self, where: str = "mode") -> None:
+        """Refuse what cannot be looked at kernel by kernel: a step whose optimiser nobody names.
 
         Raises:
-            ParseError: it is a training step.
+            ParseError: it is such a training step.
         """
-        if self.mode is not Mode.INFERENCE:
-            hint = f"`perfc predict --mode {self.mode.value}` predicts whole steps"
-            raise ParseError("only forward passes are analysed", where=where, hint=hint)
+        if self.mode is not Mode.INFERENCE and not self.train:
+            hint = f"--train adamw; `perfc predict --mode {self.mode.value}` predicts whole steps"
+            raise ParseError("a training step needs an optimiser", where=where, hint=hint)
 
     def at(self, dims: Mapping[str, int]) -> Deployment:
         """The same at other extents, those given before kept."""
@@ -166,6 +189,10 @@ def of_whole_runs() -> Deployment:
     return Deployment("rtx4090", of_steps(Steps.EAGER).name, dtype="amp-f16")
 
 
+TRAINING = ("train", "loss", "update", "freeze")
+"""Fields that say what a training step is."""
+
+
 class DeploymentKeywords(TypedDict, total=False):
     """The fields of a deployment as keywords of a function; see ``Deployment``."""
 
@@ -177,6 +204,10 @@ class DeploymentKeywords(TypedDict, total=False):
     layout: str | Layout
     streams: int
     mode: str | Mode
+    train: str
+    loss: str
+    update: str | Implementation
+    freeze: str | Sequence[str]
     host_launch: str | float | None
     dims: Mapping[str, int] | None
     batch: int | None
@@ -256,6 +287,48 @@ def _mode(value: object, where: str) -> dict[str, Any]:
     return {"mode": known}
 
 
+def _train(value: object, where: str) -> dict[str, Any]:
+    from perfc.passes.training.optimizer import names
+
+    return _named(value, where, "train", names(), {"mode": Mode.TRAINING})
+
+
+def _loss(value: object, where: str) -> dict[str, Any]:
+    from perfc.passes.training.loss import names
+
+    return _named(value, where, "loss", names(), {})
+
+
+def _named(
+    value: object, where: str, field: str, names: Sequence[str], also: Mapping[str, Any]
+) -> dict[str, Any]:
+    """A name among several; "" says nothing."""
+    name = text_of(value, where).strip().lower()
+    if not name:
+        return {field: ""}
+    if name not in names:
+        hint = f"there are {', '.join(names)}"
+        raise ParseError(f"no {field} {name[:32]!r}", where=where, hint=hint)
+    return {field: name, **also}
+
+
+def _update(value: object, where: str) -> dict[str, Any]:
+    is_known = isinstance(value, Implementation)
+    return {"update": value if is_known else member(Implementation, text_of(value, where), where)}
+
+
+def _freeze(value: object, where: str) -> dict[str, Any]:
+    return {"freeze": _patterns(value, where)}
+
+
+def _patterns(value: object, where: str) -> tuple[str, ...]:
+    """Patterns of names, with commas in a text or one by one."""
+    parts = value.split(",") if isinstance(value, str) else value
+    if not isinstance(parts, Sequence):
+        raise ParseError(f"{value!r} is no list of patterns", where=where, hint="as in encoder.*")
+    return tuple(p for part in parts if (p := text_of(part, where).strip()))
+
+
 def _host_launch(value: object, where: str) -> dict[str, Any]:
     return {"host_launch": None if value is None else seconds_of(value, where)}
 
@@ -279,6 +352,10 @@ READERS: Mapping[str, Callable[[object, str], dict[str, Any]]] = {
     "layout": _layout,
     "streams": _streams,
     "mode": _mode,
+    "train": _train,
+    "loss": _loss,
+    "update": _update,
+    "freeze": _freeze,
     "host_launch": _host_launch,
     "dims": _dims,
 }

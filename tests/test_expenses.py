@@ -98,7 +98,8 @@ def test_tables_of_the_user_come_first(alone: Path) -> None:
     (alone / "regions" / "here.toml").write_text(
         'schema = 1\nsource = "a meter"\ndate = "2027"\n[carbon_g_per_kwh]\nworld = 1\nroof = 0\n'
     )
-    from perfc.expenses import offers, regions as known
+    from perfc.expenses import offers
+    from perfc.expenses import regions as known
 
     offers._in.cache_clear()
     known_in = __import__("perfc.expenses.regions", fromlist=["_in"])._in

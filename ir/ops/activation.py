@@ -20,7 +20,7 @@ def _relu(x: Item) -> Item:
     return exact.maximum(x, 0.0 if isinstance(x, float) else 0)
 
 
-Relu = pointwise("relu", "Relu-14", "X", "``max(x, 0)``", _relu)
+Relu = pointwise("relu", "Relu-14", "X", "``max(x, 0)``", _relu, derivative="where(y > 0, 1, 0)")
 LeakyRelu = pointwise(
     "leaky_relu",
     "LeakyRelu-16",
@@ -28,6 +28,7 @@ LeakyRelu = pointwise(
     "``x if x >= 0 else alpha * x``: a comparison and a product",
     alu=2,
     alpha=0.01,
+    derivative="where(x > 0, 1, alpha)",
 )
 
 
@@ -44,16 +45,29 @@ class PRelu(Elementwise):
     onnx = ("PRelu",)
     operands = ("X", "slope")
     alu_per_element = 2
+    derivative = ("where(a > 0, 1, b)", "where(a > 0, 0, a)")
 
     def infer(self, ins: Inputs) -> Types:
         return (TensorType(first_dtype(ins, 0, 1), tensor(ins, 0).shape),)
 
 
 ThresholdedRelu = pointwise(
-    "thresholded_relu", "ThresholdedRelu-22", "X", "``x if x > alpha else 0``", alpha=1.0
+    "thresholded_relu",
+    "ThresholdedRelu-22",
+    "X",
+    "``x if x > alpha else 0``",
+    alpha=1.0,
+    derivative="where(x > alpha, 1, 0)",
 )
 Elu = pointwise(
-    "elu", "Elu-22", "X", "``x if x >= 0 else alpha * (exp(x) - 1)``", alu=3, sfu=1, alpha=1.0
+    "elu",
+    "Elu-22",
+    "X",
+    "``x if x >= 0 else alpha * (exp(x) - 1)``",
+    alu=3,
+    sfu=1,
+    alpha=1.0,
+    derivative="where(x > 0, 1, alpha*exp(x))",
 )
 Celu = pointwise(
     "celu",
@@ -63,6 +77,7 @@ Celu = pointwise(
     alu=6,
     sfu=1,
     alpha=1.0,
+    derivative="where(x > 0, 1, exp(x/alpha))",
 )
 Selu = pointwise(
     "selu",
@@ -73,6 +88,7 @@ Selu = pointwise(
     sfu=1,
     alpha=1.67326319,
     gamma=1.05070102,
+    derivative="gamma*where(x > 0, 1, alpha*exp(x))",
 )
 HardSigmoid = pointwise(
     "hard_sigmoid",
@@ -82,18 +98,48 @@ HardSigmoid = pointwise(
     alu=4,
     alpha=0.2,
     beta=0.5,
+    derivative="where(y > 0, where(y < 1, alpha, 0), 0)",
 )
 HardSwish = pointwise(
-    "hard_swish", "HardSwish-22", "X", "``x * max(0, min(1, x / 6 + 0.5))``", alu=5
+    "hard_swish",
+    "HardSwish-22",
+    "X",
+    "``x * max(0, min(1, x / 6 + 0.5))``",
+    alu=5,
+    derivative="where(x > -3, where(x < 3, x/3 + 0.5, 1), 0)",
 )
-Sigmoid = pointwise("sigmoid", "Sigmoid-13", "X", "``1 / (1 + exp(-x))``", alu=2, sfu=2)
+Sigmoid = pointwise(
+    "sigmoid", "Sigmoid-13", "X", "``1 / (1 + exp(-x))``", alu=2, sfu=2, derivative="y*(1 - y)"
+)
 Tanh = pointwise(
-    "tanh", "Tanh-13", "input", "Hyperbolic tangent, one special function", alu=0, sfu=1
+    "tanh",
+    "Tanh-13",
+    "input",
+    "Hyperbolic tangent, one special function",
+    alu=0,
+    sfu=1,
+    derivative="1 - y*y",
 )
-Softplus = pointwise("softplus", "Softplus-22", "X", "``log(exp(x) + 1)``", sfu=2)
-Softsign = pointwise("softsign", "Softsign-22", "input", "``x / (1 + |x|)``", alu=2, sfu=1)
+Softplus = pointwise(
+    "softplus", "Softplus-22", "X", "``log(exp(x) + 1)``", sfu=2, derivative="sigmoid(x)"
+)
+Softsign = pointwise(
+    "softsign",
+    "Softsign-22",
+    "input",
+    "``x / (1 + |x|)``",
+    alu=2,
+    sfu=1,
+    derivative="1/((1 + abs(x))*(1 + abs(x)))",
+)
 Mish = pointwise(
-    "mish", "Mish-22; arXiv:1908.08681", "X", "``x * tanh(log(1 + exp(x)))``", alu=2, sfu=3
+    "mish",
+    "Mish-22; arXiv:1908.08681",
+    "X",
+    "``x * tanh(log(1 + exp(x)))``",
+    alu=2,
+    sfu=3,
+    derivative="tanh(log(1 + exp(x))) + x*sigmoid(x)*(1 - tanh(log(1 + exp(x)))**2)",
 )
 Swish = pointwise(
     "swish",
@@ -103,6 +149,7 @@ Swish = pointwise(
     alu=3,
     sfu=2,
     alpha=1.0,
+    derivative="sigmoid(alpha*x)*(1 + alpha*x*(1 - sigmoid(alpha*x)))",
 )
 QuickGelu = pointwise(
     "quick_gelu",
@@ -112,6 +159,7 @@ QuickGelu = pointwise(
     alu=3,
     sfu=2,
     alpha=1.702,
+    derivative="sigmoid(alpha*x)*(1 + alpha*x*(1 - sigmoid(alpha*x)))",
 )
 
 
@@ -123,6 +171,10 @@ class SwiGLU(Elementwise):
     onnx = ("SwiGLU",)
     operands = ("A", "B")
     alu_per_element, sfu_per_element = 4, 2
+    derivative = (
+        "b*sigmoid(alpha*a)*(1 + alpha*a*(1 - sigmoid(alpha*a)))",
+        "a*sigmoid(alpha*a)",
+    )
     alpha: float = 1.0
 
     def infer(self, ins: Inputs) -> Types:
@@ -144,6 +196,7 @@ class Shrink(Elementwise):
     onnx = ("Shrink",)
     operands = ("input",)
     alu_per_element = 3
+    derivative = ("where(abs(x) > lambd, 1, 0)",)
     bias: float = 0.0
     lambd: float = 0.5
 
@@ -157,6 +210,7 @@ ScaledTanh = pointwise(
     sfu=1,
     alpha=1.0,
     beta=1.0,
+    derivative="alpha*beta*(1 - (y/alpha)*(y/alpha))",
 )
 Affine = pointwise(
     "affine",
@@ -166,6 +220,7 @@ Affine = pointwise(
     alu=2,
     alpha=1.0,
     beta=0.0,
+    derivative="alpha",
 )
 
 
@@ -177,6 +232,7 @@ class ParametricSoftplus(Elementwise):
     onnx = ("ParametricSoftplus",)
     operands = ("X",)
     alu_per_element, sfu_per_element = 3, 2
+    derivative = ("alpha*beta*sigmoid(beta*x)",)
     alpha: float = 1.0
     beta: float = 1.0
 

@@ -221,7 +221,12 @@ class MulInteger(Op):
 
 
 GatedAdd = pointwise(
-    "gated_add", "com.microsoft::GatedAdd-1", "X Y gate", "``X + Y * gate``", alu=2
+    "gated_add",
+    "com.microsoft::GatedAdd-1",
+    "X Y gate",
+    "``X + Y * gate``",
+    alu=2,
+    derivative=("1", "c", "b"),
 )
 
 

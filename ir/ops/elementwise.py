@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Callable, Mapping
 from functools import partial, reduce
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from ..broadcast import broadcast
 from ..dim import Dim
@@ -17,6 +17,9 @@ from ..op import UNRANKED, Folded, Op, Types, count, first_dtype, known, tensor
 from ..record import frozen
 from ..types import DType, TensorType
 from . import exact
+
+if TYPE_CHECKING:
+    from ..gradients.adjoint import Adjoint, Gradients
 
 
 def is_integral(dtype: DType) -> bool:
@@ -52,6 +55,8 @@ class Elementwise(Op):
     variadic: ClassVar[bool] = False
     function: ClassVar[Callable[..., Item] | None] = None
     """Evaluates known elements, symbolic ones included."""
+    derivative: ClassVar[tuple[str, ...]] = ()
+    """With respect to each operand, of x (or a), b, c and the result y; an empty one is zero."""
 
     def __init_subclass__(cls) -> None:
         """Derive the formulas from the counts per element, and register."""
@@ -64,6 +69,13 @@ class Elementwise(Op):
         types = [tensor(ins, i) for i in present] or [UNRANKED]
         dtype = self.result or first_dtype(ins, *present)
         return (TensorType(dtype, broadcast([t.shape for t in types])),)
+
+    def gradient(self, at: Adjoint) -> Gradients | None:
+        if not self.derivative:
+            return super().gradient(at)
+        from ..gradients.pointwise import pointwise as rule
+
+        return rule(at, self.derivative)
 
     def evaluator(self, dtype: DType) -> Callable[..., Item] | None:
         """The function of known elements of operands of ``dtype``, None where there is none."""
@@ -114,6 +126,7 @@ def pointwise(
     sfu: int = 0,
     result: DType | None = None,
     variadic: bool = False,
+    derivative: tuple[str, ...] | str = (),
     **attributes: float,
 ) -> type[Elementwise]:
     """An elementwise operator that is only data: one row of the tables in these files.
@@ -132,6 +145,7 @@ def pointwise(
         sfu: operations an element on the special-function unit.
         result: element type of the result; None takes that of the operands.
         variadic: whether the last operand stands for any number of them.
+        derivative: with respect to each operand, of x (or a), b, c, the result y and attributes.
         attributes: defaults of the attributes, all of them numbers.
     """
     onnx = re.split(r"[^\w.:]", source)[0]
@@ -150,14 +164,19 @@ def pointwise(
         "function": function,
         "result": result,
         "variadic": variadic,
+        "derivative": (derivative,) if isinstance(derivative, str) else derivative,
     }
     cls = type(name, (Elementwise,), body)
     return frozen(cls) if attributes else cls
 
 
-Add = pointwise("add", "Add-14", "A B", "Sum of two operands", exact.add)
-Sub = pointwise("sub", "Sub-14", "A B", "Difference of two operands", exact.subtract)
-Mul = pointwise("mul", "Mul-14", "A B", "Product of two operands", exact.multiply)
+Add = pointwise("add", "Add-14", "A B", "Sum of two operands", exact.add, derivative=("1", "1"))
+Sub = pointwise(
+    "sub", "Sub-14", "A B", "Difference of two operands", exact.subtract, derivative=("1", "-1")
+)
+Mul = pointwise(
+    "mul", "Mul-14", "A B", "Product of two operands", exact.multiply, derivative=("b", "a")
+)
 
 
 class Div(Elementwise):
@@ -167,6 +186,7 @@ class Div(Elementwise):
     onnx = ("Div",)
     operands = ("A", "B")
     alu_per_element, sfu_per_element = 0, 1
+    derivative = ("1/b", "-(a/(b*b))")
 
     def evaluator(self, dtype: DType) -> Callable[..., Item] | None:
         return exact.divide_truncated if dtype.is_integer else exact.divide
@@ -180,6 +200,7 @@ class Mod(Elementwise):
     onnx = ("Mod",)
     operands = ("A", "B")
     alu_per_element, sfu_per_element = 2, 1
+    derivative = ("1", "")
     fmod: int = 0
 
     def evaluator(self, dtype: DType) -> Callable[..., Item] | None:
@@ -194,6 +215,7 @@ class Pow(Elementwise):
     operands = ("X", "Y")
     alu_per_element, sfu_per_element = 0, 1
     function = exact.power
+    derivative = ("b*a**(b - 1)", "y*log(a)")
 
     def infer(self, ins: Inputs) -> Types:
         shape = broadcast([tensor(ins, 0).shape, tensor(ins, 1).shape])
@@ -209,13 +231,22 @@ class Pow(Elementwise):
         return (elementwise(one, *contents),)
 
 
-Neg = pointwise("neg", "Neg-13", "X", "Negation", exact.negate)
-Abs = pointwise("abs", "Abs-13", "X", "Magnitude", exact.absolute)
-Sign = pointwise("sign", "Sign-13", "input", "-1, 0 or 1: two comparisons", exact.sign, alu=2)
-Reciprocal = pointwise(
-    "reciprocal", "Reciprocal-13", "X", "``1 / x``", lambda x: exact.divide(1.0, x), alu=0, sfu=1
+Neg = pointwise("neg", "Neg-13", "X", "Negation", exact.negate, derivative="-1")
+Abs = pointwise("abs", "Abs-13", "X", "Magnitude", exact.absolute, derivative="sign(x)")
+Sign = pointwise(
+    "sign", "Sign-13", "input", "-1, 0 or 1: two comparisons", exact.sign, alu=2, derivative=("",)
 )
-Sqrt = pointwise("sqrt", "Sqrt-13", "X", "Square root", math.sqrt, alu=0, sfu=1)
+Reciprocal = pointwise(
+    "reciprocal",
+    "Reciprocal-13",
+    "X",
+    "``1 / x``",
+    lambda x: exact.divide(1.0, x),
+    alu=0,
+    sfu=1,
+    derivative="-(y*y)",
+)
+Sqrt = pointwise("sqrt", "Sqrt-13", "X", "Square root", math.sqrt, alu=0, sfu=1, derivative="0.5/y")
 
 
 def _largest(*items: Item) -> Item:
@@ -244,7 +275,13 @@ Mean = variadic(
     lambda *items: exact.divide(_total(*items), float(len(items))),
 )
 BiasAdd = pointwise(
-    "bias_add", "com.microsoft::BiasAdd-1", "X bias skip", "``X + bias + skip``", _total, alu=2
+    "bias_add",
+    "com.microsoft::BiasAdd-1",
+    "X bias skip",
+    "``X + bias + skip``",
+    _total,
+    alu=2,
+    derivative=("1", "1", "1"),
 )
 
 

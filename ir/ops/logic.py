@@ -103,6 +103,7 @@ class Where(Elementwise):
     mnemonic = "where"
     onnx = ("Where",)
     operands = ("condition", "X", "Y")
+    derivative = ("", "where(a, 1, 0)", "where(a, 0, 1)")
 
     def infer(self, ins: Inputs) -> Types:
         shape = broadcast([tensor(ins, i).shape for i in range(3)])

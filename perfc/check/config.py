@@ -208,7 +208,7 @@ class Reader:
         every = {**self.stated.values, **own, **self.typed}
         every.pop("dims", None)
         found = Deployment().stated(every, place)
-        found.require_inference(place("mode"))
+        found.require_kernels(place("mode"))
         return replace(found, dims=dims)
 
     def check_glob(self, glob: object, index: int) -> None:

@@ -102,6 +102,22 @@ _FIELDS: Mapping[str, tuple[tuple[str, ...], dict[str, Any]]] = {
         "type": Names(_names.modes), "metavar": "NAME",
         "words": "What a run is: {names} (a whole step); {default}.",
     }),
+    "train": (("--train",), {
+        "type": Names(_names.optimizers), "metavar": "NAME",
+        "words": "Analyse a training step with this optimiser: {names}.",
+    }),
+    "loss": (("--loss",), {
+        "type": Names(_names.losses), "metavar": "NAME",
+        "words": "That the step ends in: {names}; by default what fits the first result.",
+    }),
+    "update": (("--update",), {
+        "type": Names(_names.updates), "metavar": "NAME",
+        "words": "How the optimiser is launched: {names}; {default}.",
+    }),
+    "freeze": (("--freeze",), {
+        "metavar": "GLOB", "multiple": True, "callback": _joined,
+        "words": "Parameters that are not trained, by patterns of their names; repeatable.",
+    }),
     "host_launch": (("--host-launch",), {
         "metavar": "TIME",
         "words": "Of the host, to launch one kernel, as 30us; by default the target's, else a "
@@ -185,6 +201,10 @@ class DeploymentOptions:
     layout: str | None
     streams: str | None
     mode: str | None
+    train: str | None
+    loss: str | None
+    update: str | None
+    freeze: str | None
     host_launch: str | None
     batch: str | None
     seq: str | None
@@ -272,7 +292,7 @@ class DeploymentOptions:
             hint = f"`perfc compare MODEL -t {found.target}` shows several side by side"
             raise ParseError("one target at a time", where=place("target"), hint=hint)
         if not is_whole:
-            found.require_inference(place("mode"))
+            found.require_kernels(place("mode"))
         return found
 
     @property

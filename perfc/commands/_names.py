@@ -170,3 +170,24 @@ def terms() -> Iterable[str]:
     from perfc.expenses import Terms
 
     return (one.value for one in Terms)
+
+
+def optimizers() -> Iterable[str]:
+    """Optimisers of training steps."""
+    from perfc.passes.training.optimizer import names
+
+    return names()
+
+
+def losses() -> Iterable[str]:
+    """What a training step may end in."""
+    from perfc.passes.training.loss import names
+
+    return names()
+
+
+def updates() -> Iterable[str]:
+    """How optimisers are launched."""
+    from perfc.passes.training.implementation import Implementation
+
+    return (how.value for how in Implementation)

@@ -65,7 +65,7 @@ def command(
     first = Setting(old, how, options.contents)
     changed = {k.removeprefix("to_"): v for k, v in to.items() if v is not None}
     there = how.stated({**changed, "dims": parse_dims(to_dims)}, lambda f: f"--to-{flag_of(f)[2:]}")
-    there.require_inference("--to-mode")
+    there.require_kernels("--to-mode")
     second = Setting(new or old, there, options.contents)
     if new is None and first == second:
         if ":" in old and not Path(old).exists():

@@ -1,0 +1,41 @@
+"""Gradients of operators in operators: one file a family, called as the family in ``ir/ops``.
+
+A rule is a function called as the operator's mnemonic. It gets an ``Adjoint`` and gives the
+gradients of the operands by position. An operator may also define ``Op.gradient`` itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from keyword import iskeyword
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..op import Op
+    from .adjoint import Adjoint, Gradients
+
+    Rule = Callable[[Adjoint], "Gradients | None"]
+
+
+def rule_of(cls: type[Op]) -> Rule | None:
+    """The rule of an operator or of the nearest class that it refines, None where there is none."""
+    for parent in cls.__mro__:
+        mnemonic = parent.__dict__.get("mnemonic")
+        family = parent.__module__.rpartition(".")[2]
+        rules = _rules(family) if mnemonic else None
+        name = f"{mnemonic}_" if mnemonic and iskeyword(mnemonic) else mnemonic
+        rule: Rule | None = getattr(rules, name, None) if rules and name else None
+        if rule is not None:
+            return rule
+    return None
+
+
+@cache
+def _rules(family: str) -> ModuleType | None:
+    """The file of a family's rules, None where it has none."""
+    name = f"{__name__}.{family}"
+    return import_module(name) if find_spec(name) is not None else None

@@ -1,0 +1,15 @@
+"""Casts: the gradient is cast back."""
+
+from __future__ import annotations
+
+from ..ops.cast import Cast
+from .adjoint import Adjoint, Gradients
+from .tape import dtype_of
+
+
+def cast(at: Adjoint) -> Gradients:
+    """In the operand's type."""
+    return {0: at.tape.apply(Cast(to=dtype_of(at.operand(0))), at.dy)}
+
+
+cast_like = cast

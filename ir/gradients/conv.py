@@ -1,0 +1,31 @@
+"""Convolutions."""
+
+from __future__ import annotations
+
+from ..ops.conv import Conv
+from ..ops.conv_grad import ConvDataGrad, ConvFilterGrad
+from .adjoint import Adjoint, Gradients
+from .tape import shape_of
+
+
+def conv(at: Adjoint) -> Gradients:
+    """A transposed convolution for the maps, a correlation for the filters, sums for the bias."""
+    op, tape, dy = at.op, at.tape, at.dy
+    if type(op).mnemonic != "conv":
+        raise at.error("another convolution than Conv")
+    assert isinstance(op, Conv)
+    settings = {
+        name: getattr(op, name)
+        for name in ("auto_pad", "dilations", "group", "kernel_shape", "pads", "strides")
+    }
+    found: Gradients = {}
+    if at.wants(0):
+        extents = tape.ints(at.shape(0))
+        found = {0: tape.apply(ConvDataGrad(**settings), dy, at.operand(1), extents)}
+    if at.wants(1):
+        extents = tape.ints(at.shape(1))
+        found = {**found, 1: tape.apply(ConvFilterGrad(**settings), dy, at.operand(0), extents)}
+    if at.wants(2):
+        rank = len(shape_of(dy))
+        found = {**found, 2: tape.sum(dy, (0, *range(2, rank)))}
+    return found

@@ -1,0 +1,14 @@
+"""Running sums."""
+
+from __future__ import annotations
+
+from ..ops.cumulative import CumSum
+from .adjoint import Adjoint, Gradients
+
+
+def cumsum(at: Adjoint) -> Gradients | None:
+    """The running sum in the other direction."""
+    if not isinstance(at.op, CumSum) or at.op.mnemonic != "cumsum":
+        return None
+    op = CumSum(exclusive=at.op.exclusive, reverse=1 - at.op.reverse)
+    return {0: at.tape.apply(op, at.dy, at.operand(1))}

@@ -1,0 +1,158 @@
+"""Derivatives of elementwise operators as text: ``1 - y*y``, of operands and of the result.
+
+Letters are ``x`` (or ``a``), ``b`` and ``c`` for the operands in order and ``y`` for the result;
+names of attributes stand for their numbers. Text comes from operators' own source, or is checked
+against this grammar when a module is read.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from functools import cache
+from typing import TYPE_CHECKING
+
+from ..graph import Value
+from ..ops import operator
+from ..types import DType
+from .tape import dtype_of
+
+if TYPE_CHECKING:
+    from .tape import Tape
+
+LETTERS: Mapping[str, int | None] = {"x": 0, "a": 0, "b": 1, "c": 2, "y": None}
+"""Position of the operand that a letter stands for; None for the result."""
+FUNCTIONS: Mapping[str, tuple[str, int, int]] = {
+    "exp": ("exp", 0, 1),
+    "log": ("log", 0, 1),
+    "sqrt": ("sqrt", 0, 1),
+    "tanh": ("tanh", 0, 1),
+    "erf": ("erf", 0, 1),
+    "sin": ("sin", 0, 1),
+    "cos": ("cos", 0, 1),
+    "sinh": ("sinh", 0, 1),
+    "cosh": ("cosh", 0, 1),
+    "tan": ("tan", 0, 1),
+    "sigmoid": ("sigmoid", 2, 2),
+    "sign": ("sign", 2, 0),
+    "abs": ("abs", 1, 0),
+    "where": ("where", 1, 0),
+}
+"""Mnemonic, and operations on the vector and on the special-function unit."""
+BINARY: Mapping[type[ast.operator], tuple[str, int, int]] = {
+    ast.Add: ("add", 1, 0),
+    ast.Sub: ("sub", 1, 0),
+    ast.Mult: ("mul", 1, 0),
+    ast.Div: ("div", 0, 1),
+    ast.Pow: ("pow", 0, 1),
+}
+COMPARED: Mapping[type[ast.cmpop], str] = {
+    ast.Gt: "greater",
+    ast.GtE: "greater_or_equal",
+    ast.Lt: "less",
+    ast.LtE: "less_or_equal",
+    ast.Eq: "equal",
+}
+
+
+@cache
+def parsed(text: str) -> ast.expr:
+    """The tree of a derivative.
+
+    Raises:
+        ValueError: it is none.
+    """
+    try:
+        tree = ast.parse(text, mode="eval").body
+    except (SyntaxError, RecursionError, MemoryError):
+        raise ValueError(f"no derivative: {text[:64]!r}") from None
+    _cost(tree)
+    return tree
+
+
+@cache
+def letters(text: str) -> frozenset[str]:
+    """The letters that occur, ``a`` as ``x``."""
+    names = {n.id for n in ast.walk(parsed(text)) if isinstance(n, ast.Name)}
+    return frozenset("x" if n == "a" else n for n in names - FUNCTIONS.keys())
+
+
+@cache
+def operations(text: str) -> tuple[int, int]:
+    """Operations on the vector and on the special-function unit that an element takes."""
+    return _cost(parsed(text))
+
+
+def _cost(tree: ast.expr) -> tuple[int, int]:
+    parts: list[ast.expr] = []
+    match tree:
+        case ast.BinOp(left, op, right) if type(op) in BINARY:
+            (_, alu, sfu), parts = BINARY[type(op)], [left, right]
+        case ast.UnaryOp(ast.USub(), operand):
+            alu, sfu, parts = int(not isinstance(operand, ast.Constant)), 0, [operand]
+        case ast.Compare(left, [op], [right]) if type(op) in COMPARED:
+            alu, sfu, parts = 1, 0, [left, right]
+        case ast.Call(ast.Name(name), parts, []) if name in FUNCTIONS:
+            _, alu, sfu = FUNCTIONS[name]
+        case ast.Name(name) if name in LETTERS:
+            alu = sfu = 0
+        case ast.Constant(int() | float()):
+            alu = sfu = 0
+        case _:
+            raise ValueError(f"no derivative: {ast.unparse(tree)[:64]!r}")
+    below = [_cost(p) for p in parts]
+    return alu + sum(a for a, _ in below), sfu + sum(s for _, s in below)
+
+
+def stated(text: str, attributes: Mapping[str, object]) -> str:
+    """The derivative with the numbers of attributes in the place of their names."""
+    tree = ast.parse(text, mode="eval").body
+
+    class Numbers(ast.NodeTransformer):
+        def visit_Name(self, node: ast.Name) -> ast.expr:
+            value = attributes.get(node.id)
+            is_number = isinstance(value, int | float) and node.id not in LETTERS
+            return ast.parse(repr(value), mode="eval").body if is_number else node
+
+    return ast.unparse(Numbers().visit(tree))
+
+
+def written(text: str, tape: Tape, dy: Value, values: Mapping[str, Value]) -> Value:
+    """``dy`` times the derivative, in standard operators."""
+    writer = _Writer(
+        tape, {**values, **({"a": values["x"]} if "x" in values else {})}, dtype_of(dy)
+    )
+    match parsed(text):
+        case ast.Call(ast.Name("where"), [condition, ast.Constant(1), ast.Constant(0)]):
+            return tape.where(writer.value(condition), dy, tape.number(0, dtype_of(dy)))
+        case ast.Call(ast.Name("where"), [condition, ast.Constant(0), ast.Constant(1)]):
+            return tape.where(writer.value(condition), tape.number(0, dtype_of(dy)), dy)
+        case tree:
+            return tape.mul(dy, writer.value(tree))
+
+
+class _Writer:
+    def __init__(self, tape: Tape, values: Mapping[str, Value], dtype: DType) -> None:
+        self.tape, self.values, self.dtype = tape, values, dtype
+
+    def value(self, tree: ast.expr) -> Value:
+        match tree:
+            case ast.BinOp(left, op, right):
+                return self.applied(BINARY[type(op)][0], left, right)
+            case ast.UnaryOp(_, ast.Constant(int() | float() as number)):
+                return self.tape.number(-number, self.dtype)
+            case ast.UnaryOp(_, operand):
+                return self.applied("neg", operand)
+            case ast.Compare(left, [op], [right]):
+                return self.applied(COMPARED[type(op)], left, right)
+            case ast.Call(ast.Name(name), parts, _):
+                return self.applied(FUNCTIONS[name][0], *parts)
+            case ast.Name(name):
+                return self.values[name]
+            case ast.Constant(int() | float() as number):
+                return self.tape.number(number, self.dtype)
+            case _:
+                raise ValueError(ast.unparse(tree))
+
+    def applied(self, mnemonic: str, *parts: ast.expr) -> Value:
+        return self.tape.apply(operator(mnemonic)(), *map(self.value, parts))

@@ -1,0 +1,32 @@
+"""Pools over all positions."""
+
+from __future__ import annotations
+
+from ..ops.logic import Equal
+from ..types import element_count
+from .adjoint import Adjoint, Gradients
+from .tape import dtype_of
+
+
+def global_average_pool(at: Adjoint) -> Gradients | None:
+    """Divided among the positions."""
+    if at.op.mnemonic != "global_average_pool":
+        return None
+    total = element_count(at.shape()[2:])
+    if isinstance(total, int):
+        share = at.tape.scaled(at.dy, 1 / max(total, 1))
+    else:
+        share = at.tape.mul(at.dy, at.tape.constant((None,), (), dtype_of(at.dy)))
+    return {0: at.tape.expand(share, at.shape())}
+
+
+def global_max_pool(at: Adjoint) -> Gradients | None:
+    """Shared among the largest."""
+    if at.op.mnemonic != "global_max_pool":
+        return None
+    dtype = dtype_of(at.dy)
+    is_largest = at.tape.apply(Equal(), at.operand(0), at.result())
+    hit = at.tape.where(is_largest, at.tape.number(1, dtype), at.tape.number(0, dtype))
+    axes = range(2, len(at.shape()))
+    share = at.tape.div(at.dy, at.tape.sum(hit, axes, keepdims=True))
+    return {0: at.tape.mul(hit, share)}

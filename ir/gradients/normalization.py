@@ -1,0 +1,67 @@
+"""Normalisations."""
+
+from __future__ import annotations
+
+from ..graph import Value
+from ..op import Op
+from ..ops.normalization import (
+    BatchNormalization,
+    GroupNormalization,
+    InstanceNormalization,
+    LayerNormalization,
+)
+from ..ops.normalization_grad import (
+    BatchNormalizationGrad,
+    GroupNormalizationGrad,
+    LayerNormalizationGrad,
+    SimplifiedLayerNormalizationGrad,
+)
+from .adjoint import Adjoint, Gradients
+
+
+def _applied(at: Adjoint, op: Op, ins: tuple[Value, ...], results: int) -> Gradients:
+    """Gradients of operand, scale and offset, as many as are wanted."""
+    wanted = [i for i in range(results) if at.wants(i)]
+    made = at.tape.several(op, ins, max(wanted, default=-1) + 1)
+    return {i: at.tape.sum_to(made[i], at.shape(i)) for i in wanted}
+
+
+def layer_norm(at: Adjoint) -> Gradients:
+    """From the operand, the means and the inverse deviations, which are kept."""
+    assert isinstance(at.op, LayerNormalization)
+    op = LayerNormalizationGrad(axis=at.op.axis)
+    ins = (at.dy, at.operand(0), at.operand(1), at.result(1), at.result(2))
+    return _applied(at, op, ins, 3)
+
+
+def rms_norm(at: Adjoint) -> Gradients:
+    """From the operand and the inverse roots of mean squares, which are kept."""
+    assert isinstance(at.op, LayerNormalization)
+    op = SimplifiedLayerNormalizationGrad(axis=at.op.axis)
+    ins = (at.dy, at.operand(0), at.operand(1), at.result(1))
+    return _applied(at, op, ins, 2)
+
+
+def batch_norm(at: Adjoint) -> Gradients:
+    """From the operand and the statistics; running ones where it does not train."""
+    op = at.op
+    assert isinstance(op, BatchNormalization)
+    is_fixed = not op.training_mode
+    mean = at.operand(3) if is_fixed else at.result(3)
+    spread = at.operand(4) if is_fixed else at.result(4)
+    made = BatchNormalizationGrad(epsilon=op.epsilon, is_fixed=is_fixed)
+    return _applied(at, made, (at.dy, at.operand(0), at.operand(1), mean, spread), 3)
+
+
+def instance_norm(at: Adjoint) -> Gradients:
+    """As group normalisation of one channel a group."""
+    assert isinstance(at.op, InstanceNormalization)
+    op = GroupNormalizationGrad(epsilon=at.op.epsilon)
+    return _applied(at, op, (at.dy, at.operand(0), at.operand(1)), 3)
+
+
+def group_norm(at: Adjoint) -> Gradients:
+    """From the operand alone; statistics are computed again."""
+    assert isinstance(at.op, GroupNormalization)
+    op = GroupNormalizationGrad(num_groups=at.op.num_groups, epsilon=at.op.epsilon)
+    return _applied(at, op, (at.dy, at.operand(0), at.operand(1)), 3)

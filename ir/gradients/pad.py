@@ -1,0 +1,34 @@
+"""Margins: the gradient without them."""
+
+from __future__ import annotations
+
+from ..contents import elements
+from ..dim import Dim
+from ..ops.pad import Pad
+from .adjoint import Adjoint, Gradients
+from .slice import padded
+from .tape import shape_of
+
+
+def pad(at: Adjoint) -> Gradients:
+    """The part that was the operand; a margin that cut is zero."""
+    assert isinstance(at.op, Pad)
+    if at.op.mode != "constant":
+        raise at.error(f"pads of mode {at.op.mode}")
+    shape = at.shape()
+    axes, pads = at.op._axes(at.node.inputs, len(shape)), elements(at.node.inputs, 1)
+    if axes is None or pads is None or None in pads:
+        raise at.error("its pads are not known")
+    known = [p for p in pads if p is not None]
+    before: list[Dim] = [0] * len(shape)
+    after: list[Dim] = [0] * len(shape)
+    ranges: dict[int, tuple[Dim, Dim]] = {}
+    for i, axis in enumerate(axes):
+        begin, end = known[i], known[i + len(axes)]
+        total = shape_of(at.dy)[axis]
+        cut_end = end if not isinstance(end, int) or end > 0 else 0
+        cut_begin = begin if not isinstance(begin, int) or begin > 0 else 0
+        ranges[axis] = (cut_begin, total - cut_end)
+        before[axis] = -begin if isinstance(begin, int) and begin < 0 else 0
+        after[axis] = -end if isinstance(end, int) and end < 0 else 0
+    return {0: padded(at, at.tape.part(at.dy, ranges), before, after)}

@@ -1,0 +1,30 @@
+"""Pools over windows."""
+
+from __future__ import annotations
+
+from ..ops.pool import AveragePool, MaxPool
+from ..ops.pool_grad import AveragePoolGrad, MaxPoolGrad
+from .adjoint import Adjoint, Gradients
+
+
+def max_pool(at: Adjoint) -> Gradients | None:
+    """By the indices, which are kept."""
+    if not isinstance(at.op, MaxPool) or at.op.mnemonic != "max_pool":
+        return None
+    extents = at.tape.ints(at.shape())
+    return {0: at.tape.apply(MaxPoolGrad(), at.dy, at.result(1), extents)}
+
+
+def average_pool(at: Adjoint) -> Gradients | None:
+    """By the shape alone."""
+    op = at.op
+    if not isinstance(op, AveragePool) or op.mnemonic != "average_pool":
+        return None
+    settings = {
+        name: getattr(op, name)
+        for name in (
+            "auto_pad", "ceil_mode", "count_include_pad", "dilations", "kernel_shape", "pads",
+            "strides",
+        )
+    }  # fmt: skip
+    return {0: at.tape.apply(AveragePoolGrad(**settings), at.dy, at.tape.ints(at.shape()))}

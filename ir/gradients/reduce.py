@@ -1,0 +1,99 @@
+"""Reductions: the gradient is spread over what was reduced."""
+
+from __future__ import annotations
+
+from math import prod
+
+from ..dim import Dim
+from ..graph import Value
+from ..ops.elementwise import Sign
+from ..ops.logic import Equal
+from ..ops.reduce import Reduce
+from ..ops.rounding import Exp
+from .adjoint import Adjoint, Gradients
+from .tape import dtype_of
+
+
+def axes_of(at: Adjoint) -> tuple[int, ...]:
+    """Axes that are reduced."""
+    assert isinstance(at.op, Reduce)
+    axes = at.op.axes(at.node.inputs, len(at.shape()))
+    if axes is None:
+        raise at.error("its axes are not known")
+    return axes
+
+
+def kept(at: Adjoint, v: Value) -> Value:
+    """A value of the result's shape with the reduced axes of extent 1."""
+    axes = axes_of(at)
+    return at.tape.reshape(v, tuple(1 if i in axes else d for i, d in enumerate(at.shape())))
+
+
+def spread(at: Adjoint) -> Value:
+    """The gradient broadcast to the operand."""
+    return at.tape.expand(kept(at, at.dy), at.shape())
+
+
+def reduce_sum(at: Adjoint) -> Gradients:
+    """The gradient of every element is that of its sum."""
+    return {0: spread(at)}
+
+
+def reduce_mean(at: Adjoint) -> Gradients:
+    """The same, divided by their number."""
+    total: Dim = prod((at.shape()[i] for i in axes_of(at)), start=1)
+    if isinstance(total, int):
+        scaled = at.tape.scaled(at.dy, 1 / max(total, 1))
+    else:
+        # the number is known when it runs
+        share = at.tape.constant((None,), (), dtype_of(at.dy))
+        scaled = at.tape.mul(at.dy, share)
+    return {0: at.tape.expand(kept(at, scaled), at.shape())}
+
+
+def reduce_max(at: Adjoint) -> Gradients:
+    """Shared equally among the elements that are the extremum."""
+    x, dtype = at.operand(0), dtype_of(at.dy)
+    is_taken = at.tape.apply(Equal(), x, kept(at, at.result()))
+    one, zero = at.tape.number(1, dtype), at.tape.number(0, dtype)
+    hit = at.tape.where(is_taken, one, zero)
+    share = at.tape.div(kept(at, at.dy), at.tape.sum(hit, axes_of(at), keepdims=True))
+    return {0: at.tape.mul(hit, share)}
+
+
+reduce_min = reduce_max
+
+
+def reduce_prod(at: Adjoint) -> Gradients:
+    """The product divided by each element."""
+    weighted = at.tape.mul(kept(at, at.dy), kept(at, at.result()))
+    return {0: at.tape.div(weighted, at.operand(0))}
+
+
+def reduce_l1(at: Adjoint) -> Gradients:
+    """The sign of each element."""
+    return {0: at.tape.mul(at.tape.apply(Sign(), at.operand(0)), kept(at, at.dy))}
+
+
+def reduce_l2(at: Adjoint) -> Gradients:
+    """Each element divided by the norm."""
+    share = at.tape.div(kept(at, at.dy), kept(at, at.result()))
+    return {0: at.tape.mul(at.operand(0), share)}
+
+
+def reduce_sum_square(at: Adjoint) -> Gradients:
+    """Twice each element."""
+    twice = at.tape.scaled(kept(at, at.dy), 2.0)
+    return {0: at.tape.mul(at.operand(0), twice)}
+
+
+def reduce_log_sum(at: Adjoint) -> Gradients:
+    """Divided by the sum, the exponential of the result."""
+    total = at.tape.apply(Exp(), kept(at, at.result()))
+    return {0: at.tape.expand(at.tape.div(kept(at, at.dy), total), at.shape())}
+
+
+def reduce_log_sum_exp(at: Adjoint) -> Gradients:
+    """The softmax of the elements."""
+    moved = at.tape.sub(at.operand(0), kept(at, at.result()))
+    return {0: at.tape.mul(at.tape.apply(Exp(), moved), kept(at, at.dy))}

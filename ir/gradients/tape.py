@@ -1,0 +1,204 @@
+"""Writes operators one after the other: what rules of gradients and expansions are made with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from ..dim import Dim
+from ..graph import NOWHERE, Inputs, Loc, Node, Phase, Value, Weight
+from ..known import Item, Known
+from ..op import REGISTRY, Op, Types
+from ..ops.elementwise import Add, Div, Mul, Neg, Sub
+from ..ops.logic import Where
+from ..ops.movement import Expand, Transpose
+from ..ops.reduce import ReduceMean, ReduceSum
+from ..ops.slice import Concat, Slice
+from ..ops.view import Reshape
+from ..types import DType, Shape, TensorType
+
+
+def shape_of(v: Value) -> Shape:
+    """Extents of a tensor.
+
+    Raises:
+        ValueError: its rank is not known.
+    """
+    if not isinstance(v.type, TensorType) or v.type.shape is None:
+        raise ValueError(f"the rank of {v.name} is not known")
+    return v.type.shape
+
+
+def dtype_of(v: Value) -> DType:
+    """Element type of a tensor, UNKNOWN of anything else."""
+    return v.type.dtype if isinstance(v.type, TensorType) else DType.UNKNOWN
+
+
+def title_of(op: Op) -> str:
+    """What an operator is called in reports: its ONNX name, or that of what it derives."""
+    of = getattr(op, "of", "")
+    if of in REGISTRY:
+        return f"{title_of(REGISTRY[of]())}Grad"
+    return op.onnx[0].rpartition("::")[2] if op.onnx else type(op).__name__
+
+
+class Tape:
+    """Nodes in the order they were written, and the constants that they read.
+
+    Args:
+        taken: names that values have already.
+        phase: the part of a step that nodes are written for.
+    """
+
+    def __init__(self, taken: Iterable[str] = (), phase: Phase = Phase.BACKWARD) -> None:
+        self.nodes: list[Node] = []
+        self.constants: dict[tuple[object, ...], Value] = {}
+        self.phase = phase
+        self.place = NOWHERE
+        self.suffix = ".grad"
+        self._taken = set(taken)
+        self._counts: dict[str, int] = {}
+
+    def fresh(self, name: str) -> str:
+        """A name like this one that no value has."""
+        found, count = name, self._counts.get(name, 0)
+        while found in self._taken:
+            count += 1
+            found = f"{name}.{count}"
+        self._counts[name] = count
+        self._taken.add(found)
+        return found
+
+    def several(self, op: Op, ins: Inputs, count: int, name: str = "") -> tuple[Value, ...]:
+        """The first ``count`` results of an operator.
+
+        Args:
+            op: the operator.
+            ins: its operands.
+            count: results that are used.
+            name: of the first result; by default after the node that ``place`` names.
+        """
+        types: Types = op.infer(ins)
+        stem = name or f"{self.place.name}{self.suffix}"
+        values = [Value(self.fresh(stem), t) for t in types[:count]]
+        loc = Loc(f"{self.place.name}{self.suffix}", title_of(op), False, self.phase)
+        self.nodes.append(Node(op, ins, tuple(values), (), loc))
+        return tuple(values)
+
+    def named(self, op: Op, ins: Inputs, names: Sequence[str], name: str) -> tuple[Value, ...]:
+        """Results under these names, of a node called ``name``."""
+        types = op.infer(ins)
+        values = tuple(Value(self.fresh(n), t) for n, t in zip(names, types, strict=False))
+        loc = Loc(self.fresh(name), name, False, self.phase)
+        self.nodes.append(Node(op, ins, values, (), loc))
+        return values
+
+    def apply(self, op: Op, *ins: Value | None, name: str = "") -> Value:
+        """The result of an operator."""
+        return self.several(op, ins, 1, name)[0]
+
+    def ints(self, items: Sequence[Dim]) -> Value:
+        """A vector of whole numbers, which may have symbols in them."""
+        return self.constant(tuple(items), (len(items),), DType.I64)
+
+    def number(self, value: float, dtype: DType = DType.F32) -> Value:
+        """A tensor of rank 0."""
+        return self.constant((float(value) if dtype.is_float else value,), (), dtype)
+
+    def constant(self, items: tuple[Item, ...], shape: tuple[int, ...], dtype: DType) -> Value:
+        """A stored tensor with these contents; equal ones are one."""
+        key = (items, tuple(map(type, items)), shape, dtype)
+        found = self.constants.get(key)
+        if found is None:
+            type_ = TensorType(dtype, shape)
+            nbytes = type_.nbytes if isinstance(type_.nbytes, int) else None
+            weight = Weight(nbytes, is_parameter=False)
+            name = self.fresh("constant.grad")
+            found = self.constants[key] = Value(name, type_, Known(shape, items), weight)
+        return found
+
+    def add(self, a: Value, b: Value) -> Value:
+        """Their sum."""
+        return self.apply(Add(), a, b)
+
+    def sub(self, a: Value, b: Value) -> Value:
+        """Their difference."""
+        return self.apply(Sub(), a, b)
+
+    def mul(self, a: Value, b: Value) -> Value:
+        """Their product."""
+        return self.apply(Mul(), a, b)
+
+    def div(self, a: Value, b: Value) -> Value:
+        """Their quotient."""
+        return self.apply(Div(), a, b)
+
+    def neg(self, a: Value) -> Value:
+        """The negative."""
+        return self.apply(Neg(), a)
+
+    def scaled(self, a: Value, factor: float) -> Value:
+        """A product with a number; the operand where that is 1."""
+        return a if factor == 1.0 else self.mul(a, self.number(factor, dtype_of(a)))
+
+    def where(self, condition: Value, a: Value, b: Value) -> Value:
+        """``a`` where the condition holds, ``b`` elsewhere."""
+        return self.apply(Where(), condition, a, b)
+
+    def reshape(self, v: Value, shape: Shape) -> Value:
+        """The same elements under another shape; the operand where it has that shape."""
+        if shape_of(v) == shape:
+            return v
+        return self.apply(Reshape(allowzero=0), v, self.ints(shape))
+
+    def expand(self, v: Value, shape: Shape) -> Value:
+        """Broadcast to a shape."""
+        return v if shape_of(v) == shape else self.apply(Expand(), v, self.ints(shape))
+
+    def transpose(self, v: Value, perm: Sequence[int]) -> Value:
+        """Axes in another order; the operand where they are in this one."""
+        if list(perm) == list(range(len(perm))):
+            return v
+        return self.apply(Transpose(perm=tuple(perm)), v)
+
+    def swapped(self, v: Value) -> Value:
+        """The last two axes exchanged."""
+        rank = len(shape_of(v))
+        return self.transpose(v, (*range(rank - 2), rank - 1, rank - 2))
+
+    def sum(self, v: Value, axes: Sequence[int], keepdims: bool = False) -> Value:
+        """Summed over axes; the operand where there are none."""
+        if not axes:
+            return v
+        return self.apply(ReduceSum(keepdims=int(keepdims)), v, self.ints(tuple(axes)))
+
+    def sum_to(self, v: Value, shape: Shape) -> Value:
+        """Summed over what broadcasting to ``v`` repeated, so that it has ``shape``."""
+        own = shape_of(v)
+        if own == shape:
+            return v
+        lead = len(own) - len(shape)
+        repeated = [i + lead for i, d in enumerate(shape) if d == 1 and own[i + lead] != 1]
+        summed = self.sum(v, (*range(lead), *repeated))
+        return self.reshape(summed, shape)
+
+    def part(self, v: Value, ranges: Mapping[int, tuple[Dim, Dim]]) -> Value:
+        """From a start to an end along some axes; the operand where that is all of it."""
+        shape = shape_of(v)
+        cut = {a: r for a, r in ranges.items() if r != (0, shape[a])}
+        if not cut:
+            return v
+        starts, ends = zip(*cut.values(), strict=True)
+        ins = (v, self.ints(starts), self.ints(ends), self.ints(tuple(cut)))
+        return self.apply(Slice(), *ins)
+
+    def zeros(self, shape: Shape, dtype: DType = DType.F32) -> Value:
+        """Zeros of a shape."""
+        return self.expand(self.constant((0.0,), (1,) * len(shape), dtype), shape)
+
+    def concat(self, parts: Sequence[Value], axis: int) -> Value:
+        """One after the other along an axis; the operand where it is the only one."""
+        return parts[0] if len(parts) == 1 else self.apply(Concat(axis=axis), *parts)
+
+    def mean(self, v: Value, axes: Sequence[int]) -> Value:
+        """Mean over axes, which stay with an extent of 1."""
+        return self.apply(ReduceMean(keepdims=1), v, self.ints(tuple(axes)))

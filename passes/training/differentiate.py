@@ -1,0 +1,94 @@
+"""Reverse-mode differentiation: the nodes that compute gradients of a loss."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from perfc.errors import PassError
+from perfc.ir.gradients.adjoint import Adjoint
+from perfc.ir.gradients.tape import Tape, dtype_of
+from perfc.ir.graph import Inputs, Loc, Node, Value
+from perfc.ir.record import entity
+from perfc.ir.types import TensorType
+
+
+@entity
+class Derivatives:
+    """What differentiation gives.
+
+    Args:
+        forward: the nodes, with the results that the backward pass needs besides.
+        gradients: of the values that were asked for, and of what lies between.
+    """
+
+    forward: tuple[Node, ...]
+    gradients: Mapping[Value, Value]
+
+
+def is_real(v: Value | None) -> bool:
+    """Whether a value is a tensor of real numbers."""
+    return v is not None and isinstance(v.type, TensorType) and dtype_of(v).is_float
+
+
+def active(nodes: Sequence[Node], wanted: Collection[Value]) -> set[Value]:
+    """Values of real numbers that depend on those wanted."""
+    found = set(wanted)
+    for node in nodes:
+        if not found.isdisjoint(node.inputs):
+            found.update(v for v in node.results if is_real(v))
+    return found
+
+
+def differentiate(
+    nodes: Sequence[Node], seeds: Mapping[Value, Value], wanted: Collection[Value], tape: Tape
+) -> Derivatives:
+    """Gradients of ``wanted``, written on ``tape``.
+
+    Args:
+        nodes: in an order that can run.
+        seeds: gradients of results, by result.
+        wanted: values that shall have gradients.
+        tape: gets the backward nodes, the last forward node's first.
+
+    Raises:
+        PassError: an operator on the way has no rule.
+    """
+    alive = active(nodes, wanted)
+    gradients: dict[Value, Value] = dict(seeds)
+    changed: dict[Node, Node] = {}
+    for node in reversed(nodes):
+        incoming = tuple(gradients.get(v) if v is not None else None for v in node.outputs)
+        if not any(incoming) or alive.isdisjoint(node.inputs):
+            continue
+        tape.place = Loc(node.name, node.loc.op_type)
+        asked = tuple(v in alive for v in node.inputs)
+        adjoint = Adjoint(node, incoming, asked, tape)
+        found = node.op.gradient(adjoint) if not node.regions else None
+        if found is None:
+            raise without_rule(node)
+        changed[node] = adjoint.node
+        for index, part in found.items():
+            if part is not None and asked[index]:
+                collect(gradients, node.inputs, index, part, tape)
+    forward = tuple(changed.get(n, n) for n in nodes)
+    return Derivatives(forward, gradients)
+
+
+def collect(
+    gradients: dict[Value, Value], ins: Inputs, index: int, part: Value, tape: Tape
+) -> None:
+    """Add one operand's gradient to those that came before."""
+    v = ins[index]
+    assert v is not None
+    so_far = gradients.get(v)
+    gradients[v] = part if so_far is None else tape.add(so_far, part)
+
+
+def without_rule(node: Node) -> PassError:
+    """That an operator has no gradient."""
+    kind = "control flow" if node.regions else "an operator without a rule"
+    return PassError(
+        f"no gradient of {node.op.mnemonic}, {kind}",
+        where=node.name,
+        hint="--freeze what lies before it, or add a rule to ir/gradients",
+    )

@@ -1,0 +1,72 @@
+"""Losses that a step may end in; one is the file of its name in ``losses``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+
+from perfc.errors import PassError
+from perfc.ir.gradients.tape import Tape, shape_of
+from perfc.ir.graph import Node, Value
+from perfc.ir.record import entity
+
+from . import losses
+from .differentiate import is_real
+
+BY_OUTPUT = ""
+"""The loss that fits the first output."""
+LEAST_VOCABULARY = 1000
+"""Classes of a result of rank 3 that is taken for scores of words."""
+
+
+@entity
+class Head:
+    """The end of a step's forward pass.
+
+    Args:
+        loss: a scalar.
+        inputs: further inputs of the step, as labels.
+    """
+
+    loss: Value
+    inputs: tuple[Value, ...] = ()
+
+
+Loss = Callable[[Tape, Sequence[Value], Sequence[Node]], Head]
+
+
+@cache
+def names() -> tuple[str, ...]:
+    """Every loss there is, as ``--loss`` takes it."""
+    return tuple(sorted(m.name.replace("_", "-") for m in iter_modules(losses.__path__)))
+
+
+def head(name: str, tape: Tape, outputs: Sequence[Value], nodes: Sequence[Node]) -> Head:
+    """The loss ``name`` of a model's results.
+
+    Raises:
+        PassError: there is no such loss, or no result that it could be of.
+    """
+    real = [v for v in outputs if is_real(v)]
+    if not real:
+        raise PassError("no result is a tensor of real numbers", where="--loss")
+    chosen = name or fitting(real[0])
+    if chosen not in names():
+        raise PassError(f"no loss {chosen[:32]!r}", hint=", ".join(names()), where="--loss")
+    module = import_module(f"{losses.__name__}.{chosen.replace('-', '_')}")
+    loss: Loss = module.head
+    return loss(tape, real, nodes)
+
+
+def fitting(result: Value) -> str:
+    """Cross-entropy for scores of classes or words, the mean of anything else."""
+    try:
+        shape = shape_of(result)
+    except ValueError:
+        return "mean"
+    last = shape[-1] if shape else 1
+    words = isinstance(last, int) and last >= LEAST_VOCABULARY
+    is_scores = (len(shape) == 2 and last != 1) or (len(shape) == 3 and words)
+    return "cross-entropy" if is_scores else "mean"

@@ -1,0 +1,1 @@
+"""Losses, one a file: ``head`` writes it behind the results of a model."""

@@ -1,0 +1,36 @@
+"""Cross-entropy of scores: the logarithm of softmax, and its elements at the labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from perfc.ir.gradients.tape import Tape, dtype_of, shape_of
+from perfc.ir.graph import Node, Value
+from perfc.ir.ops.cast import Cast
+from perfc.ir.ops.softmax import LogSoftmax, NegativeLogLikelihoodLoss, Softmax
+from perfc.ir.types import DType, TensorType, element_count
+
+from ..loss import Head
+
+
+def head(tape: Tape, outputs: Sequence[Value], nodes: Sequence[Node]) -> Head:
+    """Of the first result, in f32; labels are an input of whole numbers.
+
+    Classes are the last axis of results of rank 2 and 3, the second one of others. A softmax that
+    the model ends in is left to the loss.
+    """
+    scores = outputs[0]
+    makers = {v: n for n in nodes for v in n.results}
+    last = makers.get(scores)
+    is_log = last is not None and isinstance(last.op, LogSoftmax)
+    if last is not None and isinstance(last.op, Softmax) and not is_log and last.inputs[0]:
+        scores = last.inputs[0]
+    shape = shape_of(scores)
+    if len(shape) == 3:
+        scores = tape.reshape(scores, (element_count(shape[:2]), shape[2]))
+        shape = shape_of(scores)
+    if dtype_of(scores).bits < DType.F32.bits:
+        scores = tape.apply(Cast(to=DType.F32), scores)
+    labels = Value(tape.fresh("labels"), TensorType(DType.I64, (shape[0], *shape[2:])))
+    logs = scores if is_log else tape.apply(LogSoftmax(axis=1), scores)
+    return Head(tape.apply(NegativeLogLikelihoodLoss(), logs, labels), (labels,))

@@ -1,0 +1,21 @@
+"""The mean of every result, added: what has no labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from perfc.ir.gradients.tape import Tape
+from perfc.ir.graph import Node, Value
+from perfc.ir.ops.reduce import ReduceMean
+
+from ..loss import Head
+
+
+def head(tape: Tape, outputs: Sequence[Value], nodes: Sequence[Node]) -> Head:
+    """The sum of the means of all results."""
+    del nodes
+    means = [tape.apply(ReduceMean(keepdims=0), v) for v in outputs]
+    total = means[0]
+    for other in means[1:]:
+        total = tape.add(total, other)
+    return Head(total)

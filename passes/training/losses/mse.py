@@ -1,0 +1,20 @@
+"""The mean squared difference from a target."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from perfc.ir.gradients.tape import Tape
+from perfc.ir.graph import Node, Value
+from perfc.ir.ops.reduce import ReduceMean
+
+from ..loss import Head
+
+
+def head(tape: Tape, outputs: Sequence[Value], nodes: Sequence[Node]) -> Head:
+    """Of the first result; the target is an input like it."""
+    del nodes
+    target = Value(tape.fresh("target"), outputs[0].type)
+    difference = tape.sub(outputs[0], target)
+    squared = tape.mul(difference, difference)
+    return Head(tape.apply(ReduceMean(keepdims=0), squared), (target,))

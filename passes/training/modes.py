@@ -1,0 +1,35 @@
+"""Operators that run otherwise when they are trained: batch normalisation and dropout."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from perfc.ir.gradients.tape import Tape
+from perfc.ir.graph import Node
+from perfc.ir.ops.normalization import BatchNormalization
+from perfc.ir.ops.random import Dropout
+from perfc.ir.types import DType
+
+
+def trained_form(nodes: Sequence[Node], tape: Tape) -> list[Node]:
+    """Nodes as they run in training: statistics are those of the batch, elements are dropped."""
+    return [_trained(node, tape) for node in nodes]
+
+
+def _trained(node: Node, tape: Tape) -> Node:
+    match node.op:
+        case BatchNormalization(training_mode=0) as op:
+            return replace(node, op=replace(op, training_mode=1))
+        case Dropout() if not op_trains(node):
+            ratio = node.inputs[1] if len(node.inputs) > 1 else None
+            mode = tape.constant((True,), (), DType.BOOL)
+            return replace(node, inputs=(node.inputs[0], ratio, mode))
+        case _:
+            return node
+
+
+def op_trains(node: Node) -> bool:
+    """Whether a dropout drops already."""
+    assert isinstance(node.op, Dropout)
+    return node.op._trains(node.inputs)

@@ -1,0 +1,124 @@
+"""Optimisers as the kernels they launch; one is the file of its name in ``optimizers``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import field
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+
+from perfc.errors import PassError
+from perfc.ir.gradients.tape import Tape
+from perfc.ir.graph import Value, Weight
+from perfc.ir.ops.multi_tensor import MultiTensor
+from perfc.ir.record import record
+from perfc.ir.types import DType, Shape, TensorType
+
+from . import optimizers
+from .implementation import Implementation
+
+
+@record
+class Step:
+    """One kernel over lists of tensors.
+
+    Args:
+        function: what it does, as PyTorch calls it.
+        reads: lists by letter, ``p`` parameters, ``g`` gradients, others states or temporaries.
+        writes: lists that are written over, or a new letter.
+        alu: operations an element on the vector unit.
+        sfu: operations an element on the special-function unit.
+    """
+
+    function: str
+    reads: str
+    writes: str
+    alu: int = 1
+    sfu: int = 0
+
+
+@record
+class Optimizer:
+    """An optimiser whose kernels go over lists of tensors.
+
+    Args:
+        name: as ``--train`` takes it.
+        title: what it stands for.
+        states: letters of the states like the parameter, and what they are called.
+        foreach: kernels, one an operation.
+        fused: the same as one kernel, None where there is none.
+        source: where the kernels were read.
+    """
+
+    name: str
+    title: str
+    states: Mapping[str, str] = field(default_factory=dict[str, str])
+    foreach: tuple[Step, ...] = ()
+    fused: Step | None = None
+    source: str = ""
+
+    def update(
+        self, tape: Tape, trained: Sequence[tuple[Value, Value]], how: Implementation
+    ) -> tuple[list[Value], list[Value]]:
+        """Write the update of parameters by their gradients.
+
+        Returns:
+            what is left of parameters and states, and the states, which are stored.
+        """
+        lists = {"p": [p for p, _ in trained], "g": [g for _, g in trained]}
+        kept: list[Value] = []
+        for letter, name in self.states.items():
+            lists[letter] = [state_like(tape, p, name) for p, _ in trained]
+            kept += lists[letter]
+        steps = (self.fused,) if how is Implementation.FUSED and self.fused else self.foreach
+        for step in steps:
+            apply(tape, step, lists)
+        updated = [v for letter in ("p", *self.states) for v in lists[letter]]
+        return updated, kept
+
+
+def apply(tape: Tape, step: Step, lists: dict[str, list[Value]]) -> None:
+    """Write one kernel; the lists that it writes stand for their new contents."""
+    ins = tuple(v for letter in step.reads for v in lists[letter])
+    over = [letter for letter in step.writes if letter in step.reads]
+    new = [letter for letter in step.writes if letter not in step.reads]
+    op = MultiTensor(
+        step.function, len(step.reads), tuple(step.reads.index(x) for x in over), len(new),
+        step.alu, step.sfu,
+    )  # fmt: skip
+    members = len(ins) // len(step.reads)
+    names = [f"{v.name}.next" for x in over for v in lists[x]]
+    names += [f"{step.function}.{i}" for _ in new for i in range(members)]
+    made = tape.named(op, ins, names, step.function)
+    for at, letter in enumerate((*over, *new)):
+        lists[letter] = list(made[at * members : (at + 1) * members])
+
+
+def state_like(
+    tape: Tape, p: Value, name: str, dtype: DType | None = None, shape: Shape | None = None
+) -> Value:
+    """A state of a parameter: like it, or of another type or shape."""
+    assert isinstance(p.type, TensorType)
+    type_ = TensorType(dtype or p.type.dtype, p.type.shape if shape is None else shape)
+    nbytes = type_.nbytes if isinstance(type_.nbytes, int) else None
+    weight = Weight(nbytes, is_parameter=False, is_state=True)
+    return Value(tape.fresh(f"{p.name}.{name}"), type_, None, weight)
+
+
+@cache
+def names() -> tuple[str, ...]:
+    """Every optimiser there is, as ``--train`` takes it."""
+    return tuple(sorted(m.name for m in iter_modules(optimizers.__path__)))
+
+
+def optimizer(name: str) -> Optimizer:
+    """The optimiser ``name``.
+
+    Raises:
+        PassError: there is none.
+    """
+    if name not in names():
+        raise PassError(f"no optimiser {name[:32]!r}", hint=", ".join(names()), where="--train")
+    found: Optimizer = import_module(f"{optimizers.__name__}.{name}").OPTIMIZER
+    return found
