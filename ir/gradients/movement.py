@@ -49,3 +49,9 @@ def space_to_depth(at: Adjoint) -> Gradients:
     b = at.op.blocksize
     split = at.tape.reshape(at.dy, (n, b, b, c, h // b, w // b))
     return {0: at.tape.reshape(at.tape.transpose(split, (0, 3, 4, 1, 5, 2)), (n, c, h, w))}
+
+
+def trilu(at: Adjoint) -> Gradients:
+    """The same triangle of the gradient."""
+    offset = (at.operand(1),) if at.has(1) else ()
+    return {0: at.tape.apply(at.op, at.dy, *offset)}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from ..contents import elements
 from ..dim import Dim
+from ..graph import Value
+from ..ops.gather_grad import GatherGrad
 from ..ops.pad import Pad
 from .adjoint import Adjoint, Gradients
 from .slice import padded
@@ -13,13 +15,13 @@ from .tape import shape_of
 def pad(at: Adjoint) -> Gradients:
     """The part that was the operand; a margin that cut is zero."""
     assert isinstance(at.op, Pad)
-    if at.op.mode != "constant":
-        raise at.error(f"pads of mode {at.op.mode}")
     shape = at.shape()
     axes, pads = at.op._axes(at.node.inputs, len(shape)), elements(at.node.inputs, 1)
     if axes is None or pads is None or None in pads:
         raise at.error("its pads are not known")
     known = [p for p in pads if p is not None]
+    if at.op.mode != "constant":
+        return {0: _repeated(at, axes, known)}
     before: list[Dim] = [0] * len(shape)
     after: list[Dim] = [0] * len(shape)
     ranges: dict[int, tuple[Dim, Dim]] = {}
@@ -32,3 +34,21 @@ def pad(at: Adjoint) -> Gradients:
         before[axis] = -begin if isinstance(begin, int) and begin < 0 else 0
         after[axis] = -end if isinstance(end, int) and end < 0 else 0
     return {0: padded(at, at.tape.part(at.dy, ranges), before, after)}
+
+
+def _repeated(at: Adjoint, axes: list[int], pads: list[Dim]) -> Value:
+    """Elements that a margin repeats are added up, axis by axis."""
+    assert isinstance(at.op, Pad)
+    found, shape = at.dy, at.shape()
+    for i, axis in enumerate(axes):
+        begin, end, extent = pads[i], pads[i + len(axes)], shape[axis]
+        if (begin, end) == (0, 0):
+            continue
+        if not (isinstance(begin, int) and isinstance(end, int) and isinstance(extent, int)):
+            raise at.error("its extents are not numbers")
+        sources = [at.op._source(j - begin, extent) for j in range(begin + extent + end)]
+        taken = at.tape.ints([s for s in sources if s is not None])
+        own = shape_of(found)
+        target = at.tape.ints((*own[:axis], extent, *own[axis + 1 :]))
+        found = at.tape.apply(GatherGrad(axis=axis), target, taken, found)
+    return found

@@ -33,7 +33,11 @@ def slice(at: Adjoint) -> Gradients:
         if start is None or not isinstance(step, int):
             raise at.error("where it starts is not known")
         if step < 0:
-            raise at.error("steps backwards")
+            last = extent - 1
+            begin = start + extent if isinstance(start, int) and start < 0 else start
+            begin = min(begin, last) if isinstance(begin, int) and isinstance(last, int) else begin
+            dy, step = at.tape.reversed(dy, axis), -step
+            start = begin - (taken - 1) * step
         first = start + extent if isinstance(start, int) and start < 0 else start
         if isinstance(first, int) and first < 0:
             first = 0

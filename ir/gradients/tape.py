@@ -191,6 +191,11 @@ class Tape:
         ins = (v, self.ints(starts), self.ints(ends), self.ints(tuple(cut)))
         return self.apply(Slice(), *ins)
 
+    def reversed(self, v: Value, axis: int) -> Value:
+        """From the last to the first element along an axis."""
+        ends = (self.ints((-1,)), self.ints((-(1 << 31),)), self.ints((axis,)), self.ints((-1,)))
+        return self.apply(Slice(), v, *ends)
+
     def zeros(self, shape: Shape, dtype: DType = DType.F32) -> Value:
         """Zeros of a shape."""
         return self.expand(self.constant((0.0,), (1,) * len(shape), dtype), shape)

@@ -1,0 +1,25 @@
+"""Recurrent cells."""
+
+from __future__ import annotations
+
+from ..graph import Value
+from ..ops.recurrent import Recurrent
+from ..ops.recurrent_grad import RecurrentGrad
+from .adjoint import Adjoint, Gradients
+
+
+def lstm(at: Adjoint) -> Gradients | None:
+    """From the operands and the result, in one operator for all steps."""
+    op = at.op
+    if not isinstance(op, Recurrent) or op.mnemonic not in ("lstm", "gru", "rnn"):
+        return None
+    incoming = (*at.of_results, None, None, None)[:3]
+    ins = (*incoming, at.result(), *at.node.inputs)
+    wanted = [i for i in range(len(at.node.inputs)) if at.wants(i)]
+    made = RecurrentGrad(op.gates, op.layout)
+    results = at.tape.several(made, ins, max(wanted) + 1)
+    found: dict[int, Value | None] = {i: results[i] for i in wanted}
+    return found
+
+
+gru = rnn = lstm

@@ -1,0 +1,15 @@
+"""The largest elements: the gradient goes where they were."""
+
+from __future__ import annotations
+
+from ..ops.gather_grad import GatherElementsGrad
+from ..ops.select import TopK
+from .adjoint import Adjoint, Gradients
+
+
+def top_k(at: Adjoint) -> Gradients | None:
+    """Added at the indices, which are kept."""
+    if not isinstance(at.op, TopK) or at.op.mnemonic != "top_k":
+        return None
+    ins = (at.tape.ints(at.shape()), at.result(1), at.dy)
+    return {0: at.tape.apply(GatherElementsGrad(axis=at.op.axis), *ins)}
