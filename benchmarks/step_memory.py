@@ -34,7 +34,9 @@ def timm_model(name: str, size: int = 64, batch: int = 32) -> Callable[[], Built
     def build() -> Built:
         import timm
 
-        more = {"img_size": size} if any(k in name for k in ("vit", "deit", "swin", "mixer")) else {}
+        more = (
+            {"img_size": size} if any(k in name for k in ("vit", "deit", "swin", "mixer")) else {}
+        )
         model = timm.create_model(name, pretrained=False, num_classes=100, **more)
         return model, (torch.randn(batch, 3, size, size),), {}
 
@@ -175,7 +177,7 @@ def measured(model: torch.nn.Module, args: tuple[Any, ...]) -> int:
 
 
 def estimated(model: torch.nn.Module, args: tuple[Any, ...], path: Path) -> tuple[int, str]:
-    """perfc's peak of what is alive, and the node at it."""
+    """Perfc's peak of what is alive, and the node at it."""
     program = torch.onnx.export(
         model.train(), args, dynamo=True, verbose=False, optimize=False,
         export_params=True, training=torch.onnx.TrainingMode.PRESERVE,
@@ -197,7 +199,7 @@ def rows(names: list[str]) -> Iterator[tuple[str, float]]:
         with tempfile.TemporaryDirectory() as folder:
             try:
                 ours, node = estimated(alone, args, Path(folder) / f"{name}.onnx")
-            except Exception as error:  # noqa: BLE001 - models that do not export are named
+            except Exception as error:
                 print(f"{name:24} {str(error).splitlines()[0][:90]}", flush=True)
                 continue
         theirs = measured(alone, args)

@@ -8,6 +8,7 @@ tensors are there before the run and after it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field
 from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
@@ -81,12 +82,14 @@ class StorageTable:
         names: of the kernels.
         buffers: those of stored tensors first.
         is_bound: whether some buffer has no known size.
+        shards: among how many devices buffers of a role are divided; the others are whole.
     """
 
     steps: tuple[Node, ...]
     names: tuple[str, ...]
     buffers: tuple[Buffer, ...]
     is_bound: bool
+    shards: Mapping[Role, int] = field(default_factory=dict[Role, int])
 
     def sizes(self, env: Mapping[str, int]) -> list[int]:
         """Bytes of every buffer; 0 where nobody knows."""
@@ -98,7 +101,7 @@ class StorageTable:
                 continue
             if b.nbytes not in memo:
                 memo[b.nbytes] = int(evaluate(b.nbytes, env))
-            found.append(memo[b.nbytes])
+            found.append(-(-memo[b.nbytes] // self.shards.get(b.role, 1)))
         return found
 
     @cached_property

@@ -6,7 +6,8 @@ One allocator, one file. Addresses stand for those of the device; a segment is w
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from typing import ClassVar
 
 from perfc.ir.record import record
 
@@ -19,6 +20,17 @@ class OutOfMemory(Exception):
 
 class Allocator(ABC):
     """Takes memory of a device and gives parts of it out."""
+
+    title: ClassVar[str]
+    """In words."""
+
+    @abstractmethod
+    def __init__(self, capacity_bytes: int | None = None) -> None:
+        """Nothing is given out yet.
+
+        Args:
+            capacity_bytes: of the device; None without an end.
+        """
 
     reserved_bytes: int = 0
     """Taken of the device."""
@@ -102,13 +114,13 @@ def _filled(line: list[int]) -> list[int]:
     return found
 
 
-def allocator_of(framework: Framework) -> Callable[[int | None], Allocator]:
-    """The allocator of a framework; takes the bytes of the device, None for as many as needed."""
+def allocator_of(framework: Framework) -> type[Allocator]:
+    """The allocator of a framework; a plan where it is not known."""
     from .bfc import BfcArena
     from .cuda_caching import CudaCaching
     from .planned import Planned
 
-    known: Mapping[Framework, Callable[[int | None], Allocator]] = {
+    known: Mapping[Framework, type[Allocator]] = {
         Framework.TORCH: CudaCaching,
         Framework.ORT: BfcArena,
         Framework.TENSORRT: Planned,

@@ -26,6 +26,8 @@ class BfcArena(Allocator):
         capacity_bytes: of the device; None without an end.
     """
 
+    title = "ONNX Runtime's arena"
+
     def __init__(self, capacity_bytes: int | None = None) -> None:
         self.capacity_bytes = capacity_bytes
         self.pool = Pool()

@@ -50,6 +50,8 @@ class CudaCaching(Allocator):
         capacity_bytes: of the device, what others have of it taken off; None without an end.
     """
 
+    title = "PyTorch's caching allocator"
+
     def __init__(self, capacity_bytes: int | None = None) -> None:
         self.capacity_bytes = capacity_bytes
         self.small, self.large = Pool(), Pool()

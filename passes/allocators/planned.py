@@ -18,6 +18,8 @@ class Planned(Allocator):
         capacity_bytes: of the device; None without an end.
     """
 
+    title = "a plan made before the run"
+
     def __init__(self, capacity_bytes: int | None = None) -> None:
         self.capacity_bytes = capacity_bytes
         self.given: dict[int, int] = {}

@@ -31,6 +31,7 @@ CALLS: Mapping[str, str] = {
     "eval serving": "--data .",
     "eval trees": "--data .",
     "explain": "model.onnx relu",
+    "fit": "model.onnx -t a100 --batch 4",
     "ir": "model.onnx",
     "lint": "model.onnx",
     "llm search": "llama-3.1-8b -t h100 --isl 64 --osl 8",

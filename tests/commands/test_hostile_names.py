@@ -91,6 +91,7 @@ CALLS: dict[str, tuple[str, ...]] = {
     "comment": ("check.json", "--policy", "always"),
     "diff": (MODEL, "changed.onnx"),
     "explain": (MODEL, "1"),
+    "fit": (MODEL, "-t", "a100", "--batch", "4"),
     "ir": (MODEL,),
     "lint": (MODEL, BAD, "--min-gain", "0"),
     "llm search": (CONFIG, "-t", "h100", "--isl", "64", "--osl", "8"),

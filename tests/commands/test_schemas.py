@@ -27,6 +27,8 @@ CASES = (
     ("cost", "cost model.onnx -t a100,cpu,a100/1g.10gb --region 100 --terms spot"),
     ("cost", "cost model.onnx -t h100 --steps 1000 --cloud aws --no-predict --pue 1.2"),
     ("mig", "mig model.onnx -t a100 --slo 10ms"),
+    ("fit", "fit model.onnx -t a100 --batch 4"),
+    ("fit", "fit model.onnx -t a100 --train adamw --batch 8 --no-predict"),
     ("mig", "mig model.onnx -t a30 --no-predict"),
     ("op", "op matmul --m 64 --n 64 --k 64 -t a100,t4"),
     ("op", "op softmax --rows 64 --columns 64 --dtype f16"),

@@ -28,7 +28,7 @@ CONTRIB = {"FusedMatMul": "com.microsoft", "QuickGelu": "com.microsoft"}
 
 def expanded(graph: Graph) -> tuple[list[Node], list[Value]]:
     """Nodes in ONNX's operators alone, and the constants that expansions added."""
-    tape = Tape((v.name for v in all_values(graph)))
+    tape = Tape(v.name for v in all_values(graph))
     pending = list(reversed(graph.nodes))
     nodes: list[Node] = []
     while pending:
