@@ -14,13 +14,16 @@ from perfc.ir.graph import Graph, Loc, Module, Node, Phase, Value
 from perfc.ir.ops.cast import Cast
 from perfc.ir.record import frozen
 from perfc.ir.text import all_values
+from perfc.ir.types import DType
 
 from . import Transform
+from .training.accumulation import accumulated
 from .training.differentiate import Derivatives, differentiate, is_real
 from .training.implementation import Implementation
+from .training.lora import adapted
 from .training.loss import head
 from .training.modes import trained_form
-from .training.optimizer import optimizer
+from .training.optimizer import Step, apply, optimizer, state_like
 
 if TYPE_CHECKING:
     from .manager import Analyses
@@ -30,6 +33,10 @@ BUFFERS = (
     "*inv_freq", "*position_ids", "*relative_position_index", "*causal_mask",
 )  # fmt: skip
 """Names that PyTorch modules give to stored tensors that are no parameters."""
+SCALE = 65536.0
+"""PyTorch, torch.amp.GradScaler: the scale that it starts with."""
+UNSCALE = Step("_amp_foreach_non_finite_check_and_unscale_", "g", "g", alu=2)
+COPY = Step("_foreach_copy_", "pw", "p", alu=0)
 
 
 @frozen
@@ -44,12 +51,23 @@ class Train(Transform):
         loss: by name; "" for the one that fits the first result.
         implementation: of the optimiser, ``foreach`` or ``fused``.
         freeze: patterns of names of parameters that are not trained.
+        master_weights: whether the optimiser keeps parameters below 32 bits in f32 besides.
+        loss_scaling: whether the loss is scaled and gradients are checked, as f16 needs.
+        accumulate: small batches, each of the model's batch, before an update.
+        lora_rank: of the factors beside matrices, which then alone are trained; 0 for none.
+        lora: patterns of names of the matrices; every one by default.
     """
 
     optimizer: str = "adamw"
     loss: str = ""
     implementation: str = "foreach"
     freeze: tuple[str, ...] = ()
+
+    master_weights: bool = False
+    loss_scaling: bool = False
+    accumulate: int = 1
+    lora_rank: int = 0
+    lora: tuple[str, ...] = ()
 
     def run(self, module: Module, am: Analyses) -> Module:
         """The step; needs inferred types, and parameters that are not folded.
@@ -65,26 +83,46 @@ class Train(Transform):
         graph = module.graph
         tape = Tape((v.name for v in all_values(graph)), Phase.LOSS)
         nodes = trained_form(graph.nodes, tape)
-        trained = [w for w in graph.weights if self.is_trained(w, nodes)]
+        trained = [w for w in graph.weights if self.is_trained(w)]
+        if self.lora_rank:
+            tape.phase = Phase.FORWARD
+            beside = adapted(nodes, self.lora_rank, self.lora or ("*",), tape)
+            nodes, trained, tape.phase = beside.nodes, beside.factors, Phase.LOSS
         if not trained:
             raise PassError("nothing is left to train", where="--freeze", hint="freeze less")
         tape.place, tape.suffix = Loc("loss"), ""
         ends = head(self.loss, tape, graph.outputs, nodes)
+        loss = self.scaled(ends.loss, tape)
         before = [*nodes, *tape.nodes]
         tape.phase, tape.suffix, tape.nodes = Phase.BACKWARD, ".grad", []
-        seed = tape.number(1.0, dtype_of(ends.loss))
-        found = differentiate(before, {ends.loss: seed}, trained, tape)
+        seed = tape.number(1.0, dtype_of(loss))
+        found = differentiate(before, {loss: seed}, trained, tape)
         pairs = self.of_parameters(trained, found, tape)
-        backward = [*tape.nodes]
+        inputs = (*graph.inputs, *ends.inputs)
+        passes = accumulated(
+            alive([*found.forward, *tape.nodes], [loss, *(g for _, g in pairs)]),
+            inputs, [g for _, g in pairs], self.accumulate, tape,
+        )  # fmt: skip
+        pairs = [(p, g) for (p, _), g in zip(pairs, passes.gradients, strict=True)]
         tape.phase, tape.nodes = Phase.OPTIMIZER, []
         updated, states = self.update(pairs, tape)
-        stepped = alive([*found.forward, *backward, *tape.nodes], [ends.loss, *updated])
-        weights = kept_weights((*graph.weights, *states, *tape.constants.values()), stepped)
-        outputs = (ends.loss, *updated)
-        inputs = (*graph.inputs, *ends.inputs)
-        return replace(module, graph=Graph(graph.name, inputs, outputs, tuple(stepped), weights))
+        stepped = alive([*passes.nodes, *tape.nodes], [loss, *updated])
+        weights = kept_weights(
+            (*graph.weights, *trained, *states, *tape.constants.values()), stepped
+        )
+        return replace(
+            module,
+            graph=Graph(
+                graph.name, (*inputs, *passes.inputs), (loss, *updated), tuple(stepped), weights
+            ),
+        )
 
-    def is_trained(self, w: Value, nodes: Sequence[Node]) -> bool:
+    def scaled(self, loss: Value, tape: Tape) -> Value:
+        """The loss as it is differentiated: a share of it, and scaled for narrow gradients."""
+        factor = (SCALE if self.loss_scaling else 1.0) / self.accumulate
+        return tape.scaled(loss, factor)
+
+    def is_trained(self, w: Value) -> bool:
         """Whether a stored tensor is a parameter that is not frozen."""
         if w.weight is None or not w.weight.is_parameter or not is_real(w):
             return False
@@ -115,7 +153,27 @@ class Train(Transform):
         if not self.optimizer:
             return [g for _, g in pairs], []
         how = Implementation(self.implementation)
-        return optimizer(self.optimizer).update(tape, pairs, how)
+        if self.loss_scaling:
+            lists = {"p": [p for p, _ in pairs], "g": [g for _, g in pairs]}
+            apply(tape, UNSCALE, lists)
+            pairs = list(zip(lists["p"], lists["g"], strict=True))
+        narrow = [p for p, _ in pairs if dtype_of(p).bits < DType.F32.bits]
+        if not self.master_weights or not narrow:
+            return optimizer(self.optimizer).update(tape, pairs, how)
+        masters = [state_like(tape, p, "master", DType.F32) for p, _ in pairs]
+        wide = [widened(tape, g) for _, g in pairs]
+        updated, kept = optimizer(self.optimizer).update(
+            tape, list(zip(masters, wide, strict=True)), how
+        )
+        lists = {"p": [p for p, _ in pairs], "w": updated[: len(pairs)]}
+        apply(tape, COPY, lists)
+        return [*lists["p"], *updated], [*masters, *kept]
+
+
+def widened(tape: Tape, g: Value) -> Value:
+    """A gradient in f32."""
+    tape.place, tape.suffix = Loc(g.name), ".f32"
+    return g if dtype_of(g) is DType.F32 else tape.apply(Cast(to=DType.F32), g)
 
 
 def alive(nodes: Sequence[Node], outputs: Sequence[Value]) -> list[Node]:

@@ -217,7 +217,8 @@ def analyze(
         deployment: how the model is run, as one value.
         keywords: the fields of a ``Deployment``, over those of ``deployment``: ``runtime``,
             ``framework``, ``runtime_version``, ``dtype``, ``tf32``, ``layout``, ``streams``,
-            ``mode``, ``train``, ``loss``, ``update``, ``freeze``, ``host_launch``, ``dims``.
+            ``mode``, ``train``, ``loss``, ``update``, ``freeze``, ``lora_rank``, ``lora``,
+            ``accumulate``, ``master_weights``, ``host_launch``, ``dims``.
             ``batch`` and ``seq`` are short for ``dims={"batch": …}`` and ``dims={"seq": …}``.
 
     Raises:

@@ -64,6 +64,10 @@ class Deployment:
         loss: that the step ends in; "" for the one that fits the model's first result.
         update: how the optimiser is launched.
         freeze: patterns of names of parameters that are not trained.
+        lora_rank: of factors beside matrices, which then alone are trained; 0 for none.
+        lora: patterns of names of the matrices; every one by default.
+        accumulate: small batches before an update.
+        master_weights: whether the optimiser keeps parameters below 32 bits in f32 besides.
         host_launch: what the host takes to launch one kernel, in seconds; None where nobody says,
             which is measured by `perfc calibrate` or else what such hosts were seen to take.
         dims: values of symbolic extents by the names that models have. ``batch`` is the first
@@ -84,6 +88,10 @@ class Deployment:
     loss: str = ""
     update: Implementation = Implementation.FOREACH
     freeze: tuple[str, ...] = ()
+    lora_rank: int = 0
+    lora: tuple[str, ...] = ()
+    accumulate: int = 1
+    master_weights: bool = False
     host_launch: float | None = None
     dims: Mapping[str, int] = field(default_factory=dict[str, int], hash=False)
 
@@ -122,7 +130,11 @@ class Deployment:
             return None
         from perfc.passes.train import Train
 
-        return Train(self.train, self.loss, self.update.value, self.freeze)
+        return Train(
+            self.train, self.loss, self.update.value, self.freeze,
+            master_weights=self.master_weights, loss_scaling=self.dtype in SCALED,
+            accumulate=self.accumulate, lora_rank=self.lora_rank, lora=self.lora,
+        )  # fmt: skip
 
     def require_kernels(self, where: str = "mode") -> None:
         """Refuse what cannot be looked at kernel by kernel: a step whose optimiser nobody names.
@@ -189,8 +201,15 @@ def of_whole_runs() -> Deployment:
     return Deployment("rtx4090", of_steps(Steps.EAGER).name, dtype="amp-f16")
 
 
-TRAINING = ("train", "loss", "update", "freeze")
+TRAINING = (
+    "train", "loss", "update", "freeze", "lora_rank", "lora", "accumulate", "master_weights",
+)  # fmt: skip
 """Fields that say what a training step is."""
+SCALED = ("f16", "amp-f16")
+"""Precisions whose gradients are too small for them without a scaled loss."""
+MOST_BATCHES = 64
+"""Small batches of one step: each is nodes of its own."""
+MOST_RANK = 1 << 14
 
 
 class DeploymentKeywords(TypedDict, total=False):
@@ -208,6 +227,10 @@ class DeploymentKeywords(TypedDict, total=False):
     loss: str
     update: str | Implementation
     freeze: str | Sequence[str]
+    lora_rank: int
+    lora: str | Sequence[str]
+    accumulate: int
+    master_weights: bool
     host_launch: str | float | None
     dims: Mapping[str, int] | None
     batch: int | None
@@ -321,6 +344,30 @@ def _freeze(value: object, where: str) -> dict[str, Any]:
     return {"freeze": _patterns(value, where)}
 
 
+def _lora(value: object, where: str) -> dict[str, Any]:
+    return {"lora": _patterns(value, where)}
+
+
+def _lora_rank(value: object, where: str) -> dict[str, Any]:
+    return {"lora_rank": _number(value, where, 0, MOST_RANK)}
+
+
+def _accumulate(value: object, where: str) -> dict[str, Any]:
+    return {"accumulate": _number(value, where, 1, MOST_BATCHES)}
+
+
+def _master_weights(value: object, where: str) -> dict[str, Any]:
+    return {"master_weights": _tf32(value, where)["tf32"]}
+
+
+def _number(value: object, where: str, least: int, most: int) -> int:
+    text = str(value)
+    is_number = not isinstance(value, bool) and text.isascii() and text.isdigit()
+    if not is_number or not least <= int(text[:9]) <= most or len(text) > 9:
+        raise ParseError(f"no such number: {text[:32]!r}", where=where, hint=f"{least} to {most}")
+    return int(text)
+
+
 def _patterns(value: object, where: str) -> tuple[str, ...]:
     """Patterns of names, with commas in a text or one by one."""
     parts = value.split(",") if isinstance(value, str) else value
@@ -356,6 +403,10 @@ READERS: Mapping[str, Callable[[object, str], dict[str, Any]]] = {
     "loss": _loss,
     "update": _update,
     "freeze": _freeze,
+    "lora_rank": _lora_rank,
+    "lora": _lora,
+    "accumulate": _accumulate,
+    "master_weights": _master_weights,
     "host_launch": _host_launch,
     "dims": _dims,
 }

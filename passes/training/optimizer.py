@@ -12,7 +12,7 @@ from perfc.errors import PassError
 from perfc.ir.gradients.tape import Tape
 from perfc.ir.graph import Value, Weight
 from perfc.ir.ops.multi_tensor import MultiTensor
-from perfc.ir.record import record
+from perfc.ir.record import frozen, record
 from perfc.ir.types import DType, Shape, TensorType
 
 from . import optimizers
@@ -38,7 +38,7 @@ class Step:
     sfu: int = 0
 
 
-@record
+@frozen
 class Optimizer:
     """An optimiser whose kernels go over lists of tensors.
 

@@ -118,6 +118,19 @@ _FIELDS: Mapping[str, tuple[tuple[str, ...], dict[str, Any]]] = {
         "metavar": "GLOB", "multiple": True, "callback": _joined,
         "words": "Parameters that are not trained, by patterns of their names; repeatable.",
     }),
+    "lora_rank": (("--lora-rank",), {
+        "metavar": "R", "words": "Train factors of this rank beside frozen matrices.",
+    }),
+    "lora": (("--lora",), {
+        "metavar": "GLOB", "multiple": True, "callback": _joined,
+        "words": "The matrices that get factors, by patterns of their names; by default all.",
+    }),
+    "accumulate": (("--accumulate",), {
+        "metavar": "N", "words": "Small batches before an update; {default}.",
+    }),
+    "master_weights": (("--master-weights/--no-master-weights",), {
+        "words": "Whether the optimiser keeps f32 copies of narrow parameters; by default not.",
+    }),
     "host_launch": (("--host-launch",), {
         "metavar": "TIME",
         "words": "Of the host, to launch one kernel, as 30us; by default the target's, else a "
@@ -205,6 +218,10 @@ class DeploymentOptions:
     loss: str | None
     update: str | None
     freeze: str | None
+    lora_rank: str | None
+    lora: str | None
+    accumulate: str | None
+    master_weights: bool | None
     host_launch: str | None
     batch: str | None
     seq: str | None

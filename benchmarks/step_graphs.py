@@ -1,0 +1,171 @@
+"""Training steps against PyTorch: matrix operations, and bytes kept for the backward pass.
+
+Each model is one PyTorch module, exported to ONNX and run, so that both sides are one network.
+
+    python -m benchmarks.step_graphs [NAME...]
+
+Needs PyTorch, timm and transformers. Prints a row for each model and way of training it.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from benchmarks.step_models import models
+
+from perfc.api import typed
+from perfc.ir.graph import Module, Phase
+from perfc.ir.op import Kind
+from perfc.passes.canonicalize import Canonicalize
+from perfc.passes.cost import Cost
+from perfc.passes.manager import Analyses
+from perfc.passes.saved import Saved
+from perfc.passes.train import Train
+
+RANK = 4
+LEAST_LINEAR = 4
+"""Linear layers of a model that is worth adapting."""
+MATRIX = (Kind.MATMUL, Kind.CONV, Kind.ATTENTION, Kind.RECURRENT)
+
+
+def exported(model: torch.nn.Module, ins: tuple[Any, ...], opset: int) -> bytes:
+    """ONNX of a module, parameters under their own names."""
+    try:
+        return traced(model, ins, opset)
+    except Exception:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            program = torch.onnx.export(model, ins, dynamo=True, optimize=False, verbose=False)
+        return bytes(program.model_proto.SerializeToString())
+
+
+def traced(model: torch.nn.Module, ins: tuple[Any, ...], opset: int) -> bytes:
+    """By the exporter that traces."""
+    file = io.BytesIO()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.onnx.export(
+            model, ins, file, dynamo=False, opset_version=opset,
+            training=torch.onnx.TrainingMode.PRESERVE, do_constant_folding=False,
+            export_params=True, keep_initializers_as_inputs=False,
+        )  # fmt: skip
+    return file.getvalue()
+
+
+def of_torch(model: torch.nn.Module, ins: tuple[Any, ...]) -> tuple[int, int]:
+    """Matrix operations of forward and backward, and bytes of storages kept between them."""
+    from torch.utils.flop_counter import FlopCounterMode
+
+    held = {p.untyped_storage().data_ptr() for p in (*model.parameters(), *model.buffers())}
+    kept: dict[int, int] = {}
+    alive: list[torch.Tensor] = []
+
+    def pack(t: torch.Tensor) -> torch.Tensor:
+        storage = t.untyped_storage()
+        if storage.data_ptr() not in held:
+            kept[storage.data_ptr()] = storage.nbytes()
+            alive.append(t)
+        return t
+
+    counter = FlopCounterMode(display=False)
+    with counter, torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
+        out = model(*ins)
+        out.mean().backward()
+    model.zero_grad()
+    return counter.get_total_flops(), sum(kept.values())
+
+
+def of_module(module: Module, freeze: tuple[str, ...], rank: int = 0) -> tuple[int, int]:
+    """The same of the IR."""
+    am = Analyses()
+    folded = am.apply(Canonicalize(keeps_parameters=True), module)
+    recipe = Train(optimizer="", loss="mean", freeze=freeze, lora_rank=rank)
+    step = am.apply(recipe, folded)
+    table = am.get(Cost(), step)
+    env = step.defaults()
+    macs = 0
+    for node in step.graph.nodes:
+        if node.loc.phase is not Phase.OPTIMIZER and node.op.kind in MATRIX:
+            work = table.nodes[node].work
+            macs += 0 if work is None else int(work.mac)
+    return 2 * macs, am.get(Saved("eager"), step).bytes_at(env)
+
+
+def frozen_half(model: torch.nn.Module) -> tuple[str, ...]:
+    """Freezes the first half of the parameters; their names."""
+    named = list(model.named_parameters())
+    first = named[: len(named) // 2]
+    for _, p in first:
+        p.requires_grad_(False)
+    return tuple(name for name, _ in first)
+
+
+class Adapted(torch.nn.Module):
+    """A linear layer with factors, as PEFT has it."""
+
+    def __init__(self, base: torch.nn.Linear, rank: int) -> None:
+        super().__init__()
+        self.base, self.rank = base, rank
+        self.down = torch.nn.Linear(base.in_features, rank, bias=False)
+        self.up = torch.nn.Linear(rank, base.out_features, bias=False)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """The sum."""
+        return self.base(x) + self.up(self.down(x)) * (16.0 / self.rank)
+
+
+def adapted(model: torch.nn.Module, rank: int) -> int:
+    """Put factors beside every linear layer of a model that is frozen; how many there are."""
+    for p in model.parameters():
+        p.requires_grad_(False)
+    count = 0
+    for parent in list(model.modules()):
+        for name, child in list(parent.named_children()):
+            if type(child) is torch.nn.Linear and not isinstance(parent, Adapted):
+                setattr(parent, name, Adapted(child, rank))
+                count += 1
+    return count
+
+
+def rows(
+    name: str, make: Callable[[], tuple[torch.nn.Module, tuple[Any, ...]]]
+) -> Iterator[tuple[str, str, int, int, int, int]]:
+    """Name, way, operations and bytes of PyTorch, operations and bytes of the IR."""
+    torch.manual_seed(0)
+    model, ins = make()
+    opset = 20
+    module = typed(exported(model, ins, opset))
+    for way in ("whole", "frozen half", "lora"):
+        freeze = frozen_half(model) if way == "frozen half" else ()
+        if way == "lora" and adapted(model, RANK) < LEAST_LINEAR:
+            continue
+        flop, kept = of_torch(model, ins)
+        ours = of_module(module, freeze, RANK if way == "lora" else 0)
+        yield name, way, flop, kept, *ours
+
+
+def main() -> None:
+    """Print every row."""
+    wanted = sys.argv[1:]
+    for name, make in models():
+        if wanted and not any(w in name for w in wanted):
+            continue
+        try:
+            for row in rows(name, make):
+                _, way, flop, kept, own_flop, own_kept = row
+                print(
+                    f"{name:32} {way:12} flop {flop:>15} {own_flop / max(flop, 1) - 1:+9.4%}"
+                    f"  saved {kept:>12} {own_kept / max(kept, 1) - 1:+9.4%}",
+                    flush=True,
+                )
+        except Exception as error:
+            print(f"{name:32} {type(error).__name__}: {str(error)[:150]!r}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

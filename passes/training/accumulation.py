@@ -1,0 +1,64 @@
+"""Gradient accumulation: several small batches before one update."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from perfc.ir.gradients.tape import Tape
+from perfc.ir.graph import Loc, Node, Phase, Value
+from perfc.ir.record import entity
+
+
+@entity
+class Accumulated:
+    """Forward and backward of every small batch.
+
+    Args:
+        nodes: in their order.
+        inputs: of the further batches.
+        gradients: summed, in the order of those given.
+    """
+
+    nodes: list[Node]
+    inputs: tuple[Value, ...]
+    gradients: list[Value]
+
+
+def accumulated(
+    nodes: Sequence[Node],
+    inputs: Sequence[Value],
+    gradients: Sequence[Value],
+    count: int,
+    tape: Tape,
+) -> Accumulated:
+    """``nodes`` for ``count`` batches, each with inputs of its own; gradients are added."""
+    found, sums = list(nodes), list(gradients)
+    more: list[Value] = []
+    for batch in range(2, count + 1):
+        renamed: dict[Value, Value] = {v: another(v, batch, tape) for v in inputs}
+        more += renamed.values()
+        found += [repeated(node, renamed, batch, tape) for node in nodes]
+        tape.phase, tape.nodes = Phase.BACKWARD, []
+        tape.place, tape.suffix = Loc(f"accumulate.{batch}"), ""
+        sums = [tape.add(s, renamed.get(g, g)) for s, g in zip(sums, gradients, strict=True)]
+        found += tape.nodes
+    return Accumulated(found, tuple(more), sums)
+
+
+def another(v: Value, batch: int, tape: Tape) -> Value:
+    """The same value of another batch."""
+    return Value(tape.fresh(f"{v.name}.batch{batch}"), v.type, v.known)
+
+
+def repeated(node: Node, renamed: dict[Value, Value], batch: int, tape: Tape) -> Node:
+    """A node on the values of another batch."""
+    for v in node.results:
+        renamed[v] = another(v, batch, tape)
+    seen: Mapping[Value, Value] = renamed
+    return replace(
+        node,
+        inputs=tuple(v and seen.get(v, v) for v in node.inputs),
+        outputs=tuple(v and seen.get(v, v) for v in node.outputs),
+        loc=replace(node.loc, name=f"{node.name}.batch{batch}"),
+    )

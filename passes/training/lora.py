@@ -1,0 +1,96 @@
+"""Low-rank adaptation: small trained factors beside frozen matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+
+from perfc.errors import PassError
+from perfc.ir.gradients.tape import Tape, dtype_of, shape_of
+from perfc.ir.graph import Loc, Node, Value, Weight
+from perfc.ir.ops.elementwise import Add
+from perfc.ir.ops.matmul import Gemm, MatMul
+from perfc.ir.ops.movement import Transpose
+from perfc.ir.record import entity
+from perfc.ir.types import TensorType
+
+ALPHA = 16.0
+"""The factors' product is scaled by this over the rank; PEFT, LoraConfig.lora_alpha is 8 to 32."""
+
+
+@entity
+class Adapted:
+    """Nodes with factors beside matrices, and the factors, which alone are trained."""
+
+    nodes: list[Node]
+    factors: list[Value]
+
+
+def adapted(nodes: Sequence[Node], rank: int, patterns: Sequence[str], tape: Tape) -> Adapted:
+    """``y + (x @ A) @ B * alpha / rank`` for each product with a stored matrix.
+
+    Args:
+        nodes: of the forward pass.
+        rank: of the factors.
+        patterns: of names of the matrices.
+        tape: gives names; what is written on it is moved into the nodes.
+
+    Raises:
+        PassError: no product has a matrix of such a name.
+
+    Source: arXiv:2106.09685, equation 3; PEFT, peft.tuners.lora.layer.Linear.forward.
+    """
+    makers = {v: n for n in nodes for v in n.results}
+    found: list[Node] = []
+    factors: list[Value] = []
+    for node in nodes:
+        w = matrix_of(node, makers)
+        if w is None or not any(fnmatchcase(w.name, p) for p in patterns):
+            found.append(node)
+            continue
+        made = beside(node, w, rank, tape)
+        found += made.nodes
+        factors += made.factors
+    if not factors:
+        names = ", ".join(patterns)
+        raise PassError(f"no product has a matrix called {names}", where="--lora")
+    return Adapted(found, factors)
+
+
+def matrix_of(node: Node, makers: dict[Value, Node]) -> Value | None:
+    """The stored matrix that a node multiplies its first operand by."""
+    if type(node.op).mnemonic not in ("matmul", "gemm") or len(node.inputs) < 2:
+        return None
+    w = node.inputs[1]
+    maker = makers.get(w) if w is not None else None
+    if maker is not None and isinstance(maker.op, Transpose):
+        w = maker.inputs[0]
+    is_matrix = w is not None and isinstance(w.type, TensorType) and len(w.type.shape or ()) == 2
+    return w if is_matrix and w is not None and w.weight and w.weight.is_parameter else None
+
+
+def beside(node: Node, w: Value, rank: int, tape: Tape) -> Adapted:
+    """One product with its factors."""
+    x, y = node.inputs[0], node.results[0]
+    assert x is not None
+    inner, outer = shape_of(x)[-1], shape_of(y)[-1]
+    if isinstance(node.op, Gemm) and node.op.transA:
+        return Adapted([node], [])
+    a = factor(tape, w, "lora_A", (inner, rank))
+    b = factor(tape, w, "lora_B", (rank, outer))
+    tape.place, tape.suffix, tape.nodes = Loc(node.name), ".lora", []
+    down = tape.apply(MatMul(), x, a)
+    up = tape.scaled(tape.apply(MatMul(), down, b), ALPHA / rank)
+    plain = Value(tape.fresh(f"{y.name}.base"), y.type)
+    base = Node(node.op, node.inputs, (plain,), (), node.loc)
+    loc = Loc(f"{node.name}.lora", "Add", False, node.loc.phase)
+    made = [base, *tape.nodes, Node(Add(), (plain, up), (y,), (), loc)]
+    tape.nodes = []
+    return Adapted(made, [a, b])
+
+
+def factor(tape: Tape, w: Value, name: str, shape: tuple[object, ...]) -> Value:
+    """A trained factor."""
+    type_ = TensorType(dtype_of(w), shape)  # type: ignore[arg-type]
+    nbytes = type_.nbytes if isinstance(type_.nbytes, int) else None
+    return Value(tape.fresh(f"{w.name}.{name}"), type_, None, Weight(nbytes))

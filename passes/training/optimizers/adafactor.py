@@ -1,0 +1,70 @@
+"""Adafactor: second moments of matrices from the means of their rows and columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from perfc.ir.gradients.tape import Tape, shape_of
+from perfc.ir.graph import Value
+from perfc.ir.record import frozen
+
+from ..implementation import Implementation
+from ..optimizer import Optimizer, Step, apply, state_like
+
+FACTORED = (
+    Step("row means", "gr", "r", alu=2),
+    Step("column means", "gc", "c", alu=2),
+    Step("update", "grc", "t", alu=3, sfu=1),
+    Step("_foreach_add_", "pt", "p", alu=4),
+)
+"""Of matrices; the norm of an update, one number a tensor, is left out."""
+WHOLE = (Step("_foreach_lerp_", "vg", "v", alu=4), Step("_foreach_addcdiv_", "pgv", "p", 3, 2))
+"""Of vectors."""
+
+
+@frozen
+class Factored(Optimizer):
+    """Matrices with means of rows and columns, vectors with every element's."""
+
+    def update(
+        self, tape: Tape, trained: Sequence[tuple[Value, Value]], how: Implementation
+    ) -> tuple[list[Value], list[Value]]:
+        """As `Optimizer.update`."""
+        del how
+        updated: list[Value] = []
+        kept: list[Value] = []
+        matrices = [pair for pair in trained if len(shape_of(pair[0])) > 1]
+        vectors = [pair for pair in trained if len(shape_of(pair[0])) <= 1]
+        for pairs, steps in ((matrices, FACTORED), (vectors, WHOLE)):
+            if not pairs:
+                continue
+            lists = {"p": [p for p, _ in pairs], "g": [g for _, g in pairs]}
+            states = means(tape, lists["p"]) if steps is FACTORED else whole(tape, lists["p"])
+            kept += [v for vs in states.values() for v in vs]
+            lists |= states
+            for step in steps:
+                apply(tape, step, lists)
+            updated += [v for letter in ("p", *states) for v in lists[letter]]
+        return updated, kept
+
+
+def means(tape: Tape, parameters: Sequence[Value]) -> dict[str, list[Value]]:
+    """Of rows and of columns."""
+    rows, columns = [], []
+    for p in parameters:
+        shape = shape_of(p)
+        rows.append(state_like(tape, p, "row_var", shape=(*shape[:-1], 1)))
+        columns.append(state_like(tape, p, "col_var", shape=(*shape[:-2], 1, shape[-1])))
+    return {"r": rows, "c": columns}
+
+
+def whole(tape: Tape, parameters: Sequence[Value]) -> dict[str, list[Value]]:
+    """Of every element."""
+    return {"v": [state_like(tape, p, "variance") for p in parameters]}
+
+
+OPTIMIZER = Factored(
+    name="adafactor",
+    title="Adafactor",
+    source="PyTorch, torch/optim/_adafactor.py; arXiv:1804.04235",
+)

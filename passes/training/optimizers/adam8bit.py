@@ -1,0 +1,58 @@
+"""Adam with states of 8 bits, in blocks with a scale each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from perfc.ir.gradients.tape import Tape
+from perfc.ir.graph import Value
+from perfc.ir.ops.multi_tensor import MultiTensor
+from perfc.ir.record import frozen
+from perfc.ir.types import DType, TensorType
+
+from ..implementation import Implementation
+from ..optimizer import Optimizer, state_like
+
+BLOCK = 256
+"""Elements that share a scale."""
+LEAST_ELEMENTS = 4096
+"""Smaller tensors keep states of 32 bits."""
+
+
+@frozen
+class Blockwise(Optimizer):
+    """One kernel a tensor, with quantised states."""
+
+    def update(
+        self, tape: Tape, trained: Sequence[tuple[Value, Value]], how: Implementation
+    ) -> tuple[list[Value], list[Value]]:
+        """As `Optimizer.update`."""
+        del how
+        updated: list[Value] = []
+        kept: list[Value] = []
+        for p, g in trained:
+            states = self.states_of(tape, p)
+            kept += states
+            lists = (p, g, *states)
+            op = MultiTensor("adam8bit", len(lists), (0, *range(2, len(lists))), 0, 18, 2)
+            names = [f"{v.name}.next" for i, v in enumerate(lists) if i != 1]
+            updated += tape.named(op, lists, names, f"{p.name}.adam8bit")
+        return updated, kept
+
+    def states_of(self, tape: Tape, p: Value) -> list[Value]:
+        """Both means, and the largest magnitude of each block of them."""
+        elements = p.type.numel if isinstance(p.type, TensorType) else None
+        if not isinstance(elements, int) or elements < LEAST_ELEMENTS:
+            return [state_like(tape, p, name, DType.F32) for name in ("state1", "state2")]
+        blocks = (-(-elements // BLOCK),)
+        found = [state_like(tape, p, name, DType.U8) for name in ("state1", "state2")]
+        return found + [
+            state_like(tape, p, name, DType.F32, blocks) for name in ("absmax1", "absmax2")
+        ]
+
+
+OPTIMIZER = Blockwise(
+    name="adam8bit",
+    title="Adam with states of 8 bits",
+    source="bitsandbytes, Adam8bit, kOptimizerStatic8bit2StateBlockwise; arXiv:2110.02861",
+)

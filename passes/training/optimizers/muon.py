@@ -1,0 +1,70 @@
+"""Muon: momentum made orthogonal for matrices, AdamW for the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from perfc.ir.gradients.tape import Tape, dtype_of, shape_of
+from perfc.ir.graph import Loc, Value
+from perfc.ir.ops.cast import Cast
+from perfc.ir.ops.matmul import Gemm
+from perfc.ir.record import frozen
+from perfc.ir.types import DType
+
+from ..implementation import Implementation
+from ..optimizer import Optimizer, Step, apply, state_like
+from . import adamw
+
+ITERATIONS = 5
+COEFFICIENTS = (3.4445, -4.775, 2.0315)
+"""Of the Newton-Schulz iteration, in bf16."""
+MOMENTUM = (Step("_foreach_lerp_", "mg", "m", alu=3), Step("_foreach_lerp_", "gm", "g", alu=3))
+STEP = (Step("_foreach_mul_", "p", "p"), Step("_foreach_add_", "pu", "p", alu=2))
+
+
+@frozen
+class Orthogonal(Optimizer):
+    """Matrices with one state, the rest with those of AdamW."""
+
+    def update(
+        self, tape: Tape, trained: Sequence[tuple[Value, Value]], how: Implementation
+    ) -> tuple[list[Value], list[Value]]:
+        """As `Optimizer.update`."""
+        matrices = [pair for pair in trained if len(shape_of(pair[0])) == 2]
+        rest = [pair for pair in trained if len(shape_of(pair[0])) != 2]
+        updated, kept = adamw.OPTIMIZER.update(tape, rest, how) if rest else ([], [])
+        if not matrices:
+            return updated, kept
+        lists = {"p": [p for p, _ in matrices], "g": [g for _, g in matrices]}
+        lists["m"] = [state_like(tape, p, "momentum_buffer") for p, _ in matrices]
+        kept = [*kept, *lists["m"]]
+        for step in MOMENTUM:
+            apply(tape, step, lists)
+        names = [p.name for p in lists["p"]]
+        lists["u"] = [orthogonal(tape, g, n) for g, n in zip(lists["g"], names, strict=True)]
+        for step in STEP:
+            apply(tape, step, lists)
+        return [*updated, *lists["p"], *lists["m"]], kept
+
+
+def orthogonal(tape: Tape, g: Value, name: str) -> Value:
+    """The nearest orthogonal matrix, by iteration: products over the shorter side."""
+    a, b, c = COEFFICIENTS
+    tape.place, tape.suffix = Loc(f"{name}.muon"), ""
+    wide = dtype_of(g)
+    x = tape.apply(Cast(to=DType.BF16), g)
+    rows, columns = shape_of(x)
+    is_tall = isinstance(rows, int) and isinstance(columns, int) and rows > columns
+    for _ in range(ITERATIONS):
+        gram = tape.apply(Gemm(transA=int(is_tall), transB=int(not is_tall)), x, x)
+        update = tape.apply(Gemm(alpha=c, beta=b), gram, gram, gram)
+        sides = (x, update) if is_tall else (update, x)
+        x = tape.apply(Gemm(beta=a), *sides, x)
+    return tape.apply(Cast(to=wide), x)
+
+
+OPTIMIZER = Orthogonal(
+    name="muon",
+    title="Muon for matrices, AdamW for the rest",
+    source="PyTorch, torch/optim/_muon.py; https://kellerjordan.github.io/posts/muon/",
+)
