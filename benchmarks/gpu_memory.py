@@ -22,9 +22,10 @@ from perfc.report.footprint import footprint
 
 MIB = 1 << 20
 OPTIMIZER = "adam"
-ACTIVATIONS = {"ReLU": "Relu", "Tanh": "Tanh", "Sigmoid": "Sigmoid", "ELU": "Elu", "GELU": "Gelu",
-               "LeakyReLU": "LeakyRelu", "Softmax": "Softmax", "SELU": "Selu", "Softplus": "Softplus",
-               "SiLU": "Swish", "PReLU": "Relu", "Mish": "Mish", "Hardswish": "HardSwish"}  # fmt: skip
+ACTIVATIONS = {
+    "ReLU": "Relu", "Tanh": "Tanh", "Sigmoid": "Sigmoid", "ELU": "Elu", "GELU": "Gelu",
+    "LeakyReLU": "LeakyRelu", "SELU": "Selu", "Softplus": "Softplus", "Mish": "Mish",
+}  # fmt: skip
 
 
 def stored(name: str, *shape: int) -> TensorProto:

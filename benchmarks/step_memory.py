@@ -15,6 +15,7 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -34,9 +35,8 @@ def timm_model(name: str, size: int = 64, batch: int = 32) -> Callable[[], Built
     def build() -> Built:
         import timm
 
-        more = (
-            {"img_size": size} if any(k in name for k in ("vit", "deit", "swin", "mixer")) else {}
-        )
+        is_sized = any(k in name for k in ("vit", "deit", "swin", "mixer"))
+        more = {"img_size": size} if is_sized else {}
         model = timm.create_model(name, pretrained=False, num_classes=100, **more)
         return model, (torch.randn(batch, 3, size, size),), {}
 
@@ -62,7 +62,7 @@ def mlp(*widths: int, batch: int = 64) -> Callable[[], Built]:
 
     def build() -> Built:
         layers: list[torch.nn.Module] = []
-        for a, b in zip(widths, widths[1:], strict=False):
+        for a, b in pairwise(widths):
             layers += [torch.nn.Linear(a, b), torch.nn.ReLU()]
         return torch.nn.Sequential(*layers[:-1]), (torch.randn(batch, widths[0]),), {}
 
@@ -144,6 +144,7 @@ class Alone(torch.nn.Module):
         self.model = model
 
     def forward(self, *args: torch.Tensor) -> torch.Tensor:
+        """The first result."""
         return result(self.model(*args))
 
 
@@ -205,7 +206,8 @@ def rows(names: list[str]) -> Iterator[tuple[str, float]]:
         theirs = measured(alone, args)
         error = ours / theirs - 1
         print(
-            f"{name:24} {theirs / 2**20:9.1f} {ours / 2**20:9.1f} MiB {100 * error:+6.1f} %  {node}",
+            f"{name:24} {theirs / 2**20:9.1f} {ours / 2**20:9.1f} MiB {100 * error:+6.1f} %"
+            f"  {node}",
             flush=True,
         )
         yield name, error

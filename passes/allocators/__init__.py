@@ -14,7 +14,7 @@ from perfc.ir.record import record
 from ..runtimes import Framework
 
 
-class OutOfMemory(Exception):
+class OutOfMemoryError(Exception):
     """The device has no room left, even when everything unused is given back."""
 
 
@@ -42,7 +42,7 @@ class Allocator(ABC):
         """Give out memory under a key.
 
         Raises:
-            OutOfMemory: the device has no more.
+            OutOfMemoryError: the device has no more.
         """
 
     @abstractmethod
@@ -81,7 +81,7 @@ def replay(
         runs: how often it is repeated, what outlives it kept: later runs find what the first left.
 
     Raises:
-        OutOfMemory: the device has no room.
+        OutOfMemoryError: the device has no room.
     """
     every = list(events)
     reserved, allocated = [0] * max(steps, 1), [0] * max(steps, 1)

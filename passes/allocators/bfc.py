@@ -1,7 +1,7 @@
 """ONNX Runtime's arena: best fit with coalescing, which grows by doubling.
 
-Sizes are multiples of 256 B. The smallest free chunk that is large enough is taken, and cut where it
-is twice as large or more than 128 MiB are left. The first region has 1 MiB; each further one twice
+Sizes are multiples of 256 B. The smallest free chunk that is large enough is taken, and cut where
+it is twice as large or 128 MiB are left. The first region has 1 MiB; each further one twice
 as much, or as much as is needed, rounded up to such a power.
 
 Source: ONNX Runtime 1.2x, core/framework/bfc_arena.cc, ``kNextPowerOfTwo``.
@@ -9,7 +9,7 @@ Source: ONNX Runtime 1.2x, core/framework/bfc_arena.cc, ``kNextPowerOfTwo``.
 
 from __future__ import annotations
 
-from . import Allocator, OutOfMemory
+from . import Allocator, OutOfMemoryError
 from .blocks import Block, Pool, split
 
 MIN_CHUNK = 256
@@ -67,7 +67,7 @@ class BfcArena(Allocator):
         if self.capacity_bytes is not None:
             left = self.capacity_bytes - self.reserved_bytes
             if nbytes > left:
-                raise OutOfMemory
+                raise OutOfMemoryError
             region = min(region, left)
         if not has_grown:
             self.next_region = min(2 * self.next_region, LARGEST_REGION)

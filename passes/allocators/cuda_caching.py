@@ -10,7 +10,7 @@ Source: PyTorch 2, c10/cuda/CUDACachingAllocator.cpp.
 
 from __future__ import annotations
 
-from . import Allocator, OutOfMemory
+from . import Allocator, OutOfMemoryError
 from .blocks import Block, Pool, split
 
 MIN_BLOCK = 512
@@ -89,7 +89,7 @@ class CudaCaching(Allocator):
         if self.capacity_bytes is not None and self.reserved_bytes + nbytes > self.capacity_bytes:
             self.give_back()
             if self.reserved_bytes + nbytes > self.capacity_bytes:
-                raise OutOfMemory
+                raise OutOfMemoryError
         block = Block(self.next_address, nbytes)
         self.next_address += nbytes + ROUND_SEGMENT
         self.reserved_bytes += nbytes

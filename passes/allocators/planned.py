@@ -6,7 +6,7 @@ Left out: gaps that no plan can avoid.
 
 from __future__ import annotations
 
-from . import Allocator, OutOfMemory
+from . import Allocator, OutOfMemoryError
 
 ALIGNMENT = 256
 
@@ -31,7 +31,7 @@ class Planned(Allocator):
         self.given[key] = size
         self.reserved_bytes = max(self.reserved_bytes, self.allocated_bytes)
         if self.capacity_bytes is not None and self.reserved_bytes > self.capacity_bytes:
-            raise OutOfMemory
+            raise OutOfMemoryError
 
     def free(self, key: int) -> None:
         """Take a buffer back."""

@@ -6,7 +6,18 @@ from collections.abc import Iterator
 
 from perfc.ir.record import record
 from perfc.report.device_memory import DeviceMemory, parts_of
-from perfc.report.document import Amount, Cell, Column, Document, Fact, Facts, Note, Section, Table
+from perfc.report.document import (
+    Amount,
+    Cell,
+    Column,
+    Document,
+    Fact,
+    Facts,
+    Note,
+    Part,
+    Section,
+    Table,
+)
 from perfc.report.json_form import enveloped
 from perfc.report.names import machine_title, runtime_title
 from perfc.report.units import DASH, Unit, quantity
@@ -101,7 +112,7 @@ def document(found: Fit) -> Document:
     runtime = runtime_title(report.kernels.runtime)
     name = report.path.rpartition("/")[2] or report.source.name
     title = f"{name} · {step} on {machine_title(report.machine)} · {runtime}"
-    parts = (Facts(tuple(facts(found))), table(found), *notes(found))
+    parts: tuple[Part, ...] = (Facts(tuple(facts(found))), table(found), *notes(found))
     memory = tuple(parts_of(DeviceMemory.shown(first.footprint)))
     return Document(title, (Section("fit", "fit", parts), Section("memory", "memory", memory)))
 

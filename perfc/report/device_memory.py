@@ -1,4 +1,4 @@
-"""The footprint of a run as a view: parts, allocator, timeline over a step, and the node at the peak."""
+"""The footprint of a run as a view: parts, allocator, timeline, and the node at the peak."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from perfc.ir.graph import Phase
 from perfc.ir.record import record
-from perfc.passes.allocators import Allocator, OutOfMemory, Replay, allocator_of, replay
+from perfc.passes.allocators import Allocator, OutOfMemoryError, Replay, allocator_of, replay
 from perfc.passes.runtimes import Framework
 from perfc.passes.storage import Role, Storages, StorageTable
 
@@ -128,7 +128,7 @@ def _within(
     if device is not None:
         try:
             return _replayed(table, env, make(device.capacity_bytes - context), workspace)
-        except OutOfMemory:
+        except OutOfMemoryError:
             pass
     return _replayed(table, env, make(None), workspace)
 
@@ -164,7 +164,7 @@ def holds(
     workspace = workspace_bytes(report, framework) + more_bytes
     try:
         _replayed(table or table_of(report), env, allocator_of(framework)(left), workspace)
-    except OutOfMemory:
+    except OutOfMemoryError:
         return False
     return True
 
