@@ -20,7 +20,7 @@ from perfc.report.units import DASH, Unit, plural, quantity
 
 from .rows import Row
 from .slices import Slice, Slicing
-from .views import interval, memory, price, way
+from .views import interval, price, way
 
 
 def document(found: Slicing) -> Document:
@@ -34,7 +34,7 @@ def document(found: Slicing) -> Document:
 
 def advice(found: Slicing) -> Facts:
     """The slice to take, and those of the rules."""
-    smallest, need = found.smallest, found.card.verdict.memory.total_bytes
+    smallest, need = found.smallest, found.need_bytes
     rows = [Fact("take", None, _taken(smallest, found))]
     words = f"{found.by_memory or 'none'}: the smallest larger than {quantity(need, Unit.BYTE)}"
     rows.append(Fact("DIPPM", None, f"{words}, of time it says nothing (eq. 4.2)"))
@@ -67,7 +67,6 @@ def table(found: Slicing) -> Table:
         Column("time_s", "expected" if found.is_predicted else "sustained"),
         Column("interval", "nine in ten", is_spare=True),
         Column("floor_s", "at best", is_spare=True),
-        Column("memory", "memory", is_spare=True),
         Column("capacity_bytes", "of"),
         Column("card_items_per_s", f"{item}/s a card"),
         Column("energy_j", "energy"),
@@ -90,7 +89,6 @@ def _row(found: Slicing, row: Row, cut: Slice | None, *, has_price: bool) -> tup
         Amount(row.time_s, Unit.SECOND),
         interval(row) if found.is_predicted else DASH,
         Amount(verdict.floor_s, Unit.SECOND),
-        memory(row),
         Amount(whole, Unit.BYTE),
         Amount(per_s, Unit.COUNT),
         Amount(row.energy_j, Unit.JOULE),
@@ -106,6 +104,9 @@ def notes(found: Slicing) -> Iterator[Note]:
         if found.smallest is None:
             yield Note(f"no slice holds the memory and takes {limit} or less", is_warning=True)
         yield Note(f"yes: nine in ten runs take less than {limit}; likely: the expected run does")
+    need = quantity(found.need_bytes, Unit.BYTE)
+    whole = "with the runtime's allocator and the driver's context; `perfc fit` has its parts"
+    yield Note(f"memory: {need} on the whole card, {whole}")
     yield Note(
         "a slice is derived from its card: its share of multiprocessors, L2, memory and bandwidth; "
         "rates that were measured on the whole card are assumed to divide so"

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from enum import Enum
 
 from perfc.analyzers.papers.mig import mig_profile, profiles
+from perfc.api import analyze
 from perfc.errors import TargetError
 from perfc.expenses import Prices
 from perfc.ir.record import record
 from perfc.machine import Machine, Profile, load_machine, partition_of, partitions
+from perfc.report.footprint import footprint, holds
 from perfc.report.json_form import enveloped
 from perfc.report.limits import HOST
 
@@ -42,10 +45,12 @@ class Slice:
     Args:
         row: of the model on it.
         profile: how it is cut.
+        fits: whether its memory holds a run under the runtime's allocator, context included.
     """
 
     row: Row
     profile: Profile
+    fits: bool
 
     @property
     def card_per_s(self) -> float:
@@ -54,7 +59,7 @@ class Slice:
 
     def holding(self, slo_s: float | None) -> Holding:
         """Whether it is enough for a run that may take so long."""
-        if not self.row.fits:
+        if not self.fits:
             return Holding.SMALL
         if slo_s is None:
             return Holding.HOLDS
@@ -80,6 +85,7 @@ class Slicing:
         by_use: profile by the rule of the dissertation, section 3.4.4, of how much of the time the
             card works; "" where it has no four such profiles.
         used: that share of the time.
+        need_bytes: memory of a run on the whole card, context included.
         is_predicted: whether times are predictions.
     """
 
@@ -90,6 +96,7 @@ class Slicing:
     by_memory: str
     by_use: str
     used: float
+    need_bytes: int
     is_predicted: bool
 
     @property
@@ -131,12 +138,17 @@ def slicing(
         [setting], [card, *cut], order=Order.GIVEN, slo_s=slo_s, prices=prices, predict=predict
     )
     whole, *rest = found.rows
-    slices = tuple(Slice(r, p) for r, p in zip(rest, order, strict=True))
-    need = mig_profile(float(whole.verdict.memory.total_bytes), profiles(card.name))
+    report = analyze(
+        setting.model, str(card.path), deployment=setting.deployment, values=setting.values
+    )
+    fits = [holds(replace(report, machine=m), report.env) for m in cut]
+    slices = tuple(Slice(*each) for each in zip(rest, order, fits, strict=True))
+    need_bytes = footprint(report).total_bytes
+    need = mig_profile(float(need_bytes), profiles(card.name))
     used = working(whole)
     return Slicing(
         whole, slices, slo_s, partition.source.title, need.name if need else "",
-        by_use(used, [p.name for p in profiles(card.name)]), used, predict,
+        by_use(used, [p.name for p in profiles(card.name)]), used, need_bytes, predict,
     )  # fmt: skip
 
 
@@ -198,6 +210,7 @@ class SlicingView:
         by_memory: profile by DIPPM's rule; null where none holds the memory.
         by_use: profile by the dissertation's rule; null where it says nothing.
         used: share of a run's time in which the whole card works.
+        need_bytes: memory of a run on the whole card, context included.
         source: who says how the card is cut.
         slices: the smallest first.
     """
@@ -208,6 +221,7 @@ class SlicingView:
     by_memory: str | None
     by_use: str | None
     used: float
+    need_bytes: int
     source: str
     slices: tuple[SliceView, ...]
 
@@ -226,7 +240,7 @@ class SlicingView:
         return cls(
             RowView.of(found.card, found.slo_s), found.slo_s,
             None if smallest is None else smallest.profile.name, found.by_memory or None,
-            found.by_use or None, found.used, found.source, views,
+            found.by_use or None, found.used, found.need_bytes, found.source, views,
         )  # fmt: skip
 
 
