@@ -57,6 +57,22 @@ def traced(model: torch.nn.Module, ins: tuple[Any, ...], opset: int) -> bytes:
     return file.getvalue()
 
 
+def of_conv_backward(
+    dy: Any, x: Any, w: Any, _bias: Any, _stride: Any, _pad: Any, _dilation: Any, transposed: bool,
+    _extra: Any, groups: int, output_mask: Any, out_shape: Any = None, **_: Any,
+) -> int:  # fmt: skip
+    """Operations of both gradients of a convolution, filters of a group at its own channels.
+
+    PyTorch 2.13 counts the gradient of filters as if there were no groups, so that it is too much
+    by their number (torch/utils/flop_counter.py, conv_backward_flop).
+    """
+    from math import prod
+
+    spread = x if transposed else dy
+    products = 2 * spread[0] * prod(spread[2:]) * prod(w)
+    return products * (int(output_mask[0]) + int(output_mask[1]))
+
+
 def of_torch(model: torch.nn.Module, ins: tuple[Any, ...]) -> tuple[int, int]:
     """Matrix operations of forward and backward, and bytes of storages kept between them."""
     from torch.utils.flop_counter import FlopCounterMode
@@ -72,7 +88,8 @@ def of_torch(model: torch.nn.Module, ins: tuple[Any, ...]) -> tuple[int, int]:
             alive.append(t)
         return t
 
-    counter = FlopCounterMode(display=False)
+    backward = torch.ops.aten.convolution_backward
+    counter = FlopCounterMode(display=False, custom_mapping={backward: of_conv_backward})
     with counter, torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
         out = model(*ins)
         out.mean().backward()
@@ -113,6 +130,11 @@ class Adapted(torch.nn.Module):
         self.base, self.rank = base, rank
         self.down = torch.nn.Linear(base.in_features, rank, bias=False)
         self.up = torch.nn.Linear(rank, base.out_features, bias=False)
+
+    @property
+    def weight(self) -> torch.Tensor:
+        """The frozen matrix, whose type some models ask for."""
+        return self.base.weight
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """The sum."""

@@ -18,8 +18,9 @@ from perfc.ir.types import DType
 
 from . import Transform
 from .training.accumulation import accumulated
+from .training.checkpointing import Checkpoints, recomputed
 from .training.differentiate import Derivatives, differentiate, is_real
-from .training.implementation import Implementation
+from .training.implementation import Implementation, Policy
 from .training.lora import adapted
 from .training.loss import head
 from .training.modes import trained_form
@@ -56,6 +57,8 @@ class Train(Transform):
         accumulate: small batches, each of the model's batch, before an update.
         lora_rank: of the factors beside matrices, which then alone are trained; 0 for none.
         lora: patterns of names of the matrices; every one by default.
+        checkpointing: policy of what is computed again: none, block, selective or optimal.
+        keep: share of the kept bytes that may stay, under ``optimal``.
     """
 
     optimizer: str = "adamw"
@@ -68,6 +71,8 @@ class Train(Transform):
     accumulate: int = 1
     lora_rank: int = 0
     lora: tuple[str, ...] = ()
+    checkpointing: str = "none"
+    keep: float = 0.5
 
     def run(self, module: Module, am: Analyses) -> Module:
         """The step; needs inferred types, and parameters that are not folded.
@@ -98,9 +103,10 @@ class Train(Transform):
         seed = tape.number(1.0, dtype_of(loss))
         found = differentiate(before, {loss: seed}, trained, tape)
         pairs = self.of_parameters(trained, found, tape)
+        backward = self.kept(module, found.forward, trained, tape)
         inputs = (*graph.inputs, *ends.inputs)
         passes = accumulated(
-            alive([*found.forward, *tape.nodes], [loss, *(g for _, g in pairs)]),
+            alive([*found.forward, *backward], [loss, *(g for _, g in pairs)]),
             inputs, [g for _, g in pairs], self.accumulate, tape,
         )  # fmt: skip
         pairs = [(p, g) for (p, _), g in zip(pairs, passes.gradients, strict=True)]
@@ -116,6 +122,17 @@ class Train(Transform):
                 graph.name, (*inputs, *passes.inputs), (loss, *updated), tuple(stepped), weights
             ),
         )
+
+    def kept(
+        self, module: Module, forward: Sequence[Node], trained: Sequence[Value], tape: Tape
+    ) -> list[Node]:
+        """The backward pass on the tape, with what the policy does not keep computed again."""
+        policy = Policy(self.checkpointing)
+        if policy is Policy.NONE:
+            return tape.nodes
+        points = Checkpoints.of(forward, tape.nodes, trained, module.defaults())
+        plan = points, points.policies(policy, self.keep)
+        return recomputed(forward, tape.nodes, plan, tape)
 
     def scaled(self, loss: Value, tape: Tape) -> Value:
         """The loss as it is differentiated: a share of it, and scaled for narrow gradients."""

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
-from perfc.deployment import Deployment, DeploymentKeywords, Mode, text_of
+from perfc.choice import text_of
+from perfc.deployment import Deployment, DeploymentKeywords, Mode
 from perfc.errors import ModelError, ParseError, PerfcError
 from perfc.extents import keyed, sized
 from perfc.frontend import load
@@ -218,7 +219,8 @@ def analyze(
         keywords: the fields of a ``Deployment``, over those of ``deployment``: ``runtime``,
             ``framework``, ``runtime_version``, ``dtype``, ``tf32``, ``layout``, ``streams``,
             ``mode``, ``train``, ``loss``, ``update``, ``freeze``, ``lora_rank``, ``lora``,
-            ``accumulate``, ``master_weights``, ``host_launch``, ``dims``.
+            ``accumulate``, ``master_weights``, ``checkpointing``, ``keep``, ``host_launch``,
+            ``dims``.
             ``batch`` and ``seq`` are short for ``dims={"batch": …}`` and ``dims={"seq": …}``.
 
     Raises:

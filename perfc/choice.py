@@ -26,3 +26,14 @@ def member(kind: type[E], name: str, option: str) -> E:
             return one
     known = ", ".join(str(one.value) for one in kind)
     raise ParseError(f"no {name!r}", where=option, hint=f"there are {known}")
+
+
+def text_of(value: object, where: str) -> str:
+    """A string.
+
+    Raises:
+        ParseError: something else.
+    """
+    if not isinstance(value, str):
+        raise ParseError(f"{value!r} is not a string", where=where)
+    return value

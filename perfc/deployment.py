@@ -9,7 +9,8 @@ from enum import Enum
 from operator import index
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from perfc.choice import member
+from perfc import step_fields
+from perfc.choice import member, text_of
 from perfc.durations import seconds_of
 from perfc.errors import ParseError, PassError
 from perfc.ir.record import record
@@ -27,7 +28,7 @@ from perfc.passes.runtimes import (
     runtime,
     tables,
 )
-from perfc.passes.training.implementation import Implementation
+from perfc.passes.training.implementation import Implementation, Policy
 
 if TYPE_CHECKING:
     from perfc.passes.train import Train
@@ -68,6 +69,8 @@ class Deployment:
         lora: patterns of names of the matrices; every one by default.
         accumulate: small batches before an update.
         master_weights: whether the optimiser keeps parameters below 32 bits in f32 besides.
+        checkpointing: what of the forward pass is computed again.
+        keep: share of the kept bytes that may stay, where ``checkpointing`` is optimal.
         host_launch: what the host takes to launch one kernel, in seconds; None where nobody says,
             which is measured by `perfc calibrate` or else what such hosts were seen to take.
         dims: values of symbolic extents by the names that models have. ``batch`` is the first
@@ -92,6 +95,8 @@ class Deployment:
     lora: tuple[str, ...] = ()
     accumulate: int = 1
     master_weights: bool = False
+    checkpointing: Policy = Policy.NONE
+    keep: float = 0.5
     host_launch: float | None = None
     dims: Mapping[str, int] = field(default_factory=dict[str, int], hash=False)
 
@@ -118,7 +123,7 @@ class Deployment:
 
     def as_json(self) -> dict[str, object]:
         """The fields by name, as JSON has them."""
-        left_out = () if self.train else TRAINING
+        left_out = () if self.train else tuple(step_fields.READERS)
         found: dict[str, object] = {n: getattr(self, n) for n in READERS if n not in left_out}
         enums = {n: v.value for n, v in found.items() if isinstance(v, Enum)}
         return {**found, **enums}
@@ -132,8 +137,9 @@ class Deployment:
 
         return Train(
             self.train, self.loss, self.update.value, self.freeze,
-            master_weights=self.master_weights, loss_scaling=self.dtype in SCALED,
+            master_weights=self.master_weights, loss_scaling=self.dtype in step_fields.SCALED,
             accumulate=self.accumulate, lora_rank=self.lora_rank, lora=self.lora,
+            checkpointing=self.checkpointing.value, keep=self.keep,
         )  # fmt: skip
 
     def require_kernels(self, where: str = "mode") -> None:
@@ -171,6 +177,8 @@ class Deployment:
                 fields |= read(values[name], where(name))
         if "dims" in fields:
             fields["dims"] = {**self.dims, **fields["dims"]}
+        if fields.get("train"):
+            fields["mode"] = Mode.TRAINING
         found = replace(self, **fields)
         found.check(where)
         return found
@@ -201,17 +209,6 @@ def of_whole_runs() -> Deployment:
     return Deployment("rtx4090", of_steps(Steps.EAGER).name, dtype="amp-f16")
 
 
-TRAINING = (
-    "train", "loss", "update", "freeze", "lora_rank", "lora", "accumulate", "master_weights",
-)  # fmt: skip
-"""Fields that say what a training step is."""
-SCALED = ("f16", "amp-f16")
-"""Precisions whose gradients are too small for them without a scaled loss."""
-MOST_BATCHES = 64
-"""Small batches of one step: each is nodes of its own."""
-MOST_RANK = 1 << 14
-
-
 class DeploymentKeywords(TypedDict, total=False):
     """The fields of a deployment as keywords of a function; see ``Deployment``."""
 
@@ -231,21 +228,12 @@ class DeploymentKeywords(TypedDict, total=False):
     lora: str | Sequence[str]
     accumulate: int
     master_weights: bool
+    checkpointing: str | Policy
+    keep: float
     host_launch: str | float | None
     dims: Mapping[str, int] | None
     batch: int | None
     seq: int | None
-
-
-def text_of(value: object, where: str) -> str:
-    """A string.
-
-    Raises:
-        ParseError: something else.
-    """
-    if not isinstance(value, str):
-        raise ParseError(f"{value!r} is not a string", where=where)
-    return value
 
 
 def _target(value: object, where: str) -> dict[str, Any]:
@@ -310,72 +298,6 @@ def _mode(value: object, where: str) -> dict[str, Any]:
     return {"mode": known}
 
 
-def _train(value: object, where: str) -> dict[str, Any]:
-    from perfc.passes.training.optimizer import names
-
-    return _named(value, where, "train", names(), {"mode": Mode.TRAINING})
-
-
-def _loss(value: object, where: str) -> dict[str, Any]:
-    from perfc.passes.training.loss import names
-
-    return _named(value, where, "loss", names(), {})
-
-
-def _named(
-    value: object, where: str, field: str, names: Sequence[str], also: Mapping[str, Any]
-) -> dict[str, Any]:
-    """A name among several; "" says nothing."""
-    name = text_of(value, where).strip().lower()
-    if not name:
-        return {field: ""}
-    if name not in names:
-        hint = f"there are {', '.join(names)}"
-        raise ParseError(f"no {field} {name[:32]!r}", where=where, hint=hint)
-    return {field: name, **also}
-
-
-def _update(value: object, where: str) -> dict[str, Any]:
-    is_known = isinstance(value, Implementation)
-    return {"update": value if is_known else member(Implementation, text_of(value, where), where)}
-
-
-def _freeze(value: object, where: str) -> dict[str, Any]:
-    return {"freeze": _patterns(value, where)}
-
-
-def _lora(value: object, where: str) -> dict[str, Any]:
-    return {"lora": _patterns(value, where)}
-
-
-def _lora_rank(value: object, where: str) -> dict[str, Any]:
-    return {"lora_rank": _number(value, where, 0, MOST_RANK)}
-
-
-def _accumulate(value: object, where: str) -> dict[str, Any]:
-    return {"accumulate": _number(value, where, 1, MOST_BATCHES)}
-
-
-def _master_weights(value: object, where: str) -> dict[str, Any]:
-    return {"master_weights": _tf32(value, where)["tf32"]}
-
-
-def _number(value: object, where: str, least: int, most: int) -> int:
-    text = str(value)
-    is_number = not isinstance(value, bool) and text.isascii() and text.isdigit()
-    if not is_number or not least <= int(text[:9]) <= most or len(text) > 9:
-        raise ParseError(f"no such number: {text[:32]!r}", where=where, hint=f"{least} to {most}")
-    return int(text)
-
-
-def _patterns(value: object, where: str) -> tuple[str, ...]:
-    """Patterns of names, with commas in a text or one by one."""
-    parts = value.split(",") if isinstance(value, str) else value
-    if not isinstance(parts, Sequence):
-        raise ParseError(f"{value!r} is no list of patterns", where=where, hint="as in encoder.*")
-    return tuple(p for part in parts if (p := text_of(part, where).strip()))
-
-
 def _host_launch(value: object, where: str) -> dict[str, Any]:
     return {"host_launch": None if value is None else seconds_of(value, where)}
 
@@ -399,14 +321,7 @@ READERS: Mapping[str, Callable[[object, str], dict[str, Any]]] = {
     "layout": _layout,
     "streams": _streams,
     "mode": _mode,
-    "train": _train,
-    "loss": _loss,
-    "update": _update,
-    "freeze": _freeze,
-    "lora_rank": _lora_rank,
-    "lora": _lora,
-    "accumulate": _accumulate,
-    "master_weights": _master_weights,
+    **step_fields.READERS,
     "host_launch": _host_launch,
     "dims": _dims,
 }

@@ -14,7 +14,8 @@ from perfc.ir.record import frozen
 
 from . import _names
 from ._names import Names
-from ._options import axis_text, dim_option, names_in, names_of, parse_dims
+from ._options import axis_text, dim_option, joined, names_in, names_of, parse_dims
+from ._step_options import STEP
 
 if TYPE_CHECKING:
     from perfc.api import Model, Report
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 EVERY = "all"
-"""Stands for every target, where several may be named."""
+"""Every target, where several may be named."""
 C = TypeVar("C", bound=Callable[..., Any])
 
 
@@ -62,14 +63,9 @@ def default_of(field: str) -> str:
     return f"{usual} by default" if usual == whole else f"{usual} by default (predict: {whole})"
 
 
-def _joined(ctx: click.Context, param: click.Parameter, value: Sequence[str]) -> str | None:
-    """Several values of an option as one, None where there are none."""
-    return ",".join(value) if value else None
-
-
 _FIELDS: Mapping[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     "target": (("-t", "--target"), {
-        "type": Names(_names.targets), "metavar": "NAME", "multiple": True, "callback": _joined,
+        "type": Names(_names.targets), "metavar": "NAME", "multiple": True, "callback": joined,
         "words": "Name or file of a target, see `perfc targets`; {default}. Commands that compare "
         "take several, with commas or repeated, or `all`.",
     }),
@@ -102,35 +98,7 @@ _FIELDS: Mapping[str, tuple[tuple[str, ...], dict[str, Any]]] = {
         "type": Names(_names.modes), "metavar": "NAME",
         "words": "What a run is: {names} (a whole step); {default}.",
     }),
-    "train": (("--train",), {
-        "type": Names(_names.optimizers), "metavar": "NAME",
-        "words": "Analyse a training step with this optimiser: {names}.",
-    }),
-    "loss": (("--loss",), {
-        "type": Names(_names.losses), "metavar": "NAME",
-        "words": "That the step ends in: {names}; by default what fits the first result.",
-    }),
-    "update": (("--update",), {
-        "type": Names(_names.updates), "metavar": "NAME",
-        "words": "How the optimiser is launched: {names}; {default}.",
-    }),
-    "freeze": (("--freeze",), {
-        "metavar": "GLOB", "multiple": True, "callback": _joined,
-        "words": "Parameters that are not trained, by patterns of their names; repeatable.",
-    }),
-    "lora_rank": (("--lora-rank",), {
-        "metavar": "R", "words": "Train factors of this rank beside frozen matrices.",
-    }),
-    "lora": (("--lora",), {
-        "metavar": "GLOB", "multiple": True, "callback": _joined,
-        "words": "The matrices that get factors, by patterns of their names; by default all.",
-    }),
-    "accumulate": (("--accumulate",), {
-        "metavar": "N", "words": "Small batches before an update; {default}.",
-    }),
-    "master_weights": (("--master-weights/--no-master-weights",), {
-        "words": "Whether the optimiser keeps f32 copies of narrow parameters; by default not.",
-    }),
+    **STEP,
     "host_launch": (("--host-launch",), {
         "metavar": "TIME",
         "words": "Of the host, to launch one kernel, as 30us; by default the target's, else a "
@@ -222,6 +190,8 @@ class DeploymentOptions:
     lora: str | None
     accumulate: str | None
     master_weights: bool | None
+    checkpointing: str | None
+    keep: str | None
     host_launch: str | None
     batch: str | None
     seq: str | None

@@ -191,3 +191,10 @@ def updates() -> Iterable[str]:
     from perfc.passes.training.implementation import Implementation
 
     return (how.value for how in Implementation)
+
+
+def checkpointing() -> Iterable[str]:
+    """What of a forward pass is computed again."""
+    from perfc.passes.training.implementation import Policy
+
+    return (policy.value for policy in Policy)

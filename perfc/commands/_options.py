@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -138,3 +138,8 @@ def axis_text(ctx: click.Context, param: click.Parameter, value: str | None) -> 
     if value is not None and not value.strip("0"):
         raise click.BadParameter("0 runs nothing: at least 1")
     return value
+
+
+def joined(ctx: click.Context, param: click.Parameter, value: Sequence[str]) -> str | None:
+    """Several values of an option as one, None where there are none."""
+    return ",".join(value) if value else None

@@ -12,6 +12,7 @@ from .amounts import ratio
 from .confidence import Grade
 from .kernels import groups
 from .limits import LimitShare
+from .phases import Step
 from .screen_tables import (
     LIMITED_BY,
     LIMITS,
@@ -200,9 +201,20 @@ def facts_of(v: Verdict) -> Iterator[Fact]:
     words = f"{above}no run is faster"
     yield Fact("at best", quantity(v.floor_s, Unit.SECOND), words, Style.NUMBER)
     yield Fact("memory", *memory_words(v))
+    if v.step is not None:
+        yield Fact("the step", *step_words(v.step))
     if v.energy is not None:
         words = f"{span(v.energy.low, v.energy.high, Unit.JOULE)} a run, of the board"
         yield Fact("energy", quantity(v.energy.mid, Unit.JOULE), words, Style.PLAIN)
+
+
+def step_words(step: Step) -> tuple[str, str, Style]:
+    """The parts of a training step, the longest first, with what limits each."""
+    longest, *others = sorted(step.phases, key=lambda p: -p.time_s)
+    parts = [f"{p.phase} {p.share:.0%}, {p.limited_by}" for p in others if p.share >= 0.005]
+    saved = quantity(step.saved_bytes, Unit.BYTE)
+    words = "; ".join([longest.limited_by, *parts, f"{saved} kept for backward"])
+    return f"{longest.phase} {longest.share:.0%}", words, Style.NUMBER
 
 
 def aligned(facts: Sequence[Fact], width: int) -> Iterator[Line]:

@@ -19,6 +19,7 @@ from .amounts import open_symbols
 from .confidence import Confidence, confidence
 from .limits import LimitShare, limits
 from .names import machine_title, runtime_title
+from .phases import Step, step_of
 
 if TYPE_CHECKING:
     from perfc.api import Report
@@ -100,6 +101,7 @@ class Verdict:
         confidence: how far the expected time is to be trusted; None without a prediction.
         limits: what the expected time goes to, the most first; shares add up to 1. Empty where
             nothing takes time.
+        step: the parts of a training step; None of a forward pass.
     """
 
     model: str
@@ -114,6 +116,7 @@ class Verdict:
     energy: Interval | None
     confidence: Confidence | None
     limits: tuple[LimitShare, ...]
+    step: Step | None = None
 
     @property
     def time_s(self) -> float:
@@ -145,6 +148,7 @@ class Verdict:
             None if energy is None else Interval(energy.low_j, energy.energy_j, energy.high_j),
             None if table is None else confidence(report, table),
             limits(roof, table),
+            step_of(report, table),
         )
 
 
@@ -171,6 +175,7 @@ def throughput(report: Report, time_s: float) -> Throughput:
         counted = None if unset else items(value, report.env)
         if counted is not None:
             item, per_run = counted
+            per_run *= report.deployment.accumulate
             break
     return Throughput(item, per_run, per_run / time_s if time_s > 0 else 0.0)
 

@@ -1,0 +1,102 @@
+"""Blocks of a forward pass: what lies between places that a single tensor crosses."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+
+from perfc.ir.graph import Node, Value
+from perfc.ir.record import entity
+
+NUMBERED = re.compile(r"(^|[._])\d+$")
+"""The last part of a repeated module's name in a path: ``layer.3``, ``blocks.0``, ``layer1.2``."""
+OF_PARAMETER = re.compile(r"(.*?[._]\d+)\.")
+"""A repeated module's name in that of a parameter: ``encoder.layer.3.output.dense.weight``."""
+
+
+@entity
+class Block:
+    """Consecutive forward nodes.
+
+    Args:
+        name: of the repeated module; "" for what lies before, behind or between.
+        nodes: in their order.
+        boundary: the tensor that leaves it, None of the last one.
+    """
+
+    name: str
+    nodes: tuple[Node, ...]
+    boundary: Value | None
+
+
+def module_of(node: Node) -> str | None:
+    """The repeated module that a node is in, "" for none, None where no name says it.
+
+    By the name of a parameter that it reads, else by its own where that is a path.
+    """
+    for v in node.inputs:
+        if v is not None and v.weight is not None and (found := OF_PARAMETER.match(v.name)):
+            return found[1]
+    if "/" not in node.name:
+        return None
+    parts = node.name.strip("/").split("/")
+    for i, part in enumerate(parts):
+        if NUMBERED.search(part):
+            return "/".join(parts[: i + 1])
+    return ""
+
+
+def crossings(nodes: Sequence[Node], trained: Collection[Value]) -> dict[int, Value]:
+    """Positions behind which one tensor alone is read of all that is trained, and the tensor."""
+    last: dict[Value, int] = {}
+    made: dict[Value, int] = {}
+    for i, node in enumerate(nodes):
+        for v in node.inputs:
+            if v in made and v is not None:
+                last[v] = i
+        made.update((v, i) for v in node.results if v in trained)
+    open_values: set[Value] = set()
+    ends: dict[int, list[Value]] = {}
+    for v, end in last.items():
+        ends.setdefault(end, []).append(v)
+    found: dict[int, Value] = {}
+    for i, node in enumerate(nodes):
+        open_values.difference_update(ends.get(i, ()))
+        open_values.update(v for v in node.results if last.get(v, -1) > i)
+        if len(open_values) == 1:
+            found[i] = next(iter(open_values))
+    return found
+
+
+def blocks_of(nodes: Sequence[Node], trained: Collection[Value]) -> list[Block]:
+    """Blocks by the names of repeated modules, cut where a single tensor crosses.
+
+    Args:
+        nodes: of the forward pass.
+        trained: results that depend on what is trained; others, as masks, are not counted.
+    """
+    singles = crossings(nodes, trained)
+    found: list[Block] = []
+    start = 0
+    for i in range(len(nodes)):
+        if i not in singles and i + 1 < len(nodes):
+            continue
+        inside, boundary = tuple(nodes[start : i + 1]), singles.get(i)
+        name = name_of(inside)
+        start = i + 1
+        if found and (name is None or found[-1].name == name):
+            before = found.pop()
+            inside, name = (*before.nodes, *inside), before.name
+        found.append(Block(name or "", inside, boundary))
+    return found
+
+
+def name_of(nodes: Sequence[Node]) -> str | None:
+    """The repeated module that most nodes say they are in, None where none says anything."""
+    names = [name for n in nodes if (name := module_of(n)) is not None]
+    return max(names, key=names.count) if names else None
+
+
+def makers_of(nodes: Sequence[Node]) -> Mapping[Value, Node]:
+    """The node that makes each value."""
+    return {v: node for node in nodes for v in node.results}

@@ -1,0 +1,220 @@
+"""Activation checkpointing: what is kept of the forward pass, and what is computed again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from perfc.ir.evaluate import evaluate
+from perfc.ir.gradients.tape import Tape
+from perfc.ir.graph import Node, Phase, Value
+from perfc.ir.op import Kind
+from perfc.ir.record import entity, record
+from perfc.ir.types import TensorType
+
+from .blocks import Block, blocks_of, makers_of
+from .differentiate import active, is_real
+from .implementation import Policy
+
+MATRIX = frozenset({Kind.MATMUL, Kind.CONV, Kind.ATTENTION, Kind.RECURRENT})
+FLOP_PER_BYTE = 150
+"""Operations that take as long as a byte of device memory, near the balance of an A100 and H100."""
+LEVELS = 512
+"""Sizes that the search tells apart."""
+
+
+@record
+class Choice:
+    """One way of treating a block.
+
+    Args:
+        policy: of the block.
+        kept_bytes: of its results that are kept.
+        cost_bytes: what computing the rest again takes, in bytes of traffic that take as long.
+    """
+
+    policy: Policy
+    kept_bytes: int
+    cost_bytes: int
+
+
+@record
+class Point:
+    """A point of the time-memory curve.
+
+    Args:
+        kept_bytes: of all blocks.
+        cost_bytes: of computing again.
+        policies: of each block.
+    """
+
+    kept_bytes: int
+    cost_bytes: int
+    policies: tuple[Policy, ...]
+
+
+@entity
+class Checkpoints:
+    """Forward nodes by blocks, what the backward pass reads of them, and what is trained."""
+
+    blocks: list[Block]
+    read: set[Value]
+    trained: set[Value]
+    env: Mapping[str, int]
+
+    @staticmethod
+    def of(
+        forward: Sequence[Node],
+        backward: Sequence[Node],
+        parameters: Sequence[Value],
+        env: Mapping[str, int],
+    ) -> Checkpoints:
+        """The blocks of a step that trains some parameters."""
+        trained = active(forward, parameters)
+        made = makers_of(forward)
+        read = {v for n in backward for v in n.inputs if v is not None and v in made}
+        return Checkpoints(blocks_of(forward, trained), read, trained, env)
+
+    def kept_in(self, block: Block, policy: Policy) -> set[Value]:
+        """Results of a block that are kept under a policy; those that leave it always are."""
+        results = {v for n in block.nodes for v in n.results}
+        # what no parameter has a part in, as a mask, other blocks read too
+        edge = {v for v in results if v is block.boundary or self.is_shared(v)}
+        match policy:
+            case Policy.NONE:
+                return results | edge
+            case Policy.SELECTIVE:
+                return {v for n in block.nodes if n.op.kind in MATRIX for v in n.results} | edge
+            case _:
+                return edge
+
+    def is_shared(self, v: Value) -> bool:
+        """Whether it is a tensor of real numbers that nothing trained has a part in."""
+        return is_real(v) and v not in self.trained
+
+    def choices(self, block: Block) -> list[Choice]:
+        """Ways of treating a block."""
+        found: list[Choice] = []
+        for policy in (Policy.NONE, Policy.SELECTIVE, Policy.BLOCK):
+            kept = self.kept_in(block, policy)
+            again = needed(block.nodes, self.read - kept, kept)
+            read = [v for n in block.nodes for v in n.results if v in self.read & kept]
+            inputs = {v for n in again for v in n.inputs if v in kept and v not in read and v}
+            held = {v for v in (*read, *inputs) if v is not block.boundary}
+            found.append(
+                Choice(policy, sum(map(self.size, held)), sum(self.cost(n) for n in again))
+            )
+        return found
+
+    def size(self, v: Value) -> int:
+        """Bytes of a value; views, which are made with what they show, have none."""
+        nbytes = v.type.nbytes if isinstance(v.type, TensorType) else None
+        return 0 if nbytes is None else int(evaluate(nbytes, self.env))
+
+    def cost(self, node: Node) -> int:
+        """What computing a node again takes, in bytes."""
+        if node.op.kind is Kind.VIEW:
+            return 0
+        types = tuple(node.op.infer(node.inputs))[: len(node.outputs)]
+        work = node.op.work(node.inputs, types)
+        moved = int(evaluate(node.op.traffic(node.inputs, types).nbytes, self.env))
+        flop = 0 if work is None else int(evaluate(work.flop, self.env))
+        return max(moved, flop // FLOP_PER_BYTE)
+
+    def curve(self) -> list[Point]:
+        """Least cost for each size, from nothing kept to everything: a choice for each block.
+
+        Dynamic programming over blocks and sizes, exact to one part in ``LEVELS``.
+        Source: Checkmate, arXiv:1910.02653, and Rotor, arXiv:1911.13214, of chains of blocks.
+        """
+        options = [self.choices(b) for b in self.blocks]
+        most = sum(max(c.kept_bytes for c in ways) for ways in options)
+        unit = max(most // LEVELS, 1)
+        best: dict[int, Point] = {0: Point(0, 0, ())}
+        for ways in options:
+            after: dict[int, Point] = {}
+            for so_far in best.values():
+                for way in ways:
+                    point = Point(
+                        so_far.kept_bytes + way.kept_bytes,
+                        so_far.cost_bytes + way.cost_bytes,
+                        (*so_far.policies, way.policy),
+                    )
+                    level = -(-point.kept_bytes // unit)
+                    known = after.get(level)
+                    if known is None or point.cost_bytes < known.cost_bytes:
+                        after[level] = point
+            best = pareto(after)
+        return sorted(best.values(), key=lambda p: p.kept_bytes)
+
+    def policies(self, policy: Policy, share: float) -> tuple[Policy, ...]:
+        """The policy of each block; what is no repeated block is checkpointed by a search alone."""
+        if policy is not Policy.OPTIMAL:
+            named = [b.name != "" for b in self.blocks]
+            chosen = named if any(named) else [b.boundary is not None for b in self.blocks]
+            return tuple(policy if is_one else Policy.NONE for is_one in chosen)
+        curve = self.curve()
+        limit = share * curve[-1].kept_bytes
+        fitting = [p for p in curve if p.kept_bytes <= limit] or curve[:1]
+        return min(fitting, key=lambda p: p.cost_bytes).policies
+
+
+def pareto(points: Mapping[int, Point]) -> dict[int, Point]:
+    """Points that no smaller one is as fast as."""
+    found: dict[int, Point] = {}
+    least: int | None = None
+    for level in sorted(points):
+        point = points[level]
+        if least is None or point.cost_bytes < least:
+            found[level], least = point, point.cost_bytes
+    return found
+
+
+def needed(nodes: Sequence[Node], wanted: set[Value], kept: set[Value]) -> list[Node]:
+    """The nodes that make what is wanted out of what is kept, in their order."""
+    open_values = set(wanted)
+    found: list[Node] = []
+    for node in reversed(nodes):
+        if any(v in open_values for v in node.results):
+            found.append(node)
+            open_values.update(v for v in node.inputs if v is not None and v not in kept)
+    return found[::-1]
+
+
+def recomputed(
+    forward: Sequence[Node],
+    backward: Sequence[Node],
+    plan: tuple[Checkpoints, tuple[Policy, ...]],
+    tape: Tape,
+) -> list[Node]:
+    """The backward pass, with what was not kept computed again before a block is first read."""
+    points, policies = plan
+    kept: set[Value] = set()
+    block_of: dict[Value, int] = {}
+    for i, (block, policy) in enumerate(zip(points.blocks, policies, strict=True)):
+        kept |= points.kept_in(block, policy)
+        block_of.update((v, i) for n in block.nodes for v in n.results)
+    again: dict[Value, Value] = {}
+    found: list[Node] = []
+    for node in backward:
+        for v in node.inputs:
+            if v is None or v not in block_of or v in kept or v in again:
+                continue
+            wanted = {w for w in points.read - kept if block_of[w] == block_of[v]}
+            for old in needed(forward, wanted, kept | again.keys()):
+                found.append(repeated(old, again, kept, tape))
+        found.append(replace(node, inputs=tuple(v and again.get(v, v) for v in node.inputs)))
+    return found
+
+
+def repeated(node: Node, again: dict[Value, Value], kept: set[Value], tape: Tape) -> Node:
+    """A forward node once more."""
+    inputs = tuple(v and again.get(v, v) for v in node.inputs)
+    for v in node.results:
+        again[v] = Value(tape.fresh(f"{v.name}.again"), v.type, v.known)
+    outputs = tuple(v and again[v] for v in node.outputs)
+    for v in node.results:
+        if v in kept:
+            again.pop(v)
+    loc = replace(node.loc, name=f"{node.name}.again", phase=Phase.RECOMPUTE)
+    return replace(node, inputs=inputs, outputs=outputs, loc=loc)

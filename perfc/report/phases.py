@@ -1,0 +1,95 @@
+"""The parts of a training step: what each takes, and what limits it."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from perfc.ir.evaluate import evaluate
+from perfc.ir.graph import Phase
+from perfc.ir.record import record
+from perfc.passes.saved import Saved
+
+from .amounts import ratio
+from .limits import HOST, busiest
+
+if TYPE_CHECKING:
+    from perfc.analyzers.runs.prediction import PredictionTable
+    from perfc.api import Report
+    from perfc.passes.fuse import Kernel
+
+
+@record
+class PhaseShare:
+    """One part of a step.
+
+    Args:
+        phase: ``forward``, ``loss``, ``recompute``, ``backward`` or ``optimizer``.
+        time_s: of its kernels, what they wait for their launches included.
+        share: of the time of the step.
+        floor_s: of its kernels.
+        kernels: how many there are.
+        limited_by: what most of its time goes to.
+    """
+
+    phase: str
+    time_s: float
+    share: float
+    floor_s: float
+    kernels: int
+    limited_by: str
+
+
+@record
+class Step:
+    """A training step by its parts.
+
+    Args:
+        phases: in their order.
+        saved_bytes: kept of the forward pass for the backward pass, views counted once.
+    """
+
+    phases: tuple[PhaseShare, ...]
+    saved_bytes: int
+
+
+def phase_of(kernel: Kernel) -> Phase:
+    """The part of a step that a kernel belongs to: that of its anchor."""
+    return kernel.anchor.loc.phase
+
+
+def step_of(report: Report, table: PredictionTable | None) -> Step | None:
+    """The parts of a step; None of a forward pass.
+
+    Args:
+        report: the analysis.
+        table: its prediction; None for times at measured rates.
+    """
+    if not report.deployment.train:
+        return None
+    roof = report.roofline
+    times: dict[Phase, list[tuple[float, float, str, float]]] = {}
+    pairs = (
+        [(k.time_s, k.launch_gap_s) for k in roof.kernels]
+        if table is None
+        else [(k.time_s, k.wait_s) for k in table.kernels]
+    )
+    for bound, (time_s, wait_s) in zip(roof.kernels, pairs, strict=True):
+        row = (time_s, bound.floor_s, busiest(bound).value, wait_s)
+        times.setdefault(phase_of(bound.kernel), []).append(row)
+    whole_s = math.fsum(t for rows in times.values() for t, *_ in rows)
+    saved = report.analyses.get(Saved(report.deployment.table_name), report.module)
+    found = tuple(_share(p, times[p], whole_s) for p in Phase if p in times)
+    return Step(found, int(evaluate(saved.nbytes, report.env)))
+
+
+def _share(phase: Phase, rows: list[tuple[float, float, str, float]], whole_s: float) -> PhaseShare:
+    spent: dict[str, float] = {}
+    for time_s, _, limit, wait_s in rows:
+        spent[limit] = spent.get(limit, 0.0) + time_s - wait_s
+        spent["launches"] = spent.get("launches", 0.0) + wait_s
+    time_s = math.fsum(t for t, *_ in rows)
+    return PhaseShare(
+        phase.value, time_s, ratio(time_s, whole_s), math.fsum(f for _, f, _, _ in rows),
+        len(rows), max(spent, key=spent.__getitem__, default=HOST),
+    )  # fmt: skip

@@ -1,0 +1,112 @@
+"""What a training step is, as fields of a deployment: reads and checks each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from perfc.choice import member, text_of
+from perfc.errors import ParseError
+from perfc.passes.training.implementation import Implementation, Policy
+
+SCALED = ("f16", "amp-f16")
+"""Precisions whose gradients are too small for them without a scaled loss."""
+MOST_BATCHES = 64
+"""Small batches of one step: each is nodes of its own."""
+MOST_RANK = 1 << 14
+
+
+def _train(value: object, where: str) -> dict[str, Any]:
+    from perfc.passes.training.optimizer import names
+
+    return _named(value, where, "train", names())
+
+
+def _loss(value: object, where: str) -> dict[str, Any]:
+    from perfc.passes.training.loss import names
+
+    return _named(value, where, "loss", names())
+
+
+def _named(value: object, where: str, field: str, names: Sequence[str]) -> dict[str, Any]:
+    """A name among several; "" says nothing."""
+    name = text_of(value, where).strip().lower()
+    if not name:
+        return {field: ""}
+    if name not in names:
+        hint = f"there are {', '.join(names)}"
+        raise ParseError(f"no {field} {name[:32]!r}", where=where, hint=hint)
+    return {field: name}
+
+
+def _update(value: object, where: str) -> dict[str, Any]:
+    is_known = isinstance(value, Implementation)
+    return {"update": value if is_known else member(Implementation, text_of(value, where), where)}
+
+
+def _freeze(value: object, where: str) -> dict[str, Any]:
+    return {"freeze": _patterns(value, where)}
+
+
+def _lora(value: object, where: str) -> dict[str, Any]:
+    return {"lora": _patterns(value, where)}
+
+
+def _lora_rank(value: object, where: str) -> dict[str, Any]:
+    return {"lora_rank": _number(value, where, 0, MOST_RANK)}
+
+
+def _accumulate(value: object, where: str) -> dict[str, Any]:
+    return {"accumulate": _number(value, where, 1, MOST_BATCHES)}
+
+
+def _master_weights(value: object, where: str) -> dict[str, Any]:
+    if not isinstance(value, bool):
+        raise ParseError(f"{value!r} is neither true nor false", where=where)
+    return {"master_weights": value}
+
+
+def _checkpointing(value: object, where: str) -> dict[str, Any]:
+    is_known = isinstance(value, Policy)
+    return {"checkpointing": value if is_known else member(Policy, text_of(value, where), where)}
+
+
+def _keep(value: object, where: str) -> dict[str, Any]:
+    try:
+        share = float(str(value))
+    except ValueError:
+        share = -1.0
+    if isinstance(value, bool) or not 0 <= share <= 1:
+        raise ParseError(f"no share: {str(value)[:32]!r}", where=where, hint="0 to 1")
+    return {"keep": share}
+
+
+def _number(value: object, where: str, least: int, most: int) -> int:
+    text = str(value)
+    is_number = not isinstance(value, bool) and text.isascii() and text.isdigit()
+    if not is_number or not least <= int(text[:9]) <= most or len(text) > 9:
+        raise ParseError(f"no such number: {text[:32]!r}", where=where, hint=f"{least} to {most}")
+    return int(text)
+
+
+def _patterns(value: object, where: str) -> tuple[str, ...]:
+    """Patterns of names, with commas in a text or one by one."""
+    parts = value.split(",") if isinstance(value, str) else value
+    if not isinstance(parts, Sequence):
+        raise ParseError(f"{value!r} is no list of patterns", where=where, hint="as in encoder.*")
+    return tuple(p for part in parts if (p := text_of(part, where).strip()))
+
+
+READERS: Mapping[str, Callable[[object, str], dict[str, Any]]] = {
+    "train": _train,
+    "loss": _loss,
+    "update": _update,
+    "freeze": _freeze,
+    "lora_rank": _lora_rank,
+    "lora": _lora,
+    "accumulate": _accumulate,
+    "master_weights": _master_weights,
+    "checkpointing": _checkpointing,
+    "keep": _keep,
+}
+"""By the name of the field."""
