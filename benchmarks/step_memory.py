@@ -98,9 +98,11 @@ def unet(width: int = 16) -> Callable[[], Built]:
     return lambda: (Net(), (torch.randn(8, 3, 128, 128),), {})
 
 
+NO_DROPOUT = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
 SMALL = {"vocab_size": 1000, "hidden_size": 128, "num_hidden_layers": 3,
-         "num_attention_heads": 4, "intermediate_size": 512}  # fmt: skip
-GPT = {"vocab_size": 1000, "n_embd": 128, "n_layer": 3, "n_head": 4, "n_positions": 128}
+         "num_attention_heads": 4, "intermediate_size": 512, **NO_DROPOUT}  # fmt: skip
+GPT = {"vocab_size": 1000, "n_embd": 128, "n_layer": 3, "n_head": 4, "n_positions": 128,
+       "resid_pdrop": 0.0, "attn_pdrop": 0.0, "embd_pdrop": 0.0}  # fmt: skip
 MODELS: dict[str, Callable[[], Built]] = {
     **{n: timm_model(n) for n in (
         "resnet18", "resnet34", "resnet50", "wide_resnet50_2", "resnext50_32x4d", "densenet121",
@@ -117,10 +119,11 @@ MODELS: dict[str, Callable[[], Built]] = {
     "roberta": hf_model("Roberta", **{**SMALL, "max_position_embeddings": 130}),
     "electra": hf_model("Electra", **SMALL, embedding_size=128),
     "distilbert": hf_model("DistilBert", vocab_size=1000, dim=128, n_layers=3, n_heads=4,
-                           hidden_dim=512),
+                           hidden_dim=512, dropout=0.0, attention_dropout=0.0),
     "gpt2": hf_model("GPT2", **GPT, use_cache=False),
     "opt": hf_model("OPT", vocab_size=1000, hidden_size=128, num_hidden_layers=3,
-                    num_attention_heads=4, ffn_dim=512, word_embed_proj_dim=128, use_cache=False),
+                    num_attention_heads=4, ffn_dim=512, word_embed_proj_dim=128, use_cache=False,
+                    dropout=0.0, attention_dropout=0.0),
     "mlp": mlp(512, 1024, 1024, 100),
     "mlp_wide": mlp(784, 4096, 4096, 10, batch=256),
     "mlp_deep": mlp(256, *([256] * 24), 10, batch=512),
