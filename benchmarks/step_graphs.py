@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
-from benchmarks.step_models import models
 
+from benchmarks.step_models import models
 from perfc.api import typed
 from perfc.ir.graph import Module, Phase
 from perfc.ir.op import Kind

@@ -183,7 +183,7 @@ def measured(model: torch.nn.Module, args: tuple[Any, ...]) -> int:
 def estimated(model: torch.nn.Module, args: tuple[Any, ...], path: Path) -> tuple[int, str]:
     """Perfc's peak of what is alive, and the node at it."""
     program = torch.onnx.export(
-        model.train(), args, dynamo=True, verbose=False, optimize=False,
+        model.train(), args, dynamo=True, verbose=False, opset_version=20, optimize=False,
         export_params=True, training=torch.onnx.TrainingMode.PRESERVE,
     )  # fmt: skip
     assert program is not None
