@@ -116,10 +116,11 @@ def of_module(module: Module, freeze: tuple[str, ...], rank: int = 0) -> tuple[i
 def frozen_half(model: torch.nn.Module) -> tuple[str, ...]:
     """Freezes the first half of the parameters; their names."""
     named = list(model.named_parameters())
-    first = named[: len(named) // 2]
-    for _, p in first:
+    first = {p for _, p in named[: len(named) // 2]}
+    for p in first:
         p.requires_grad_(False)
-    return tuple(name for name, _ in first)
+    # a matrix that is shared has several names, and the file has one of them
+    return tuple(n for n, p in model.named_parameters(remove_duplicate=False) if p in first)
 
 
 class Adapted(torch.nn.Module):

@@ -105,8 +105,8 @@ def of_transformers(name: str) -> Made:
             setattr(config, field, 0.0)
     model = getattr(transformers, class_name)(config)
     model.eval()
-    tokens = torch.randint(500, (2, 16))
-    return First(model, ("input_ids",)), (tokens,)
+    tokens, mask = torch.randint(500, (2, 16)), torch.ones(2, 16, dtype=torch.int64)
+    return First(model, ("input_ids", "attention_mask")), (tokens, mask)
 
 
 class T5(nn.Module):

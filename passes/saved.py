@@ -10,6 +10,7 @@ from perfc.ir.dim import Dim
 from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Module, Node, Phase, Value
 from perfc.ir.op import Kind
+from perfc.ir.ops.normalization_grad import LayerNormalizationGrad
 from perfc.ir.record import frozen
 from perfc.ir.types import TensorType
 
@@ -77,7 +78,8 @@ class Saved(Analysis[SavedTable]):
     def run(self, module: Module, am: Analyses) -> SavedTable:
         """Values by storage, in the order of the forward pass."""
         graph = module.graph
-        copies = am.get(Strides(self.runtime), module).copies
+        strides = am.get(Strides(self.runtime), module)
+        copies = strides.copies
         views = runtime(self.runtime).views
         root: dict[Value, Value] = {v: v for v in graph.inputs}
         for node in graph.nodes:
@@ -98,6 +100,9 @@ class Saved(Analysis[SavedTable]):
                 for v in node.inputs:
                     if v in root and v is not None:
                         readers.setdefault(v, node)
+                        if v in strides.strides and isinstance(node.op, LayerNormalizationGrad):
+                            # normalised rows lie together: a permuted view is copied before
+                            root[v] = v
         values = {v: root[v] for v in root if v in readers}
         return SavedTable(values, readers, any(_bytes(v) is None for v in values.values()))
 

@@ -25,6 +25,7 @@ from .training.lora import adapted
 from .training.loss import head
 from .training.modes import trained_form
 from .training.optimizer import Step, apply, optimizer, state_like
+from .training.rewrites import rewritten
 
 if TYPE_CHECKING:
     from .manager import Analyses
@@ -87,7 +88,7 @@ class Train(Transform):
         """The module of a step."""
         graph = module.graph
         tape = Tape((v.name for v in all_values(graph)), Phase.LOSS)
-        nodes = trained_form(graph.nodes, tape)
+        nodes = trained_form(rewritten(graph.nodes, graph.outputs, tape), tape)
         trained = [w for w in graph.weights if self.is_trained(w)]
         if self.lora_rank:
             tape.phase = Phase.FORWARD

@@ -28,7 +28,7 @@ LeakyRelu = pointwise(
     "``x if x >= 0 else alpha * x``: a comparison and a product",
     alu=2,
     alpha=0.01,
-    derivative="where(x > 0, 1, alpha)",
+    derivative="where(y > 0, 1, alpha)",
 )
 
 

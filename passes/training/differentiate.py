@@ -9,7 +9,7 @@ from perfc.ir.gradients.adjoint import Adjoint
 from perfc.ir.gradients.tape import Tape, dtype_of
 from perfc.ir.graph import Inputs, Loc, Node, Value
 from perfc.ir.record import entity
-from perfc.ir.types import TensorType
+from perfc.ir.types import DType, TensorType
 
 
 @entity
@@ -30,12 +30,17 @@ def is_real(v: Value | None) -> bool:
     return v is not None and isinstance(v.type, TensorType) and dtype_of(v).is_float
 
 
+def may_carry(v: Value) -> bool:
+    """Whether gradients may pass through a value: real numbers, or what may hold such tensors."""
+    return is_real(v) or not isinstance(v.type, TensorType) or dtype_of(v) is DType.UNKNOWN
+
+
 def active(nodes: Sequence[Node], wanted: Collection[Value]) -> set[Value]:
     """Values of real numbers that depend on those wanted."""
     found = set(wanted)
     for node in nodes:
         if not found.isdisjoint(node.inputs):
-            found.update(v for v in node.results if is_real(v))
+            found.update(v for v in node.results if may_carry(v))
     return found
 
 
@@ -58,7 +63,9 @@ def differentiate(
     changed: dict[Node, Node] = {}
     for node in reversed(nodes):
         incoming = tuple(gradients.get(v) if v is not None else None for v in node.outputs)
-        if not any(incoming) or alive.isdisjoint(node.inputs):
+        if alive.isdisjoint(node.inputs):
+            continue
+        if not any(incoming):
             continue
         tape.place = Loc(node.name, node.loc.op_type)
         asked = tuple(v in alive for v in node.inputs)

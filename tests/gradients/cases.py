@@ -29,39 +29,82 @@ def whole(high: int, *shape: int) -> torch.Tensor:
 
 def unary() -> Iterator[Case]:
     plain = {
-        "relu": F.relu, "sigmoid": torch.sigmoid, "tanh": torch.tanh, "exp": torch.exp,
-        "sin": torch.sin, "cos": torch.cos, "tan": torch.tan, "erf": torch.erf, "abs": torch.abs,
-        "neg": torch.neg, "atan": torch.atan, "gelu": F.gelu, "silu": F.silu, "mish": F.mish, "elu": F.elu,
-        "celu": lambda x: F.celu(x, 1.3), "selu": F.selu, "softplus": F.softplus,
-        "softsign": F.softsign, "hardswish": F.hardswish, "hardsigmoid": F.hardsigmoid,
-        "leaky": lambda x: F.leaky_relu(x, 0.1), "relu6": F.relu6, "logsigmoid": F.logsigmoid,
-        "gelu_tanh": lambda x: F.gelu(x, approximate="tanh"), "square": lambda x: x**2,
-        "cube": lambda x: x**3, "hardtanh": lambda x: F.hardtanh(x, -0.5, 0.7),
-        "threshold": lambda x: F.threshold(x, 0.0, 0.0), "floor": lambda x: x * torch.floor(x),
-        "sign": lambda x: x * torch.sign(x), "clip": lambda x: torch.clamp(x, -0.3, 0.6),
-        "clip_low": lambda x: torch.clamp(x, min=0.1), "affine": lambda x: 3 * x - 2,
-        "tanhshrink": F.tanhshrink, "elu2": lambda x: F.elu(x, 0.5), "glu": F.glu,
-        "softshrink": lambda x: F.softshrink(x, 0.3), "hardshrink": lambda x: F.hardshrink(x, 0.3),
-        "rsub": lambda x: 1 - x, "softplus_manual": lambda x: torch.log(1 + torch.exp(x)),
-    }  # fmt: skip
+        "relu": F.relu,
+        "sigmoid": torch.sigmoid,
+        "tanh": torch.tanh,
+        "exp": torch.exp,
+        "sin": torch.sin,
+        "cos": torch.cos,
+        "tan": torch.tan,
+        "erf": torch.erf,
+        "abs": torch.abs,
+        "neg": torch.neg,
+        "atan": torch.atan,
+        "gelu": F.gelu,
+        "silu": F.silu,
+        "mish": F.mish,
+        "elu": F.elu,
+        "celu": lambda x: F.celu(x, 1.3),
+        "selu": F.selu,
+        "softplus": F.softplus,
+        "softsign": F.softsign,
+        "hardswish": F.hardswish,
+        "hardsigmoid": F.hardsigmoid,
+        "leaky": lambda x: F.leaky_relu(x, 0.1),
+        "relu6": F.relu6,
+        "logsigmoid": F.logsigmoid,
+        "gelu_tanh": lambda x: F.gelu(x, approximate="tanh"),
+        "square": lambda x: x**2,
+        "cube": lambda x: x**3,
+        "hardtanh": lambda x: F.hardtanh(x, -0.5, 0.7),
+        "threshold": lambda x: F.threshold(x, 0.0, 0.0),
+        "floor": lambda x: x * torch.floor(x),
+        "sign": lambda x: x * torch.sign(x),
+        "clip": lambda x: torch.clamp(x, -0.3, 0.6),
+        "clip_low": lambda x: torch.clamp(x, min=0.1),
+        "affine": lambda x: 3 * x - 2,
+        "tanhshrink": F.tanhshrink,
+        "elu2": lambda x: F.elu(x, 0.5),
+        "glu": F.glu,
+        "softshrink": lambda x: F.softshrink(x, 0.3),
+        "hardshrink": lambda x: F.hardshrink(x, 0.3),
+        "rsub": lambda x: 1 - x,
+        "softplus_manual": lambda x: torch.log(1 + torch.exp(x)),
+    }
     for name, function in plain.items():
         yield name, function, [(3, 4, 6)]
-    above = {"log": torch.log, "sqrt": torch.sqrt, "rsqrt": torch.rsqrt,
-             "reciprocal": torch.reciprocal, "pow": lambda x: x**1.7, "log2": torch.log2,
-             "log1p": torch.log1p}  # fmt: skip
+    above = {
+        "log": torch.log,
+        "sqrt": torch.sqrt,
+        "rsqrt": torch.rsqrt,
+        "reciprocal": torch.reciprocal,
+        "pow": lambda x: x**1.7,
+        "log2": torch.log2,
+        "log1p": torch.log1p,
+    }
     for name, function in above.items():
         yield name, function, [positive(3, 5)]
     for name, function in {"asin": torch.asin, "acos": torch.acos}.items():
         yield name, function, [within(4, 5)]
 
 
-BROADCASTS = {"same": [(2, 3, 4), (2, 3, 4)], "row": [(2, 3, 4), (4,)], "column": [(2, 3, 4), (3, 1)],
-              "outer": [(2, 1, 4), (3, 1)], "scalar": [(2, 3), (1,)]}  # fmt: skip
+BROADCASTS = {
+    "same": [(2, 3, 4), (2, 3, 4)],
+    "row": [(2, 3, 4), (4,)],
+    "column": [(2, 3, 4), (3, 1)],
+    "outer": [(2, 1, 4), (3, 1)],
+    "scalar": [(2, 3), (1,)],
+}
 
 
 def binary() -> Iterator[Case]:
-    functions = {"add": torch.add, "sub": torch.sub, "mul": torch.mul, "max": torch.maximum,
-                 "min": torch.minimum}  # fmt: skip
+    functions = {
+        "add": torch.add,
+        "sub": torch.sub,
+        "mul": torch.mul,
+        "max": torch.maximum,
+        "min": torch.minimum,
+    }
     for how, shapes in BROADCASTS.items():
         for name, function in functions.items():
             yield f"{name}_{how}", function, shapes
@@ -74,11 +117,17 @@ def binary() -> Iterator[Case]:
 
 def products() -> Iterator[Case]:
     shapes = {
-        "2d": [(3, 4), (4, 5)], "batched": [(2, 3, 4), (2, 4, 5)], "shared": [(2, 3, 4), (4, 5)],
-        "heads": [(2, 3, 4, 5), (2, 3, 5, 4)], "left_vector": [(4,), (4, 5)],
-        "right_vector": [(2, 3, 4), (4,)], "dot": [(4,), (4,)], "spread": [(1, 3, 4), (5, 4, 2)],
-        "spread_left": [(3, 4), (5, 4, 2)], "outer_batch": [(2, 1, 3, 4), (3, 4, 5)],
-    }  # fmt: skip
+        "2d": [(3, 4), (4, 5)],
+        "batched": [(2, 3, 4), (2, 4, 5)],
+        "shared": [(2, 3, 4), (4, 5)],
+        "heads": [(2, 3, 4, 5), (2, 3, 5, 4)],
+        "left_vector": [(4,), (4, 5)],
+        "right_vector": [(2, 3, 4), (4,)],
+        "dot": [(4,), (4,)],
+        "spread": [(1, 3, 4), (5, 4, 2)],
+        "spread_left": [(3, 4), (5, 4, 2)],
+        "outer_batch": [(2, 1, 3, 4), (3, 4, 5)],
+    }
     for name, ins in shapes.items():
         yield f"matmul_{name}", torch.matmul, ins
     yield "linear", F.linear, [(3, 4), (5, 4), (5,)]
@@ -93,21 +142,32 @@ def products() -> Iterator[Case]:
     yield "baddbmm", torch.baddbmm, [(2, 3, 5), (2, 3, 4), (2, 4, 5)]
     yield "matmul_transposed", lambda a, b: a @ b.transpose(-1, -2), [(2, 3, 4), (2, 5, 4)]
     equations = {
-        "ij,jk->ik": [(3, 4), (4, 5)], "bij,bjk->bik": [(2, 3, 4), (2, 4, 5)],
-        "bhid,bhjd->bhij": [(2, 3, 4, 5), (2, 3, 6, 5)], "bhij,bhjd->bihd": [(2, 3, 4, 6), (2, 3, 6, 5)],
-        "bic,ijc->bij": [(2, 3, 4), (3, 5, 4)], "i,j->ij": [(3,), (4,)], "ij->ji": [(3, 4)],
-        "bij->bi": [(2, 3, 4)], "...ij,...jk->...ik": [(2, 3, 4), (2, 4, 5)], "bnc,nc->bc": [(2, 3, 4), (3, 4)],
-    }  # fmt: skip
+        "ij,jk->ik": [(3, 4), (4, 5)],
+        "bij,bjk->bik": [(2, 3, 4), (2, 4, 5)],
+        "bhid,bhjd->bhij": [(2, 3, 4, 5), (2, 3, 6, 5)],
+        "bhij,bhjd->bihd": [(2, 3, 4, 6), (2, 3, 6, 5)],
+        "bic,ijc->bij": [(2, 3, 4), (3, 5, 4)],
+        "i,j->ij": [(3,), (4,)],
+        "ij->ji": [(3, 4)],
+        "bij->bi": [(2, 3, 4)],
+        "...ij,...jk->...ik": [(2, 3, 4), (2, 4, 5)],
+        "bnc,nc->bc": [(2, 3, 4), (3, 4)],
+    }
     for equation, ins in equations.items():
         yield f"einsum {equation}", lambda *a, e=equation: torch.einsum(e, *a), ins
 
 
 def convolutions() -> Iterator[Case]:
     settings: dict[str, dict[str, Any]] = {
-        "plain": {}, "stride": {"stride": 2}, "pad": {"padding": 1}, "both": {"stride": 2, "padding": 1},
-        "dilated": {"dilation": 2}, "all": {"stride": 2, "padding": 2, "dilation": 2},
-        "stride3": {"stride": 3, "padding": 1}, "uneven": {"stride": (2, 1), "padding": (1, 0)},
-    }  # fmt: skip
+        "plain": {},
+        "stride": {"stride": 2},
+        "pad": {"padding": 1},
+        "both": {"stride": 2, "padding": 1},
+        "dilated": {"dilation": 2},
+        "all": {"stride": 2, "padding": 2, "dilation": 2},
+        "stride3": {"stride": 3, "padding": 1},
+        "uneven": {"stride": (2, 1), "padding": (1, 0)},
+    }
     for name, how in settings.items():
         yield (
             f"conv_{name}",
@@ -129,9 +189,12 @@ def convolutions() -> Iterator[Case]:
     yield "conv_3d", lambda x, w: F.conv3d(x, w, padding=1), [(1, 2, 4, 5, 6), (3, 2, 3, 3, 3)]
     yield "conv_patch", lambda x, w: F.conv2d(x, w, stride=4), [(2, 3, 16, 16), (8, 3, 4, 4)]
     transposed: dict[str, dict[str, Any]] = {
-        "plain": {}, "stride": {"stride": 2}, "pad": {"stride": 2, "padding": 1},
-        "output": {"stride": 2, "padding": 1, "output_padding": 1}, "dilated": {"dilation": 2},
-    }  # fmt: skip
+        "plain": {},
+        "stride": {"stride": 2},
+        "pad": {"stride": 2, "padding": 1},
+        "output": {"stride": 2, "padding": 1, "output_padding": 1},
+        "dilated": {"dilation": 2},
+    }
     for name, how in transposed.items():
         yield (
             f"conv_transpose_{name}",
@@ -190,10 +253,14 @@ def norms() -> Iterator[Case]:
 
 def reductions() -> Iterator[Case]:
     functions: dict[str, Callable[..., Any]] = {
-        "sum": torch.sum, "mean": torch.mean, "amax": torch.amax, "amin": torch.amin,
-        "logsumexp": torch.logsumexp, "norm": lambda x, d, keepdim: torch.norm(x, 2, d, keepdim),
+        "sum": torch.sum,
+        "mean": torch.mean,
+        "amax": torch.amax,
+        "amin": torch.amin,
+        "logsumexp": torch.logsumexp,
+        "norm": lambda x, d, keepdim: torch.norm(x, 2, d, keepdim),
         "norm1": lambda x, d, keepdim: torch.norm(x, 1, d, keepdim),
-    }  # fmt: skip
+    }
     for name, function in functions.items():
         for dims in ((1,), (0, 2), (-1,)):
             for keep in (True, False):
@@ -259,9 +326,12 @@ def shapes() -> Iterator[Case]:
 
 
 def pools() -> Iterator[Case]:
-    for name, how in {"plain": {"kernel_size": 2}, "overlap": {"kernel_size": 3, "stride": 2, "padding": 1},
-                      "stride1": {"kernel_size": 3, "stride": 1, "padding": 1},
-                      "ceil": {"kernel_size": 3, "stride": 2, "ceil_mode": True}}.items():  # fmt: skip
+    for name, how in {
+        "plain": {"kernel_size": 2},
+        "overlap": {"kernel_size": 3, "stride": 2, "padding": 1},
+        "stride1": {"kernel_size": 3, "stride": 1, "padding": 1},
+        "ceil": {"kernel_size": 3, "stride": 2, "ceil_mode": True},
+    }.items():
         yield f"max_pool_{name}", lambda x, h=how: F.max_pool2d(x, **h), [(2, 3, 8, 9)]
         yield f"avg_pool_{name}", lambda x, h=how: F.avg_pool2d(x, **h), [(2, 3, 8, 9)]
     yield (
@@ -274,8 +344,12 @@ def pools() -> Iterator[Case]:
     yield "adaptive", lambda x: F.adaptive_avg_pool2d(x, 1), [(2, 3, 5, 6)]
     yield "adaptive_max", lambda x: F.adaptive_max_pool2d(x, 1), [(2, 3, 5, 6)]
     yield "adaptive_2", lambda x: F.adaptive_avg_pool2d(x, 2), [(2, 3, 6, 6)]
-    for mode, more in (("nearest", {}), ("bilinear", {"align_corners": False}), ("bilinear", {"align_corners": True}),
-                       ("bicubic", {"align_corners": False})):  # fmt: skip
+    for mode, more in (
+        ("nearest", {}),
+        ("bilinear", {"align_corners": False}),
+        ("bilinear", {"align_corners": True}),
+        ("bicubic", {"align_corners": False}),
+    ):
         name = f"{mode}_{more.get('align_corners', '')}"
         yield (
             f"resize_{name}",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from perfc.ir.graph import Graph, Node, Value
 from perfc.ir.op import Op
 from perfc.ir.ops.elementwise import Reciprocal, Sqrt
 from perfc.ir.ops.normalization import BatchNormalization
+from perfc.ir.ops.view import Identity
 from perfc.ir.text import all_values
 from perfc.ir.types import DType, TensorType
 
@@ -23,6 +24,8 @@ KINDS: Mapping[DType, Any] = {
     DType.F32: np.float32, DType.F64: np.float64, DType.I64: np.int64, DType.I32: np.int32,
     DType.BOOL: np.bool_, DType.U8: np.uint8, DType.F16: np.float16, DType.I8: np.int8,
 }  # fmt: skip
+RENAMED = {"RMSNormalization": "SimplifiedLayerNormalization"}
+"""Operators that ONNX Runtime has under another name, with the results that rules read."""
 CONTRIB = {"FusedMatMul": "com.microsoft", "QuickGelu": "com.microsoft"}
 
 
@@ -38,32 +41,21 @@ def expanded(graph: Graph) -> tuple[list[Node], list[Value]]:
             nodes.append(node)
             continue
         written, results = made
-        renaming = {
-            new: old for new, old in zip(results, node.outputs, strict=False) if new and old
-        }
-        same = [
-            (new, old)
-            for new, old in renaming.items()
-            if all(new not in n.results for n in written)
-        ]
-        pairs = {n: v for n, v in renaming.items() if (n, v) not in same}
-        body = [
-            replace(
-                n,
-                outputs=tuple(pairs.get(v, v) for v in n.outputs),
-                inputs=tuple(pairs.get(v, v) for v in n.inputs),
-            )
-            for n in written
-        ]
-        body += [Node(identity(), (new,), (old,)) for new, old in same]
+        pairs = zip(results, node.outputs, strict=False)
+        body = [*written, *(Node(Identity(), (n,), (old,)) for n, old in pairs if n and old)]
         pending += reversed(body)
-    return nodes, list(tape.constants.values())
+    return needed(nodes, graph.outputs), list(tape.constants.values())
 
 
-def identity() -> Op:
-    from perfc.ir.ops.view import Identity
-
-    return Identity()
+def needed(nodes: Sequence[Node], outputs: Sequence[Value]) -> list[Node]:
+    """Nodes that the outputs are made of."""
+    wanted = set(outputs)
+    kept: list[Node] = []
+    for node in reversed(nodes):
+        if any(v in wanted for v in node.results):
+            kept.append(node)
+            wanted.update(v for v in node.inputs if v is not None)
+    return kept[::-1]
 
 
 def expansion_of(node: Node, tape: Tape) -> tuple[list[Node], tuple[Value | None, ...]] | None:
@@ -123,6 +115,7 @@ def model_of(graph: Graph, stored: Mapping[str, np.ndarray] | None = None) -> on
     protos = []
     for node in nodes:
         name = node.op.onnx[0].rpartition("::")[2]
+        name = RENAMED.get(name, name)
         domain = CONTRIB.get(name, "")
         attrs = attributes_of(node.op, name, domain)
         if name == "Split" and len(node.inputs) > 1:
