@@ -224,3 +224,21 @@ def test_wrong_input_is_one_line(
 def test_amounts_are_in_the_unit_that_suits() -> None:
     assert (span(0.5), span(90), span(3e5)) == ("0.5 s", "1.5 min", "3.47 days")
     assert (mass(0.02), mass(20), mass(2e4), mass(5e6)) == ("20 mg", "20 g", "20 kg", "5 t")
+
+
+def test_a_limit_draws_less_and_takes_longer(capsys: pytest.CaptureFixture[str]) -> None:
+    from perfc.analyzers.runs.power_cap import cap_law
+
+    law = cap_law()
+    demands = [0.3 + 0.05 * i for i in range(60)]
+    powers, times = [law.power(d) for d in demands], [law.time(d) for d in demands]
+    assert powers == sorted(powers)
+    assert times == sorted(times, reverse=True)
+    assert all(p <= max(d, powers[0]) for p, d in zip(powers, demands, strict=True))
+    assert law.time(5.0) == pytest.approx(1, abs=0.01)
+    usual = ("-t", "a100", "--batch", "64", "--steps", "10")
+    (free,) = billed(capsys, *usual).values()
+    (capped,) = billed(capsys, *usual, "--power-limit", "150").values()
+    for key, is_more in (("time_s", True), ("board_j", False)):
+        before, after = free[key]["mid"], capped[key]["mid"]  # type: ignore[index]
+        assert (after > before) is is_more

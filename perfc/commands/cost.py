@@ -5,6 +5,7 @@ Group: look.
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -50,6 +51,8 @@ DOCUMENT = ("cost", "perfc.comparison.bills:CostsView")
               )  # fmt: skip
 @click.option("--host-power", type=click.FloatRange(0, 1e5), metavar="W",
               help="Of the computer around one board, in watt.")  # fmt: skip
+@click.option("--power-limit", type=click.FloatRange(1, 1e5), metavar="W",
+              help="Of a board, below its own: it draws less and takes longer.")  # fmt: skip
 @click.option("--no-predict", is_flag=True, help="Times at measured rates, no prediction.")
 @format_options("text", "json", "markdown")
 @color_option
@@ -63,6 +66,7 @@ def command(
     cloud: str,
     pue: float | None,
     host_power: float | None,
+    power_limit: float | None,
     no_predict: bool,
     form: str,
     output: Path | None,
@@ -75,7 +79,10 @@ def command(
     """
     if steps is not None and items is not None:
         raise click.UsageError("--steps and --items say the same: give one of them")
-    found = billed(options, models, steps, items, region, terms, cloud, pue, host_power, no_predict)
+    found = billed(
+        options, models, steps, items, region, terms, cloud, pue, host_power, power_limit,
+        no_predict,
+    )  # fmt: skip
     if form == "json":
         from perfc.comparison.bills import to_dict
         from perfc.report.json_form import strict
@@ -91,7 +98,7 @@ def command(
 def billed(
     options: DeploymentOptions, models: tuple[str, ...], steps: float | None, items: float | None,
     region: str, terms: str, cloud: str, pue: float | None, host_power: float | None,
-    no_predict: bool,
+    power_limit: float | None, no_predict: bool,
 ) -> Costs:  # fmt: skip
     """The bills that the options ask for.
 
@@ -118,4 +125,7 @@ def billed(
         settings, machines, order=Order.GIVEN, prices=prices, region=where,
         predict=not no_predict,
     )  # fmt: skip
-    return costs(found, machines, Amounts(steps, items), prices, host=host, pue=pue)
+    return costs(
+        found, machines, Amounts(steps, items), prices, host=host, pue=pue,
+        power_limit_w=math.inf if power_limit is None else power_limit,
+    )  # fmt: skip

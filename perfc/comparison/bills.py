@@ -74,6 +74,7 @@ def costs(
     *,
     host: Host = HOST,
     pue: float | None = None,
+    power_limit_w: float = math.inf,
 ) -> Costs:
     """The bills of the rows of a comparison.
 
@@ -84,6 +85,7 @@ def costs(
         prices: that a project states, and the cloud that others are of.
         host: around each board.
         pue: of the centre, where the tables' is not meant.
+        power_limit_w: of every board, below its own.
 
     Raises:
         ParseError: a table of prices that is none, or no such cloud.
@@ -91,7 +93,7 @@ def costs(
     by_name = {m.name: m for m in machines}
     rows: list[Priced] = []
     for row in found.rows:
-        bill = row.bill(amounts.of(row), host=host, pue=pue)
+        bill = row.bill(amounts.of(row), host=host, pue=pue, power_limit_w=power_limit_w)
         every = offers_of(by_name[row.verdict.target], None, prices.cloud)
         rows.append(Priced(row, bill, tuple(replace(bill, offer=o) for o in _distinct(every))))
     rows.sort(key=lambda r: math.inf if r.bill.price is None else r.bill.price.mid)

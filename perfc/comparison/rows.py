@@ -8,6 +8,7 @@ from dataclasses import field
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Unpack
 
+from perfc.analyzers.runs.power_cap import cap_law
 from perfc.api import Model, analyze
 from perfc.choice import member
 from perfc.deployment import Deployment, DeploymentKeywords
@@ -120,19 +121,30 @@ class Row:
             return None
         return self.price.of(self.time_s) / self.verdict.throughput.per_run * MILLION
 
-    def bill(self, runs: float = 1.0, *, host: Host = HOST, pue: float | None = None) -> Bill:
+    def bill(
+        self,
+        runs: float = 1.0,
+        *,
+        host: Host = HOST,
+        pue: float | None = None,
+        power_limit_w: float = math.inf,
+    ) -> Bill:
         """What so many runs come to: time, energy, carbon and money.
 
         Args:
             runs: how many.
             host: around each board; a slice has its share.
             pue: of the centre, where the tables' is not meant.
+            power_limit_w: of the board, below its own.
         """
-        verdict, where = self.verdict, self.region or region_named(WORLD)
+        time_s, board_j = self.verdict.expected, self.verdict.energy
+        if board_j is not None and time_s.mid > 0 and power_limit_w < math.inf:
+            law, demand = cap_law(), power_limit_w * time_s.mid / board_j.mid
+            longer, less = law.time(demand), law.power(demand)
+            time_s, board_j = time_s * longer, board_j * (longer * less)
+        where = self.region or region_named(WORLD)
         around = host.part(self.host_share)
-        return Bill.of(
-            verdict.expected, verdict.energy, where, self.price, runs=runs, host=around, pue=pue
-        )
+        return Bill.of(time_s, board_j, where, self.price, runs=runs, host=around, pue=pue)
 
     @property
     def bill_per_million(self) -> Bill:
