@@ -136,7 +136,7 @@ def parts_of(view: DeviceMemory) -> Iterator[Part]:
     )
     yield Table(
         (Column("part", "part"), Column("nbytes", "at the peak"),
-         Column("share", "share", Unit.SHARE), Column("words", "what it is", wraps=True)),
+         Column("share", "share", Unit.SHARE), Column("words", "what it is", is_name=True)),
         rows,
     )  # fmt: skip
     spans = ", ".join(
