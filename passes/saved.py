@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 from typing import TYPE_CHECKING, ClassVar
 
 from perfc.ir.cost import dim_sum
@@ -10,13 +11,14 @@ from perfc.ir.dim import Dim
 from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Module, Node, Phase, Value
 from perfc.ir.op import Kind
+from perfc.ir.ops.matmul import FusedMatMul
 from perfc.ir.ops.normalization_grad import LayerNormalizationGrad
 from perfc.ir.record import frozen
 from perfc.ir.types import TensorType
 
 from . import Analysis
 from .runtimes import DEFAULT, runtime
-from .strides import Strides
+from .strides import Strides, StrideTable, viewed
 
 if TYPE_CHECKING:
     from .manager import Analyses
@@ -100,11 +102,27 @@ class Saved(Analysis[SavedTable]):
                 for v in node.inputs:
                     if v in root and v is not None:
                         readers.setdefault(v, node)
-                        if v in strides.strides and isinstance(node.op, LayerNormalizationGrad):
-                            # normalised rows lie together: a permuted view is copied before
+                        if is_copied(v, node, strides):
                             root[v] = v
         values = {v: root[v] for v in root if v in readers}
         return SavedTable(values, readers, any(_bytes(v) is None for v in values.values()))
+
+
+def is_copied(v: Value, reader: Node, table: StrideTable) -> bool:
+    """Whether a view is copied before its kernel, which then keeps the copy.
+
+    Rows that are normalised lie together, and axes of a batch of products are one.
+    """
+    strides = table.strides.get(v)
+    if strides is None:
+        return False
+    if isinstance(reader.op, LayerNormalizationGrad):
+        return True
+    shape = table.shapes[v]
+    if not isinstance(reader.op, FusedMatMul) or len(shape) < 4:
+        return False
+    merged = (prod(shape[:-2]), *shape[-2:])
+    return viewed(shape, strides, merged) is None
 
 
 def _bytes(v: Value) -> Dim | None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from perfc import step_fields
 from perfc.deployment import KEYS, VERSION, Deployment, Mode, of_whole_runs, with_axes
 from perfc.errors import ParseError
 from perfc.passes.runtimes import MAX_STREAMS, Layout, Serving
@@ -103,9 +104,38 @@ def test_fields_that_do_not_go_together_are_refused() -> None:
         Deployment().stated({"runtime": "tensorrt", "layout": "channels-last"})
     eager = Deployment().stated({"runtime": "eager", "layout": "channels-last"})
     assert eager.layout is Layout.CHANNELS_LAST
-    Deployment().require_inference()
-    with pytest.raises(ParseError, match="only forward passes are analysed"):
-        Deployment(mode=Mode.TRAINING).require_inference("--mode")
+    Deployment().require_kernels()
+    Deployment().stated({"train": "adamw"}).require_kernels()
+    with pytest.raises(ParseError, match="a training step needs an optimiser"):
+        Deployment(mode=Mode.TRAINING).require_kernels("--mode")
+
+
+def test_an_optimiser_makes_a_run_a_training_step() -> None:
+    found = Deployment().stated({"train": "adamw", "freeze": "a.*,b.*", "dtype": "amp-f16"})
+    assert (found.mode, found.freeze) == (Mode.TRAINING, ("a.*", "b.*"))
+    recipe = found.recipe
+    assert recipe is not None
+    assert (recipe.optimizer, recipe.loss_scaling, recipe.freeze) == ("adamw", True, found.freeze)
+    assert Deployment().recipe is None
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("train", "adem", "no train 'adem'"),
+        ("loss", "hinge", "no loss 'hinge'"),
+        ("accumulate", 0, "no such number: '0' (1 to 64)"),
+        ("lora_rank", "-1", "no such number: '-1'"),
+        ("keep", 2, "no share: '2' (0 to 1)"),
+        ("checkpointing", "all", "no 'all'"),
+        ("freeze", 3, "3 is no list of patterns"),
+        ("master_weights", 1, "1 is neither true nor false"),
+    ],
+)
+def test_what_is_no_training_step_is_refused(name: str, value: Any, said: str) -> None:
+    with pytest.raises(ParseError) as caught:
+        Deployment().stated({name: value})
+    assert said in str(caught.value)
 
 
 def test_extents_are_added_and_said_once() -> None:
@@ -124,7 +154,10 @@ def test_extents_are_added_and_said_once() -> None:
 def test_a_deployment_as_json_has_words_for_what_is_chosen() -> None:
     found = Deployment(mode=Mode.TRAINING).as_json()
     assert (found["mode"], found["layout"]) == ("training", "channels-first")
-    assert set(found) == set(KEYS) - {"batch", "seq"}
+    assert set(found) == set(KEYS) - {"batch", "seq", *step_fields.READERS}
+    step = Deployment().stated({"train": "sgd"}).as_json()
+    assert set(step) == set(KEYS) - {"batch", "seq"}
+    assert (step["update"], step["checkpointing"]) == ("foreach", "none")
     assert Deployment(framework=Serving.ANY).serving is Deployment().table.serving
     other = next(s for s in Serving if s not in (Serving.ANY, Deployment().table.serving))
     assert Deployment(framework=other).serving is other

@@ -75,8 +75,7 @@ _FIELDS: Mapping[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     }),
     "framework": (("--framework",), {
         "type": Names(_names.serving), "metavar": "NAME",
-        "words": "Whose kernels of attention and quantised products run: {names}; by default as "
-        "the runtime implies, else any.",
+        "words": "Of attention and quantised products: {names}; by default the runtime's.",
     }),
     "runtime_version": (("--runtime-version",), {
         "metavar": "VERSION",
@@ -101,8 +100,7 @@ _FIELDS: Mapping[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     **STEP,
     "host_launch": (("--host-launch",), {
         "metavar": "TIME",
-        "words": "Of the host, to launch one kernel, as 30us; by default the target's, else a "
-        "prior.",
+        "words": "Of the host, to launch one kernel, as 30us; by default the target's or a prior.",
     }),
 }  # fmt: skip
 """Fields of a deployment beside its extents: flags, and what `click.option` takes."""
